@@ -1,0 +1,62 @@
+# Everything runs in .venv, which tools/setup.sh makes, checks and repairs before each target.
+#   PYTHON=/path/to/python   that interpreter, not the newest suitable one
+#   DEMO_ARGS, TEST_ARGS, BENCH_ARGS   further arguments, e.g. make test TEST_ARGS="-k hvt -x"
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test test-slow lint types bench constraints clean setup-run setup-test setup-dev
+
+BIN := .venv/bin
+DEMO_ARGS ?=
+TEST_ARGS ?=
+BENCH_ARGS ?=
+
+# The second process finds the first one's compiled programs. An aid only: without it everything works, more slowly.
+export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
+export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0
+unexport PYTHONHOME PYTHONPATH
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 20
+
+demo: setup-run ## install into .venv, then reproduce the first figure
+	$(BIN)/jaxbandits reproduce linear/fig1 $(DEMO_ARGS)
+
+test: setup-test ## install into .venv, then run the tests (x64, then float32 in a process of its own)
+	@$(call pytest,not slow)
+
+test-slow: setup-test ## the long statistical tests
+	@$(call pytest,slow)
+
+lint: setup-dev ## style: ruff check, ruff format --check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup-dev ## types: pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+bench: setup-test ## speed beside NumPy, as a table
+	$(BIN)/python -m benchmarks.speed $(BENCH_ARGS)
+
+constraints: setup-dev ## resolve constraints.txt anew
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --no-annotate --no-header \
+	    --no-emit-index-url --no-emit-find-links --output-file constraints.txt pyproject.toml
+
+clean: ## remove .venv and every cache
+	rm -rf .venv .cache .benchmarks .hypothesis .pytest_cache .ruff_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+setup-run setup-test setup-dev: setup-%:
+	@sh tools/setup.sh $*
+
+# Both halves run, whatever the first one finds. Pytest's 5: no test of that half was asked for; of neither, it fails.
+define pytest
+unset JAX_ENABLE_X64; status=0; ran=; \
+for half in tests tests/float32; do \
+    echo "pytest $$half -m '$(1)'"; \
+    $(BIN)/python -m pytest -m "$(1)" $(TEST_ARGS) $$half; code=$$?; \
+    [ $$code -eq 5 ] || ran=yes; \
+    [ $$code -eq 0 ] || [ $$code -eq 5 ] || status=1; \
+done; [ -n "$$ran" ] && exit $$status
+endef

@@ -1,0 +1,66 @@
+"""Prints the speed table: every case in a process of its own, pinned to one core, then two workers on two cores.
+
+    python -m benchmarks.speed                 all cases, float32 and float64
+    python -m benchmarks.speed --quick         float32, 1024 trials, NumPy beside it
+    python -m benchmarks.speed --json FILE     also the raw figures
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+from importlib import metadata
+
+from benchmarks.speed.cases import CASES, TRIALS
+
+
+def _measure(case: int, cores: set[int], *flags: str) -> dict:
+    """One process with its affinity set before anything is imported."""
+    command = [sys.executable, "-m", "benchmarks.speed.measure", str(case), *flags]
+    pin = (lambda: os.sched_setaffinity(0, cores)) if hasattr(os, "sched_setaffinity") else None
+    threads = {"OMP_NUM_THREADS": str(len(cores)), "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=pin, env={**os.environ, **threads})
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed")
+    parser.add_argument("--quick", action="store_true", help="float32 and 1024 trials only")
+    parser.add_argument("--json", help="write the raw figures to this file")
+    arguments = parser.parse_args()
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
+    trials = (1024,) if arguments.quick else TRIALS
+    dtypes = ("float32",) if arguments.quick else ("float32", "float64")
+    print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, jax {metadata.version('jax')}, "
+          f"numpy {metadata.version('numpy')}; million rounds per CPU second, one pinned core, compile excluded\n")
+    columns = [f"S={n}" for n in trials]
+    print(f"{'case':20s} {'dtype':8s} {'compile':>8s} " + " ".join(f"{c:>8s}" for c in columns)
+          + f" {'np loop':>8s} {'np S=256':>9s} {'np S=1024':>10s} {'x loop':>7s} {'x seeds':>8s} {'2 cores':>8s}")
+    raw = {}
+    for i, case in enumerate(CASES):
+        for dtype in dtypes:
+            flags = ["--trials", *map(str, trials), *(["--float64"] if dtype == "float64" else [])]
+            one = _measure(i, {cores[0]}, *flags)
+            speeds = [one["simulator"][str(n)]["cpu"] for n in trials]
+            loop, over256, over1024 = (one["numpy"][str(s)]["cpu"] for s in (1, 256, 1024))
+            speedup = "-"
+            if len(cores) > 1:
+                big = ["--trials", str(max(trials)), "--no-numpy", *flags[1 + len(trials):]]
+                wall = [_measure(i, set(cores[:n]), *big, "--workers", str(n))["simulator"][str(max(trials))]["wall"] for n in (1, 2)]
+                speedup = f"{wall[1] / wall[0]:.2f}x"
+            best = speeds[trials.index(1024)]
+            print(f"{case.name:20s} {dtype:8s} {one['compile_s']:7.1f}s " + " ".join(f"{s / 1e6:8.2f}" for s in speeds)
+                  + f" {loop / 1e6:8.3f} {over256 / 1e6:9.2f} {over1024 / 1e6:10.2f} {best / loop:6.0f}x {best / max(over256, over1024):7.1f}x {speedup:>8s}",
+                  flush=True)
+            raw[f"{case.name} {dtype}"] = one
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            json.dump(raw, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Times one case in this process and prints one JSON line; started by `benchmarks.speed` with its cores pinned."""
+
+import argparse
+import json
+import time
+import warnings
+
+import numpy as np
+
+from benchmarks.speed import numpy_loops
+from benchmarks.speed.cases import CASES, HORIZON_IN_FORMULAS, NOISE_DF, NOISE_SCALE, TRIALS, build
+
+
+def _simulator(case, trials: int, workers: int) -> dict[str, float]:
+    """Rounds per CPU second and per wall second, compile excluded: the best of three warm runs."""
+    from jaxbandits import simulate
+
+    algorithm, environment = build(case)
+    settings = {"workers": workers, "progress": False, "record": 1}
+    horizon = case.horizon if trials >= 256 else max(case.horizon, 16_000)
+    first = simulate(algorithm, environment, horizon, trials, **settings)
+    best = {"cpu": 0.0, "wall": 0.0}
+    for _ in range(3):
+        cpu, wall = time.process_time(), time.perf_counter()
+        simulate(algorithm, environment, horizon, trials, **settings)
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+        best = {"cpu": max(best["cpu"], trials * horizon / cpu), "wall": max(best["wall"], trials * horizon / wall)}
+    regret = float(np.mean(first.final("regret")))
+    return {**best, "compile_s": first.timing[type(algorithm).__name__]["compile_s"], "regret_per_round": regret / horizon}
+
+
+def _numpy(case, seeds: int) -> dict[str, float]:
+    """Rounds per CPU second of the NumPy loop (seeds = 1) or the NumPy version over seeds."""
+    arguments = (HORIZON_IN_FORMULAS, NOISE_SCALE, NOISE_DF, np.random.default_rng(0))
+    rounds = case.numpy_rounds if seeds == 1 else max(20, 200_000 // seeds)
+    best, regret = 0.0, 0.0
+    for _ in range(3):
+        begin = time.process_time()
+        if seeds == 1:
+            regret = numpy_loops.ONE[case.algorithm](case.dim, case.n_arms, rounds, *arguments)
+        else:
+            regret = numpy_loops.MANY[case.algorithm](case.dim, case.n_arms, rounds, *arguments, seeds)
+        best = max(best, rounds * seeds / (time.process_time() - begin))
+    return {"cpu": best, "regret_per_round": regret / rounds}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("case", type=int)
+    parser.add_argument("--float64", action="store_true")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--trials", type=int, nargs="*", default=list(TRIALS))
+    parser.add_argument("--no-numpy", action="store_true")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")  # few seeds are the point here
+    import jax
+
+    jax.config.update("jax_enable_x64", arguments.float64)
+    jax.config.update("jax_enable_compilation_cache", False)  # compile times are measured
+    case = CASES[arguments.case]
+    out = {"device": jax.devices()[0].device_kind, "simulator": {}, "numpy": {}}
+    for trials in arguments.trials:
+        out["simulator"][trials] = _simulator(case, trials, arguments.workers)
+    compiled = [run["compile_s"] for run in out["simulator"].values()]
+    out["compile_s"] = max(compiled)
+    if not arguments.no_numpy:
+        out["numpy"] = {seeds: _numpy(case, seeds) for seeds in (1, 256, 1024)}
+    print(json.dumps(out))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""The command line. Nothing heavy is imported before the arguments are known: `--help` answers at once."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command; the exit code is 0, 2 for a mistake in the request, 130 when interrupted."""
+    arguments = _parser().parse_args(argv)
+    from jaxbandits.core.errors import InputError
+
+    try:
+        return arguments.run(arguments)
+    except InputError as error:
+        print(f"jaxbandits: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("jaxbandits: interrupted; what was computed is in the checkpoint, the same command resumes", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="jaxbandits", description="Vectorised simulation of bandit and online-learning algorithms.")
+    commands = parser.add_subparsers(metavar="command", required=True)
+
+    reproduce = commands.add_parser("reproduce", help="run a paper's experiment: table, claims with verdicts, figure")
+    reproduce.add_argument("experiment", help="name, such as linear/fig1 (see `jaxbandits list experiments`)")
+    reproduce.add_argument("--seeds", type=_whole, help="trials per algorithm (default: the experiment's)")
+    reproduce.add_argument("--horizon", type=_whole, help="rounds per trial (default: the paper's)")
+    reproduce.add_argument("--preset", help="constants to use (default: the experiment's first preset)")
+    reproduce.add_argument("--seed", type=_whole, default=0, help="base seed of all random streams (default: 0)")
+    reproduce.add_argument("--out", type=Path, help="directory for figures and data (default: results/<experiment>)")
+    reproduce.add_argument("--float64", action="store_true", help="double precision (half the speed)")
+    reproduce.add_argument("--workers", type=_whole, help="threads (default: one per core)")
+    reproduce.add_argument("--fresh", action="store_true", help="discard an interrupted run in --out instead of resuming it")
+    reproduce.add_argument("--quiet", action="store_true", help="no progress bar")
+    reproduce.set_defaults(run=_reproduce)
+
+    listing = commands.add_parser("list", help="what there is")
+    listing.add_argument("what", nargs="?", choices=("algorithms", "environments", "experiments"), help="default: all three")
+    listing.set_defaults(run=_list)
+
+    show = commands.add_parser("show", help="documentation, fields and ranges of an algorithm, environment or experiment")
+    show.add_argument("name", help="such as linear/hvt_ucb")
+    show.set_defaults(run=_show)
+
+    plot = commands.add_parser("plot", help="draw a result file")
+    plot.add_argument("file", type=Path, help="an .npz written by reproduce or Result.save")
+    plot.add_argument("--metric", help="default: the first")
+    plot.add_argument("--band", choices=("mean", "quantile"), default="mean", help="t-interval of the mean, or median with 10 to 90 %%")
+    plot.add_argument("--out", type=Path, help="file stem (default: beside FILE)")
+    plot.set_defaults(run=_plot)
+    return parser
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, got {text!r}") from None
+
+
+def _reproduce(arguments: argparse.Namespace) -> int:
+    import shutil
+    import warnings
+
+    import jax
+
+    jax.config.update("jax_enable_x64", arguments.float64)
+    from jaxbandits.experiments import EXPERIMENTS
+    from jaxbandits.experiments.declare import lookup
+    from jaxbandits.experiments.run import run
+    from jaxbandits.report import files
+    from jaxbandits.simulation.store import make_directory
+
+    warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
+    experiment = lookup(EXPERIMENTS, arguments.experiment)
+    out = arguments.out or Path("results") / experiment.name.replace("/", "-")
+    make_directory(out)
+    checkpoint = out / "checkpoint"
+    if arguments.fresh:
+        shutil.rmtree(checkpoint, ignore_errors=True)
+    report = run(
+        experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=arguments.preset, checkpoint=checkpoint,
+        seed=arguments.seed, workers=arguments.workers, progress=not arguments.quiet,
+    )  # fmt: skip
+    written = files.write(report, out)
+    shutil.rmtree(checkpoint)
+    print(files.text(report))
+    wall = sum(result.info["wall_s"] for result in report.results.values())
+    rounds = sum(t["rounds"] for result in report.results.values() for t in result.timing.values())
+    print(f"\n{rounds / 1e6:,.1f} M rounds in {wall:.1f} s, compilation included")
+    print("wrote", *written, sep="\n  ")
+    return 0
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from jaxbandits.algorithms import ALGORITHMS
+    from jaxbandits.environments import ENVIRONMENTS
+    from jaxbandits.experiments import EXPERIMENTS
+
+    rooms = {
+        "algorithms": {name: entry.source for name, entry in ALGORITHMS.items()},
+        "environments": {name: entry.source for name, entry in ENVIRONMENTS.items()},
+        "experiments": {name: f"{e.title} ({e.source})" for name, e in EXPERIMENTS.items()},
+    }
+    for room in [arguments.what] if arguments.what else rooms:
+        width = max(map(len, rooms[room]))
+        print(f"{room}:")
+        print(*(f"  {name:{width}}  {about}" for name, about in rooms[room].items()), sep="\n")
+    return 0
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    import inspect
+
+    from jaxbandits.algorithms import ALGORITHMS
+    from jaxbandits.core.errors import unknown
+    from jaxbandits.core.pytree import field_table
+    from jaxbandits.environments import ENVIRONMENTS
+    from jaxbandits.experiments import EXPERIMENTS
+    from jaxbandits.report import tables
+
+    entries = {**ALGORITHMS, **ENVIRONMENTS}
+    if arguments.name in EXPERIMENTS:
+        e = EXPERIMENTS[arguments.name]
+        print(f"{e.name}: {e.title} ({e.source})\n\n{e.horizon:,} rounds, {e.seeds} seeds by default, metric: {e.metric}")
+        print("presets:", *(f"  {name}: {meaning}" for name, meaning in e.presets.items()), sep="\n")
+        print("panels:", *(f"  {name}: {panel.title}" for name, panel in e.panels(e.horizon).items()), sep="\n")
+        print("algorithms:", *(f"  {name}" for name in e.algorithms(e.preset(None), e.horizon)), sep="\n")
+        print("claims:", *(f"  {claim.text} [{claim.source}]" for claim in e.claims), sep="\n")
+        print(*(f"note: {note}" for note in e.notes), sep="\n")
+        return 0
+    if arguments.name not in entries:
+        raise unknown("name", arguments.name, [*entries, *EXPERIMENTS])
+    entry = entries[arguments.name]
+    module = inspect.getdoc(sys.modules[entry.cls.__module__]) or ""
+    print(f"{arguments.name}: {entry.cls.__module__}.{entry.cls.__name__}\n\n{module}\n\n{inspect.getdoc(entry.cls)}\n")
+    rows = [(row.name, row.kind, _value(row.value), row.range or "", row.doc) for row in field_table(entry.example)]
+    print(tables.table(("field", "kind", "example", "range", "meaning"), rows, left=5))
+    return 0
+
+
+def _value(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _plot(arguments: argparse.Namespace) -> int:
+    from jaxbandits.report import figures
+    from jaxbandits.simulation.results import Result
+
+    result = Result.load(arguments.file)
+    figure = figures.single(result, arguments.metric, arguments.band)
+    written = figures.save(figure, arguments.out or arguments.file.with_suffix(""))
+    print("wrote", *written, sep="\n  ")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,16 @@
+"""The one exception for mistakes in what a user asked for; its message is a single line that says what is allowed."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class InputError(ValueError):
+    """Bad input: what is wrong, what is allowed. The command line prints it and exits with code 2."""
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> InputError:
+    """An `InputError` for a name that is not in a registry, with the closest known names."""
+    names = sorted(known)
+    close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {', '.join(names)}"
+    return InputError(f"unknown {kind} {name!r}; {hint}")

@@ -1,0 +1,121 @@
+"""Random draws that keep their tails in float32, one scalar a call, cheap inside a loop over rounds.
+
+`jax.random.uniform` in float32 has a grid of 2^-23: a Pareto draw with tail index 1.5 made from it never exceeds 4e4.
+Here one block of the counter-based generator gives 64 random bits; the uniform that makes the tail spends 40 of them,
+so it resolves probabilities down to 2^-41 with full relative precision in any float type.
+
+The functions here consume a key by counters: `counter=1` of the same key is a second, independent draw at the cost of
+one more block. A key given to them must not also be split or folded elsewhere.
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))  # Threefry-2x32 (Salmon, Moraes, Dror & Shaw, SC 2011)
+
+
+def random_words(key: jax.Array, counter: int = 0) -> tuple[jax.Array, jax.Array]:
+    """Two independent uint32 words: bit for bit the data of `jax.random.fold_in(key, counter)`.
+
+    JAX lowers Threefry on CPU to a loop of five steps; unrolled, the block fuses with the code that uses its bits and
+    costs half as much. Keys of other generators go through `fold_in`.
+    """
+    data = jax.random.key_data(key)
+    if data.shape[-1] != 2:
+        data = jax.random.key_data(jax.random.fold_in(key, counter))
+        return data[..., 0], data[..., 1]
+    k0, k1 = data[..., 0], data[..., 1]
+    schedule = (k0, k1, k0 ^ k1 ^ jnp.uint32(0x1BD11BDA))
+    x0, x1 = k0, k1 + jnp.uint32(counter)
+    for i in range(5):
+        for r in _ROTATIONS[i % 2]:
+            x0 = x0 + x1
+            x1 = x0 ^ ((x1 << r) | (x1 >> (32 - r)))
+        x0 = x0 + schedule[(i + 1) % 3]
+        x1 = x1 + schedule[(i + 2) % 3] + jnp.uint32(i + 1)
+    return x0, x1
+
+
+def uniform(key: jax.Array, counter: int = 0) -> jax.Array:
+    """Uniform on [0, 1) with 24 bits, so that `floor(n * uniform(key)) < n` in every float type for n < 2^24."""
+    return (random_words(key, counter)[0] >> 8).astype(jnp.zeros(()).dtype) * 2.0**-24
+
+
+def tail_and_angle(key: jax.Array, counter: int = 0) -> tuple[jax.Array, jax.Array]:
+    """Independent uniforms: one on (0, 1) of 40 bits that is fine near zero, one on (0, 1] of 24 bits."""
+    high, low = random_words(key, counter)
+    real = jnp.zeros(()).dtype
+    fine = (low & 0xFF).astype(real) + 0.5
+    tail = (high.astype(real) + fine * 2.0**-8) * 2.0**-32
+    angle = ((low >> 8).astype(real) + 0.5) * 2.0**-24
+    return jnp.minimum(tail, 1.0 - jnp.finfo(real).epsneg), angle
+
+
+def student_t(key: jax.Array, df: ArrayLike) -> jax.Array:
+    """Student t with finite `df > 0` degrees of freedom, exactly, by Bailey's polar form (Math. Comp. 62, 1994).
+
+    50 times faster than a draw through a gamma variate on CPU; tails resolved to probability 2^-41 (float32 overflows
+    there when `df < 0.65`).
+    """
+    tail, angle = tail_and_angle(key)
+    radius = jnp.sqrt(df * jnp.expm1(-2.0 / df * jnp.log(tail)))
+    return radius * sin_half_pi(2.0 * angle - 1.0)  # the sine of a uniform angle in (-pi/2, pi/2) is a cosine's law
+
+
+def normal(key: jax.Array) -> jax.Array:
+    """Standard normal (Box-Muller), tails to 7.5 standard deviations in any float type."""
+    tail, angle = tail_and_angle(key)
+    return jnp.sqrt(-2.0 * jnp.log(tail)) * sin_half_pi(2.0 * angle - 1.0)
+
+
+def pareto(key: jax.Array, shape: ArrayLike) -> jax.Array:
+    """Pareto on [1, inf): survival `x^-shape`, mean `shape / (shape - 1)`."""
+    return jnp.exp(-jnp.log(tail_and_angle(key)[0]) / shape)
+
+
+def lomax(key: jax.Array, shape: ArrayLike) -> jax.Array:
+    """Lomax on [0, inf): survival `(1 + x)^-shape`, mean `1 / (shape - 1)`."""
+    return jnp.expm1(-jnp.log(tail_and_angle(key)[0]) / shape)
+
+
+def fisk(key: jax.Array, shape: ArrayLike) -> jax.Array:
+    """Fisk (log-logistic) on [0, inf): survival `1 / (1 + x^shape)`, mean `(pi / shape) / sin(pi / shape)`.
+
+    Its logarithm is symmetric: drawing the sign apart makes both ends fine.
+    """
+    tail, angle = tail_and_angle(key)
+    half = 0.5 * tail
+    logit = jnp.log1p(-half) - jnp.log(half)
+    return jnp.exp(jnp.where(angle < 0.5, -logit, logit) / shape)
+
+
+def subset(key: jax.Array, n: int, size: int) -> tuple[jax.Array, ...]:
+    """A uniformly random subset of `size` of n < 2^15 elements, as n booleans (Knuth 3.4.2, algorithm S).
+
+    Element k enters with probability (still wanted) / (still to come), decided by 16 bits, hence to within 2^-16.
+    """
+    wanted = jnp.full((), size, jnp.uint32)
+    chosen = []
+    for k in range(n):
+        if k % 4 == 0:
+            a, b = random_words(key, counter=k // 4)
+            slices = (a >> 16, a & 0xFFFF, b >> 16, b & 0xFFFF)
+        enters = slices[k % 4] * jnp.uint32(n - k) < (wanted << 16)
+        wanted = wanted - enters.astype(jnp.uint32)
+        chosen.append(enters)
+    return tuple(chosen)
+
+
+def sin_half_pi(v: jax.Array) -> jax.Array:
+    """`sin(pi v / 2)` for v in [-1, 1] as an odd Taylor polynomial, truncated below the rounding of its type.
+
+    XLA's sine reduces its argument first; on this range that is most of its cost.
+    """
+    order = 7 if v.dtype == jnp.float32 else 12  # truncation 7e-10 and 6e-21
+    square, total = v * v, jnp.zeros_like(v)
+    for k in reversed(range(order)):
+        total = total * square + (-1.0) ** k * (math.pi / 2.0) ** (2 * k + 1) / math.factorial(2 * k + 1)
+    return total * v

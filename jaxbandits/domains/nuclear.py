@@ -1,0 +1,65 @@
+"""The nuclear-norm (trace-norm) ball `{||X||_* <= radius}` of matrices: the convex hull of rank-one matrices."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.typing import ArrayLike
+
+from jaxbandits.core.pytree import param, pytree, static
+
+_EXACT_SIDE = 64  # up to this smaller side, an eigendecomposition of the Gram matrix costs less than the power method
+
+
+@pytree
+class NuclearBall:
+    """`{X in R^{m x n}: sum of singular values <= radius}`; points are arrays `[m, n]`.
+
+    The linear oracle needs one pair of singular vectors where the projection needs them all: the standard reason to be
+    projection-free. Up to min(m, n) = 64 the pair is exact; above, it comes from `iterations` steps of the power method
+    from a fixed vector, so that the answer is a point of the ball whose value is close to the best (943 x 1682, dense
+    uniform entries: 0.977 of it after 20 steps, 0.997 after 50; low rank: all of it after 5).
+    """
+
+    radius: ArrayLike = param(1.0, "(0, inf)", "radius tau")
+    iterations: int = static(50, "[1, inf)", "steps of the power method, used when min(m, n) > 64")
+
+    @property
+    def diameter(self) -> ArrayLike:
+        """Frobenius norm of the difference of two opposite rank-one matrices."""
+        return 2.0 * self.radius
+
+    def lmo(self, direction: jax.Array) -> jax.Array:
+        """`[m, n]` `argmin_{||V||_* <= radius} <direction, V> = -radius u v'`, (u, v) the top singular pair; 0 for 0."""
+        scaled = direction / jnp.maximum(jnp.max(jnp.abs(direction)), _tiny(direction))  # its Gram matrix stays in range
+        if scaled.shape[0] < scaled.shape[1]:
+            return (-self.radius * _top_pair(scaled.T, self.iterations)).T
+        return -self.radius * _top_pair(scaled, self.iterations)
+
+    def project(self, x: jax.Array) -> jax.Array:
+        """`[m, n]` the nearest point of the ball (Frobenius): singular values projected on the l1 ball."""
+        left, values, right = jnp.linalg.svd(x, full_matrices=False)
+        # values descend; the threshold of the simplex projection is the largest of (sum of the first k - radius) / k
+        excess = (jnp.cumsum(values) - self.radius) / jnp.arange(1, values.shape[0] + 1, dtype=values.dtype)
+        threshold = jnp.max(excess)
+        inside = jnp.sum(values) <= self.radius
+        return jnp.where(inside, x, (left * jnp.maximum(values - threshold, 0.0)) @ right)
+
+
+def _top_pair(c: jax.Array, iterations: int) -> jax.Array:
+    """`u v'` of the top singular pair of `c` [m, n] with m >= n; zero for zero (and free of any sign convention)."""
+    side = c.shape[1]
+    if side <= _EXACT_SIDE:
+        right = jnp.linalg.eigh(c.T @ c)[1][:, -1]  # [n]
+    else:
+        first = jnp.asarray(np.random.default_rng(0).standard_normal(side), c.dtype)  # not orthogonal to anything likely
+        right = lax.fori_loop(0, iterations, lambda _, v: _unit(c.T @ _unit(c @ v)), _unit(first))
+    return jnp.outer(_unit(c @ right), right)
+
+
+def _unit(x: jax.Array) -> jax.Array:
+    return x / jnp.maximum(jnp.sqrt(jnp.sum(x * x)), _tiny(x))
+
+
+def _tiny(x: jax.Array) -> ArrayLike:
+    return jnp.finfo(x.dtype).tiny

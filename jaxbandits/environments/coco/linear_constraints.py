@@ -1,0 +1,169 @@
+"""Linear losses under one time-varying linear constraint, with exact comparators on any domain that has a linear oracle.
+
+    f_t(x) = <c_t, x>,          c_t = c + noise_t
+    g_t(x) = s_t <a, x> - b_t,  s_t uniform on 1 +- slope_noise,  b_t uniform on [margin, margin + margin_spread]
+
+c and a are drawn once a trial: c of length `cost` in a uniform direction, a of length `slope` with angle
+`<a, c> = -conflict ||a|| ||c||`, so that following the loss runs into the constraint. Steepness and offset change each
+round, the direction does not; therefore all constraints so far are the single half-space `<a, x> <= min_t b_t / s_t`,
+and the best *feasible* point in hindsight is found exactly from one number kept in the state.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.typing import ArrayLike
+
+from jaxbandits.core import linalg
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.pytree import param, pytree, static
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.types import Constrained, PointDecision
+
+Point = Any  # [d] a vector of core.linalg, or [m, n] an array on matrix domains
+
+
+class LinearConstraintsState(NamedTuple):
+    cost: Point  # [d]  c
+    normal: Point  # [d]  a
+    noise_sum: Point  # [d]  sum of noise_t, so that sum c_t = rounds c + noise_sum keeps its digits
+    rounds: jax.Array  # [] int32
+    bound: jax.Array  # []  min_t b_t / s_t
+
+
+class LinearConstraintsOutcome(NamedTuple):
+    loss: jax.Array  # []  f_t(x_t)
+    violation: jax.Array  # []  max(g_t(x_t), 0); its sum is the cumulative constraint violation
+    constraint: jax.Array  # []  g_t(x_t)
+
+
+@pytree
+class LinearConstraints:
+    """Linear losses and one linear constraint whose steepness and offset vary, on vectors or matrices.
+
+    The domain must contain the origin. Every constraint holds at `||x|| <= margin / (slope (1 + slope_noise))`, so that
+    Slater's condition holds and the feasible comparator exists. Noise is bounded: `lipschitz` is a true bound.
+
+    References:
+      The problem class of Wang, Wan & Zhang (AAAI 2025), section 3; the instance is ours.
+    """
+
+    dim: int | tuple[int, ...] = static(range="[1, inf)", doc="d, or the shape (m, n) of matrix decisions")
+    domain: Any = param(factory=L2Ball, doc="K, with the origin inside; needs lmo")
+    cost: ArrayLike = param(1.0, "[0, inf)", "||c||, length of the mean loss vector")
+    cost_noise: ArrayLike = param(1.0, "[0, inf)", "bound on ||noise_t||; uniform coordinates")
+    slope: ArrayLike = param(1.0, "(0, inf)", "||a||, length of the mean constraint normal")
+    slope_noise: ArrayLike = param(0.5, "[0, 1)", "half-width of s_t around 1")
+    conflict: ArrayLike = param(0.8, "[-1, 1]", "-cos of the angle between a and c (d = 1: a is scaled by it instead)")
+    margin: ArrayLike = param(0.2, "(0, inf)", "least b_t")
+    margin_spread: ArrayLike = param(0.2, "[0, inf)", "b_t - margin is uniform up to this")
+
+    @property
+    def lipschitz(self) -> ArrayLike:
+        """Bound on the gradients of all losses and constraints."""
+        return jnp.maximum(self.cost + self.cost_noise, self.slope * (1.0 + self.slope_noise))
+
+    def check(self) -> None:
+        if not hasattr(self.domain, "lmo"):
+            raise InputError(f"LinearConstraints.domain must have 'lmo'; {type(self.domain).__name__} has not")
+
+    def init(self, key: jax.Array) -> LinearConstraintsState:
+        first, second = (self._point(z) for z in linalg.keep(jax.random.normal(key, (2, *self._shape))))
+        along = linalg.keep(first / linalg.norm(first))
+        across = linalg.keep(second - along * linalg.inner(along, second))
+        if math.prod(self._shape) == 1:
+            across = across * 0.0  # nothing is orthogonal: what remains is rounding
+        else:
+            across = across / linalg.norm(across)
+        conflict = self.conflict
+        normal = (across * jnp.sqrt(1.0 - conflict * conflict) - along * conflict) * self.slope
+        real = jnp.zeros(()).dtype
+        loosest = (self.margin + self.margin_spread) / (1.0 - self.slope_noise)
+        return LinearConstraintsState(
+            cost=along * self.cost,
+            normal=normal,
+            noise_sum=along * 0.0,
+            rounds=jnp.zeros((), jnp.int32),
+            bound=jnp.asarray(loosest, real),
+        )
+
+    def observe(self, key: jax.Array, t: jax.Array, state: LinearConstraintsState) -> None:
+        """Nothing is seen before the decision."""
+        del key, t, state
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: LinearConstraintsState, obs: None, decision: PointDecision
+    ) -> tuple[LinearConstraintsState, Constrained, LinearConstraintsOutcome]:
+        del t, obs
+        size = math.prod(self._shape)
+        draws = linalg.keep(jax.random.uniform(key, (size + 2,), minval=-1.0, maxval=1.0))
+        noise = self._point(draws[:size].reshape(self._shape)) * (self.cost_noise / math.sqrt(size))
+        steepness = 1.0 + self.slope_noise * draws[size]
+        offset = self.margin + self.margin_spread * 0.5 * (1.0 + draws[size + 1])
+        cost, normal, offset = linalg.keep((state.cost + noise, state.normal * steepness, offset))
+
+        def loss(x: Point) -> jax.Array:
+            return linalg.inner(cost, x)
+
+        def constraint(x: Point) -> jax.Array:
+            return linalg.inner(normal, x) - offset
+
+        feedback = Constrained(
+            loss=jax.vmap(loss)(decision.query),
+            grad=_repeat(cost, decision.query),
+            con=jax.vmap(constraint)(decision.query),
+            con_grad=_repeat(normal, decision.query),
+        )
+        signed = constraint(decision.play)
+        outcome = LinearConstraintsOutcome(loss(decision.play), jnp.maximum(signed, 0.0), signed)
+        state = state._replace(
+            noise_sum=state.noise_sum + noise,
+            rounds=state.rounds + 1,
+            bound=jnp.minimum(state.bound, offset / steepness),
+        )
+        return linalg.keep(state), feedback, outcome
+
+    def at_record(self, state: LinearConstraintsState, recommendation: Any) -> dict[str, jax.Array]:
+        """Total loss so far of the best fixed point in hindsight; cumulative `loss` minus it is the regret.
+
+        Returns:
+          `comparator_loss`: over the domain. `feasible_comparator_loss`: over the points of the domain that satisfy
+          every constraint so far. Both are exact if the domain's linear oracle is.
+        """
+        del recommendation
+        total = state.cost * state.rounds.astype(state.bound.dtype) + state.noise_sum
+        best = linalg.inner(total, self.domain.lmo(total))
+        return {"comparator_loss": best, "feasible_comparator_loss": self._feasible_loss(total, best, state)}
+
+    def _feasible_loss(self, total: Point, best: jax.Array, state: LinearConstraintsState) -> jax.Array:
+        """`min_{x in K, <a, x> <= bound} <total, x>`, as the maximum of the concave dual function over mu >= 0.
+
+        `dual(mu) = min_K <total + mu a, x> - mu bound` has slope `<a, lmo(total + mu a)> - bound`: bisection. Since the
+        origin has slack `bound`, the maximiser is at most `(0 - best) / bound`.
+        """
+
+        def halve(_: jax.Array, interval: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            low, high = interval
+            mu = 0.5 * (low + high)
+            infeasible = linalg.inner(state.normal, self.domain.lmo(total + state.normal * mu)) > state.bound
+            return jnp.where(infeasible, mu, low), jnp.where(infeasible, high, mu)
+
+        steps = jnp.finfo(state.bound.dtype).nmant + 4
+        low, _ = lax.fori_loop(0, steps, halve, (jnp.zeros_like(best), -best / state.bound))  # stays 0 if inactive
+        shifted = total + state.normal * low
+        return linalg.inner(shifted, self.domain.lmo(shifted)) - low * state.bound
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return self.dim if isinstance(self.dim, tuple) else (self.dim,)
+
+    def _point(self, array: jax.Array) -> Point:
+        return linalg.vectors(array) if len(self._shape) == 1 else array
+
+
+def _repeat(gradient: Point, query: Point) -> Point:
+    """`[Q, d]` the same gradient at each queried point."""
+    return jax.tree.map(lambda g, q: jnp.broadcast_to(g, q.shape), gradient, query)

@@ -1,0 +1,196 @@
+"""Stochastic linear bandit with heavy-tailed noise (Wang, Zhang, Zhao & Zhou, ICML 2025, Section 5 and Appendix E).
+
+    reward_t = x_t'theta* + a_t eta_t,   nu_t = a_t (E |eta|^{1+eps})^{1/(1+eps)}
+    regret_t = max_{x available at t} x'theta* - x_t'theta*       (means, never rewards)
+
+    Instance of a trial: arms and theta* with coordinates uniform on [-1, 1], arms rescaled into the unit ball, theta* to
+    norm S. Per round: a_t = 1, or log10 a_t uniform on (0, noise_decades); all arms, or a random subset of them.
+"""
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+
+from jaxbandits.core import linalg, rng
+from jaxbandits.core.arms import largest
+from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.core.linalg import Vector
+from jaxbandits.core.pytree import param, pytree, static, validate
+from jaxbandits.environments.linear.noise import Noise, StudentT
+from jaxbandits.types import ArmDecision, ArmObs, ArmSet, ScaledReward
+
+_UNROLLED_WORK = 6000  # K d^2 up to which arms are held as K vectors: fastest, but the graph grows with it
+
+
+class HeavyTailedState(NamedTuple):
+    """The instance; nothing in it changes over the rounds."""
+
+    arms: ArmSet  # [K, d]
+    theta: Vector  # [d]  theta*
+    best: jax.Array | None  # []  max_k x_k'theta*; None when the available arms change
+    means: Any  # [K]  x_k'theta*, K scalars when arms are unrolled; None when all arms are always available
+    noise_scale: jax.Array  # []  nu, the moment scale of the noise before a_t
+
+
+class RegretOutcome(NamedTuple):
+    """What meters sum."""
+
+    regret: jax.Array  # []
+
+
+@pytree
+class HeavyTailed:
+    """Linear bandit whose noise may lack a variance; every trial draws its own instance.
+
+    Tells the reward and nu_t (`ScaledReward`); a learner that declares `Reward` does not see nu_t.
+    """
+
+    dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
+    n_arms: int = static(range="[1, inf)", doc="K, number of arms")
+    noise: Noise = param(factory=StudentT, doc="law of eta")
+    eps: ArrayLike = param(0.99, "(0, 1]", "nu_t is the scale of the moment of order 1 + eps")
+    moment_scale: ArrayLike | None = param(None, "(0, inf)", "the scale told instead of eta's own; None: the exact one")
+    noise_decades: ArrayLike | None = param(None, "[0, inf)", "log10 a_t is uniform on (0, this); None: a_t = 1")
+    theta_norm: ArrayLike = param(1.0, "(0, inf)", "S = ||theta*|| when it is drawn")
+    rescale: str = static("max", doc="drawn arms: 'max' divides all by the largest norm, 'unit' each by its own")
+    available: int | None = static(None, "[1, inf)", "arms available a round, a uniformly random subset; None: all")
+    arms: ArrayLike | None = param(None, None, "[K, d] fixed arms for all trials; None: drawn per trial")
+    theta: ArrayLike | None = param(None, None, "[d] fixed theta* for all trials; None: drawn per trial")
+
+    @classmethod
+    def from_arms(cls, arms: Any, theta: Any, **settings: Any) -> "HeavyTailed":
+        """An environment with your own arms `[K, d]` and parameter `[d]`, the same in all trials.
+
+        Args:
+          arms: K arms, one a row; a warning says when one lies outside the unit ball (learners assume L = 1).
+          theta: theta*; a warning says when its norm exceeds 1 (learners assume S = 1).
+          **settings: the other fields, such as `noise=Gaussian(spread=0.1)`.
+
+        Raises:
+          InputError: wrong shape, not numbers, or not finite.
+        """
+        arms, theta = _numbers("arms", arms, 2, "(K, d)"), _numbers("theta", theta, 1, "(d,)")
+        n_arms, dim = arms.shape
+        if n_arms == 0 or dim == 0:
+            raise InputError(f"arms must hold at least one arm of at least one coordinate, got shape {arms.shape}")
+        env = cls(dim=dim, n_arms=n_arms, arms=arms, theta=theta, **settings)
+        validate(env)
+        for name, bound, norm in [("arm_bound", "an arm", _norms(arms).max()), ("norm_bound", "theta", _norms(theta))]:
+            if norm > 1.0 + 1e-6:
+                warnings.warn(
+                    f"{bound} has norm {norm:.6g}, outside the unit ball that learners assume: "
+                    f"rescale, or give the learner {name}={norm:.6g}",
+                    stacklevel=2,
+                )
+        return env
+
+    def check(self) -> None:
+        """Raises InputError on fields that do not fit each other."""
+        if self.rescale not in ("max", "unit"):
+            raise unknown("HeavyTailed.rescale", self.rescale, ("max", "unit"))
+        if self.available is not None and self.available > self.n_arms:
+            raise InputError(f"HeavyTailed.available must lie in [1, n_arms = {self.n_arms}], got {self.available}")
+        for name, value, shape in (("arms", self.arms, (self.n_arms, self.dim)), ("theta", self.theta, (self.dim,))):
+            if value is None:
+                continue
+            value = _numbers(f"HeavyTailed.{name}", value, None, str(shape))
+            if value.shape[-len(shape) :] != shape:
+                raise InputError(f"HeavyTailed.{name} must have shape {shape}, got {value.shape}")
+        if self.moment_scale is None and not np.all(np.isfinite(self.noise.scale(self.eps))):
+            raise InputError(
+                f"HeavyTailed.noise ({type(self.noise).__name__}) has no finite moment of order 1 + eps, "
+                f"eps = {np.max(np.asarray(self.eps)):g}: lower eps, or set moment_scale"
+            )
+
+    def init(self, key: jax.Array) -> HeavyTailedState:
+        for_arms, for_theta = jax.random.split(key)
+        arms, theta = linalg.keep((self._draw_arms(for_arms), self._draw_theta(for_theta)))  # once, not in every slice
+        means = linalg.keep(arms @ theta)
+        all_arms = self._all_available
+        return HeavyTailedState(
+            arms=self._held(arms),
+            theta=linalg.vectors(theta),
+            best=jnp.max(means) if all_arms else None,
+            means=None if all_arms else (tuple(means) if self._unrolled else means),
+            noise_scale=self._noise_scale(),
+        )
+
+    def observe(self, key: jax.Array, t: jax.Array, state: HeavyTailedState) -> ArmObs:
+        del t
+        if self._all_available:
+            return ArmObs(state.arms)
+        if self._unrolled:
+            return ArmObs(state.arms, linalg.keep(rng.subset(key, self.n_arms, self.available)))
+        return ArmObs(state.arms, jax.random.permutation(key, self.n_arms) < self.available)
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: HeavyTailedState, obs: ArmObs, decision: ArmDecision
+    ) -> tuple[HeavyTailedState, ScaledReward, RegretOutcome]:
+        del t
+        noise, scale = self.noise.sample(key), state.noise_scale
+        if self.noise_decades is not None:  # a second counter of the key that the noise uses
+            factor = jnp.exp(math.log(10.0) * self.noise_decades * rng.uniform(key, counter=1))
+            noise, scale = factor * noise, factor * scale
+        mean = linalg.inner(decision.x, state.theta)
+        best = state.best if self._all_available else largest(state.means, obs.mask)
+        return state, ScaledReward(reward=mean + noise, noise_scale=scale), RegretOutcome(regret=best - mean)
+
+    def at_record(self, state: HeavyTailedState, recommendation: Vector | None) -> dict[str, jax.Array]:
+        """`estimation_error`: Euclidean distance of the recommended parameter from theta*."""
+        if recommendation is None:
+            return {}
+        return {"estimation_error": linalg.norm(recommendation - state.theta)}
+
+    @property
+    def _unrolled(self) -> bool:
+        return self.dim <= linalg.SMALL_DIM and self.n_arms * self.dim**2 <= _UNROLLED_WORK
+
+    @property
+    def _all_available(self) -> bool:
+        return self.available is None or self.available == self.n_arms
+
+    def _held(self, arms: jax.Array) -> ArmSet:
+        return tuple(linalg.vectors(arm) for arm in arms) if self._unrolled else linalg.vectors(arms)
+
+    def _draw_arms(self, key: jax.Array) -> jax.Array:
+        if self.arms is not None:
+            return jnp.asarray(self.arms)
+        arms = jax.random.uniform(key, (self.n_arms, self.dim), minval=-1.0, maxval=1.0)
+        norms = jnp.sqrt(jnp.sum(arms * arms, axis=1, keepdims=True))
+        return arms / jnp.maximum(norms if self.rescale == "unit" else jnp.max(norms), _tiny())
+
+    def _draw_theta(self, key: jax.Array) -> jax.Array:
+        if self.theta is not None:
+            return jnp.asarray(self.theta)
+        theta = jax.random.uniform(key, (self.dim,), minval=-1.0, maxval=1.0)
+        return self.theta_norm * theta / jnp.maximum(jnp.sqrt(jnp.sum(theta * theta)), _tiny())
+
+    def _noise_scale(self) -> jax.Array:
+        scale = self.noise.scale(self.eps) if self.moment_scale is None else self.moment_scale
+        return jnp.asarray(scale, dtype=jnp.zeros(()).dtype)
+
+
+def _tiny() -> Any:
+    return jnp.finfo(jnp.zeros(()).dtype).tiny
+
+
+def _norms(x: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.sum(x * x, axis=-1))
+
+
+def _numbers(name: str, value: Any, ndim: int | None, shape: str) -> np.ndarray:
+    """`value` as a finite float64 array with `ndim` axes (None: any)."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be numbers of shape {shape}, got {type(value).__name__}") from None
+    if ndim is not None and array.ndim != ndim:
+        raise InputError(f"{name} must have shape {shape}, got {array.shape}")
+    if not np.all(np.isfinite(array)):
+        raise InputError(f"{name} must be finite, got {array[~np.isfinite(array)][0]}")
+    return array

@@ -1,0 +1,55 @@
+"""Running an experiment: every panel through `compare` on paired seeds, then every claim judged on the results."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from jaxbandits.experiments.declare import Experiment, Judged
+from jaxbandits.simulation import Result, compare
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """An experiment with what it measured."""
+
+    experiment: Experiment
+    preset: str
+    horizon: int
+    results: dict[str, Result]  # per panel
+    judged: tuple[Judged, ...]
+
+
+def run(
+    experiment: Experiment,
+    *,
+    seeds: int | None = None,
+    horizon: int | None = None,
+    preset: str | None = None,
+    checkpoint: Path | None = None,
+    **options: Any,
+) -> Report:
+    """Computes an experiment.
+
+    Args:
+      experiment: the declaration.
+      seeds: trials per algorithm and panel; None: the experiment's.
+      horizon: rounds; None: the paper's.
+      preset: name of a preset; None: the first.
+      checkpoint: directory with one checkpoint per panel; None: no checkpoints.
+      **options: as for `jaxbandits.compare`.
+
+    Raises:
+      InputError: bad input, in one line.
+    """
+    preset = experiment.preset(preset)
+    horizon = experiment.horizon if horizon is None else horizon
+    seeds = experiment.seeds if seeds is None else seeds
+    results = {}
+    for name, panel in experiment.panels(horizon).items():
+        results[name] = compare(
+            experiment.algorithms(preset, horizon), panel.environment, horizon, seeds, meters=experiment.meters,
+            checkpoint=None if checkpoint is None else checkpoint / name, **options,
+        )  # fmt: skip
+    # A claim is about the paper's horizon: a shorter run shows curves but decides nothing.
+    judged = tuple(claim.judge(results) for claim in experiment.claims)
+    return Report(experiment, preset, horizon, results, judged)

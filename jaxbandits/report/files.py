@@ -1,0 +1,55 @@
+"""What `reproduce` leaves behind: figures, result files, tables and a manifest, each replaced atomically."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+from jaxbandits.experiments.run import Report
+from jaxbandits.report import figures, tables
+from jaxbandits.simulation.store import write_atomically
+from jaxbandits.simulation.versions import versions
+
+
+def text(report: Report) -> str:
+    """The tables of every panel, the claims with verdicts, the notes."""
+    experiment = report.experiment
+    lines = [f"{experiment.name}: {experiment.title} ({experiment.source})"]
+    lines += [f"preset {report.preset}: {experiment.presets[report.preset]}"]
+    for panel, result in report.results.items():
+        header = f"panel {panel}: {experiment.metric} after {report.horizon:,} rounds"
+        lines += ["", header, tables.summary(result.summary(experiment.metric), experiment.metric)]
+    if report.judged:
+        lines += ["", "claims", tables.ledger(report.judged)]
+    if report.horizon != experiment.horizon:
+        lines += ["", f"The paper runs {experiment.horizon:,} rounds: verdicts at {report.horizon:,} are about this run only."]
+    lines += ["", *(f"note: {note}" for note in experiment.notes)]
+    return "\n".join(lines)
+
+
+def write(report: Report, directory: Path) -> list[Path]:
+    """Writes everything into `directory` and returns the paths.
+
+    Raises:
+      InputError: naming the path that cannot be written.
+    """
+    stem = directory / report.experiment.name.rpartition("/")[2]
+    written = [result.save(directory / f"{stem.name}-{panel}.npz") for panel, result in report.results.items()]
+    written += figures.save(figures.draw(report), stem)
+    path = directory / f"{stem.name}.txt"
+    write_atomically(path, (text(report) + "\n").encode())
+    manifest = {
+        "experiment": report.experiment.name,
+        "source": report.experiment.source,
+        "preset": report.preset,
+        "command": shlex.join(["jaxbandits", *sys.argv[1:]]),
+        "versions": versions(),
+        "panels": {panel: result.info | {"timing": result.timing} for panel, result in report.results.items()},
+        "claims": [
+            {"claim": j.claim.text, "source": j.claim.source, "verdict": j.verdict, "value": j.value,
+             "interval": [j.low, j.high], "seeds": j.n} for j in report.judged
+        ],
+        "files": [p.name for p in (*written, path)],
+    }  # fmt: skip
+    write_atomically(directory / "manifest.json", json.dumps(manifest, indent=1, default=str).encode())
+    return [*written, path, directory / "manifest.json"]

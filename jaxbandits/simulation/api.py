@@ -1,0 +1,237 @@
+"""The public way to run something: `simulate` one algorithm, `compare` several on paired seeds, `sweep` a grid."""
+
+import dataclasses
+import itertools
+import numbers
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.core.pytree import as_arrays, replace, validate
+from jaxbandits.simulation import driver, meters as meters_lib, plan as plan_lib
+from jaxbandits.simulation.meters import Meter
+from jaxbandits.simulation.plan import Job, Plan
+from jaxbandits.simulation.results import Result
+from jaxbandits.simulation.store import Store
+from jaxbandits.simulation.versions import versions
+
+_MAX_HORIZON = 2**31 - 1  # rounds are counted in int32
+_WIDTH = {"cpu": 64}  # state of a piece stays in the L2 cache (performance notes in docs/performance.md)
+_ACCELERATOR_WIDTH = 8192
+
+
+def simulate(algorithm: Any, environment: Any, horizon: int, seeds: int, **options: Any) -> Result:
+    """Runs independent trials of one algorithm.
+
+    Args:
+      algorithm: an object with `init`, `select`, `update` (see `jaxbandits.types.Algorithm`).
+      environment: an object with `init`, `observe`, `step`.
+      horizon: rounds per trial, 1 to 2^31 - 1.
+      seeds: number of trials; trial i depends on `seed` and `i` only, so more seeds keep the earlier ones.
+      **options: as for `compare`.
+
+    Returns:
+      A `Result` with one algorithm and one hyperparameter point.
+
+    Raises:
+      InputError: bad input, in one line.
+
+    Example:
+      >>> from jaxbandits import HeavyTailed, OFUL, simulate
+      >>> env = HeavyTailed(dim=2, n_arms=10)
+      >>> result = simulate(OFUL(dim=2), env, horizon=100, seeds=8, progress=False)
+      >>> result.final("regret").shape  # [algorithm, point, seed]
+      (1, 1, 8)
+    """
+    return compare({type(algorithm).__name__: algorithm}, environment, horizon, seeds, **options)
+
+
+def compare(
+    algorithms: Mapping[str, Any] | Sequence[Any], environment: Any, horizon: int, seeds: int, **options: Any
+) -> Result:
+    """Runs several algorithms on the same instances and noise (paired seeds).
+
+    Args:
+      algorithms: label to algorithm; a sequence is labelled by class names.
+      environment: one environment for all, or label to environment.
+      horizon: rounds per trial.
+      seeds: trials per algorithm.
+      **options: `record` (100 even points by default; a number, `"log"`, `("log", n)` or rounds), `meters` (extra
+        `Meter`s), `seed` (base seed, 0), `first_seed` (global index of the first trial, 0), `width` (trials per piece),
+        `devices`, `workers`, `calls_of` (record points per compiled call), `checkpoint` (directory: killed at any
+        instant, the same call resumes bit for bit), `progress` (True).
+
+    Returns:
+      A `Result` with dimensions (algorithm, 1, seed, record).
+
+    Raises:
+      InputError: bad input, in one line.
+    """
+    return _run(_labelled(algorithms), environment, horizon, seeds, [{}], **options)
+
+
+def sweep(
+    algorithm: Any, environment: Any, horizon: int, seeds: int, *, grid: Mapping[str, Sequence[float]] | Sequence[Mapping[str, float]],
+    **options: Any,
+) -> Result:  # fmt: skip
+    """Runs one algorithm over a grid of traced fields, on top of seeds; one compiled program serves the whole grid.
+
+    Args:
+      algorithm: the algorithm whose other fields stay as they are.
+      environment: the environment.
+      horizon: rounds per trial.
+      seeds: trials per grid point; every point meets the same instances and noise.
+      grid: field to values (their product is run), or a list of points. A name is a field of the algorithm
+        (`"beta_scale"`), dotted for nested ones; `"environment.noise.df"` is a field of the environment.
+      **options: as for `compare`.
+
+    Returns:
+      A `Result` with dimensions (1, point, seed, record).
+
+    Raises:
+      InputError: bad input, in one line.
+    """
+    return _run({type(algorithm).__name__: algorithm}, environment, horizon, seeds, _points(grid), **options)
+
+
+def _run(
+    algorithms: Mapping[str, Any],
+    environment: Any,
+    horizon: int,
+    seeds: int,
+    points: list[dict[str, float]],
+    *,
+    record: Any = 100,
+    meters: Sequence[Meter] = (),
+    seed: int = 0,
+    first_seed: int = 0,
+    width: int | None = None,
+    devices: Sequence[jax.Device] | None = None,
+    workers: int | None = None,
+    calls_of: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: bool = True,
+) -> Result:
+    horizon = whole_number("horizon", horizon, 1, _MAX_HORIZON)
+    seeds = whole_number("seeds", seeds, 1)
+    seed, first_seed = whole_number("seed", seed, 0, 2**32 - 1), whole_number("first_seed", first_seed, 0)
+    platform = (devices[0] if devices else jax.devices()[0]).platform
+    width = whole_number("width", width or _WIDTH.get(platform, _ACCELERATOR_WIDTH), 1)
+    workers = None if workers is None else whole_number("workers", workers, 1)
+    calls_of = None if calls_of is None else whole_number("calls_of", calls_of, 1)
+    jobs = tuple(_job(name, algorithm, _environment_of(environment, name), points) for name, algorithm in algorithms.items())
+    plan = Plan(jobs, tuple(points), horizon, plan_lib.record_points(record, horizon), seeds, first_seed, seed, width,
+                _checked_meters(meters))  # fmt: skip
+    settings = {"devices": devices, "workers": workers, "calls_of": calls_of, "progress": progress}
+    begin = time.time()
+    if checkpoint is None:
+        output = driver.run(plan, **settings)
+    else:
+        with Store(checkpoint, plan) as store:
+            output = driver.run(plan, store=store, **settings)
+    return _result(plan, output, begin)
+
+
+def _result(plan: Plan, output: driver.Output, begin: float) -> Result:
+    keys = sorted({key for job in output.blocks for key in job}, key=meters_lib.order)  # "reduce:name"
+    absent = np.full((len(plan.points), plan.n_seeds, len(plan.stops)), np.nan)
+    values = {
+        key.partition(":")[2]: meters_lib.over_blocks(key, np.stack([job.get(key, absent) for job in output.blocks]))
+        for key in keys
+    }
+    units = {name: unit for job in plan.jobs for name, unit in getattr(job.environment, "units", {}).items()}
+    timing = {job.name: dataclasses.asdict(t) for job, t in zip(plan.jobs, output.timing, strict=True)}
+    info = {
+        "spec": plan.spec(), "versions": versions(), "devices": output.devices, "workers": output.workers,
+        "wall_s": output.wall_s, "started_unix_s": begin, "reduce": [key.partition(":")[::2] for key in keys],
+    }  # fmt: skip
+    seeds = np.arange(plan.first_seed, plan.first_seed + plan.n_seeds)
+    return Result(values, tuple(job.name for job in plan.jobs), plan.points, seeds, plan.stops, units, timing, info)
+
+
+def _job(name: str, algorithm: Any, environment: Any, points: list[dict[str, float]]) -> Job:
+    """Checks an algorithm and an environment and gives every traced leaf a leading axis of hyperparameter points."""
+    for obj, role, methods in (
+        (algorithm, "algorithm", ("init", "select", "update", "feedback")),
+        (environment, "environment", ("init", "observe", "step")),
+    ):
+        missing = [method for method in methods if not hasattr(obj, method)]
+        if isinstance(obj, type) or missing or not dataclasses.is_dataclass(obj):
+            what = f"the class {obj.__name__}: make an instance of it" if isinstance(obj, type) else type(obj).__name__
+            need = f"a frozen pytree (see jaxbandits.pytree) with {', '.join(methods)}"
+            raise InputError(f"{role} {name!r} must be {need}; got {what}")
+        validate(obj)
+    dims = [getattr(obj, "dim", None) for obj in (algorithm, environment)]
+    if None not in dims and dims[0] != dims[1]:
+        raise InputError(f"{name} has dim={dims[0]}, but the environment has dim={dims[1]}")
+    algorithm, environment = (plan_lib.broadcast_points(obj, len(points)) for obj in (algorithm, environment))
+    for field in points[0]:
+        column = np.asarray([point[field] for point in points])
+        if field.startswith("environment."):
+            environment = replace(environment, field.removeprefix("environment."), column)
+        else:
+            algorithm = replace(algorithm, field.removeprefix("algorithm."), column)
+    if points[0]:
+        validate(algorithm)
+        validate(environment)
+        algorithm, environment = as_arrays(algorithm), as_arrays(environment)
+    return Job(name, algorithm, environment)
+
+
+def _labelled(algorithms: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, Any]:
+    if isinstance(algorithms, Mapping):
+        labelled = dict(algorithms)
+    else:
+        labelled = {type(algorithm).__name__: algorithm for algorithm in algorithms}
+        if len(labelled) < len(algorithms):
+            raise InputError("two algorithms of one class: pass a mapping from label to algorithm")
+    if not labelled:
+        raise InputError("compare needs at least one algorithm")
+    return labelled
+
+
+def _environment_of(environment: Any, label: str) -> Any:
+    if not isinstance(environment, Mapping):
+        return environment
+    if label not in environment:
+        raise unknown("environment for algorithm", label, environment)
+    return environment[label]
+
+
+def _points(grid: Mapping[str, Sequence[float]] | Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
+    if isinstance(grid, Mapping):
+        columns = {name: np.atleast_1d(values) for name, values in grid.items()}
+        points = [dict(zip(columns, map(float, row), strict=True)) for row in itertools.product(*columns.values())]
+    else:
+        points = [{name: float(value) for name, value in point.items()} for point in grid]
+    if not points or not points[0] or any(point.keys() != points[0].keys() for point in points):
+        raise InputError("grid must name at least one field, with at least one value each, the same fields in each point")
+    return points
+
+
+def _checked_meters(meters: Sequence[Meter]) -> tuple[Meter, ...]:
+    for meter in meters:
+        if not isinstance(meter, Meter):
+            raise InputError(f"meters must be Meter objects, got {type(meter).__name__}")
+    names = [meter.name for meter in meters]
+    if len(set(names)) < len(names):
+        raise InputError(f"meters must have different names, got {', '.join(names)}")
+    return tuple(meters)
+
+
+def whole_number(name: str, value: Any, low: int, high: int | None = None) -> int:
+    """`value` as an int within bounds.
+
+    Raises:
+      InputError: naming the setting, the value and what is allowed.
+    """
+    allowed = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
+    is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_whole or value < low or (high is not None and value > high):
+        raise InputError(f"{name} must be {allowed}, got {value!r}")
+    return int(value)

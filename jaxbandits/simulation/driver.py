@@ -1,0 +1,229 @@
+"""The driver: worker threads take pieces from a queue; progress, checkpoints and interrupts live here, outside jit.
+
+One worker per core on CPU (XLA releases the GIL while it computes) or per accelerator. A worker runs a piece from its
+start (or its checkpoint) to the horizon, in calls of a fixed number of record points.
+"""
+
+import dataclasses
+import os
+import queue
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from tqdm import tqdm
+
+from jaxbandits.simulation.plan import Piece, Plan
+from jaxbandits.simulation.program import Program, get_program, to_host
+from jaxbandits.simulation.store import Progress, Store, carry_to_device, carry_to_host
+
+_ROUNDS_PER_CALL = 2**22  # trial-rounds between two looks at the clock: 0.2 s at 20 M rounds/s
+_SAVE_EVERY = 10.0  # seconds between checkpoints of an unfinished piece
+
+
+@dataclasses.dataclass(frozen=True)
+class Timing:
+    """Cost of one job. `run_s` is summed over workers, so rounds / run_s is a rate per worker."""
+
+    compile_s: float
+    run_s: float
+    rounds: int  # trial-rounds computed here, padding not counted, resumed rounds not counted
+    ns_per_round: tuple[float, ...]  # of every full piece computed here, in order of completion
+
+
+@dataclasses.dataclass(frozen=True)
+class Output:
+    """Raw rows of a run: per job and name `[H, S, M]` block values."""
+
+    blocks: list[dict[str, np.ndarray]]
+    timing: list[Timing]
+    wall_s: float
+    devices: tuple[str, ...]
+    workers: int
+
+
+class _Stopped(Exception):
+    """Another worker failed, or the user interrupted."""
+
+
+def run(
+    plan: Plan,
+    *,
+    devices: Sequence[jax.Device] | None = None,
+    workers: int | None = None,
+    calls_of: int | None = None,
+    store: Store | None = None,
+    progress: bool = True,
+) -> Output:
+    """Computes every piece of a plan.
+
+    Args:
+      plan: what to run.
+      devices: JAX devices; None: all of the default backend.
+      workers: threads; None: one per available core on CPU, one per device otherwise.
+      calls_of: record points per compiled call; None: about 4 M trial-rounds per call.
+      store: checkpoint directory, already locked; None: no checkpoints.
+      progress: a bar on standard error.
+    """
+    devices = list(devices) if devices is not None else jax.local_devices()
+    if workers is None:
+        workers = available_cores() if devices[0].platform == "cpu" and len(devices) == 1 else len(devices)
+    workers = max(1, min(workers, len(plan.pieces)))
+    return _Run(plan, devices, workers, calls_of, store, progress).output()
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Run:
+    """One run of a plan; the mutable state that its workers share."""
+
+    def __init__(self, plan: Plan, devices, workers: int, calls_of: int | None, store: Store | None, progress: bool):
+        self.plan, self.devices, self.workers, self.store = plan, devices, workers, store
+        self.stop = threading.Event()
+        self.lock = threading.Lock()
+        self.bar = tqdm(total=plan.total_rounds, unit=" rounds", unit_scale=True, smoothing=0.1, disable=not progress,
+                        dynamic_ncols=True, desc="simulating")
+        self.run_s = [0.0] * len(plan.jobs)
+        self.rounds = [0] * len(plan.jobs)
+        self.ns_per_round: list[list[float]] = [[] for _ in plan.jobs]
+        self.compile_s = [0.0] * len(plan.jobs)
+        self.blocks: list[dict[str, np.ndarray]] = [{} for _ in plan.jobs]
+        n_records = len(plan.stops)
+        if calls_of is None:
+            calls_of = round(n_records * _ROUNDS_PER_CALL / (plan.horizon * plan.width))
+        self.call_length = min(max(1, calls_of), n_records)
+        n_calls = -(-n_records // self.call_length)
+        padded = np.append(plan.stops, np.full(n_calls * self.call_length - n_records, plan.horizon))
+        self.call_stops = padded.reshape(n_calls, self.call_length)  # [calls, C]
+
+    def output(self) -> Output:
+        begin = time.perf_counter()
+        pieces: queue.SimpleQueue[Piece] = queue.SimpleQueue()
+        for piece in self.plan.pieces:
+            pieces.put(piece)
+        with self.bar, ThreadPoolExecutor(self.workers, thread_name_prefix="jaxbandits") as pool:
+            self.bar.set_description("compiling")
+            first_pieces = {piece.job: piece for piece in reversed(self.plan.pieces)}.values()
+            list(pool.map(self._compile, first_pieces))  # different jobs at once
+            self.bar.set_description("simulating")
+            futures = [pool.submit(self._work, pieces, self.devices[i % len(self.devices)]) for i in range(self.workers)]
+            try:
+                for future in futures:
+                    future.result()
+            except BaseException:
+                self.stop.set()  # the other workers finish their call, save, and leave
+                failures = [f.exception() for f in futures]  # waits for all of them
+                first = next((e for e in failures if e is not None and not isinstance(e, _Stopped)), None)
+                if first is not None:
+                    raise first from None
+                raise
+        per_job = zip(self.compile_s, self.run_s, self.rounds, map(tuple, self.ns_per_round), strict=True)
+        timing = [Timing(*row) for row in per_job]
+        shape = (len(self.plan.points), self.plan.n_seeds, -1)
+        blocks = [{name: rows.reshape(shape) for name, rows in job.items()} for job in self.blocks]
+        used = tuple(f"{d.platform}:{d.device_kind}" for d in self.devices)
+        return Output(blocks, timing, time.perf_counter() - begin, used, self.workers)
+
+    def _work(self, pieces: "queue.SimpleQueue[Piece]", device: jax.Device) -> None:
+        try:
+            while not self.stop.is_set():
+                try:
+                    piece = pieces.get_nowait()
+                except queue.Empty:
+                    return
+                rows = self._play(piece, device)
+                self._collect(piece, rows)
+        except BaseException:
+            self.stop.set()
+            raise
+
+    def _collect(self, piece: Piece, rows: dict[str, np.ndarray]) -> None:
+        """Puts the rows `[M, W]` of a finished piece into their places, padding dropped."""
+        n_records, blocks = len(self.plan.stops), self.blocks[piece.job]
+        with self.lock:
+            for name, values in rows.items():
+                if name not in blocks:
+                    blocks[name] = np.full((self.plan.trials_per_job, n_records), np.nan, values.dtype)
+                blocks[name][piece.first : piece.first + piece.count] = values[:n_records, : piece.count].T
+
+    def _play(self, piece: Piece, device: jax.Device) -> dict[str, np.ndarray]:
+        """One piece from its start or its checkpoint to the horizon."""
+        plan = self.plan
+        algorithm, environment, seed_index = jax.device_put(plan.trials_of(piece), device)
+        program = self._program(piece, algorithm, environment, device)
+        saved = self.store.load(piece, program.carry_shape) if self.store else None
+        calls, rows = (saved.calls, [saved.rows]) if saved else (0, [])
+        self._report(piece, 0, self._rounds_until(calls))
+        if saved and saved.carry is None:
+            return saved.rows
+        begin, seconds = time.perf_counter(), 0.0
+        if saved:
+            carry = carry_to_device(saved.carry, program.carry_shape, device)
+        else:
+            base_key = jax.device_put(jax.random.key(plan.base_seed, impl="threefry2x32"), device)
+            carry = program.start(algorithm, environment, base_key, seed_index)
+        last_save = time.perf_counter()
+        while calls < len(self.call_stops):
+            if self.stop.is_set():
+                self._save(piece, calls, rows, carry)
+                raise _Stopped
+            t0 = jnp.asarray(self._rounds_until(calls), jnp.int32)
+            stops = jnp.asarray(self.call_stops[calls], jnp.int32)
+            carry, values = program.advance(algorithm, environment, carry, *jax.device_put((t0, stops), device))
+            rows.append(to_host(values))
+            calls += 1
+            now = time.perf_counter()
+            seconds += now - begin
+            self._report(piece, now - begin, self._rounds_until(calls) - self._rounds_until(calls - 1), played=True)
+            begin = now
+            if self.store and calls < len(self.call_stops) and now - last_save > _SAVE_EVERY:
+                self._save(piece, calls, rows, carry)
+                last_save = begin = time.perf_counter()
+        self._save(piece, calls, rows, None)
+        if not saved and piece.count == plan.width:
+            with self.lock:
+                self.ns_per_round[piece.job].append(seconds / (plan.horizon * plan.width) * 1e9)
+        return _join(rows)
+
+    def _compile(self, piece: Piece) -> None:
+        """Compiles the program of a job on every device that will run it."""
+        for device in self.devices[: self.workers]:
+            algorithm, environment, _ = jax.device_put(self.plan.trials_of(piece), device)
+            self._program(piece, algorithm, environment, device)
+
+    def _program(self, piece: Piece, algorithm: Any, environment: Any, device: jax.Device) -> Program:
+        begin = time.perf_counter()
+        plan = self.plan
+        program = get_program(plan.meters, algorithm, environment, plan.width, self.call_length, device)
+        with self.lock:  # a program from an earlier run of this process costs nothing now
+            self.compile_s[piece.job] = max(
+                self.compile_s[piece.job], min(program.compile_s, time.perf_counter() - begin)
+            )
+        return program
+
+    def _rounds_until(self, calls: int) -> int:
+        return int(self.call_stops[calls - 1, -1]) if calls else 0
+
+    def _report(self, piece: Piece, seconds: float, rounds: int, played: bool = False) -> None:
+        with self.lock:
+            self.run_s[piece.job] += seconds
+            self.rounds[piece.job] += rounds * piece.count * played
+            self.bar.update(rounds * piece.count)
+
+    def _save(self, piece: Piece, calls: int, rows: list[dict[str, np.ndarray]], carry: Any) -> None:
+        if self.store:
+            self.store.save(piece, Progress(calls, _join(rows), None if carry is None else carry_to_host(carry)))
+
+
+def _join(rows: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {name: np.concatenate([block[name] for block in rows]) for name in rows[0]} if rows else {}
+
+

@@ -1,0 +1,122 @@
+"""The loop: one trial's round, a piece of trials side by side, blocks of rounds between record points.
+
+Pure functions. `start` draws the instances of a piece, `advance` plays rounds `t0 .. stops[-1]` of all its trials and
+returns one row of block values per record point. A trial's key depends on its global seed index only, and its
+environment streams do not depend on the algorithm: all methods meet the same instances and the same noise.
+"""
+
+from typing import Any, NamedTuple
+
+import chex
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxbandits.simulation import meters as meters_lib
+from jaxbandits.simulation.meters import Meter, Round
+from jaxbandits.types import Evaluates, Recommends, narrow
+
+
+class Streams(NamedTuple):
+    """One key per consumer; round t uses `fold_in(stream, t)`, which XLA drops where nobody draws from it."""
+
+    observe: jax.Array
+    step: jax.Array
+    select: jax.Array
+    update: jax.Array
+
+
+class Carry(NamedTuple):
+    """Everything a trial is between two rounds."""
+
+    streams: Streams
+    env: Any
+    alg: Any
+
+
+def start_trial(algorithm: Any, environment: Any, base_key: jax.Array, seed_index: jax.Array) -> Carry:
+    """A fresh trial. The only place where keys are split."""
+    for_env, for_alg = jax.random.split(jax.random.fold_in(base_key, seed_index))
+    env_init, observe, step = jax.random.split(for_env, 3)
+    alg_init, select, update = jax.random.split(for_alg, 3)
+    return Carry(Streams(observe, step, select, update), environment.init(env_init), algorithm.init(alg_init))
+
+
+def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> tuple[Carry, Round]:
+    """One round of one trial."""
+    key = Streams(*(jax.random.fold_in(stream, t) for stream in carry.streams))
+    obs = environment.observe(key.observe, t, carry.env)
+    decision = algorithm.select(key.select, t, carry.alg, obs)
+    env_state, feedback, outcome = environment.step(key.step, t, carry.env, obs, decision)
+    told = narrow(feedback, algorithm.feedback)
+    alg_state = algorithm.update(key.update, t, carry.alg, obs, decision, told)
+    chex.assert_rank(list(outcome), 0)  # at trace time: outcomes are scalars
+    played = Round(t, algorithm, environment, carry.env, carry.alg, alg_state, obs, decision, feedback, outcome)
+    return Carry(carry.streams, env_state, alg_state), played
+
+
+def measure(meters: tuple[Meter, ...], played: Round) -> dict[str, jax.Array]:
+    """The values of one round, keyed `reduce:name`: the outcome's fields, then the extra meters."""
+    values = {f"sum:{name}": value for name, value in played.outcome._asdict().items()}
+    values |= {f"{meter.reduce}:{meter.name}": meter.measure(played) for meter in meters}
+    return {key: jnp.asarray(value, jnp.zeros(()).dtype) for key, value in values.items()}
+
+
+def snapshot(environment: Any, algorithm: Any, carry: Carry) -> dict[str, jax.Array]:
+    """The environment's own evaluation at a record point, if it has one."""
+    if not isinstance(environment, Evaluates):
+        return {}
+    recommendation = algorithm.recommend(carry.alg) if isinstance(algorithm, Recommends) else None
+    return {f"snapshot:{name}": x for name, x in environment.at_record(carry.env, recommendation).items()}
+
+
+def start(algorithm: Any, environment: Any, base_key: jax.Array, seed_index: jax.Array) -> Carry:
+    """A piece of W fresh trials: every leaf of `algorithm`, `environment` and `seed_index` has a leading axis W."""
+    return jax.vmap(start_trial, in_axes=(0, 0, None, 0))(algorithm, environment, base_key, seed_index)
+
+
+def advance(
+    meters: tuple[Meter, ...], algorithm: Any, environment: Any, carry: Carry, t0: jax.Array, stops: jax.Array
+) -> tuple[Carry, dict[str, jax.Array]]:
+    """Plays rounds `t0 <= t < stops[-1]` of a piece and reports at every stop.
+
+    The rounds are outside and the trials inside, so that `t` is one scalar for all trials: a schedule on `t` stays a
+    branch where a counter in the state would become a select.
+
+    Args:
+      meters: extra meters (static).
+      algorithm: hyperparameters, leaves `[W, ...]`.
+      environment: leaves `[W, ...]`.
+      carry: the trials, leaves `[W, ...]`.
+      t0: rounds already played.
+      stops: `[C]` non-decreasing record points, in rounds; a repeated stop is an empty block.
+
+    Returns:
+      The trials afterwards, and per `reduce:name` a `[C, W]` array: block values since the previous stop.
+    """
+    streams = carry.streams
+
+    def one_round(t, algorithm, environment, carry):
+        carry, played = play_round(algorithm, environment, t, carry)
+        return (carry.env, carry.alg), measure(meters, played)
+
+    def all_trials(t, states):
+        carry = Carry(streams, *states)  # streams are constants of the loop
+        return jax.vmap(one_round, in_axes=(None, 0, 0, 0))(t, algorithm, environment, carry)
+
+    def body(t, loop_state):
+        states, totals = loop_state
+        states, values = all_trials(t, states)
+        return states, {k: meters_lib.add(k, totals[k], v) for k, v in values.items()}
+
+    values_shape = jax.eval_shape(all_trials, t0, (carry.env, carry.alg))[1]
+
+    def block(block_state, stop):
+        t, states = block_state
+        zeros = {k: meters_lib.zero(k, like) for k, like in values_shape.items()}
+        states, totals = lax.fori_loop(t, stop, body, (states, zeros))
+        at_stop = jax.vmap(snapshot)(environment, algorithm, Carry(streams, *states))
+        return (jnp.maximum(t, stop), states), totals | at_stop
+
+    (_, states), rows = lax.scan(block, (t0, (carry.env, carry.alg)), stops)
+    return Carry(streams, *states), rows

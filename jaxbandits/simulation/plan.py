@@ -1,0 +1,151 @@
+"""The plan of a run: jobs cut into pieces. The piece is the unit of scheduling, memory, checkpoint and retry.
+
+A trial is (hyperparameter point, seed). The trials of a job are numbered point by point, seed by seed, and run in
+pieces of one fixed width; the last piece is padded with repeats of its last trial. So every split of the work executes
+the same compiled program, and no result depends on the split.
+"""
+
+import dataclasses
+import hashlib
+import json
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.pytree import as_arrays, field_table
+from jaxbandits.simulation.meters import Meter
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """One algorithm on one environment, over H hyperparameter points."""
+
+    name: str
+    algorithm: Any  # leaves [H, ...]
+    environment: Any  # leaves [H, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Piece:
+    """Trials `first .. first + count` of a job."""
+
+    job: int
+    index: int
+    first: int
+    count: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """Everything that determines the numbers of a run."""
+
+    jobs: tuple[Job, ...]
+    points: tuple[dict[str, Any], ...]  # H hyperparameter points (one empty point when nothing is swept)
+    horizon: int
+    stops: np.ndarray  # [M] record points, increasing, the last is the horizon
+    n_seeds: int
+    first_seed: int
+    base_seed: int
+    width: int
+    meters: tuple[Meter, ...]
+
+    @property
+    def trials_per_job(self) -> int:
+        return len(self.points) * self.n_seeds
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """Job after job, so that the first curves are complete early; long jobs start no later than short ones."""
+        starts = range(0, self.trials_per_job, self.width)
+        return [
+            Piece(j, i, first, min(self.width, self.trials_per_job - first))
+            for j in range(len(self.jobs))
+            for i, first in enumerate(starts)
+        ]
+
+    @property
+    def total_rounds(self) -> int:
+        return len(self.jobs) * self.trials_per_job * self.horizon
+
+    def trials_of(self, piece: Piece) -> tuple[Any, Any, jax.Array]:
+        """Hyperparameters, environments and global seed indices `[width]` of a piece, padding included."""
+        trial = np.minimum(np.arange(piece.first, piece.first + self.width), piece.first + piece.count - 1)
+        point, seed = np.divmod(trial, self.n_seeds)
+        job = self.jobs[piece.job]
+        algorithm, environment = jax.tree.map(lambda leaf: leaf[point], (job.algorithm, job.environment))
+        return algorithm, environment, jnp.asarray(seed + self.first_seed, jnp.int32)
+
+    def spec(self) -> dict[str, Any]:
+        """A JSON description of everything that determines the numbers; its hash guards a resume."""
+        return {
+            "format": 1,
+            "algorithms": {job.name: describe(job.algorithm) for job in self.jobs},
+            "environments": {job.name: describe(job.environment) for job in self.jobs},
+            "points": len(self.points),
+            "horizon": self.horizon,
+            "record": hashlib.sha256(np.asarray(self.stops, np.int64).tobytes()).hexdigest()[:16],
+            "seeds": self.n_seeds,
+            "first_seed": self.first_seed,
+            "base_seed": self.base_seed,
+            "width": self.width,
+            "meters": {meter.name: meter.reduce for meter in self.meters},
+            "float": str(jnp.zeros(()).dtype),
+        }
+
+
+def describe(obj: Any) -> dict[str, Any]:
+    """Class and every field of a pytree dataclass as JSON values; long arrays as a digest."""
+    fields = {row.name: _plain(row.value) for row in field_table(obj)}
+    return {"class": f"{type(obj).__module__}.{type(obj).__qualname__}", **fields}
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    if isinstance(value, (jax.Array, np.ndarray, np.generic)):
+        array = np.asarray(value)
+        if array.size <= 8:
+            return array.tolist()
+        return f"{array.dtype}{list(array.shape)} sha256 {hashlib.sha256(array.tobytes()).hexdigest()[:16]}"
+    return repr(value)
+
+
+def spec_hash(spec: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()
+
+
+def broadcast_points(obj: Any, n_points: int) -> Any:
+    """A pytree of scalars and arrays to one with a leading axis of `n_points` equal entries."""
+    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (n_points, *leaf.shape)), as_arrays(obj))
+
+
+def record_points(record: Any, horizon: int) -> np.ndarray:
+    """The rounds at which values are reported.
+
+    Args:
+      record: a number of evenly spaced points; `"log"` (about 20 per decade, ratio 1.12) or `("log", n)` for n
+        log-spaced points; or the increasing rounds themselves.
+      horizon: number of rounds; always the last record point.
+
+    Raises:
+      InputError: for anything else, or rounds outside `1 .. horizon`.
+    """
+    if isinstance(record, str) and record == "log":
+        record = ("log", max(2, int(np.ceil(20 * np.log10(max(horizon, 10))))))
+    if isinstance(record, tuple) and len(record) == 2 and record[0] == "log":
+        points = np.geomspace(1, horizon, num=int(record[1]))
+    elif isinstance(record, (int, np.integer)) and not isinstance(record, bool):
+        if record < 1:
+            raise InputError(f"record must be at least 1 point, got {record}")
+        points = np.linspace(0, horizon, num=min(int(record), horizon) + 1)[1:]
+    elif isinstance(record, str):
+        raise InputError(f'record must be a number of points, "log", ("log", n) or increasing rounds, got {record!r}')
+    else:
+        points = np.asarray(record, dtype=float)
+        if points.ndim != 1 or not len(points) or np.any(np.diff(points) <= 0) or points[0] < 1 or points[-1] > horizon:
+            raise InputError(f"record rounds must increase strictly within 1 .. {horizon}")
+    stops = np.unique(np.rint(points).astype(np.int64))
+    return stops if stops[-1] == horizon else np.append(stops, horizon)

@@ -1,0 +1,194 @@
+"""Checkpoints: one directory per run, one file per piece, every file replaced atomically.
+
+    spec.json          what the run is (its hash must match on resume) and the versions that wrote it
+    piece-0-00012.npz  job 0, piece 12: the rows so far and, unless it is finished, the trials' state
+
+A file is written under a temporary name, synced, then renamed: killed at any instant, the previous file survives. The
+directory is locked by the process that writes it. Nothing is pickled.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import filelock
+import jax
+import numpy as np
+
+from jaxbandits.core.errors import InputError
+from jaxbandits.simulation.plan import Piece, Plan, spec_hash
+from jaxbandits.simulation.versions import versions
+
+
+class Progress(NamedTuple):
+    """A piece between two calls of `advance`."""
+
+    calls: int  # finished calls
+    rows: dict[str, np.ndarray]  # [M so far, W]
+    carry: Any | None  # host copy of the trials; None once the piece is finished
+
+
+class Store:
+    """The checkpoint directory of one run; a context manager that holds the lock."""
+
+    def __init__(self, directory: str | os.PathLike[str], plan: Plan):
+        self.directory = Path(directory)
+        self.plan = plan
+        self._lock = filelock.FileLock(str(self.directory / "lock"))
+
+    def __enter__(self) -> "Store":
+        make_directory(self.directory)
+        try:
+            self._lock.acquire(timeout=0)
+        except filelock.Timeout:
+            raise InputError(f"another process is writing to {self.directory}; wait for it or choose another directory") from None
+        try:
+            self._check_spec()
+        except BaseException:
+            self._lock.release()
+            raise
+        for leftover in self.directory.glob("*.tmp"):
+            leftover.unlink(missing_ok=True)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._lock.release()
+
+    def _check_spec(self) -> None:
+        path, spec = self.directory / "spec.json", self.plan.spec()
+        if path.exists():
+            try:
+                saved = json.loads(path.read_text())
+                saved_spec, saved_hash = saved["spec"], saved["hash"]
+            except (ValueError, KeyError, TypeError, UnicodeDecodeError):
+                raise InputError(f"{path} is not a checkpoint of jaxbandits; choose another directory") from None
+            if saved_hash != spec_hash(spec):
+                raise InputError(f"{self.directory} holds another run: {first_difference(saved_spec, spec)}; "
+                                 "give the same settings to resume, or another directory")
+            if saved.get("versions") != versions():
+                import warnings
+
+                warnings.warn(f"{self.directory} was written by {saved.get('versions')}, this is {versions()}: random "
+                              "streams and rounding can differ between versions", stacklevel=4)
+        elif any(self.directory.glob("piece-*.npz")):
+            raise InputError(f"{self.directory} holds checkpoint pieces but no spec.json; choose another directory")
+        else:
+            body = json.dumps({"spec": spec, "hash": spec_hash(spec), "versions": versions()}, indent=1)
+            write_atomically(path, body.encode())
+
+    def _path(self, piece: Piece) -> Path:
+        return self.directory / f"piece-{piece.job}-{piece.index:05d}.npz"
+
+    def save(self, piece: Piece, progress: Progress) -> None:
+        """Replaces the file of a piece."""
+        arrays = {f"row:{name}": rows for name, rows in progress.rows.items()}
+        if progress.carry is not None:
+            arrays |= {f"carry:{i}": leaf for i, leaf in enumerate(jax.tree.leaves(progress.carry))}
+        write_npz(self._path(piece), {"calls": np.int64(progress.calls), **arrays})
+
+    def load(self, piece: Piece, carry_shape: Any) -> Progress | None:
+        """What is known of a piece; None if nothing.
+
+        Raises:
+          InputError: if the file is damaged, naming it (delete it to compute that piece again).
+        """
+        path = self._path(piece)
+        if not path.exists():
+            return None
+        arrays = read_npz(path)
+        rows = {name[4:]: array for name, array in arrays.items() if name.startswith("row:")}
+        leaves = [arrays[f"carry:{i}"] for i in range(sum(name.startswith("carry:") for name in arrays))]
+        if not leaves:
+            return Progress(int(arrays["calls"]), rows, None)
+        shapes, structure = jax.tree.flatten(carry_shape)
+        if len(leaves) != len(shapes):
+            raise InputError(f"{path} does not fit this run ({len(leaves)} arrays, {len(shapes)} expected); delete it to compute it again")
+        return Progress(int(arrays["calls"]), rows, jax.tree.unflatten(structure, leaves))
+
+
+def carry_to_host(carry: Any) -> Any:
+    """Trials as NumPy arrays; keys as their counter data."""
+    return jax.tree.map(lambda x: np.asarray(jax.random.key_data(x) if _is_key(x) else x), carry)
+
+
+def carry_to_device(carry: Any, carry_shape: Any, device: jax.Device) -> Any:
+    """The inverse of `carry_to_host`."""
+
+    def restore(leaf: np.ndarray, like: Any) -> jax.Array:
+        array = jax.device_put(leaf, device)
+        return jax.random.wrap_key_data(array, impl="threefry2x32") if _is_key(like) else array
+
+    return jax.tree.map(restore, carry, carry_shape)
+
+
+def _is_key(x: Any) -> bool:
+    return bool(jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key))
+
+
+def make_directory(directory: Path) -> None:
+    """Creates a directory and checks that it can be written.
+
+    Raises:
+      InputError: naming the path and the reason.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot create {directory}: {error.strerror or error}") from None
+    if not os.access(directory, os.W_OK):
+        raise InputError(f"cannot write to {directory}: permission denied")
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Temporary name, fsync, rename: the old file or the new one survives a kill, never half of one.
+
+    Raises:
+      InputError: naming the path when it cannot be written (full disk, read-only directory).
+    """
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def write_npz(path: Path, arrays: dict[str, np.ndarray], compress: bool = False) -> None:
+    """An npz file, replaced atomically."""
+    import io
+
+    buffer = io.BytesIO()
+    (np.savez_compressed if compress else np.savez)(buffer, allow_pickle=False, **arrays)
+    write_atomically(path, buffer.getvalue())
+
+
+def read_npz(path: Path) -> dict[str, np.ndarray]:
+    """All arrays of an npz file.
+
+    Raises:
+      InputError: one line when the file is missing, truncated or not an npz file.
+    """
+    import zipfile
+    import zlib
+
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except FileNotFoundError:
+        raise InputError(f"no such file: {path}") from None
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, KeyError, AttributeError) as error:
+        raise InputError(f"{path} is damaged or not a jaxbandits file ({type(error).__name__})") from None
+
+
+def first_difference(saved: Any, now: Any, path: str = "") -> str:
+    """Names the first field in which two specs differ."""
+    if isinstance(saved, dict) and isinstance(now, dict):
+        for key in [*now, *(k for k in saved if k not in now)]:
+            if saved.get(key) != now.get(key):
+                return first_difference(saved.get(key), now.get(key), f"{path}.{key}" if path else str(key))
+    return f"{path} was {saved!r}, now {now!r}"

@@ -1,0 +1,215 @@
+"""The contract of an algorithm and an environment, as checks on any pair of instances.
+
+`check_algorithm(algorithm, environment)` runs all of them; each is a function of its own, named after what it asserts.
+They raise `AssertionError` with one line that says what broke.
+"""
+
+import dataclasses
+import inspect
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.core.pytree import as_arrays, field_table, replace, validate
+from jaxbandits.simulation import Result, simulate, sweep
+from jaxbandits.simulation import program as program_lib
+from jaxbandits.simulation.loop import play_round, start_trial
+from jaxbandits.types import ArmObs, Recommends, narrow
+
+_ROUNDS = 40
+_ARGUMENTS = {
+    "init": ["key"],
+    "select": ["key", "t", "state", "obs"],
+    "update": ["key", "t", "state", "obs", "decision", "feedback"],
+    "observe": ["key", "t", "state"],
+    "step": ["key", "t", "state", "obs", "decision"],
+}
+
+
+def check_algorithm(algorithm: Any, environment: Any) -> None:
+    """Runs every check of an algorithm on an environment that suits it.
+
+    Args:
+      algorithm: a small concrete instance.
+      environment: a small concrete instance.
+
+    Raises:
+      AssertionError: naming the broken promise.
+    """
+    for check in ALGORITHM_CHECKS:
+        check(algorithm, environment)
+
+
+def check_environment(environment: Any) -> None:
+    """Checks what an environment promises on its own: names, ranges, a fixed state shape, read-only `observe`.
+
+    Raises:
+      AssertionError: naming the broken promise.
+    """
+    has_argument_names(environment, ("init", "observe", "step"))
+    is_a_pytree_with_ranges(environment)
+
+
+def has_argument_names(obj: Any, methods: tuple[str, ...]) -> None:
+    """The words of the protocol, in its order."""
+    for method in methods:
+        found = list(inspect.signature(getattr(obj, method)).parameters)
+        assert found == _ARGUMENTS[method], f"{type(obj).__name__}.{method} takes {found}, not {_ARGUMENTS[method]}"
+
+
+def is_a_pytree_with_ranges(obj: Any) -> None:
+    """Frozen, hashable structure, every number with a range and every field with a meaning."""
+    assert dataclasses.is_dataclass(obj) and type(obj).__dataclass_params__.frozen, "must be a frozen dataclass"
+    hash(jax.tree.structure(obj))
+    validate(obj)
+    for row in field_table(obj):
+        assert row.doc, f"field {row.name} has no meaning (doc)"
+
+
+def protocol_names_and_fields(algorithm: Any, environment: Any) -> None:
+    """Both sides speak the protocol."""
+    has_argument_names(algorithm, ("init", "select", "update"))
+    is_a_pytree_with_ranges(algorithm)
+    check_environment(environment)
+
+
+def state_shape_is_fixed(algorithm: Any, environment: Any) -> None:
+    """`update` and `step` return what `init` returned: shapes, dtypes, weak types."""
+    algorithm, environment = as_arrays((algorithm, environment))
+    begin = jax.eval_shape(start_trial, algorithm, environment, _key(), jnp.int32(0))
+    after = jax.eval_shape(lambda c: play_round(algorithm, environment, jnp.int32(0), c)[0], begin)
+    avals = [jax.tree.map(lambda x: (x.shape, x.dtype, getattr(x, "weak_type", False)), tree) for tree in (begin, after)]
+    assert jax.tree.structure(begin) == jax.tree.structure(after), "the state changes its structure in one round"
+    assert avals[0] == avals[1], f"the state changes its shape or dtype in one round:\n{avals[0]}\n{avals[1]}"
+
+
+def select_is_read_only(algorithm: Any, environment: Any) -> None:
+    """Two calls of `select` agree, also under the key-reuse detector, and jit agrees with eager."""
+    algorithm, environment = as_arrays((algorithm, environment))
+    with jax.debug_key_reuse(True):
+        carry = start_trial(algorithm, environment, _key(), jnp.int32(3))
+        t = jnp.int32(0)
+        obs = environment.observe(jax.random.key(1), t, carry.env)
+        decisions = [algorithm.select(jax.random.key(2), t, carry.alg, obs) for _ in range(2)]
+        chex.assert_trees_all_equal(*decisions)
+        eager = play_round(algorithm, environment, t, carry)[0]
+    jitted = jax.jit(play_round)(algorithm, environment, t, carry)[0]
+    tolerance = 1e-9 if jax.config.jax_enable_x64 else 1e-4
+    chex.assert_trees_all_close((eager.env, eager.alg), (jitted.env, jitted.alg), rtol=tolerance, atol=tolerance)
+
+
+def masked_arms_are_never_played(algorithm: Any, environment: Any) -> None:
+    """With one arm available, that arm is played."""
+    algorithm, environment = as_arrays((algorithm, environment))
+    carry = start_trial(algorithm, environment, _key(), jnp.int32(0))
+    obs = environment.observe(jax.random.key(1), jnp.int32(0), carry.env)
+    if not isinstance(obs, ArmObs):
+        return
+    unrolled = isinstance(obs.arms, tuple)
+    n_arms = len(obs.arms) if unrolled else jax.tree.leaves(obs.arms)[0].shape[0]
+    only = jax.jit(lambda mask: algorithm.select(
+        jax.random.key(2), jnp.int32(0), carry.alg, obs._replace(mask=tuple(mask) if unrolled else mask)).index)  # fmt: skip
+    for k in (0, n_arms // 2, n_arms - 1):
+        played = int(only(jnp.arange(n_arms) == k))
+        assert played == k, f"only arm {k} was available, arm {played} was played"
+
+
+def stays_finite(algorithm: Any, environment: Any) -> None:
+    """Zero feedback and feedback of size 1e6 leave a finite state."""
+    algorithm, environment = as_arrays((algorithm, environment))
+
+    @jax.jit
+    def update(scale):
+        carry = start_trial(algorithm, environment, _key(), jnp.int32(0))
+        for i in range(3):
+            t = jnp.int32(i)
+            obs = environment.observe(jax.random.key(1), t, carry.env)
+            decision = algorithm.select(jax.random.key(2), t, carry.alg, obs)
+            env, feedback, _ = environment.step(jax.random.key(3 + i), t, carry.env, obs, decision)
+            told = jax.tree.map(lambda x: x * scale, narrow(feedback, algorithm.feedback))
+            state = algorithm.update(jax.random.key(4), t, carry.alg, obs, decision, told)
+            carry = carry._replace(env=env, alg=state)
+        return carry.alg
+
+    for scale in (0.0, 1.0, 1e6):
+        for leaf in jax.tree.leaves(update(jnp.asarray(scale))):
+            if jnp.issubdtype(leaf.dtype, jnp.floating):
+                assert not np.isnan(leaf).any(), f"the state is NaN after feedback scaled by {scale:g}"
+
+
+def trials_do_not_depend_on_the_split(algorithm: Any, environment: Any) -> None:
+    """More seeds, other calls, a checkpoint: every trial keeps its bits."""
+    few = _run(algorithm, environment, seeds=3)
+    for name, other in (
+        ("more seeds", _run(algorithm, environment, seeds=11)),
+        ("one record point a call", _run(algorithm, environment, seeds=3, calls_of=1)),
+        ("a later first seed", _run(algorithm, environment, seeds=2, first_seed=1)),
+    ):
+        for metric, values in few.values.items():
+            mine = values[:, :, 1:3]
+            start = 0 if name == "a later first seed" else 1
+            theirs = other.values[metric][:, :, start : start + 2]
+            assert np.array_equal(mine, theirs, equal_nan=True), f"{name} changed {metric}"
+    with tempfile.TemporaryDirectory() as directory:
+        once = _run(algorithm, environment, seeds=3, checkpoint=directory)
+        again = _run(algorithm, environment, seeds=3, checkpoint=directory)
+    for metric, values in few.values.items():
+        assert np.array_equal(values, once.values[metric], equal_nan=True), f"a checkpoint changed {metric}"
+        assert np.array_equal(values, again.values[metric], equal_nan=True), f"loading a checkpoint changed {metric}"
+
+
+def every_traced_field_can_be_swept(algorithm: Any, environment: Any) -> None:
+    """A sweep over each numeric field equals separate runs, bit for bit, and compiles nothing new."""
+    _run(algorithm, environment, seeds=2)
+    compiled = len(program_lib._programs)
+    for field, values in _sweepable(algorithm):
+        swept = sweep(algorithm, environment, _ROUNDS, 2, grid={field: values}, width=8, progress=False, record=4)
+        for h, value in enumerate(values):
+            alone = _run(replace(algorithm, field, value), environment, seeds=2)
+            for metric, expected in alone.values.items():
+                same = np.array_equal(swept.values[metric][:, h], expected[:, 0], equal_nan=True)
+                assert same, f"sweeping {field} gives another {metric} than running {field}={value:g} alone"
+    assert len(program_lib._programs) == compiled, "new hyperparameter values compiled a new program"
+
+
+def recommendation_is_finite(algorithm: Any, environment: Any) -> None:
+    """`recommend`, where there is one, is finite from the first state on."""
+    if not isinstance(algorithm, Recommends):
+        return
+    algorithm, environment = as_arrays((algorithm, environment))
+    state = algorithm.init(_key())
+    for leaf in jax.tree.leaves(algorithm.recommend(state)):
+        assert np.isfinite(leaf).all(), "the recommendation of the first state is not finite"
+
+
+ALGORITHM_CHECKS = (
+    protocol_names_and_fields,
+    state_shape_is_fixed,
+    select_is_read_only,
+    masked_arms_are_never_played,
+    stays_finite,
+    recommendation_is_finite,
+    trials_do_not_depend_on_the_split,
+    every_traced_field_can_be_swept,
+)
+
+
+def _sweepable(algorithm: Any) -> Iterator[tuple[str, list[float]]]:
+    """Numeric scalar fields with two admissible values each: the example's own and one nearby."""
+    for row in field_table(algorithm):
+        if row.kind == "traced" and isinstance(row.value, (int, float)) and not isinstance(row.value, bool):
+            if np.isfinite(row.value):
+                yield row.name, [float(row.value), float(row.value) * 0.9]
+
+
+def _run(algorithm: Any, environment: Any, seeds: int, **options: Any) -> Result:
+    return simulate(algorithm, environment, _ROUNDS, seeds, width=8, progress=False, record=4, **options)
+
+
+def _key() -> jax.Array:
+    return jax.random.key(0, impl="threefry2x32")

@@ -1,0 +1,67 @@
+"""What every test shares: the precision of the process, fresh keys and generators, hypothesis without a clock.
+
+`pytest` runs everything but `tests/float32` in 64 bits, `pytest tests/float32` the rest in 32 bits: the switch belongs to
+the process, so one process has one precision, and tests of the other one are deselected. `JAX_ENABLE_X64` overrides.
+"""
+
+import os
+import zlib
+from pathlib import Path
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+import hypothesis
+import jax
+import numpy as np
+import pytest
+
+FLOAT32 = Path(__file__).parent / "float32"
+
+hypothesis.settings.register_profile("jaxbandits", deadline=None, derandomize=True, max_examples=25)
+hypothesis.settings.load_profile("jaxbandits")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the precision before any test module is imported."""
+    paths = [Path(config.invocation_params.dir, arg.split("::")[0]).resolve() for arg in config.args]
+    only_float32 = all(path.is_relative_to(FLOAT32) for path in paths)
+    x64 = os.environ.get("JAX_ENABLE_X64", "0" if only_float32 else "1").lower() in ("1", "true", "yes", "on")
+    jax.config.update("jax_enable_x64", x64)
+
+
+def pytest_report_header() -> str:
+    """Say in which precision and on what the tests run."""
+    precision = "float64" if jax.config.jax_enable_x64 else "float32"
+    return f"jax {jax.__version__} on {jax.default_backend()}, {precision}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what lies below `tests/float32`, and keep the tests of this process's precision."""
+    for item in items:
+        if item.path.is_relative_to(FLOAT32):
+            item.add_marker(pytest.mark.float32)
+    kept, other = [], []
+    for item in items:
+        same = (item.get_closest_marker("float32") is None) == jax.config.jax_enable_x64
+        (kept if same else other).append(item)
+    items[:] = kept
+    if other:
+        config.hook.pytest_deselected(items=other)
+
+
+def _seed(request: pytest.FixtureRequest) -> int:
+    """One seed a test, the same in every run; `JAXBANDITS_SEED_OFFSET` gives other draws (k of N runs may not fail)."""
+    return zlib.crc32(request.node.nodeid.encode()) + int(os.environ.get("JAXBANDITS_SEED_OFFSET", "0"))
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> np.random.Generator:
+    """NumPy draws of this test's own."""
+    return np.random.default_rng(_seed(request))
+
+
+@pytest.fixture
+def key(request: pytest.FixtureRequest) -> jax.Array:
+    """A typed JAX key of this test's own."""
+    return jax.random.key(_seed(request) % 2**32)

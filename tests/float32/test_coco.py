@@ -1,0 +1,123 @@
+"""The constrained family in float32 (a process without x64)."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
+from jaxbandits.core import linalg
+from jaxbandits.core.pytree import as_arrays
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.nuclear import NuclearBall
+from jaxbandits.environments.coco.linear_constraints import LinearConstraints
+from jaxbandits.types import Constrained, PointDecision
+from tests.reference import ofw_tvc as reference
+
+KEY = jax.random.key(0)
+
+
+@jax.jit
+def replay(algorithm, dfs, gs, dgs):
+    point = linalg.vectors if isinstance(algorithm.dim, int) else lambda a: a
+
+    def round_(state, row):
+        t, df, g, dg = row
+        lead = lambda a: jax.tree.map(lambda leaf: leaf[None], point(a))
+        feedback = Constrained(loss=jnp.zeros(1), grad=lead(df), con=g[None], con_grad=lead(dg))
+        state = algorithm.update(KEY, t, state, None, algorithm.select(KEY, t, state, None), feedback)
+        return state, state
+
+    return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(len(gs), dtype=jnp.int32), dfs, gs, dgs))[1]
+
+
+def float32(*arrays):
+    return [jnp.asarray(a, jnp.float32) for a in arrays]
+
+
+@pytest.mark.parametrize("shape", [(1,), (2,), (5,), (20,), (4, 3)], ids=str)
+def test_ofw_tvc_follows_the_reference(shape):
+    rng = np.random.default_rng(shape)
+    dfs, dgs = rng.normal(size=(2, 100, *shape)) / np.sqrt(np.prod(shape))
+    gs = rng.normal(0.1, 0.5, 100)
+    vector = len(shape) == 1
+    domain, lmo = (L2Ball(), reference.lmo_ball) if vector else (NuclearBall(), reference.lmo_nuclear)
+    setting = {"beta": 0.8, "gamma": 0.6, "lam": 0.3}
+    algorithm = as_arrays(OFWTVC(dim=shape[0] if vector else shape, domain=domain, horizon=100.0, lipschitz=2.0, **setting))
+    states = replay(algorithm, *float32(dfs, gs, dgs))
+    x = np.asarray(linalg.dense(states.x) if vector else states.x)
+    expected = reference.OFWTVC(np.zeros(shape), lmo, 2.0, 100.0, 2.0, **setting, g_init=0.8 * 2.0 * 0.6).run(dfs, gs, dgs)
+    assert x.dtype == np.float32
+    assert expected["restart"].sum() >= 3
+    np.testing.assert_array_equal(np.asarray(states.start) + 1, expected["s"])
+    np.testing.assert_allclose(x, expected["x"], atol=1e-4)
+    np.testing.assert_allclose(states.queue, expected["Q"], rtol=1e-6)
+
+
+def test_ofw_tvc_theory_constants_on_a_large_domain():
+    """beta gamma = 5e-7 and tau = 10^4: nothing may underflow, the run is that of the unit ball scaled."""
+    rng = np.random.default_rng(0)
+    dfs, gs, dgs = rng.normal(size=(200, 3)), rng.normal(0.1, 0.5, 200), rng.normal(size=(200, 3))
+    small, large = (OFWTVC.theory(dim=3, horizon=1e6, lipschitz=3.0, domain=L2Ball(radius=r)) for r in (1.0, 1e4))
+    one, two = replay(as_arrays(small), *float32(dfs, gs, dgs)), replay(as_arrays(large), *float32(dfs, 1e4 * gs, dgs))
+    np.testing.assert_allclose(linalg.dense(two.x), 1e4 * np.asarray(linalg.dense(one.x)), atol=1.0)
+
+
+def test_violations_add_up_in_a_long_run():
+    """10^6 violations of 0.01: a plain float32 sum is 1.6 per cent off (9865.2)."""
+
+    @jax.jit
+    def run():
+        algorithm = as_arrays(OFWTVC(dim=1, horizon=1e6))
+        one = linalg.Vec([jnp.ones(1)])
+        feedback = Constrained(loss=jnp.zeros(1), grad=one, con=jnp.full(1, 0.01), con_grad=one)
+        advance = lambda t, state: algorithm.update(KEY, t, state, None, algorithm.select(KEY, t, state, None), feedback)
+        return jax.lax.fori_loop(0, 1_000_000, advance, algorithm.init(KEY))
+
+    assert float(run().queue) == pytest.approx(1e4, rel=2e-7)
+
+
+def test_clamped_exponent_is_finite():
+    rng = np.random.default_rng(1)
+    algorithm = as_arrays(OFWTVC(dim=2, horizon=50.0, beta=1e5, lam=1.0))
+    states = replay(algorithm, *float32(rng.normal(size=(50, 2)), rng.normal(size=50), rng.normal(size=(50, 2))))
+    assert all(bool(jnp.isfinite(leaf).all()) for leaf in jax.tree.leaves(states))
+    assert float(jnp.max(jnp.linalg.norm(linalg.dense(states.x), axis=1))) <= 1.0 + 1e-6
+    assert bool(algorithm.diagnostics(jax.tree.map(lambda a: a[-1], states))["clamped"])
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (20, 26), (70, 66)], ids=str)
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
+def test_nuclear_oracle(shape, scale):
+    c = np.random.default_rng(shape).normal(size=(shape[0], 2)) @ np.random.default_rng(1).normal(size=(2, shape[1]))
+    v = np.asarray(NuclearBall(radius=3.0).lmo(jnp.asarray(c * scale, jnp.float32)), np.float64)
+    assert np.sum(c * v) == pytest.approx(-3.0 * np.linalg.norm(c, 2), rel=1e-5)
+    assert np.linalg.svd(v, compute_uv=False).sum() == pytest.approx(3.0, rel=1e-5)
+
+
+@pytest.mark.parametrize("dim", [2, (4, 3)], ids=str)
+def test_linear_constraints_comparators(dim):
+    vector = isinstance(dim, int)
+    domain = L2Ball() if vector else NuclearBall()
+    environment = as_arrays(LinearConstraints(dim=dim, domain=domain))
+
+    @jax.jit
+    def run():
+        zero = linalg.zeros(dim) if vector else jnp.zeros(dim)
+
+        def round_(state, t):
+            state, feedback, _ = environment.step(jax.random.fold_in(KEY, t), t, state, None, PointDecision.at(zero))
+            return state, feedback.grad
+
+        state, grads = jax.lax.scan(round_, environment.init(jax.random.key(1)), jnp.arange(20_000, dtype=jnp.int32))
+        return state, grads, environment.at_record(state, None)
+
+    state, grads, answer = run()
+    take = (lambda p: np.asarray(linalg.dense(p), np.float64)) if vector else (lambda p: np.asarray(p, np.float64))
+    total = take(grads).sum(axis=(0, 1))
+    dual_norm = np.linalg.norm(total) if vector else np.linalg.norm(total, 2)
+    assert float(answer["comparator_loss"]) == pytest.approx(-dual_norm, rel=2e-6)
+    assert float(answer["comparator_loss"]) < float(answer["feasible_comparator_loss"]) < 0.0
+    if vector:
+        expected = reference.best_feasible_on_ball(total, take(state.normal), float(state.bound), 1.0)
+        assert float(answer["feasible_comparator_loss"]) == pytest.approx(expected, rel=1e-5)

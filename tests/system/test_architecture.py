@@ -1,0 +1,91 @@
+"""Imports point one way, every algorithm is registered and has a reference, public names are documented."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+from pathlib import Path
+
+import jaxbandits
+from jaxbandits.algorithms import ALGORITHMS
+from jaxbandits.environments import ENVIRONMENTS
+
+PACKAGE = Path(jaxbandits.__file__).parent
+ALLOWED = {
+    "core": {"core", "types"},
+    "types": {"core"},
+    "domains": {"core", "domains"},
+    "algorithms": {"core", "domains", "types", "algorithms"},
+    "environments": {"core", "domains", "types", "environments"},
+    "simulation": {"core", "types", "simulation"},
+    "experiments": {"core", "domains", "types", "algorithms", "environments", "simulation", "experiments"},
+    "report": {"core", "simulation", "experiments", "report"},
+    "testing": {"core", "types", "simulation", "testing"},
+    "cli": {"core", "algorithms", "environments", "simulation", "experiments", "report"},
+    "__init__": {"core", "domains", "types", "algorithms", "environments", "simulation", "testing"},
+}
+
+
+def _imports(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{alias.name}" if node.module == "jaxbandits" else node.module for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return {name.split(".")[1] for name in names if name.startswith("jaxbandits.")}
+
+
+def test_imports_point_one_way():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        wrong = _imports(path) - ALLOWED[room]
+        assert not wrong, f"{path.relative_to(PACKAGE)} imports {', '.join(sorted(wrong))}"
+
+
+def _public_classes(package_name: str, method: str):
+    package = importlib.import_module(package_name)
+    for info in pkgutil.walk_packages(package.__path__, package_name + "."):
+        module = importlib.import_module(info.name)
+        for name, cls in vars(module).items():
+            if inspect.isclass(cls) and cls.__module__ == info.name and hasattr(cls, method) and not name.startswith("_"):
+                yield cls
+
+
+def test_every_algorithm_and_environment_is_registered():
+    registered = {entry.cls for entry in (*ALGORITHMS.values(), *ENVIRONMENTS.values())}
+    for package, method in (("jaxbandits.algorithms", "select"), ("jaxbandits.environments", "step")):
+        for cls in _public_classes(package, method):
+            assert cls in registered, f"{cls.__module__}.{cls.__name__} is not in the registry"
+
+
+def test_every_algorithm_has_an_independent_reference():
+    references = " ".join(path.read_text() for path in (PACKAGE.parent / "tests" / "reference").glob("*.py"))
+    for entry in ALGORITHMS.values():
+        module = entry.cls.__module__.rpartition(".")[2]
+        assert module in references, f"{module} appears nowhere under tests/reference"
+
+
+def test_references_do_not_import_the_library():
+    for path in (PACKAGE.parent / "tests" / "reference").glob("*.py"):
+        assert "jaxbandits" not in {name.split(".")[0] for name in _all_imports(path)}, path.name
+
+
+def _all_imports(path: Path) -> set[str]:
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    found = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    return found | {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+
+
+def test_public_names_exist_and_are_documented():
+    for name in jaxbandits.__all__:
+        obj = getattr(jaxbandits, name)
+        if inspect.isclass(obj) or inspect.isfunction(obj):
+            assert inspect.getdoc(obj), name
+
+
+def test_lazy_names_match_the_names_for_type_checkers():
+    tree = ast.parse((PACKAGE / "__init__.py").read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    declared = {alias.asname: node.module for node in block.body for alias in node.names}
+    assert declared == jaxbandits._MODULES

@@ -1,0 +1,109 @@
+"""The command line as a newcomer meets it: output, exit codes, one line for every mistake."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from jaxbandits.cli import main
+
+ROOT = Path(__file__).parents[2]
+
+
+def _run(*arguments: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "jaxbandits.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+
+
+@pytest.mark.system
+def test_help_is_quick_and_does_not_import_jax():
+    code = "import sys, jaxbandits.cli as c\ntry: c.main(['--help'])\nexcept SystemExit: pass\nassert 'jax' not in sys.modules and 'numpy' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert "reproduce" in done.stdout
+    seconds = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        _run("--help")
+        seconds.append(time.perf_counter() - begin)
+    assert min(seconds) < 0.2
+
+
+def test_list_names_every_room(capsys):
+    assert main(["list"]) == 0
+    out = capsys.readouterr().out
+    for name in ("linear/hvt_ucb", "linear/heavy_tailed", "linear/fig1"):
+        assert name in out
+    assert main(["list", "algorithms"]) == 0
+    assert "linear/fig1" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["linear/hvt_ucb", "linear/heavy_tailed", "linear/fig1", "dro/online"])
+def test_show_prints_documentation_fields_and_ranges(capsys, name):
+    assert main(["show", name]) == 0
+    out = capsys.readouterr().out
+    assert name in out
+    if name == "linear/hvt_ucb":
+        assert "(0, 1]" in out and "beta_scale" in out and "ICML 2025" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["reproduce", "linear/fig11"], "did you mean 'linear/fig1'"),
+        (["show", "linear/hvt_uc"], "did you mean 'linear/hvt_ucb'"),
+        (["reproduce", "linear/fig1", "--horizon", "0"], "horizon must be a whole number from 1"),
+        (["reproduce", "linear/fig1", "--seeds", "0"], "seeds must be a whole number of at least 1"),
+        (["reproduce", "linear/fig1", "--preset", "theorie"], "did you mean 'theory'"),
+        (["reproduce", "linear/fig1", "--workers", "0"], "workers must be"),
+        (["plot", "no-such.npz"], "no such file"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    err = capsys.readouterr().err.strip()
+    assert message in err and "\n" not in err
+
+
+def test_a_wrong_type_is_exit_code_2(capsys):
+    with pytest.raises(SystemExit) as done:
+        main(["reproduce", "linear/fig1", "--seeds", "many"])
+    assert done.value.code == 2
+    assert "must be a whole number, got 'many'" in capsys.readouterr().err
+
+
+def test_an_unwritable_directory_is_named(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main(["reproduce", "linear/fig1", "--out", str(tmp_path / "file" / "out")]) == 2
+    assert "cannot create" in capsys.readouterr().err
+
+
+@pytest.mark.system
+def test_reproduce_leaves_figures_tables_claims_and_a_manifest(tmp_path):
+    out = tmp_path / "fig1"
+    arguments = ("reproduce", "linear/fig1", "--seeds", "64", "--horizon", "400", "--out", str(out))
+    done = _run(*arguments)
+    assert done.returncode == 0, done.stderr
+    names = {path.name for path in out.iterdir()}
+    assert {"fig1.png", "fig1.svg", "fig1.pdf", "fig1.txt", "manifest.json", "fig1-max.npz", "fig1-unit.npz"} == names
+    assert "Hvt-UCB" in done.stdout and "mean regret" in done.stdout and "rounds/s" in done.stderr
+    assert any(verdict in done.stdout for verdict in ("HOLDS", "DOES NOT HOLD", "NOT DECIDED"))
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["experiment"] == "linear/fig1" and manifest["versions"]["jax"] and len(manifest["claims"]) >= 4
+    first = {name: (out / name).read_bytes() for name in ("fig1-max.npz",)}
+    assert main(["plot", str(out / "fig1-max.npz"), "--band", "quantile"]) == 0
+    assert (out / "fig1-max.png").stat().st_size > 10_000
+
+    # The same command again gives the same numbers; a damaged result file is one line.
+    from jaxbandits.simulation import Result
+
+    before = Result.load(out / "fig1-max.npz")
+    assert _run(*arguments, "--quiet").returncode == 0
+    after = Result.load(out / "fig1-max.npz")
+    assert (before.get("regret") == after.get("regret")).all()
+    (out / "fig1-max.npz").write_bytes(first["fig1-max.npz"][:100])
+    assert main(["plot", str(out / "fig1-max.npz")]) == 2

@@ -1,0 +1,94 @@
+"""Tells whether .venv is what `tools/setup.sh` made, down to the size of every file. Run by .venv's own Python.
+
+python -I tools/environment.py check run|test|dev [BASE]   exit 0: sound; 3: sound, made for less; 1: not (says why)
+python -I tools/environment.py stamp run|test|dev          looks at what was installed, then leaves the stamp
+"""
+
+import csv
+import hashlib
+import importlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+STAMP = Path(sys.prefix, "jaxbandits-setup.json")
+LEVELS = ("run", "test", "dev")
+IMPORTS = ("jax", "chex", "filelock", "matplotlib", "numpy", "optax", "scipy", "tqdm")
+
+
+def main(command: str, level: str, base: str = "") -> None:
+    if command == "stamp":
+        for name in IMPORTS:
+            importlib.import_module(name)
+        check_files()
+        check_package()
+        write(level)
+        return
+    try:
+        stamp = json.loads(STAMP.read_bytes())
+    except (OSError, ValueError):
+        sys.exit("its installation was not finished")
+    if stamp["key"] != key():
+        sys.exit("pyproject.toml, constraints.txt or the place of this folder has changed")
+    if base and os.path.realpath(base) != os.path.realpath(stamp["python"]):
+        sys.exit(f"it was made with {stamp['python']}")
+    gone = set(stamp["packages"]) - packages()
+    if gone:
+        sys.exit(f"packages are gone from it: {', '.join(sorted(gone))}")
+    check_files()
+    check_package()
+    try:
+        importlib.import_module("jax")
+    except Exception as error:
+        sys.exit(f"jax cannot be imported ({error})")
+    if LEVELS.index(level) > LEVELS.index(stamp["level"]):
+        sys.exit(3)
+
+
+def key() -> str:
+    """Everything that decides what belongs in .venv. The place counts: its scripts and its link to us hold the path."""
+    digest = hashlib.sha256(os.fsencode(ROOT))
+    for name in ("pyproject.toml", "constraints.txt"):
+        digest.update((ROOT / name).read_bytes())
+    return digest.hexdigest()
+
+
+def packages() -> set[str]:
+    return {distribution.name for distribution in importlib.metadata.distributions()}
+
+
+def check_files() -> None:
+    """Every file has the size its wheel recorded: finds what a killed installation or a full disk cut off."""
+    for distribution in importlib.metadata.distributions():
+        home = os.fspath(distribution.locate_file(""))
+        for name, _, size in csv.reader((distribution.read_text("RECORD") or "").splitlines()):
+            if not size:
+                continue
+            try:
+                found = os.stat(os.path.join(home, name)).st_size
+            except OSError:
+                found = None
+            if found != int(size):
+                sys.exit(f"{distribution.name} is incomplete ({name})")
+
+
+def check_package() -> None:
+    """It links to this folder. Looked up, not imported: an error in the code under work is no reason to reinstall."""
+    spec = importlib.util.find_spec("jaxbandits")
+    if spec is None or spec.origin is None or Path(spec.origin).resolve() != ROOT / "jaxbandits" / "__init__.py":
+        sys.exit("jaxbandits in it is not the one of this folder")
+
+
+def write(level: str) -> None:
+    stamp = {"key": key(), "level": level, "python": sys._base_executable, "packages": sorted(packages())}
+    part = STAMP.with_suffix(".part")
+    part.write_text(json.dumps(stamp, indent=1))
+    os.replace(part, STAMP)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
