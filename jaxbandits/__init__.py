@@ -107,7 +107,7 @@ _MODULES = {
     "Value": "jaxbandits.types",
 }
 
-__all__ = sorted(_MODULES)  # noqa: PLE0605
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:

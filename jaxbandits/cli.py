@@ -17,12 +17,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"jaxbandits: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("jaxbandits: interrupted; what was computed is in the checkpoint, the same command resumes", file=sys.stderr)
+        print(
+            "jaxbandits: interrupted; what was computed is in the checkpoint, the same command resumes", file=sys.stderr
+        )
         return 130
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="jaxbandits", description="Vectorised simulation of bandit and online-learning algorithms.")
+    parser = argparse.ArgumentParser(
+        prog="jaxbandits", description="Vectorised simulation of bandit and online-learning algorithms."
+    )
     commands = parser.add_subparsers(metavar="command", required=True)
 
     reproduce = commands.add_parser("reproduce", help="run a paper's experiment: table, claims with verdicts, figure")
@@ -34,22 +38,33 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--out", type=Path, help="directory for figures and data (default: results/<experiment>)")
     reproduce.add_argument("--float64", action="store_true", help="double precision (half the speed)")
     reproduce.add_argument("--workers", type=_whole, help="threads (default: one per core)")
-    reproduce.add_argument("--fresh", action="store_true", help="discard an interrupted run in --out instead of resuming it")
+    reproduce.add_argument(
+        "--fresh", action="store_true", help="discard an interrupted run in --out instead of resuming it"
+    )
     reproduce.add_argument("--quiet", action="store_true", help="no progress bar")
     reproduce.set_defaults(run=_reproduce)
 
     listing = commands.add_parser("list", help="what there is")
-    listing.add_argument("what", nargs="?", choices=("algorithms", "environments", "experiments"), help="default: all three")
+    listing.add_argument(
+        "what", nargs="?", choices=("algorithms", "environments", "experiments"), help="default: all three"
+    )
     listing.set_defaults(run=_list)
 
-    show = commands.add_parser("show", help="documentation, fields and ranges of an algorithm, environment or experiment")
+    show = commands.add_parser(
+        "show", help="documentation, fields and ranges of an algorithm, environment or experiment"
+    )
     show.add_argument("name", help="such as linear/hvt_ucb")
     show.set_defaults(run=_show)
 
     plot = commands.add_parser("plot", help="draw a result file")
     plot.add_argument("file", type=Path, help="an .npz written by reproduce or Result.save")
     plot.add_argument("--metric", help="default: the first")
-    plot.add_argument("--band", choices=("mean", "quantile"), default="mean", help="t-interval of the mean, or median with 10 to 90 %%")
+    plot.add_argument(
+        "--band",
+        choices=("mean", "quantile"),
+        default="mean",
+        help="t-interval of the mean, or median with 10 to 90 %%",
+    )
     plot.add_argument("--out", type=Path, help="file stem (default: beside FILE)")
     plot.set_defaults(run=_plot)
     return parser
@@ -126,7 +141,9 @@ def _show(arguments: argparse.Namespace) -> int:
     entries = {**ALGORITHMS, **ENVIRONMENTS}
     if arguments.name in EXPERIMENTS:
         e = EXPERIMENTS[arguments.name]
-        print(f"{e.name}: {e.title} ({e.source})\n\n{e.horizon:,} rounds, {e.seeds} seeds by default, metric: {e.metric}")
+        print(
+            f"{e.name}: {e.title} ({e.source})\n\n{e.horizon:,} rounds, {e.seeds} seeds by default, metric: {e.metric}"
+        )
         print("presets:", *(f"  {name}: {meaning}" for name, meaning in e.presets.items()), sep="\n")
         print("panels:", *(f"  {name}: {panel.title}" for name, panel in e.panels(e.horizon).items()), sep="\n")
         print("algorithms:", *(f"  {name}" for name in e.algorithms(e.preset(None), e.horizon)), sep="\n")

@@ -9,7 +9,7 @@
 rounds from 0 and is a scalar that is the same for all trials, so that schedules on it stay real branches under `vmap`.
 """
 
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, Union, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import jax
 
@@ -18,7 +18,7 @@ from jaxbandits.core.linalg import Vec, Vector
 
 # K arms: unrolled as K vectors (small K d^2: fastest under vmap), one `Vec` with leaves [K] (large K), or an array
 # [K, d] (large d). `core.linalg.dense(arms)` is [K, d] in every case; `core.arms.best_arm` accepts every form.
-ArmSet: TypeAlias = Union[tuple[Vector, ...], Vec, jax.Array]
+ArmSet: TypeAlias = tuple[Vector, ...] | Vec | jax.Array
 
 
 class ArmObs(NamedTuple):

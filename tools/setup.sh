@@ -95,7 +95,7 @@ EOF
                     "with them: make PYTHON=/path/to/python" ;;
         esac
     elif [ -n "$old" ]; then
-        fail "Python >= 3.11 is needed, the newest found is $old: install one (Debian 12+, Ubuntu 24.04+: apt install" \
+        fail "Python >= 3.11 is needed, found was only $old: install one (Debian 12+, Ubuntu 24.04+: apt install" \
             "python3 python3-venv; else python.org or pyenv), or give its path: make PYTHON=/path/to/python"
     elif [ -n "${PYTHON:-}" ]; then
         fail "PYTHON=$PYTHON is no Python that runs: give the path of a Python >= 3.11"

@@ -1,8 +1,8 @@
 """Prints the speed table: every case in a process of its own, pinned to one core, then two workers on two cores.
 
-    python -m benchmarks.speed                 all cases, float32 and float64
-    python -m benchmarks.speed --quick         float32, 1024 trials, NumPy beside it
-    python -m benchmarks.speed --json FILE     also the raw figures
+python -m benchmarks.speed                 all cases, float32 and float64
+python -m benchmarks.speed --quick         float32, 1024 trials, NumPy beside it
+python -m benchmarks.speed --json FILE     also the raw figures
 """
 
 import argparse
@@ -35,11 +35,14 @@ def main() -> None:
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
     trials = (1024,) if arguments.quick else TRIALS
     dtypes = ("float32",) if arguments.quick else ("float32", "float64")
-    print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, jax {metadata.version('jax')}, "
-          f"numpy {metadata.version('numpy')}; million rounds per CPU second, one pinned core, compile excluded\n")
+    what = f"Python {platform.python_version()}, jax {metadata.version('jax')}, numpy {metadata.version('numpy')}"
+    print(f"{platform.machine()}, {what}; million rounds per CPU second, one pinned core, compile excluded\n")
     columns = [f"S={n}" for n in trials]
-    print(f"{'case':20s} {'dtype':8s} {'compile':>8s} " + " ".join(f"{c:>8s}" for c in columns)
-          + f" {'np loop':>8s} {'np S=256':>9s} {'np S=1024':>10s} {'x loop':>7s} {'x seeds':>8s} {'2 cores':>8s}")
+    print(
+        f"{'case':20s} {'dtype':8s} {'compile':>8s} "
+        + " ".join(f"{c:>8s}" for c in columns)
+        + f" {'np loop':>8s} {'np S=256':>9s} {'np S=1024':>10s} {'x loop':>7s} {'x seeds':>8s} {'2 cores':>8s}"
+    )
     raw = {}
     for i, case in enumerate(CASES):
         for dtype in dtypes:
@@ -49,13 +52,17 @@ def main() -> None:
             loop, over256, over1024 = (one["numpy"][str(s)]["cpu"] for s in (1, 256, 1024))
             speedup = "-"
             if len(cores) > 1:
-                big = ["--trials", str(max(trials)), "--no-numpy", *flags[1 + len(trials):]]
-                wall = [_measure(i, set(cores[:n]), *big, "--workers", str(n))["simulator"][str(max(trials))]["wall"] for n in (1, 2)]
+                big = ["--trials", str(max(trials)), "--no-numpy", *flags[1 + len(trials) :]]
+                wall = [
+                    _measure(i, set(cores[:n]), *big, "--workers", str(n))["simulator"][str(max(trials))]["wall"]
+                    for n in (1, 2)
+                ]
                 speedup = f"{wall[1] / wall[0]:.2f}x"
             best = speeds[trials.index(1024)]
-            print(f"{case.name:20s} {dtype:8s} {one['compile_s']:7.1f}s " + " ".join(f"{s / 1e6:8.2f}" for s in speeds)
-                  + f" {loop / 1e6:8.3f} {over256 / 1e6:9.2f} {over1024 / 1e6:10.2f} {best / loop:6.0f}x {best / max(over256, over1024):7.1f}x {speedup:>8s}",
-                  flush=True)
+            cells = [f"{case.name:20s} {dtype:8s} {one['compile_s']:7.1f}s", *(f"{s / 1e6:8.2f}" for s in speeds)]
+            cells += [f"{loop / 1e6:8.3f}", f"{over256 / 1e6:9.2f}", f"{over1024 / 1e6:10.2f}"]
+            cells += [f"{best / loop:6.0f}x", f"{best / max(over256, over1024):7.1f}x", f"{speedup:>8s}"]
+            print(*cells, flush=True)
             raw[f"{case.name} {dtype}"] = one
     if arguments.json:
         with open(arguments.json, "w") as file:

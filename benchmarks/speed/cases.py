@@ -39,9 +39,7 @@ def build(case: Case) -> tuple[Any, Any]:
 
     environment = HeavyTailed(dim=case.dim, n_arms=case.n_arms, noise=StudentT(df=NOISE_DF), eps=0.99)
     if case.algorithm == "hvt_ucb":
-        algorithm: Any = HvtUCB.practical(
-            dim=case.dim, horizon=HORIZON_IN_FORMULAS, eps=0.99, moment_bound=NOISE_SCALE
-        )
+        algorithm: Any = HvtUCB.practical(dim=case.dim, horizon=HORIZON_IN_FORMULAS, eps=0.99, moment_bound=NOISE_SCALE)
     else:
         algorithm = OFUL.practical(dim=case.dim, horizon=HORIZON_IN_FORMULAS, noise_scale=NOISE_SCALE)
     return algorithm, environment

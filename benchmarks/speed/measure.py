@@ -26,7 +26,11 @@ def _simulator(case, trials: int, workers: int) -> dict[str, float]:
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
         best = {"cpu": max(best["cpu"], trials * horizon / cpu), "wall": max(best["wall"], trials * horizon / wall)}
     regret = float(np.mean(first.final("regret")))
-    return {**best, "compile_s": first.timing[type(algorithm).__name__]["compile_s"], "regret_per_round": regret / horizon}
+    return {
+        **best,
+        "compile_s": first.timing[type(algorithm).__name__]["compile_s"],
+        "regret_per_round": regret / horizon,
+    }
 
 
 def _numpy(case, seeds: int) -> dict[str, float]:

@@ -12,7 +12,7 @@ So `m @ x`, `x @ y`, `x + s * y`, `rank_one(m, s, x)`, `quad(m, x)` are written 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar, Union
+from typing import Any, TypeAlias, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -125,8 +125,9 @@ class Sym:
         return f"Sym{self.rows}"
 
 
-Vector: TypeAlias = Union[Vec, jax.Array]  # [d]
-Symmetric: TypeAlias = Union[Sym, jax.Array]  # [d, d]
+# Both forms have the operators that algorithms use; no type checker can say that of their union.
+Vector: TypeAlias = Any  # [d]  Vec or jax.Array
+Symmetric: TypeAlias = Any  # [d, d]  Sym or jax.Array
 
 
 def _sum_of_products(a: Sequence[Any], b: Sequence[Any]) -> Any:
@@ -225,6 +226,7 @@ def shift(m: Symmetric, scalar: ArrayLike) -> Symmetric:
 
 
 def trace(m: Symmetric) -> jax.Array:
+    """Sum of the diagonal."""
     return sum((row[0] for row in m.rows[1:]), m.rows[0][0]) if isinstance(m, Sym) else jnp.trace(m)
 
 

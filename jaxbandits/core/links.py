@@ -105,7 +105,7 @@ class Bernoulli:
     def mean(self, z: ArrayLike) -> jax.Array:
         # XLA's logistic is built on tanh and loses the left tail in float32 (relative error 1e-3 at z = -9).
         e = jnp.exp(-jnp.abs(z))
-        return jnp.where(z < 0, e, 1.0) / (1.0 + e)
+        return jnp.where(jnp.less(z, 0.0), e, 1.0) / (1.0 + e)
 
     def slope(self, z: ArrayLike) -> jax.Array:
         e = jnp.exp(-jnp.abs(z))  # mu (1 - mu) would vanish once mu rounds to 1

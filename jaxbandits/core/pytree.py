@@ -44,7 +44,7 @@ def param(default: Any = dataclasses.MISSING, range: str | None = None, doc: str
     return dataclasses.field(default=default, metadata=metadata)
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(static, param, dataclasses.field))
+@dataclass_transform(kw_only_default=True, frozen_default=True)
 def pytree(cls: type[T]) -> type[T]:
     """Frozen keyword-only dataclass + `jax.tree_util.register_dataclass`."""
     cls = dataclasses.dataclass(frozen=True, kw_only=True, eq=False)(cls)
@@ -56,6 +56,7 @@ def pytree(cls: type[T]) -> type[T]:
 
 
 def is_static(field: dataclasses.Field) -> bool:
+    """Whether a field was declared with `static()`."""
     return bool(field.metadata.get(_STATIC))
 
 
@@ -143,8 +144,10 @@ def _is_numeric(value: Any) -> bool:
 
 
 def as_arrays(tree: T) -> T:
-    """Strongly typed leaves: Python and floating numbers in the default float dtype, integer *arrays* kept, so that
-    new values never retrace (a Python scalar would enter as a weak type and become strong after one step)."""
+    """Strongly typed leaves: numbers and floating arrays in the default float dtype, integer and boolean arrays kept.
+
+    New values then never retrace: a Python scalar would enter as a weak type and become strong after one step.
+    """
 
     def convert(leaf: Any) -> jax.Array:
         if isinstance(leaf, (bool, np.bool_)):
@@ -164,9 +167,9 @@ def replace(obj: T, path: str, value: Any) -> T:
     if head not in names:
         raise InputError(f"{type(obj).__name__} has no field {head!r}; it has: {', '.join(sorted(names))}")
     if is_static(names[head]):
-        raise InputError(f"{type(obj).__name__}.{head} is static (it fixes the compiled program), so it cannot be swept")
+        raise InputError(
+            f"{type(obj).__name__}.{head} is static (it fixes the compiled program), so it cannot be swept"
+        )
     if rest:
         value = replace(getattr(obj, head), rest, value)
     return dataclasses.replace(typing.cast(Any, obj), **{head: value})
-
-

@@ -31,7 +31,7 @@ def log_uniform(n: int) -> Vector:
 
 
 def exp(log_q: Vector) -> Vector:
-    """q from `log q`."""
+    """The weights q from `log q`."""
     return jax.tree.map(jnp.exp, log_q)
 
 
@@ -44,7 +44,7 @@ def mirror_step(log_q: Vector, gain: Vector, step: ArrayLike, k: int = 1) -> Vec
       step: step size, >= 0.
       k: static, 1 <= k <= m; the cap is 1/k.
     """
-    return kl_projection(linalg.keep(log_q + gain * step), k)
+    return kl_projection(linalg.keep(jax.tree.map(lambda a, g: a + step * g, log_q, gain)), k)
 
 
 def kl_projection(log_p: Vector, k: int = 1) -> Vector:
@@ -113,7 +113,9 @@ def _split(a: Vector, n: int) -> tuple[Any, Any]:
         ordered = jnp.sort(a, descending=True) if n else a
         return ordered[:n], ordered[n:]
     others, top = list(a.leaves), []
-    for _ in range(n):  # n passes of a bubble sort: elementwise, where a sort of a tiny axis would run one trial at a time
+    for _ in range(
+        n
+    ):  # n passes of a bubble sort: elementwise, where a sort of a tiny axis would run one trial at a time
         largest, rest = others[0], []
         for entry in others[1:]:
             rest.append(jnp.minimum(largest, entry))

@@ -30,11 +30,11 @@ class NuclearBall:
         return 2.0 * self.radius
 
     def lmo(self, direction: jax.Array) -> jax.Array:
-        """`[m, n]` `argmin_{||V||_* <= radius} <direction, V> = -radius u v'`, (u, v) the top singular pair; 0 for 0."""
-        scaled = direction / jnp.maximum(jnp.max(jnp.abs(direction)), _tiny(direction))  # its Gram matrix stays in range
+        """`[m, n]` `argmin_{||V||_* <= radius} <direction, V>`: -radius u v' of the top singular pair, and 0 for 0."""
+        scaled = direction / jnp.maximum(jnp.max(jnp.abs(direction)), _tiny(direction))  # keeps its squares in range
         if scaled.shape[0] < scaled.shape[1]:
-            return (-self.radius * _top_pair(scaled.T, self.iterations)).T
-        return -self.radius * _top_pair(scaled, self.iterations)
+            return _top_pair(scaled.T, self.iterations).T * -jnp.asarray(self.radius)
+        return _top_pair(scaled, self.iterations) * -jnp.asarray(self.radius)
 
     def project(self, x: jax.Array) -> jax.Array:
         """`[m, n]` the nearest point of the ball (Frobenius): singular values projected on the l1 ball."""
@@ -52,7 +52,7 @@ def _top_pair(c: jax.Array, iterations: int) -> jax.Array:
     if side <= _EXACT_SIDE:
         right = jnp.linalg.eigh(c.T @ c)[1][:, -1]  # [n]
     else:
-        first = jnp.asarray(np.random.default_rng(0).standard_normal(side), c.dtype)  # not orthogonal to anything likely
+        first = jnp.asarray(np.random.default_rng(0).standard_normal(side), c.dtype)  # orthogonal to nothing likely
         right = lax.fori_loop(0, iterations, lambda _, v: _unit(c.T @ _unit(c @ v)), _unit(first))
     return jnp.outer(_unit(c @ right), right)
 

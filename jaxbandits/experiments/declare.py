@@ -136,5 +136,3 @@ def lookup(experiments: Mapping[str, Experiment], name: str) -> Experiment:
     if name not in experiments:
         raise unknown("experiment", name, experiments)
     return experiments[name]
-
-

@@ -39,7 +39,7 @@ def time_ratio(panel: str, first: str, second: str) -> Statistic:
         n = min(map(len, logs))
         if n < 2:
             return Estimate(np.nan, -np.inf, np.inf, 0)  # type: ignore[arg-type]
-        # The two are timed on the same cores, but not piece by piece: treat them as independent (Welch, at the smaller n).
+        # Timed on the same cores, but not piece by piece: treated as independent (Welch, at the smaller n).
         spread = np.sqrt(sum(x.var(ddof=1) / len(x) for x in logs))
         centre, half = logs[0].mean() - logs[1].mean(), special.stdtrit(n - 1, 0.975) * spread
         return Estimate(*np.exp((centre, centre - half, centre + half)), n=len(results[panel].seeds))

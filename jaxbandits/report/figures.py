@@ -70,8 +70,12 @@ def _times(ax: "Axes", report: Report) -> None:
         middle = np.median(pieces)
         reach = [[middle - pieces.min()], [pieces.max() - middle]]
         index = result.algorithms.index(name)
-        ax.bar(i, middle, color=curves.COLOURS[index % 8], width=0.6, yerr=reach, capsize=3, error_kw={"linewidth": 0.8})
-        ax.annotate(f"{middle:.3g}", (i, pieces.max()), ha="center", va="bottom", xytext=(0, 2), textcoords="offset points")
+        ax.bar(
+            i, middle, color=curves.COLOURS[index % 8], width=0.6, yerr=reach, capsize=3, error_kw={"linewidth": 0.8}
+        )
+        ax.annotate(
+            f"{middle:.3g}", (i, pieces.max()), ha="center", va="bottom", xytext=(0, 2), textcoords="offset points"
+        )
     ax.set_xticks(range(len(shown)), shown)
     ax.set_ylabel("ns per round and trial (one core)")
     ax.set_title(f"time, {width} trials side by side")

@@ -22,7 +22,10 @@ def text(report: Report) -> str:
     if report.judged:
         lines += ["", "claims", tables.ledger(report.judged)]
     if report.horizon != experiment.horizon:
-        lines += ["", f"The paper runs {experiment.horizon:,} rounds: verdicts at {report.horizon:,} are about this run only."]
+        lines += [
+            "",
+            f"The paper runs {experiment.horizon:,} rounds: verdicts at {report.horizon:,} are about this run only.",
+        ]
     lines += ["", *(f"note: {note}" for note in experiment.notes)]
     return "\n".join(lines)
 

@@ -11,7 +11,12 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -
     """Aligned columns; the first `left` columns to the left, the others to the right."""
     cells = [list(header), *map(list, rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
-    lines = ["  ".join(c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))).rstrip() for row in cells]
+
+    def line(row: Sequence[str]) -> str:
+        padded = [c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
+        return "  ".join(padded).rstrip()
+
+    lines = [line(row) for row in cells]
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
 
@@ -22,12 +27,24 @@ def number(value: float) -> str:
 
 def summary(rows: Sequence[Row], metric: str) -> str:
     """The table of `Result.summary`."""
-    header = ["algorithm", *rows[0].point, f"mean {metric}", "95 % t-interval", "median", "10 %", "25 %", "75 %", "90 %", "trials", "failed", "ns/round"]  # fmt: skip
-    body = [
-        [row.algorithm, *(f"{v:g}" for v in row.point.values()), number(row.mean), f"[{number(row.low)}, {number(row.high)}]", number(row.median),
-         *map(number, (row.q10, row.q25, row.q75, row.q90)), str(row.trials), str(row.failed), number(row.ns_per_round)]
-        for row in rows
-    ]  # fmt: skip
+    quantiles = ("median", "10 %", "25 %", "75 %", "90 %")
+    header = [
+        "algorithm",
+        *rows[0].point,
+        f"mean {metric}",
+        "95 % t-interval",
+        *quantiles,
+        "trials",
+        "failed",
+        "ns/round",
+    ]
+    body = []
+    for row in rows:
+        point = [f"{value:g}" for value in row.point.values()]
+        interval = f"[{number(row.low)}, {number(row.high)}]"
+        at = [number(value) for value in (row.median, row.q10, row.q25, row.q75, row.q90)]
+        tail = [str(row.trials), str(row.failed), number(row.ns_per_round)]
+        body.append([row.algorithm, *point, number(row.mean), interval, *at, *tail])
     return table(header, body)
 
 

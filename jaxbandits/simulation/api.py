@@ -6,23 +6,31 @@ import numbers
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import numpy as np
 
 from jaxbandits.core.errors import InputError, unknown
 from jaxbandits.core.pytree import as_arrays, replace, validate
-from jaxbandits.simulation import driver, meters as meters_lib, plan as plan_lib
+from jaxbandits.simulation import driver
+from jaxbandits.simulation import meters as meters_lib
+from jaxbandits.simulation import plan as plan_lib
 from jaxbandits.simulation.meters import Meter
 from jaxbandits.simulation.plan import Job, Plan
+from jaxbandits.simulation.program import Device
 from jaxbandits.simulation.results import Result
 from jaxbandits.simulation.store import Store
 from jaxbandits.simulation.versions import versions
 
+Grid: TypeAlias = Mapping[str, Sequence[float]] | Sequence[Mapping[str, float]]
+
 _MAX_HORIZON = 2**31 - 1  # rounds are counted in int32
 _WIDTH = {"cpu": 64}  # state of a piece stays in the L2 cache (performance notes in docs/performance.md)
 _ACCELERATOR_WIDTH = 8192
+# Loops over 8 trials are unrolled by LLVM and then round differently lane by lane (seen in float64); from 16 on every
+# lane runs the same vector code, so a trial has the same bits wherever it stands in a piece. 32 leaves a margin.
+_WIDTH_UNIT = 32
 
 
 def simulate(algorithm: Any, environment: Any, horizon: int, seeds: int, **options: Any) -> Result:
@@ -75,10 +83,7 @@ def compare(
     return _run(_labelled(algorithms), environment, horizon, seeds, [{}], **options)
 
 
-def sweep(
-    algorithm: Any, environment: Any, horizon: int, seeds: int, *, grid: Mapping[str, Sequence[float]] | Sequence[Mapping[str, float]],
-    **options: Any,
-) -> Result:  # fmt: skip
+def sweep(algorithm: Any, environment: Any, horizon: int, seeds: int, *, grid: Grid, **options: Any) -> Result:
     """Runs one algorithm over a grid of traced fields, on top of seeds; one compiled program serves the whole grid.
 
     Args:
@@ -111,7 +116,7 @@ def _run(
     seed: int = 0,
     first_seed: int = 0,
     width: int | None = None,
-    devices: Sequence[jax.Device] | None = None,
+    devices: Sequence[Device] | None = None,
     workers: int | None = None,
     calls_of: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -121,10 +126,14 @@ def _run(
     seeds = whole_number("seeds", seeds, 1)
     seed, first_seed = whole_number("seed", seed, 0, 2**32 - 1), whole_number("first_seed", first_seed, 0)
     platform = (devices[0] if devices else jax.devices()[0]).platform
-    width = whole_number("width", width or _WIDTH.get(platform, _ACCELERATOR_WIDTH), 1)
+    width = whole_number("width", _WIDTH.get(platform, _ACCELERATOR_WIDTH) if width is None else width, 1)
+    if width % _WIDTH_UNIT:
+        raise InputError(f"width must be a multiple of {_WIDTH_UNIT}, got {width}")
     workers = None if workers is None else whole_number("workers", workers, 1)
     calls_of = None if calls_of is None else whole_number("calls_of", calls_of, 1)
-    jobs = tuple(_job(name, algorithm, _environment_of(environment, name), points) for name, algorithm in algorithms.items())
+    jobs = tuple(
+        _job(name, algorithm, _environment_of(environment, name), points) for name, algorithm in algorithms.items()
+    )
     plan = Plan(jobs, tuple(points), horizon, plan_lib.record_points(record, horizon), seeds, first_seed, seed, width,
                 _checked_meters(meters))  # fmt: skip
     settings = {"devices": devices, "workers": workers, "calls_of": calls_of, "progress": progress}
@@ -203,14 +212,16 @@ def _environment_of(environment: Any, label: str) -> Any:
     return environment[label]
 
 
-def _points(grid: Mapping[str, Sequence[float]] | Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
+def _points(grid: Grid) -> list[dict[str, float]]:
     if isinstance(grid, Mapping):
         columns = {name: np.atleast_1d(values) for name, values in grid.items()}
         points = [dict(zip(columns, map(float, row), strict=True)) for row in itertools.product(*columns.values())]
     else:
         points = [{name: float(value) for name, value in point.items()} for point in grid]
     if not points or not points[0] or any(point.keys() != points[0].keys() for point in points):
-        raise InputError("grid must name at least one field, with at least one value each, the same fields in each point")
+        raise InputError(
+            "grid must name at least one field, with at least one value each, the same fields in each point"
+        )
     return points
 
 
@@ -231,7 +242,9 @@ def whole_number(name: str, value: Any, low: int, high: int | None = None) -> in
       InputError: naming the setting, the value and what is allowed.
     """
     allowed = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
-    is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not is_whole or value < low or (high is not None and value > high):
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
         raise InputError(f"{name} must be {allowed}, got {value!r}")
-    return int(value)
+    whole = int(value)
+    if whole < low or (high is not None and whole > high):
+        raise InputError(f"{name} must be {allowed}, got {value!r}")
+    return whole

@@ -19,7 +19,7 @@ import numpy as np
 from tqdm import tqdm
 
 from jaxbandits.simulation.plan import Piece, Plan
-from jaxbandits.simulation.program import Program, get_program, to_host
+from jaxbandits.simulation.program import Device, Program, get_program, to_host
 from jaxbandits.simulation.store import Progress, Store, carry_to_device, carry_to_host
 
 _ROUNDS_PER_CALL = 2**22  # trial-rounds between two looks at the clock: 0.2 s at 20 M rounds/s
@@ -47,14 +47,14 @@ class Output:
     workers: int
 
 
-class _Stopped(Exception):
+class _StoppedError(Exception):
     """Another worker failed, or the user interrupted."""
 
 
 def run(
     plan: Plan,
     *,
-    devices: Sequence[jax.Device] | None = None,
+    devices: Sequence[Device] | None = None,
     workers: int | None = None,
     calls_of: int | None = None,
     store: Store | None = None,
@@ -89,8 +89,15 @@ class _Run:
         self.plan, self.devices, self.workers, self.store = plan, devices, workers, store
         self.stop = threading.Event()
         self.lock = threading.Lock()
-        self.bar = tqdm(total=plan.total_rounds, unit=" rounds", unit_scale=True, smoothing=0.1, disable=not progress,
-                        dynamic_ncols=True, desc="simulating")
+        self.bar = tqdm(
+            total=plan.total_rounds,
+            unit=" rounds",
+            unit_scale=True,
+            smoothing=0.1,
+            disable=not progress,
+            dynamic_ncols=True,
+            desc="simulating",
+        )
         self.run_s = [0.0] * len(plan.jobs)
         self.rounds = [0] * len(plan.jobs)
         self.ns_per_round: list[list[float]] = [[] for _ in plan.jobs]
@@ -114,14 +121,16 @@ class _Run:
             first_pieces = {piece.job: piece for piece in reversed(self.plan.pieces)}.values()
             list(pool.map(self._compile, first_pieces))  # different jobs at once
             self.bar.set_description("simulating")
-            futures = [pool.submit(self._work, pieces, self.devices[i % len(self.devices)]) for i in range(self.workers)]
+            futures = [
+                pool.submit(self._work, pieces, self.devices[i % len(self.devices)]) for i in range(self.workers)
+            ]
             try:
                 for future in futures:
                     future.result()
             except BaseException:
                 self.stop.set()  # the other workers finish their call, save, and leave
                 failures = [f.exception() for f in futures]  # waits for all of them
-                first = next((e for e in failures if e is not None and not isinstance(e, _Stopped)), None)
+                first = next((e for e in failures if e is not None and not isinstance(e, _StoppedError)), None)
                 if first is not None:
                     raise first from None
                 raise
@@ -132,7 +141,7 @@ class _Run:
         used = tuple(f"{d.platform}:{d.device_kind}" for d in self.devices)
         return Output(blocks, timing, time.perf_counter() - begin, used, self.workers)
 
-    def _work(self, pieces: "queue.SimpleQueue[Piece]", device: jax.Device) -> None:
+    def _work(self, pieces: "queue.SimpleQueue[Piece]", device: Device) -> None:
         try:
             while not self.stop.is_set():
                 try:
@@ -154,7 +163,7 @@ class _Run:
                     blocks[name] = np.full((self.plan.trials_per_job, n_records), np.nan, values.dtype)
                 blocks[name][piece.first : piece.first + piece.count] = values[:n_records, : piece.count].T
 
-    def _play(self, piece: Piece, device: jax.Device) -> dict[str, np.ndarray]:
+    def _play(self, piece: Piece, device: Device) -> dict[str, np.ndarray]:
         """One piece from its start or its checkpoint to the horizon."""
         plan = self.plan
         algorithm, environment, seed_index = jax.device_put(plan.trials_of(piece), device)
@@ -174,7 +183,7 @@ class _Run:
         while calls < len(self.call_stops):
             if self.stop.is_set():
                 self._save(piece, calls, rows, carry)
-                raise _Stopped
+                raise _StoppedError
             t0 = jnp.asarray(self._rounds_until(calls), jnp.int32)
             stops = jnp.asarray(self.call_stops[calls], jnp.int32)
             carry, values = program.advance(algorithm, environment, carry, *jax.device_put((t0, stops), device))
@@ -199,7 +208,7 @@ class _Run:
             algorithm, environment, _ = jax.device_put(self.plan.trials_of(piece), device)
             self._program(piece, algorithm, environment, device)
 
-    def _program(self, piece: Piece, algorithm: Any, environment: Any, device: jax.Device) -> Program:
+    def _program(self, piece: Piece, algorithm: Any, environment: Any, device: Device) -> Program:
         begin = time.perf_counter()
         plan = self.plan
         program = get_program(plan.meters, algorithm, environment, plan.width, self.call_length, device)
@@ -225,5 +234,3 @@ class _Run:
 
 def _join(rows: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
     return {name: np.concatenate([block[name] for block in rows]) for name in rows[0]} if rows else {}
-
-

@@ -54,11 +54,12 @@ class Plan:
 
     @property
     def trials_per_job(self) -> int:
+        """Hyperparameter points times seeds."""
         return len(self.points) * self.n_seeds
 
     @property
     def pieces(self) -> list[Piece]:
-        """Job after job, so that the first curves are complete early; long jobs start no later than short ones."""
+        """All pieces, job after job."""
         starts = range(0, self.trials_per_job, self.width)
         return [
             Piece(j, i, first, min(self.width, self.trials_per_job - first))
@@ -68,6 +69,7 @@ class Plan:
 
     @property
     def total_rounds(self) -> int:
+        """Trial-rounds of all jobs, padding not counted."""
         return len(self.jobs) * self.trials_per_job * self.horizon
 
     def trials_of(self, piece: Piece) -> tuple[Any, Any, jax.Array]:
@@ -114,6 +116,7 @@ def _plain(value: Any) -> Any:
 
 
 def spec_hash(spec: dict[str, Any]) -> str:
+    """A digest of a spec, independent of the order of its keys."""
     return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()
 
 

@@ -8,7 +8,7 @@ import dataclasses
 import threading
 import time
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,8 @@ import numpy as np
 from jaxbandits.simulation import loop
 from jaxbandits.simulation.loop import Carry
 from jaxbandits.simulation.meters import Meter
+
+Device: TypeAlias = Any  # a jax.Device, which type checkers see as a variable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +37,7 @@ _guard = threading.Lock()
 
 
 def get_program(
-    meters: tuple[Meter, ...], algorithm: Any, environment: Any, width: int, n_stops: int, device: jax.Device
+    meters: tuple[Meter, ...], algorithm: Any, environment: Any, width: int, n_stops: int, device: Device
 ) -> Program:
     """The program for these structures, compiled at most once per process.
 
@@ -64,7 +66,7 @@ def clear_programs() -> None:
         _programs.clear()
 
 
-def _compile(meters, algorithm, environment, width: int, n_stops: int, device: jax.Device) -> Program:
+def _compile(meters, algorithm, environment, width: int, n_stops: int, device: Device) -> Program:
     begin = time.perf_counter()
     put = lambda tree: jax.device_put(tree, device)  # noqa: E731
     base_key = put(jax.random.key(0, impl="threefry2x32"))
@@ -84,7 +86,7 @@ _FAST_COMPILE = {"xla_backend_optimization_level": 0}
 _FAST_CODE = {"xla_cpu_prefer_vector_width": 512}  # measured 1.1x to 1.25x with AVX-512, nothing lost without
 
 
-def _build(lowered: Any, device: jax.Device, cpu_options: dict[str, Any]) -> Any:
+def _build(lowered: Any, device: Device, cpu_options: dict[str, Any]) -> Any:
     if device.platform != "cpu":
         return lowered.compile()
     try:

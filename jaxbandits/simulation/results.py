@@ -63,6 +63,7 @@ class Result:
 
     @property
     def metrics(self) -> tuple[str, ...]:
+        """Names of what was measured: sums first, snapshots last."""
         return tuple(self.values)
 
     def get(self, metric: str | None = None, algorithm: str | None = None) -> np.ndarray:
@@ -95,8 +96,11 @@ class Result:
         """
         values, failed = self.final(metric), self.failed(metric)
         if failed.any():
-            warnings.warn(f"{int(failed.sum())} of {failed.size} trials are not finite; they are left out, counted in "
-                          "the column 'failed'", stacklevel=2)
+            warnings.warn(
+                f"{int(failed.sum())} of {failed.size} trials are not finite; they are left out, counted in "
+                "the column 'failed'",
+                stacklevel=2,
+            )
         if len(self.seeds) < 50:
             warnings.warn(f"{len(self.seeds)} seeds: intervals of skewed quantities need about 50", stacklevel=2)
         rows = []
@@ -107,11 +111,22 @@ class Result:
                 good = values[a, h][~failed[a, h]]
                 mean = statistics.t_interval(good, level=level)
                 quantiles = np.quantile(good, (0.5, *_QUANTILES)) if len(good) else np.full(5, np.nan)
-                rows.append(Row(name, point, *map(float, (mean.mean, mean.low, mean.high)), *map(float, quantiles),
-                                trials=len(good), failed=int(failed[a, h].sum()), ns_per_round=float(per_round)))
+                rows.append(
+                    Row(
+                        name,
+                        point,
+                        *map(float, (mean.mean, mean.low, mean.high)),
+                        *map(float, quantiles),
+                        trials=len(good),
+                        failed=int(failed[a, h].sum()),
+                        ns_per_round=float(per_round),
+                    )
+                )
         return rows
 
-    def paired_difference(self, first: str, second: str, metric: str | None = None, level: float = 0.95) -> statistics.Estimate:
+    def paired_difference(
+        self, first: str, second: str, metric: str | None = None, level: float = 0.95
+    ) -> statistics.Estimate:
         """`[H]` mean of `first - second` at the horizon over the same instances and noise, with its interval."""
         difference = self.final(metric, first) - self.final(metric, second)
         good = np.isfinite(difference).all(axis=0)

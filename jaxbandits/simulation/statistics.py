@@ -1,4 +1,4 @@
-"""Summaries over seeds: mean with a t-interval, quantiles, paired differences. NaN trials are counted, never averaged."""
+"""Summaries over seeds: means with t-intervals, and which trials are finite."""
 
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ class Estimate(NamedTuple):
 
     @property
     def half_width(self) -> np.ndarray:
+        """Half the length of the interval."""
         return (self.high - self.low) / 2.0
 
 

@@ -7,17 +7,23 @@ A file is written under a temporary name, synced, then renamed: killed at any in
 directory is locked by the process that writes it. Nothing is pickled.
 """
 
+import io
 import json
 import os
+import warnings
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import filelock
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.core.errors import InputError
 from jaxbandits.simulation.plan import Piece, Plan, spec_hash
+from jaxbandits.simulation.program import Device
 from jaxbandits.simulation.versions import versions
 
 
@@ -42,7 +48,9 @@ class Store:
         try:
             self._lock.acquire(timeout=0)
         except filelock.Timeout:
-            raise InputError(f"another process is writing to {self.directory}; wait for it or choose another directory") from None
+            raise InputError(
+                f"another process is writing to {self.directory}; wait for it or choose another directory"
+            ) from None
         try:
             self._check_spec()
         except BaseException:
@@ -64,13 +72,16 @@ class Store:
             except (ValueError, KeyError, TypeError, UnicodeDecodeError):
                 raise InputError(f"{path} is not a checkpoint of jaxbandits; choose another directory") from None
             if saved_hash != spec_hash(spec):
-                raise InputError(f"{self.directory} holds another run: {first_difference(saved_spec, spec)}; "
-                                 "give the same settings to resume, or another directory")
+                raise InputError(
+                    f"{self.directory} holds another run: {first_difference(saved_spec, spec)}; "
+                    "give the same settings to resume, or another directory"
+                )
             if saved.get("versions") != versions():
-                import warnings
-
-                warnings.warn(f"{self.directory} was written by {saved.get('versions')}, this is {versions()}: random "
-                              "streams and rounding can differ between versions", stacklevel=4)
+                warnings.warn(
+                    f"{self.directory} was written by {saved.get('versions')}, this is {versions()}: random "
+                    "streams and rounding can differ between versions",
+                    stacklevel=4,
+                )
         elif any(self.directory.glob("piece-*.npz")):
             raise InputError(f"{self.directory} holds checkpoint pieces but no spec.json; choose another directory")
         else:
@@ -85,7 +96,7 @@ class Store:
         arrays = {f"row:{name}": rows for name, rows in progress.rows.items()}
         if progress.carry is not None:
             arrays |= {f"carry:{i}": leaf for i, leaf in enumerate(jax.tree.leaves(progress.carry))}
-        write_npz(self._path(piece), {"calls": np.int64(progress.calls), **arrays})
+        write_npz(self._path(piece), {"calls": np.asarray(progress.calls), **arrays})
 
     def load(self, piece: Piece, carry_shape: Any) -> Progress | None:
         """What is known of a piece; None if nothing.
@@ -103,7 +114,9 @@ class Store:
             return Progress(int(arrays["calls"]), rows, None)
         shapes, structure = jax.tree.flatten(carry_shape)
         if len(leaves) != len(shapes):
-            raise InputError(f"{path} does not fit this run ({len(leaves)} arrays, {len(shapes)} expected); delete it to compute it again")
+            raise InputError(
+                f"{path} does not fit this run ({len(leaves)} arrays, not {len(shapes)}); delete it to compute it again"
+            )
         return Progress(int(arrays["calls"]), rows, jax.tree.unflatten(structure, leaves))
 
 
@@ -112,7 +125,7 @@ def carry_to_host(carry: Any) -> Any:
     return jax.tree.map(lambda x: np.asarray(jax.random.key_data(x) if _is_key(x) else x), carry)
 
 
-def carry_to_device(carry: Any, carry_shape: Any, device: jax.Device) -> Any:
+def carry_to_device(carry: Any, carry_shape: Any, device: Device) -> Any:
     """The inverse of `carry_to_host`."""
 
     def restore(leaf: np.ndarray, like: Any) -> jax.Array:
@@ -123,7 +136,7 @@ def carry_to_device(carry: Any, carry_shape: Any, device: jax.Device) -> Any:
 
 
 def _is_key(x: Any) -> bool:
-    return bool(jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key))
+    return bool(jnp.issubdtype(x.dtype, jax.dtypes.prng_key))
 
 
 def make_directory(directory: Path) -> None:
@@ -160,8 +173,6 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 def write_npz(path: Path, arrays: dict[str, np.ndarray], compress: bool = False) -> None:
     """An npz file, replaced atomically."""
-    import io
-
     buffer = io.BytesIO()
     (np.savez_compressed if compress else np.savez)(buffer, allow_pickle=False, **arrays)
     write_atomically(path, buffer.getvalue())
@@ -173,11 +184,9 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
     Raises:
       InputError: one line when the file is missing, truncated or not an npz file.
     """
-    import zipfile
-    import zlib
-
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # Read first: np.load leaves a damaged file open.
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except FileNotFoundError:
         raise InputError(f"no such file: {path}") from None

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, field_table, replace, validate
 from jaxbandits.simulation import Result, simulate, sweep
 from jaxbandits.simulation import program as program_lib
@@ -64,11 +65,19 @@ def has_argument_names(obj: Any, methods: tuple[str, ...]) -> None:
 
 def is_a_pytree_with_ranges(obj: Any) -> None:
     """Frozen, hashable structure, every number with a range and every field with a meaning."""
-    assert dataclasses.is_dataclass(obj) and type(obj).__dataclass_params__.frozen, "must be a frozen dataclass"
+    assert dataclasses.is_dataclass(obj) and _is_frozen(obj), "must be a frozen dataclass"
     hash(jax.tree.structure(obj))
     validate(obj)
     for row in field_table(obj):
         assert row.doc, f"field {row.name} has no meaning (doc)"
+
+
+def _is_frozen(obj: Any) -> bool:
+    try:
+        setattr(obj, dataclasses.fields(obj)[0].name, None)
+    except dataclasses.FrozenInstanceError:
+        return True
+    return False
 
 
 def protocol_names_and_fields(algorithm: Any, environment: Any) -> None:
@@ -83,9 +92,11 @@ def state_shape_is_fixed(algorithm: Any, environment: Any) -> None:
     algorithm, environment = as_arrays((algorithm, environment))
     begin = jax.eval_shape(start_trial, algorithm, environment, _key(), jnp.int32(0))
     after = jax.eval_shape(lambda c: play_round(algorithm, environment, jnp.int32(0), c)[0], begin)
-    avals = [jax.tree.map(lambda x: (x.shape, x.dtype, getattr(x, "weak_type", False)), tree) for tree in (begin, after)]
     assert jax.tree.structure(begin) == jax.tree.structure(after), "the state changes its structure in one round"
-    assert avals[0] == avals[1], f"the state changes its shape or dtype in one round:\n{avals[0]}\n{avals[1]}"
+    for (path, x), y in zip(jax.tree.leaves_with_path(begin), jax.tree.leaves(after), strict=True):
+        avals = [(z.shape, str(z.dtype), getattr(z, "weak_type", False)) for z in (x, y)]
+        changed = f"{jax.tree_util.keystr(path)} changes from {avals[0]} to {avals[1]} in one round"
+        assert avals[0] == avals[1], f"{changed} (shape, dtype, weak type)"
 
 
 def select_is_read_only(algorithm: Any, environment: Any) -> None:
@@ -112,10 +123,14 @@ def masked_arms_are_never_played(algorithm: Any, environment: Any) -> None:
         return
     unrolled = isinstance(obs.arms, tuple)
     n_arms = len(obs.arms) if unrolled else jax.tree.leaves(obs.arms)[0].shape[0]
-    only = jax.jit(lambda mask: algorithm.select(
-        jax.random.key(2), jnp.int32(0), carry.alg, obs._replace(mask=tuple(mask) if unrolled else mask)).index)  # fmt: skip
+
+    @jax.jit
+    def played_under(mask):
+        narrowed = obs._replace(mask=tuple(mask) if unrolled else mask)
+        return algorithm.select(jax.random.key(2), jnp.int32(0), carry.alg, narrowed).index
+
     for k in (0, n_arms // 2, n_arms - 1):
-        played = int(only(jnp.arange(n_arms) == k))
+        played = int(played_under(jnp.arange(n_arms) == k))
         assert played == k, f"only arm {k} was available, arm {played} was played"
 
 
@@ -168,7 +183,7 @@ def every_traced_field_can_be_swept(algorithm: Any, environment: Any) -> None:
     _run(algorithm, environment, seeds=2)
     compiled = len(program_lib._programs)
     for field, values in _sweepable(algorithm):
-        swept = sweep(algorithm, environment, _ROUNDS, 2, grid={field: values}, width=8, progress=False, record=4)
+        swept = sweep(algorithm, environment, _ROUNDS, 2, grid={field: values}, width=32, progress=False, record=4)
         for h, value in enumerate(values):
             alone = _run(replace(algorithm, field, value), environment, seeds=2)
             for metric, expected in alone.values.items():
@@ -202,13 +217,20 @@ ALGORITHM_CHECKS = (
 def _sweepable(algorithm: Any) -> Iterator[tuple[str, list[float]]]:
     """Numeric scalar fields with two admissible values each: the example's own and one nearby."""
     for row in field_table(algorithm):
-        if row.kind == "traced" and isinstance(row.value, (int, float)) and not isinstance(row.value, bool):
+        if row.kind != "traced" or isinstance(row.value, bool) or not isinstance(row.value, (int, float)):
+            continue
+        for nearby in (0.9 * row.value, 1.1 * row.value):
+            try:
+                validate(replace(algorithm, row.name, nearby))
+            except InputError:
+                continue
             if np.isfinite(row.value):
-                yield row.name, [float(row.value), float(row.value) * 0.9]
+                yield row.name, [float(row.value), float(nearby)]
+            break
 
 
 def _run(algorithm: Any, environment: Any, seeds: int, **options: Any) -> Result:
-    return simulate(algorithm, environment, _ROUNDS, seeds, width=8, progress=False, record=4, **options)
+    return simulate(algorithm, environment, _ROUNDS, seeds, width=32, progress=False, record=4, **options)
 
 
 def _key() -> jax.Array:

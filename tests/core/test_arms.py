@@ -30,7 +30,7 @@ def expected_index(scores, mask):
 
 
 def choose(scores, mask=None):
-    """What every form plays when arm k has score `scores[k]` (first coordinate; the second carries the arm's number)."""
+    """What every form plays when arm k has score `scores[k]` (the second coordinate is the arm's number)."""
     arms = np.stack([np.asarray(scores, float), 100.0 + np.arange(len(scores))], axis=1)
     chosen = []
     for arm_set, mask_form in forms(arms):

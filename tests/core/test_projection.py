@@ -1,7 +1,7 @@
-"""Quadratics on a ball: golden values, optimality conditions, eigenvectors with bisection, float32, exact special cases.
+"""Quadratics on a ball: golden values, optimality conditions, eigenvectors with bisection, float32, special cases.
 
-Optimality is checked backwards: `(a + mu I) x = b` to rounding of its own terms, with `||x|| = radius` and `mu >= 0`, is
-what a solver can promise at any condition number. Distance to the oracle is checked at the accuracy that the condition
+Optimality is checked backwards: `(a + mu I) x = b` to rounding of its own terms, with `||x|| = radius` and `mu >= 0`,
+is what a solver can promise at any condition number. Distance to the oracle is checked at the accuracy that the condition
 number leaves, and at 1e-12 for diagonal matrices, whose eigenvalues are exact.
 """
 
@@ -16,7 +16,7 @@ from jaxbandits.core import linalg
 from jaxbandits.core.projection import minimise_on_ball, project_ball, proximal_on_ball
 
 EPS = {"float32": np.finfo(np.float32).eps, "float64": np.finfo(np.float64).eps}
-DIMS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 20]
+DIMS = [1, 2, 3, 4, 5, 6, 8, 12, 20, *(pytest.param(dim, marks=pytest.mark.slow) for dim in (7, 9, 10, 11))]
 PROBLEMS = 48
 
 
@@ -54,9 +54,10 @@ def dense_solver(solver):
     return run
 
 
+QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}  # compiles 4 times faster
 SOLVERS = {
-    "project": jax.jit(jax.vmap(dense_solver(project_ball))),
-    "minimise": jax.jit(jax.vmap(dense_solver(minimise_on_ball))),
+    "project": jax.jit(jax.vmap(dense_solver(project_ball)), compiler_options=QUICK),
+    "minimise": jax.jit(jax.vmap(dense_solver(minimise_on_ball)), compiler_options=QUICK),
 }
 
 
@@ -116,25 +117,23 @@ def test_minimise_is_optimal(dim, rng):
     check_minimise(a, b, radii, solve("minimise", a, b, radii), EPS["float64"])
 
 
-def check_minimise(a, b, radii, solutions, eps):
+def check_minimise(matrices, vectors, radii, solutions, eps):
     outside = 0
-    for a, b, radius, x in zip(a, b, radii, solutions, strict=True):
-        dim, length = len(b), np.linalg.norm(x)
-        assert length <= radius * (1.0 + 4.0 * eps)
-        residual = b - a @ x
-        mu = (residual @ x) / (x @ x)
-        scale = np.linalg.norm(a, 2) * length + np.linalg.norm(b)
-        if length < radius * (1.0 - 100.0 * eps):
-            mu = 0.0
-        else:
-            outside += mu > 0.0
-        assert mu >= -100.0 * eps * scale / length
-        assert np.linalg.norm(residual - mu * x) <= 20.0 * dim * eps * scale
+    for a, b, radius, x in zip(matrices, vectors, radii, solutions, strict=True):
         expected, expected_mu = oracle_minimise(a, b, radius)
         values = np.linalg.eigvalsh(a) + expected_mu
-        forward = 20.0 * dim * eps * values.max() / max(values.min(), 1e-30)
-        np.testing.assert_allclose(x, expected, rtol=0.0, atol=max(forward, 1e-13) * radius)
-    assert outside >= len(radii) // 2  # not vacuous
+        forward = max(20.0 * len(b) * eps * values.max() / max(values.min(), 1e-30), 20.0 * eps)
+        assert np.linalg.norm(x) <= radius * (1.0 + 4.0 * eps)
+        np.testing.assert_allclose(x, expected, rtol=0.0, atol=forward * radius)
+        residual = b - a @ x
+        scale = np.linalg.norm(a, 2) * np.linalg.norm(x) + np.linalg.norm(b)
+        if expected_mu > 0.0:
+            outside += 1
+            mu = (residual @ x) / (x @ x)
+            assert mu >= -20.0 * eps * scale / radius
+            residual = residual - mu * x
+        assert np.linalg.norm(residual) <= 20.0 * len(b) * eps * scale
+    assert outside >= len(radii) // 4  # not vacuous
 
 
 @pytest.mark.parametrize("dim", DIMS)
@@ -143,26 +142,24 @@ def test_project_is_optimal(dim, rng):
     check_project(inverse, y, radii, solve("project", inverse, y, radii), EPS["float64"])
 
 
-def check_project(inverse, y, radii, solutions, eps):
+def check_project(inverses, points, radii, solutions, eps):
     outside = 0
-    for inverse, y, radius, x in zip(inverse, y, radii, solutions, strict=True):
-        dim, length = len(y), np.linalg.norm(x)
-        assert length <= radius * (1.0 + 4.0 * eps)
+    for inverse, y, radius, x in zip(inverses, points, radii, solutions, strict=True):
+        assert np.linalg.norm(x) <= radius * (1.0 + 4.0 * eps)
         if np.linalg.norm(y) <= radius:
             np.testing.assert_array_equal(x, y)
             continue
         outside += 1
-        assert length >= radius * (1.0 - 100.0 * eps)
+        expected, expected_mu = oracle_project(inverse, y, radius)
+        values = 1.0 + expected_mu * np.linalg.eigvalsh(inverse)
+        forward = max(20.0 * len(y) * eps * values.max() / values.min(), 20.0 * eps)
+        np.testing.assert_allclose(x, expected, rtol=0.0, atol=forward * radius)
         slope = inverse @ x  # V (y - x) = mu x
         mu = ((y - x) @ slope) / (slope @ slope)
         assert mu > 0.0
-        scale = mu * np.linalg.norm(inverse, 2) * length + length + np.linalg.norm(y)
-        assert np.linalg.norm(y - x - mu * slope) <= 20.0 * dim * eps * scale
-        expected, expected_mu = oracle_project(inverse, y, radius)
-        values = 1.0 + expected_mu * np.linalg.eigvalsh(inverse)
-        forward = 20.0 * dim * eps * values.max() / values.min()
-        np.testing.assert_allclose(x, expected, rtol=0.0, atol=max(forward, 1e-13) * radius)
-    assert outside >= len(radii) // 2
+        scale = (mu * np.linalg.norm(inverse, 2) + 1.0) * np.linalg.norm(x) + np.linalg.norm(y)
+        assert np.linalg.norm(y - x - mu * slope) <= 20.0 * len(y) * eps * scale
+    assert outside >= len(radii) // 4
 
 
 @pytest.mark.parametrize("dim", [1, 2, 5, 20])
@@ -198,8 +195,9 @@ def test_rescaling_would_be_another_point():
 # Exact special cases --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("dim", [1, 2, 5, 20])
+@pytest.mark.parametrize(
+    ("dim", "dtype"), [(1, "float32"), (5, "float32"), (1, "float64"), (5, "float64"), (20, "float64")]
+)
 def test_zero_inside_and_on_the_sphere_are_returned_unchanged(dim, dtype):
     on_sphere = np.zeros(dim)
     on_sphere[: min(dim, 2)] = [5.0] if dim == 1 else [3.0, 4.0]
@@ -261,7 +259,8 @@ def test_proximal_step_is_the_same_minimiser(dim, rng):
         sym, center, slope = linalg.symmetric(a), linalg.vectors(center), linalg.vectors(slope)
         return linalg.dense(proximal_on_ball(sym, center, slope, radius))
 
-    solutions = np.asarray(jax.jit(jax.vmap(run))(*map(jnp.asarray, (a, centers, slopes, radii))))
+    solver = jax.jit(jax.vmap(run), compiler_options=QUICK)
+    solutions = np.asarray(solver(*map(jnp.asarray, (a, centers, slopes, radii))))
     check_minimise(a, np.einsum("nij,nj->ni", a, centers) - slopes, radii, solutions, EPS["float64"])
 
 

@@ -56,7 +56,10 @@ def run(dim, seed=0, rounds=60, **fields):
     shape = (dim,) if isinstance(dim, int) else dim
     points = np.random.default_rng(seed).normal(size=(rounds, *shape)) / np.sqrt(np.prod(shape))
     state, (feedback, outcome, bound) = play(environment, jax.random.key(seed), jnp.asarray(points))
-    take = lambda a: dense(environment, jax.tree.map(lambda leaf: leaf[:, 0], a))
+
+    def take(a):
+        return dense(environment, jax.tree.map(lambda leaf: leaf[:, 0], a))
+
     costs, normals = take(feedback.grad), take(feedback.con_grad)
     return environment, points, state, costs, normals, feedback, outcome, np.asarray(bound)
 
@@ -64,7 +67,7 @@ def run(dim, seed=0, rounds=60, **fields):
 @pytest.mark.parametrize("dim", DIMS, ids=str)
 class TestFeedback:
     def test_values_are_linear_in_the_revealed_vectors(self, dim):
-        environment, points, state, costs, normals, feedback, outcome, _ = run(dim)
+        _environment, points, _state, costs, normals, feedback, outcome, _ = run(dim)
         axes = tuple(range(1, points.ndim))
         offsets = (normals * points).sum(axes) - np.asarray(feedback.con)[:, 0]
         np.testing.assert_allclose(np.asarray(feedback.loss)[:, 0], (costs * points).sum(axes), atol=1e-13)
@@ -75,8 +78,11 @@ class TestFeedback:
         assert offsets.std() > 0.01
 
     def test_bounds_and_directions(self, dim):
-        environment, points, state, costs, normals, *_ = run(dim, cost=0.7, cost_noise=0.5, slope=1.3)
-        norm = lambda a: np.sqrt((a**2).sum(tuple(range(1, a.ndim))))
+        environment, _points, state, costs, normals, *_ = run(dim, cost=0.7, cost_noise=0.5, slope=1.3)
+
+        def norm(a):
+            return np.sqrt((a**2).sum(tuple(range(1, a.ndim))))
+
         assert np.all(norm(costs - dense(environment, state.cost)) <= 0.5 + 1e-12)
         assert max(norm(costs).max(), norm(normals).max()) <= environment.lipschitz
         a, c = dense(environment, state.normal), dense(environment, state.cost)
@@ -92,8 +98,13 @@ class TestFeedback:
         environment = make(dim)
         before = jax.eval_shape(environment.init, KEY)
         zero = jax.tree.map(jnp.zeros_like, before.cost)
-        step = lambda s: environment.step(KEY, jnp.int32(0), s, None, PointDecision.at(zero))[0]
-        describe = lambda tree: [(a.shape, a.dtype, a.weak_type) for a in jax.tree.leaves(tree)]
+
+        def step(s):
+            return environment.step(KEY, jnp.int32(0), s, None, PointDecision.at(zero))[0]
+
+        def describe(tree):
+            return [(a.shape, a.dtype, a.weak_type) for a in jax.tree.leaves(tree)]
+
         assert describe(before) == describe(jax.eval_shape(step, before))
 
 
@@ -129,11 +140,20 @@ class TestComparators:
         """Between the dual function at scipy's maximiser and the loss of a feasible point, both by NumPy's SVD."""
         environment, _, state, costs, _, _, _, bound = run((4, 3), seed=seed)
         a, total = dense(environment, state.normal), costs.sum(axis=0)
-        vertex = lambda mu: lmo_nuclear(total + mu * a, 2.0)
-        dual = lambda mu: -2.0 * np.linalg.norm(total + mu * a, 2) - mu * bound[-1]
-        mu = scipy.optimize.minimize_scalar(lambda mu: -dual(mu), bounds=(0, 1e3), method="bounded", options={"xatol": 1e-9}).x
+
+        def vertex(mu):
+            return lmo_nuclear(total + mu * a, 2.0)
+
+        def dual(mu):
+            return -2.0 * np.linalg.norm(total + mu * a, 2) - mu * bound[-1]
+
+        search = {"bounds": (0, 1e3), "method": "bounded", "options": {"xatol": 1e-9}}
+        mu = scipy.optimize.minimize_scalar(lambda mu: -dual(mu), **search).x
         left, right = vertex(mu * (1 - 1e-4)), vertex(mu * (1 + 1e-4))
-        slack = lambda x: np.sum(a * x) - bound[-1]
+
+        def slack(x):
+            return np.sum(a * x) - bound[-1]
+
         assert slack(left) > 0 > slack(right)
         feasible = (slack(left) * right - slack(right) * left) / (slack(left) - slack(right))
         assert np.linalg.svd(feasible, compute_uv=False).sum() <= 2.0 + 1e-12 and abs(slack(feasible)) < 1e-12
@@ -149,7 +169,7 @@ class TestComparators:
         assert answer["comparator_loss"] == 0.0 and answer["feasible_comparator_loss"] == 0.0
 
     def test_the_small_ball_is_always_feasible(self):
-        environment, _, state, _, normals, feedback, _, bound = run(5, rounds=2000)
+        environment, _, state, _, _normals, _feedback, _, bound = run(5, rounds=2000)
         assert bound[-1] / np.linalg.norm(dense(environment, state.normal)) >= 0.2 / 1.5
         assert bound[-1] < 0.15  # and nothing much larger is
 
@@ -159,8 +179,10 @@ class TestBatch:
         rng = np.random.default_rng(0)
         points = jnp.asarray(rng.normal(size=(20, 3)))
         single = [
-            make(3, radius=float(k), cost=0.5 * k, cost_noise=0.2 * k, slope=1.0 * k, slope_noise=0.2 * k, conflict=0.3 * k,
-                 margin=0.1 * k, margin_spread=0.3 * k)
+            make(
+                3, radius=1.0 * k, cost=0.5 * k, cost_noise=0.2 * k, slope=1.0 * k, slope_noise=0.2 * k,
+                conflict=0.3 * k, margin=0.1 * k, margin_spread=0.3 * k,
+            )
             for k in (1, 2, 3)
         ]  # fmt: skip
         batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *single)
@@ -170,7 +192,8 @@ class TestBatch:
         for k, environment in enumerate(single):
             alone = play(environment, keys[k], points)
             chex.assert_trees_all_close(jax.tree.map(lambda a, k=k: a[k], (state, rows)), alone, atol=1e-12)
-            chex.assert_trees_all_close({n: v[k] for n, v in answers.items()}, records(environment, alone[0]), atol=1e-11)
+            answer = {name: value[k] for name, value in answers.items()}
+            chex.assert_trees_all_close(answer, records(environment, alone[0]), atol=1e-11)
 
     def test_several_queries(self):
         environment = make(2)

@@ -23,7 +23,10 @@ def replay(algorithm, dfs, gs, dgs):
 
     def round_(state, row):
         t, df, g, dg = row
-        lead = lambda a: jax.tree.map(lambda leaf: leaf[None], point(a))
+
+        def lead(a):
+            return jax.tree.map(lambda leaf: leaf[None], point(a))
+
         feedback = Constrained(loss=jnp.zeros(1), grad=lead(df), con=g[None], con_grad=lead(dg))
         state = algorithm.update(KEY, t, state, None, algorithm.select(KEY, t, state, None), feedback)
         return state, state
@@ -43,10 +46,12 @@ def test_ofw_tvc_follows_the_reference(shape):
     vector = len(shape) == 1
     domain, lmo = (L2Ball(), reference.lmo_ball) if vector else (NuclearBall(), reference.lmo_nuclear)
     setting = {"beta": 0.8, "gamma": 0.6, "lam": 0.3}
-    algorithm = as_arrays(OFWTVC(dim=shape[0] if vector else shape, domain=domain, horizon=100.0, lipschitz=2.0, **setting))
+    dim = shape[0] if vector else shape
+    algorithm = as_arrays(OFWTVC(dim=dim, domain=domain, horizon=100.0, lipschitz=2.0, **setting))
     states = replay(algorithm, *float32(dfs, gs, dgs))
     x = np.asarray(linalg.dense(states.x) if vector else states.x)
-    expected = reference.OFWTVC(np.zeros(shape), lmo, 2.0, 100.0, 2.0, **setting, g_init=0.8 * 2.0 * 0.6).run(dfs, gs, dgs)
+    loop = reference.OFWTVC(np.zeros(shape), lmo, 2.0, 100.0, 2.0, **setting, g_init=0.8 * 2.0 * 0.6)
+    expected = loop.run(dfs, gs, dgs)
     assert x.dtype == np.float32
     assert expected["restart"].sum() >= 3
     np.testing.assert_array_equal(np.asarray(states.start) + 1, expected["s"])
@@ -71,7 +76,10 @@ def test_violations_add_up_in_a_long_run():
         algorithm = as_arrays(OFWTVC(dim=1, horizon=1e6))
         one = linalg.Vec([jnp.ones(1)])
         feedback = Constrained(loss=jnp.zeros(1), grad=one, con=jnp.full(1, 0.01), con_grad=one)
-        advance = lambda t, state: algorithm.update(KEY, t, state, None, algorithm.select(KEY, t, state, None), feedback)
+
+        def advance(t, state):
+            return algorithm.update(KEY, t, state, None, algorithm.select(KEY, t, state, None), feedback)
+
         return jax.lax.fori_loop(0, 1_000_000, advance, algorithm.init(KEY))
 
     assert float(run().queue) == pytest.approx(1e4, rel=2e-7)

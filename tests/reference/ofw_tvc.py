@@ -44,13 +44,14 @@ class OFWTVC:
             self.s, self.anchor, self.gsum = self.t, self.x.copy(), np.zeros_like(self.gsum)
         self.gsum = self.gsum + h
         eta = self.eta_scale * self.D / (2.0 * self.level * self.T**0.75)
-        sigma_printed = 2.0 / np.sqrt(self.t - self.s + 1)
-        sigma = min(1.0, sigma_printed) if self.clip else sigma_printed
+        sigma = 2.0 / np.sqrt(self.t - self.s + 1)
+        if self.clip:
+            sigma = min(1.0, sigma)
         v = self.lmo(eta * self.gsum + 2.0 * (self.x - self.anchor))
         self.x = self.x + sigma * (v - self.x)
         return {
-            "x": self.x, "Q": self.Q, "w": w, "h": h, "level": self.level, "target": target, "s": self.s, "eta": eta,
-            "sigma": sigma, "sigma_printed": sigma_printed, "anchor": self.anchor, "gsum": self.gsum, "restart": restart,
+            "x": self.x, "anchor": self.anchor, "Q": self.Q, "w": w, "level": self.level, "s": self.s,
+            "restart": restart,
         }  # fmt: skip
 
     def run(self, dfs, gs, dgs):
@@ -67,6 +68,12 @@ def online_frank_wolfe(x1, lmo, diameter, T, G, dfs):
         x = x + min(1.0, 2.0 / np.sqrt(t)) * (v - x)
         xs.append(x)
     return np.array(xs)
+
+
+def surrogate_gap_on_ball(x, anchor, eta, gsum, radius=1.0):
+    """F(x) - min F of F(y) = eta <gsum, y> + ||y - anchor||^2 = ||y - centre||^2 + const; minimised by projecting."""
+    centre = anchor - 0.5 * eta * gsum
+    return np.sum((x - centre) ** 2) - np.sum((project_ball(centre, radius) - centre) ** 2)
 
 
 def best_feasible_on_ball(c, a, b, radius):

@@ -1,10 +1,10 @@
 """OONS with known D and G, in NumPy float64, from the paper: dense matrices, one eigendecomposition a round, bisection.
 
-    A_t      = (c_A z^2 + 4 eta_t z^2) I + S_{t-1},   z = 2 G,   eta_t = min{1/(c_eta D z), 1/(D sqrt(V_{t-1}))}
-    x_t      = argmin_{||x|| <= R} <x, m_t> + ||x - x'_t||_{A_t}^2 / 2
-    nabla_t  = g_t + c_corr eta_t <x_t, e_t> e_t,   e_t = g_t - m_t,   m_{t+1} = g_t
-    x'_{t+1} = argmin_{||x|| <= R} <x, nabla_t> + ||x - x'_t||_{A_t}^2 / 2
-    S_t      = S_{t-1} + eta_t (nabla_t - m_t)(nabla_t - m_t)',   V_t = V_{t-1} + ||e_t||^2
+A_t      = (c_A z^2 + 4 eta_t z^2) I + S_{t-1},   z = 2 G,   eta_t = min{1/(c_eta D z), 1/(D sqrt(V_{t-1}))}
+x_t      = argmin_{||x|| <= R} <x, m_t> + ||x - x'_t||_{A_t}^2 / 2
+nabla_t  = g_t + c_corr eta_t <x_t, e_t> e_t,   e_t = g_t - m_t,   m_{t+1} = g_t
+x'_{t+1} = argmin_{||x|| <= R} <x, nabla_t> + ||x - x'_t||_{A_t}^2 / 2
+S_t      = S_{t-1} + eta_t (nabla_t - m_t)(nabla_t - m_t)',   V_t = V_{t-1} + ||e_t||^2
 """
 
 from collections.abc import Callable

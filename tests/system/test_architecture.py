@@ -30,7 +30,9 @@ def _imports(path: Path) -> set[str]:
     names = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
-            names |= {f"{node.module}.{alias.name}" if node.module == "jaxbandits" else node.module for alias in node.names}
+            names |= {
+                f"{node.module}.{alias.name}" if node.module == "jaxbandits" else node.module for alias in node.names
+            }
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
     return {name.split(".")[1] for name in names if name.startswith("jaxbandits.")}
@@ -48,7 +50,12 @@ def _public_classes(package_name: str, method: str):
     for info in pkgutil.walk_packages(package.__path__, package_name + "."):
         module = importlib.import_module(info.name)
         for name, cls in vars(module).items():
-            if inspect.isclass(cls) and cls.__module__ == info.name and hasattr(cls, method) and not name.startswith("_"):
+            if (
+                inspect.isclass(cls)
+                and cls.__module__ == info.name
+                and hasattr(cls, method)
+                and not name.startswith("_")
+            ):
                 yield cls
 
 

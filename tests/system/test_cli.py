@@ -20,7 +20,12 @@ def _run(*arguments: str) -> subprocess.CompletedProcess:
 
 @pytest.mark.system
 def test_help_is_quick_and_does_not_import_jax():
-    code = "import sys, jaxbandits.cli as c\ntry: c.main(['--help'])\nexcept SystemExit: pass\nassert 'jax' not in sys.modules and 'numpy' not in sys.modules"
+    code = (
+        "import sys, jaxbandits.cli as c\n"
+        "try: c.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "assert 'jax' not in sys.modules and 'numpy' not in sys.modules"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert "reproduce" in done.stdout

@@ -19,11 +19,17 @@ def test_one_program_serves_every_horizon(name):
     job = plan_lib.Job(name, *(plan_lib.broadcast_points(obj, 1) for obj in (entry.example, environment)))
     n_stops, width, analysed = 10, 64, {}
     for horizon in (1_000, 1_000_000):
-        plan = plan_lib.Plan((job,), ({},), horizon, np.linspace(0, horizon, n_stops + 1)[1:].astype(int), width, 0, 0, width, ())
+        plan = plan_lib.Plan(
+            (job,), ({},), horizon, np.linspace(0, horizon, n_stops + 1)[1:].astype(int), width, 0, 0, width, ()
+        )
         algorithm, env, _ = plan.trials_of(plan.pieces[0])
         program = program_lib.get_program((), algorithm, env, width, n_stops, jax.devices()[0])
         analysed[horizon] = program
     assert analysed[1_000] is analysed[1_000_000]
     memory = analysed[1_000].advance.memory_analysis()
-    state = sum(np.prod(x.shape) * x.dtype.itemsize for x in jax.tree.leaves(analysed[1_000].carry_shape) if not jnp.issubdtype(x.dtype, jax.dtypes.prng_key))
+    state = sum(
+        np.prod(x.shape) * x.dtype.itemsize
+        for x in jax.tree.leaves(analysed[1_000].carry_shape)
+        if not jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
+    )
     assert memory.temp_size_in_bytes < 8 * state + 100_000

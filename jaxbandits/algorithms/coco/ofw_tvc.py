@@ -8,9 +8,11 @@
     v_t   = argmin_{v in K} <grad F_t(x_t), v>              one linear minimisation, no projection      (10), (11)
     x_t+1 = x_t + sigma (v_t - x_t),                        sigma = min(1, 2 / sqrt(t - s + 1))           (13)
 
-Everything is divided by beta gamma here: with the weight rho = w / gamma, h' = grad f + rho 1[g > 0] grad g and the level
-G' = G~ / (beta gamma) that doubles until G (1 + rho), eta h = eta' h' for eta' = D / (2 G' T^{3/4}). The iterates are the
-same and nothing has the size of beta gamma, which is 1e-10 for the theorem's constants on a large domain.
+Everything is divided by beta gamma here: with the weight rho = w / gamma, h' = grad f + rho 1[g > 0] grad g and the
+level G' = G~ / (beta gamma), which doubles up to G (1 + rho), eta h = eta' h' for eta' = D / (2 G' T^{3/4}). The
+iterates are the same, and nothing has the size of beta gamma, 1e-10 for the theorem's constants on a large domain.
+
+Letters: K domain, T horizon, G lipschitz, D domain.diameter. One linear minimisation a round; memory O(d).
 """
 
 import math
@@ -32,6 +34,8 @@ Point = Any  # [d] a vector of core.linalg, or [m, n] an array on matrix domains
 
 
 class OFWTVCState(NamedTuple):
+    """The iterate, the surrogate of the current epoch, and the violation so far."""
+
     x: Point  # [d]  x_t
     anchor: Point  # [d]  x_s, where the epoch started
     grad_sum: Point  # [d]  sum of h / (beta gamma) over the epoch
@@ -50,22 +54,22 @@ class OFWTVC:
     The iterates depend on `beta`, `gamma` and `lam` only through `lam beta` and `lam / gamma` (and `g_init`, if given).
 
     Guarantee:
-      Theorem 1, for `step_cap=1`, `eta_scale=1` and the defaults: f_t, g_t convex and G-Lipschitz on K, and a point of K
-      that satisfies every constraint. Regret against it <= 64 G D (T^{3/4} + 1) and Q_T <= 128 G D T^{3/4} ln(2 + 4 T)
-      (constants from the proof).
+      Theorem 1, for the defaults: f_t, g_t convex and G-Lipschitz on K, and some point of K satisfies every constraint.
+      Regret against any such point <= 64 G D (T^{3/4} + 1), and Q_T <= 128 G D T^{3/4} ln(2 + 4 T) (constants of the
+      proof). `eta_scale` above 1, a `step_cap` above 1 and other constants are outside it.
 
     Deviations:
-      * `step_cap` [ours]: (13) as printed steps by 2 and by sqrt(2) in the first rounds of an epoch and leaves K; the cap
-        at 1 is Hazan & Kale's. `step_cap=inf` is the printed step.
-      * `g_init` [ours]: the paper starts from G~ = 1, which exceeds beta G gamma = 1 / (64 D) by far, so that eta is too
-        small by 64 D and the iterate swings around x_1. The default is beta G gamma, the least value that the loop of
-        line 8 can end with; the constants of the theorem then hold. `g_init=1.0` is the paper's.
+      * `step_cap` [ours]: (13) as printed steps by 2 and by sqrt(2) in the first rounds of an epoch and leaves K; the
+        cap at 1 is Hazan & Kale's. `step_cap=inf` is the printed step.
+      * `g_init` [ours]: the paper starts from G~ = 1, far above beta G gamma = 1 / (64 D); eta is then too small by
+        64 D and the iterate swings around x_1. The default beta G gamma is a lower bound of every target of line 8, and
+        the constants of the theorem hold with it. `g_init=1.0` is the paper's.
       * `eta_scale` [ours]: multiplies (9); 1 is the paper's.
       * `constraint_scale` [ours]: multiplies g_t and its gradient. The theory has one G for losses and constraints;
-        G_f / G_g gives both the same. `queue` is then in scaled units.
-      * The exponent lam beta Q_t is clamped at 60 (float32) or 600 (float64); `diagnostics` tells. A clamped run has left
-        the theory.
-      * Everything is divided by beta gamma (see the module), and Q_t is summed with compensation.
+        G_f / G_g gives both the same. Q_t is then in scaled units.
+      * The exponent lam beta Q_t is clamped at 60 (float32) or 600 (float64); such a run has left the theory, and
+        `diagnostics` tells. [ours]
+      * Everything is divided by beta gamma (see the module), and Q_t is summed with compensation: the same iterates.
 
     References:
       Yibo Wang, Yuanyu Wan, Lijun Zhang: Revisiting Projection-Free Online Learning with Time-Varying Constraints.
@@ -81,34 +85,35 @@ class OFWTVC:
     beta: ArrayLike | None = param(None, "(0, inf)", "beta, scale of the surrogate; None: 1 / (64 G D)")
     gamma: ArrayLike = param(1.0, "(0, inf)", "gamma, weight of the loss")
     lam: ArrayLike | None = param(None, "(0, inf)", "lambda, exponent of Phi; None: T^(-3/4) / 2")
-    g_init: ArrayLike | None = param(None, "(0, inf)", "G~_1, first gradient bound; None: beta G gamma; 1 is the paper's")
+    g_init: ArrayLike | None = param(None, "(0, inf)", "G~_1, gradient bound; None: beta G gamma; 1 is the paper's")
     start: Any = param(None, doc="[d] x_1, a point of K; None: lmo(0), the centre of a ball or a vertex of a polytope")
     eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta of (9); 1 is the paper's")
     step_cap: ArrayLike = param(1.0, "[1, inf]", "largest sigma; inf is the paper's")
     constraint_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies g_t; G_f / G_g lets one G serve both")
 
     @classmethod
-    def theory(cls, **fields: Any) -> "OFWTVC":
-        """Theorem 1: beta = 1 / (64 G D), gamma = 1, lambda = T^{-3/4} / 2, with G~_1 = beta G gamma.
+    def theory(cls, *, dim: int | tuple[int, ...], horizon: ArrayLike, **changes: Any) -> "OFWTVC":
+        """Theorem 1: beta = 1 / (64 G D), gamma = 1, lam = T^{-3/4} / 2, from G~_1 = beta G gamma.
 
         For horizons of 10^3 to 10^12 the weight of the constraint relative to the loss stays below 0.003, whatever
         happens: the constraint is hardly seen, and the bounds hold because they are loose.
         """
-        return cls(**fields)
+        return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
-    def printed(cls, **fields: Any) -> "OFWTVC":
-        """Algorithm 1 to the letter, with the constants of Theorem 1: G~_1 = 1 and steps above 1 (which may leave K)."""
-        return cls(**{"g_init": 1.0, "step_cap": math.inf} | fields)
+    def printed(cls, *, dim: int | tuple[int, ...], horizon: ArrayLike, **changes: Any) -> "OFWTVC":
+        """Algorithm 1 to the letter with the constants of Theorem 1: G~_1 = 1, and steps above 1, which leave K."""
+        return cls(**{"dim": dim, "horizon": horizon, "g_init": 1.0, "step_cap": math.inf} | changes)
 
     @classmethod
-    def balanced(cls, **fields: Any) -> "OFWTVC":
+    def balanced(cls, *, dim: int | tuple[int, ...], horizon: ArrayLike, **changes: Any) -> "OFWTVC":
         """Ours, set by hand on one toy problem, no theorem: the constraint weighs as much as the loss from the start.
 
-        gamma = lambda = T^{-3/4} / 2, beta = 40 / (G D), eta times 10.
+        gamma = lam = T^{-3/4} / 2, beta = 40 / (G D), eta times 10.
         """
+        fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)
-        gamma = 0.5 * np.asarray(base.horizon, dtype=float) ** -0.75
+        gamma = 0.5 * np.asarray(horizon, dtype=float) ** -0.75
         beta = 40.0 / (base.lipschitz * base.domain.diameter)
         return cls(**{"gamma": gamma, "lam": gamma, "beta": beta, "eta_scale": 10.0} | fields)
 
@@ -124,19 +129,19 @@ class OFWTVC:
 
     def init(self, key: jax.Array) -> OFWTVCState:
         del key  # deterministic
-        zero = self._point(jnp.zeros(self._shape))
+        zero, none = self._point(jnp.zeros(self._shape)), jnp.zeros(())
         x = self.domain.lmo(zero) if self.start is None else self._point(linalg.dense(self.start))
+        x = jax.tree.map(lambda a: jnp.asarray(a, none.dtype), x)
         level = self.lipschitz if self.g_init is None else self.g_init / (self._beta * self.gamma)
-        real = jnp.zeros(())
         return OFWTVCState(
-            x=jax.tree.map(lambda a, z: jnp.asarray(a, z.dtype), x, zero),
-            anchor=jax.tree.map(lambda a, z: jnp.asarray(a, z.dtype), x, zero),
+            x=x,
+            anchor=x,
             grad_sum=zero,
-            queue=real,
-            queue_error=real,
-            level=jnp.asarray(level, real.dtype),
+            queue=none,
+            queue_error=none,
+            level=jnp.asarray(level, none.dtype),
             start=jnp.zeros((), jnp.int32),
-            decay=jnp.asarray(self.horizon, real.dtype) ** -0.75,
+            decay=jnp.asarray(self.horizon, none.dtype) ** -0.75,
         )
 
     def select(self, key: jax.Array, t: jax.Array, state: OFWTVCState, obs: Any) -> PointDecision:
@@ -150,7 +155,7 @@ class OFWTVC:
         grad, con_grad = jax.tree.map(lambda a: a[0], (feedback.grad, feedback.con_grad))
         con = self.constraint_scale * feedback.con[0]
 
-        # Kahan's sum: in float32 small violations would stop to count once Q_t is large.
+        # Kahan's sum: in float32 small violations would no longer count once Q_t is large.
         increment = jnp.maximum(con, 0.0) - state.queue_error
         queue = linalg.keep(state.queue + increment)
         queue_error = (queue - state.queue) - increment
@@ -173,14 +178,15 @@ class OFWTVC:
     def weight(self, queue: jax.Array, decay: ArrayLike) -> jax.Array:
         """Weight of the constraint relative to the loss, `Phi'(beta Q) / gamma`; `decay` is T^{-3/4}."""
         lam = self._lam(decay)
-        return lam / self.gamma * jnp.exp(jnp.minimum(lam * self._beta * queue, _largest_exponent(queue)))
+        exponent = jnp.minimum(queue * self._beta * lam, _largest_exponent(queue))
+        return jnp.exp(exponent) * (lam / self.gamma)
 
     def diagnostics(self, state: OFWTVCState) -> dict[str, jax.Array]:
         """What the run did: `weight` of the constraint now, `gradient_bound` G~, whether the exponent is `clamped`."""
-        exponent = self._lam(state.decay) * self._beta * state.queue
+        exponent = state.queue * self._beta * self._lam(state.decay)
         return {
             "weight": self.weight(state.queue, state.decay),
-            "gradient_bound": self._beta * self.gamma * state.level,
+            "gradient_bound": state.level * self._beta * self.gamma,
             "clamped": exponent > _largest_exponent(state.queue),
         }
 

@@ -12,7 +12,7 @@ m = n_groups, d = dim, T = horizon, B = radius, G = lipschitz, D^2 = diameter_sq
 """
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,13 +22,15 @@ from jax.typing import ArrayLike
 from jaxbandits.core import linalg, simplex
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import as_arrays, param, pytree, static
+from jaxbandits.core.pytree import param, pytree, static
 from jaxbandits.core.simplex import Saddle
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.types import Gradient, GroupDecision
 
 
 class OnlineState(NamedTuple):
+    """Both players, their averages, and what `init` made of the hyperparameters."""
+
     w: Vector  # [d]  w_t
     log_q: Vector  # [m]  log q_t
     average: Saddle  # [d], [m]  means of w_1..w_{t-1} and q_1..q_{t-1}
@@ -41,14 +43,19 @@ class OnlineState(NamedTuple):
 class Online:
     """Online(1), the fixed-step form: `horizon` enters the steps, and the average may be read at any round.
 
-    Guarantee: losses in [0, 1] and convex, gradients of norm at most G: the expected duality gap of the output after T
+    Guarantee:
+      Losses in [0, 1] and convex, gradients of norm at most G: the expected duality gap of the output after T
       rounds is at most 2 D G sqrt(5/T) + 3 sqrt(m log m / T) + lower orders (Theorem 5; there also with high
       probability), although q depends on the past samples.
-    Deviations: none in the updates. The paper states no radius, no G and no step multipliers for its experiments: the
+
+    Deviations:
+      None in the updates. The paper states no radius, no G and no step multipliers for its experiments: the
       defaults (B = 3, G = sqrt(d), multipliers 1) are ours; `q_scale` multiplies gamma too, which is eta_q / 2 in the
       proof. The logistic loss of the paper's experiments exceeds 1, where 1 - loss is negative; we leave it so, as the
       paper does; `clip` (ours, off) uses max(1 - loss, 0). i_t is drawn by inverse CDF from one uniform.
-    References: L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
+
+    References:
+      L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
       Distributionally Robust Optimization and Beyond", JMLR, arXiv:2302.09267, Algorithm 2, equations (24)-(26),
       Theorems 3-5. Exp3-IX: G. Neu, "Explore no more", NeurIPS 2015.
     """
@@ -67,12 +74,23 @@ class Online:
     step_q: ArrayLike | None = param(None, "[0, inf)", "eta_q; None: q_scale times Theorem 5")
     gamma: ArrayLike | None = param(None, "[0, inf)", "gamma, implicit exploration; None: step_q / 2")
 
-    def check(self) -> None:
-        """A ball without radius has no D^2 of its own."""
-        if self.diameter_sq is None and self.step_w is None and np.isinf(np.asarray(self.radius)).any():
-            raise InputError("Online.diameter_sq must be given when radius is inf (or give step_w)")
+    @classmethod
+    def theory(cls, *, dim: int, n_groups: int, horizon: ArrayLike, **changes: Any) -> "Online":
+        """The steps of the theorem, unscaled: the defaults."""
+        return cls(**{"dim": dim, "n_groups": n_groups, "horizon": horizon} | changes)
 
-    def steps(self) -> tuple[ArrayLike, ArrayLike, ArrayLike]:
+    @classmethod
+    def practical(cls, *, dim: int, n_groups: int, horizon: ArrayLike, **changes: Any) -> "Online":
+        """Three times the theorem's step of w (our choice: the paper states no values for its experiments)."""
+        return cls.theory(**{"dim": dim, "n_groups": n_groups, "horizon": horizon, "w_scale": 3.0} | changes)
+
+    def check(self) -> None:
+        """The whole space has no D^2 of its own."""
+        derived = self.diameter_sq is None and self.step_w is None
+        if derived and np.isinf(np.asarray(self.radius)).any():
+            raise InputError("Online.diameter_sq, or step_w, must be given when radius is inf")
+
+    def steps(self) -> tuple[jax.Array, jax.Array, jax.Array]:
         """`(eta_w, eta_q, gamma)` of Theorem 5 with their multipliers, or those given."""
         lipschitz = math.sqrt(self.dim) if self.lipschitz is None else self.lipschitz
         diameter_sq = jnp.square(self.radius) / 2.0 if self.diameter_sq is None else self.diameter_sq
@@ -80,12 +98,13 @@ class Online:
         step_q = self.q_scale * jnp.sqrt(math.log(self.n_groups) / (self.n_groups * self.horizon))
         step_w = step_w if self.step_w is None else self.step_w
         step_q = step_q if self.step_q is None else self.step_q
-        return step_w, step_q, step_q / 2.0 if self.gamma is None else self.gamma
+        gamma = step_q / 2.0 if self.gamma is None else self.gamma
+        return jnp.asarray(step_w, float), jnp.asarray(step_q, float), jnp.asarray(gamma, float)
 
     def init(self, key: jax.Array) -> OnlineState:
         del key  # deterministic: both players start where their mirror maps are least
         w, log_q = linalg.zeros(self.dim), simplex.log_uniform(self.n_groups)
-        return OnlineState(w, log_q, Saddle(w, simplex.exp(log_q)), *as_arrays(self.steps()))
+        return OnlineState(w, log_q, Saddle(w, simplex.exp(log_q)), *self.steps())
 
     def select(self, key: jax.Array, t: jax.Array, state: OnlineState, obs: None) -> GroupDecision:
         del t, obs

@@ -1,4 +1,4 @@
-"""SMD(m): stochastic mirror descent for group DRO, one sample from every group a round (Zhang et al., JMLR, Algorithm 1).
+"""SMD(m): mirror descent for group DRO, one sample from every group a round (Zhang et al., JMLR, Algorithm 1).
 
     min_w max_q  sum_i q_i R_i(w),   R_i(w) = E loss(w; z), z from group i;   ||w|| <= B, q in the simplex
     draw z_i from every group i, then at the same point (w_t, q_t)
@@ -11,7 +11,7 @@ m = n_groups, d = dim, T = horizon, B = radius, G = lipschitz, D^2 = diameter_sq
 """
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,13 +21,15 @@ from jax.typing import ArrayLike
 from jaxbandits.core import linalg, simplex
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import as_arrays, param, pytree, static
+from jaxbandits.core.pytree import param, pytree, static
 from jaxbandits.core.simplex import Saddle
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.types import Gradient, GroupDecision
 
 
 class SMDState(NamedTuple):
+    """Both players, their averages, and what `init` made of the hyperparameters."""
+
     w: Vector  # [d]  w_t
     log_q: Vector  # [m]  log q_t
     average: Saddle  # [d], [m]  means of w_1..w_{t-1} and q_1..q_{t-1}
@@ -39,11 +41,16 @@ class SMDState(NamedTuple):
 class SMD:
     """SMD(m), the fixed-step form: `horizon` enters the steps, and the average may be read at any round.
 
-    Guarantee: losses in [0, 1] and convex, gradients of norm at most G: the duality gap of the output after T rounds is
+    Guarantee:
+      Losses in [0, 1] and convex, gradients of norm at most G: the duality gap of the output after T rounds is
       at most 2 sqrt(10 (D^2 G^2 + log m) / T) in expectation (Theorem 1; there also with high probability).
-    Deviations: none in the updates. The paper states no radius, no G and no step multipliers for its experiments: the
+
+    Deviations:
+      None in the updates. The paper states no radius, no G and no step multipliers for its experiments: the
       defaults (B = 3, G = sqrt(d), multipliers 1) are ours. Weights are kept as logarithms.
-    References: L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
+
+    References:
+      L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
       Distributionally Robust Optimization and Beyond", JMLR, arXiv:2302.09267, Algorithm 1, equations (12)-(16),
       Theorem 1.
     """
@@ -60,12 +67,23 @@ class SMD:
     step_w: ArrayLike | None = param(None, "[0, inf)", "eta_w; None: w_scale times Theorem 1")
     step_q: ArrayLike | None = param(None, "[0, inf)", "eta_q; None: q_scale times Theorem 1")
 
-    def check(self) -> None:
-        """A ball without radius has no D^2 of its own."""
-        if self.diameter_sq is None and self.step_w is None and np.isinf(np.asarray(self.radius)).any():
-            raise InputError("SMD.diameter_sq must be given when radius is inf (or give step_w and step_q)")
+    @classmethod
+    def theory(cls, *, dim: int, n_groups: int, horizon: ArrayLike, **changes: Any) -> "SMD":
+        """The steps of the theorem, unscaled: the defaults."""
+        return cls(**{"dim": dim, "n_groups": n_groups, "horizon": horizon} | changes)
 
-    def steps(self) -> tuple[ArrayLike, ArrayLike]:
+    @classmethod
+    def practical(cls, *, dim: int, n_groups: int, horizon: ArrayLike, **changes: Any) -> "SMD":
+        """Three times the theorem's step of w (our choice: the paper states no values for its experiments)."""
+        return cls.theory(**{"dim": dim, "n_groups": n_groups, "horizon": horizon, "w_scale": 3.0} | changes)
+
+    def check(self) -> None:
+        """The whole space has no D^2 of its own."""
+        derived = self.diameter_sq is None and (self.step_w is None or self.step_q is None)
+        if derived and np.isinf(np.asarray(self.radius)).any():
+            raise InputError("SMD.diameter_sq, or step_w and step_q, must be given when radius is inf")
+
+    def steps(self) -> tuple[jax.Array, jax.Array]:
         """`(eta_w, eta_q)` of Theorem 1 with their multipliers, or those given."""
         lipschitz = math.sqrt(self.dim) if self.lipschitz is None else self.lipschitz
         diameter_sq = jnp.square(self.radius) / 2.0 if self.diameter_sq is None else self.diameter_sq
@@ -73,12 +91,12 @@ class SMD:
         rate = jnp.sqrt(8.0 / (5.0 * self.horizon * (diameter_sq * jnp.square(lipschitz) + log_m)))
         step_w = self.w_scale * diameter_sq * rate if self.step_w is None else self.step_w
         step_q = self.q_scale * log_m * rate if self.step_q is None else self.step_q
-        return step_w, step_q
+        return jnp.asarray(step_w, float), jnp.asarray(step_q, float)
 
     def init(self, key: jax.Array) -> SMDState:
         del key  # deterministic: both players start where their mirror maps are least
         w, log_q = linalg.zeros(self.dim), simplex.log_uniform(self.n_groups)
-        return SMDState(w, log_q, Saddle(w, simplex.exp(log_q)), *as_arrays(self.steps()))
+        return SMDState(w, log_q, Saddle(w, simplex.exp(log_q)), *self.steps())
 
     def select(self, key: jax.Array, t: jax.Array, state: SMDState, obs: None) -> GroupDecision:
         del key, t, obs

@@ -25,18 +25,20 @@ from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.links import Bernoulli, Link
 from jaxbandits.core.projection import project_ball
-from jaxbandits.core.pytree import param, pytree, static
+from jaxbandits.core.pytree import param, pytree, replace, static
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _RADII = ("theory", "data")
 
 
 class GLBOMDState(NamedTuple):
+    """What one round hands to the next; O(d^2), whatever t."""
+
     theta: Vector  # [d]  theta_t
     inverse: Symmetric  # [d, d]  H_t^{-1}
     radius_sq: jax.Array  # []  "theory": the constant part of beta_t^2; "data": beta_t^2 itself
-    growth: jax.Array | None  # []  2 C_mu / (lambda g), for "theory"
-    hessian: Symmetric | None  # [d, d]  H_t, for "data"
+    growth: Any  # []  2 C_mu / (lambda g); None for "data"
+    hessian: Symmetric  # [d, d]  H_t, for "data" only; None otherwise
 
 
 @pytree
@@ -75,14 +77,15 @@ class GLBOMD:
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
 
     @classmethod
-    def theory(cls, **fields: Any) -> "GLBOMD":
-        """Theorem 1: the `ridge` that its confidence sets need (`theory_ridge` for the fields given)."""
-        return cls(**(fields | {"ridge": cls(**fields).theory_ridge}))
+    def theory(cls, *, dim: int, **changes: Any) -> "GLBOMD":
+        """Theorem 1: the `ridge` that its confidence sets need (`theory_ridge` of the fields given)."""
+        algorithm = cls(dim=dim, **changes)
+        return replace(algorithm, "ridge", algorithm.theory_ridge)
 
     @classmethod
-    def experiments(cls, **fields: Any) -> "GLBOMD":
+    def experiments(cls, *, dim: int, **changes: Any) -> "GLBOMD":
         """The paper's figures: every parameter as in the theory but `ridge = d`."""
-        return cls(**(fields | {"ridge": float(fields["dim"])}))
+        return replace(cls(dim=dim, **changes), "ridge", float(dim))
 
     def check(self) -> None:
         """Raises `InputError` for an unknown radius or something that is not a link."""
@@ -105,8 +108,8 @@ class GLBOMD:
         del key
         width = linalg.keep(self.confidence_radius(t, state))
 
-        def score(x):  # mu is increasing: the arm that is best through the link is best without it
-            return x @ state.theta + width * jnp.sqrt(jnp.maximum(linalg.quad(state.inverse, x), 0.0))
+        def score(x: Vector) -> jax.Array:  # mu is increasing: best before the link is best through it
+            return linalg.inner(x, state.theta) + width * jnp.sqrt(jnp.maximum(linalg.quad(state.inverse, x), 0.0))
 
         return best_arm(obs.arms, obs.mask, score)
 
@@ -115,14 +118,14 @@ class GLBOMD:
     ) -> GLBOMDState:
         del key, t, obs
         x, eta, g = decision.x, self._step_size, self.link.dispersion
-        z = linalg.keep(x @ state.theta)
+        z = linalg.keep(linalg.inner(x, state.theta))
         weight = eta * self.link.slope(z) / g
         step_inverse, u, width_sq = linalg.sherman_morrison(state.inverse, weight, x)  # Htil^{-1}, H^{-1} x, x'H^{-1} x
         residual = (self.link.mean(z) - feedback.reward) / g
         zeta = state.theta - u * (eta * residual / (1.0 + weight * width_sq))  # Htil^{-1} x = u / (1 + weight width_sq)
         theta = linalg.keep(project_ball(*linalg.keep((step_inverse, zeta)), self.norm_bound))
 
-        z_new = linalg.keep(x @ theta)
+        z_new = linalg.keep(linalg.inner(x, theta))
         curvature = self.link.slope(z_new) / g
         inverse = linalg.rank_one(state.inverse, -curvature / (1.0 + curvature * width_sq), u)
         if self.radius == "theory":
@@ -157,7 +160,7 @@ class GLBOMD:
 
     @property
     def theory_ridge(self) -> jax.Array:
-        """lambda of Theorem 1: `2 max{7 d eta R^2, max{3 eta R S, 1} C_mu / g}`."""
+        """The ridge of Theorem 1: `2 max{7 d eta R^2, max{3 eta R S, 1} C_mu / g}`."""
         r, eta = self.link.self_concordance, self._step_size
         curvature = jnp.maximum(3.0 * eta * r * self.norm_bound, 1.0) * self._largest_slope / self.link.dispersion
         return 2.0 * jnp.maximum(7.0 * self.dim * eta * r**2, curvature)
@@ -172,4 +175,4 @@ class GLBOMD:
 
     @property
     def _largest_slope(self) -> jax.Array:
-        return self.link.slope_bounds(-self.norm_bound, self.norm_bound)[1]
+        return self.link.slope_bounds(jnp.negative(self.norm_bound), self.norm_bound)[1]

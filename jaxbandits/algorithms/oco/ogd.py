@@ -19,6 +19,8 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class OGDState(NamedTuple):
+    """The point."""
+
     x: Vector  # [d]  x_t, the next play
 
 

@@ -27,6 +27,8 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class OONSState(NamedTuple):
+    """What round t starts from."""
+
     center: Vector  # [d]  x'_t
     curvature: Symmetric  # [d, d]  S_{t-1}
     variation: jax.Array  # []  V_{t-1}
@@ -47,7 +49,8 @@ class OONS:
       learners that live inside another algorithm ([R], X = {||x|| <= D}). The eigendecomposition is replaced by linear
       systems and Newton's method on the multiplier of the ball: the same minimiser. Invariant under rotation and sign,
       by design *not* under a change of the unit of the losses (A_t adds terms of different units).
-    Numerics: float32 suffices to about 10^7 rounds, where a step no longer changes `variation`; float64 beyond.
+    Numerics: A_t is shifted by the rounding of S (eps tr S), so that gradients far beyond G stay finite. float32
+      suffices to about 10^7 rounds, where a round no longer changes `variation`; float64 beyond.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Algorithm 1, equation (4), Theorems 3.1 and 3.2.
     """
@@ -56,9 +59,9 @@ class OONS:
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     domain: L2Ball = param(factory=L2Ball, doc="X, a centred ball")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients; the hints' range is z = 2G")
-    diameter: ArrayLike | None = param(None, "(0, inf)", "D of the step size, >= max ||x||; None: the domain's diameter")
+    diameter: ArrayLike | None = param(None, "(0, inf)", "D of the step size, >= max ||x||; None: the diameter of X")
     c_eta: ArrayLike = param(64.0, "(0, inf)", "the step size is capped at 1 / (c_eta D z); theory: 64")
-    c_A: ArrayLike = param(4.0, "(0, inf)", "weight of z^2 I in A_t; theory: 4")
+    c_A: ArrayLike = param(4.0, "(0, inf)", "weight of z^2 I in A_t; theory: 4")  # noqa: N815
     c_corr: ArrayLike = param(32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; theory: 32")
 
     @classmethod
@@ -68,7 +71,7 @@ class OONS:
 
     @classmethod
     def heuristic(cls, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0) -> "OONS":
-        """Small constants (ours): no guarantee; leaves the start-up phase 64 times sooner."""
+        """Small constants (ours), no guarantee: eta_t leaves its cap at V_t = 4 G^2 instead of 16384 G^2."""
         return cls(dim=dim, domain=L2Ball(radius=radius), lipschitz=lipschitz, c_eta=1.0, c_A=0.25, c_corr=0.5)
 
     def check(self) -> None:
@@ -106,7 +109,9 @@ class OONS:
     def metric(self, state: OONSState, eta: jax.Array) -> Symmetric:
         """A_t = (c_A z^2 + 4 eta_t z^2) I + S_{t-1}: the identity term changes each round with eta_t."""
         range_sq = 4.0 * self.lipschitz * self.lipschitz
-        return linalg.keep(linalg.shift(state.curvature, (self.c_A + 4.0 * eta) * range_sq))
+        # S is known up to its rounding: a shift of that size keeps A_t positive definite in the arithmetic at hand.
+        rounding = jnp.finfo(eta.dtype).eps * linalg.trace(state.curvature)
+        return linalg.keep(linalg.shift(state.curvature, (self.c_A + 4.0 * eta) * range_sq + rounding))
 
     @property
     def _diameter(self) -> ArrayLike:

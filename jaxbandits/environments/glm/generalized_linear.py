@@ -1,7 +1,7 @@
 """The generalised linear bandit: rewards from an exponential family whose mean is `mu(x'theta*)`.
 
-    theta* uniform on the sphere of radius S;   K arms uniform in the unit ball, drawn once or afresh each round
-    regret of a round = max_k mu(x_k'theta*) - mu(x'theta*)      (means: no noise in it)
+theta* uniform on the sphere of radius S;   K arms uniform in the unit ball, drawn once or afresh each round
+regret of a round = max_k mu(x_k'theta*) - mu(x'theta*)      (means: no noise in it)
 """
 
 import warnings
@@ -24,12 +24,16 @@ _UNROLLED_WORK = 6000  # K d^2 up to which arms are K separate vectors: fastest,
 
 
 class GeneralizedLinearState(NamedTuple):
+    """The instance; nothing in it changes over the rounds."""
+
     theta: Vector  # [d]  theta*
-    arms: ArmSet | None  # [K, d]; None when they are drawn afresh each round
-    best: jax.Array | None  # []  max_k x_k'theta*; None likewise
+    arms: Any  # [K, d]  an `ArmSet`; None when they are drawn afresh each round
+    best: Any  # []  max_k x_k'theta*; None likewise
 
 
 class RegretOutcome(NamedTuple):
+    """What meters sum."""
+
     regret: jax.Array  # []  pseudo-regret in mean space
 
 
@@ -91,7 +95,7 @@ class GeneralizedLinear:
         self, key: jax.Array, t: jax.Array, state: GeneralizedLinearState, obs: ArmObs, decision: ArmDecision
     ) -> tuple[GeneralizedLinearState, Reward, RegretOutcome]:
         del t
-        z = linalg.keep(decision.x @ state.theta)
+        z = linalg.keep(linalg.inner(decision.x, state.theta))
         best = _best(obs.arms, state.theta) if self.fresh_arms else state.best
         regret = self.link.mean(best) - self.link.mean(z)
         return state, Reward(self.link.sample(key, z)), RegretOutcome(regret)
@@ -101,7 +105,7 @@ class GeneralizedLinear:
         return {} if recommendation is None else {"estimation_error": linalg.norm(recommendation - state.theta)}
 
     def _layout(self, coordinates: list[jax.Array]) -> ArmSet:
-        """d coordinates `[K]` in the form of `ArmSet` that suits K and d."""
+        """The d coordinates `[K]` in the form of `ArmSet` that suits K and d."""
         coordinates = linalg.keep(coordinates)
         if self.dim > linalg.SMALL_DIM:
             return jnp.stack(coordinates, axis=1)

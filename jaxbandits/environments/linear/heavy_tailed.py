@@ -101,22 +101,25 @@ class HeavyTailed:
             value = _numbers(f"HeavyTailed.{name}", value, None, str(shape))
             if value.shape[-len(shape) :] != shape:
                 raise InputError(f"HeavyTailed.{name} must have shape {shape}, got {value.shape}")
-        if self.moment_scale is None and not np.all(np.isfinite(self.noise.scale(self.eps))):
+        order, index = np.broadcast_arrays(1.0 + np.asarray(self.eps), np.asarray(self.noise.tail_index))
+        missing = order >= index
+        if self.moment_scale is None and missing.any():
+            limit, got = index[missing].min() - 1.0, order[missing].max() - 1.0
             raise InputError(
-                f"HeavyTailed.noise ({type(self.noise).__name__}) has no finite moment of order 1 + eps, "
-                f"eps = {np.max(np.asarray(self.eps)):g}: lower eps, or set moment_scale"
+                f"HeavyTailed.eps must lie below {limit:.6g}, where moments of the {type(self.noise).__name__} noise "
+                f"end, got {got:.6g} (or set moment_scale)"
             )
 
     def init(self, key: jax.Array) -> HeavyTailedState:
         for_arms, for_theta = jax.random.split(key)
         arms, theta = linalg.keep((self._draw_arms(for_arms), self._draw_theta(for_theta)))  # once, not in every slice
-        means = linalg.keep(arms @ theta)
+        means = linalg.vectors(arms) @ linalg.vectors(theta)  # [K], rounded as in `step`
         all_arms = self._all_available
         return HeavyTailedState(
             arms=self._held(arms),
             theta=linalg.vectors(theta),
             best=jnp.max(means) if all_arms else None,
-            means=None if all_arms else (tuple(means) if self._unrolled else means),
+            means=None if all_arms else (tuple(linalg.keep(means)) if self._unrolled else means),
             noise_scale=self._noise_scale(),
         )
 

@@ -1,9 +1,9 @@
 """Noise laws: each is centred, can be sampled, and knows the scale of its moment of order 1 + eps.
 
-`sample(key)` draws one value with mean zero; `scale(eps)` is (E |noise|^{1+eps})^{1/(1+eps)}, infinite where that
-moment does not exist. Both are traced, so tail indices can be swept. `spread` multiplies the law.
+`sample(key)` draws one value with mean zero; `scale(eps)` is (E |noise|^{1+eps})^{1/(1+eps)}, infinite from order
+`tail_index` on. All are traced, so tail indices can be swept. `spread` multiplies the law.
 
-Write your own as a `pytree` class with these two methods.
+Write your own as a `pytree` class with these three members.
 """
 
 import math
@@ -25,6 +25,8 @@ _SPREAD = "factor on every draw"
 class Noise(Protocol):
     """A law of noise."""
 
+    @property
+    def tail_index(self) -> ArrayLike: ...  # moments of smaller order exist
     def sample(self, key: jax.Array) -> jax.Array: ...
     def scale(self, eps: ArrayLike) -> jax.Array: ...
 
@@ -34,6 +36,10 @@ class Gaussian:
     """Normal noise of standard deviation `spread`."""
 
     spread: ArrayLike = param(1.0, "[0, inf)", "standard deviation")
+
+    @property
+    def tail_index(self) -> ArrayLike:
+        return math.inf
 
     def sample(self, key: jax.Array) -> jax.Array:
         return self.spread * rng.normal(key)
@@ -52,6 +58,10 @@ class StudentT:
     df: ArrayLike = param(2.1, "(1, inf)", "degrees of freedom")
     spread: ArrayLike = param(1.0, "[0, inf)", _SPREAD)
 
+    @property
+    def tail_index(self) -> ArrayLike:
+        return self.df
+
     def sample(self, key: jax.Array) -> jax.Array:
         return self.spread * rng.student_t(key, self.df)
 
@@ -69,6 +79,10 @@ class Pareto:
 
     shape: ArrayLike = param(1.5, "(1, inf)", "tail index")
     spread: ArrayLike = param(1.0, "[0, inf)", _SPREAD)
+
+    @property
+    def tail_index(self) -> ArrayLike:
+        return self.shape
 
     def sample(self, key: jax.Array) -> jax.Array:
         return self.spread * (rng.pareto(key, self.shape) - self._mean)
@@ -91,6 +105,10 @@ class Lomax:
     shape: ArrayLike = param(1.5, "(1, inf)", "tail index")
     spread: ArrayLike = param(1.0, "[0, inf)", _SPREAD)
 
+    @property
+    def tail_index(self) -> ArrayLike:
+        return self.shape
+
     def sample(self, key: jax.Array) -> jax.Array:
         return self.spread * (rng.lomax(key, self.shape) - 1.0 / (jnp.asarray(self.shape) - 1.0))
 
@@ -106,6 +124,10 @@ class Fisk:
     shape: ArrayLike = param(1.5, "(1, inf)", "tail index")
     spread: ArrayLike = param(1.0, "[0, inf)", _SPREAD)
 
+    @property
+    def tail_index(self) -> ArrayLike:
+        return self.shape
+
     def sample(self, key: jax.Array) -> jax.Array:
         return self.spread * (rng.fisk(key, self.shape) - self._mean)
 
@@ -113,7 +135,7 @@ class Fisk:
         """By quadrature (`_central_scale`)."""
         shape, mean = jnp.asarray(self.shape), self._mean
         survival = 1.0 / (1.0 + mean**shape)
-        return self.spread * _central_scale(1.0 + eps, shape, mean, survival, lambda s: (1.0 - s) ** (1.0 / shape))
+        return self.spread * _central_scale(1.0 + eps, shape, mean, survival, lambda s: (1.0 - s) ** (1.0 / shape[..., None]))
 
     @property
     def _mean(self) -> jax.Array:
@@ -149,14 +171,16 @@ def _central_scale(
     """
     order, index = jnp.asarray(order), jnp.asarray(index)
     decay = 1.0 - order / index
+    # One trailing axis for the nodes; the rest broadcasts.
+    power, root, top, middle = (a[..., None] for a in (order, 1.0 / index, survival, mean))
 
-    z = index * _HALF_LINE
-    s = survival * jnp.exp(-z)
-    g = jnp.maximum(factor(s) - mean * s ** (1.0 / index), jnp.finfo(mean.dtype).tiny)
-    missing = jnp.sum(index * _HALF_WEIGHT * jnp.exp(-decay * z) * -jnp.expm1(order * jnp.log(g)))
+    z = _HALF_LINE / root
+    s = top * jnp.exp(-z)
+    g = jnp.maximum(factor(s) - middle * s**root, jnp.finfo(mean.dtype).tiny)
+    missing = jnp.sum(_HALF_WEIGHT / root * jnp.exp(-decay[..., None] * z) * -jnp.expm1(power * jnp.log(g)), axis=-1)
     above = survival**decay * (1.0 / decay - missing)
 
-    s = survival + (1.0 - survival) * _UNIT
-    gap = jnp.maximum(mean - s ** (-1.0 / index) * factor(s), 0.0)
-    below = (1.0 - survival) * jnp.sum(_UNIT_WEIGHT * gap**order)
+    s = top + (1.0 - top) * _UNIT
+    gap = jnp.maximum(middle - s**-root * factor(s), 0.0)
+    below = (1.0 - survival) * jnp.sum(_UNIT_WEIGHT * gap**power, axis=-1)
     return jnp.where(order < index, (above + below) ** (1.0 / order), jnp.inf)

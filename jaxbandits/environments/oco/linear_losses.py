@@ -1,6 +1,7 @@
 """Linear losses with an i.i.d. noisy gradient (SEA model: a mean that nature chooses plus noise that it draws).
 
-    f_t(x) = <mu_t + xi_t, x>,   xi_t = s * (uniform on the unit sphere),   F_t(x) = E f_t(x) = <mu_t, x>,   mu_t = m e_1
+    f_t(x) = <mu_t + xi_t, x>,   F_t(x) = E f_t(x) = <mu_t, x>
+    mu_t = m e_1,   xi_t = s * (uniform on the unit sphere)
 
 So the gradients are at most G = |m| + s, sigma^2_{1:T} = T s^2 and Sigma^2_{1:T} = m^2, exactly.
 """
@@ -19,12 +20,16 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class LinearLossesState(NamedTuple):
+    """Sufficient statistics of the comparators."""
+
     rounds: jax.Array  # [] int32, rounds played
     gradient_sum: Vector  # [d]  sum of the gradients, without its rounding error
     gradient_rest: Vector  # [d]  the rounding error of gradient_sum, to be subtracted
 
 
 class LinearLossesOutcome(NamedTuple):
+    """What is charged."""
+
     loss: jax.Array  # []  f_t(x_t)
     mean_loss: jax.Array  # []  F_t(x_t)
 

@@ -1,0 +1,123 @@
+"""OFUL: golden numbers, the NumPy loop on fresh instances, the confidence set's coverage."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxbandits.algorithms.linear.oful import OFUL
+from jaxbandits.core import linalg
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+from tests.reference import heavy_tailed_linear as reference
+
+KEY = jax.random.key(0)
+X = np.array([[0.6, 0.8], [1, 0], [-0.28, 0.96], [0.6, 0.8], [0.8, -0.6]])
+R = np.array([1.1, -0.4, 60, 0.7, -25])
+
+
+@jax.jit
+def replay(alg, xs, rewards):
+    def sample(state, row):
+        t, x, reward = row
+        decision = ArmDecision(jnp.int32(0), linalg.vectors(x))
+        state = alg.update(KEY, t, state, None, decision, Reward(reward))
+        return state, (linalg.dense(alg.recommend(state)), alg.radius(state), linalg.dense(state.inverse))
+
+    return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards))[1]
+
+
+@jax.jit
+def closed_loop(alg, arms, mask, theta_star, noise):
+    def play(state, row):
+        t, arms, mask, noise = row
+        obs = ArmObs(linalg.vectors(arms), mask)
+        decision = alg.select(KEY, t, state, obs)
+        reward = linalg.dense(decision.x) @ theta_star + noise
+        state = alg.update(KEY, t, state, obs, decision, Reward(reward))
+        return state, (decision.index, linalg.dense(alg.recommend(state)), alg.radius(state))
+
+    return jax.lax.scan(play, alg.init(KEY), (jnp.arange(len(noise), dtype=jnp.int32), arms, mask, noise))[1]
+
+
+def test_golden_trace():
+    theta, radius, inverse = replay(as_arrays(OFUL.theory(dim=2, horizon=100)), jnp.asarray(X), jnp.asarray(R))
+    np.testing.assert_allclose(theta[-1], [-8.930096626010, 16.644606367812], rtol=1e-12)
+    np.testing.assert_allclose(radius[-1], 5.285736635197, rtol=1e-12)
+    np.testing.assert_allclose(inverse[-1], np.linalg.inv(2 * np.eye(2) + X.T @ X), rtol=1e-13)
+
+
+@pytest.mark.parametrize("dim", [1, 4, 16])
+def test_estimate_and_radius_match_the_reference(dim, rng):
+    x, rewards = rng.standard_normal((80, dim)), 10 * rng.standard_normal(80)
+    alg = OFUL(dim=dim, noise_scale=1.7, ridge=0.3, norm_bound=2.0, delta=0.02, beta_scale=0.6)
+    theta, radius, inverse = replay(as_arrays(alg), jnp.asarray(x), jnp.asarray(rewards))
+    want = reference.replay(reference.Oful(dim, R=1.7, delta=0.02, S=2.0, lam=0.3, beta_scale=0.6), x, rewards, rewards)
+    np.testing.assert_allclose(theta, want["theta"], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(radius, want["radius"], rtol=1e-11)
+    np.testing.assert_allclose(inverse, np.linalg.inv(want["V"]), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("law", ["gauss", "student", "pareto"])
+@pytest.mark.parametrize(("dim", "n_arms"), [(2, 5), (2, 50), (5, 50), (8, 50)])
+def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
+    T = 250
+    arms, mask, theta, noise, nu = reference.instance(rng, T, n_arms, dim, law, available=3 if n_arms == 5 else 30)
+    alg = OFUL.practical(dim=dim, horizon=T, noise_scale=1.31)
+    learner = reference.Oful(dim, R=1.31, delta=1 / (8 * T), beta_scale=0.3)
+    played, want = reference.closed_loop(learner, arms, mask, theta, noise, nu)
+    index, estimate, radius = closed_loop(as_arrays(alg), *map(jnp.asarray, (arms, mask, theta, noise)))
+    np.testing.assert_array_equal(index, played)
+    np.testing.assert_allclose(estimate, want["theta"], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(radius, want["radius"], rtol=1e-11)
+
+
+def test_arm_forms_agree(rng):
+    alg = as_arrays(OFUL(dim=3))
+    arms = rng.standard_normal((7, 3))
+    state = alg.init(KEY)
+    for i in range(3):
+        decision = ArmDecision(jnp.int32(i), linalg.vectors(jnp.asarray(arms[i])))
+        state = alg.update(KEY, jnp.int32(i), state, None, decision, Reward(jnp.asarray(1.0 - i)))
+    mask = jnp.asarray(rng.permutation(7) < 4)
+    rows = tuple(linalg.vectors(jnp.asarray(a)) for a in arms)
+    stacked = alg.select(KEY, jnp.int32(3), state, ArmObs(linalg.vectors(jnp.asarray(arms)), mask))
+    unrolled = alg.select(KEY, jnp.int32(3), state, ArmObs(rows, tuple(mask)))
+    assert int(stacked.index) == int(unrolled.index) and bool(mask[int(stacked.index)])
+    np.testing.assert_array_equal(linalg.dense(unrolled.x), arms[int(stacked.index)])
+
+
+def test_first_round_values_are_hand_computed():
+    """V = lambda I, b = 0: the longest arm wins; radius = R sqrt(2 log(1/delta)) + sqrt(lambda) S."""
+    alg = as_arrays(OFUL(dim=2, noise_scale=2.0, ridge=4.0, norm_bound=3.0, delta=np.exp(-2.0)))
+    state = alg.init(KEY)
+    np.testing.assert_allclose(alg.radius(state), 2.0 * 2.0 + 2.0 * 3.0, rtol=1e-14)
+    obs = ArmObs(linalg.vectors(jnp.asarray([[0.5, 0.5], [0.0, 0.9], [0.9, 0.0]])))
+    assert int(alg.select(KEY, jnp.int32(0), state, obs).index) == 1  # the first of two equal ones
+
+
+def test_confidence_set_covers_gaussian_noise(rng):
+    """||theta_t - theta*||_{V_t} <= radius_t for all t in at least 1 - delta of the trials, and not absurdly so."""
+    trials, T, delta = 256, 300, 0.1
+    x = rng.standard_normal((trials, T, 2))
+    x /= np.linalg.norm(x, axis=-1, keepdims=True)
+    theta = np.array([0.6, -0.8])
+    rewards = x @ theta + rng.standard_normal((trials, T))
+    run = jax.vmap(replay, in_axes=(None, 0, 0))
+    estimate, radius, inverse = run(as_arrays(OFUL(dim=2, delta=delta)), jnp.asarray(x), jnp.asarray(rewards))
+    error = np.asarray(estimate) - theta
+    norm = np.sqrt(np.einsum("sti,sti->st", error, np.linalg.solve(inverse, error[..., None])[..., 0]))
+    ratio = (norm / radius).max(axis=1)
+    assert (ratio <= 1).mean() >= 1 - delta
+    assert ratio.max() > 0.5
+
+
+def test_presets_and_bad_values():
+    assert OFUL.theory(dim=2, horizon=50, noise_scale=3.0).delta == 1 / 400
+    assert OFUL.practical(dim=2, horizon=50).beta_scale == 0.3
+    assert OFUL.practical(dim=2, horizon=50, beta_scale=0.7, delta=0.5).delta == 0.5
+    with pytest.raises(InputError, match=r"OFUL\.noise_scale must lie in \[0, inf\), got -1"):
+        validate(OFUL(dim=2, noise_scale=-1.0))
+    with pytest.raises(InputError, match=r"OFUL\.ridge must lie in \(0, inf\), got 0"):
+        validate(OFUL(dim=2, ridge=0.0))

@@ -1,0 +1,166 @@
+"""SMD(m) against a NumPy loop, golden traces, hand cases, identities, the theorem's constants and its bound."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxbandits.algorithms.dro.smd import SMD
+from jaxbandits.core import linalg
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.types import Gradient
+from tests.reference import group_dro as reference
+
+KEY = jax.random.key(0)
+
+
+def logistic(w, x, y):
+    """Feedback at w for rows `[Q, d]`, in the form that d asks for."""
+    margin = y * (x @ linalg.dense(w))
+    return Gradient(jnp.logaddexp(-margin, 0.0), linalg.vectors((-y * jax.nn.sigmoid(-margin))[:, None] * x))
+
+
+@jax.jit
+def replay(algorithm, x, y):
+    """Plays recorded rows `[T, m, d]`; states `[T + 1, ...]` (dense), averages `[T, ...]`."""
+
+    def round_(state, row):
+        t, x, y = row
+        decision = algorithm.select(KEY, t, state, None)
+        feedback = logistic(decision.play, x[decision.group], y[decision.group])
+        state = algorithm.update(KEY, t, state, None, decision, feedback)
+        return state, dense(state)
+
+    def dense(state):
+        return tuple(map(linalg.dense, (state.w, jax.tree.map(jnp.exp, state.log_q), *algorithm.recommend(state))))
+
+    start = algorithm.init(KEY)
+    _, after = jax.lax.scan(round_, start, (jnp.arange(len(x)), x, y))
+    (w, q, w_mean, q_mean), (w0, q0, *_) = after, dense(start)
+    return jnp.concatenate([w0[None], w]), jnp.concatenate([q0[None], q]), w_mean, q_mean
+
+
+def rows(rng, horizon, m, d):
+    return rng.normal(size=(horizon, m, d)), rng.choice([-1.0, 1.0], size=(horizon, m))
+
+
+def test_hand_case():
+    algorithm = as_arrays(SMD(dim=2, n_groups=3, horizon=2, radius=np.inf, step_w=0.5, step_q=1.0))
+    x, y = np.repeat(reference.HAND_X[None], 2, 0), np.repeat(reference.HAND_Y[None], 2, 0)
+    w, q, *_ = replay(algorithm, x, y)
+    np.testing.assert_allclose(w[1:], [[1 / 6, 0.0], [0.31947651, -0.00692841]], atol=5e-9)
+    np.testing.assert_allclose(q[1:], [[1 / 3] * 3, [0.32434456, 0.35131088, 0.32434456]], atol=5e-9)
+
+
+def test_golden_trace():
+    x, y, _ = reference.golden_inputs()
+    algorithm = as_arrays(SMD(dim=3, n_groups=4, horizon=30, **reference.GOLDEN_STEPS))
+    _, _, w_mean, q_mean = replay(algorithm, x, y)
+    golden_w, golden_q = reference.GOLDEN["smd"]
+    np.testing.assert_allclose(w_mean[-1], golden_w, atol=1e-11, rtol=0)
+    np.testing.assert_allclose(q_mean[-1, :3], golden_q, atol=1e-11, rtol=0)
+
+
+@pytest.mark.parametrize("m", [2, 4, 20])
+@pytest.mark.parametrize("d", [1, 3, 30])
+def test_equals_the_reference_at_every_step(m, d, rng):
+    x, y = rows(rng, 60, m, d)
+    step_w, step_q = rng.uniform(0.1, 0.5), rng.uniform(0.5, 2.0)
+    radius = 0.5 * np.max(np.linalg.norm(reference.smd_m(x, y, step_w, step_q, np.inf)[0], axis=1))  # it binds
+    algorithm = as_arrays(SMD(dim=d, n_groups=m, horizon=60, step_w=step_w, step_q=step_q, radius=radius))
+    w, q, w_mean, q_mean = replay(algorithm, x, y)
+    expected_w, expected_q = reference.smd_m(x, y, step_w, step_q, radius)
+    for ours, theirs in [
+        (w, expected_w),
+        (q, expected_q),
+        (w_mean, reference.running_means(expected_w)),
+        (q_mean, reference.running_means(expected_q)),
+    ]:
+        np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-13)
+
+
+def test_theorem_1_steps():
+    algorithm = SMD(dim=3, n_groups=20, horizon=1000, radius=2.0, lipschitz=3.0)  # D^2 = B^2 / 2 = 2
+    np.testing.assert_allclose(algorithm.steps(), (0.0174592054, 0.0261515525), rtol=0, atol=5e-11)
+    scaled = SMD(dim=3, n_groups=20, horizon=1000, diameter_sq=2.0, lipschitz=3.0, w_scale=3.0, q_scale=10.0)
+    np.testing.assert_allclose(scaled.steps(), (3 * 0.0174592054, 10 * 0.0261515525), rtol=1e-8)
+    given = SMD(dim=3, n_groups=20, horizon=1000, step_w=0.5, step_q=0.25, w_scale=3.0, q_scale=3.0)
+    np.testing.assert_array_equal(given.steps(), (0.5, 0.25))
+
+
+def test_default_lipschitz_and_presets():
+    np.testing.assert_allclose(
+        SMD(dim=9, n_groups=4, horizon=100).steps(),
+        SMD(dim=9, n_groups=4, horizon=100, lipschitz=3.0, diameter_sq=4.5).steps(),
+        rtol=1e-14,
+    )
+    theory, practical = (f(dim=9, n_groups=4, horizon=100) for f in (SMD.theory, SMD.practical))
+    np.testing.assert_allclose(np.divide(practical.steps(), theory.steps()), (3.0, 1.0), rtol=1e-14)
+
+
+def test_constant_losses_leave_the_weights(rng):
+    x = np.repeat(rng.normal(size=(20, 1, 3)), 4, axis=1)  # the same row in every group
+    y = np.repeat(rng.choice([-1.0, 1.0], size=(20, 1)), 4, axis=1)
+    _, q, *_ = replay(as_arrays(SMD(dim=3, n_groups=4, horizon=60, step_w=0.3, step_q=2.0, radius=0.3)), x, y)
+    np.testing.assert_allclose(q, 0.25, rtol=1e-14)
+
+
+def test_permuting_groups_permutes_weights(rng):
+    x, y = rows(rng, 60, 4, 3)
+    algorithm = as_arrays(SMD(dim=3, n_groups=4, horizon=60, step_w=0.3, step_q=2.0, radius=0.3))
+    order = np.array([2, 0, 3, 1])
+    w, q, *_ = replay(algorithm, x, y)
+    permuted_w, permuted_q, *_ = replay(algorithm, x[:, order], y[:, order])
+    np.testing.assert_allclose(permuted_w, w, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(permuted_q, np.asarray(q)[:, order], rtol=1e-12)
+
+
+def test_weights_survive_where_probabilities_underflow():
+    """Log weights: a group whose weight falls to exp(-4000) comes back when its losses grow."""
+    losses = np.zeros((80, 4))
+    losses[:40, 0], losses[40:, 1] = 100.0, 101.0  # step 1: 40 rounds each
+
+    @jax.jit
+    def weights(algorithm):
+        def round_(state, row):
+            t, loss = row
+            feedback = Gradient(loss, linalg.vectors(jnp.zeros((4, 3))))
+            decision = algorithm.select(KEY, t, state, None)
+            return (state := algorithm.update(KEY, t, state, None, decision, feedback)), linalg.dense(state.log_q)
+
+        return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(80), losses))[1]
+
+    log_q = weights(as_arrays(SMD(dim=3, n_groups=4, horizon=60, step_w=0.3, step_q=1.0, radius=0.3)))
+    np.testing.assert_allclose(log_q[39], [0.0, -4000.0, -4000.0, -4000.0], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(log_q[-1, :2], [-40.0, 0.0], rtol=1e-9, atol=1e-12)
+
+
+def test_gradient_is_unbiased_over_all_samples(rng):
+    """(12): over every combination of two rows a group, the mean w-step is the gradient of phi."""
+    pool_x, pool_y = rng.normal(size=(2, 3, 2)), rng.choice([-1.0, 1.0], size=(2, 3))
+    q, w, step = rng.dirichlet(np.ones(3)), rng.normal(size=2), 0.3
+    algorithm = as_arrays(SMD(dim=2, n_groups=3, horizon=9, step_w=step, step_q=1.0, radius=np.inf))
+    start = algorithm.init(KEY)._replace(w=linalg.vectors(jnp.asarray(w)), log_q=linalg.vectors(jnp.log(q)))
+
+    @jax.jit
+    @jax.vmap
+    def after(x, y):
+        decision = algorithm.select(KEY, 0, start, None)
+        return linalg.dense(algorithm.update(KEY, 0, start, None, decision, logistic(start.w, x, y)).w)
+
+    picks = np.stack(np.meshgrid(*[[0, 1]] * 3), -1).reshape(-1, 3)
+    steps = after(pool_x[picks, np.arange(3)], pool_y[picks, np.arange(3)])
+    risk_gradient = sum(
+        q[i] * 0.5 * reference.logistic(w, pool_x[r, i], pool_y[r, i])[1] for i in range(3) for r in range(2)
+    )
+    np.testing.assert_allclose((w - np.mean(steps, 0)) / step, risk_gradient, rtol=1e-12)
+
+
+def test_whole_space_needs_a_diameter():
+    with pytest.raises(InputError, match="diameter_sq"):
+        validate(SMD(dim=3, n_groups=4, horizon=10, radius=np.inf))
+    with pytest.raises(InputError, match="diameter_sq"):
+        validate(SMD(dim=3, n_groups=4, horizon=10, radius=np.inf, step_w=0.1))
+    validate(SMD(dim=3, n_groups=4, horizon=10, radius=np.inf, step_w=0.1, step_q=0.1))
+    validate(SMD(dim=3, n_groups=4, horizon=10, radius=np.inf, diameter_sq=2.0))

@@ -1,0 +1,145 @@
+"""Entropic steps: known values, a bisection oracle, ties, both forms of weights (scalars up to 12, arrays above)."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxbandits.core import linalg, simplex
+from jaxbandits.core.linalg import Vec
+from tests.reference.group_dro import inverse_cdf
+
+
+@functools.partial(jax.jit, static_argnums=1)
+@functools.partial(jax.vmap, in_axes=(0, None))
+def project(log_p, k):
+    """`[N, m]` logarithms to weights, through whichever form m asks for."""
+    return linalg.dense(simplex.exp(simplex.kl_projection(linalg.vectors(log_p), k)))
+
+
+@functools.partial(jax.jit, static_argnums=1)
+@functools.partial(jax.vmap, in_axes=(0, None))
+def project_array(log_p, k):
+    return jnp.exp(simplex.kl_projection(log_p, k))
+
+
+def oracle(log_p, k):
+    """`min(c p, 1/k)` with c by bisection on a logarithmic scale."""
+    a = log_p - np.max(log_p)
+    low, high = -np.log(len(a)) - np.log(k) - 1.0, -np.min(a) + 1.0
+    for _ in range(200):
+        middle = (low + high) / 2.0
+        total = np.sum(np.minimum(np.exp(np.minimum(a + middle, 0.0)), 1.0 / k))
+        low, high = (low, middle) if total > 1.0 else (middle, high)
+    return np.minimum(np.exp(np.minimum(a + high, 0.0)), 1.0 / k)
+
+
+@pytest.mark.parametrize(
+    ("k", "expected"),
+    [
+        (1, [0.5, 0.3, 0.1, 0.06, 0.04]),
+        (2, [0.5, 0.3, 0.1, 0.06, 0.04]),
+        (3, [1 / 3, 1 / 3, 1 / 6, 0.1, 1 / 15]),
+        (4, [0.25, 0.25, 0.25, 0.15, 0.1]),
+        (5, [0.2] * 5),
+    ],
+)
+def test_known_projections(k, expected):
+    log_p = np.log([[0.5, 0.3, 0.1, 0.06, 0.04]])
+    np.testing.assert_allclose(project(log_p, k)[0], expected, rtol=1e-14)
+    np.testing.assert_allclose(project_array(log_p, k)[0], expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize(("m", "k"), [(2, 1), (5, 2), (5, 4), (5, 5), (12, 3), (20, 1), (20, 3), (30, 7)])
+def test_projection_equals_bisection_over_all_scales(m, k, rng):
+    scales = 10.0 ** rng.uniform(-2, 2, (100, 1))
+    log_p = rng.normal(size=(100, m)) * scales + rng.normal(size=(100, 1))
+    log_p[::4, : m // 2] = log_p[::4, :1]  # ties, at the cap where they are the largest
+    log_p[::8, : m // 2] += 300.0  # nearly all mass in the tied entries
+    q = np.asarray(project(log_p, k))
+    np.testing.assert_allclose(q, [oracle(a, k) for a in log_p], rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(q.sum(1), 1.0, rtol=1e-13)
+    np.testing.assert_allclose(q, project_array(log_p, k), rtol=1e-13)
+    assert np.all(q <= 1.0 / k * (1 + 1e-15))
+
+
+@pytest.mark.parametrize(("m", "k"), [(5, 2), (20, 3)])
+def test_projection_is_idempotent_keeps_order_and_ignores_constants(m, k, rng):
+    log_p = 3.0 * rng.normal(size=(50, m))
+    q = np.asarray(project(log_p, k))
+    np.testing.assert_allclose(project(np.log(q), k), q, rtol=1e-13)
+    np.testing.assert_allclose(project(log_p + 123.0, k), q, rtol=1e-11)
+    ordered = np.take_along_axis(q, np.argsort(log_p, axis=1), axis=1)
+    assert np.all(np.diff(ordered, axis=1) >= 0.0)
+
+
+def test_cap_of_one_over_m_is_uniform_and_cap_of_one_is_normalisation(rng):
+    log_p = 10.0 * rng.normal(size=(50, 5))
+    np.testing.assert_allclose(project(log_p, 5), 0.2, rtol=1e-13)
+    np.testing.assert_allclose(project(log_p, 1), jax.nn.softmax(log_p, axis=1), rtol=1e-13)
+
+
+@pytest.mark.parametrize("m", [5, 20])
+@pytest.mark.parametrize("k", [1, 3])
+def test_mirror_step_maximises_gain_less_divergence(m, k, rng):
+    q = np.asarray(project(rng.normal(size=(1, m)), k))[0]
+    gain, step = rng.normal(size=m), 0.7
+    log_q, gain_ = linalg.vectors(jnp.log(q)), linalg.vectors(jnp.asarray(gain))
+    best = np.asarray(linalg.dense(simplex.exp(simplex.mirror_step(log_q, gain_, step, k))))
+
+    def objective(p):
+        return step * p @ gain - np.sum(np.where(p > 0, p * np.log(np.maximum(p, 1e-300) / q), 0.0), axis=-1)
+
+    others = np.asarray(project(np.log(best) + 0.1 * rng.normal(size=(500, m)), k))  # feasible neighbours
+    assert np.all(objective(best) >= objective(others))
+    assert np.max(objective(best) - objective(others)) > 1e-4
+    np.testing.assert_allclose(best, oracle(np.log(q) + step * gain, k), rtol=1e-12)
+
+
+@pytest.mark.parametrize("m", [4, 20])
+def test_inverse_cdf_agrees_with_sorted_search(m, rng):
+    q = rng.dirichlet(np.full(m, 0.3), size=400)
+    q[:50, 1] = 0.0
+    q[:50] /= q[:50].sum(1, keepdims=True)
+    u = rng.uniform(size=400)
+    u[:3] = [0.0, np.nextafter(1.0, 0.0), 1.0]
+    u[100:200] = np.cumsum(q, axis=1)[100:200, 1]  # exactly on an edge: the next index
+    drawn = jax.jit(jax.vmap(lambda q, u: simplex.inverse_cdf(linalg.vectors(q), u)))(q, u)
+    assert drawn.dtype == jnp.int32
+    np.testing.assert_array_equal(drawn, [inverse_cdf(a, b) for a, b in zip(q, u, strict=True)])
+
+
+def test_inverse_cdf_stays_inside_when_the_sum_falls_short():
+    q = np.full(3, 0.33)
+    assert simplex.inverse_cdf(linalg.vectors(jnp.asarray(q)), jnp.asarray(0.999)) == 2
+    assert simplex.inverse_cdf(jnp.asarray(np.full(20, 0.049)), jnp.asarray(0.999)) == 19
+
+
+@pytest.mark.parametrize("m", [1, 12, 13])
+def test_indicator_takes_and_places_one_entry(m):
+    unit = jax.jit(lambda index: simplex.indicator(index, m))
+    assert isinstance(unit(0), Vec) == (m <= linalg.SMALL_DIM)
+    np.testing.assert_array_equal([linalg.dense(unit(i)) for i in range(m)], np.eye(m))
+
+
+@pytest.mark.parametrize("m", [4, 20])
+@pytest.mark.parametrize("d", [3, 30])
+def test_combine_is_a_matrix_product(m, d, rng):
+    q, rows = rng.dirichlet(np.ones(m)), rng.normal(size=(m, d))
+    combined = simplex.combine(linalg.vectors(jnp.asarray(q)), linalg.vectors(jnp.asarray(rows)))
+    np.testing.assert_allclose(linalg.dense(combined), q @ rows, rtol=1e-12, atol=1e-14)
+
+
+def test_average_with_any_weights(rng):
+    values, weights = rng.normal(size=(40, 3)), 1.0 / np.sqrt(np.arange(1, 41))
+    mean = {"x": jnp.zeros(3)}
+    for value, weight, total in zip(values, weights, np.cumsum(weights), strict=True):
+        mean = simplex.average(mean, {"x": jnp.asarray(value)}, weight / total)
+    np.testing.assert_allclose(mean["x"], np.average(values, axis=0, weights=weights), rtol=1e-13, atol=1e-15)
+
+
+def test_log_uniform_starts_every_form():
+    for m in (1, 5, 20):
+        np.testing.assert_allclose(linalg.dense(simplex.exp(simplex.log_uniform(m))), 1.0 / m, rtol=1e-15)

@@ -1,0 +1,149 @@
+"""The generalised linear bandit: laws of the instance, regret in mean space, rewards by the link, forms of the arms."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxbandits.core import linalg
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.linalg import Vec
+from jaxbandits.core.links import Bernoulli, Gaussian, Poisson
+from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear, uniform_ball
+from jaxbandits.types import ArmDecision
+
+ARMS = np.array([[0.6, 0.8], [1.0, 0.0], [0.0, -0.5], [-0.3, 0.4]])
+THETA = np.array([0.9, -1.2])
+LINKS = {"gaussian": Gaussian(variance=0.5), "bernoulli": Bernoulli(), "poisson": Poisson()}
+MEANS = {"gaussian": lambda z: z, "bernoulli": lambda z: 1.0 / (1.0 + np.exp(-z)), "poisson": np.exp}
+
+
+def given(link="bernoulli"):
+    return as_arrays(GeneralizedLinear(dim=2, n_arms=4, link=LINKS[link], arms=ARMS, theta=THETA))
+
+
+def decide(env, obs, k):
+    del env
+    return ArmDecision(jnp.int32(k), linalg.vectors(linalg.dense(obs.arms)[k]))
+
+
+class TestInstance:
+    @pytest.mark.parametrize("dim", [1, 2, 3, 4, 7])
+    def test_arms_are_uniform_in_the_ball(self, dim):
+        n = 20_000
+        x = np.stack(jax.jit(uniform_ball, static_argnums=(1, 2))(jax.random.key(dim), n, dim), axis=1)
+        assert x.shape == (n, dim)
+        norms = np.linalg.norm(x, axis=1)
+        assert stats.kstest(norms**dim, stats.uniform.cdf).pvalue > 1e-4  # P(norm <= r) = r^d
+        # x_1^2 is Beta(1/2, (d + 1)/2), in every direction.
+        for direction in np.vstack([np.eye(dim), np.ones(dim) / np.sqrt(dim)]):
+            projection = x @ direction
+            assert stats.kstest(projection**2, stats.beta(0.5, 0.5 * (dim + 1)).cdf).pvalue > 1e-4
+            assert abs(np.mean(np.sign(projection))) < 5.0 / np.sqrt(n)
+        for i in range(1, dim):  # pairs of coordinates are independent in sign
+            assert abs(np.mean(np.sign(x[:, i] * x[:, i - 1]))) < 5.0 / np.sqrt(n)
+
+    def test_theta_is_uniform_on_the_sphere(self):
+        env = as_arrays(GeneralizedLinear(dim=3, n_arms=2, norm_bound=2.5))
+        theta = linalg.dense(jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.key(0), 20_000)).theta)
+        np.testing.assert_allclose(np.linalg.norm(theta, axis=1), 2.5, rtol=1e-12)
+        for i in range(3):  # Archimedes: a coordinate of a uniform point of the sphere is uniform
+            assert stats.kstest(np.asarray(theta)[:, i], stats.uniform(-2.5, 5.0).cdf).pvalue > 1e-4
+
+    @pytest.mark.parametrize(
+        ("dim", "n_arms", "fresh", "form"),
+        [(2, 5, False, tuple), (2, 5, True, Vec), (10, 100, False, Vec), (20, 5, False, jax.Array)],
+    )
+    def test_forms_of_the_arms(self, dim, n_arms, fresh, form):
+        env = as_arrays(GeneralizedLinear(dim=dim, n_arms=n_arms, fresh_arms=fresh))
+        state = env.init(jax.random.key(1))
+        arms = env.observe(jax.random.key(2), jnp.int32(0), state).arms
+        assert isinstance(arms, form)
+        dense = np.asarray(linalg.dense(arms))
+        assert dense.shape == (n_arms, dim)
+        assert np.all(np.linalg.norm(dense, axis=1) <= 1.0)
+        if not fresh:
+            assert float(state.best) == pytest.approx(float(np.max(dense @ linalg.dense(state.theta))), rel=1e-12)
+
+    def test_trials_differ_and_keys_repeat(self):
+        env = as_arrays(GeneralizedLinear(dim=3, n_arms=4))
+        one, same, other = (env.init(jax.random.key(k)) for k in (0, 0, 1))
+        np.testing.assert_array_equal(linalg.dense(one.arms), linalg.dense(same.arms))
+        assert not np.any(np.isin(linalg.dense(one.arms), linalg.dense(other.arms)))
+        assert not np.any(np.isin(linalg.dense(one.theta), linalg.dense(other.theta)))
+
+
+class TestRounds:
+    @pytest.mark.parametrize("name", LINKS)
+    def test_regret_and_rewards(self, name):
+        env = given(name)
+        state = env.init(jax.random.key(0))
+        obs = env.observe(jax.random.key(1), jnp.int32(0), state)
+        np.testing.assert_array_equal(linalg.dense(obs.arms), ARMS)
+        means = MEANS[name](ARMS @ THETA)
+        keys, n = jax.random.split(jax.random.key(2), 50_000), 50_000
+        step = jax.jit(
+            jax.vmap(lambda key, x: env.step(key, jnp.int32(0), state, obs, ArmDecision(0, x))[1:], (0, None))
+        )
+        for k in range(4):
+            feedback, outcome = step(keys, decide(env, obs, k).x)
+            np.testing.assert_allclose(outcome.regret, means.max() - means[k], atol=1e-12)
+            rewards = np.asarray(feedback.reward)
+            assert abs(rewards.mean() - means[k]) < 5.0 * rewards.std() / np.sqrt(n)
+
+    def test_fresh_arms_change_and_so_does_the_best(self):
+        env = as_arrays(GeneralizedLinear(dim=2, n_arms=6, fresh_arms=True, link=Poisson(), norm_bound=2.0))
+        state = env.init(jax.random.key(0))
+        theta = np.asarray(linalg.dense(state.theta))
+        seen = []
+        for t in range(3):
+            obs = env.observe(jax.random.fold_in(jax.random.key(1), t), jnp.int32(t), state)
+            arms = np.asarray(linalg.dense(obs.arms))
+            z = arms @ theta
+            for k in (0, int(np.argmax(z))):
+                _, _, outcome = env.step(jax.random.key(3), jnp.int32(t), state, obs, decide(env, obs, k))
+                np.testing.assert_allclose(outcome.regret, np.exp(z.max()) - np.exp(z[k]), atol=1e-12)
+            seen.append(arms)
+        assert not np.any(np.isin(seen[0], seen[1])) and not np.any(np.isin(seen[1], seen[2]))
+
+    def test_fixed_arms_do_not_change(self):
+        env = as_arrays(GeneralizedLinear(dim=2, n_arms=6))
+        state = env.init(jax.random.key(0))
+        first, second = (env.observe(jax.random.key(k), jnp.int32(k), state).arms for k in (0, 1))
+        np.testing.assert_array_equal(linalg.dense(first), linalg.dense(second))
+
+    def test_at_record(self):
+        env = given()
+        state = env.init(jax.random.key(0))
+        assert env.at_record(state, None) == {}
+        record = env.at_record(state, linalg.vectors(jnp.array([0.9, 0.0])))
+        assert float(record["estimation_error"]) == pytest.approx(1.2)
+
+
+class TestInput:
+    @pytest.mark.parametrize(
+        ("fields", "message"),
+        [
+            ({"arms": ARMS[:3]}, r"arms must have shape \(4, 2\), got \(3, 2\)"),
+            ({"theta": np.ones(3)}, r"theta must have shape \(2,\), got \(3,\)"),
+            ({"arms": ARMS, "fresh_arms": True}, "fresh_arms=True draws the arms of every round"),
+            (
+                {"arms": np.where(ARMS > 0.9, np.nan, ARMS)},
+                r"GeneralizedLinear.arms must lie in \(-inf, inf\), got nan",
+            ),
+            ({"norm_bound": 0.0}, r"norm_bound must lie in \(0, inf\)"),
+            ({"link": 3}, "must have the members of core.links.Link, got int"),
+        ],
+    )
+    def test_refused(self, fields, message):
+        with pytest.raises(InputError, match=message):
+            validate(GeneralizedLinear(**({"dim": 2, "n_arms": 4} | fields)))
+
+    def test_long_arms_are_allowed_with_a_warning(self):
+        with pytest.warns(UserWarning, match="an arm has norm 2"):
+            validate(GeneralizedLinear(dim=2, n_arms=4, arms=2.0 * ARMS))
+
+    def test_given_arms_pass(self):
+        validate(given())
