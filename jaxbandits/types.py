@@ -133,6 +133,17 @@ class Evaluates(Protocol):
     def at_record(self, state: Any, recommendation: Any) -> dict[str, jax.Array]: ...
 
 
+@runtime_checkable
+class Derives(Protocol):
+    """Optional: an environment with metrics that follow from others at record points, computed on the host.
+
+    `derive` receives float64 arrays per metric name (sums cumulated) and returns further ones of the same shape, such as
+    `regret = loss - comparator_loss`.
+    """
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]: ...
+
+
 F = TypeVar("F")
 
 

@@ -40,7 +40,7 @@ ALGORITHMS: dict[str, Entry] = {
     ),
     "coco/ofw_tvc": Entry(
         OFWTVC,
-        OFWTVC.theory(dim=2, horizon=200),
+        OFWTVC.balanced(dim=2, horizon=200, lipschitz=2.0),
         "Wang, Wan & Zhang, AAAI 2025, Algorithm 1",
         ("coco/linear_constraints",),
     ),

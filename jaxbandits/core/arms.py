@@ -33,19 +33,14 @@ def best_arm(arms: ArmSet, mask: Any, score: Callable[[Vector], jax.Array]) -> A
 
 def _running_best(arms: tuple[Vector, ...], mask: Any, score: Callable[[Vector], jax.Array]) -> ArmDecision:
     """A running select over unrolled arms: no reduction over a tiny axis, no gather."""
-    best = x = index = None
+    best, x, index = _available(score(arms[0]), None if mask is None else mask[0]), arms[0], jnp.zeros((), jnp.int32)
     group = max(1, _UNROLLED_WORK // len(arms[0]) ** 2)  # a barrier after each group bounds the kernel size
-    for k, arm in enumerate(arms):
-        value = score(arm)
-        if mask is not None or k == 0:  # a later NaN is not greater than anything
-            value = _available(value, None if mask is None else mask[k])
-        if best is None:
-            best, x, index = value, arm, jnp.zeros((), jnp.int32)
-        else:
-            better = value > best
-            best = jnp.where(better, value, best)
-            x = linalg.where(better, arm, x)
-            index = jnp.where(better, k, index)
+    for k, arm in enumerate(arms[1:], start=1):
+        value = score(arm) if mask is None else _available(score(arm), mask[k])
+        better = value > best  # a NaN is not
+        best = jnp.where(better, value, best)
+        x = linalg.where(better, arm, x)
+        index = jnp.where(better, k, index)
         if (k + 1) % group == 0:
             best, x, index = linalg.keep((best, x, index))
     return linalg.keep(ArmDecision(index=index, x=x))
@@ -62,8 +57,7 @@ def largest(values: Any, mask: Any = None) -> jax.Array:
     """The largest of K values under a mask (K scalars or an array `[K]`)."""
     if not isinstance(values, (tuple, list)):
         return jnp.max(values if mask is None else jnp.where(mask, values, -jnp.inf))
-    best = None
-    for k, value in enumerate(values):
-        value = value if mask is None else jnp.where(mask[k], value, -jnp.inf)
-        best = value if best is None else jnp.maximum(best, value)
+    best = values[0] if mask is None else jnp.where(mask[0], values[0], -jnp.inf)
+    for k, value in enumerate(values[1:], start=1):
+        best = jnp.maximum(best, value if mask is None else jnp.where(mask[k], value, -jnp.inf))
     return best

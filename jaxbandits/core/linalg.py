@@ -221,7 +221,7 @@ def rank_one(m: Symmetric, scale: ArrayLike, x: Vector) -> Symmetric:
 def shift(m: Symmetric, scalar: ArrayLike) -> Symmetric:
     """`m + scalar I`."""
     if not isinstance(m, Sym):
-        return m + scalar * jnp.eye(m.shape[-1])
+        return m + scalar * jnp.eye(m.shape[-1], dtype=m.dtype)
     return Sym([[entry + scalar if k == 0 else entry for k, entry in enumerate(row)] for row in m.rows])
 
 

@@ -40,7 +40,7 @@ def random_words(key: jax.Array, counter: int = 0) -> tuple[jax.Array, jax.Array
 
 
 def uniform(key: jax.Array, counter: int = 0) -> jax.Array:
-    """Uniform on [0, 1) with 24 bits, so that `floor(n * uniform(key)) < n` in every float type for n < 2^24."""
+    """A draw from [0, 1) with 24 bits: times n < 2^24 it rounds to something below n in every float type."""
     return (random_words(key, counter)[0] >> 8).astype(jnp.zeros(()).dtype) * 2.0**-24
 
 

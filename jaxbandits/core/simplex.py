@@ -27,7 +27,7 @@ class Saddle(NamedTuple):
 
 def log_uniform(n: int) -> Vector:
     """`log q` of the uniform weights, where mirror descent starts."""
-    return linalg.vectors(jnp.full(n, -math.log(n)))
+    return linalg.vectors(jnp.full(n, -math.log(n), float))
 
 
 def exp(log_q: Vector) -> Vector:
@@ -50,10 +50,11 @@ def mirror_step(log_q: Vector, gain: Vector, step: ArrayLike, k: int = 1) -> Vec
 def kl_projection(log_p: Vector, k: int = 1) -> Vector:
     """`log` of the nearest weights of at most 1/k each to an unnormalised p, in the Kullback-Leibler sense.
 
-    The solution is `q_i = min(c p_i, 1/k)`. With j entries at the cap, `log c = log(1 - j/k) - LSE(all but the j
-    largest)`; the right j is the smallest for which the (j+1)-th largest stays below the cap. The test is one-sided, so
-    ties and entries below the rounding of others cannot leave it without an answer, and `j = k - 1` needs none. For
-    k = 1 this is plain normalisation.
+    The solution is `q_i = min(c p_i, 1/k)`. With the j largest entries at the cap, the others share `1 - j/k` in
+    proportion to p; the right j is the smallest for which the largest of those others stays below the cap. The test is
+    one-sided, so ties and entries below the rounding of others cannot leave it without an answer, and `j = k - 1` needs
+    none. Everything is taken relative to that largest uncapped entry, so that float32 sums to one at any scale of p.
+    For k = 1 this is plain normalisation.
 
     Args:
       log_p: `[m]`; adding a constant changes nothing.
@@ -61,14 +62,15 @@ def kl_projection(log_p: Vector, k: int = 1) -> Vector:
     """
     log_cap = -math.log(k)
     top, rest = _split(log_p, k - 1)
-    log_sum = _log_sum_exp(rest)  # over all but the j largest, from j = k - 1 down
-    log_c = log_cap - log_sum
+    pivot, log_sum = _log_sum_exp(rest)  # j = k - 1: the sum is exp(pivot + log_sum)
+    level, log_share = pivot, log_cap - log_sum  # the largest uncapped entry, and log of its q
     for j in reversed(range(k - 1)):
-        log_sum = jnp.logaddexp(log_sum, top[j])
+        log_sum, pivot = jnp.logaddexp(0.0, pivot - top[j] + log_sum), top[j]
         candidate = math.log1p(-j / k) - log_sum
-        log_c = jnp.where(candidate + top[j] <= log_cap, candidate, log_c)
-    log_c = linalg.keep(log_c)
-    return jax.tree.map(lambda a: jnp.minimum(a + log_c, log_cap), log_p)
+        fits = candidate <= log_cap
+        level, log_share = jnp.where(fits, pivot, level), jnp.where(fits, candidate, log_share)
+    level, log_share = linalg.keep((level, log_share))
+    return jax.tree.map(lambda a: jnp.minimum((a - level) + log_share, log_cap), log_p)
 
 
 def inverse_cdf(q: Vector, u: jax.Array) -> jax.Array:
@@ -125,8 +127,10 @@ def _split(a: Vector, n: int) -> tuple[Any, Any]:
     return top, Vec(others)
 
 
-def _log_sum_exp(a: Vector) -> jax.Array:
+def _log_sum_exp(a: Vector) -> tuple[jax.Array, jax.Array]:
+    """The largest entry, and the logarithm of the sum of exponentials relative to it."""
     if not isinstance(a, Vec):
-        return jax.nn.logsumexp(a)
+        largest = jnp.max(a)
+        return largest, jnp.log(jnp.sum(jnp.exp(a - largest)))
     largest = linalg.keep(functools.reduce(jnp.maximum, a.leaves))
-    return largest + jnp.log(functools.reduce(jnp.add, (jnp.exp(entry - largest) for entry in a.leaves)))
+    return largest, jnp.log(functools.reduce(jnp.add, (jnp.exp(entry - largest) for entry in a.leaves)))

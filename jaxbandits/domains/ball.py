@@ -25,7 +25,7 @@ class L2Ball:
 
     def lmo(self, direction: Any) -> Any:
         """`argmin_{||v|| <= radius} <direction, v>`; the origin when the direction is zero."""
-        return direction / _positive(linalg.norm(direction)) * (-self.radius)
+        return -(direction / _positive(linalg.norm(direction))) * self.radius
 
 
 def _positive(norm: Any) -> Any:

@@ -28,16 +28,8 @@ def number(value: float) -> str:
 def summary(rows: Sequence[Row], metric: str) -> str:
     """The table of `Result.summary`."""
     quantiles = ("median", "10 %", "25 %", "75 %", "90 %")
-    header = [
-        "algorithm",
-        *rows[0].point,
-        f"mean {metric}",
-        "95 % t-interval",
-        *quantiles,
-        "trials",
-        "failed",
-        "ns/round",
-    ]
+    counts = ("trials", "failed", "ns/round")
+    header = ["algorithm", *rows[0].point, f"mean {metric}", "95 % t-interval", *quantiles, *counts]
     body = []
     for row in rows:
         point = [f"{value:g}" for value in row.point.values()]

@@ -22,6 +22,7 @@ from jaxbandits.simulation.program import Device
 from jaxbandits.simulation.results import Result
 from jaxbandits.simulation.store import Store
 from jaxbandits.simulation.versions import versions
+from jaxbandits.types import Derives
 
 Grid: TypeAlias = Mapping[str, Sequence[float]] | Sequence[Mapping[str, float]]
 
@@ -147,20 +148,26 @@ def _run(
 
 
 def _result(plan: Plan, output: driver.Output, begin: float) -> Result:
-    keys = sorted({key for job in output.blocks for key in job}, key=meters_lib.order)  # "reduce:name"
+    per_job = [_job_values(job, blocks) for job, blocks in zip(plan.jobs, output.blocks, strict=True)]
+    names = list(dict.fromkeys(name for values in per_job for name in values))
     absent = np.full((len(plan.points), plan.n_seeds, len(plan.stops)), np.nan)
-    values = {
-        key.partition(":")[2]: meters_lib.over_blocks(key, np.stack([job.get(key, absent) for job in output.blocks]))
-        for key in keys
-    }
+    values = {name: np.stack([values.get(name, absent) for values in per_job]) for name in names}
     units = {name: unit for job in plan.jobs for name, unit in getattr(job.environment, "units", {}).items()}
     timing = {job.name: dataclasses.asdict(t) for job, t in zip(plan.jobs, output.timing, strict=True)}
     info = {
         "spec": plan.spec(), "versions": versions(), "devices": output.devices, "workers": output.workers,
-        "wall_s": output.wall_s, "started_unix_s": begin, "reduce": [key.partition(":")[::2] for key in keys],
+        "wall_s": output.wall_s, "started_unix_s": begin,
     }  # fmt: skip
     seeds = np.arange(plan.first_seed, plan.first_seed + plan.n_seeds)
     return Result(values, tuple(job.name for job in plan.jobs), plan.points, seeds, plan.stops, units, timing, info)
+
+
+def _job_values(job: Job, blocks: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Values `[H, S, M]` at record points by name: derived ones first, then sums, maxima, snapshots."""
+    keys = sorted(blocks, key=meters_lib.order)  # "reduce:name"
+    values = {key.partition(":")[2]: meters_lib.over_blocks(key, blocks[key]) for key in keys}
+    derived = job.environment.derive(values) if isinstance(job.environment, Derives) else {}
+    return {**derived, **values}
 
 
 def _job(name: str, algorithm: Any, environment: Any, points: list[dict[str, float]]) -> Job:

@@ -76,7 +76,7 @@ class TestAgainstTheReference:
     @pytest.mark.parametrize("name", LINKS)
     @pytest.mark.parametrize(("d", "K"), SIZES)
     def test_theory_radius(self, name, d, K):
-        for seed, ridge in [(d, None), (100 + d, 0.3)]:
+        for seed, ridge in [(d, float(d)), (100 + d, 0.3)]:
             _, X, R = fresh(name, seed, d, K)
             algorithm = GLBOMD(dim=d, link=LINKS[name], norm_bound=BOUNDS[name], ridge=ridge)
             learner = reference.GLBOMD(FAMILIES[name], d, BOUNDS[name], lam=ridge)
@@ -330,7 +330,7 @@ def test_coverage(name, radius):
     environment = as_arrays(GeneralizedLinear(dim=2, n_arms=10, fresh_arms=True, link=link, norm_bound=S))
     keys = jax.random.split(jax.random.key(1), 60)
     for algorithm in (
-        GLBOMD(dim=2, link=link, norm_bound=S, radius=radius),
+        GLBOMD.experiments(dim=2, link=link, norm_bound=S, radius=radius),
         GLBOMD.theory(dim=2, link=link, norm_bound=S, radius=radius),
     ):
         ratio = np.asarray(error_to_radius(as_arrays(algorithm), environment, keys))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from jaxbandits import OFWTVC, LinearConstraints, NuclearBall
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.testing import contract
@@ -18,6 +19,13 @@ def test_algorithm(algorithm, environment, check):
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_environment(name):
     contract.check_environment(ENVIRONMENTS[name].example)
+
+
+@pytest.mark.parametrize("check", [contract.state_shape_is_fixed, contract.trials_do_not_depend_on_the_split])
+def test_matrix_decisions_go_through_the_same_loop(check):
+    shape, domain = (4, 3), NuclearBall(radius=2.0)
+    algorithm = OFWTVC.balanced(dim=shape, horizon=200, lipschitz=2.0, domain=domain)
+    check(algorithm, LinearConstraints(dim=shape, domain=domain))
 
 
 def test_every_algorithm_is_paired_with_an_environment():

@@ -1,8 +1,8 @@
 """Quadratics on a ball: golden values, optimality conditions, eigenvectors with bisection, float32, special cases.
 
 Optimality is checked backwards: `(a + mu I) x = b` to rounding of its own terms, with `||x|| = radius` and `mu >= 0`,
-is what a solver can promise at any condition number. Distance to the oracle is checked at the accuracy that the condition
-number leaves, and at 1e-12 for diagonal matrices, whose eigenvalues are exact.
+is what a solver can promise at any condition number. Distance to the oracle is checked at the accuracy that the
+condition number leaves, and at 1e-12 for diagonal matrices, whose eigenvalues are exact.
 """
 
 import jax
@@ -16,7 +16,7 @@ from jaxbandits.core import linalg
 from jaxbandits.core.projection import minimise_on_ball, project_ball, proximal_on_ball
 
 EPS = {"float32": np.finfo(np.float32).eps, "float64": np.finfo(np.float64).eps}
-DIMS = [1, 2, 3, 4, 5, 6, 8, 12, 20, *(pytest.param(dim, marks=pytest.mark.slow) for dim in (7, 9, 10, 11))]
+DIMS = [1, 2, 3, 4, 5, 12, 20, *(pytest.param(dim, marks=pytest.mark.slow) for dim in range(6, 12))]
 PROBLEMS = 48
 
 

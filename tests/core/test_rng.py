@@ -127,7 +127,9 @@ def test_frequencies_at_both_tails(law, key):
 def test_tail_index_by_hill(key):
     """Hill's estimate from the 2000 largest of 4 M draws: alpha (1 +- 1/sqrt(2000))."""
     for shape in (1.3, 2.5):
-        x = np.sort(jax.jit(jax.vmap(lambda k: draws.pareto(k, shape)))(jax.random.split(key, 2**22)))[::-1]
+        x = np.sort(jax.jit(jax.vmap(lambda k, shape=shape: draws.pareto(k, shape)))(jax.random.split(key, 2**22)))[
+            ::-1
+        ]
         hill = 1 / np.mean(np.log(x[:2000] / x[2000]))
         assert abs(hill / shape - 1) < 5 / np.sqrt(2000)
 

@@ -20,6 +20,7 @@ from jaxbandits.environments.linear.noise import Fisk, Gaussian, Lomax, Pareto, 
 from jaxbandits.types import ArmDecision
 
 T0 = jnp.int32(0)
+QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}  # compiles in half the time
 
 
 # Noise ----------------------------------------------------------------------------------------------------------------
@@ -122,7 +123,7 @@ def test_spread_multiplies_and_missing_moments_are_infinite():
 
 
 def states(env, key, trials=64):
-    return jax.jit(jax.vmap(as_arrays(env).init))(jax.random.split(key, trials))
+    return jax.jit(jax.vmap(as_arrays(env).init), compiler_options=QUICK)(jax.random.split(key, trials))
 
 
 def arms_of(state):
@@ -131,10 +132,10 @@ def arms_of(state):
     return np.stack([linalg.dense(a) for a in arms], 1) if isinstance(arms, tuple) else np.asarray(linalg.dense(arms))
 
 
-@pytest.mark.parametrize("dim", [1, 2, 13])
+@pytest.mark.parametrize("dim", [1, 3, 13])
 def test_drawn_instances_lie_in_the_ball(dim, key):
     for rescale in ("max", "unit"):
-        state = states(HeavyTailed(dim=dim, n_arms=5, rescale=rescale, theta_norm=2.0), key)
+        state = states(HeavyTailed(dim=dim, n_arms=4, rescale=rescale, theta_norm=2.0), key)
         norms, theta = np.linalg.norm(arms_of(state), axis=-1), np.asarray(linalg.dense(state.theta))
         np.testing.assert_allclose(norms.max(axis=1), 1.0, rtol=1e-12)
         if rescale == "unit":
@@ -164,7 +165,7 @@ def test_forms_hold_the_same_instance(key, monkeypatch):
     assert isinstance(dense.arms, jax.Array)
     for other in (stacked, dense):
         np.testing.assert_array_equal(arms_of(unrolled), arms_of(other))
-        np.testing.assert_array_equal(np.stack(unrolled.means, 1), np.asarray(other.means))
+        np.testing.assert_allclose(np.stack(unrolled.means, 1), other.means, atol=1e-15)
 
 
 # Rounds ---------------------------------------------------------------------------------------------------------------
@@ -173,7 +174,7 @@ def test_forms_hold_the_same_instance(key, monkeypatch):
 def rounds(env, key, n=4000, dim=2):
     """n rounds of uniform play on one instance: masks, indices, feedback, outcome."""
     env, alg = as_arrays((env, Uniform(dim=dim)))
-    state = env.init(key)
+    state = jax.jit(env.init, compiler_options=QUICK)(key)
 
     def one(k):
         for_obs, for_select, for_step = jax.random.split(k, 3)
@@ -183,13 +184,14 @@ def rounds(env, key, n=4000, dim=2):
         mask = jnp.ones(env.n_arms, bool) if obs.mask is None else jnp.stack(jnp.asarray(obs.mask))
         return mask, decision.index, feedback, outcome.regret, env.noise.sample(for_step)
 
-    mask, index, feedback, regret, noise = jax.jit(jax.vmap(one))(jax.random.split(jax.random.fold_in(key, 1), n))
+    run = jax.jit(jax.vmap(one), compiler_options=QUICK)
+    mask, index, feedback, regret, noise = run(jax.random.split(jax.random.fold_in(key, 1), n))
     arms, theta = np.asarray(linalg.dense(state.arms)), np.asarray(linalg.dense(state.theta))
     return arms @ theta, *map(np.asarray, (mask, index, feedback.reward, feedback.noise_scale, regret, noise))
 
 
 def test_reward_is_mean_plus_noise_and_regret_uses_means(key):
-    env = HeavyTailed(dim=2, n_arms=6, noise=StudentT(df=2.1), eps=0.99)
+    env = HeavyTailed(dim=2, n_arms=4, noise=StudentT(df=2.1), eps=0.99)
     means, _, index, reward, scale, regret, noise = rounds(env, key)
     np.testing.assert_allclose(reward, means[index] + noise, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(scale, 4.387787, rtol=1e-7)
@@ -201,8 +203,8 @@ def test_reward_is_mean_plus_noise_and_regret_uses_means(key):
 def test_regret_is_against_the_best_available_arm(unrolled, key, monkeypatch):
     if not unrolled:
         monkeypatch.setattr(heavy_tailed, "_UNROLLED_WORK", 0)
-    means, mask, index, _, _, regret, _ = rounds(HeavyTailed(dim=2, n_arms=10, available=4), key)
-    assert (mask.sum(axis=1) == 4).all() and mask[np.arange(len(index)), index].all()
+    means, mask, index, _, _, regret, _ = rounds(HeavyTailed(dim=2, n_arms=5, available=2), key)
+    assert (mask.sum(axis=1) == 2).all() and mask[np.arange(len(index)), index].all()
     best = np.where(mask, means, -np.inf).max(axis=1)
     np.testing.assert_allclose(regret, best - means[index], atol=1e-14)
     assert np.abs(mask.mean(axis=0) - 0.4).max() < 5 * np.sqrt(0.24 / len(mask))
@@ -216,7 +218,7 @@ def test_all_available_needs_no_mask(key):
 
 def test_scale_varies_over_decades(key):
     """log10 a_t is uniform on (0, 1.5), multiplies noise and nu_t alike, and does not depend on the noise."""
-    env = HeavyTailed(dim=2, n_arms=6, noise=StudentT(df=1.7), eps=0.69, noise_decades=1.5)
+    env = HeavyTailed(dim=2, n_arms=4, noise=StudentT(df=1.7), eps=0.69, noise_decades=1.5)
     means, _, index, reward, scale, _, noise = rounds(env, key, 20_000)
     factor = scale / 18.711180
     np.testing.assert_allclose(reward, means[index] + factor * noise, rtol=1e-6, atol=1e-6)
@@ -232,7 +234,7 @@ def test_moment_scale_replaces_the_exact_one(key):
 
 def test_estimation_error_at_record(key):
     env = HeavyTailed(dim=3, n_arms=4)
-    state = env.init(key)
+    state = jax.jit(env.init, compiler_options=QUICK)(key)
     off = linalg.vectors(linalg.dense(state.theta) + jnp.asarray([3.0, 0.0, 4.0]))
     np.testing.assert_allclose(env.at_record(state, off)["estimation_error"], 5.0, rtol=1e-12)
     assert env.at_record(state, None) == {}

@@ -11,6 +11,7 @@ import scipy.stats
 from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.core import linalg
+from jaxbandits.core import rng as rng_
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.environments.dro import synthetic_groups
@@ -192,7 +193,12 @@ def test_law_of_the_rows(d, key):
         assert abs(right - correct) < 4.5 * np.sqrt(correct * (1 - correct) / n)
 
 
-def test_normals_have_tails_and_use_the_bits_of_jax(key):
+def test_blocks_are_those_of_jax(key):
+    high, low = rng_.random_words(key, jnp.arange(50))
+    np.testing.assert_array_equal(high ^ low, jax.random.bits(key, (50,), jnp.uint32))
+
+
+def test_normals_have_tails(key):
     normals, uniforms = jax.jit(lambda k: synthetic_groups._normals_and_uniforms(k, 100, 20_001))(key)
     assert scipy.stats.kstest(np.asarray(normals).ravel(), "norm").pvalue > 1e-5
     n, far = normals.size, np.mean(np.abs(normals) > 4.0)

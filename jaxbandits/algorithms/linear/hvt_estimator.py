@@ -1,4 +1,4 @@
-"""Robust linear regression in one pass: adaptive Huber loss by online mirror descent (Wang, Zhang, Zhao & Zhou, ICML 2025).
+"""Robust linear regression in one pass, adaptive Huber loss by mirror descent (Wang, Zhang, Zhao & Zhou, ICML 2025).
 
 The estimator of Hvt-UCB (`hvt_ucb`) on its own. Sample t = 1, 2, ... is (x_t, r_t, nu_t) with r_t = x_t'theta* + noise,
 E |noise|^{1+eps} <= nu_t^{1+eps}; e = (1-eps) / (2(1+eps)), q = ||x_t||_{V_{t-1}^{-1}}:
@@ -68,10 +68,10 @@ class HvtEstimator:
       `||theta_{t+1} - theta*||_{V_t} <= radius(t)` (Lemma 1), for any way of choosing x_t from the past.
 
     Deviations:
-      * beta_0 = sqrt(lambda (2 + 4 S^2)) for every eps, as in the proof of Lemma 1 (Eq. (10) would give 0^0 at eps = 1). [R]
+      * beta_0 = sqrt(lambda (2 + 4 S^2)) for every eps, as in the proof of Lemma 1 (Eq. (10) has 0^0 at eps = 1). [R]
       * `beta_scale`, `sigma_beta_scale`, `tau_scale` multiply beta in `radius`, beta in sigma_t and tau_t: with all
         three 1 it is the paper's estimator; its constants are far too large in practice. [ours]
-      * `extra_sigma` adds 2 sqrt(2) q to the maximum in sigma_t (Eq. (17)); Algorithm 1 prints it without. [P, optional]
+      * `extra_sigma` adds 2 sqrt(2) q to the maximum in sigma_t (Eq. (17)); Algorithm 1 is printed without. [P]
       * `norm_bound = inf` switches the projection off and leaves S out of beta_t (no guarantee then). [ours]
 
     References:
@@ -133,7 +133,7 @@ class HvtEstimator:
 
     def radius(self, t: ArrayLike, state: HvtState) -> jax.Array:
         """`beta_scale` times beta_t, the radius of the confidence set after t samples in the norm of V_t."""
-        return self.beta_scale * self._beta(t, state)
+        return self._beta(t, state) * self.beta_scale
 
     def width(self, state: HvtState, x: Vector) -> jax.Array:
         """`||x||_{V_t^{-1}}`: x'theta* lies within `radius * width` of x'theta in the confidence set."""

@@ -1,4 +1,4 @@
-"""Hvt-UCB: one-pass Huber regression for heavy-tailed linear bandits (Wang, Zhang, Zhao & Zhou, ICML 2025, Algorithm 1).
+"""Hvt-UCB: heavy-tailed linear bandits by one-pass Huber regression (Wang, Zhang, Zhao & Zhou, ICML 2025, Algorithm 1).
 
     play    x_t = argmax_{x in X_t}  x'theta_t + beta_scale beta_{t-1} ||x||_{V_{t-1}^{-1}}     Eq. (11)
     observe r_t and nu_t, the scale of its noise (E |noise|^{1+eps} = nu_t^{1+eps})
@@ -87,9 +87,11 @@ class HvtUCB:
         del key
         estimator = self.estimator
         radius = linalg.keep(estimator.radius(t, state))
-        return best_arm(
-            obs.arms, obs.mask, lambda x: linalg.inner(x, state.theta) + radius * estimator.width(state, x)
-        )
+
+        def optimistic_value(x: Vector) -> jax.Array:
+            return linalg.inner(x, state.theta) + radius * estimator.width(state, x)
+
+        return best_arm(obs.arms, obs.mask, optimistic_value)
 
     def update(
         self,
@@ -98,7 +100,7 @@ class HvtUCB:
         state: HvtState,
         obs: ArmObs,
         decision: ArmDecision,
-        feedback: ScaledReward | Reward,
+        feedback: Any,  # ScaledReward, or Reward when `moment_bound` is set
     ) -> HvtState:
         del key, obs
         moment = feedback.noise_scale if self.moment_bound is None else self.moment_bound

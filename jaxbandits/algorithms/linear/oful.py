@@ -1,4 +1,4 @@
-"""OFUL: linear UCB with a self-normalised confidence radius (Abbasi-Yadkori, Pal & Szepesvari, NeurIPS 2011, Theorem 2).
+"""OFUL: linear UCB with a self-normalised confidence set (Abbasi-Yadkori, Pal & Szepesvari, NeurIPS 2011, Theorem 2).
 
     theta_t = V_t^{-1} b_t,   V_t = lambda I + sum_s x_s x_s',   b_t = sum_s r_s x_s
     play     argmax_x  x'theta_t + beta_scale radius_t ||x||_{V_t^{-1}}
@@ -94,9 +94,8 @@ class OFUL:
 
     def radius(self, state: OFULState) -> jax.Array:
         """Confidence radius in the V_t norm, `beta_scale` included."""
-        return self.beta_scale * (
-            self.noise_scale * jnp.sqrt(state.log_ratio) + jnp.sqrt(self._ridge) * self.norm_bound
-        )
+        root, drift = jnp.sqrt(state.log_ratio), jnp.sqrt(self._ridge)
+        return (root * self.noise_scale + drift * self.norm_bound) * self.beta_scale
 
     @property
     def _ridge(self) -> ArrayLike:

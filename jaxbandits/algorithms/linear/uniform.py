@@ -1,6 +1,8 @@
 """Uniform: an available arm uniformly at random each round, the floor that every learner must beat.
 
     play the floor(u n)-th of the n available arms, u uniform on [0, 1)
+
+No state, no update.
 """
 
 from typing import Any, ClassVar

@@ -104,7 +104,7 @@ class OONS:
     def step_size(self, state: OONSState) -> jax.Array:
         """eta_t = min{1 / (c_eta D z), 1 / (D sqrt(V_{t-1}))}; the second term is infinite at V = 0."""
         cap = self.c_eta * 2.0 * self.lipschitz
-        return linalg.keep(1.0 / (self._diameter * jnp.sqrt(jnp.maximum(cap * cap, state.variation))))
+        return linalg.keep(1.0 / (jnp.sqrt(jnp.maximum(cap * cap, state.variation)) * self._diameter))
 
     def metric(self, state: OONSState, eta: jax.Array) -> Symmetric:
         """A_t = (c_A z^2 + 4 eta_t z^2) I + S_{t-1}: the identity term changes each round with eta_t."""

@@ -53,7 +53,7 @@ class LinearConstraints:
     Slater's condition holds and the feasible comparator exists. Noise is bounded: `lipschitz` is a true bound.
 
     References:
-      The problem class of Wang, Wan & Zhang (AAAI 2025), section 3; the instance is ours.
+      The problem class of Wang, Wan & Zhang (AAAI 2025); this instance of it is ours.
     """
 
     dim: int | tuple[int, ...] = static(range="[1, inf)", doc="d, or the shape (m, n) of matrix decisions")
@@ -129,7 +129,7 @@ class LinearConstraints:
         return linalg.keep(state), feedback, outcome
 
     def at_record(self, state: LinearConstraintsState, recommendation: Any) -> dict[str, jax.Array]:
-        """Total loss so far of the best fixed point in hindsight; cumulative `loss` minus it is the regret.
+        """Total loss so far of the best fixed points in hindsight.
 
         Returns:
           `comparator_loss`: over the domain. `feasible_comparator_loss`: over the points of the domain that satisfy
@@ -139,6 +139,13 @@ class LinearConstraints:
         total = state.cost * state.rounds.astype(state.bound.dtype) + state.noise_sum
         best = linalg.inner(total, self.domain.lmo(total))
         return {"comparator_loss": best, "feasible_comparator_loss": self._feasible_loss(total, best, state)}
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """`regret` against the best point of the domain, `feasible_regret` against the best feasible one."""
+        return {
+            "regret": values["loss"] - values["comparator_loss"],
+            "feasible_regret": values["loss"] - values["feasible_comparator_loss"],
+        }
 
     def _feasible_loss(self, total: Point, best: jax.Array, state: LinearConstraintsState) -> jax.Array:
         """`min_{x in K, <a, x> <= bound} <total, x>`, as the maximum of the concave dual function over mu >= 0.

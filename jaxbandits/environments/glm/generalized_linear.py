@@ -77,12 +77,15 @@ class GeneralizedLinear:
             direction = jax.random.normal(for_theta, (self.dim,))
             theta = direction * (self.norm_bound / jnp.sqrt(jnp.sum(direction * direction)))
         else:
-            theta = jnp.asarray(self.theta)
+            theta = jnp.asarray(self.theta, jnp.zeros(()).dtype)
         theta = linalg.vectors(linalg.keep(theta))
         if self.fresh_arms:
             return GeneralizedLinearState(theta, None, None)
-        given = None if self.arms is None else list(jnp.asarray(self.arms).T)
-        arms = self._layout(uniform_ball(for_arms, self.n_arms, self.dim) if given is None else given)
+        if self.arms is None:
+            coordinates = uniform_ball(for_arms, self.n_arms, self.dim)
+        else:
+            coordinates = list(jnp.asarray(self.arms, jnp.zeros(()).dtype).T)
+        arms = self._layout(coordinates)
         return GeneralizedLinearState(theta, arms, _best(arms, theta))
 
     def observe(self, key: jax.Array, t: jax.Array, state: GeneralizedLinearState) -> ArmObs:

@@ -3,8 +3,8 @@
     reward_t = x_t'theta* + a_t eta_t,   nu_t = a_t (E |eta|^{1+eps})^{1/(1+eps)}
     regret_t = max_{x available at t} x'theta* - x_t'theta*       (means, never rewards)
 
-    Instance of a trial: arms and theta* with coordinates uniform on [-1, 1], arms rescaled into the unit ball, theta* to
-    norm S. Per round: a_t = 1, or log10 a_t uniform on (0, noise_decades); all arms, or a random subset of them.
+Instance of a trial: arms and theta* with coordinates uniform on [-1, 1], arms rescaled into the unit ball, theta* to
+norm S. Per round: a_t = 1, or log10 a_t uniform on (0, noise_decades); all arms available, or a random subset.
 """
 
 import math
@@ -125,7 +125,7 @@ class HeavyTailed:
 
     def observe(self, key: jax.Array, t: jax.Array, state: HeavyTailedState) -> ArmObs:
         del t
-        if self._all_available:
+        if self.available is None or self._all_available:
             return ArmObs(state.arms)
         if self._unrolled:
             return ArmObs(state.arms, linalg.keep(rng.subset(key, self.n_arms, self.available)))
@@ -140,10 +140,10 @@ class HeavyTailed:
             factor = jnp.exp(math.log(10.0) * self.noise_decades * rng.uniform(key, counter=1))
             noise, scale = factor * noise, factor * scale
         mean = linalg.inner(decision.x, state.theta)
-        best = state.best if self._all_available else largest(state.means, obs.mask)
+        best = largest(state.means, obs.mask) if state.best is None else state.best
         return state, ScaledReward(reward=mean + noise, noise_scale=scale), RegretOutcome(regret=best - mean)
 
-    def at_record(self, state: HeavyTailedState, recommendation: Vector | None) -> dict[str, jax.Array]:
+    def at_record(self, state: HeavyTailedState, recommendation: Any) -> dict[str, jax.Array]:
         """`estimation_error`: Euclidean distance of the recommended parameter from theta*."""
         if recommendation is None:
             return {}
@@ -162,16 +162,16 @@ class HeavyTailed:
 
     def _draw_arms(self, key: jax.Array) -> jax.Array:
         if self.arms is not None:
-            return jnp.asarray(self.arms)
+            return jnp.asarray(self.arms, jnp.zeros(()).dtype)
         arms = jax.random.uniform(key, (self.n_arms, self.dim), minval=-1.0, maxval=1.0)
         norms = jnp.sqrt(jnp.sum(arms * arms, axis=1, keepdims=True))
         return arms / jnp.maximum(norms if self.rescale == "unit" else jnp.max(norms), _tiny())
 
     def _draw_theta(self, key: jax.Array) -> jax.Array:
         if self.theta is not None:
-            return jnp.asarray(self.theta)
+            return jnp.asarray(self.theta, jnp.zeros(()).dtype)
         theta = jax.random.uniform(key, (self.dim,), minval=-1.0, maxval=1.0)
-        return self.theta_norm * theta / jnp.maximum(jnp.sqrt(jnp.sum(theta * theta)), _tiny())
+        return theta / jnp.maximum(jnp.sqrt(jnp.sum(theta * theta)), _tiny()) * self.theta_norm
 
     def _noise_scale(self) -> jax.Array:
         scale = self.noise.scale(self.eps) if self.moment_scale is None else self.moment_scale

@@ -42,13 +42,13 @@ class Gaussian:
         return math.inf
 
     def sample(self, key: jax.Array) -> jax.Array:
-        return self.spread * rng.normal(key)
+        return rng.normal(key) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
         """From `E |N|^p = 2^{p/2} Gamma((p+1)/2) / sqrt(pi)`."""
         order = 1.0 + eps
         log_moment = order / 2.0 * math.log(2.0) + gammaln((order + 1.0) / 2.0) - 0.5 * math.log(math.pi)
-        return self.spread * jnp.exp(log_moment / order)
+        return jnp.exp(log_moment / order) * self.spread
 
 
 @pytree
@@ -63,14 +63,14 @@ class StudentT:
         return self.df
 
     def sample(self, key: jax.Array) -> jax.Array:
-        return self.spread * rng.student_t(key, self.df)
+        return rng.student_t(key, self.df) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
         """From `E |T|^p = df^{p/2} Gamma((p+1)/2) Gamma((df-p)/2) / (sqrt(pi) Gamma(df/2))`."""
         order, df = 1.0 + eps, jnp.asarray(self.df)
         log_moment = order / 2.0 * jnp.log(df) + gammaln((order + 1.0) / 2.0) - 0.5 * math.log(math.pi)
         log_moment = log_moment + gammaln(jnp.maximum(df - order, 0.0) / 2.0) - gammaln(df / 2.0)
-        return self.spread * jnp.where(order < df, jnp.exp(log_moment / order), jnp.inf)
+        return jnp.where(order < df, jnp.exp(log_moment / order), jnp.inf) * self.spread
 
 
 @pytree
@@ -85,12 +85,12 @@ class Pareto:
         return self.shape
 
     def sample(self, key: jax.Array) -> jax.Array:
-        return self.spread * (rng.pareto(key, self.shape) - self._mean)
+        return (rng.pareto(key, self.shape) - self._mean) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
         """By quadrature (`_central_scale`)."""
-        mean = self._mean
-        return self.spread * _central_scale(1.0 + eps, self.shape, mean, mean**-self.shape, jnp.ones_like)
+        shape, mean = jnp.asarray(self.shape), self._mean
+        return _central_scale(1.0 + eps, shape, mean, mean**-shape, jnp.ones_like) * self.spread
 
     @property
     def _mean(self) -> jax.Array:
@@ -110,7 +110,8 @@ class Lomax:
         return self.shape
 
     def sample(self, key: jax.Array) -> jax.Array:
-        return self.spread * (rng.lomax(key, self.shape) - 1.0 / (jnp.asarray(self.shape) - 1.0))
+        mean = 1.0 / (jnp.asarray(self.shape) - 1.0)
+        return (rng.lomax(key, self.shape) - mean) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
         """That of `Pareto`."""
@@ -129,13 +130,17 @@ class Fisk:
         return self.shape
 
     def sample(self, key: jax.Array) -> jax.Array:
-        return self.spread * (rng.fisk(key, self.shape) - self._mean)
+        return (rng.fisk(key, self.shape) - self._mean) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
         """By quadrature (`_central_scale`)."""
         shape, mean = jnp.asarray(self.shape), self._mean
         survival = 1.0 / (1.0 + mean**shape)
-        return self.spread * _central_scale(1.0 + eps, shape, mean, survival, lambda s: (1.0 - s) ** (1.0 / shape[..., None]))
+
+        def factor(s: jax.Array) -> jax.Array:
+            return (1.0 - s) ** (1.0 / shape[..., None])
+
+        return _central_scale(1.0 + eps, shape, mean, survival, factor) * self.spread
 
     @property
     def _mean(self) -> jax.Array:
@@ -159,7 +164,7 @@ _HALF_LINE, _HALF_WEIGHT, _UNIT, _UNIT_WEIGHT = _double_exponential()
 def _central_scale(
     order: ArrayLike, index: ArrayLike, mean: jax.Array, survival: jax.Array, factor: Callable[[jax.Array], jax.Array]
 ) -> jax.Array:
-    """`(E |X - mean|^p)^{1/p}`, p = order, of a law given by its quantile x(s) = s^{-1/index} factor(s), s the survival.
+    """`(E |X - mean|^p)^{1/p}`, p = order, of a law given by its quantile s^{-1/index} factor(s) at survival s.
 
     Above the mean put s = survival e^{-z} and g = factor - mean s^{1/index}, which tends to 1:
 

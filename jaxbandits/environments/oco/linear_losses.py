@@ -39,10 +39,10 @@ class LinearLosses:
     """Online linear optimisation with i.i.d. losses around a fixed mean.
 
     Recorded: `loss` and `mean_loss` (summed); at record points `comparator_loss`, the least cumulative loss of a fixed
-    point of the domain on the losses that were drawn, and `mean_comparator_loss`, the same on their means. So
+    point of the domain on the losses that were drawn, and `mean_comparator_loss`, the same on their means; so that
 
         regret        = loss - comparator_loss              (realised, against the best point in hindsight)
-        pseudo-regret = mean_loss - mean_comparator_loss    (against the best point in expectation: less noise)
+        pseudo_regret = mean_loss - mean_comparator_loss    (against the best point in expectation: less noise)
 
     Numerics: the sum of the gradients is compensated (Kahan), so that in float32 `comparator_loss` carries one rounding
     of its own size (6e-8 relative: 0.006 at 10^5) after any number of rounds; a plain running sum would have lost the
@@ -81,6 +81,13 @@ class LinearLosses:
         return {
             "comparator_loss": self._least(state.gradient_sum - state.gradient_rest),
             "mean_comparator_loss": self._least(self.mean_gradient_sum(state.rounds)),
+        }
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """`regret` and `pseudo_regret` at record points, subtracted in float64."""
+        return {
+            "regret": values["loss"] - values["comparator_loss"],
+            "pseudo_regret": values["mean_loss"] - values["mean_comparator_loss"],
         }
 
     def mean_gradient(self, t: jax.Array) -> Vector:

@@ -1,0 +1,123 @@
+"""The linear family in float32 (a process without x64)."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats as st
+
+from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
+from jaxbandits.algorithms.linear.oful import OFUL
+from jaxbandits.core import linalg
+from jaxbandits.core import rng as draws
+from jaxbandits.core.pytree import as_arrays
+from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
+from jaxbandits.environments.linear.noise import Fisk, Pareto, StudentT
+from jaxbandits.types import ArmDecision, ScaledReward
+from tests.reference import heavy_tailed_linear as reference
+
+pytestmark = pytest.mark.float32
+KEY = jax.random.key(0)
+
+
+@jax.jit
+def replay(alg, xs, rewards, moments):
+    def sample(state, row):
+        t, x, reward, moment = row
+        decision = ArmDecision(jnp.int32(0), linalg.vectors(x))
+        state = alg.update(KEY, t, state, None, decision, ScaledReward(reward, moment))
+        return state, (linalg.dense(alg.recommend(state)), linalg.dense(state.inverse))
+
+    rows = (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards, moments)
+    return jax.lax.scan(sample, alg.init(KEY), rows)[1]
+
+
+def single(*arrays):
+    return [jnp.asarray(a, jnp.float32) for a in arrays]
+
+
+@pytest.mark.parametrize("dim", [2, 5, 20])
+def test_estimates_follow_the_float64_loop(dim, rng):
+    arms, _, theta, noise, nu = reference.instance(rng, 200, 1, dim, "student", decades=1.0)
+    x, nu = arms[:, 0], nu / 10
+    rewards = x @ theta + noise
+    want = reference.replay(reference.Hvt(dim, 200, 0.8, beta_scale=2e-4, tau_scale=0.1), x, rewards, nu)
+    alg = as_arrays(HvtUCB.practical(dim=dim, horizon=200, eps=0.8))
+    theta, inverse = replay(alg, *single(x, rewards, nu))
+    assert theta.dtype == inverse.dtype == jnp.float32
+    np.testing.assert_allclose(theta, want["theta"], atol=1e-4)
+    np.testing.assert_allclose(inverse, np.linalg.inv(want["V"]), rtol=1e-4, atol=1e-5)
+    want = reference.replay(reference.Oful(dim, R=1.0, delta=0.01), x, x @ theta[-1], nu)
+    theta, inverse = replay(as_arrays(OFUL(dim=dim)), *single(x, x @ np.asarray(theta[-1]), nu))
+    np.testing.assert_allclose(theta, want["theta"], atol=1e-4)
+
+
+@pytest.mark.parametrize(("moment", "rtol"), [(1.31, 2e-5), (0.01, 2e-3), (0.0, 2e-3)])
+def test_the_inverse_stays_accurate_over_a_long_run(moment, rtol, rng):
+    """18000 rounds, where inverting a float32 V would lose every digit."""
+    T = 18_000
+    x = np.asarray(single(rng.uniform(-1, 1, (T, 2)) / np.sqrt(2))[0], float)
+    rewards = x @ np.array([0.6, 0.8])
+    alg = HvtUCB.practical(dim=2, horizon=T, eps=0.99)
+    inverse = np.asarray(replay(as_arrays(alg), *single(x, rewards, np.full(T, moment)))[1][-1], float)
+    learner = reference.Hvt(2, T, 0.99, beta_scale=2e-4, tau_scale=0.1)
+    for row in zip(x, rewards, np.full(T, moment), strict=True):
+        learner.update(*row)
+    assert np.abs(inverse @ learner.V - np.eye(2)).max() < rtol
+
+
+def test_tails_survive_float32(key):
+    """Draws beyond where a float32 uniform ends: levels 1e-5 ... 1e-7, and a Pareto draw above 4e4."""
+    levels = np.array([1e-7, 1e-6, 1e-5, 0.01, 0.3])
+    laws = {
+        "student": (lambda k: draws.student_t(k, 2.1), st.t(2.1)),
+        "pareto": (lambda k: draws.pareto(k, 1.5), st.pareto(1.5)),
+        "lomax": (lambda k: draws.lomax(k, 1.5), st.lomax(1.5)),
+        "fisk": (lambda k: draws.fisk(k, 1.5), st.fisk(1.5)),
+        "normal": (draws.normal, st.norm()),
+    }
+    width, steps = 2**13, 2**12
+
+    @jax.jit
+    def count(keys, thresholds):
+        def step(i, total):
+            x = jax.vmap(lambda k: jnp.stack([sample(k) for sample, _ in laws.values()]))(
+                jax.vmap(jax.random.fold_in, (0, None))(keys, i)
+            )
+            return total + jnp.sum(x[:, :, None] > thresholds, axis=0)
+
+        return jax.lax.fori_loop(0, steps, step, jnp.zeros(thresholds.shape, jnp.int32))
+
+    thresholds = np.array([exact.isf(levels) for _, exact in laws.values()])
+    counts = np.asarray(count(jax.random.split(key, width), jnp.asarray(thresholds, jnp.float32)))
+    total = width * steps
+    p = np.minimum(st.binom.cdf(counts, total, levels), st.binom.sf(counts - 1, total, levels))
+    assert p.min() > 1e-7, counts / total / levels
+    assert thresholds[1, 0] > 4.6e4 and counts[1, 0] > 0
+
+
+def test_both_ends_of_fisk_are_fine(monkeypatch):
+    monkeypatch.setattr(draws, "tail_and_angle", lambda key: key)
+    tail = jnp.asarray([2e-12, 2e-9, 2e-7, 2e-3], jnp.float32)
+    for angle, exact in ((0.75, st.fisk(1.5).isf), (0.25, st.fisk(1.5).ppf)):
+        np.testing.assert_allclose(draws.fisk((tail, jnp.float32(angle)), 1.5), exact(np.asarray(tail) / 2), rtol=3e-6)
+
+
+@pytest.mark.parametrize(
+    ("noise", "eps", "scale"),
+    [(StudentT(df=1.7), 0.69, 18.711180), (Pareto(), 0.49, 28.603659), (Fisk(), 0.49, 28.6448)],
+)
+def test_moment_scales(noise, eps, scale):
+    noise, eps = as_arrays((noise, eps))
+    assert noise.scale(eps).dtype == jnp.float32
+    np.testing.assert_allclose(noise.scale(eps), scale, rtol=2e-5)  # 1 - order/index is 0.0067 with an error of 1e-7
+
+
+def test_environment_is_float32(key):
+    env = as_arrays(HeavyTailed(dim=2, n_arms=4, available=2, noise_decades=1.5))
+    state = jax.jit(env.init)(key)
+    obs = env.observe(key, jnp.int32(0), state)
+    _, feedback, outcome = env.step(key, jnp.int32(0), state, obs, ArmDecision(jnp.int32(0), state.arms[0]))
+    for leaf in jax.tree.leaves((state, feedback, outcome)):
+        assert leaf.dtype == jnp.float32 and np.isfinite(leaf)
+    assert sum(map(int, obs.mask)) == 2
