@@ -107,7 +107,7 @@ _MODULES = {
     "Value": "jaxbandits.types",
 }
 
-__all__ = sorted(_MODULES)
+__all__ = sorted(_MODULES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

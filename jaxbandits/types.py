@@ -58,7 +58,7 @@ class GroupDecision(NamedTuple):
 
     play: Vector  # [d]  w_t
     weights: jax.Array  # [m]  q_t
-    group: jax.Array  # [Q] int32
+    group: Any  # [Q] int32; a NumPy array where the choice is fixed, which spares the environment a gather
     drawn: Any = None  # [Q] False where the sample is not drawn (its loss and gradient read 0); None: all are
 
 
@@ -137,7 +137,7 @@ class Evaluates(Protocol):
 class Derives(Protocol):
     """Optional: an environment with metrics that follow from others at record points, computed on the host.
 
-    `derive` receives float64 arrays per metric name (sums cumulated) and returns further ones of the same shape, such as
+    `derive` receives a float64 array per metric (sums cumulated) and returns further ones of the same shape, such as
     `regret = loss - comparator_loss`.
     """
 

@@ -1,11 +1,12 @@
 """What every test shares: the precision of the process, fresh keys and generators, hypothesis without a clock.
 
-`pytest` runs everything but `tests/float32` in 64 bits, `pytest tests/float32` the rest in 32 bits: the switch belongs to
-the process, so one process has one precision, and tests of the other one are deselected. `JAX_ENABLE_X64` overrides.
+`pytest` runs everything but `tests/float32` in 64 bits, `pytest tests/float32` the rest in 32 bits: the switch belongs
+to the process, so one process has one precision, and tests of the other one are deselected. `JAX_ENABLE_X64` overrides.
 """
 
 import os
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -48,6 +49,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = kept
     if other:
         config.hook.pytest_deselected(items=other)
+
+
+@pytest.fixture(autouse=True)
+def _same_precision() -> Iterator[None]:
+    """Take back what a test switches: the command line, called in this process, sets the precision of its own run."""
+    x64 = jax.config.jax_enable_x64
+    yield
+    jax.config.update("jax_enable_x64", x64)
 
 
 def _seed(request: pytest.FixtureRequest) -> int:

@@ -17,7 +17,8 @@ from typing import Any, TypeAlias, TypeVar
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.typing import ArrayLike
+
+from jaxbandits.core.pytree import ArrayLike
 
 SMALL_DIM = 12  # the unrolled graph grows as d^2 per product: compile time passes 10 s beyond this
 
@@ -262,6 +263,9 @@ def factor(m: Symmetric) -> Any:
             for k in range(j):
                 entry = entry - low[i][k] * low[j][k] * diag[k]
             low[i][j] = entry * inverse_pivot
+        diag[j], column = keep((pivot, [low[i][j] for i in range(j + 1, dim)]))
+        for i in range(j + 1, dim):
+            low[i][j] = column[i - j - 1]
     return low, diag
 
 
@@ -277,6 +281,7 @@ def solve(factored: Any, b: Vector) -> Vector:
         for k in range(i):
             entry = entry - low[i][k] * y[k]
         y.append(entry)
+    y = keep(y)  # else every entry of x repeats the forward substitution
     x = [a / p for a, p in zip(y, diag, strict=True)]
     for i in reversed(range(dim)):
         for k in range(i + 1, dim):

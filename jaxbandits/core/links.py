@@ -11,10 +11,9 @@ from typing import Protocol, runtime_checkable
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.typing import ArrayLike
 
 from jaxbandits.core import rng
-from jaxbandits.core.pytree import param, pytree
+from jaxbandits.core.pytree import ArrayLike, param, pytree
 
 
 @runtime_checkable

@@ -11,10 +11,10 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.typing import ArrayLike
 
 from jaxbandits.core import linalg
 from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.pytree import ArrayLike
 
 _MAX_STEPS = 48  # the worst case measured is 17 (condition number 1e10, norm ratio 1e4): a guard, not a budget
 

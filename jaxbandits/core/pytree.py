@@ -11,7 +11,7 @@ import functools
 import numbers
 import typing
 from collections.abc import Iterator
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,9 @@ import numpy as np
 from jaxbandits.core.errors import InputError
 
 T = TypeVar("T")
+
+# A number, or an array of them under trace. Any, because type checkers allow no arithmetic on jax.typing.ArrayLike.
+ArrayLike: TypeAlias = Any
 
 _STATIC, _RANGE, _DOC = "static", "range", "doc"
 

@@ -12,12 +12,13 @@ import math
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
+
+from jaxbandits.core.pytree import ArrayLike
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))  # Threefry-2x32 (Salmon, Moraes, Dror & Shaw, SC 2011)
 
 
-def random_words(key: jax.Array, counter: int = 0) -> tuple[jax.Array, jax.Array]:
+def random_words(key: jax.Array, counter: ArrayLike = 0) -> tuple[jax.Array, jax.Array]:
     """Two independent uint32 words: bit for bit the data of `jax.random.fold_in(key, counter)`.
 
     JAX lowers Threefry on CPU to a loop of five steps; unrolled, the block fuses with the code that uses its bits and

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 
 from jaxbandits.core import linalg
 from jaxbandits.core.linalg import Vec, Vector
+from jaxbandits.core.pytree import ArrayLike
 
 T = TypeVar("T")
 

@@ -3,10 +3,9 @@
 from typing import Any
 
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 
 from jaxbandits.core import linalg
-from jaxbandits.core.pytree import param, pytree
+from jaxbandits.core.pytree import ArrayLike, param, pytree
 
 
 @pytree

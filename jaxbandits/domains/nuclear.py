@@ -4,9 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.typing import ArrayLike
 
-from jaxbandits.core.pytree import param, pytree, static
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 
 _EXACT_SIDE = 64  # up to this smaller side, an eigendecomposition of the Gram matrix costs less than the power method
 

@@ -29,9 +29,9 @@ def _learners(preset: str, horizon: int, eps: float, moment: float) -> Mapping[s
     return {"Hvt-UCB": HvtUCB.practical(**hvt), "OFUL": OFUL.practical(**oful), "uniform": Uniform(dim=_DIM)}
 
 
-_READINGS = {
-    "max": "arms divided by the largest norm",
-    "unit": "every arm of norm 1",
+_READINGS = {  # of "rescaled to satisfy L = 1": panel name -> unit_arms, title
+    "max": (False, "arms divided by the largest norm"),
+    "unit": (True, "every arm of norm 1"),
 }
 _NOTES = (
     "The text 'rescaled to satisfy L = 1' has two readings; panel 'max' divides all arms by the largest norm, panel "
@@ -42,8 +42,8 @@ _NOTES = (
 
 def _panels(noise: Any, eps: float) -> Mapping[str, Panel]:
     return {
-        reading: Panel(title, HeavyTailed(dim=_DIM, n_arms=_ARMS, noise=noise, eps=eps, rescale=reading))
-        for reading, title in _READINGS.items()
+        reading: Panel(title, HeavyTailed(dim=_DIM, n_arms=_ARMS, noise=noise, eps=eps, unit_arms=unit_arms))
+        for reading, (unit_arms, title) in _READINGS.items()
     }
 
 

@@ -195,7 +195,7 @@ def _job(name: str, algorithm: Any, environment: Any, points: list[dict[str, flo
     if points[0]:
         validate(algorithm)
         validate(environment)
-        algorithm, environment = as_arrays(algorithm), as_arrays(environment)
+        algorithm, environment = jax.tree.map(np.asarray, as_arrays((algorithm, environment)))
     return Job(name, algorithm, environment)
 
 

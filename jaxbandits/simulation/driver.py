@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from tqdm import tqdm
 
@@ -87,6 +86,7 @@ class _Run:
 
     def __init__(self, plan: Plan, devices, workers: int, calls_of: int | None, store: Store | None, progress: bool):
         self.plan, self.devices, self.workers, self.store = plan, devices, workers, store
+        self.base_key = jax.random.key(plan.base_seed, impl="threefry2x32")
         self.stop = threading.Event()
         self.lock = threading.Lock()
         self.bar = tqdm(
@@ -102,6 +102,7 @@ class _Run:
         self.rounds = [0] * len(plan.jobs)
         self.ns_per_round: list[list[float]] = [[] for _ in plan.jobs]
         self.compile_s = [0.0] * len(plan.jobs)
+        self.programs: dict[tuple[int, Device], Program] = {}
         self.blocks: list[dict[str, np.ndarray]] = [{} for _ in plan.jobs]
         n_records = len(plan.stops)
         if calls_of is None:
@@ -167,7 +168,7 @@ class _Run:
         """One piece from its start or its checkpoint to the horizon."""
         plan = self.plan
         algorithm, environment, seed_index = jax.device_put(plan.trials_of(piece), device)
-        program = self._program(piece, algorithm, environment, device)
+        program = self.programs[piece.job, device]
         saved = self.store.load(piece, program.carry_shape) if self.store else None
         calls, rows = (saved.calls, [saved.rows]) if saved else (0, [])
         self._report(piece, 0, self._rounds_until(calls))
@@ -177,15 +178,13 @@ class _Run:
         if saved:
             carry = carry_to_device(saved.carry, program.carry_shape, device)
         else:
-            base_key = jax.device_put(jax.random.key(plan.base_seed, impl="threefry2x32"), device)
-            carry = program.start(algorithm, environment, base_key, seed_index)
+            carry = program.start(algorithm, environment, jax.device_put(self.base_key, device), seed_index)
         last_save = time.perf_counter()
         while calls < len(self.call_stops):
             if self.stop.is_set():
                 self._save(piece, calls, rows, carry)
                 raise _StoppedError
-            t0 = jnp.asarray(self._rounds_until(calls), jnp.int32)
-            stops = jnp.asarray(self.call_stops[calls], jnp.int32)
+            t0, stops = np.int32(self._rounds_until(calls)), self.call_stops[calls].astype(np.int32)
             carry, values = program.advance(algorithm, environment, carry, *jax.device_put((t0, stops), device))
             rows.append(to_host(values))
             calls += 1
@@ -203,20 +202,13 @@ class _Run:
         return _join(rows)
 
     def _compile(self, piece: Piece) -> None:
-        """Compiles the program of a job on every device that will run it."""
-        for device in self.devices[: self.workers]:
-            algorithm, environment, _ = jax.device_put(self.plan.trials_of(piece), device)
-            self._program(piece, algorithm, environment, device)
-
-    def _program(self, piece: Piece, algorithm: Any, environment: Any, device: Device) -> Program:
-        begin = time.perf_counter()
+        """Compiles the program of a piece's job for every device that will run it."""
         plan = self.plan
-        program = get_program(plan.meters, algorithm, environment, plan.width, self.call_length, device)
-        with self.lock:  # a program from an earlier run of this process costs nothing now
-            self.compile_s[piece.job] = max(
-                self.compile_s[piece.job], min(program.compile_s, time.perf_counter() - begin)
-            )
-        return program
+        for device in self.devices[: self.workers]:
+            algorithm, environment, _ = plan.trials_of(piece)
+            program = get_program(plan.meters, algorithm, environment, plan.width, self.call_length, device)
+            self.programs[piece.job, device] = program
+            self.compile_s[piece.job] += program.compile_s
 
     def _rounds_until(self, calls: int) -> int:
         return int(self.call_stops[calls - 1, -1]) if calls else 0

@@ -1,17 +1,19 @@
 """The loop: one trial's round, a piece of trials side by side, blocks of rounds between record points.
 
-Pure functions. `start` draws the instances of a piece, `advance` plays rounds `t0 .. stops[-1]` of all its trials and
-returns one row of block values per record point. A trial's key depends on its global seed index only, and its
-environment streams do not depend on the algorithm: all methods meet the same instances and the same noise.
+Pure functions. `start_environment` draws the instance of a trial, `start_algorithm` the first state of its learner;
+`advance` plays a piece up to each of its record points and returns one row of block values per point. A trial's key
+depends on its global seed index only, and its environment streams do not depend on the algorithm: all methods meet the
+same instances and the same noise.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import chex
 import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxbandits.core.linalg import keep
 from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation.meters import Meter, Round
 from jaxbandits.types import Evaluates, Recommends, narrow
@@ -34,12 +36,42 @@ class Carry(NamedTuple):
     alg: Any
 
 
-def start_trial(algorithm: Any, environment: Any, base_key: jax.Array, seed_index: jax.Array) -> Carry:
-    """A fresh trial. The only place where keys are split."""
+Half: TypeAlias = tuple[jax.Array, jax.Array, Any]  # two streams and a state
+
+
+def start_environment(environment: Any, base_key: jax.Array, seed_index: jax.Array) -> Half:
+    """The environment's half of a fresh trial: its streams (observe, step) and its state."""
+    for_env, _ = _split_trial(base_key, seed_index)
+    init, observe, step = jax.random.split(for_env, 3)
+    return observe, step, environment.init(init)
+
+
+def start_algorithm(algorithm: Any, base_key: jax.Array, seed_index: jax.Array) -> Half:
+    """The algorithm's half of a fresh trial: its streams (select, update) and its state."""
+    _, for_alg = _split_trial(base_key, seed_index)
+    init, select, update = jax.random.split(for_alg, 3)
+    return select, update, algorithm.init(init)
+
+
+def _split_trial(base_key: jax.Array, seed_index: jax.Array) -> tuple[jax.Array, jax.Array]:
     for_env, for_alg = jax.random.split(jax.random.fold_in(base_key, seed_index))
-    env_init, observe, step = jax.random.split(for_env, 3)
-    alg_init, select, update = jax.random.split(for_alg, 3)
-    return Carry(Streams(observe, step, select, update), environment.init(env_init), algorithm.init(alg_init))
+    return for_env, for_alg
+
+
+def assemble(
+    environment_half: tuple[jax.Array, jax.Array, Any], algorithm_half: tuple[jax.Array, jax.Array, Any]
+) -> Carry:
+    """A fresh trial (or a piece of them) from its halves."""
+    observe, step, env = environment_half
+    select, update, alg = algorithm_half
+    return Carry(Streams(observe, step, select, update), env, alg)
+
+
+def start_trial(algorithm: Any, environment: Any, base_key: jax.Array, seed_index: jax.Array) -> Carry:
+    """A fresh trial."""
+    return assemble(
+        start_environment(environment, base_key, seed_index), start_algorithm(algorithm, base_key, seed_index)
+    )
 
 
 def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> tuple[Carry, Round]:
@@ -48,7 +80,7 @@ def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> 
     obs = environment.observe(key.observe, t, carry.env)
     decision = algorithm.select(key.select, t, carry.alg, obs)
     env_state, feedback, outcome = environment.step(key.step, t, carry.env, obs, decision)
-    told = narrow(feedback, algorithm.feedback)
+    told = keep(narrow(feedback, algorithm.feedback))  # else every consumer repeats the draw behind it
     alg_state = algorithm.update(key.update, t, carry.alg, obs, decision, told)
     chex.assert_rank(list(outcome), 0)  # at trace time: outcomes are scalars
     played = Round(t, algorithm, environment, carry.env, carry.alg, alg_state, obs, decision, feedback, outcome)
@@ -68,11 +100,6 @@ def snapshot(environment: Any, algorithm: Any, carry: Carry) -> dict[str, jax.Ar
         return {}
     recommendation = algorithm.recommend(carry.alg) if isinstance(algorithm, Recommends) else None
     return {f"snapshot:{name}": x for name, x in environment.at_record(carry.env, recommendation).items()}
-
-
-def start(algorithm: Any, environment: Any, base_key: jax.Array, seed_index: jax.Array) -> Carry:
-    """A piece of W fresh trials: every leaf of `algorithm`, `environment` and `seed_index` has a leading axis W."""
-    return jax.vmap(start_trial, in_axes=(0, 0, None, 0))(algorithm, environment, base_key, seed_index)
 
 
 def advance(

@@ -21,7 +21,7 @@ from jaxbandits.simulation.meters import Meter
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One algorithm on one environment, over H hyperparameter points."""
+    """One algorithm on one environment, over H hyperparameter points; leaves are NumPy arrays (indexed per piece)."""
 
     name: str
     algorithm: Any  # leaves [H, ...]
@@ -72,13 +72,13 @@ class Plan:
         """Trial-rounds of all jobs, padding not counted."""
         return len(self.jobs) * self.trials_per_job * self.horizon
 
-    def trials_of(self, piece: Piece) -> tuple[Any, Any, jax.Array]:
+    def trials_of(self, piece: Piece) -> tuple[Any, Any, np.ndarray]:
         """Hyperparameters, environments and global seed indices `[width]` of a piece, padding included."""
         trial = np.minimum(np.arange(piece.first, piece.first + self.width), piece.first + piece.count - 1)
         point, seed = np.divmod(trial, self.n_seeds)
         job = self.jobs[piece.job]
         algorithm, environment = jax.tree.map(lambda leaf: leaf[point], (job.algorithm, job.environment))
-        return algorithm, environment, jnp.asarray(seed + self.first_seed, jnp.int32)
+        return algorithm, environment, (seed + self.first_seed).astype(np.int32)
 
     def spec(self) -> dict[str, Any]:
         """A JSON description of everything that determines the numbers; its hash guards a resume."""
@@ -121,8 +121,8 @@ def spec_hash(spec: dict[str, Any]) -> str:
 
 
 def broadcast_points(obj: Any, n_points: int) -> Any:
-    """A pytree of scalars and arrays to one with a leading axis of `n_points` equal entries."""
-    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (n_points, *leaf.shape)), as_arrays(obj))
+    """A pytree of scalars and arrays to NumPy arrays with a leading axis of `n_points` equal entries."""
+    return jax.tree.map(lambda leaf: np.broadcast_to(np.asarray(leaf), (n_points, *leaf.shape)), as_arrays(obj))
 
 
 def record_points(record: Any, horizon: int) -> np.ndarray:

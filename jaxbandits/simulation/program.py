@@ -1,17 +1,18 @@
-"""Compiled programs: the one place that jits. One pair of programs (start, advance) serves every piece of a job.
+"""Compiled programs: the one place that jits. One program (its starts and `advance`) serves every piece of a job.
 
 A program depends on the structure of algorithm and environment, the piece width, the number of record points per call
 and the device; never on hyperparameter values, seeds or the horizon. Programs are kept for the life of the process.
 """
 
 import dataclasses
+import functools
 import threading
 import time
 from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.simulation import loop
@@ -23,15 +24,23 @@ Device: TypeAlias = Any  # a jax.Device, which type checkers see as a variable
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """The compiled `start` and `advance` of one job on one device."""
+    """The compiled start and advance of one job on one device."""
 
-    start: Callable[..., Carry]
-    advance: Any  # jax.stages.Compiled
-    carry_shape: Any  # ShapeDtypeStructs of the carry
+    start_environment: Any  # jax.stages.Compiled, shared by all algorithms on this environment
+    start_algorithm: Any
+    advance: Any
+    carry_shape: Carry  # ShapeDtypeStructs
     compile_s: float
 
+    def start(self, algorithm: Any, environment: Any, base_key: jax.Array, seed_index: jax.Array) -> Carry:
+        """A piece of fresh trials: leaves of `algorithm`, `environment` and `seed_index` have a leading axis."""
+        return loop.assemble(
+            self.start_environment(environment, base_key, seed_index),
+            self.start_algorithm(algorithm, base_key, seed_index),
+        )
 
-_programs: dict[Hashable, Program] = {}
+
+_compiled: dict[Hashable, Any] = {}
 _locks: dict[Hashable, threading.Lock] = {}
 _guard = threading.Lock()
 
@@ -39,7 +48,7 @@ _guard = threading.Lock()
 def get_program(
     meters: tuple[Meter, ...], algorithm: Any, environment: Any, width: int, n_stops: int, device: Device
 ) -> Program:
-    """The program for these structures, compiled at most once per process.
+    """The program for these structures; each part is compiled at most once per process.
 
     Args:
       meters: extra meters.
@@ -49,37 +58,56 @@ def get_program(
       n_stops: record points per call.
       device: where it runs.
     """
-    leaves, structure = jax.tree.flatten((algorithm, environment))
+    begin = time.perf_counter()
+    put = functools.partial(jax.device_put, device=device)
+    alg, env = put(algorithm), put(environment)
+    trials = put((jax.random.key(0, impl="threefry2x32"), np.zeros(width, np.int32)))
+    shapes = [jax.eval_shape(f, x, *trials) for f, x in ((_start_environment, env), (_start_algorithm, alg))]
+    committed = jax.sharding.SingleDeviceSharding(device)
+    carry_shape = loop.assemble(*shapes)
+    carry = jax.tree.map(lambda s: jax.ShapeDtypeStruct(s.shape, s.dtype, sharding=committed), carry_shape)
+    rounds = put((np.int32(0), np.zeros(n_stops, np.int32)))
+    # A start runs once per piece and is large (every arm is its own output): compiled fast rather than well.
+    parts: Any = (
+        ("start_environment", _start_environment, (env, *trials), _FAST_COMPILE),
+        ("start_algorithm", _start_algorithm, (alg, *trials), _FAST_COMPILE),
+        (("advance", meters), functools.partial(loop.advance, meters), (alg, env, carry, *rounds), _FAST_CODE),
+    )
+    with ThreadPoolExecutor(len(parts)) as pool:  # XLA compiles outside the GIL
+        start_environment, start_algorithm, advance = pool.map(lambda part: _once(*part, device), parts)
+    return Program(start_environment, start_algorithm, advance, carry_shape, time.perf_counter() - begin)
+
+
+def _start_environment(environment: Any, base_key: jax.Array, seed_index: jax.Array) -> Any:
+    return jax.vmap(loop.start_environment, in_axes=(0, None, 0))(environment, base_key, seed_index)
+
+
+def _start_algorithm(algorithm: Any, base_key: jax.Array, seed_index: jax.Array) -> Any:
+    return jax.vmap(loop.start_algorithm, in_axes=(0, None, 0))(algorithm, base_key, seed_index)
+
+
+def _once(name: Hashable, function: Callable[..., Any], args: Any, cpu_options: dict[str, Any], device: Device) -> Any:
+    """Compiles a function for these argument shapes unless that has been done."""
+    leaves, structure = jax.tree.flatten(args)
     shapes = tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
-    key = (meters, structure, shapes, width, n_stops, device, bool(jax.config.jax_enable_x64))
+    key = (name, structure, shapes, device, bool(jax.config.jax_enable_x64))
     with _guard:
         lock = _locks.setdefault(key, threading.Lock())
     with lock:
-        if key not in _programs:
-            _programs[key] = _compile(meters, algorithm, environment, width, n_stops, device)
-        return _programs[key]
+        if key not in _compiled:
+            _compiled[key] = _build(jax.jit(function).lower(*args), device, cpu_options)
+        return _compiled[key]
 
 
 def clear_programs() -> None:
     """Forgets every compiled program (for tests and for measuring compile time)."""
     with _guard:
-        _programs.clear()
+        _compiled.clear()
 
 
-def _compile(meters, algorithm, environment, width: int, n_stops: int, device: Device) -> Program:
-    begin = time.perf_counter()
-    put = lambda tree: jax.device_put(tree, device)  # noqa: E731
-    base_key = put(jax.random.key(0, impl="threefry2x32"))
-    trials = put((algorithm, environment))
-    start_args = (*trials, base_key, put(jnp.zeros(width, jnp.int32)))
-    carry_shape = jax.eval_shape(loop.start, *start_args)
-    committed = jax.sharding.SingleDeviceSharding(device)
-    carry = jax.tree.map(lambda s: jax.ShapeDtypeStruct(s.shape, s.dtype, sharding=committed), carry_shape)
-    stops = put(jnp.zeros(n_stops, jnp.int32))
-    # `start` runs once per piece and is large (every arm is its own output): compile it fast rather than well.
-    start = _build(jax.jit(loop.start).lower(*start_args), device, _FAST_COMPILE)
-    advance = jax.jit(loop.advance, static_argnums=0).lower(meters, *trials, carry, put(jnp.int32(0)), stops)
-    return Program(start, _build(advance, device, _FAST_CODE), carry_shape, time.perf_counter() - begin)
+def compiled_count() -> int:
+    """How many parts this process has compiled."""
+    return len(_compiled)
 
 
 _FAST_COMPILE = {"xla_backend_optimization_level": 0}

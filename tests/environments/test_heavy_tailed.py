@@ -134,11 +134,11 @@ def arms_of(state):
 
 @pytest.mark.parametrize("dim", [1, 3, 13])
 def test_drawn_instances_lie_in_the_ball(dim, key):
-    for rescale in ("max", "unit"):
-        state = states(HeavyTailed(dim=dim, n_arms=4, rescale=rescale, theta_norm=2.0), key)
+    for unit_arms in (False, True):
+        state = states(HeavyTailed(dim=dim, n_arms=4, unit_arms=unit_arms, theta_norm=2.0), key)
         norms, theta = np.linalg.norm(arms_of(state), axis=-1), np.asarray(linalg.dense(state.theta))
         np.testing.assert_allclose(norms.max(axis=1), 1.0, rtol=1e-12)
-        if rescale == "unit":
+        if unit_arms:
             np.testing.assert_allclose(norms, 1.0, rtol=1e-12)
         elif dim > 1:
             assert norms.min() < 0.8
@@ -304,7 +304,6 @@ def test_arms_outside_the_ball_are_reported():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rescale": "mx"}, r"unknown HeavyTailed\.rescale 'mx'; did you mean 'max'\?"),
         ({"available": 6}, r"HeavyTailed\.available must lie in \[1, n_arms = 5\], got 6"),
         ({"available": 0}, r"HeavyTailed\.available must lie in \[1, inf\), got 0"),
         ({"n_arms": 0}, r"HeavyTailed\.n_arms must lie in \[1, inf\)"),

@@ -63,9 +63,9 @@ def test_sweep_is_the_product_and_reaches_nested_and_environment_fields():
 
 def test_new_values_never_compile_again():
     simulate(Shrink(rate=0.2), Noisy(scale=0.3), 7, 2, record=3, **QUIET)
-    before = len(program_lib._programs)
+    before = program_lib.compiled_count()
     simulate(Shrink(rate=1, start=3), Noisy(scale=2.0), 9, 5, record=3, seed=9, **QUIET)
-    assert len(program_lib._programs) == before
+    assert program_lib.compiled_count() == before
 
 
 def test_meters_reduce_by_sum_maximum_and_last():

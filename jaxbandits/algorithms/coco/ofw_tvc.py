@@ -22,11 +22,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.typing import ArrayLike
 
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import param, pytree, static
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.types import Constrained, PointDecision
 

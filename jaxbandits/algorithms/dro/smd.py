@@ -16,12 +16,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 
 from jaxbandits.core import linalg, simplex
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import param, pytree, static
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.core.simplex import Saddle
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.types import Gradient, GroupDecision

@@ -17,7 +17,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 
 from jaxbandits.core import errors, linalg
 from jaxbandits.core.arms import best_arm
@@ -25,7 +24,7 @@ from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.links import Bernoulli, Link
 from jaxbandits.core.projection import project_ball
-from jaxbandits.core.pytree import param, pytree, replace, static
+from jaxbandits.core.pytree import ArrayLike, param, pytree, replace, static
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _RADII = ("theory", "data")

@@ -21,12 +21,11 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 
 from jaxbandits.core import linalg
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import project_ball
-from jaxbandits.core.pytree import param, pytree, static
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 
 _TINY = 1e-30  # floor of q^2: a zero arm then has w > 0, and its step is exactly zero because V^{-1} x is
 

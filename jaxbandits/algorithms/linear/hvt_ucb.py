@@ -12,13 +12,12 @@ import dataclasses
 from typing import Any
 
 import jax
-from jax.typing import ArrayLike
 
 from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator, HvtState
 from jaxbandits.core import linalg
 from jaxbandits.core.arms import best_arm
 from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import param, pytree, static
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 
 

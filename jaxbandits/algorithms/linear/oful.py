@@ -11,12 +11,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 
 from jaxbandits.core import linalg
 from jaxbandits.core.arms import best_arm
 from jaxbandits.core.linalg import Symmetric, Vector
-from jaxbandits.core.pytree import param, pytree, static
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 

@@ -9,11 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 
 from jaxbandits.core import linalg
 from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import param, pytree, static
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.types import Gradient, PointDecision
 

@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.typing import ArrayLike
 
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vec
-from jaxbandits.core.pytree import param, pytree, static
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.types import Constrained, PointDecision
 

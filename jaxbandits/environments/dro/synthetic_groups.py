@@ -17,12 +17,11 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import param, pytree, static
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import Gradient, GroupDecision
 
 _HALF_NORMAL = math.sqrt(2.0 / math.pi)  # E|g|

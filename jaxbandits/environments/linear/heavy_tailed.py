@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.arms import largest
-from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import param, pytree, static, validate
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.environments.linear.noise import Noise, StudentT
 from jaxbandits.types import ArmDecision, ArmObs, ArmSet, ScaledReward
 
@@ -57,7 +56,7 @@ class HeavyTailed:
     moment_scale: ArrayLike | None = param(None, "(0, inf)", "the scale told instead of eta's own; None: the exact one")
     noise_decades: ArrayLike | None = param(None, "[0, inf)", "log10 a_t is uniform on (0, this); None: a_t = 1")
     theta_norm: ArrayLike = param(1.0, "(0, inf)", "S = ||theta*|| when it is drawn")
-    rescale: str = static("max", doc="drawn arms: 'max' divides all by the largest norm, 'unit' each by its own")
+    unit_arms: ArrayLike = param(False, None, "drawn arms: True divides each by its own norm, False all by the largest")
     available: int | None = static(None, "[1, inf)", "arms available a round, a uniformly random subset; None: all")
     arms: ArrayLike | None = param(None, None, "[K, d] fixed arms for all trials; None: drawn per trial")
     theta: ArrayLike | None = param(None, None, "[d] fixed theta* for all trials; None: drawn per trial")
@@ -91,8 +90,6 @@ class HeavyTailed:
 
     def check(self) -> None:
         """Raises InputError on fields that do not fit each other."""
-        if self.rescale not in ("max", "unit"):
-            raise unknown("HeavyTailed.rescale", self.rescale, ("max", "unit"))
         if self.available is not None and self.available > self.n_arms:
             raise InputError(f"HeavyTailed.available must lie in [1, n_arms = {self.n_arms}], got {self.available}")
         for name, value, shape in (("arms", self.arms, (self.n_arms, self.dim)), ("theta", self.theta, (self.dim,))):
@@ -165,7 +162,7 @@ class HeavyTailed:
             return jnp.asarray(self.arms, jnp.zeros(()).dtype)
         arms = jax.random.uniform(key, (self.n_arms, self.dim), minval=-1.0, maxval=1.0)
         norms = jnp.sqrt(jnp.sum(arms * arms, axis=1, keepdims=True))
-        return arms / jnp.maximum(norms if self.rescale == "unit" else jnp.max(norms), _tiny())
+        return arms / jnp.maximum(jnp.where(self.unit_arms, norms, jnp.max(norms)), _tiny())
 
     def _draw_theta(self, key: jax.Array) -> jax.Array:
         if self.theta is not None:

@@ -14,10 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln
-from jax.typing import ArrayLike
 
 from jaxbandits.core import rng
-from jaxbandits.core.pytree import param, pytree
+from jaxbandits.core.pytree import ArrayLike, param, pytree
 
 _SPREAD = "factor on every draw"
 
