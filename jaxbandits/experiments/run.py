@@ -6,6 +6,7 @@ from typing import Any
 
 from jaxbandits.experiments.declare import Experiment, Judged
 from jaxbandits.simulation import Result, compare
+from jaxbandits.simulation.api import MAX_HORIZON, whole_number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,8 +43,8 @@ def run(
       InputError: bad input, in one line.
     """
     preset = experiment.preset(preset)
-    horizon = experiment.horizon if horizon is None else horizon
-    seeds = experiment.seeds if seeds is None else seeds
+    horizon = experiment.horizon if horizon is None else whole_number("horizon", horizon, 1, MAX_HORIZON)
+    seeds = experiment.seeds if seeds is None else whole_number("seeds", seeds, 1)
     results = {}
     for name, panel in experiment.panels(horizon).items():
         results[name] = compare(

@@ -26,7 +26,7 @@ from jaxbandits.types import Derives
 
 Grid: TypeAlias = Mapping[str, Sequence[float]] | Sequence[Mapping[str, float]]
 
-_MAX_HORIZON = 2**31 - 1  # rounds are counted in int32
+MAX_HORIZON = 2**31 - 1  # rounds are counted in int32
 _WIDTH = {"cpu": 64}  # state of a piece stays in the L2 cache (performance notes in docs/performance.md)
 _ACCELERATOR_WIDTH = 8192
 # Loops over 8 trials are unrolled by LLVM and then round differently lane by lane (seen in float64); from 16 on every
@@ -123,7 +123,7 @@ def _run(
     checkpoint: str | os.PathLike[str] | None = None,
     progress: bool = True,
 ) -> Result:
-    horizon = whole_number("horizon", horizon, 1, _MAX_HORIZON)
+    horizon = whole_number("horizon", horizon, 1, MAX_HORIZON)
     seeds = whole_number("seeds", seeds, 1)
     seed, first_seed = whole_number("seed", seed, 0, 2**32 - 1), whole_number("first_seed", first_seed, 0)
     platform = (devices[0] if devices else jax.devices()[0]).platform

@@ -67,15 +67,14 @@ def get_program(
     carry_shape = loop.assemble(*shapes)
     carry = jax.tree.map(lambda s: jax.ShapeDtypeStruct(s.shape, s.dtype, sharding=committed), carry_shape)
     rounds = put((np.int32(0), np.zeros(n_stops, np.int32)))
-    # A start runs once per piece and is large (every arm is its own output): compiled fast rather than well.
-    parts: Any = (
-        ("start_environment", _start_environment, (env, *trials), _FAST_COMPILE),
-        ("start_algorithm", _start_algorithm, (alg, *trials), _FAST_COMPILE),
-        (("advance", meters), functools.partial(loop.advance, meters), (alg, env, carry, *rounds), _FAST_CODE),
-    )
-    with ThreadPoolExecutor(len(parts)) as pool:  # XLA compiles outside the GIL
-        start_environment, start_algorithm, advance = pool.map(lambda part: _once(*part, device), parts)
-    return Program(start_environment, start_algorithm, advance, carry_shape, time.perf_counter() - begin)
+    with ThreadPoolExecutor(3) as pool:  # XLA compiles outside the GIL
+        # A start runs once per piece and is large (every arm is its own output): compiled fast rather than well.
+        env_start = pool.submit(_once, "environment", _start_environment, (env, *trials), _FAST_COMPILE, device)
+        alg_start = pool.submit(_once, "algorithm", _start_algorithm, (alg, *trials), _FAST_COMPILE, device)
+        advance = functools.partial(loop.advance, meters)
+        rest = pool.submit(_once, ("advance", meters), advance, (alg, env, carry, *rounds), _FAST_CODE, device)
+    compiled = (env_start.result(), alg_start.result(), rest.result())
+    return Program(*compiled, carry_shape, time.perf_counter() - begin)
 
 
 def _start_environment(environment: Any, base_key: jax.Array, seed_index: jax.Array) -> Any:

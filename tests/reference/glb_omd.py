@@ -1,4 +1,4 @@
-"""GLB-OMD as a plain float64 loop: dense H, linear solves, projection by bisection on the multiplier."""
+"""GLB-OMD (`glb_omd`) as a plain float64 loop: dense H, linear solves, projection by bisection on the multiplier."""
 
 import dataclasses
 from collections.abc import Callable

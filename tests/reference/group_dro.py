@@ -1,4 +1,4 @@
-"""Group DRO in plain NumPy: weights kept as weights, every iterate kept, averages taken at the end."""
+"""Group DRO (`smd`, `online`) in plain NumPy: weights kept as weights, every iterate kept, averages at the end."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Hvt-UCB and OFUL as plain NumPy float64 loops, written from the papers.
+"""Hvt-UCB (`hvt_ucb`, `hvt_estimator`) and OFUL (`oful`) as plain NumPy float64 loops, written from the papers.
 
 Nothing incremental: V is summed and solved afresh, the projection goes through the eigenvectors of V and bisection.
 """
