@@ -17,6 +17,7 @@ import jax
 import numpy as np
 from tqdm import tqdm
 
+from jaxbandits.core.errors import InputError
 from jaxbandits.simulation.plan import Piece, Plan
 from jaxbandits.simulation.program import Device, Program, get_program, to_host
 from jaxbandits.simulation.store import Progress, Store, carry_to_device, carry_to_host
@@ -206,7 +207,14 @@ class _Run:
         plan = self.plan
         for device in self.devices[: self.workers]:
             algorithm, environment, _ = plan.trials_of(piece)
-            program = get_program(plan.meters, algorithm, environment, plan.width, self.call_length, device)
+            try:
+                program = get_program(plan.meters, algorithm, environment, plan.width, self.call_length, device)
+            except InputError:
+                raise
+            except (AttributeError, TypeError, ValueError) as error:  # their trace is above the line that says where
+                name, what = plan.jobs[piece.job].name, str(error).partition("\n")[0]
+                where = f"{name} does not run on {type(environment).__name__}"
+                raise InputError(f"{where}: {type(error).__name__}: {what}") from error
             self.programs[piece.job, device] = program
             self.compile_s[piece.job] += program.compile_s
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from jaxbandits.cli import main
+from jaxbandits.experiments import EXPERIMENTS
+from jaxbandits.simulation import compare
 
 ROOT = Path(__file__).parents[2]
 
@@ -85,6 +87,21 @@ def test_an_unwritable_directory_is_named(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert main(["reproduce", "linear/fig1", "--out", str(tmp_path / "file" / "out")]) == 2
     assert "cannot create" in capsys.readouterr().err
+
+
+def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_path, capsys):
+    arguments = ["reproduce", "linear/fig1", "--horizon", "50", "--out", str(tmp_path), "--quiet"]
+    experiment = EXPERIMENTS["linear/fig1"]
+    panel = experiment.panels(50)["max"].environment
+    checkpoint = tmp_path / "checkpoint" / "max"
+    compare(experiment.algorithms("practical", 50), panel, 50, 32, checkpoint=checkpoint, progress=False)
+    before = {path.name: path.read_bytes() for path in checkpoint.iterdir()}
+    assert main([*arguments, "--seeds", "64"]) == 2
+    err = capsys.readouterr().err.strip()
+    assert "holds another run" in err and "\n" not in err
+    assert {path.name: path.read_bytes() for path in checkpoint.iterdir()} == before
+    assert main([*arguments, "--seeds", "64", "--fresh"]) == 0
+    assert not checkpoint.exists()
 
 
 @pytest.mark.system
