@@ -1,0 +1,79 @@
+"""The regression inside CRTM (`crtm`) and CRMM (`crmm`): one sample at a time (Xue et al., NeurIPS 2023).
+
+    V_t = V_{t-1} + c x x',   V_0 = lambda I,   step = theta + V_t^{-1} x (y - x'theta)
+    "ons"  online Newton step: c = 1/2, theta <- argmin_{||th|| <= S} ||th - step||_{V_t}
+    "ls"   least squares:      c = 1,   theta <- step, which is V_t^{-1} sum_s y_s x_s at every t
+
+Least squares in this form carries no sum of rewards, so in float32 small rewards are not lost next to large ones.
+Letters: lambda ridge, S norm_bound. O(d^2) a sample, plus the projection of "ons" where it is active.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core import linalg
+from jaxbandits.core.arms import best_arm
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.projection import project_ball
+from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.types import ArmDecision, ArmObs
+
+CURVATURE = {"ons": 0.5, "ls": 1.0}  # c
+
+
+class Estimate(NamedTuple):
+    """The regression after t samples."""
+
+    theta: Vector  # [d]
+    inverse: Symmetric  # [d, d]  V_t^{-1}
+
+
+class Design(NamedTuple):
+    """V_t with the arm of the sample in it, before its reward is used."""
+
+    inverse: Symmetric  # [d, d]  V_t^{-1}
+    gain: Vector  # [d]  V_t^{-1} x
+    width: jax.Array  # []  ||x||_{V_t^{-1}}
+
+
+def check_mode(owner: Any) -> None:
+    """Raises InputError unless `owner.mode` is a mode of this module."""
+    if owner.mode not in CURVATURE:
+        raise InputError(f"{type(owner).__name__}.mode must be one of {', '.join(CURVATURE)}, got {owner.mode!r}")
+
+
+def start(dim: int, ridge: ArrayLike) -> Estimate:
+    """theta = 0, V_0 = lambda I."""
+    return Estimate(linalg.zeros(dim), linalg.identity(dim, 1.0 / ridge))
+
+
+def add_arm(mode: str, estimate: Estimate, x: Vector) -> Design:
+    """V_{t-1} to V_t, by Sherman-Morrison."""
+    curvature = CURVATURE[mode]
+    inverse, u, width_sq = linalg.sherman_morrison(estimate.inverse, curvature, x)
+    shrinkage = linalg.keep(1.0 / (1.0 + curvature * width_sq))
+    width = jnp.sqrt(jnp.maximum(width_sq * shrinkage, 0.0))
+    return linalg.keep(Design(inverse, u * shrinkage, width))
+
+
+def add_reward(
+    mode: str, estimate: Estimate, design: Design, x: Vector, reward: ArrayLike, norm_bound: ArrayLike
+) -> Estimate:
+    """The step of theta towards (x, reward); in "ons" followed by the projection onto the ball in the norm of V_t."""
+    theta = estimate.theta + design.gain * (reward - linalg.inner(x, estimate.theta))
+    if mode == "ons":
+        theta = project_ball(design.inverse, linalg.keep(theta), norm_bound)
+    return linalg.keep(Estimate(theta, design.inverse))
+
+
+def optimistic_arm(estimate: Estimate, radius: ArrayLike, obs: ArmObs) -> ArmDecision:
+    """`argmax_x x'theta + radius ||x||_{V_t^{-1}}` over the available arms."""
+
+    def optimistic_value(x: Vector) -> jax.Array:
+        width = jnp.sqrt(jnp.maximum(linalg.quad(estimate.inverse, x), 0.0))
+        return linalg.inner(x, estimate.theta) + radius * width
+
+    return best_arm(obs.arms, obs.mask, optimistic_value)

@@ -1,0 +1,80 @@
+"""The rounds so far, for methods whose estimate must pass over all of them again.
+
+A history is a pytree of arrays with a leading axis `capacity`, one row per round: `append` writes row t in place,
+`sum_over` adds up a function of the rows written so far, block by block. Shapes are fixed, yet the work is not: the
+loop over blocks ends at t, which is one scalar for all trials and hence a real loop bound under `vmap`. A round costs
+O(t), not O(capacity); memory is O(capacity) for each trial.
+
+    history = empty(capacity, (linalg.zeros(d), jnp.zeros(())))          rows (x_t, r_t)
+    history = append(history, t, (x, reward))                            t = 0, 1, ...
+    total = sum_over(history, t + 1, lambda rows, valid: ...)            rows: leaves [block, ...]; valid: [block]
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxbandits.core.pytree import ArrayLike
+
+BLOCK = 128  # rows a step: long enough to hide the cost of a loop step, short beside any history that matters
+
+T = TypeVar("T")
+
+
+def empty(capacity: int, row: T) -> T:
+    """A history of zeros.
+
+    Args:
+      capacity: static; number of rows kept. Beyond it the oldest row is overwritten: a sliding window.
+      row: a pytree of arrays like the rows to come; a leaf `[...]` becomes `[capacity, ...]`.
+    """
+    return jax.tree.map(lambda leaf: jnp.zeros((capacity, *jnp.shape(leaf)), jnp.asarray(leaf).dtype), row)
+
+
+def append(history: T, t: ArrayLike, row: T) -> T:
+    """The history with the row of round t = 0, 1, ... written.
+
+    Args:
+      history: leaves `[capacity, ...]`.
+      t: `[]` the same for all trials under `vmap` (else every append copies the history).
+      row: leaves `[...]`.
+    """
+
+    def write(leaf: jax.Array, value: ArrayLike) -> jax.Array:
+        return lax.dynamic_update_index_in_dim(leaf, jnp.asarray(value, leaf.dtype), t % leaf.shape[0], axis=0)
+
+    return jax.tree.map(write, history, row)
+
+
+def sum_over(history: T, count: ArrayLike, f: Callable[[T, jax.Array], Any], block: int = BLOCK) -> Any:
+    """The sum of `f(rows, valid)` over the blocks of the first `count` rows.
+
+    `f` may reduce its block itself (a matrix product) or leave the leading axis `[block]` to the caller, who then
+    reduces once at the end: for scalar terms that is one reduction instead of one a block.
+
+    Args:
+      history: leaves `[capacity, ...]`.
+      count: `[]` rows written so far (t + 1 after `append(history, t, row)`); the same for all trials under `vmap`.
+      f: from rows (leaves `[block, ...]`) and `valid` (`[block]`) to a pytree of arrays. Rows that are not valid are
+        finite but arbitrary, and must not contribute.
+      block: static; rows a step, at most `capacity`.
+    """
+    capacity = jax.tree.leaves(history)[0].shape[0]
+    block = min(block, capacity)
+    count = jnp.minimum(count, capacity)
+    lanes = jnp.arange(block, dtype=jnp.int32)
+
+    def terms(i: ArrayLike) -> Any:
+        first = i * block
+        start = jnp.minimum(first, capacity - block)  # the last block begins early where capacity is no multiple
+        rows = jax.tree.map(lambda leaf: lax.dynamic_slice_in_dim(leaf, start, block, axis=0), history)
+        return f(rows, (start + lanes >= first) & (start + lanes < count))
+
+    def step(i: ArrayLike, total: Any) -> Any:
+        return jax.tree.map(jnp.add, total, terms(i))
+
+    zeros = jax.tree.map(lambda like: jnp.zeros(like.shape, like.dtype), jax.eval_shape(terms, jnp.int32(0)))
+    return lax.fori_loop(0, (count + block - 1) // block, step, zeros)
