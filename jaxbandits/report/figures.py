@@ -1,6 +1,7 @@
 """Figures of experiments with matplotlib, written byte for byte the same for the same results."""
 
 import io
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,8 @@ def draw(report: Report) -> "Figure":
             _times(axes["time"], report)
         title = f"{experiment.title}, T = {report.horizon:,}\n{experiment.source}; {report.preset} preset"
         figure.suptitle(title, fontsize=10)
+        constants = f"{report.preset} preset: {experiment.presets[report.preset]}"  # no curve without its tuning
+        figure.supxlabel("\n".join(textwrap.wrap(constants, 60 * len(mosaic[0]))), fontsize=7)
     return figure
 
 
