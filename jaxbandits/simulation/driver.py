@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import jax
 import numpy as np
@@ -109,9 +108,6 @@ class _Run:
         if calls_of is None:
             calls_of = round(n_records * _ROUNDS_PER_CALL / (plan.horizon * plan.width))
         self.call_length = min(max(1, calls_of), n_records)
-        n_calls = -(-n_records // self.call_length)
-        padded = np.append(plan.stops, np.full(n_calls * self.call_length - n_records, plan.horizon))
-        self.call_stops = padded.reshape(n_calls, self.call_length)  # [calls, C]
 
     def output(self) -> Output:
         begin = time.perf_counter()
@@ -158,49 +154,51 @@ class _Run:
 
     def _collect(self, piece: Piece, rows: dict[str, np.ndarray]) -> None:
         """Puts the rows `[M, W]` of a finished piece into their places, padding dropped."""
-        n_records, blocks = len(self.plan.stops), self.blocks[piece.job]
+        blocks = self.blocks[piece.job]
         with self.lock:
             for name, values in rows.items():
                 if name not in blocks:
-                    blocks[name] = np.full((self.plan.trials_per_job, n_records), np.nan, values.dtype)
-                blocks[name][piece.first : piece.first + piece.count] = values[:n_records, : piece.count].T
+                    blocks[name] = np.full((self.plan.trials_per_job, len(self.plan.stops)), np.nan, values.dtype)
+                blocks[name][piece.first : piece.first + piece.count] = values[:, : piece.count].T
 
     def _play(self, piece: Piece, device: Device) -> dict[str, np.ndarray]:
-        """One piece from its start or its checkpoint to the horizon."""
-        plan = self.plan
-        algorithm, environment, seed_index = jax.device_put(plan.trials_of(piece), device)
-        program = self.programs[piece.job, device]
+        """One piece from its start or its checkpoint to the horizon: rows `[M, W]`."""
+        plan, program = self.plan, self.programs[piece.job, device]
         saved = self.store.load(piece, program.carry_shape) if self.store else None
-        calls, rows = (saved.calls, [saved.rows]) if saved else (0, [])
-        self._report(piece, 0, self._rounds_until(calls))
-        if saved and saved.carry is None:
-            return saved.rows
+        rows = saved.rows if saved else {}
+        done = saved.records if saved else 0  # record points reached
+        self._report(piece, 0.0, self._rounds_until(done), played=False)
+        if done == len(plan.stops):
+            return rows
+        algorithm, environment, seed_index = jax.device_put(plan.trials_of(piece), device)
         begin, seconds = time.perf_counter(), 0.0
         if saved:
             carry = carry_to_device(saved.carry, program.carry_shape, device)
         else:
             carry = program.start(algorithm, environment, jax.device_put(self.base_key, device), seed_index)
         last_save = time.perf_counter()
-        while calls < len(self.call_stops):
+        while done < len(plan.stops):
             if self.stop.is_set():
-                self._save(piece, calls, rows, carry)
+                self._save(piece, Progress(done, rows, carry))
                 raise _StoppedError
-            t0, stops = np.int32(self._rounds_until(calls)), self.call_stops[calls].astype(np.int32)
-            carry, values = program.advance(algorithm, environment, carry, *jax.device_put((t0, stops), device))
-            rows.append(to_host(values))
-            calls += 1
+            t0, stops = self._rounds_until(done), plan.stops[done : done + self.call_length]
+            padded = np.pad(stops, (0, self.call_length - len(stops)), mode="edge")  # empty blocks, dropped below
+            arguments = jax.device_put((np.int32(t0), padded.astype(np.int32)), device)
+            carry, values = program.advance(algorithm, environment, carry, *arguments)
+            rows = _append(rows, to_host(values), len(stops))
+            done += len(stops)
             now = time.perf_counter()
             seconds += now - begin
-            self._report(piece, now - begin, self._rounds_until(calls) - self._rounds_until(calls - 1), played=True)
+            self._report(piece, now - begin, self._rounds_until(done) - t0, played=True)
             begin = now
-            if self.store and calls < len(self.call_stops) and now - last_save > _SAVE_EVERY:
-                self._save(piece, calls, rows, carry)
+            if self.store and done < len(plan.stops) and now - last_save > _SAVE_EVERY:
+                self._save(piece, Progress(done, rows, carry))
                 last_save = begin = time.perf_counter()
-        self._save(piece, calls, rows, None)
+        self._save(piece, Progress(done, rows, None))
         if not saved and piece.count == plan.width:
             with self.lock:
                 self.ns_per_round[piece.job].append(seconds / (plan.horizon * plan.width) * 1e9)
-        return _join(rows)
+        return rows
 
     def _compile(self, piece: Piece) -> None:
         """Compiles the program of a piece's job for every device that will run it."""
@@ -218,19 +216,20 @@ class _Run:
             self.programs[piece.job, device] = program
             self.compile_s[piece.job] += program.compile_s
 
-    def _rounds_until(self, calls: int) -> int:
-        return int(self.call_stops[calls - 1, -1]) if calls else 0
+    def _rounds_until(self, records: int) -> int:
+        return int(self.plan.stops[records - 1]) if records else 0
 
-    def _report(self, piece: Piece, seconds: float, rounds: int, played: bool = False) -> None:
+    def _report(self, piece: Piece, seconds: float, rounds: int, played: bool) -> None:
         with self.lock:
             self.run_s[piece.job] += seconds
             self.rounds[piece.job] += rounds * piece.count * played
             self.bar.update(rounds * piece.count)
 
-    def _save(self, piece: Piece, calls: int, rows: list[dict[str, np.ndarray]], carry: Any) -> None:
+    def _save(self, piece: Piece, progress: Progress) -> None:
         if self.store:
-            self.store.save(piece, Progress(calls, _join(rows), None if carry is None else carry_to_host(carry)))
+            self.store.save(piece, progress._replace(carry=carry_to_host(progress.carry)))
 
 
-def _join(rows: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    return {name: np.concatenate([block[name] for block in rows]) for name in rows[0]} if rows else {}
+def _append(rows: dict[str, np.ndarray], block: dict[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
+    """Rows `[M, W]` with the first `count` rows of a block behind them."""
+    return {name: np.concatenate([*([rows[name]] if rows else []), new[:count]]) for name, new in block.items()}

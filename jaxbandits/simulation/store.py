@@ -30,7 +30,7 @@ from jaxbandits.simulation.versions import versions
 class Progress(NamedTuple):
     """A piece between two calls of `advance`."""
 
-    calls: int  # finished calls
+    records: int  # record points reached
     rows: dict[str, np.ndarray]  # [M so far, W]
     carry: Any | None  # host copy of the trials; None once the piece is finished
 
@@ -96,7 +96,7 @@ class Store:
         arrays = {f"row:{name}": rows for name, rows in progress.rows.items()}
         if progress.carry is not None:
             arrays |= {f"carry:{i}": leaf for i, leaf in enumerate(jax.tree.leaves(progress.carry))}
-        write_npz(self._path(piece), {"calls": np.asarray(progress.calls), **arrays})
+        write_npz(self._path(piece), {"records": np.asarray(progress.records), **arrays})
 
     def load(self, piece: Piece, carry_shape: Any) -> Progress | None:
         """What is known of a piece; None if nothing.
@@ -111,13 +111,13 @@ class Store:
         rows = {name[4:]: array for name, array in arrays.items() if name.startswith("row:")}
         leaves = [arrays[f"carry:{i}"] for i in range(sum(name.startswith("carry:") for name in arrays))]
         if not leaves:
-            return Progress(int(arrays["calls"]), rows, None)
+            return Progress(int(arrays["records"]), rows, None)
         shapes, structure = jax.tree.flatten(carry_shape)
         if len(leaves) != len(shapes):
             raise InputError(
                 f"{path} does not fit this run ({len(leaves)} arrays, not {len(shapes)}); delete it to compute it again"
             )
-        return Progress(int(arrays["calls"]), rows, jax.tree.unflatten(structure, leaves))
+        return Progress(int(arrays["records"]), rows, jax.tree.unflatten(structure, leaves))
 
 
 def carry_to_host(carry: Any) -> Any:

@@ -68,19 +68,34 @@ def test_an_unfinished_piece_is_continued_not_recomputed(tmp_path, monkeypatch):
 
     def failing(self, piece, progress):
         original(self, piece, progress)
-        calls.append(progress.calls)
-        if progress.calls == 7:
+        calls.append(progress.records)
+        if progress.records == 7:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(store.Store, "save", failing)
     with pytest.raises(KeyboardInterrupt):
         simulate(Shrink(rate=0.01), Noisy(scale=1.0), 400, 5, checkpoint=tmp_path, **RUN)
     monkeypatch.setattr(store.Store, "save", original)
-    resumed = simulate(Shrink(rate=0.01), Noisy(scale=1.0), 400, 5, checkpoint=tmp_path, **RUN)
+    # Resumed in other calls: what is saved is a record point, not a call.
+    resumed = simulate(Shrink(rate=0.01), Noisy(scale=1.0), 400, 5, checkpoint=tmp_path, **{**RUN, "calls_of": 4})
     assert max(calls) == 7
     assert resumed.timing["Shrink"]["rounds"] == 5 * 13 * 20  # 13 of 20 calls were left
     for name, values in whole.values.items():
         np.testing.assert_array_equal(resumed.values[name], values)
+
+
+def test_a_run_stopped_before_its_first_record_point_resumes(tmp_path, monkeypatch):
+    monkeypatch.setattr(driver._Run, "_rounds_until", _interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        simulate(Shrink(), Noisy(scale=1.0), 40, 80, checkpoint=tmp_path, **RUN)
+    monkeypatch.undo()
+    again = simulate(Shrink(), Noisy(scale=1.0), 40, 80, checkpoint=tmp_path, **RUN)
+    whole = simulate(Shrink(), Noisy(scale=1.0), 40, 80, **RUN)
+    np.testing.assert_array_equal(again.get("loss"), whole.get("loss"))
+
+
+def _interrupt(*_):
+    raise KeyboardInterrupt
 
 
 def test_a_changed_run_is_refused_and_the_field_is_named(tmp_path):
