@@ -13,9 +13,14 @@ if TYPE_CHECKING:
     from jaxbandits.algorithms.dro.online import Online as Online
     from jaxbandits.algorithms.dro.smd import SMD as SMD
     from jaxbandits.algorithms.glm.glb_omd import GLBOMD as GLBOMD
+    from jaxbandits.algorithms.linear.crmm import CRMM as CRMM
+    from jaxbandits.algorithms.linear.crtm import CRTM as CRTM
+    from jaxbandits.algorithms.linear.heavy_oful import HeavyOFUL as HeavyOFUL
     from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator as HvtEstimator
     from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB as HvtUCB
+    from jaxbandits.algorithms.linear.menu import MENU as MENU
     from jaxbandits.algorithms.linear.oful import OFUL as OFUL
+    from jaxbandits.algorithms.linear.tofu import TOFU as TOFU
     from jaxbandits.algorithms.linear.uniform import Uniform as Uniform
     from jaxbandits.algorithms.oco.ogd import OGD as OGD
     from jaxbandits.algorithms.oco.oons import OONS as OONS
@@ -64,6 +69,11 @@ _MODULES = {
     "SMD": "jaxbandits.algorithms.dro.smd",
     "GLBOMD": "jaxbandits.algorithms.glm.glb_omd",
     "HvtEstimator": "jaxbandits.algorithms.linear.hvt_estimator",
+    "CRMM": "jaxbandits.algorithms.linear.crmm",
+    "CRTM": "jaxbandits.algorithms.linear.crtm",
+    "HeavyOFUL": "jaxbandits.algorithms.linear.heavy_oful",
+    "MENU": "jaxbandits.algorithms.linear.menu",
+    "TOFU": "jaxbandits.algorithms.linear.tofu",
     "HvtUCB": "jaxbandits.algorithms.linear.hvt_ucb",
     "OFUL": "jaxbandits.algorithms.linear.oful",
     "Uniform": "jaxbandits.algorithms.linear.uniform",

@@ -17,9 +17,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"jaxbandits: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(
-            "jaxbandits: interrupted; what was computed is in the checkpoint, the same command resumes", file=sys.stderr
-        )
+        print("jaxbandits: interrupted", file=sys.stderr)
         return 130
 
 
@@ -27,6 +25,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="jaxbandits", description="Vectorised simulation of bandit and online-learning algorithms."
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(metavar="command", required=True)
 
     reproduce = commands.add_parser("reproduce", help="run a paper's experiment: table, claims with verdicts, figure")
@@ -70,6 +69,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> None:
+        from importlib.metadata import version
+
+        print(f"jaxbandits {version('jaxbandits')}")
+        parser.exit()
+
+
 def _whole(text: str) -> int:
     try:
         return int(text)
@@ -78,37 +87,54 @@ def _whole(text: str) -> int:
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
-    import shutil
     import warnings
 
     import jax
 
-    jax.config.update("jax_enable_x64", arguments.float64)
+    if arguments.float64:
+        jax.config.update("jax_enable_x64", True)
     from jaxbandits.experiments import EXPERIMENTS
     from jaxbandits.experiments.declare import lookup
     from jaxbandits.experiments.run import run
     from jaxbandits.report import files
-    from jaxbandits.simulation.store import make_directory
+    from jaxbandits.simulation import store
 
     warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
     experiment = lookup(EXPERIMENTS, arguments.experiment)
+    experiment.preset(arguments.preset)  # before a directory is made for nothing
     out = arguments.out or Path("results") / experiment.name.replace("/", "-")
-    make_directory(out)
     checkpoint = out / "checkpoint"
-    if arguments.fresh:
-        shutil.rmtree(checkpoint, ignore_errors=True)
-    report = run(
-        experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=arguments.preset, checkpoint=checkpoint,
-        seed=arguments.seed, workers=arguments.workers, progress=not arguments.quiet,
-    )  # fmt: skip
-    written = files.write(report, out)
-    shutil.rmtree(checkpoint)
+    panels = [checkpoint / name for name in experiment.panels(experiment.horizon)]
+    with store.exclusive(out):
+        if arguments.fresh:
+            _discard(panels, checkpoint)
+        try:
+            report = run(
+                experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=arguments.preset,
+                checkpoint=checkpoint, seed=arguments.seed, workers=arguments.workers, progress=not arguments.quiet,
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            print(f"jaxbandits: stopped; the same command resumes from {checkpoint}", file=sys.stderr)
+            raise
+        written = files.write(report, out)
+        _discard(panels, checkpoint)
     print(files.text(report))
     wall = sum(result.info["wall_s"] for result in report.results.values())
     rounds = sum(t["rounds"] for result in report.results.values() for t in result.timing.values())
     print(f"\n{rounds / 1e6:,.1f} M rounds in {wall:.1f} s, compilation included")
     print("wrote", *written, sep="\n  ")
     return 0
+
+
+def _discard(panels: Sequence[Path], parent: Path) -> None:
+    import contextlib
+
+    from jaxbandits.simulation import store
+
+    for panel in panels:
+        store.discard(panel)
+    with contextlib.suppress(OSError):  # not empty: somebody else's files stay
+        parent.rmdir()
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -146,7 +172,8 @@ def _show(arguments: argparse.Namespace) -> int:
         )
         print("presets:", *(f"  {name}: {meaning}" for name, meaning in e.presets.items()), sep="\n")
         print("panels:", *(f"  {name}: {panel.title}" for name, panel in e.panels(e.horizon).items()), sep="\n")
-        print("algorithms:", *(f"  {name}" for name in e.algorithms(e.preset(None), e.horizon)), sep="\n")
+        environment = next(iter(e.panels(e.horizon).values())).environment
+        print("algorithms:", *(f"  {name}" for name in e.algorithms(e.preset(None), e.horizon, environment)), sep="\n")
         print("claims:", *(f"  {claim.text} [{claim.source}]" for claim in e.claims), sep="\n")
         print(*(f"note: {note}" for note in e.notes), sep="\n")
         return 0

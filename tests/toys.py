@@ -39,6 +39,29 @@ class Shrink:
 
 
 @pytree
+class Lost:
+    """Its state is NaN from the second round on, its play always 1."""
+
+    feedback: ClassVar[type] = Reward
+    play: Any = param(1.0, "(-inf, inf)", "what it plays")
+
+    def init(self, key):
+        del key
+        return jnp.zeros(())
+
+    def select(self, key, t, state, obs):
+        del key, t, state, obs
+        return PointDecision.at(jnp.zeros(()) + self.play)
+
+    def update(self, key, t, state, obs, decision, feedback):
+        del key, t, obs, decision, feedback
+        return state * jnp.nan
+
+    def recommend(self, state):
+        return jnp.nan_to_num(state)
+
+
+@pytree
 class Noisy:
     """Loss = play + scale * noise + offset, where the offset is drawn once per trial."""
 

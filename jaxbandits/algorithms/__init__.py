@@ -4,8 +4,13 @@ from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
 from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
+from jaxbandits.algorithms.linear.crmm import CRMM
+from jaxbandits.algorithms.linear.crtm import CRTM
+from jaxbandits.algorithms.linear.heavy_oful import HeavyOFUL
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
+from jaxbandits.algorithms.linear.menu import MENU
 from jaxbandits.algorithms.linear.oful import OFUL
+from jaxbandits.algorithms.linear.tofu import TOFU
 from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.algorithms.oco.oons import OONS
@@ -24,6 +29,27 @@ ALGORITHMS: dict[str, Entry] = {
         OFUL.practical(dim=2, horizon=200),
         "Abbasi-Yadkori, Pal & Szepesvari, NeurIPS 2011, Theorem 2",
         ("linear/heavy_tailed",),
+    ),
+    "linear/heavy_oful": Entry(
+        HeavyOFUL,
+        HeavyOFUL.practical(dim=2, horizon=40, eps=0.99, capacity=64),
+        "Huang et al., NeurIPS 2023, Algorithm 1",
+        ("linear/heavy_tailed",),
+    ),
+    "linear/crtm": Entry(
+        CRTM, CRTM.practical(dim=2, horizon=200, eps=0.99), "Xue et al., NeurIPS 2023", ("linear/heavy_tailed",)
+    ),
+    "linear/crmm": Entry(
+        CRMM, CRMM.practical(dim=2, horizon=200, eps=0.99), "Xue et al., NeurIPS 2023", ("linear/heavy_tailed",)
+    ),
+    "linear/menu": Entry(
+        MENU,
+        MENU.practical(dim=2, horizon=200, eps=0.99, reps=5),
+        "Shao et al., NeurIPS 2018",
+        ("linear/heavy_tailed",),
+    ),
+    "linear/tofu": Entry(
+        TOFU, TOFU.practical(dim=2, horizon=200, eps=0.99), "Shao et al., NeurIPS 2018", ("linear/heavy_tailed",)
     ),
     "linear/uniform": Entry(
         Uniform, Uniform(dim=2), "uniformly random play, the floor of every comparison", ("linear/heavy_tailed",)

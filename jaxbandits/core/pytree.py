@@ -109,7 +109,13 @@ def validate(obj: Any, label: str = "") -> None:
         value, allowed = getattr(obj, field.name), field.metadata.get(_RANGE)
         name = f"{label}.{field.name}"
         if value is None:
+            if field.default is not None:
+                raise InputError(f"{name} must be given")
             continue
+        if field.default_factory is not dataclasses.MISSING and not dataclasses.is_dataclass(type(value)):
+            raise InputError(
+                f"{name} must be an object such as {field.default_factory().__class__.__name__}(), got {value!r}"
+            )
         if dataclasses.is_dataclass(value):
             validate(value, name)
             continue

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jax import lax
 
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -38,11 +39,8 @@ class NuclearBall:
     def project(self, x: jax.Array) -> jax.Array:
         """`[m, n]` the nearest point of the ball (Frobenius): singular values projected on the l1 ball."""
         left, values, right = jnp.linalg.svd(x, full_matrices=False)
-        # values descend; the threshold of the simplex projection is the largest of (sum of the first k - radius) / k
-        excess = (jnp.cumsum(values) - self.radius) / jnp.arange(1, values.shape[0] + 1, dtype=values.dtype)
-        threshold = jnp.max(excess)
-        inside = jnp.sum(values) <= self.radius
-        return jnp.where(inside, x, (left * jnp.maximum(values - threshold, 0.0)) @ right)
+        shrunk = optax.projections.projection_l1_ball(values, self.radius)
+        return jnp.where(jnp.sum(values) <= self.radius, x, (left * shrunk) @ right)
 
 
 def _top_pair(c: jax.Array, iterations: int) -> jax.Array:

@@ -3,6 +3,6 @@
 from jaxbandits.experiments import linear
 from jaxbandits.experiments.declare import Claim, Experiment, Judged
 
-EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in (linear.FIG1, linear.FIG2)}
+EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in linear.FIGURES}
 
 __all__ = ["EXPERIMENTS", "Claim", "Experiment", "Judged"]

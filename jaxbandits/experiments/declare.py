@@ -33,17 +33,20 @@ class Claim:
     high: float = math.inf
     trials: int = 50
 
-    def judge(self, results: Results) -> "Judged":
-        """Holds when the whole interval lies inside `(low, high)`, does not hold when it lies outside."""
+    def judge(self, results: Results, enough_rounds: bool = True) -> "Judged":
+        """Holds when the whole interval lies inside `(low, high)`, does not hold when it lies outside.
+
+        Nothing is decided on too few seeds, on a shorter horizon than the paper's, or when a trial failed.
+        """
         estimate = self.statistic(results)
         low, high = float(estimate.low), float(estimate.high)
         verdict: Verdict = "not decided"
-        if estimate.n >= self.trials:
+        if estimate.n >= self.trials and enough_rounds and not estimate.failed:
             if low > self.low and high < self.high:
                 verdict = "holds"
             elif high <= self.low or low >= self.high:
                 verdict = "does not hold"
-        return Judged(self, verdict, float(estimate.mean), low, high, estimate.n)
+        return Judged(self, verdict, float(estimate.mean), low, high, estimate.n, estimate.failed, enough_rounds)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,13 +59,20 @@ class Judged:
     low: float
     high: float
     n: int
+    failed: int
+    enough_rounds: bool
 
     @property
     def why(self) -> str:
         """One clause for the ledger."""
+        if self.failed:
+            return f"{self.failed} trials are not finite"
         if self.n < self.claim.trials:
             return f"needs {self.claim.trials} seeds, has {self.n}"
-        return f"{self.value:.4g} in [{self.low:.4g}, {self.high:.4g}], claimed {_region(self.claim)}"
+        if math.isnan(self.value):
+            return "no interval: too few pieces were timed in this run"
+        numbers = f"{self.value:.4g} in [{self.low:.4g}, {self.high:.4g}], claimed {_region(self.claim)}"
+        return numbers if self.enough_rounds else f"{numbers}, at fewer rounds than the paper's"
 
 
 def _region(claim: Claim) -> str:
@@ -89,7 +99,7 @@ class Experiment:
       horizon: the paper's number of rounds.
       seeds: default number of trials.
       presets: preset name to what it means; the first is the default.
-      algorithms: from (preset, horizon) to label -> algorithm.
+      algorithms: from (preset, horizon, environment of a panel) to label -> algorithm; the same labels everywhere.
       panels: from horizon to panel name -> title and environment.
       metric: the metric of the curves and of the table.
       claims: what the paper says about it.
@@ -105,7 +115,7 @@ class Experiment:
     horizon: int
     seeds: int
     presets: Mapping[str, str]
-    algorithms: Callable[[str, int], Mapping[str, Any]]
+    algorithms: Callable[[str, int, Any], Mapping[str, Any]]
     panels: Callable[[int], Mapping[str, Panel]]
     metric: str
     claims: tuple[Claim, ...] = ()

@@ -47,10 +47,9 @@ def run(
     seeds = experiment.seeds if seeds is None else whole_number("seeds", seeds, 1)
     results = {}
     for name, panel in experiment.panels(horizon).items():
-        results[name] = compare(
-            experiment.algorithms(preset, horizon), panel.environment, horizon, seeds, meters=experiment.meters,
-            checkpoint=None if checkpoint is None else checkpoint / name, **options,
-        )  # fmt: skip
-    # A claim is about the paper's horizon: a shorter run shows curves but decides nothing.
-    judged = tuple(claim.judge(results) for claim in experiment.claims)
+        algorithms = experiment.algorithms(preset, horizon, panel.environment)
+        directory = None if checkpoint is None else checkpoint / name
+        settings = {"meters": experiment.meters, "checkpoint": directory, **options}
+        results[name] = compare(algorithms, panel.environment, horizon, seeds, **settings)
+    judged = tuple(claim.judge(results, horizon >= experiment.horizon) for claim in experiment.claims)
     return Report(experiment, preset, horizon, results, judged)

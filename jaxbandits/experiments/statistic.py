@@ -15,8 +15,8 @@ def mean_difference(panel: str, first: str, second: str, factor: float = 1.0, me
     """Mean over paired seeds of `first - factor * second`, final values of a metric."""
 
     def statistic(results: Results) -> Estimate:
-        a, b = _finals(results, panel, metric, first, second)
-        return t_interval(a - factor * b)
+        a, b, failed = _finals(results, panel, metric, first, second)
+        return t_interval(a - factor * b)._replace(failed=failed)
 
     return statistic
 
@@ -25,8 +25,8 @@ def win_share(panel: str, first: str, second: str, metric: str = "regret") -> St
     """Share of paired seeds in which `first` ends below `second` (a tie counts half), with Wilson's interval."""
 
     def statistic(results: Results) -> Estimate:
-        a, b = _finals(results, panel, metric, first, second)
-        return wilson(float(np.sum(a < b) + 0.5 * np.sum(a == b)), len(a))
+        a, b, failed = _finals(results, panel, metric, first, second)
+        return wilson(float(np.sum(a < b) + 0.5 * np.sum(a == b)), len(a))._replace(failed=failed)
 
     return statistic
 
@@ -38,7 +38,7 @@ def time_ratio(panel: str, first: str, second: str) -> Statistic:
         logs = [np.log(results[panel].timing[name]["ns_per_round"]) for name in (first, second)]
         n = min(map(len, logs))
         if n < 2:
-            return Estimate(np.nan, -np.inf, np.inf, 0)  # type: ignore[arg-type]
+            return Estimate(np.nan, -np.inf, np.inf, len(results[panel].seeds))  # type: ignore[arg-type]
         # Timed on the same cores, but not piece by piece: treated as independent (Welch, at the smaller n).
         spread = np.sqrt(sum(x.var(ddof=1) / len(x) for x in logs))
         centre, half = logs[0].mean() - logs[1].mean(), special.stdtrit(n - 1, 0.975) * spread
@@ -56,8 +56,9 @@ def wilson(successes: float, n: int, level: float = 0.95) -> Estimate:
     return Estimate(*map(np.asarray, (share, centre - half, centre + half)), n=n)
 
 
-def _finals(results: Results, panel: str, metric: str, first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
-    """Final values of two algorithms over the seeds where both are finite."""
-    a, b = (results[panel].final(metric, name)[0] for name in (first, second))
-    good = np.isfinite(a) & np.isfinite(b)
-    return a[good], b[good]
+def _finals(results: Results, panel: str, metric: str, first: str, second: str) -> tuple[np.ndarray, np.ndarray, int]:
+    """Final values of two algorithms over the seeds where neither failed, and how many seeds that leaves out."""
+    result = results[panel]
+    a, b = (result.final(metric, name)[0] for name in (first, second))
+    failed = result.failed(metric)[[result.algorithms.index(name) for name in (first, second)], 0].any(axis=0)
+    return a[~failed], b[~failed], int(failed.sum())

@@ -27,7 +27,8 @@ def draw(report: Report) -> "Figure":
     """One column per panel (means above, medians below), and the measured times when the experiment asks for them."""
     plt = _pyplot()
     experiment, panels = report.experiment, report.experiment.panels(report.horizon)
-    mosaic = [[f"{band}:{name}" for name in panels] + ["time"] * experiment.time_panel for band in curves.BANDS]
+    timed = experiment.time_panel and any(t["ns_per_round"] for r in report.results.values() for t in r.timing.values())
+    mosaic = [[f"{band}:{name}" for name in panels] + ["time"] * timed for band in curves.BANDS]
     with plt.rc_context(_STYLE):
         figure, axes = plt.subplot_mosaic(mosaic, figsize=(4.2 * len(mosaic[0]), 6.4), layout="constrained")
         for name, panel in panels.items():
@@ -35,7 +36,7 @@ def draw(report: Report) -> "Figure":
                 ax = axes[f"{band}:{name}"]
                 curves.draw(report.results[name], experiment.metric, ax, band, skip=experiment.not_drawn)
                 ax.set_title(panel.title if band == "mean" else "")
-        if experiment.time_panel:
+        if timed:
             _times(axes["time"], report)
         title = f"{experiment.title}, T = {report.horizon:,}\n{experiment.source}; {report.preset} preset"
         figure.suptitle(title, fontsize=10)
@@ -96,7 +97,7 @@ def save(figure: "Figure", stem: Path) -> list[Path]:
         for suffix, metadata in _METADATA.items():
             buffer = io.BytesIO()
             figure.savefig(buffer, format=suffix, metadata=metadata)
-            path = stem.with_suffix(f".{suffix}")
+            path = stem.with_name(f"{stem.name}.{suffix}")
             write_atomically(path, buffer.getvalue())
             written.append(path)
     plt.close(figure)

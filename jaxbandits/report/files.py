@@ -1,9 +1,11 @@
 """What `reproduce` leaves behind: figures, result files, tables and a manifest, each replaced atomically."""
 
 import json
+import math
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 from jaxbandits.experiments.run import Report
 from jaxbandits.report import figures, tables
@@ -54,5 +56,15 @@ def write(report: Report, directory: Path) -> list[Path]:
         ],
         "files": [p.name for p in (*written, path)],
     }  # fmt: skip
-    write_atomically(directory / "manifest.json", json.dumps(manifest, indent=1, default=str).encode())
+    body = json.dumps(_strict(manifest), indent=1, default=str, allow_nan=False)
+    write_atomically(directory / "manifest.json", body.encode())
     return [*written, path, directory / "manifest.json"]
+
+
+def _strict(value: Any) -> Any:
+    """JSON has no NaN and no infinity: null stands for them."""
+    if isinstance(value, dict):
+        return {key: _strict(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_strict(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -6,7 +6,7 @@ import numbers
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict, Unpack, get_args
 
 import jax
 import numpy as np
@@ -16,13 +16,29 @@ from jaxbandits.core.pytree import as_arrays, replace, validate
 from jaxbandits.simulation import driver
 from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation import plan as plan_lib
-from jaxbandits.simulation.meters import Meter
+from jaxbandits.simulation.meters import Meter, Reduce
 from jaxbandits.simulation.plan import Job, Plan
 from jaxbandits.simulation.program import Device
 from jaxbandits.simulation.results import Result
 from jaxbandits.simulation.store import Store
 from jaxbandits.simulation.versions import versions
 from jaxbandits.types import Derives
+
+
+class Options(TypedDict, total=False):
+    """Settings shared by `simulate`, `compare` and `sweep`; `compare` documents them."""
+
+    record: Any
+    meters: Sequence[Meter]
+    seed: int
+    first_seed: int
+    width: int | None
+    devices: Sequence[Device] | None
+    workers: int | None
+    calls_of: int | None
+    checkpoint: str | os.PathLike[str] | None
+    progress: bool
+
 
 Grid: TypeAlias = Mapping[str, Sequence[float]] | Sequence[Mapping[str, float]]
 
@@ -34,7 +50,7 @@ _ACCELERATOR_WIDTH = 8192
 _WIDTH_UNIT = 32
 
 
-def simulate(algorithm: Any, environment: Any, horizon: int, seeds: int, **options: Any) -> Result:
+def simulate(algorithm: Any, environment: Any, horizon: int, seeds: int, **options: Unpack[Options]) -> Result:
     """Runs independent trials of one algorithm.
 
     Args:
@@ -61,7 +77,11 @@ def simulate(algorithm: Any, environment: Any, horizon: int, seeds: int, **optio
 
 
 def compare(
-    algorithms: Mapping[str, Any] | Sequence[Any], environment: Any, horizon: int, seeds: int, **options: Any
+    algorithms: Mapping[str, Any] | Sequence[Any],
+    environment: Any,
+    horizon: int,
+    seeds: int,
+    **options: Unpack[Options],
 ) -> Result:
     """Runs several algorithms on the same instances and noise (paired seeds).
 
@@ -84,7 +104,9 @@ def compare(
     return _run(_labelled(algorithms), environment, horizon, seeds, [{}], **options)
 
 
-def sweep(algorithm: Any, environment: Any, horizon: int, seeds: int, *, grid: Grid, **options: Any) -> Result:
+def sweep(
+    algorithm: Any, environment: Any, horizon: int, seeds: int, *, grid: Grid, **options: Unpack[Options]
+) -> Result:
     """Runs one algorithm over a grid of traced fields, on top of seeds; one compiled program serves the whole grid.
 
     Args:
@@ -125,7 +147,10 @@ def _run(
 ) -> Result:
     horizon = whole_number("horizon", horizon, 1, MAX_HORIZON)
     seeds = whole_number("seeds", seeds, 1)
-    seed, first_seed = whole_number("seed", seed, 0, 2**32 - 1), whole_number("first_seed", first_seed, 0)
+    seed = whole_number("seed", seed, 0, 2**32 - 1)
+    first_seed = whole_number("first_seed", first_seed, 0, 2**31 - seeds)  # global seed indices are int32
+    if devices is not None and not (isinstance(devices, (list, tuple)) and devices):
+        raise InputError(f"devices must be a list of JAX devices, got {devices!r}")
     platform = (devices[0] if devices else jax.devices()[0]).platform
     width = whole_number("width", _WIDTH.get(platform, _ACCELERATOR_WIDTH) if width is None else width, 1)
     if width % _WIDTH_UNIT:
@@ -149,6 +174,7 @@ def _run(
 
 def _result(plan: Plan, output: driver.Output, begin: float) -> Result:
     per_job = [_job_values(job, blocks) for job, blocks in zip(plan.jobs, output.blocks, strict=True)]
+    healthy = np.stack([values.pop("healthy").all(axis=-1) for values in per_job])
     names = list(dict.fromkeys(name for values in per_job for name in values))
     absent = np.full((len(plan.points), plan.n_seeds, len(plan.stops)), np.nan)
     values = {name: np.stack([values.get(name, absent) for values in per_job]) for name in names}
@@ -159,7 +185,8 @@ def _result(plan: Plan, output: driver.Output, begin: float) -> Result:
         "wall_s": output.wall_s, "started_unix_s": begin,
     }  # fmt: skip
     seeds = np.arange(plan.first_seed, plan.first_seed + plan.n_seeds)
-    return Result(values, tuple(job.name for job in plan.jobs), plan.points, seeds, plan.stops, units, timing, info)
+    labels = tuple(job.name for job in plan.jobs)
+    return Result(values, labels, plan.points, seeds, plan.stops, healthy, units, timing, info)
 
 
 def _job_values(job: Job, blocks: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -167,6 +194,8 @@ def _job_values(job: Job, blocks: dict[str, np.ndarray]) -> dict[str, np.ndarray
     keys = sorted(blocks, key=meters_lib.order)  # "reduce:name"
     values = {key.partition(":")[2]: meters_lib.over_blocks(key, blocks[key]) for key in keys}
     derived = job.environment.derive(values) if isinstance(job.environment, Derives) else {}
+    if derived.keys() & values.keys():
+        raise InputError(f"{job.name}: derived metrics hide others: {', '.join(derived.keys() & values.keys())}")
     return {**derived, **values}
 
 
@@ -191,7 +220,7 @@ def _job(name: str, algorithm: Any, environment: Any, points: list[dict[str, flo
         if field.startswith("environment."):
             environment = replace(environment, field.removeprefix("environment."), column)
         else:
-            algorithm = replace(algorithm, field.removeprefix("algorithm."), column)
+            algorithm = replace(algorithm, field, column)
     if points[0]:
         validate(algorithm)
         validate(environment)
@@ -202,6 +231,8 @@ def _job(name: str, algorithm: Any, environment: Any, points: list[dict[str, flo
 def _labelled(algorithms: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, Any]:
     if isinstance(algorithms, Mapping):
         labelled = dict(algorithms)
+    elif not isinstance(algorithms, (list, tuple)):
+        raise InputError(f"algorithms must be a mapping from label to algorithm, or a list, got {algorithms!r}")
     else:
         labelled = {type(algorithm).__name__: algorithm for algorithm in algorithms}
         if len(labelled) < len(algorithms):
@@ -220,11 +251,20 @@ def _environment_of(environment: Any, label: str) -> Any:
 
 
 def _points(grid: Grid) -> list[dict[str, float]]:
-    if isinstance(grid, Mapping):
-        columns = {name: np.atleast_1d(values) for name, values in grid.items()}
-        points = [dict(zip(columns, map(float, row), strict=True)) for row in itertools.product(*columns.values())]
-    else:
-        points = [{name: float(value) for name, value in point.items()} for point in grid]
+    try:
+        if isinstance(grid, Mapping):
+            columns = {name.removeprefix("algorithm."): np.atleast_1d(values) for name, values in grid.items()}
+            points = [dict(zip(columns, map(float, row), strict=True)) for row in itertools.product(*columns.values())]
+        else:
+            points = [{k.removeprefix("algorithm."): float(v) for k, v in point.items()} for point in grid]
+        if len(points) and len(points[0]) < len(grid if isinstance(grid, Mapping) else grid[0]):
+            raise InputError("grid names one field twice")
+    except (AttributeError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"grid must map field names to lists of numbers, or be a list of points, got {grid!r}"
+        ) from None
     if not points or not points[0] or any(point.keys() != points[0].keys() for point in points):
         raise InputError(
             "grid must name at least one field, with at least one value each, the same fields in each point"
@@ -233,9 +273,13 @@ def _points(grid: Grid) -> list[dict[str, float]]:
 
 
 def _checked_meters(meters: Sequence[Meter]) -> tuple[Meter, ...]:
+    if not isinstance(meters, (list, tuple)) or not all(isinstance(meter, Meter) for meter in meters):
+        raise InputError(f"meters must be Meter objects in a list, got {meters!r}")
     for meter in meters:
-        if not isinstance(meter, Meter):
-            raise InputError(f"meters must be Meter objects, got {type(meter).__name__}")
+        if meter.reduce not in get_args(Reduce):
+            raise InputError(
+                f"meter {meter.name!r}: reduce must be one of {', '.join(get_args(Reduce))}, got {meter.reduce!r}"
+            )
     names = [meter.name for meter in meters]
     if len(set(names)) < len(names):
         raise InputError(f"meters must have different names, got {', '.join(names)}")

@@ -63,14 +63,17 @@ def draw(
 
 
 def _one_curve(ax: "Axes", records: np.ndarray, values: np.ndarray, band: str, index: int, label: str) -> None:
-    colour, style = COLOURS[index % 8], STYLES[index % 8]
+    # From the ninth curve on, colours come again with another style and marker.
+    colour, style, marker = (
+        kind[(index + index // 8 * step) % 8] for kind, step in ((COLOURS, 0), (STYLES, 1), (MARKERS, 3))
+    )
     if band == "mean":
-        centre, low, high, _ = statistics.t_interval(values)
+        centre, low, high = statistics.t_interval(values)[:3]
     else:
         low, centre, high = np.quantile(values, (0.1, 0.5, 0.9), axis=0)
     # Markers at a few staggered points keep the curves apart in grey.
     every = max(1, len(records) // 8)
-    ax.plot(records, centre, color=colour, linestyle=style, marker=MARKERS[index % 8], markersize=4,
+    ax.plot(records, centre, color=colour, linestyle=style, marker=marker, markersize=4,
             markevery=((index * every) // 8, every), label=label)  # fmt: skip
     if np.isfinite(low).all() and np.isfinite(high).all():
         ax.fill_between(records, low, high, color=colour, alpha=0.2, linewidth=0)

@@ -32,7 +32,7 @@ class Timing:
     compile_s: float
     run_s: float
     rounds: int  # trial-rounds computed here, padding not counted, resumed rounds not counted
-    ns_per_round: tuple[float, ...]  # of every full piece computed here, in order of completion
+    ns_per_round: tuple[float, ...]  # of every piece computed here from its start, per lane (padding included)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,10 +119,10 @@ class _Run:
             first_pieces = {piece.job: piece for piece in reversed(self.plan.pieces)}.values()
             list(pool.map(self._compile, first_pieces))  # different jobs at once
             self.bar.set_description("simulating")
-            futures = [
-                pool.submit(self._work, pieces, self.devices[i % len(self.devices)]) for i in range(self.workers)
-            ]
+            futures = []
             try:
+                for i in range(self.workers):
+                    futures.append(pool.submit(self._work, pieces, self.devices[i % len(self.devices)]))
                 for future in futures:
                     future.result()
             except BaseException:
@@ -195,7 +195,7 @@ class _Run:
                 self._save(piece, Progress(done, rows, carry))
                 last_save = begin = time.perf_counter()
         self._save(piece, Progress(done, rows, None))
-        if not saved and piece.count == plan.width:
+        if not saved:
             with self.lock:
                 self.ns_per_round[piece.job].append(seconds / (plan.horizon * plan.width) * 1e9)
         return rows
@@ -209,8 +209,8 @@ class _Run:
                 program = get_program(plan.meters, algorithm, environment, plan.width, self.call_length, device)
             except InputError:
                 raise
-            except (AttributeError, TypeError, ValueError) as error:  # their trace is above the line that says where
-                name, what = plan.jobs[piece.job].name, str(error).partition("\n")[0]
+            except Exception as error:  # its trace is above the line that says where
+                name, what = plan.jobs[piece.job].name, " ".join(str(error).split())[:300]
                 where = f"{name} does not run on {type(environment).__name__}"
                 raise InputError(f"{where}: {type(error).__name__}: {what}") from error
             self.programs[piece.job, device] = program

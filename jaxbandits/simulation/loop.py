@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import keep
 from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation.meters import Meter, Round
@@ -89,17 +90,30 @@ def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> 
 
 def measure(meters: tuple[Meter, ...], played: Round) -> dict[str, jax.Array]:
     """The values of one round, keyed `reduce:name`: the outcome's fields, then the extra meters."""
+    _distinct([*played.outcome._fields, *(meter.name for meter in meters)])
     values = {f"sum:{name}": value for name, value in played.outcome._asdict().items()}
     values |= {f"{meter.reduce}:{meter.name}": meter.measure(played) for meter in meters}
     return {key: jnp.asarray(value, jnp.zeros(()).dtype) for key, value in values.items()}
 
 
+def _distinct(names: list[str]) -> None:
+    """Checks at trace time that no metric hides another."""
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InputError(f"two metrics have the name {', '.join(map(repr, repeated))}; rename the meter")
+
+
 def snapshot(environment: Any, algorithm: Any, carry: Carry) -> dict[str, jax.Array]:
-    """The environment's own evaluation at a record point, if it has one."""
-    if not isinstance(environment, Evaluates):
-        return {}
-    recommendation = algorithm.recommend(carry.alg) if isinstance(algorithm, Recommends) else None
-    return {f"snapshot:{name}": x for name, x in environment.at_record(carry.env, recommendation).items()}
+    """The environment's own evaluation at a record point, if it has one, and whether the trial is free of NaN."""
+    floats = [x for x in jax.tree.leaves((carry.env, carry.alg)) if jnp.issubdtype(x.dtype, jnp.floating)]
+    healthy = jnp.ones((), bool)
+    for x in floats:
+        healthy = healthy & ~jnp.isnan(x).any()
+    values = {"healthy": healthy.astype(jnp.zeros(()).dtype)}
+    if isinstance(environment, Evaluates):
+        recommendation = algorithm.recommend(carry.alg) if isinstance(algorithm, Recommends) else None
+        values |= environment.at_record(carry.env, recommendation)
+    return {f"snapshot:{name}": value for name, value in values.items()}
 
 
 def advance(
@@ -143,6 +157,7 @@ def advance(
         zeros = {k: meters_lib.zero(k, like) for k, like in values_shape.items()}
         states, totals = lax.fori_loop(t, stop, body, (states, zeros))
         at_stop = jax.vmap(snapshot)(environment, algorithm, Carry(streams, *states))
+        _distinct([key.partition(":")[2] for key in (*totals, *at_stop)])
         return (jnp.maximum(t, stop), states), totals | at_stop
 
     (_, states), rows = lax.scan(block, (t0, (carry.env, carry.alg)), stops)

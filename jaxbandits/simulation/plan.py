@@ -5,9 +5,12 @@ pieces of one fixed width; the last piece is padded with repeats of its last tri
 the same compiled program, and no result depends on the split.
 """
 
+import contextlib
 import dataclasses
 import hashlib
+import inspect
 import json
+import sys
 from typing import Any
 
 import jax
@@ -83,7 +86,7 @@ class Plan:
     def spec(self) -> dict[str, Any]:
         """A JSON description of everything that determines the numbers; its hash guards a resume."""
         return {
-            "format": 1,
+            "format": 2,
             "algorithms": {job.name: describe(job.algorithm) for job in self.jobs},
             "environments": {job.name: describe(job.environment) for job in self.jobs},
             "points": len(self.points),
@@ -101,7 +104,15 @@ class Plan:
 def describe(obj: Any) -> dict[str, Any]:
     """Class and every field of a pytree dataclass as JSON values; long arrays as a digest."""
     fields = {row.name: _plain(row.value) for row in field_table(obj)}
-    return {"class": f"{type(obj).__module__}.{type(obj).__qualname__}", **fields}
+    return {"class": f"{type(obj).__module__}.{type(obj).__qualname__}", "source": _source_digest(type(obj)), **fields}
+
+
+def _source_digest(cls: type) -> str:
+    """A digest of the module that defines a class: an edited algorithm must not resume an older one's run."""
+    for obj in (sys.modules.get(cls.__module__), cls):
+        with contextlib.suppress(OSError, TypeError):
+            return hashlib.sha256(inspect.getsource(obj).encode()).hexdigest()[:16]  # type: ignore[arg-type]
+    return "unknown"
 
 
 def _plain(value: Any) -> Any:
@@ -139,6 +150,8 @@ def record_points(record: Any, horizon: int) -> np.ndarray:
     if isinstance(record, str) and record == "log":
         record = ("log", max(2, int(np.ceil(20 * np.log10(max(horizon, 10))))))
     if isinstance(record, tuple) and len(record) == 2 and record[0] == "log":
+        if not isinstance(record[1], (int, np.integer)) or record[1] < 1:
+            raise InputError(f'record=("log", n) needs a whole number of at least 1, got {record[1]!r}')
         points = np.geomspace(1, horizon, num=int(record[1]))
     elif isinstance(record, (int, np.integer)) and not isinstance(record, bool):
         if record < 1:
@@ -147,8 +160,18 @@ def record_points(record: Any, horizon: int) -> np.ndarray:
     elif isinstance(record, str):
         raise InputError(f'record must be a number of points, "log", ("log", n) or increasing rounds, got {record!r}')
     else:
-        points = np.asarray(record, dtype=float)
-        if points.ndim != 1 or not len(points) or np.any(np.diff(points) <= 0) or points[0] < 1 or points[-1] > horizon:
+        try:
+            points = np.asarray(record, dtype=float)
+        except (TypeError, ValueError):
+            points = np.asarray(np.nan)
+        fits = (
+            points.ndim == 1
+            and len(points)
+            and np.all(np.diff(points) > 0)
+            and points[0] >= 1
+            and points[-1] <= horizon
+        )
+        if not fits:
             raise InputError(f"record rounds must increase strictly within 1 .. {horizon}")
     stops = np.unique(np.rint(points).astype(np.int64))
     return stops if stops[-1] == horizon else np.append(stops, horizon)

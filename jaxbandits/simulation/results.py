@@ -15,7 +15,7 @@ from jaxbandits.simulation import statistics, store
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_FORMAT = "jaxbandits result 1"
+_FORMAT = "jaxbandits result 2"
 _QUANTILES = (0.1, 0.25, 0.75, 0.9)
 
 
@@ -47,8 +47,9 @@ class Result:
       points: `[H]` hyperparameter points (one empty point when nothing was swept).
       seeds: `[S]` global seed indices.
       records: `[M]` rounds finished at each record point.
+      healthy: `[A, H, S]` False where a trial's state held a NaN at some record point, whatever its metrics say.
       units: per metric its unit ("" where it has none).
-      timing: per algorithm `compile_s`, `run_s` (summed over workers), `rounds` and `ns_per_round` of every full piece.
+      timing: per algorithm `compile_s`, `run_s` (summed over workers), `rounds` and `ns_per_round` of every piece.
       info: configuration, versions, device, wall time: everything needed to repeat the run.
     """
 
@@ -57,6 +58,7 @@ class Result:
     points: tuple[dict[str, Any], ...]
     seeds: np.ndarray
     records: np.ndarray
+    healthy: np.ndarray
     units: dict[str, str]
     timing: dict[str, dict[str, Any]]
     info: dict[str, Any]
@@ -86,8 +88,11 @@ class Result:
         return self.get(metric, algorithm)[..., -1]
 
     def failed(self, metric: str | None = None) -> np.ndarray:
-        """`[A, H, S]` True for trials with a NaN or an infinity in the metric."""
-        return ~statistics.finite_trials(self.get(metric))
+        """`[A, H, S]` True for trials with a NaN or an infinity in the metric, or a NaN in their state.
+
+        Regret is made of means: it can stay finite while the learner behind it is lost.
+        """
+        return ~(statistics.finite_trials(self.get(metric)) & self.healthy)
 
     def summary(self, metric: str | None = None, level: float = 0.95) -> list[Row]:
         """One row per algorithm and hyperparameter point, at the last record point.
@@ -95,6 +100,8 @@ class Result:
         Warns when trials failed, and under 50 trials (t-intervals of skewed regret are then too short).
         """
         values, failed = self.final(metric), self.failed(metric)
+        absent = np.isnan(values).all(axis=(1, 2))  # an algorithm without this metric, not one that failed
+        failed = failed & ~absent[:, None, None]
         if failed.any():
             warnings.warn(
                 f"{int(failed.sum())} of {failed.size} trials are not finite; they are left out, counted in "
@@ -105,8 +112,10 @@ class Result:
             warnings.warn(f"{len(self.seeds)} seeds: intervals of skewed quantities need about 50", stacklevel=2)
         rows = []
         for a, name in enumerate(self.algorithms):
-            timing = self.timing[name]
-            per_round = timing["run_s"] / timing["rounds"] * 1e9 if timing["rounds"] else np.nan
+            if absent[a]:
+                continue
+            pieces = self.timing[name]["ns_per_round"]
+            per_round = np.median(pieces) if len(pieces) else np.nan
             for h, point in enumerate(self.points):
                 good = values[a, h][~failed[a, h]]
                 mean = statistics.t_interval(good, level=level)
@@ -129,8 +138,11 @@ class Result:
     ) -> statistics.Estimate:
         """`[H]` mean of `first - second` at the horizon over the same instances and noise, with its interval."""
         difference = self.final(metric, first) - self.final(metric, second)
-        good = np.isfinite(difference).all(axis=0)
-        return statistics.t_interval(difference[:, good], axis=1, level=level)
+        failed = self.failed(metric)
+        bad = (failed[self.algorithms.index(first)] | failed[self.algorithms.index(second)]).any(axis=0)
+        if bad.any():
+            warnings.warn(f"{int(bad.sum())} of {bad.size} pairs have a failed trial; they are left out", stacklevel=2)
+        return statistics.t_interval(difference[:, ~bad], axis=1, level=level)._replace(failed=int(bad.sum()))
 
     def plot(self, metric: str | None = None, ax: "Axes | None" = None, band: str = "mean") -> "Axes":
         """Curves against rounds with a band: `"mean"` (t-interval) or `"quantile"` (median, 10 to 90 %)."""
@@ -153,17 +165,23 @@ class Result:
         }  # fmt: skip
         arrays = {f"values:{name}": array for name, array in self.values.items()}
         text = np.frombuffer(json.dumps(header, default=_jsonable).encode(), np.uint8)
-        store.write_npz(path, {"header": text, "seeds": self.seeds, "records": self.records, **arrays}, compress=True)
+        store.write_npz(
+            path,
+            {"header": text, "seeds": self.seeds, "records": self.records, "healthy": self.healthy, **arrays},
+            compress=True,
+        )
         return path
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Result":
-        """Reads what `save` wrote; never executes code.
+        """Reads what `save` wrote (`.npz` may be left out); never executes code.
 
         Raises:
           InputError: one line when the file is missing, damaged or of another kind.
         """
-        arrays = store.read_npz(Path(path))
+        path = Path(path)
+        path = path if path.exists() or path.suffix == ".npz" else path.with_name(path.name + ".npz")
+        arrays = store.read_npz(path)
         try:
             header = json.loads(arrays["header"].tobytes().decode())
             if header["format"] != _FORMAT:
@@ -171,7 +189,8 @@ class Result:
             return cls(
                 values={name: arrays[f"values:{name}"] for name in header["metrics"]},
                 algorithms=tuple(header["algorithms"]), points=tuple(header["points"]), seeds=arrays["seeds"],
-                records=arrays["records"], units=header["units"], timing=header["timing"], info=header["info"],
+                records=arrays["records"], healthy=arrays["healthy"], units=header["units"],
+                timing=header["timing"], info=header["info"],
             )  # fmt: skip
         except (KeyError, ValueError, TypeError) as error:
             if isinstance(error, InputError):

@@ -13,6 +13,7 @@ class Estimate(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     n: int
+    failed: int = 0  # trials that are not finite, left out
 
     @property
     def half_width(self) -> np.ndarray:

@@ -7,12 +7,14 @@ A file is written under a temporary name, synced, then renamed: killed at any in
 directory is locked by the process that writes it. Nothing is pickled.
 """
 
+import contextlib
 import io
 import json
 import os
 import warnings
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,33 +37,57 @@ class Progress(NamedTuple):
     carry: Any | None  # host copy of the trials; None once the piece is finished
 
 
+@contextlib.contextmanager
+def exclusive(directory: Path) -> Iterator[None]:
+    """Creates a directory and holds it against other processes.
+
+    Raises:
+      InputError: when it cannot be written or another process holds it.
+    """
+    make_directory(directory)
+    lock = filelock.FileLock(str(directory / ".lock"))
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        raise InputError(
+            f"another process is writing to {directory}; wait for it or choose another directory"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def discard(directory: Path) -> None:
+    """Removes what a checkpoint consists of, and nothing else; the directory too if that leaves it empty."""
+    for pattern in ("spec.json", "piece-*.npz", ".lock", "*.tmp"):
+        for path in directory.glob(pattern):
+            path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        directory.rmdir()
+
+
 class Store:
     """The checkpoint directory of one run; a context manager that holds the lock."""
 
     def __init__(self, directory: str | os.PathLike[str], plan: Plan):
         self.directory = Path(directory)
         self.plan = plan
-        self._lock = filelock.FileLock(str(self.directory / "lock"))
+        self._held = contextlib.ExitStack()
 
     def __enter__(self) -> "Store":
-        make_directory(self.directory)
-        try:
-            self._lock.acquire(timeout=0)
-        except filelock.Timeout:
-            raise InputError(
-                f"another process is writing to {self.directory}; wait for it or choose another directory"
-            ) from None
+        self._held.enter_context(exclusive(self.directory))
         try:
             self._check_spec()
         except BaseException:
-            self._lock.release()
+            self._held.close()
             raise
         for leftover in self.directory.glob("*.tmp"):
             leftover.unlink(missing_ok=True)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._lock.release()
+        self._held.close()
 
     def _check_spec(self) -> None:
         path, spec = self.directory / "spec.json", self.plan.spec()
@@ -108,21 +134,21 @@ class Store:
         if not path.exists():
             return None
         arrays = read_npz(path)
+        if "records" not in arrays:
+            raise InputError(f"{path} is damaged or not a jaxbandits file; delete it to compute it again")
         rows = {name[4:]: array for name, array in arrays.items() if name.startswith("row:")}
         leaves = [arrays[f"carry:{i}"] for i in range(sum(name.startswith("carry:") for name in arrays))]
         if not leaves:
             return Progress(int(arrays["records"]), rows, None)
-        shapes, structure = jax.tree.flatten(carry_shape)
-        if len(leaves) != len(shapes):
-            raise InputError(
-                f"{path} does not fit this run ({len(leaves)} arrays, not {len(shapes)}); delete it to compute it again"
-            )
-        return Progress(int(arrays["records"]), rows, jax.tree.unflatten(structure, leaves))
+        like = jax.tree.leaves(jax.eval_shape(lambda carry: jax.tree.map(_key_data, carry), carry_shape))
+        if [(x.shape, x.dtype) for x in leaves] != [(x.shape, x.dtype) for x in like]:
+            raise InputError(f"{path} does not fit this run (its arrays differ); delete it to compute it again")
+        return Progress(int(arrays["records"]), rows, jax.tree.unflatten(jax.tree.structure(carry_shape), leaves))
 
 
 def carry_to_host(carry: Any) -> Any:
     """Trials as NumPy arrays; keys as their counter data."""
-    return jax.tree.map(lambda x: np.asarray(jax.random.key_data(x) if _is_key(x) else x), carry)
+    return jax.tree.map(lambda x: np.asarray(_key_data(x)), carry)
 
 
 def carry_to_device(carry: Any, carry_shape: Any, device: Device) -> Any:
@@ -133,6 +159,10 @@ def carry_to_device(carry: Any, carry_shape: Any, device: Device) -> Any:
         return jax.random.wrap_key_data(array, impl="threefry2x32") if _is_key(like) else array
 
     return jax.tree.map(restore, carry, carry_shape)
+
+
+def _key_data(x: Any) -> Any:
+    return jax.random.key_data(x) if _is_key(x) else x
 
 
 def _is_key(x: Any) -> bool:
@@ -190,7 +220,16 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
             return {name: file[name] for name in file.files}
     except FileNotFoundError:
         raise InputError(f"no such file: {path}") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, KeyError, AttributeError) as error:
+    except (
+        OSError,
+        ValueError,
+        EOFError,
+        zipfile.BadZipFile,
+        zlib.error,
+        KeyError,
+        AttributeError,
+        TypeError,
+    ) as error:
         raise InputError(f"{path} is damaged or not a jaxbandits file ({type(error).__name__})") from None
 
 

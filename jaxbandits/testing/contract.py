@@ -47,7 +47,7 @@ def check_algorithm(algorithm: Any, environment: Any) -> None:
 
 
 def check_environment(environment: Any) -> None:
-    """Checks what an environment promises on its own: names, ranges, a fixed state shape, read-only `observe`.
+    """Checks what an environment promises on its own: names and ranges (with a learner, `check_algorithm` does more).
 
     Raises:
       AssertionError: naming the broken promise.
@@ -59,25 +59,22 @@ def check_environment(environment: Any) -> None:
 def has_argument_names(obj: Any, methods: tuple[str, ...]) -> None:
     """The words of the protocol, in its order."""
     for method in methods:
+        assert hasattr(obj, method), f"{type(obj).__name__} has no method {method}"
         found = list(inspect.signature(getattr(obj, method)).parameters)
         assert found == _ARGUMENTS[method], f"{type(obj).__name__}.{method} takes {found}, not {_ARGUMENTS[method]}"
 
 
 def is_a_pytree_with_ranges(obj: Any) -> None:
     """Frozen, hashable structure, every number with a range and every field with a meaning."""
-    assert dataclasses.is_dataclass(obj) and _is_frozen(obj), "must be a frozen dataclass"
+    assert dataclasses.is_dataclass(obj) and _parameters(obj).frozen, "must be a frozen dataclass"
     hash(jax.tree.structure(obj))
     validate(obj)
     for row in field_table(obj):
         assert row.doc, f"field {row.name} has no meaning (doc)"
 
 
-def _is_frozen(obj: Any) -> bool:
-    try:
-        setattr(obj, dataclasses.fields(obj)[0].name, None)
-    except dataclasses.FrozenInstanceError:
-        return True
-    return False
+def _parameters(obj: Any) -> Any:
+    return type(obj).__dataclass_params__
 
 
 def protocol_names_and_fields(algorithm: Any, environment: Any) -> None:

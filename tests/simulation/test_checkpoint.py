@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.core.errors import InputError
-from jaxbandits.simulation import Result, driver, simulate, store
+from jaxbandits.simulation import Result, driver, plan, simulate, store
+from jaxbandits.simulation.program import Program
 from tests.toys import Noisy, Shrink
 
 ROOT = Path(__file__).parents[2]
@@ -85,17 +86,43 @@ def test_an_unfinished_piece_is_continued_not_recomputed(tmp_path, monkeypatch):
 
 
 def test_a_run_stopped_before_its_first_record_point_resumes(tmp_path, monkeypatch):
-    monkeypatch.setattr(driver._Run, "_rounds_until", _interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        simulate(Shrink(), Noisy(scale=1.0), 40, 80, checkpoint=tmp_path, **RUN)
+    plan_of_run = []
+    original = driver._Run.__init__
+
+    def stopped(self, *arguments):
+        original(self, *arguments)
+        plan_of_run.append(self)
+
+    start = Program.start
+
+    def start_and_stop(self, *arguments):
+        plan_of_run[-1].stop.set()  # as an interrupt during the start does
+        return start(self, *arguments)
+
+    monkeypatch.setattr(driver._Run, "__init__", stopped)
+    monkeypatch.setattr(Program, "start", start_and_stop)
+    with pytest.raises(driver._StoppedError):
+        simulate(Shrink(), Noisy(scale=1.0), 40, 20, checkpoint=tmp_path, **RUN)
     monkeypatch.undo()
-    again = simulate(Shrink(), Noisy(scale=1.0), 40, 80, checkpoint=tmp_path, **RUN)
-    whole = simulate(Shrink(), Noisy(scale=1.0), 40, 80, **RUN)
+    (piece,) = tmp_path.glob("piece-*.npz")
+    assert int(store.read_npz(piece)["records"]) == 0
+    again = simulate(Shrink(), Noisy(scale=1.0), 40, 20, checkpoint=tmp_path, **RUN)
+    whole = simulate(Shrink(), Noisy(scale=1.0), 40, 20, **RUN)
     np.testing.assert_array_equal(again.get("loss"), whole.get("loss"))
 
 
-def _interrupt(*_):
-    raise KeyboardInterrupt
+def test_an_edited_algorithm_does_not_resume_the_old_one(tmp_path, monkeypatch):
+    simulate(Shrink(), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
+    monkeypatch.setattr(plan, "_source_digest", lambda cls: "edited")
+    with pytest.raises(InputError, match=r"algorithms.Shrink.source was .* now 'edited'"):
+        simulate(Shrink(), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
+
+
+def test_discarding_a_checkpoint_spares_other_files(tmp_path):
+    (tmp_path / "mine.txt").write_text("keep")
+    simulate(Shrink(), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
+    store.discard(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
 def test_a_changed_run_is_refused_and_the_field_is_named(tmp_path):
@@ -114,7 +141,7 @@ def test_a_changed_run_is_refused_and_the_field_is_named(tmp_path):
 
 
 def test_two_writers_are_refused(tmp_path):
-    with filelock.FileLock(str(tmp_path / "lock")), pytest.raises(InputError, match="another process is writing"):
+    with filelock.FileLock(str(tmp_path / ".lock")), pytest.raises(InputError, match="another process is writing"):
         simulate(Shrink(), Noisy(), 5, 2, checkpoint=tmp_path, **RUN)
 
 
@@ -175,7 +202,7 @@ def test_loading_a_damaged_result_is_one_clear_line(tmp_path, content):
 
 
 def test_loading_never_unpickles(tmp_path):
-    np.savez(tmp_path / "r.npz", header=np.array([{"format": "jaxbandits result 1"}], dtype=object))
+    np.savez(tmp_path / "r.npz", header=np.array([{"format": "jaxbandits result 2"}], dtype=object))
     with pytest.raises(InputError):
         Result.load(tmp_path / "r.npz")
     np.savez(tmp_path / "other.npz", values=np.zeros(3))

@@ -9,7 +9,7 @@ from jaxbandits.core.errors import InputError
 from jaxbandits.simulation import Meter, Result, compare, simulate, sweep
 from jaxbandits.simulation import program as program_lib
 from jaxbandits.simulation.plan import record_points
-from tests.toys import NeedsGradient, Noisy, Shrink
+from tests.toys import Lost, NeedsGradient, Noisy, Shrink
 
 QUIET = {"progress": False, "width": 32}
 
@@ -103,6 +103,19 @@ def test_failed_trials_are_counted_by_trial_and_left_out_with_a_warning():
     assert row.mean == pytest.approx(2 - 2**-5)
 
 
+def test_a_nan_in_the_state_counts_even_if_every_metric_is_finite():
+    result = simulate(Lost(), Noisy(), 6, 60, record=3, **QUIET)
+    assert np.isfinite(result.final("loss")).all()
+    assert result.failed("loss").all()
+    assert not simulate(Shrink(), Noisy(), 6, 60, record=3, **QUIET).failed("loss").any()
+
+
+def test_metrics_may_not_hide_each_other():
+    for name in ("loss", "offset"):
+        with pytest.raises(InputError, match=f"two metrics have the name '{name}'"):
+            simulate(Shrink(), Noisy(), 5, 2, meters=[Meter(name, lambda r: r.t, "max")], **QUIET)
+
+
 def test_few_seeds_warn():
     with pytest.warns(UserWarning, match="about 50"):
         simulate(Shrink(), Noisy(), 3, 4, **QUIET).summary("loss")
@@ -194,6 +207,12 @@ def test_log_records_are_dense_and_end_at_the_horizon():
         ({"seed": -1}, "seed must be a whole number from 0"),
         ({"record": [5, 3]}, "increase strictly"),
         ({"record": "sometimes"}, "record must be"),
+        ({"record": [float("nan")]}, "increase strictly"),
+        ({"record": ("log", 0)}, "whole number of at least 1"),
+        ({"first_seed": 2**31}, "first_seed must be a whole number from 0"),
+        ({"devices": []}, "devices must be a list"),
+        ({"algorithm": Shrink(rate=None)}, "Shrink.rate must be given"),
+        ({"meters": [Meter("m", lambda r: r.t, "mean")]}, "reduce must be one of sum, max, last"),
         ({"algorithm": Shrink(rate=1.5)}, r"Shrink.rate must lie in \[0, 1\], got 1.5"),
         ({"algorithm": Shrink(rate="fast")}, "Shrink.rate must be a number"),
         ({"algorithm": Shrink(rate=float("nan"))}, "Shrink.rate must lie in"),
@@ -218,6 +237,9 @@ def test_bad_grids_are_one_clear_line():
     for grid, message in (
         ({"rat": [0.1]}, "no field 'rat'"),
         ({}, "at least one field"),
+        ({"rate": ["a"]}, "grid must map"),
+        (3, "grid must map"),
+        ({"rate": [0.1], "algorithm.rate": [0.2]}, "names one field twice"),
         ({"rate": [0.1, 7.0]}, "must lie in"),
         ([{"rate": 0.1}, {"start": 0.1}], "same fields"),
     ):

@@ -21,6 +21,7 @@ ALLOWED = {
     "experiments": {"core", "domains", "types", "algorithms", "environments", "simulation", "experiments"},
     "report": {"core", "simulation", "experiments", "report"},
     "testing": {"core", "types", "simulation", "testing"},
+    "__main__": {"cli"},
     "cli": {"core", "algorithms", "environments", "simulation", "experiments", "report"},
     "__init__": {"core", "domains", "types", "algorithms", "environments", "simulation", "testing"},
 }

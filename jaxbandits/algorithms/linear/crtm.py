@@ -18,7 +18,6 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear import online_regression as regression
 from jaxbandits.algorithms.linear.online_regression import Estimate
-from jaxbandits.core import linalg
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -64,7 +63,9 @@ class CRTM:
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     eps: ArrayLike = param(1.0, "(0, 1]", "the rewards have a moment of order 1 + eps")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
-    reward_moment: ArrayLike | None = param(None, "(0, inf)", "u, bound on E |reward|^{1+eps}; None: (nu + L S)^{1+eps}")
+    reward_moment: ArrayLike | None = param(
+        None, "(0, inf)", "u, bound on E |reward|^{1+eps}; None: (nu + L S)^{1+eps}"
+    )
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||")
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
@@ -85,7 +86,7 @@ class CRTM:
 
     def check(self) -> None:
         """Raises InputError on an unknown `mode`."""
-        regression.check_mode(self)
+        regression.check_mode("CRTM.mode", self.mode)
 
     def init(self, key: jax.Array) -> CRTMState:
         del key  # deterministic

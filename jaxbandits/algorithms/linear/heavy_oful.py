@@ -1,10 +1,10 @@
-"""HEAVY-OFUL: heavy-tailed linear bandits by adaptive Huber regression (Huang, Zhong, Wang & Yang, NeurIPS 2023, Alg. 1).
+"""HEAVY-OFUL: heavy-tailed linear bandits by adaptive Huber regression (Huang, Zhong, Wang & Yang, NeurIPS 2023).
 
     play     argmax_x  x'theta_t + beta_scale beta_t ||x||_{H_t^{-1}}
     observe  r and nu, the scale of its noise (E |noise|^{1+eps} = nu^{1+eps}); q = ||x||_{H^{-1}} before the round
     sigma    = max(nu, sigma_min, q / c0, sqrt(L S q) / (2 kappa c1)^{1/4}),   w = q / sigma
     tau      = tau0 t^e sqrt(1 + w^2) / w,   H <- H + x x' / sigma^2,   H_0 = lambda I
-    theta    = argmin_{||th|| <= S} lambda ||th||^2 / 2 + sum_{s <= t} huber_{tau_s}((r_s - x_s'th) / sigma_s)    Eq. (6)
+    theta    = argmin_{||th|| <= S} lambda ||th||^2 / 2 + sum_{s <= t} huber_{tau_s}((r_s - x_s'th) / sigma_s)   Eq. (6)
     beta_t   = 3 sqrt(lambda) S + 24 t^e sqrt(2 kappa) (log 3T)^e ell^{eps/(1+eps)},   beta_0 = sqrt(lambda) S
 
     e = (1-eps) / (2(1+eps)),  kappa = d log(1 + L^2 T / (d lambda sigma_min^2)),  ell = log(2 T^2 / delta)
@@ -12,7 +12,8 @@
     c1 = (log 3T)^{(1-eps)/(1+eps)} / (48 ell^{2/(1+eps)})
 
 Letters: T horizon, S norm_bound, L arm_bound, lambda ridge. Eq. (6) is solved anew every round over all t samples by
-iterated reweighting, from the last solution: O(t d^2) for each of a few passes, and O(T d) memory.
+iterated reweighting, from the last solution. A round costs O(t d^2) for each of its passes: a few in float32, tens in
+float64, more the more samples are clipped (the convergence is linear). Memory is O(T d).
 """
 
 import math
@@ -27,13 +28,12 @@ from jaxbandits.core import history, linalg
 from jaxbandits.core.arms import best_arm
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Sym, Symmetric, Vec, Vector
-from jaxbandits.core.projection import project_ball
+from jaxbandits.core.projection import proximal_on_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 
 _TINY = 1e-30  # floor of q^2: a zero arm then has w > 0, and a threshold that is never reached
 _PRECISION = 32  # a step below this many units of rounding, relative to the data, ends the passes of a round
-_MAX_PASSES = 200  # a guard; the convergence is linear, slower the more samples are clipped
 _BLOCK = 256  # samples a step of one pass
 
 
@@ -66,8 +66,8 @@ class HeavyOFUL:
     The defaults are the paper's theory (`theory`); its radius is far too large in practice, so figures use `practical`.
 
     Guarantee:
-      Rewards x'theta* + noise with E[noise | past] = 0, ||x|| <= L, ||theta*|| <= S. Theory preset: with probability at
-      least 1 - 4 delta, ||theta_t - theta*||_{H_t} <= beta_t for all t <= T, hence regret
+      Rewards x'theta* + noise with E[noise | past] = 0, ||x|| <= L, ||theta*|| <= S. Theory preset: with probability
+      1 - O(delta), ||theta_t - theta*||_{H_t} <= beta_t for all t <= T, hence regret
       O~(d T^e sqrt(sum_t nu_t^2) + d T^e) when nu_t is told, O~(d T^{1/(1+eps)}) with a bound on it (`moment_bound`).
       Valid for any sequence of arm sets.
 
@@ -76,7 +76,7 @@ class HeavyOFUL:
         code published for the same learners and setting. [reconstructed]
       * The paper leaves the solver of Eq. (6) open. Here a pass replaces every Huber term by the parabola that touches
         it from above at the current point, minimises the sum exactly over the ball, and so never increases the
-        objective; passes end when a step is lost in rounding. [ours]
+        objective; passes end when a step is lost in rounding, or after `passes` of them. [ours]
       * `beta_scale` and `tau_scale` multiply beta_t and tau_t, `c0` and `c1` may be set; with both multipliers 1 and
         both constants None it is the paper's method. [ours]
       * Beyond `capacity` rounds the estimate is NaN: a dropped sample would be another method. [ours]
@@ -92,6 +92,7 @@ class HeavyOFUL:
 
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     capacity: int = static(range="[1, inf)", doc="samples kept; at least T")
+    passes: int = static(1000, "[1, inf)", "most passes a round: a guard, 500 is the most seen (97 % clipped)")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
     moment_bound: ArrayLike | None = param(None, "[0, inf)", "nu, bound on every nu_t; None: nu_t is told each round")
@@ -113,7 +114,7 @@ class HeavyOFUL:
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HeavyOFUL":
         """The theory with beta times 1e-3, tau times 0.1, c0 = c1 = 1 (the same coarse grid as `HvtUCB.practical`)."""
-        tuned = {"beta_scale": 1e-3, "tau_scale": 0.1, "c0": 1.0, "c1": 1.0}
+        tuned: dict[str, Any] = {"beta_scale": 1e-3, "tau_scale": 0.1, "c0": 1.0, "c1": 1.0}
         return cls.theory(**{"dim": dim, "horizon": horizon, "eps": eps} | tuned | changes)
 
     @property
@@ -193,20 +194,84 @@ class HeavyOFUL:
     def one_pass(self, count: ArrayLike, state: HeavyOFULState, theta: Vector) -> tuple[Vector, jax.Array]:
         """One step of iterated reweighting on Eq. (6), over the first `count` samples.
 
-        With a_s = min(1, tau_s / |z_s|), z_s = (r_s - x_s'theta) / sigma_s, the step solves
-        `A (th - theta) = sum_s a_s z_s x_s / sigma_s - lambda theta` (minus the gradient of Eq. (6)) with
-        `A = lambda I + sum_s a_s x_s x_s' / sigma_s^2`, and projects in the norm of A.
+        With z_s = (r_s - x_s'theta) / sigma_s and a_s = min(1, tau_s / |z_s|) it minimises, over the ball, the gradient
+        of Eq. (6) at theta plus `||th - theta||_A^2 / 2`, `A = lambda I + sum_s a_s x_s x_s' / sigma_s^2`: a majoriser
+        of Eq. (6), so that the objective never increases.
 
         Returns:
           The next point, and whether the step mattered: whether its length in the norm of A exceeds the rounding of
           the sums it came from.
         """
-        gram, score, energy = history.sum_over(state.samples, count, lambda *b: _terms(theta, *b), block=_BLOCK)
-        gram, score, energy = linalg.keep(_add_up((gram, score, energy), self.dim))
-        matrix = linalg.keep(linalg.shift(gram, self._ridge))
-        inverse = linalg.keep(_invert(matrix))
-        target = linalg.keep(theta + inverse @ (score - self._ridge * theta))
-        reached = linalg.keep(project_ball(inverse, target, self.norm_bound))
-        tolerance = _PRECISION * jnp.finfo(energy.dtype).eps
-        matters = linalg.quad(matrix, reached - theta) > tolerance**2 * (energy + linalg.quad(matrix, theta))
+
+        def terms(samples: Sample, written: jax.Array) -> tuple[Any, Any, jax.Array]:
+            residual = samples.response - samples.design @ theta  # [block]  z_s
+            weight = 1.0 / jnp.maximum(1.0, jnp.abs(residual) * samples.steepness)
+            weight, residual = linalg.keep((jnp.where(written, weight, 0.0), residual))
+            score = weight * residual  # Huber's: z_s clipped to tau_s
+            return _moments(weight, score, samples.design)
+
+        matrix, slope, energy = _total(history.sum_over(state.samples, count, terms, block=_BLOCK))
+        matrix = linalg.shift(matrix, self._ridge)
+        matrix, slope, energy = linalg.keep((matrix, self._ridge * theta - slope, energy))
+        reached = proximal_on_ball(matrix, theta, slope, self.norm_bound)
+        rounding = _PRECISION * jnp.finfo(energy.dtype).eps
+        matters = linalg.quad(matrix, reached - theta) > rounding**2 * (energy + linalg.quad(matrix, theta))
         return reached, matters
+
+    def _fit(self, count: jax.Array, state: HeavyOFULState) -> Vector:
+        """The solution of Eq. (6), from the last one; under `vmap` a trial rests while others still move."""
+
+        def moving(carry: tuple[Vector, jax.Array, jax.Array]) -> jax.Array:
+            return carry[1] & (carry[2] < self.passes)
+
+        def improve(carry: tuple[Vector, jax.Array, jax.Array]) -> tuple[Vector, jax.Array, jax.Array]:
+            theta, matters = self.one_pass(count, state, carry[0])
+            return theta, matters, carry[2] + 1
+
+        theta, _, _ = lax.while_loop(moving, improve, (state.theta, jnp.array(True), jnp.int32(0)))
+        return linalg.keep(jax.tree.map(lambda x: jnp.where(count <= self.capacity, x, jnp.nan), theta))
+
+    def _weigh(self, t: ArrayLike, state: HeavyOFULState, width: jax.Array, moment: ArrayLike) -> tuple[Any, Any, Any]:
+        """sigma, w and tau of the sample of round t = 0, 1, ..."""
+        spread = jnp.maximum(state.inflation * width, state.root_inflation * jnp.sqrt(width))
+        scale = jnp.maximum(jnp.maximum(moment, self._sigma_min), spread)
+        w = width / scale
+        growth = state.tau0 * _power(t + 1, state.exponent)
+        return scale, w, self.tau_scale * growth * jnp.sqrt(1.0 + w * w) / w
+
+    @property
+    def _ridge(self) -> ArrayLike:
+        return self.dim / jnp.asarray(self.norm_bound) ** 2 if self.ridge is None else self.ridge
+
+    @property
+    def _sigma_min(self) -> ArrayLike:
+        return jnp.asarray(self.horizon) ** -0.5 if self.sigma_min is None else self.sigma_min
+
+
+def _moments(weight: jax.Array, score: jax.Array, design: Vector) -> tuple[Symmetric, Vector, jax.Array]:
+    """`sum_s a_s x_s x_s'`, `sum_s score_s x_s`, `sum_s score_s^2` of a block.
+
+    For small d the block axis is left to `_total`: the loop over blocks then adds elementwise, four times as fast as
+    a reduction a block.
+    """
+    if not isinstance(design, Vec):
+        return (design.T * weight) @ design, score @ design, jnp.sum(score * score)
+    weighted = linalg.keep(design * weight)
+    dim = len(design)
+    gram = Sym([[weighted[i] * design[j] for j in range(i, dim)] for i in range(dim)])
+    return gram, design * score, score * score
+
+
+def _total(moments: tuple[Symmetric, Vector, jax.Array]) -> tuple[Symmetric, Vector, jax.Array]:
+    """The moments `_moments` of all blocks, summed over the block axis where that is still to do."""
+    return jax.tree.map(jnp.sum, moments) if isinstance(moments[0], Sym) else moments
+
+
+def _power(t: ArrayLike, exponent: jax.Array) -> jax.Array:
+    """`t^exponent`; t = 0 reads as 1, to stay finite where it is not used."""
+    return jnp.exp(exponent * jnp.log(jnp.maximum(t, 1).astype(exponent.dtype)))
+
+
+def _room(horizon: ArrayLike, changes: dict[str, Any]) -> dict[str, int]:
+    """The capacity for a concrete horizon, unless one is given."""
+    return {} if "capacity" in changes else {"capacity": math.ceil(np.max(horizon))}

@@ -1,0 +1,7 @@
+"""`python -m jaxbandits` is the command line."""
+
+import sys
+
+from jaxbandits.cli import main
+
+sys.exit(main())

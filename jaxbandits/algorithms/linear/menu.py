@@ -1,0 +1,215 @@
+"""MENU: linear bandit on the median of k ridge regressions (Shao, Yu, King & Lyu, NeurIPS 2018).
+
+    every k rounds   hold = argmax_x  x'theta_n + beta_scale radius_n ||x||_{V_n^{-1}}
+    every round      play the available arm nearest to hold: hold itself where it is available
+    after k rounds   V_n = lambda I + sum_{i <= n} x_i x_i',   theta_{n,j} = V_n^{-1} sum_{i <= n} y_{i,j} x_i
+                     r_j = median_{s != j} ||theta_{n,j} - theta_{n,s}||_{V_n},   theta_n = theta_{n,argmin_j r_j}
+
+    radius_n = 3 ((9 d c)^{1/(1+eps)} n^{(1-eps)/(2(1+eps))} + sqrt(lambda) S),   radius_0 = sqrt(lambda) S
+
+x_i is the arm of epoch i, y_{i,j} the reward of its j-th pull. Letters: k reps, c = nu^{1+eps} with nu noise_scale,
+S norm_bound, lambda ridge. Cost per round O(K d), and O(K d^2 + k^2 d^2) once an epoch; memory O(d^2 + k^2).
+"""
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxbandits.core import linalg
+from jaxbandits.core.arms import best_arm
+from jaxbandits.core.linalg import Symmetric, Vec, Vector
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+
+_UNROLL = 8  # rows a step when counting distances
+
+
+class MENUState(NamedTuple):
+    """k regressions on the finished epochs, and the epoch under way."""
+
+    theta: Vector  # [d]  theta_n
+    central: jax.Array  # [] int32  which of the k estimates it is
+    inverse: Symmetric  # [d, d]  V_n^{-1}
+    moments: Any  # [k, d]  sum_i y_{i,j} x_i in row j; a `Vec` with leaves [k] for small d
+    held: Vector  # [d]  the arm of this epoch, set in its first round
+    rewards: jax.Array  # [k]  of this epoch; entries beyond t mod k are old
+
+
+@pytree
+class MENU:
+    """Optimistic linear bandit that pulls every arm k times and trusts the most central of k estimates.
+
+    A last epoch that is cut short by the horizon teaches nothing.
+
+    Guarantee:
+      E[noise | past] = 0 and E|noise|^{1+eps} <= nu^{1+eps}, ||x|| <= 1, ||theta*|| <= S, |x'theta*| <= 1, one fixed
+      arm set. Theory preset: with probability at least 1 - delta regret O~(d T^{1/(1+eps)}), which is
+      minimax optimal. Under changing arm sets the pulls of an epoch mix several arms, and nothing is guaranteed.
+
+    Deviations:
+      * Under changing arm sets the available arm nearest to the held one in Euclidean distance is played, and its
+        reward is credited to the held one. [ours]
+      * The paper leaves the median of an even number of distances open: here the mean of the two middle ones, without
+        the distance 0 of an estimate to itself. [as in its authors' code]
+      * Before the first epoch ends the radius is sqrt(lambda) S, the set {||theta|| <= S}. [ours]
+      * The optimistic parameter is not intersected with a ball. `beta_scale` multiplies the radius. Ties, between arms
+        and between estimates: the first wins. [ours]
+      In float32 the moments lose small rewards next to rewards of 1e6 and more, but only in the few of the k
+      regressions that met such a reward, and those are not the central ones.
+
+    References:
+      Han Shao, Xiaotian Yu, Irwin King, Michael R. Lyu. Almost Optimal Algorithms for Linear Stochastic Bandits with
+      Heavy-Tailed Payoffs. NeurIPS 2018, arXiv:1810.10895, MENU.
+    """
+
+    feedback: ClassVar[type] = Reward
+    dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
+    reps: int = static(51, "[2, inf)", "k, pulls per epoch; `theory` takes ceil(24 log(e T / delta))")
+    eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
+    noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
+    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
+
+    @classmethod
+    def theory(
+        cls, *, dim: int, horizon: float, eps: ArrayLike = 1.0, delta: float | None = None, **changes: Any
+    ) -> "MENU":
+        """Ridge lambda = 1 and k = ceil(24 log(e T / delta)) pulls an epoch, delta = 1/T unless given."""
+        reps = math.ceil(24.0 * math.log(math.e * horizon / (1.0 / horizon if delta is None else delta)))
+        return cls(**{"dim": dim, "eps": eps, "reps": reps} | changes)
+
+    @classmethod
+    def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "MENU":
+        """Ridge lambda = d, 51 pulls an epoch, 3e-2 times the radius (the coarse grid of `HvtUCB.practical`)."""
+        del horizon  # only `theory` needs it, for the number of pulls
+        return cls(**{"dim": dim, "eps": eps, "reps": 51, "ridge": float(dim), "beta_scale": 3e-2} | changes)
+
+    def init(self, key: jax.Array) -> MENUState:
+        del key  # deterministic
+        return MENUState(
+            theta=linalg.zeros(self.dim),
+            central=jnp.zeros((), jnp.int32),
+            inverse=linalg.identity(self.dim, 1.0 / self.ridge),
+            moments=linalg.vectors(jnp.zeros((self.reps, self.dim))),
+            held=linalg.zeros(self.dim),
+            rewards=jnp.zeros(self.reps),
+        )
+
+    def select(self, key: jax.Array, t: jax.Array, state: MENUState, obs: ArmObs) -> ArmDecision:
+        del key
+
+        def choose() -> ArmDecision:
+            radius = linalg.keep(self.radius(t))
+
+            def optimistic_value(x: Vector) -> jax.Array:
+                return linalg.inner(x, state.theta) + radius * jnp.sqrt(jnp.maximum(linalg.quad(state.inverse, x), 0.0))
+
+            return best_arm(obs.arms, obs.mask, optimistic_value)
+
+        def nearest() -> ArmDecision:
+            def closeness(x: Vector) -> jax.Array:
+                gap = x - state.held
+                return -linalg.inner(gap, gap)
+
+            return best_arm(obs.arms, obs.mask, closeness)
+
+        return lax.cond(t % self.reps == 0, choose, nearest)  # t is the same for all trials: a real branch
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: MENUState, obs: ArmObs, decision: ArmDecision, feedback: Reward
+    ) -> MENUState:
+        del key, obs
+        pull = t % self.reps
+        held = linalg.keep(linalg.where(pull == 0, decision.x, state.held))
+        rewards = lax.dynamic_update_index_in_dim(state.rewards, feedback.reward, pull, axis=0)
+        state = state._replace(held=held, rewards=rewards)
+        return lax.cond(pull == self.reps - 1, _finish_epoch, lambda state: state, state)
+
+    def recommend(self, state: MENUState) -> Vector:
+        """`[d]` the estimate of theta*."""
+        return state.theta
+
+    def radius(self, t: ArrayLike) -> jax.Array:
+        """Confidence radius after t rounds, of which t // k epochs, in the V_n norm; `beta_scale` included."""
+        real = jnp.zeros(()).dtype
+        epochs, order = jnp.asarray(t // self.reps, real), 1.0 + self.eps
+        drift = jnp.sqrt(self.ridge) * self.norm_bound
+        growth = jnp.maximum(epochs, 1.0) ** ((1.0 - self.eps) / (2.0 * order))
+        later = 3.0 * ((9.0 * self.dim) ** (1.0 / order) * self.noise_scale * growth + drift)
+        return jnp.where(epochs == 0.0, drift, later) * self.beta_scale
+
+
+def _finish_epoch(state: MENUState) -> MENUState:
+    """The k regressions with this epoch's arm, and their most central estimate."""
+    inverse, _, _ = linalg.sherman_morrison(state.inverse, 1.0, state.held)
+    inverse = linalg.keep(inverse)
+    moments = linalg.keep(_add_outer(state.moments, state.rewards, state.held))
+    central = _most_central(inverse, moments, state.central)
+    theta = inverse @ jax.tree.map(lambda leaf: leaf[central], moments)
+    return linalg.keep(state._replace(theta=theta, central=central, inverse=inverse, moments=moments))
+
+
+def _add_outer(moments: Any, rewards: jax.Array, x: Vector) -> Any:
+    """`y_j x` added to row j."""
+    return moments + x * rewards if isinstance(x, Vec) else moments + rewards[:, None] * x
+
+
+def _most_central(inverse: Symmetric, moments: Any, guess: jax.Array) -> jax.Array:
+    """The index of the estimate with the least median distance to the others, without taking all k medians.
+
+    The best median so far rules out every estimate with too few neighbours within it; of those left, the one with the
+    most such neighbours is tried next, `guess` first. A handful of medians is enough (sorting all rows costs 20 times
+    as much).
+    """
+    distance = linalg.keep(_distances(inverse, moments))
+    k = distance.shape[0]
+    enough, indices = (k - 2) // 2 + 1, jnp.arange(k, dtype=jnp.int32)
+
+    def is_left(carry):
+        return carry[-1] >= 0
+
+    def try_next(carry):
+        least, best, untried, choice = carry
+        candidate = linalg.keep(choice % k)
+        median = linalg.keep(_median_of_finite(distance[candidate]))
+        better = (median < least) | ((median == least) & (candidate < best))
+        least, best = linalg.keep((jnp.where(better, median, least), jnp.where(better, candidate, best)))
+        near = _count_within(distance, least)
+        untried = linalg.keep(untried & (indices != candidate) & (near >= enough))
+        return least, best, untried, jnp.max(jnp.where(untried, near * k + indices, -1))  # count and index in one
+
+    start = (jnp.full((), jnp.inf, distance.dtype), jnp.int32(k), jnp.ones(k, bool), guess)
+    return lax.while_loop(is_left, try_next, start)[1]
+
+
+def _distances(inverse: Symmetric, moments: Any) -> jax.Array:
+    """`[k, k]` `||theta_j - theta_s||_V = ||moments_j - moments_s||_{V^{-1}}`; infinite on the diagonal."""
+    if isinstance(moments, Vec):
+        k = moments[0].shape[0]
+        gap = Vec([leaf[:, None] - leaf[None, :] for leaf in moments.leaves])
+        squared = linalg.quad(inverse, gap)
+    else:
+        k = moments.shape[0]
+        gap = moments[:, None] - moments[None, :]
+        squared = jnp.sum((gap @ inverse) * gap, axis=-1)
+    return jnp.where(jnp.eye(k, dtype=bool), jnp.inf, jnp.sqrt(jnp.maximum(squared, 0.0)))
+
+
+def _median_of_finite(row: jax.Array) -> jax.Array:
+    """The median of the k - 1 finite ones of k values, by counting: faster than a sort when trials run side by side."""
+    k, rank = row.shape[0], linalg.keep(_count_within(row, row))
+    low, high = (jnp.min(jnp.where(rank > position, row, jnp.inf)) for position in ((k - 2) // 2, (k - 1) // 2))
+    return 0.5 * (low + high)
+
+
+def _count_within(rows: jax.Array, bound: jax.Array) -> jax.Array:
+    """How many of `rows[0], ..., rows[k-1]` are at most `bound`, entry by entry.
+
+    A sum over the leading axis in row steps: XLA's own reduction over a tiny axis takes twice as long.
+    """
+    zeros = jnp.zeros(rows.shape[-1:], jnp.int32)
+    return lax.fori_loop(0, rows.shape[0], lambda s, count: count + (rows[s] <= bound), zeros, unroll=_UNROLL)

@@ -1,0 +1,84 @@
+"""CRTM and CRMM in float32 (a process without x64): neither needs float64 accumulators."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxbandits.algorithms.linear.crmm import CRMM
+from jaxbandits.algorithms.linear.crtm import CRTM
+from jaxbandits.core import linalg
+from jaxbandits.core.pytree import as_arrays
+from jaxbandits.types import ArmDecision, Reward
+from tests.reference import crtm_crmm as reference
+from tests.reference.heavy_tailed_linear import instance
+
+pytestmark = pytest.mark.float32
+KEY = jax.random.key(0)
+
+
+@jax.jit
+def _replay(alg, xs, rewards):
+    def sample(state, row):
+        t, x, reward = row
+        state = alg.update(KEY, t, state, None, ArmDecision(jnp.int32(0), linalg.vectors(x)), Reward(reward))
+        return state, (linalg.dense(alg.recommend(state)), linalg.dense(state.estimate.inverse))
+
+    return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards))[1]
+
+
+def replay(alg, xs, rewards):
+    theta, inverse = _replay(as_arrays(alg), jnp.asarray(xs, jnp.float32), jnp.asarray(rewards, jnp.float32))
+    assert theta.dtype == inverse.dtype == jnp.float32
+    return np.asarray(theta, float), np.asarray(inverse, float)
+
+
+def trace(rng, T, dim, decades):
+    """Samples that are exact in float32, so that rounding is the only difference."""
+    arms, _, theta, noise, _ = instance(rng, T, 1, dim, "student", decades=decades)
+    x = arms[:, 0].astype(np.float32).astype(float)
+    return x, (x @ theta + noise).astype(np.float32).astype(float)
+
+
+@pytest.mark.parametrize("mode", ["ons", "ls"])
+@pytest.mark.parametrize("dim", [2, 5, 20])
+def test_estimates_follow_the_float64_loop(dim, mode, rng):
+    x, rewards = trace(rng, 300, dim, 1.0)
+    theta, inverse = replay(CRTM(dim=dim, horizon=300, eps=0.8, mode=mode), x, rewards)
+    learner = reference.Crtm(dim, 300, 0.8, u=2.0**1.8, mode=mode)
+    np.testing.assert_allclose(theta, reference.replay(learner, x, rewards), atol=1e-4)
+    np.testing.assert_allclose(inverse[-1], np.linalg.inv(learner.fit.V), rtol=1e-4, atol=1e-6)
+    theta, inverse = replay(CRMM(dim=dim, horizon=300, eps=0.8, mode=mode, reps=5), x, rewards)
+    learner = reference.Crmm(dim, 300, 0.8, v=1.0, mode=mode, reps=5)
+    np.testing.assert_allclose(theta, reference.replay(learner, x, rewards), atol=1e-4 * max(1, np.abs(theta).max()))
+    np.testing.assert_allclose(inverse[-1], np.linalg.inv(learner.fit.V), rtol=1e-4, atol=1e-6)
+
+
+def check_digits(theta, want):
+    np.testing.assert_allclose(theta, want, atol=2e-5 * max(1.0, np.abs(want).max()))
+    np.testing.assert_allclose(theta[-1], want[-1], atol=2e-4)
+
+
+@pytest.mark.parametrize("mode", ["ons", "ls"])
+def test_long_runs_keep_their_digits(mode, rng):
+    """18000 rounds with noise scales over 2.5 decades, rewards of 1e4 and more, early estimates in the hundreds."""
+    T = 18_000
+    x, rewards = trace(rng, T, 2, 2.5)
+    theta, _ = replay(CRTM(dim=2, horizon=T, eps=0.99, mode=mode, noise_scale=4.387787 * 10**2.5), x, rewards)
+    learner = reference.Crtm(2, T, 0.99, u=(4.387787 * 10**2.5 + 1) ** 1.99, mode=mode)
+    want = reference.replay(learner, x, rewards)
+    check_digits(theta, want)
+    theta, _ = replay(CRMM(dim=2, horizon=T, mode=mode), x, rewards)
+    check_digits(theta, reference.replay(reference.Crmm(2, T, 1.0, v=1.0, mode=mode, reps=11), x, rewards))
+
+
+@pytest.mark.parametrize("mode", ["ons", "ls"])
+def test_constants_of_long_horizons_are_finite(mode):
+    """No overflow at T = 2e9, and epochs are counted exactly."""
+    state = as_arrays(CRTM(dim=2, horizon=2e9, eps=0.3, mode=mode)).init(KEY)
+    learner = reference.Crtm(2, 2e9, 0.3, u=2.0**1.3, mode=mode)
+    np.testing.assert_allclose([state.threshold, state.radius], [learner.gamma, learner.radius], rtol=1e-5)
+    for T in (2e9, 98, 97):
+        state = as_arrays(CRMM(dim=2, horizon=T, eps=0.3, mode=mode, reps=49)).init(KEY)
+        want = reference.Crmm(2, T, 0.3, v=1.0, mode=mode, reps=49).radius
+        np.testing.assert_allclose(state.radius, want, rtol=1e-5)

@@ -1,0 +1,90 @@
+"""MENU and TOFU in float32 (a process without x64): how far sums of heavy-tailed rewards can be trusted."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxbandits.algorithms.linear.menu import MENU
+from jaxbandits.algorithms.linear.tofu import TOFU
+from jaxbandits.core import linalg
+from jaxbandits.core.pytree import as_arrays
+from jaxbandits.types import ArmDecision, Reward
+from tests.reference import menu_tofu as reference
+from tests.reference.heavy_tailed_linear import instance
+
+pytestmark = pytest.mark.float32
+KEY = jax.random.key(0)
+
+
+@jax.jit
+def replay(alg, xs, rewards):
+    def sample(state, row):
+        t, x, reward = row
+        decision = ArmDecision(jnp.int32(0), linalg.vectors(x))
+        state = alg.update(KEY, t, state, None, decision, Reward(reward))
+        return state, (linalg.dense(alg.recommend(state)), linalg.dense(state.inverse))
+
+    return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards))[1]
+
+
+def single(*arrays):
+    return [jnp.asarray(a, jnp.float32) for a in arrays]
+
+
+def trace(rng, T, dim, law, reps=1):
+    """Arms and rewards, already rounded to float32 so that both precisions see the same numbers."""
+    arms, _, theta, noise, _ = instance(rng, T, 1, dim, law)
+    x = np.repeat(arms[: T // reps, 0], reps, axis=0)
+    return [np.asarray(a, float) for a in single(x, x @ theta + noise[: len(x)])]
+
+
+@pytest.mark.parametrize("dim", [2, 5, 16])
+def test_menu_follows_the_float64_loop(dim, rng):
+    """An epoch in which two estimates are central to within rounding may end at either; all others agree."""
+    x, rewards = trace(rng, 600, dim, "student", reps=12)
+    theta, inverse = replay(as_arrays(MENU(dim=dim, reps=12)), *single(x, rewards))
+    assert theta.dtype == inverse.dtype == jnp.float32
+    want = reference.replay(reference.Menu(dim, 12, 1.0), x, rewards, hints=np.asarray(theta, float))
+    error = np.abs(theta - want["theta"]).max(axis=1)
+    assert np.mean(error > 1e-4) <= 0.05
+    np.testing.assert_allclose(inverse, np.linalg.inv(want["V"]), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dim", [2, 5, 16])
+def test_tofu_follows_the_float64_loop(dim, rng):
+    """`b_t` is a jump: a sample within rounding of it may fall on the other side, for a few rounds."""
+    x, rewards = trace(rng, 400, dim, "student")
+    alg = TOFU(dim=dim, capacity=400, horizon=400, reward_moment=1.0)
+    theta, inverse = replay(as_arrays(alg), *single(x, rewards))
+    assert theta.dtype == inverse.dtype == jnp.float32
+    want = reference.replay(reference.Tofu(dim, 400, 1.0, 1.0), x, rewards)
+    assert want["dropped"].max() > 0
+    error = np.abs(theta - want["theta"]).max(axis=1)
+    assert np.mean(error > 1e-4) <= 0.05
+    np.testing.assert_allclose(inverse, np.linalg.inv(want["V"]), rtol=1e-4, atol=1e-5)
+
+
+def test_one_enormous_reward_costs_no_digits_of_the_others(rng):
+    """Neither needs float64 sums: it is dropped (TOFU), or stays in one of k regressions, never the central one (MENU).
+
+    A running sum of all rewards in float32 would lose every reward of size 1 beside 1e9.
+    """
+    reps = 12
+    x, rewards = trace(rng, 600, 2, "gauss", reps)
+    rewards[40] = 1e9
+    menu = replay(as_arrays(MENU(dim=2, reps=reps)), *single(x, rewards))[0]
+    tofu = replay(as_arrays(TOFU(dim=2, capacity=600, horizon=600, reward_moment=4.0)), *single(x, rewards))[0]
+    want = reference.replay(reference.Menu(2, reps, 1.0), x, rewards, hints=np.asarray(menu, float))["theta"]
+    assert np.mean(np.abs(menu - want).max(axis=1) > 1e-4) <= 0.05
+    want = reference.replay(reference.Tofu(2, 600, 1.0, 4.0), x, rewards)["theta"]
+    assert np.mean(np.abs(tofu - want).max(axis=1) > 1e-4) <= 0.05
+
+
+def test_estimates_stay_accurate_over_a_long_run(rng):
+    """18000 samples: the inverse by Sherman-Morrison and its root."""
+    T = 18_000
+    x, rewards = trace(rng, T, 2, "gauss")
+    alg = TOFU(dim=2, capacity=T, horizon=T, threshold_scale=np.inf)
+    theta = replay(as_arrays(alg), *single(x, rewards))[0][-1]
+    np.testing.assert_allclose(theta, np.linalg.solve(np.eye(2) + x.T @ x, x.T @ rewards), atol=2e-5)
