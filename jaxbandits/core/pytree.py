@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import numbers
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 import jax
@@ -49,12 +49,26 @@ def param(default: Any = dataclasses.MISSING, range: str | None = None, doc: str
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 def pytree(cls: type[T]) -> type[T]:
-    """Frozen keyword-only dataclass + `jax.tree_util.register_dataclass`."""
+    """Frozen keyword-only dataclass, registered with JAX as a pytree."""
     cls = dataclasses.dataclass(frozen=True, kw_only=True, eq=False)(cls)
     fields = dataclasses.fields(typing.cast(Any, cls))
     meta = [f.name for f in fields if f.metadata.get(_STATIC)]
     data = [f.name for f in fields if not f.metadata.get(_STATIC)]
-    jax.tree_util.register_dataclass(cls, data_fields=data, meta_fields=meta)
+    keys = [jax.tree_util.GetAttrKey(name) for name in data]
+
+    def flatten(obj: T) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return tuple(getattr(obj, name) for name in data), tuple(getattr(obj, name) for name in meta)
+
+    def flatten_with_keys(obj: T) -> tuple[tuple[tuple[Any, Any], ...], tuple[Any, ...]]:
+        children, aux = flatten(obj)
+        return tuple(zip(keys, children, strict=True)), aux
+
+    def unflatten(aux: tuple[Any, ...], children: Iterable[Any]) -> T:
+        return cls(**dict(zip(data, children, strict=True)), **dict(zip(meta, aux, strict=True)))
+
+    # Not `register_dataclass`: in jax 0.10 to 0.12 its treedefs are equal for two classes with as many fields, so that
+    # one class can get the compiled program of another.
+    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
     return cls
 
 
