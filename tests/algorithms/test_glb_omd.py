@@ -366,7 +366,7 @@ class TestInput:
             validate(GLBOMD(dim=2, radius="dta"))
 
     def test_not_a_link(self):
-        with pytest.raises(InputError, match=r"GLBOMD.link must have the members of core.links.Link, got float"):
+        with pytest.raises(InputError, match=r"GLBOMD.link must be an object such as Bernoulli\(\), got 0.5"):
             validate(GLBOMD(dim=2, link=0.5))
 
     def test_presets_keep_what_is_given(self):

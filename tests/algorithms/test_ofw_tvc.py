@@ -426,7 +426,7 @@ class TestProtocol:
             ({"start": np.zeros(3)}, "start"),
             ({"dim": (2, 2, 2)}, "dim"),
             ({"dim": 0}, "dim"),
-            ({"domain": object()}, "lmo"),
+            ({"domain": object()}, "domain must be an object such as L2Ball"),
         ],
     )
     def test_refuses(self, fields, message):
