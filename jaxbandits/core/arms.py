@@ -31,6 +31,16 @@ def best_arm(arms: ArmSet, mask: Any, score: Callable[[Vector], jax.Array]) -> A
     return linalg.keep(ArmDecision(index=index.astype(jnp.int32), x=jax.tree.map(lambda a: a[index], arms)))
 
 
+def nearest_arm(arms: ArmSet, mask: Any, point: Vector) -> ArmDecision:
+    """The available arm nearest to `point` in Euclidean distance (the first of equally near ones)."""
+
+    def closeness(x: Vector) -> jax.Array:
+        gap = x - point
+        return -linalg.inner(gap, gap)
+
+    return best_arm(arms, mask, closeness)
+
+
 def _running_best(arms: tuple[Vector, ...], mask: Any, score: Callable[[Vector], jax.Array]) -> ArmDecision:
     """A running select over unrolled arms: no reduction over a tiny axis, no gather."""
     best, x, index = _available(score(arms[0]), None if mask is None else mask[0]), arms[0], jnp.zeros((), jnp.int32)

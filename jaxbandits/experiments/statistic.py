@@ -38,7 +38,7 @@ def time_ratio(panel: str, first: str, second: str) -> Statistic:
         logs = [np.log(results[panel].timing[name]["ns_per_round"]) for name in (first, second)]
         n = min(map(len, logs))
         if n < 2:
-            return Estimate(np.nan, -np.inf, np.inf, len(results[panel].seeds))  # type: ignore[arg-type]
+            return Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=len(results[panel].seeds))
         # Timed on the same cores, but not piece by piece: treated as independent (Welch, at the smaller n).
         spread = np.sqrt(sum(x.var(ddof=1) / len(x) for x in logs))
         centre, half = logs[0].mean() - logs[1].mean(), special.stdtrit(n - 1, 0.975) * spread

@@ -109,9 +109,9 @@ def describe(obj: Any) -> dict[str, Any]:
 
 def _source_digest(cls: type) -> str:
     """A digest of the module that defines a class: an edited algorithm must not resume an older one's run."""
-    for obj in (sys.modules.get(cls.__module__), cls):
-        with contextlib.suppress(OSError, TypeError):
-            return hashlib.sha256(inspect.getsource(obj).encode()).hexdigest()[:16]  # type: ignore[arg-type]
+    for obj in (sys.modules[cls.__module__], cls):
+        with contextlib.suppress(OSError, TypeError):  # typed at a prompt
+            return hashlib.sha256(inspect.getsource(obj).encode()).hexdigest()[:16]
     return "unknown"
 
 

@@ -1,4 +1,4 @@
-"""CRTM (`crtm`) and CRMM (`crmm`) as plain NumPy float64 loops, written from the equations.
+"""CRTM (`crtm`), CRMM (`crmm`) and their regression (`online_regression`) in NumPy float64, from the equations.
 
 V is a dense matrix summed and solved afresh, least squares keeps its sum of rewards, and the online Newton step is
 projected through the eigenvectors of V by bisection. `Crtm` and `Crmm` feed recorded samples; `closed_loop` plays.

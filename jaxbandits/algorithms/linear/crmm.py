@@ -21,7 +21,7 @@ from jax import lax
 from jaxbandits.algorithms.linear import online_regression as regression
 from jaxbandits.algorithms.linear.online_regression import Estimate
 from jaxbandits.core import linalg
-from jaxbandits.core.arms import best_arm
+from jaxbandits.core.arms import nearest_arm
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -120,14 +120,10 @@ class CRMM:
         def choose() -> ArmDecision:
             return regression.optimistic_arm(state.estimate, state.radius, obs)
 
-        def nearest() -> ArmDecision:
-            def closeness(x: Vector) -> jax.Array:
-                gap = x - state.held
-                return -linalg.inner(gap, gap)
+        def hold() -> ArmDecision:
+            return nearest_arm(obs.arms, obs.mask, state.held)
 
-            return best_arm(obs.arms, obs.mask, closeness)
-
-        return lax.cond(t % self.reps == 0, choose, nearest)  # t is the same for all trials: a real branch
+        return lax.cond(t % self.reps == 0, choose, hold)  # t is the same for all trials: a real branch
 
     def update(
         self, key: jax.Array, t: jax.Array, state: CRMMState, obs: ArmObs, decision: ArmDecision, feedback: Reward

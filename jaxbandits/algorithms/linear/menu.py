@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxbandits.core import linalg
-from jaxbandits.core.arms import best_arm
+from jaxbandits.core.arms import best_arm, nearest_arm
 from jaxbandits.core.linalg import Symmetric, Vec, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -110,14 +110,10 @@ class MENU:
 
             return best_arm(obs.arms, obs.mask, optimistic_value)
 
-        def nearest() -> ArmDecision:
-            def closeness(x: Vector) -> jax.Array:
-                gap = x - state.held
-                return -linalg.inner(gap, gap)
+        def hold() -> ArmDecision:
+            return nearest_arm(obs.arms, obs.mask, state.held)
 
-            return best_arm(obs.arms, obs.mask, closeness)
-
-        return lax.cond(t % self.reps == 0, choose, nearest)  # t is the same for all trials: a real branch
+        return lax.cond(t % self.reps == 0, choose, hold)  # t is the same for all trials: a real branch
 
     def update(
         self, key: jax.Array, t: jax.Array, state: MENUState, obs: ArmObs, decision: ArmDecision, feedback: Reward
