@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from jaxbandits.simulation import compare as compare
     from jaxbandits.simulation import simulate as simulate
     from jaxbandits.simulation import sweep as sweep
+    from jaxbandits.simulation import time_rounds as time_rounds
     from jaxbandits.testing import check_algorithm as check_algorithm
     from jaxbandits.testing import check_environment as check_environment
     from jaxbandits.types import ArmDecision as ArmDecision

@@ -4,6 +4,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jaxbandits.experiments import Experiment
+    from jaxbandits.experiments.run import Report
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,12 +34,17 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="command", required=True)
 
     reproduce = commands.add_parser("reproduce", help="run a paper's experiment: table, claims with verdicts, figure")
-    reproduce.add_argument("experiment", help="name, such as linear/fig1 (see `jaxbandits list experiments`)")
+    reproduce.add_argument(
+        "experiment", help="name, such as linear/fig1 (see `jaxbandits list experiments`), or linear/all, or all"
+    )
     reproduce.add_argument("--seeds", type=_whole, help="trials per algorithm (default: the experiment's)")
     reproduce.add_argument("--horizon", type=_whole, help="rounds per trial (default: the paper's)")
     reproduce.add_argument("--preset", help="constants to use (default: the experiment's first preset)")
     reproduce.add_argument("--seed", type=_whole, default=0, help="base seed of all random streams (default: 0)")
     reproduce.add_argument("--out", type=Path, help="directory for figures and data (default: results/<experiment>)")
+    reproduce.add_argument(
+        "--without", action="append", default=[], metavar="LABEL", help="leave an algorithm out (may be repeated)"
+    )
     reproduce.add_argument("--float64", action="store_true", help="double precision (half the speed)")
     reproduce.add_argument("--workers", type=_whole, help="threads (default: one per core)")
     reproduce.add_argument(
@@ -94,15 +104,32 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     if arguments.float64:
         jax.config.update("jax_enable_x64", True)
     from jaxbandits.experiments import EXPERIMENTS
-    from jaxbandits.experiments.declare import lookup
+    from jaxbandits.experiments.declare import chosen
+    from jaxbandits.report import files
+
+    warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
+    experiments = chosen(EXPERIMENTS, arguments.experiment)
+    for experiment in experiments:
+        experiment.preset(arguments.preset)  # before anything is computed for nothing
+    out = arguments.out or Path("results") / arguments.experiment.replace("/", "-")
+    if len(experiments) == 1:
+        _reproduce_one(experiments[0], out, arguments)
+        return 0
+    reports = []
+    for i, experiment in enumerate(experiments, start=1):
+        print(f"[{i}/{len(experiments)}] {experiment.name}", file=sys.stderr)
+        reports.append(_reproduce_one(experiment, out / experiment.name.replace("/", "-"), arguments))
+        print()
+    path = files.write_ledger(reports, out)
+    print(path.read_text(), f"wrote {path}", sep="\n")
+    return 0
+
+
+def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Namespace) -> "Report":
     from jaxbandits.experiments.run import run
     from jaxbandits.report import files
     from jaxbandits.simulation import store
 
-    warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
-    experiment = lookup(EXPERIMENTS, arguments.experiment)
-    experiment.preset(arguments.preset)  # before a directory is made for nothing
-    out = arguments.out or Path("results") / experiment.name.replace("/", "-")
     checkpoint = out / "checkpoint"
     panels = [checkpoint / name for name in experiment.panels(experiment.horizon)]
     with store.exclusive(out):
@@ -111,7 +138,8 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         try:
             report = run(
                 experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=arguments.preset,
-                checkpoint=checkpoint, seed=arguments.seed, workers=arguments.workers, progress=not arguments.quiet,
+                without=arguments.without, checkpoint=checkpoint, seed=arguments.seed, workers=arguments.workers,
+                progress=not arguments.quiet,
             )  # fmt: skip
         except KeyboardInterrupt:
             print(f"jaxbandits: stopped; the same command resumes from {checkpoint}", file=sys.stderr)
@@ -123,7 +151,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     rounds = sum(t["rounds"] for result in report.results.values() for t in result.timing.values())
     print(f"\n{rounds / 1e6:,.1f} M rounds in {wall:.1f} s, compilation included")
     print("wrote", *written, sep="\n  ")
-    return 0
+    return report
 
 
 def _discard(panels: Sequence[Path], parent: Path) -> None:

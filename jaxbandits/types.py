@@ -88,6 +88,14 @@ class Value(NamedTuple):
     loss: jax.Array  # [Q]
 
 
+class FullInformation(NamedTuple):
+    """First-order feedback at the queried points, and the loss itself, which may be asked anywhere (`core.losses`)."""
+
+    loss: jax.Array  # [Q]
+    grad: Any  # [Q, d]
+    oracle: Any  # a pytree with value(x) and gradient(x)
+
+
 class Constrained(NamedTuple):
     """First-order feedback on the loss and on one constraint g_t(x) <= 0 at the queried points."""
 
@@ -95,6 +103,59 @@ class Constrained(NamedTuple):
     grad: Any  # [Q, d]
     con: jax.Array  # [Q]
     con_grad: Any  # [Q, d]
+
+
+class MDPObs(NamedTuple):
+    """Episodic decision process with linear rewards and known transitions: nS states, nA actions."""
+
+    features: Vector  # [nS, nA, d]  phi(s, a)
+    transitions: Vector  # [nS, nA, nS]  P(. | s, a)
+
+
+class PolicyDecision(NamedTuple):
+    """A deterministic policy for one episode of H steps."""
+
+    actions: jax.Array  # [H, nS] int32  pi_h(s)
+
+
+class Episode(NamedTuple):
+    """What one episode shows of the rewards."""
+
+    features: Vector  # [H, d]  phi(s_h, a_h) of the pairs visited
+    rewards: jax.Array  # [H]
+
+
+class ScaledEpisode(NamedTuple):
+    """An episode with the moment scale of its reward noise (`ScaledReward`)."""
+
+    features: Vector  # [H, d]
+    rewards: jax.Array  # [H]
+    noise_scale: jax.Array  # []
+
+
+class SystemObs(NamedTuple):
+    """Identification of a linear system: its state and input, stacked."""
+
+    regressor: Vector  # [p]  z = [x; u]
+
+
+class Prediction(NamedTuple):
+    """Identification has no action: the learner says where the system goes next."""
+
+    next_state: jax.Array  # [n]
+
+
+class NextState(NamedTuple):
+    """Where the system went."""
+
+    next_state: jax.Array  # [n]
+
+
+class ScaledNextState(NamedTuple):
+    """Where the system went, with the moment scale of each coordinate of its disturbance."""
+
+    next_state: jax.Array  # [n]
+    noise_scale: jax.Array  # [n]
 
 
 class Algorithm(Protocol):

@@ -2,15 +2,24 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from jaxbandits.core.errors import unknown
-from jaxbandits.simulation import Meter, Result
+import numpy as np
+
+from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.simulation import Meter, Result, RoundTimes
 from jaxbandits.simulation.statistics import Estimate
 
 Verdict = Literal["holds", "does not hold", "not decided"]
-Results = Mapping[str, Result]  # panel name to result
+Kind = Literal["curves", "bound", "shares", "exponents", "heatmap"]
+
+
+class Measured(NamedTuple):
+    """What an experiment has measured."""
+
+    results: Mapping[str, Result]  # panel name to result
+    times: Mapping[int, RoundTimes]  # trials side by side to time per round; empty when it was not timed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,25 +29,28 @@ class Claim:
     Attributes:
       text: the claim, with the threshold that makes it testable.
       source: figure and place.
-      statistic: from the results to a scalar estimate with its confidence interval.
+      statistic: from what was measured to a scalar estimate with its confidence interval.
       low: the claim says that the statistic lies in `(low, high)`.
       high: see `low`.
-      trials: seeds below which nothing is decided.
+      trials: seeds (of timings: repeats) below which nothing is decided.
     """
 
     text: str
     source: str
-    statistic: Callable[[Results], Estimate]
+    statistic: Callable[[Measured], Estimate]
     low: float = -math.inf
     high: float = math.inf
     trials: int = 50
 
-    def judge(self, results: Results, enough_rounds: bool = True) -> "Judged":
+    def judge(self, measured: Measured, enough_rounds: bool = True) -> "Judged":
         """Holds when the whole interval lies inside `(low, high)`, does not hold when it lies outside.
 
         Nothing is decided on too few seeds, on a shorter horizon than the paper's, or when a trial failed.
         """
-        estimate = self.statistic(results)
+        try:
+            estimate = self.statistic(measured)
+        except InputError:  # an algorithm that was left out of this run
+            estimate = Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=self.trials)
         low, high = float(estimate.low), float(estimate.high)
         verdict: Verdict = "not decided"
         if estimate.n >= self.trials and enough_rounds and not estimate.failed:
@@ -70,7 +82,7 @@ class Judged:
         if self.n < self.claim.trials:
             return f"needs {self.claim.trials} seeds, has {self.n}"
         if math.isnan(self.value):
-            return "no interval: too few pieces were timed in this run"
+            return "not measured in this run"
         numbers = f"{self.value:.4g} in [{self.low:.4g}, {self.high:.4g}], claimed {_region(self.claim)}"
         return numbers if self.enough_rounds else f"{numbers}, at fewer rounds than the paper's"
 
@@ -105,7 +117,13 @@ class Experiment:
       claims: what the paper says about it.
       notes: what a reader of the figure must know (tuning, readings of ambiguous text).
       meters: extra meters.
-      time_panel: also draw the measured time per round.
+      derive: from (result, algorithms of the panel) to further metrics, such as a bound of the theory.
+      record: record points, as for `jaxbandits.compare`.
+      slow: label to seeds, for learners too slow to run all of them.
+      width: trials side by side; None: the default.
+      grid: hyperparameters of the one algorithm that are swept, as for `jaxbandits.sweep`.
+      figure: how the results are drawn.
+      timed: also measure and draw the time per round against the round, for one trial and for `width` of them.
       not_drawn: labels that are run and tabulated, but whose curves would flatten all others.
     """
 
@@ -121,7 +139,13 @@ class Experiment:
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
     meters: tuple[Meter, ...] = ()
-    time_panel: bool = False
+    derive: Callable[[Result, Mapping[str, Any]], Mapping[str, Any]] | None = None
+    record: Any = 100
+    slow: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    width: int | None = None
+    grid: Mapping[str, Sequence[float]] | None = None
+    figure: Kind = "curves"
+    timed: bool = False
     not_drawn: tuple[str, ...] = ()
 
     def preset(self, name: str | None) -> str:
@@ -137,12 +161,16 @@ class Experiment:
         return name
 
 
-def lookup(experiments: Mapping[str, Experiment], name: str) -> Experiment:
-    """An experiment by name.
+def chosen(experiments: Mapping[str, Experiment], name: str) -> list[Experiment]:
+    """The experiment of a name; those of a family for `family/all`; every one for `all`.
 
     Raises:
       InputError: for an unknown name, with the closest known ones.
     """
+    families = dict.fromkeys(known.partition("/")[0] for known in experiments)
+    groups = {"all": "", **{f"{family}/all": f"{family}/" for family in families}}
+    if name in groups:
+        return [experiment for known, experiment in experiments.items() if known.startswith(groups[name])]
     if name not in experiments:
-        raise unknown("experiment", name, experiments)
-    return experiments[name]
+        raise unknown("experiment", name, [*experiments, *groups])
+    return [experiments[name]]

@@ -1,12 +1,16 @@
-"""Running an experiment: every panel through `compare` on paired seeds, then every claim judged on the results."""
+"""Running an experiment: every panel on paired seeds, then its timings, then its claims judged on both."""
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxbandits.experiments.declare import Experiment, Judged
-from jaxbandits.simulation import Result, compare
+from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.experiments.declare import Experiment, Judged, Measured
+from jaxbandits.simulation import Result, RoundTimes, compare, sweep, time_rounds
 from jaxbandits.simulation.api import MAX_HORIZON, whole_number
+
+_REPEATS = {1: 5}  # timed pieces by width; a wide piece is an average already
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,6 +21,7 @@ class Report:
     preset: str
     horizon: int
     results: dict[str, Result]  # per panel
+    times: dict[int, RoundTimes]  # per number of trials side by side
     judged: tuple[Judged, ...]
 
 
@@ -26,6 +31,7 @@ def run(
     seeds: int | None = None,
     horizon: int | None = None,
     preset: str | None = None,
+    without: Sequence[str] = (),
     checkpoint: Path | None = None,
     **options: Any,
 ) -> Report:
@@ -33,9 +39,10 @@ def run(
 
     Args:
       experiment: the declaration.
-      seeds: trials per algorithm and panel; None: the experiment's.
+      seeds: trials per algorithm and panel, fewer for its slow learners; None: the experiment's.
       horizon: rounds; None: the paper's.
       preset: name of a preset; None: the first.
+      without: labels of algorithms to leave out; claims about them are not decided.
       checkpoint: directory with one checkpoint per panel; None: no checkpoints.
       **options: as for `jaxbandits.compare`.
 
@@ -45,11 +52,49 @@ def run(
     preset = experiment.preset(preset)
     horizon = experiment.horizon if horizon is None else whole_number("horizon", horizon, 1, MAX_HORIZON)
     seeds = experiment.seeds if seeds is None else whole_number("seeds", seeds, 1)
-    results = {}
-    for name, panel in experiment.panels(horizon).items():
-        algorithms = experiment.algorithms(preset, horizon, panel.environment)
+    results, times, algorithms = {}, {}, {}
+    panels = experiment.panels(horizon)
+    for name, panel in panels.items():
+        algorithms[name] = _kept(experiment.algorithms(preset, horizon, panel.environment), without)
+    for name, panel in panels.items():
         directory = None if checkpoint is None else checkpoint / name
-        settings = {"meters": experiment.meters, "checkpoint": directory, **options}
-        results[name] = compare(algorithms, panel.environment, horizon, seeds, **settings)
-    judged = tuple(claim.judge(results, horizon >= experiment.horizon) for claim in experiment.claims)
-    return Report(experiment, preset, horizon, results, judged)
+        settings = {"record": experiment.record, "width": experiment.width, "meters": experiment.meters}
+        settings |= {"checkpoint": directory, **options}
+        result = _panel(experiment, algorithms[name], panel.environment, horizon, seeds, settings)
+        if experiment.derive is not None:
+            further = experiment.derive(result, algorithms[name])
+            result = dataclasses.replace(result, values={**result.values, **further})
+        results[name] = result
+    if experiment.timed:
+        first, panel = next(iter(panels.items()))
+        for width in (1, results[first].info["spec"]["width"]):
+            settings = {"repeats": _REPEATS.get(width, 1), "progress": options.get("progress", True)}
+            times[width] = time_rounds(algorithms[first], panel.environment, horizon, width=width, **settings)
+    measured = Measured(results, times)
+    judged = tuple(claim.judge(measured, horizon >= experiment.horizon) for claim in experiment.claims)
+    return Report(experiment, preset, horizon, results, times, judged)
+
+
+def _kept(algorithms: Mapping[str, Any], without: Sequence[str]) -> Mapping[str, Any]:
+    for name in without:
+        if name not in algorithms:
+            raise unknown("algorithm to leave out", name, algorithms)
+    kept = {name: algorithm for name, algorithm in algorithms.items() if name not in without}
+    if not kept:
+        raise InputError("every algorithm is left out: keep at least one")
+    return kept
+
+
+def _panel(
+    experiment: Experiment,
+    algorithms: Mapping[str, Any],
+    environment: Any,
+    horizon: int,
+    seeds: int,
+    settings: dict[str, Any],
+) -> Result:
+    if experiment.grid is not None:
+        (algorithm,) = algorithms.values()
+        return sweep(algorithm, environment, horizon, seeds, grid=experiment.grid, **settings)
+    each = {name: min(seeds, experiment.slow.get(name, seeds)) for name in algorithms}
+    return compare(algorithms, environment, horizon, each, **settings)

@@ -1,21 +1,25 @@
-"""Statistics for claims: each maps the results of an experiment to an estimate with a confidence interval."""
+"""Statistics for claims: each maps what an experiment measured to an estimate with a confidence interval."""
 
 from collections.abc import Callable
 
 import numpy as np
 from scipy import special
 
-from jaxbandits.experiments.declare import Results
+from jaxbandits.core.errors import unknown
+from jaxbandits.experiments.declare import Measured
+from jaxbandits.simulation import Result, RoundTimes
 from jaxbandits.simulation.statistics import Estimate, t_interval
 
-Statistic = Callable[[Results], Estimate]
+Statistic = Callable[[Measured], Estimate]
+
+_GROUPS = 20  # of seeds, for the jackknife
 
 
 def mean_difference(panel: str, first: str, second: str, factor: float = 1.0, metric: str = "regret") -> Statistic:
     """Mean over paired seeds of `first - factor * second`, final values of a metric."""
 
-    def statistic(results: Results) -> Estimate:
-        a, b, failed = _finals(results, panel, metric, first, second)
+    def statistic(measured: Measured) -> Estimate:
+        a, b, failed = _finals(measured.results[panel], metric, first, second)
         return t_interval(a - factor * b)._replace(failed=failed)
 
     return statistic
@@ -24,9 +28,63 @@ def mean_difference(panel: str, first: str, second: str, factor: float = 1.0, me
 def win_share(panel: str, first: str, second: str, metric: str = "regret") -> Statistic:
     """Share of paired seeds in which `first` ends below `second` (a tie counts half), with Wilson's interval."""
 
-    def statistic(results: Results) -> Estimate:
-        a, b, failed = _finals(results, panel, metric, first, second)
+    def statistic(measured: Measured) -> Estimate:
+        a, b, failed = _finals(measured.results[panel], metric, first, second)
         return wilson(float(np.sum(a < b) + 0.5 * np.sum(a == b)), len(a))._replace(failed=failed)
+
+    return statistic
+
+
+def share_below(panel: str, name: str, metric: str, threshold: float = 1.0) -> Statistic:
+    """Share of seeds whose final value of a metric is at most `threshold`, with Wilson's interval."""
+
+    def statistic(measured: Measured) -> Estimate:
+        values, failed = _final(measured.results[panel], metric, name)
+        return wilson(float(np.sum(values <= threshold)), len(values))._replace(failed=failed)
+
+    return statistic
+
+
+def growth_exponent(panel: str, name: str, metric: str = "regret", since: float = 0.1) -> Statistic:
+    """Slope of log(mean metric) against log(round) over rounds from `since` times the horizon on.
+
+    Least squares over the record points; the interval is a delete-one-group jackknife over 20 groups of seeds.
+    """
+
+    def statistic(measured: Measured) -> Estimate:
+        return exponent(measured.results[panel], name, metric, since)
+
+    return statistic
+
+
+def exponent(result: Result, name: str, metric: str = "regret", since: float = 0.1) -> Estimate:
+    """`growth_exponent` of one result."""
+    index = result.algorithms.index(name)
+    good = result.usable(metric)[index, 0]
+    late = result.records >= since * result.records[-1]
+    curves = result.get(metric, name)[0][good][:, late]
+    failed, n = int(result.failed(metric)[index].sum()), len(curves)
+    if n < 2 * _GROUPS or late.sum() < 3:
+        return Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=n, failed=failed)
+    log_t = np.log(result.records[late])
+    groups = np.array_split(np.arange(n), _GROUPS)
+    without = [_slope(log_t, np.delete(curves, group, axis=0)) for group in groups]
+    spread = np.sqrt((_GROUPS - 1) / _GROUPS * np.sum((np.asarray(without) - np.mean(without)) ** 2))
+    centre, half = _slope(log_t, curves), special.stdtrit(_GROUPS - 1, 0.975) * spread
+    return Estimate(*map(np.asarray, (centre, centre - half, centre + half)), n=n, failed=failed)
+
+
+def point_difference(
+    panel: str, first: dict[str, float], second: dict[str, float], factor: float = 1.0, metric: str = "regret"
+) -> Statistic:
+    """Mean over seeds of `first - factor * second`, two points of a sweep."""
+
+    def statistic(measured: Measured) -> Estimate:
+        result = measured.results[panel]
+        rows = [_point(result, point) for point in (first, second)]
+        good = result.usable(metric)[0, rows].all(axis=0)
+        a, b = result.final(metric)[0, rows][:, good]
+        return t_interval(a - factor * b)._replace(failed=int((~good).sum()))
 
     return statistic
 
@@ -34,15 +92,46 @@ def win_share(panel: str, first: str, second: str, metric: str = "regret") -> St
 def time_ratio(panel: str, first: str, second: str) -> Statistic:
     """Time per round of `first` over `second`, geometric mean over the pieces of one run."""
 
-    def statistic(results: Results) -> Estimate:
-        logs = [np.log(results[panel].timing[name]["ns_per_round"]) for name in (first, second)]
+    def statistic(measured: Measured) -> Estimate:
+        result = measured.results[panel]
+        for name in (first, second):
+            if name not in result.timing:
+                raise unknown("algorithm", name, result.timing)
+        logs = [np.log(result.timing[name]["ns_per_round"]) for name in (first, second)]
         n = min(map(len, logs))
         if n < 2:
-            return Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=len(results[panel].seeds))
+            return Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=len(result.seeds))
         # Timed on the same cores, but not piece by piece: treated as independent (Welch, at the smaller n).
         spread = np.sqrt(sum(x.var(ddof=1) / len(x) for x in logs))
         centre, half = logs[0].mean() - logs[1].mean(), special.stdtrit(n - 1, 0.975) * spread
-        return Estimate(*np.exp((centre, centre - half, centre + half)), n=len(results[panel].seeds))
+        return Estimate(*np.exp((centre, centre - half, centre + half)), n=len(result.seeds))
+
+    return statistic
+
+
+def time_growth(name: str, since: float = 0.1) -> Statistic:
+    """Slope of log(time per round) against log(round), one trial at a time, from `since` times the horizon on."""
+
+    def statistic(measured: Measured) -> Estimate:
+        times, rows = _timed(measured, name)
+        middles = times.stops - np.diff(times.stops, prepend=0) / 2.0
+        late = middles >= since * times.stops[-1]
+        if late.sum() < 3:
+            return Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=0)
+        slopes = [np.polyfit(np.log(middles[late]), np.log(row[late]), 1)[0] for row in rows]
+        return t_interval(np.asarray(slopes))
+
+    return statistic
+
+
+def total_time_ratio(slow: str, fast: str) -> Statistic:
+    """Time of a whole trial of `slow` over `fast`, one trial at a time, geometric mean over repeats."""
+
+    def statistic(measured: Measured) -> Estimate:
+        pair = [_timed(measured, name) for name in (slow, fast)]
+        logs = [np.log(rows @ np.diff(times.stops, prepend=0)) for times, rows in pair]
+        estimate = t_interval(logs[0] - logs[1])
+        return Estimate(*map(np.exp, estimate[:3]), n=estimate.n)
 
     return statistic
 
@@ -56,9 +145,33 @@ def wilson(successes: float, n: int, level: float = 0.95) -> Estimate:
     return Estimate(*map(np.asarray, (share, centre - half, centre + half)), n=n)
 
 
-def _finals(results: Results, panel: str, metric: str, first: str, second: str) -> tuple[np.ndarray, np.ndarray, int]:
+def _timed(measured: Measured, name: str) -> tuple[RoundTimes, np.ndarray]:
+    """The timings of single trials, and of one algorithm among them `[repeats, n]`."""
+    times = measured.times[1]
+    if name not in times.ns:
+        raise unknown("timed algorithm", name, times.ns)
+    return times, times.ns[name]
+
+
+def _slope(log_t: np.ndarray, curves: np.ndarray) -> float:
+    return float(np.polyfit(log_t, np.log(np.maximum(curves.mean(axis=0), 1e-12)), 1)[0])
+
+
+def _point(result: Result, point: dict[str, float]) -> int:
+    return next(i for i, p in enumerate(result.points) if all(np.isclose(p[k], v, rtol=1e-9) for k, v in point.items()))
+
+
+def _final(result: Result, metric: str, name: str) -> tuple[np.ndarray, int]:
+    """Final values of an algorithm over the seeds where it did not fail, and how many failed."""
+    values = result.final(metric, name)[0]
+    index = result.algorithms.index(name)
+    values = values[result.usable(metric)[index, 0]]
+    return values, int(result.failed(metric)[index].sum())
+
+
+def _finals(result: Result, metric: str, first: str, second: str) -> tuple[np.ndarray, np.ndarray, int]:
     """Final values of two algorithms over the seeds where neither failed, and how many seeds that leaves out."""
-    result = results[panel]
     a, b = (result.final(metric, name)[0] for name in (first, second))
-    failed = result.failed(metric)[[result.algorithms.index(name) for name in (first, second)], 0].any(axis=0)
-    return a[~failed], b[~failed], int(failed.sum())
+    pair = [result.algorithms.index(name) for name in (first, second)]
+    both, good = result.ran[pair, 0].all(axis=0), result.usable(metric)[pair, 0].all(axis=0)
+    return a[good], b[good], int(both.sum() - good.sum())

@@ -4,13 +4,17 @@ import json
 import math
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from jaxbandits.experiments.declare import Verdict
 from jaxbandits.experiments.run import Report
 from jaxbandits.report import figures, tables
 from jaxbandits.simulation.store import write_atomically
 from jaxbandits.simulation.versions import versions
+
+_MOST_ROWS = 20  # of a table
 
 
 def text(report: Report) -> str:
@@ -20,13 +24,18 @@ def text(report: Report) -> str:
     lines += [f"preset {report.preset}: {experiment.presets[report.preset]}"]
     for panel, result in report.results.items():
         header = f"panel {panel}: {experiment.metric} after {report.horizon:,} rounds"
-        lines += ["", header, tables.summary(result.summary(experiment.metric), experiment.metric)]
+        rows = result.summary(experiment.metric)
+        if len(rows) > _MOST_ROWS:
+            header += f"; {len(rows):,} points, the best {_MOST_ROWS} of them"
+            rows = sorted(rows, key=lambda row: row.mean)[:_MOST_ROWS]
+        lines += ["", header, tables.summary(rows, experiment.metric)]
+    lines += [line for times in report.times.values() for line in ("", tables.times(times))]
     if report.judged:
         lines += ["", "claims", tables.ledger(report.judged)]
     if report.horizon != experiment.horizon:
         lines += [
             "",
-            f"The paper runs {experiment.horizon:,} rounds: verdicts at {report.horizon:,} are about this run only.",
+            f"Declared for {experiment.horizon:,} rounds: numbers at {report.horizon:,} are about this run only.",
         ]
     lines += ["", *(f"note: {note}" for note in experiment.notes)]
     return "\n".join(lines)
@@ -59,6 +68,20 @@ def write(report: Report, directory: Path) -> list[Path]:
     body = json.dumps(_strict(manifest), indent=1, default=str, allow_nan=False)
     write_atomically(directory / "manifest.json", body.encode())
     return [*written, path, directory / "manifest.json"]
+
+
+def write_ledger(reports: Sequence[Report], directory: Path) -> Path:
+    """Every claim of several experiments with its verdict, as one text file."""
+    judged = [item for report in reports for item in report.judged]
+    counts = {verdict: sum(item.verdict == verdict for item in judged) for verdict in get_args(Verdict)}
+    lines = ["claims: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items())]
+    for report in reports:
+        if report.judged:
+            header = f"{report.experiment.name}, {report.preset} preset, {report.horizon:,} rounds"
+            lines += ["", header, "-" * len(header), tables.ledger(report.judged)]
+    path = directory / "ledger.txt"
+    write_atomically(path, ("\n".join(lines) + "\n").encode())
+    return path
 
 
 def _strict(value: Any) -> Any:

@@ -3,7 +3,10 @@
 import textwrap
 from collections.abc import Sequence
 
+import numpy as np
+
 from jaxbandits.experiments.declare import Judged
+from jaxbandits.simulation import RoundTimes
 from jaxbandits.simulation.results import Row
 
 
@@ -38,6 +41,21 @@ def summary(rows: Sequence[Row], metric: str) -> str:
         tail = [str(row.trials), str(row.failed), number(row.ns_per_round)]
         body.append([row.algorithm, *point, number(row.mean), interval, *at, *tail])
     return table(header, body)
+
+
+def times(measured: RoundTimes, marks: Sequence[int] = (1_000, 4_000, 16_000)) -> str:
+    """Nanoseconds per round and trial around some rounds, and how many times that is the fastest learner's."""
+    reached = [t for t in marks if t <= measured.stops[-1]] or [int(measured.stops[-1])]
+    at = {name: [float(np.exp(np.log(measured.at(name, t)).mean())) for t in reached] for name in measured.ns}
+    least = [min(column) for column in zip(*at.values(), strict=True)]
+    body = [
+        [name, *map(number, row), *(f"{value / low:.1f}x" for value, low in zip(row, least, strict=True))]
+        for name, row in at.items()
+    ]
+    side = "one trial" if measured.width == 1 else f"{measured.width} trials side by side"
+    heading = f"time per round and trial, ns, on one core ({side}), and as a multiple of the fastest"
+    columns = [f"t = {t:,}" for t in reached]
+    return heading + "\n" + table(["algorithm", *columns, *columns], body)
 
 
 def ledger(judged: Sequence[Judged], width: int = 100) -> str:

@@ -6,7 +6,7 @@ import numbers
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, TypedDict, Unpack, get_args
+from typing import Any, NamedTuple, TypeAlias, TypedDict, Unpack, get_args
 
 import jax
 import numpy as np
@@ -80,7 +80,7 @@ def compare(
     algorithms: Mapping[str, Any] | Sequence[Any],
     environment: Any,
     horizon: int,
-    seeds: int,
+    seeds: int | Mapping[str, int],
     **options: Unpack[Options],
 ) -> Result:
     """Runs several algorithms on the same instances and noise (paired seeds).
@@ -89,7 +89,7 @@ def compare(
       algorithms: label to algorithm; a sequence is labelled by class names.
       environment: one environment for all, or label to environment.
       horizon: rounds per trial.
-      seeds: trials per algorithm.
+      seeds: trials per algorithm; or label to trials, where a slow learner runs the first few seeds only.
       **options: `record` (100 even points by default; a number, `"log"`, `("log", n)` or rounds), `meters` (extra
         `Meter`s), `seed` (base seed, 0), `first_seed` (global index of the first trial, 0), `width` (trials per piece),
         `devices`, `workers`, `calls_of` (record points per compiled call), `checkpoint` (directory: killed at any
@@ -127,11 +127,64 @@ def sweep(
     return _run({type(algorithm).__name__: algorithm}, environment, horizon, seeds, _points(grid), **options)
 
 
+class RoundTimes(NamedTuple):
+    """Measured time per round against the number of rounds already played."""
+
+    width: int  # trials side by side
+    stops: np.ndarray  # [n] rounds finished at the end of each measured stretch; the first begins at 0
+    ns: dict[str, np.ndarray]  # per label [repeats, n], nanoseconds per round and trial
+
+    def at(self, label: str, t: float) -> np.ndarray:
+        """`[repeats]` nanoseconds per round and trial around round `t`, interpolated between stretches."""
+        middles = self.stops - np.diff(self.stops, prepend=0) / 2.0
+        return np.asarray([np.interp(t, middles, row) for row in self.ns[label]])
+
+
+def time_rounds(
+    algorithms: Mapping[str, Any] | Sequence[Any],
+    environment: Any,
+    horizon: int,
+    *,
+    width: int = 1,
+    repeats: int = 5,
+    stretches: int = 20,
+    progress: bool = True,
+) -> RoundTimes:
+    """Times rounds from first to last: one learner after the other, one thread, compilation excluded.
+
+    Args:
+      algorithms: as for `compare`.
+      environment: as for `compare`; its rounds are part of what is timed.
+      horizon: rounds per trial.
+      width: trials side by side in one program, 1 for a single trial.
+      repeats: independent pieces of `width` trials.
+      stretches: equal parts of the horizon that are timed each by its own.
+      progress: a bar on standard error.
+
+    Raises:
+      InputError: bad input, in one line.
+    """
+    algorithms = _labelled(algorithms)
+    horizon = whole_number("horizon", horizon, 1, MAX_HORIZON)
+    width, repeats = whole_number("width", width, 1), whole_number("repeats", repeats, 1)
+    jobs = tuple(_job(k, a, _environment_of(environment, k), [{}], width * repeats) for k, a in algorithms.items())
+    stops = plan_lib.record_points(whole_number("stretches", stretches, 1), horizon)
+    plan = Plan(jobs, ({},), horizon, stops, first_seed=0, base_seed=0, width=width, meters=())
+    for job in jobs:  # a program's first call is slower than all later ones
+        first = dataclasses.replace(job, n_seeds=width)
+        driver.run(
+            dataclasses.replace(plan, jobs=(first,), horizon=1, stops=np.ones(1, int)), workers=1, progress=False
+        )
+    output = driver.run(plan, workers=1, calls_of=1, progress=progress)
+    ns = {job.name: np.asarray([call[2] for call in t.calls]) for job, t in zip(jobs, output.timing, strict=True)}
+    return RoundTimes(width, stops, {name: values.reshape(repeats, len(stops)) for name, values in ns.items()})
+
+
 def _run(
     algorithms: Mapping[str, Any],
     environment: Any,
     horizon: int,
-    seeds: int,
+    seeds: int | Mapping[str, int],
     points: list[dict[str, float]],
     *,
     record: Any = 100,
@@ -146,9 +199,11 @@ def _run(
     progress: bool = True,
 ) -> Result:
     horizon = whole_number("horizon", horizon, 1, MAX_HORIZON)
-    seeds = whole_number("seeds", seeds, 1)
+    n_seeds = _seeds_of(seeds, algorithms)
     seed = whole_number("seed", seed, 0, 2**32 - 1)
-    first_seed = whole_number("first_seed", first_seed, 0, 2**31 - seeds)  # global seed indices are int32
+    first_seed = whole_number(
+        "first_seed", first_seed, 0, 2**31 - max(n_seeds.values())
+    )  # global seed indices are int32
     if devices is not None and not (isinstance(devices, (list, tuple)) and devices):
         raise InputError(f"devices must be a list of JAX devices, got {devices!r}")
     platform = (devices[0] if devices else jax.devices()[0]).platform
@@ -158,10 +213,11 @@ def _run(
     workers = None if workers is None else whole_number("workers", workers, 1)
     calls_of = None if calls_of is None else whole_number("calls_of", calls_of, 1)
     jobs = tuple(
-        _job(name, algorithm, _environment_of(environment, name), points) for name, algorithm in algorithms.items()
+        _job(name, algorithm, _environment_of(environment, name), points, n_seeds[name])
+        for name, algorithm in algorithms.items()
     )
-    plan = Plan(jobs, tuple(points), horizon, plan_lib.record_points(record, horizon), seeds, first_seed, seed, width,
-                _checked_meters(meters))  # fmt: skip
+    stops = plan_lib.record_points(record, horizon)
+    plan = Plan(jobs, tuple(points), horizon, stops, first_seed, seed, width, _checked_meters(meters))
     settings = {"devices": devices, "workers": workers, "calls_of": calls_of, "progress": progress}
     begin = time.time()
     if checkpoint is None:
@@ -174,10 +230,11 @@ def _run(
 
 def _result(plan: Plan, output: driver.Output, begin: float) -> Result:
     per_job = [_job_values(job, blocks) for job, blocks in zip(plan.jobs, output.blocks, strict=True)]
-    healthy = np.stack([values.pop("healthy").all(axis=-1) for values in per_job])
+    per_seed = np.ones((len(plan.points), plan.n_seeds), bool)
+    healthy = np.stack([_filled(values.pop("healthy").all(axis=-1), per_seed) for values in per_job])
     names = list(dict.fromkeys(name for values in per_job for name in values))
     absent = np.full((len(plan.points), plan.n_seeds, len(plan.stops)), np.nan)
-    values = {name: np.stack([values.get(name, absent) for values in per_job]) for name in names}
+    values = {name: np.stack([_filled(values.get(name), absent) for values in per_job]) for name in names}
     units = {name: unit for job in plan.jobs for name, unit in getattr(job.environment, "units", {}).items()}
     timing = {job.name: dataclasses.asdict(t) for job, t in zip(plan.jobs, output.timing, strict=True)}
     info = {
@@ -186,7 +243,13 @@ def _result(plan: Plan, output: driver.Output, begin: float) -> Result:
     }  # fmt: skip
     seeds = np.arange(plan.first_seed, plan.first_seed + plan.n_seeds)
     labels = tuple(job.name for job in plan.jobs)
-    return Result(values, labels, plan.points, seeds, plan.stops, healthy, units, timing, info)
+    trials = np.asarray([job.n_seeds for job in plan.jobs])
+    return Result(values, labels, plan.points, seeds, trials, plan.stops, healthy, units, timing, info)
+
+
+def _filled(values: np.ndarray | None, like: np.ndarray) -> np.ndarray:
+    """`values` `[H, s, ...]` followed by entries of `like` `[H, S, ...]` for the seeds this algorithm did not run."""
+    return like if values is None else np.concatenate([values, like[:, values.shape[1] :]], axis=1)
 
 
 def _job_values(job: Job, blocks: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -199,7 +262,7 @@ def _job_values(job: Job, blocks: dict[str, np.ndarray]) -> dict[str, np.ndarray
     return {**derived, **values}
 
 
-def _job(name: str, algorithm: Any, environment: Any, points: list[dict[str, float]]) -> Job:
+def _job(name: str, algorithm: Any, environment: Any, points: list[dict[str, float]], n_seeds: int) -> Job:
     """Checks an algorithm and an environment and gives every traced leaf a leading axis of hyperparameter points."""
     for obj, role, methods in (
         (algorithm, "algorithm", ("init", "select", "update", "feedback")),
@@ -225,7 +288,7 @@ def _job(name: str, algorithm: Any, environment: Any, points: list[dict[str, flo
         validate(algorithm)
         validate(environment)
         algorithm, environment = jax.tree.map(np.asarray, as_arrays((algorithm, environment)))
-    return Job(name, algorithm, environment)
+    return Job(name, algorithm, environment, n_seeds)
 
 
 def _labelled(algorithms: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, Any]:
@@ -248,6 +311,15 @@ def _environment_of(environment: Any, label: str) -> Any:
     if label not in environment:
         raise unknown("environment for algorithm", label, environment)
     return environment[label]
+
+
+def _seeds_of(seeds: int | Mapping[str, int], labels: Mapping[str, Any]) -> dict[str, int]:
+    """Trials per label."""
+    if not isinstance(seeds, Mapping):
+        return dict.fromkeys(labels, whole_number("seeds", seeds, 1))
+    for label in [*(name for name in seeds if name not in labels), *(name for name in labels if name not in seeds)]:
+        raise unknown("algorithm in seeds", label, labels) if label in seeds else InputError(f"seeds lacks {label!r}")
+    return {label: whole_number(f"seeds of {label}", seeds[label], 1) for label in labels}
 
 
 def _points(grid: Grid) -> list[dict[str, float]]:

@@ -40,7 +40,7 @@ def draw(
     if band not in BANDS:
         raise InputError(f"band must be one of {', '.join(BANDS)}, got {band!r}")
     metric = result.metrics[0] if metric is None else metric
-    values, failed = result.get(metric), result.failed(metric)
+    values, usable, failed = result.get(metric), result.usable(metric), result.failed(metric)
     if ax is None:
         ax = plt.subplots(figsize=(5.0, 3.6), layout="constrained")[1]
     for a, name in enumerate(result.algorithms):
@@ -48,7 +48,9 @@ def draw(
             continue
         for h, point in enumerate(result.points):
             label = name + (f" ({', '.join(f'{k}={v:g}' for k, v in point.items())})" if point else "")
-            good = values[a, h][~failed[a, h]]
+            good = values[a, h][usable[a, h]]
+            if result.trials[a] < len(result.seeds):
+                label += f" [{result.trials[a]} seeds]"
             if failed[a, h].any():
                 label += f" [{int(failed[a, h].sum())} failed]"
             if len(good):

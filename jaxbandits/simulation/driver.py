@@ -33,6 +33,7 @@ class Timing:
     run_s: float
     rounds: int  # trial-rounds computed here, padding not counted, resumed rounds not counted
     ns_per_round: tuple[float, ...]  # of every piece computed here from its start, per lane (padding included)
+    calls: tuple[tuple[int, int, float], ...]  # of every call: rounds before it, rounds after it, ns per round and lane
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,6 +102,7 @@ class _Run:
         self.run_s = [0.0] * len(plan.jobs)
         self.rounds = [0] * len(plan.jobs)
         self.ns_per_round: list[list[float]] = [[] for _ in plan.jobs]
+        self.calls: list[list[tuple[int, int, float]]] = [[] for _ in plan.jobs]
         self.compile_s = [0.0] * len(plan.jobs)
         self.programs: dict[tuple[int, Device], Program] = {}
         self.blocks: list[dict[str, np.ndarray]] = [{} for _ in plan.jobs]
@@ -132,10 +134,14 @@ class _Run:
                 if first is not None:
                     raise first from None
                 raise
-        per_job = zip(self.compile_s, self.run_s, self.rounds, map(tuple, self.ns_per_round), strict=True)
+        per_job = zip(
+            self.compile_s, self.run_s, self.rounds, map(tuple, self.ns_per_round), map(tuple, self.calls), strict=True
+        )
         timing = [Timing(*row) for row in per_job]
-        shape = (len(self.plan.points), self.plan.n_seeds, -1)
-        blocks = [{name: rows.reshape(shape) for name, rows in job.items()} for job in self.blocks]
+        blocks = [
+            {name: rows.reshape(len(self.plan.points), job.n_seeds, -1) for name, rows in named.items()}
+            for job, named in zip(self.plan.jobs, self.blocks, strict=True)
+        ]
         used = tuple(f"{d.platform}:{d.device_kind}" for d in self.devices)
         return Output(blocks, timing, time.perf_counter() - begin, used, self.workers)
 
@@ -158,7 +164,9 @@ class _Run:
         with self.lock:
             for name, values in rows.items():
                 if name not in blocks:
-                    blocks[name] = np.full((self.plan.trials_per_job, len(self.plan.stops)), np.nan, values.dtype)
+                    blocks[name] = np.full(
+                        (self.plan.trials_of_job(piece.job), len(self.plan.stops)), np.nan, values.dtype
+                    )
                 blocks[name][piece.first : piece.first + piece.count] = values[:, : piece.count].T
 
     def _play(self, piece: Piece, device: Device) -> dict[str, np.ndarray]:
@@ -176,6 +184,7 @@ class _Run:
             carry = carry_to_device(saved.carry, program.carry_shape, device)
         else:
             carry = program.start(algorithm, environment, jax.device_put(self.base_key, device), seed_index)
+            jax.block_until_ready(carry)  # so that the first call is charged for its own rounds only
         last_save = time.perf_counter()
         while done < len(plan.stops):
             if self.stop.is_set():
@@ -184,12 +193,16 @@ class _Run:
             t0, stops = self._rounds_until(done), plan.stops[done : done + self.call_length]
             padded = np.pad(stops, (0, self.call_length - len(stops)), mode="edge")  # empty blocks, dropped below
             arguments = jax.device_put((np.int32(t0), padded.astype(np.int32)), device)
+            called = time.perf_counter()
             carry, values = program.advance(algorithm, environment, carry, *arguments)
             rows = _append(rows, to_host(values), len(stops))
             done += len(stops)
             now = time.perf_counter()
             seconds += now - begin
-            self._report(piece, now - begin, self._rounds_until(done) - t0, played=True)
+            rounds = self._rounds_until(done) - t0
+            self._report(piece, now - begin, rounds, played=True)
+            with self.lock:
+                self.calls[piece.job].append((t0, t0 + rounds, (now - called) / (rounds * plan.width) * 1e9))
             begin = now
             if self.store and done < len(plan.stops) and now - last_save > _SAVE_EVERY:
                 self._save(piece, Progress(done, rows, carry))

@@ -29,6 +29,7 @@ class Job:
     name: str
     algorithm: Any  # leaves [H, ...]
     environment: Any  # leaves [H, ...]
+    n_seeds: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,50 +50,53 @@ class Plan:
     points: tuple[dict[str, Any], ...]  # H hyperparameter points (one empty point when nothing is swept)
     horizon: int
     stops: np.ndarray  # [M] record points, increasing, the last is the horizon
-    n_seeds: int
     first_seed: int
     base_seed: int
     width: int
     meters: tuple[Meter, ...]
 
     @property
-    def trials_per_job(self) -> int:
+    def n_seeds(self) -> int:
+        """The largest number of seeds of any job."""
+        return max(job.n_seeds for job in self.jobs)
+
+    def trials_of_job(self, job: int) -> int:
         """Hyperparameter points times seeds."""
-        return len(self.points) * self.n_seeds
+        return len(self.points) * self.jobs[job].n_seeds
 
     @property
     def pieces(self) -> list[Piece]:
         """All pieces, job after job."""
-        starts = range(0, self.trials_per_job, self.width)
         return [
-            Piece(j, i, first, min(self.width, self.trials_per_job - first))
-            for j in range(len(self.jobs))
-            for i, first in enumerate(starts)
+            Piece(j, i, first, min(self.width, trials - first))
+            for j, trials in enumerate(map(self.trials_of_job, range(len(self.jobs))))
+            for i, first in enumerate(range(0, trials, self.width))
         ]
 
     @property
     def total_rounds(self) -> int:
         """Trial-rounds of all jobs, padding not counted."""
-        return len(self.jobs) * self.trials_per_job * self.horizon
+        return sum(map(self.trials_of_job, range(len(self.jobs)))) * self.horizon
 
     def trials_of(self, piece: Piece) -> tuple[Any, Any, np.ndarray]:
         """Hyperparameters, environments and global seed indices `[width]` of a piece, padding included."""
         trial = np.minimum(np.arange(piece.first, piece.first + self.width), piece.first + piece.count - 1)
-        point, seed = np.divmod(trial, self.n_seeds)
         job = self.jobs[piece.job]
+        point, seed = np.divmod(trial, job.n_seeds)
         algorithm, environment = jax.tree.map(lambda leaf: leaf[point], (job.algorithm, job.environment))
         return algorithm, environment, (seed + self.first_seed).astype(np.int32)
 
     def spec(self) -> dict[str, Any]:
         """A JSON description of everything that determines the numbers; its hash guards a resume."""
+        seeds = {job.name: job.n_seeds for job in self.jobs}
         return {
-            "format": 2,
+            "format": 3,
             "algorithms": {job.name: describe(job.algorithm) for job in self.jobs},
             "environments": {job.name: describe(job.environment) for job in self.jobs},
             "points": len(self.points),
             "horizon": self.horizon,
             "record": hashlib.sha256(np.asarray(self.stops, np.int64).tobytes()).hexdigest()[:16],
-            "seeds": self.n_seeds,
+            "seeds": self.n_seeds if len(set(seeds.values())) == 1 else seeds,
             "first_seed": self.first_seed,
             "base_seed": self.base_seed,
             "width": self.width,

@@ -15,7 +15,7 @@ from jaxbandits.simulation import statistics, store
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_FORMAT = "jaxbandits result 2"
+_FORMAT = "jaxbandits result 3"
 _QUANTILES = (0.1, 0.25, 0.75, 0.9)
 
 
@@ -46,6 +46,7 @@ class Result:
       algorithms: `[A]` labels.
       points: `[H]` hyperparameter points (one empty point when nothing was swept).
       seeds: `[S]` global seed indices.
+      trials: `[A]` how many of the seeds each algorithm ran: the first ones. Values of the others are NaN.
       records: `[M]` rounds finished at each record point.
       healthy: `[A, H, S]` False where a trial's state held a NaN at some record point, whatever its metrics say.
       units: per metric its unit ("" where it has none).
@@ -57,6 +58,7 @@ class Result:
     algorithms: tuple[str, ...]
     points: tuple[dict[str, Any], ...]
     seeds: np.ndarray
+    trials: np.ndarray
     records: np.ndarray
     healthy: np.ndarray
     units: dict[str, str]
@@ -87,19 +89,28 @@ class Result:
         """The last record point: `[A, H, S]` or `[H, S]`."""
         return self.get(metric, algorithm)[..., -1]
 
+    @property
+    def ran(self) -> np.ndarray:
+        """`[A, 1, S]` True for the seeds that an algorithm ran."""
+        return np.arange(len(self.seeds)) < self.trials[:, None, None]
+
+    def usable(self, metric: str | None = None) -> np.ndarray:
+        """`[A, H, S]` True for trials that ran and did not fail."""
+        return self.ran & statistics.finite_trials(self.get(metric)) & self.healthy
+
     def failed(self, metric: str | None = None) -> np.ndarray:
         """`[A, H, S]` True for trials with a NaN or an infinity in the metric, or a NaN in their state.
 
         Regret is made of means: it can stay finite while the learner behind it is lost.
         """
-        return ~(statistics.finite_trials(self.get(metric)) & self.healthy)
+        return self.ran & ~self.usable(metric)
 
     def summary(self, metric: str | None = None, level: float = 0.95) -> list[Row]:
         """One row per algorithm and hyperparameter point, at the last record point.
 
         Warns when trials failed, and under 50 trials (t-intervals of skewed regret are then too short).
         """
-        values, failed = self.final(metric), self.failed(metric)
+        values, usable, failed = self.final(metric), self.usable(metric), self.failed(metric)
         absent = np.isnan(values).all(axis=(1, 2))  # an algorithm without this metric, not one that failed
         failed = failed & ~absent[:, None, None]
         if failed.any():
@@ -108,8 +119,10 @@ class Result:
                 "the column 'failed'",
                 stacklevel=2,
             )
-        if len(self.seeds) < 50:
-            warnings.warn(f"{len(self.seeds)} seeds: intervals of skewed quantities need about 50", stacklevel=2)
+        for few in dict.fromkeys(self.trials[(self.trials < 50) & ~absent].tolist()):
+            names = ", ".join(name for name, n in zip(self.algorithms, self.trials, strict=True) if n == few)
+            who = "" if (self.trials == few).all() else f" of {names}"
+            warnings.warn(f"{few} seeds{who}: intervals of skewed quantities need about 50", stacklevel=2)
         rows = []
         for a, name in enumerate(self.algorithms):
             if absent[a]:
@@ -117,7 +130,7 @@ class Result:
             pieces = self.timing[name]["ns_per_round"]
             per_round = np.median(pieces) if len(pieces) else np.nan
             for h, point in enumerate(self.points):
-                good = values[a, h][~failed[a, h]]
+                good = values[a, h][usable[a, h]]
                 mean = statistics.t_interval(good, level=level)
                 quantiles = np.quantile(good, (0.5, *_QUANTILES)) if len(good) else np.full(5, np.nan)
                 rows.append(
@@ -138,11 +151,12 @@ class Result:
     ) -> statistics.Estimate:
         """`[H]` mean of `first - second` at the horizon over the same instances and noise, with its interval."""
         difference = self.final(metric, first) - self.final(metric, second)
-        failed = self.failed(metric)
-        bad = (failed[self.algorithms.index(first)] | failed[self.algorithms.index(second)]).any(axis=0)
-        if bad.any():
-            warnings.warn(f"{int(bad.sum())} of {bad.size} pairs have a failed trial; they are left out", stacklevel=2)
-        return statistics.t_interval(difference[:, ~bad], axis=1, level=level)._replace(failed=int(bad.sum()))
+        pair = [self.algorithms.index(name) for name in (first, second)]
+        both, good = self.ran[pair].all(axis=(0, 1)), self.usable(metric)[pair].all(axis=(0, 1))
+        failed = int(both.sum() - good.sum())
+        if failed:
+            warnings.warn(f"{failed} of {both.sum()} pairs have a failed trial; they are left out", stacklevel=2)
+        return statistics.t_interval(difference[:, good], axis=1, level=level)._replace(failed=failed)
 
     def plot(self, metric: str | None = None, ax: "Axes | None" = None, band: str = "mean") -> "Axes":
         """Curves against rounds with a band: `"mean"` (t-interval) or `"quantile"` (median, 10 to 90 %)."""
@@ -165,11 +179,8 @@ class Result:
         }  # fmt: skip
         arrays = {f"values:{name}": array for name, array in self.values.items()}
         text = np.frombuffer(json.dumps(header, default=_jsonable).encode(), np.uint8)
-        store.write_npz(
-            path,
-            {"header": text, "seeds": self.seeds, "records": self.records, "healthy": self.healthy, **arrays},
-            compress=True,
-        )
+        arrays |= {"seeds": self.seeds, "trials": self.trials, "records": self.records, "healthy": self.healthy}
+        store.write_npz(path, {"header": text, **arrays}, compress=True)
         return path
 
     @classmethod
@@ -189,6 +200,7 @@ class Result:
             return cls(
                 values={name: arrays[f"values:{name}"] for name in header["metrics"]},
                 algorithms=tuple(header["algorithms"]), points=tuple(header["points"]), seeds=arrays["seeds"],
+                trials=arrays["trials"],
                 records=arrays["records"], healthy=arrays["healthy"], units=header["units"],
                 timing=header["timing"], info=header["info"],
             )  # fmt: skip
@@ -220,7 +232,9 @@ class Result:
         a, h, s, m = (axis.ravel() for axis in np.indices(shape))
         columns = {"algorithm": np.asarray(self.algorithms)[a], "seed": self.seeds[s], "round": self.records[m]}
         columns |= {name: np.asarray([point[name] for point in self.points])[h] for name in self.points[0]}
-        return columns | {name: values.ravel() for name, values in self.values.items()}
+        columns |= {name: values.ravel() for name, values in self.values.items()}
+        rows = np.broadcast_to(self.ran[..., None], shape).ravel()
+        return {name: values[rows] for name, values in columns.items()}
 
 
 def _optional(package: str, extra: str | None = None) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.core.errors import InputError
-from jaxbandits.simulation import Meter, Result, compare, simulate, sweep
+from jaxbandits.simulation import Meter, Result, compare, simulate, sweep, time_rounds
 from jaxbandits.simulation import program as program_lib
 from jaxbandits.simulation.plan import record_points
 from tests.toys import Lost, NeedsGradient, Noisy, Shrink
@@ -258,3 +258,46 @@ def test_unknown_names_suggest_the_known_ones():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert result.final("loss").shape == (1, 1, 2)
+
+
+def test_a_slow_learner_runs_the_first_seeds_only(tmp_path):
+    learners = {"slow": Shrink(rate=0.1), "fast": Shrink(rate=0.5)}
+    full = compare(learners, Noisy(scale=1.0), 12, 80, record=3, **QUIET)
+    few = compare(learners, Noisy(scale=1.0), 12, {"slow": 7, "fast": 80}, record=3, **QUIET)
+    np.testing.assert_array_equal(few.trials, [7, 80])
+    np.testing.assert_array_equal(few.get("loss", "slow")[:, :7], full.get("loss", "slow")[:, :7])
+    np.testing.assert_array_equal(few.get("loss", "fast"), full.get("loss", "fast"))
+    assert np.isnan(few.get("loss", "slow")[:, 7:]).all() and not few.failed("loss").any()
+    with pytest.warns(UserWarning, match="7 seeds of slow"):
+        rows = few.summary("loss")
+    assert [(row.trials, row.failed) for row in rows] == [(7, 0), (80, 0)]
+    paired = few.paired_difference("slow", "fast", "loss")
+    assert paired.n == 7 and paired.failed == 0
+    loaded = Result.load(few.save(tmp_path / "few"))
+    np.testing.assert_array_equal(loaded.trials, few.trials)
+    np.testing.assert_array_equal(loaded.get("loss"), few.get("loss"))
+    frame = few.to_polars()
+    assert len(frame) == (7 + 80) * 3 and not frame["loss"].is_nan().any()
+
+
+@pytest.mark.parametrize(
+    ("seeds", "message"),
+    [
+        ({"slow": 7}, "seeds lacks 'fast'"),
+        ({"slow": 7, "fats": 3, "fast": 3}, "did you mean 'fast'"),
+        ({"slow": 0, "fast": 3}, "seeds of slow must be"),
+    ],
+)
+def test_seeds_per_learner_must_name_every_learner(seeds, message):
+    with pytest.raises(InputError, match=message):
+        compare({"slow": Shrink(), "fast": Shrink()}, Noisy(), 5, seeds, **QUIET)
+
+
+def test_time_per_round_is_measured_for_every_stretch():
+    times = time_rounds({"a": Shrink(), "b": Shrink(rate=0.1)}, Noisy(), 1000, width=1, repeats=3, stretches=5,
+                        progress=False)  # fmt: skip
+    np.testing.assert_array_equal(times.stops, [200, 400, 600, 800, 1000])
+    for ns in times.ns.values():
+        assert ns.shape == (3, 5) and (ns > 0).all() and (ns < 1e6).all()
+    np.testing.assert_allclose(times.at("a", 100), times.ns["a"][:, 0])
+    np.testing.assert_allclose(times.at("a", 200), times.ns["a"][:, :2].mean(axis=1))

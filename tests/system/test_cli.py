@@ -13,6 +13,7 @@ from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.simulation import compare
 
 ROOT = Path(__file__).parents[2]
+QUICK = ("--without", "HEAVY-OFUL", "--without", "CRTM", "--without", "CRMM")
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess:
@@ -66,6 +67,8 @@ def test_show_prints_documentation_fields_and_ranges(capsys, name):
         (["reproduce", "linear/fig1", "--seeds", "0"], "seeds must be a whole number of at least 1"),
         (["reproduce", "linear/fig1", "--preset", "theorie"], "did you mean 'theory'"),
         (["reproduce", "linear/fig1", "--workers", "0"], "workers must be"),
+        (["reproduce", "linear/fig1", "--without", "OFULL"], "did you mean 'OFUL'"),
+        (["reproduce", "linear/al"], "did you mean 'linear/all'"),
         (["plot", "no-such.npz"], "no such file"),
     ],
 )
@@ -90,11 +93,13 @@ def test_an_unwritable_directory_is_named(tmp_path, capsys):
 
 
 def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_path, capsys):
-    arguments = ["reproduce", "linear/fig1", "--horizon", "50", "--out", str(tmp_path), "--quiet"]
+    arguments = ["reproduce", "linear/fig1", *QUICK, "--horizon", "50", "--out", str(tmp_path), "--quiet"]
     experiment = EXPERIMENTS["linear/fig1"]
     panel = experiment.panels(50)["max"].environment
     checkpoint = tmp_path / "checkpoint" / "max"
-    compare(experiment.algorithms("practical", 50, panel), panel, 50, 32, checkpoint=checkpoint, progress=False)
+    learners = {k: v for k, v in experiment.algorithms("practical", 50, panel).items() if k not in QUICK}
+    settings = {"width": experiment.width, "record": experiment.record, "progress": False}
+    compare(learners, panel, 50, 32, checkpoint=checkpoint, **settings)
     before = {path.name: path.read_bytes() for path in checkpoint.iterdir()}
     assert main([*arguments, "--seeds", "64"]) == 2
     err = capsys.readouterr().err.strip()
@@ -107,13 +112,15 @@ def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_pat
 @pytest.mark.system
 def test_reproduce_leaves_figures_tables_claims_and_a_manifest(tmp_path):
     out = tmp_path / "fig1"
-    arguments = ("reproduce", "linear/fig1", "--seeds", "64", "--horizon", "400", "--out", str(out))
+    arguments = ("reproduce", "linear/fig1", *QUICK, "--seeds", "64", "--horizon", "400", "--out", str(out))
     done = _run(*arguments)
     assert done.returncode == 0, done.stderr
     names = {path.name for path in out.iterdir() if not path.name.startswith(".")}
     assert {"fig1.png", "fig1.svg", "fig1.pdf", "fig1.txt", "manifest.json", "fig1-max.npz", "fig1-unit.npz"} == names
     assert "Hvt-UCB" in done.stdout and "mean regret" in done.stdout and "rounds/s" in done.stderr
     assert any(verdict in done.stdout for verdict in ("HOLDS", "DOES NOT HOLD", "NOT DECIDED"))
+    assert "one trial" in done.stdout and "32 trials side by side" in done.stdout
+    assert "not measured in this run" in done.stdout  # claims about what was left out
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["experiment"] == "linear/fig1" and manifest["versions"]["jax"] and len(manifest["claims"]) >= 4
     first = {name: (out / name).read_bytes() for name in ("fig1-max.npz",)}

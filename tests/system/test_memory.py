@@ -16,11 +16,11 @@ def test_one_program_serves_every_horizon(name):
     """The horizon is an argument of the program: its memory cannot depend on it, and it is a few states in size."""
     entry = ALGORITHMS[name]
     environment = ENVIRONMENTS[entry.environments[0]].example
-    job = plan_lib.Job(name, *(plan_lib.broadcast_points(obj, 1) for obj in (entry.example, environment)))
     n_stops, width, analysed = 10, 64, {}
+    job = plan_lib.Job(name, *(plan_lib.broadcast_points(obj, 1) for obj in (entry.example, environment)), width)
     for horizon in (1_000, 1_000_000):
         plan = plan_lib.Plan(
-            (job,), ({},), horizon, np.linspace(0, horizon, n_stops + 1)[1:].astype(int), width, 0, 0, width, ()
+            (job,), ({},), horizon, np.linspace(0, horizon, n_stops + 1)[1:].astype(int), 0, 0, width, ()
         )
         algorithm, env, _ = plan.trials_of(plan.pieces[0])
         program = program_lib.get_program((), algorithm, env, width, n_stops, jax.devices()[0])

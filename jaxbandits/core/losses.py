@@ -1,0 +1,106 @@
+"""Losses of a round as data: a pytree of parameters with a value and a gradient, which can be asked at any point.
+
+An environment draws the parameters; whoever holds the loss may evaluate it at as many points as the protocol allows.
+All are convex. `evaluate` asks at several points at once.
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core import linalg
+from jaxbandits.core.linalg import Vector
+from jaxbandits.core.pytree import ArrayLike
+
+
+class Loss(Protocol):
+    """A convex function of a point `[d]`."""
+
+    def value(self, x: Vector) -> jax.Array: ...
+    def gradient(self, x: Vector) -> Vector: ...
+
+
+class Linear(NamedTuple):
+    """`f(x) = <slope, x>`; ||slope||-Lipschitz."""
+
+    slope: Vector  # [d]
+
+    def value(self, x: Vector) -> jax.Array:
+        return linalg.inner(self.slope, x)
+
+    def gradient(self, x: Vector) -> Vector:
+        del x
+        return self.slope
+
+
+class Quadratic(NamedTuple):
+    """`f(x) = ||x - target||^2 / 2`; 1-smooth, not Lipschitz on unbounded domains."""
+
+    target: Vector  # [d]
+
+    def value(self, x: Vector) -> jax.Array:
+        error = linalg.keep(x - self.target)
+        return 0.5 * linalg.inner(error, error)
+
+    def gradient(self, x: Vector) -> Vector:
+        return x - self.target
+
+
+class PseudoHuber(NamedTuple):
+    """`f(x) = sqrt(1 + ||x - target||^2) - 1`; 1-smooth and 1-Lipschitz."""
+
+    target: Vector  # [d]
+
+    def value(self, x: Vector) -> jax.Array:
+        error = linalg.keep(x - self.target)
+        square = linalg.keep(linalg.inner(error, error))
+        return square / (jnp.sqrt(1.0 + square) + 1.0)  # the difference, without its cancellation near the target
+
+    def gradient(self, x: Vector) -> Vector:
+        error = linalg.keep(x - self.target)
+        return error / jnp.sqrt(1.0 + linalg.inner(error, error))
+
+
+class Logistic(NamedTuple):
+    """`f(x) = ln(1 + exp(-label <features, x>))` with a label in {-1, 1}; ||features||-Lipschitz."""
+
+    features: Vector  # [d]
+    label: jax.Array  # []
+
+    def value(self, x: Vector) -> jax.Array:
+        return jnp.logaddexp(0.0, -self.label * linalg.inner(self.features, x))
+
+    def gradient(self, x: Vector) -> Vector:
+        return self.features * (-self.label * jax.nn.sigmoid(-self.label * linalg.inner(self.features, x)))
+
+
+class SquaredError(NamedTuple):
+    """`f(x) = (<features, x> - target)^2 / 2`; ||features||^2-smooth."""
+
+    features: Vector  # [d]
+    target: jax.Array  # []
+
+    def value(self, x: Vector) -> jax.Array:
+        return 0.5 * (linalg.inner(self.features, x) - self.target) ** 2
+
+    def gradient(self, x: Vector) -> Vector:
+        return self.features * (linalg.inner(self.features, x) - self.target)
+
+
+class Scaled(NamedTuple):
+    """`f(x) = scale loss(x)` with `scale >= 0`."""
+
+    loss: Any  # a Loss
+    scale: ArrayLike  # []
+
+    def value(self, x: Vector) -> jax.Array:
+        return self.scale * self.loss.value(x)
+
+    def gradient(self, x: Vector) -> Vector:
+        return self.loss.gradient(x) * self.scale
+
+
+def evaluate(loss: Loss, points: Any) -> tuple[jax.Array, Any]:
+    """`[Q]` values and `[Q, d]` gradients at points `[Q, d]` (a `Vec` with leaves `[Q]`, or an array)."""
+    return jax.vmap(loss.value)(points), jax.vmap(loss.gradient)(points)

@@ -1,0 +1,149 @@
+"""Figures that are not curves over rounds: times, bounds, distributions, growth exponents, heat maps."""
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxbandits.experiments.run import Report
+from jaxbandits.experiments.statistic import exponent
+from jaxbandits.simulation import RoundTimes, curves
+from jaxbandits.simulation.results import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def times(ax: "Axes", measured: RoundTimes, order: Sequence[str]) -> None:
+    """Time per round against the round, geometric mean and range over repeats; colours as in the curves beside."""
+    middles = measured.stops - np.diff(measured.stops, prepend=0) / 2.0
+    for name, ns in measured.ns.items():
+        i = order.index(name)
+        style = {"color": curves.COLOURS[i % 8], "linestyle": curves.STYLES[i % 8], "marker": curves.MARKERS[i % 8]}
+        ax.plot(middles, np.exp(np.log(ns).mean(axis=0)), label=name, markersize=4, markevery=4, **style)
+        ax.fill_between(middles, ns.min(axis=0), ns.max(axis=0), color=style["color"], alpha=0.2, linewidth=0)
+    ax.set(xscale="log", yscale="log", xlabel="round", ylabel="ns per round and trial (one core)")
+    ax.set_title("time, one trial" if measured.width == 1 else f"time, {measured.width} trials side by side")
+    ax.legend(fontsize="small", frameon=False)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def bound(plt: Any, report: Report) -> "Figure":
+    """Regret of every trial's quantiles beside the bound of the theory, on logarithmic axes; one column per panel."""
+    panels = report.experiment.panels(report.horizon)
+    figure, axes = plt.subplots(1, len(panels), figsize=(3.8 * len(panels), 3.8), layout="constrained", sharey=True)
+    for ax, (name, panel) in zip(np.atleast_1d(axes), panels.items(), strict=True):
+        result = report.results[name]
+        for i, label in enumerate(result.algorithms):
+            good = result.usable(report.experiment.metric)[i, 0]
+            regret = np.maximum(result.get(report.experiment.metric, label)[0][good], 1e-3)
+            colour = curves.COLOURS[i]
+            ax.plot(result.records, np.median(regret, axis=0), color=colour, label=f"{label}, median")
+            ax.plot(result.records, regret.max(axis=0), color=colour, linestyle=":", label=f"{label}, largest")
+            limit = result.get("bound", label)[0][good]
+            ax.plot(result.records, np.median(limit, axis=0), color="#000000", linestyle="--", label="bound")
+        ax.set(xscale="log", yscale="log", xlabel="round", title=f"{panel.title}\n{len(result.seeds)} seeds")
+        ax.spines[["top", "right"]].set_visible(False)
+    np.atleast_1d(axes)[0].set_ylabel("regret")
+    np.atleast_1d(axes)[0].legend(fontsize="small", frameon=False)
+    return figure
+
+
+def shares(plt: Any, report: Report) -> "Figure":
+    """Distribution function of the final metric over seeds, one curve per panel and algorithm."""
+    figure, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
+    metric, panels = report.experiment.metric, report.experiment.panels(report.horizon)
+    pairs = [(panel, name) for panel in panels for name in report.results[panel].algorithms]
+    for i, (panel, name) in enumerate(pairs):
+        result = report.results[panel]
+        index = result.algorithms.index(name)
+        values = np.sort(result.final(metric, name)[0][result.usable(metric)[index, 0]])
+        share = np.arange(1, len(values) + 1) / len(values)
+        label = f"{name}, {panels[panel].title}"
+        ax.step(values, share, where="post", label=label, color=curves.COLOURS[i % 8], linestyle=curves.STYLES[i % 8])
+    ax.axvline(1.0, color="#000000", linewidth=0.8)
+    ax.set(xscale="log", xlabel=metric.replace("_", " "), ylabel="share of trials at or below", ylim=(0.0, 1.02))
+    ax.legend(fontsize="small", frameon=False, loc="center left")
+    ax.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def exponents(plt: Any, report: Report) -> "Figure":
+    """Growth exponents with intervals against eps, beside 1/(1 + eps); and the mean curves behind them."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 4.2), layout="constrained")
+    panels, metric = report.experiment.panels(report.horizon), report.experiment.metric
+    orders = [float(panel.environment.eps) for panel in panels.values()]
+    for i, label in enumerate(next(iter(report.results.values())).algorithms):
+        found = [exponent(report.results[name], label, metric) for name in panels]
+        centre, low, high = (np.asarray([getattr(e, field) for e in found], float) for field in ("mean", "low", "high"))
+        reach = [centre - low, high - centre]
+        left.errorbar(orders, centre, reach, color=curves.COLOURS[i], marker="o", linestyle="", capsize=3, label=label)
+        for j, name in enumerate(panels):
+            result = report.results[name]
+            good = result.usable(metric)[i, 0]
+            mean = np.maximum(result.get(metric, label)[0][good].mean(axis=0), 1e-3)
+            right.plot(result.records, mean, color=curves.COLOURS[j], linestyle=curves.STYLES[j],
+                       label=panels[name].title)  # fmt: skip
+    grid = np.linspace(min(orders), max(orders), 100)
+    left.plot(grid, 1.0 / (1.0 + grid), color="#000000", label="1/(1 + eps), worst case")
+    left.set(xlabel="eps", ylabel=f"growth exponent of mean {metric}")
+    right.set(xscale="log", yscale="log", xlabel="round", ylabel=f"mean {metric}")
+    for ax in (left, right):
+        ax.legend(fontsize="small", frameon=False)
+        ax.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def heatmap(plt: Any, report: Report) -> "Figure":
+    """Mean of the final metric over pairs of swept hyperparameters, the others at their nominal values (outlined)."""
+    experiment = report.experiment
+    ((name, panel),) = experiment.panels(report.horizon).items()
+    (algorithm,) = experiment.algorithms(report.preset, report.horizon, panel.environment).values()
+    result, fields = report.results[name], list(experiment.grid or {})
+    nominal = {field: _nearest(result, field, getattr(algorithm, field)) for field in fields}
+    pairs = list(itertools.combinations(fields, 2))
+    columns = 5 if len(pairs) > 4 else len(pairs)
+    rows = -(-len(pairs) // columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(3.3 * columns, 3.2 * rows), layout="constrained")
+    maps = [_means(result, experiment.metric, first, second, nominal) for first, second in pairs]
+    scale = plt.matplotlib.colors.LogNorm(min(m.min() for m in maps), max(m.max() for m in maps))
+    for ax, (first, second), means in zip(axes.flat, pairs, maps, strict=False):
+        image = ax.imshow(means, norm=scale, cmap="viridis_r", origin="lower", aspect="auto")
+        for (i, j), value in np.ndenumerate(means):
+            shade = "white" if scale(value) > 0.5 else "black"
+            number = f"{value / 1000:.1f}k" if value >= 1000 else f"{value:.3g}"
+            ax.text(j, i, number, ha="center", va="center", fontsize=6.5, color=shade)
+        across, up = (_values(result, field) for field in (second, first))
+        corner = (across.index(nominal[second]) - 0.5, up.index(nominal[first]) - 0.5)
+        ax.add_patch(plt.Rectangle(corner, 1, 1, fill=False, edgecolor="#D55E00", linewidth=2))
+        ax.set_xticks(range(len(across)), [f"{v:.3g}" for v in across])
+        ax.set_yticks(range(len(up)), [f"{v:.3g}" for v in up])
+        ax.set(xlabel=second, ylabel=first)
+        ax.grid(visible=False)
+    for ax in list(axes.flat)[len(pairs) :]:
+        ax.set_visible(False)
+    figure.colorbar(image, ax=axes, label=f"mean {experiment.metric}, {len(result.seeds)} seeds", shrink=0.8)
+    return figure
+
+
+def _values(result: Result, field: str) -> list[float]:
+    return sorted({point[field] for point in result.points})
+
+
+def _nearest(result: Result, field: str, value: Any) -> float:
+    return min(_values(result, field), key=lambda v: abs(v - float(value)))
+
+
+def _means(result: Result, metric: str, first: str, second: str, nominal: dict[str, float]) -> np.ndarray:
+    """`[values of first, values of second]` mean final metric; NaN where every trial failed."""
+    finals, usable = result.final(metric)[0], result.usable(metric)[0]
+    index = {tuple(point[f] for f in nominal): i for i, point in enumerate(result.points)}
+    up, across = _values(result, first), _values(result, second)
+    means = np.full((len(up), len(across)), np.nan)
+    for (i, a), (j, b) in itertools.product(enumerate(up), enumerate(across)):
+        row = index[tuple((nominal | {first: a, second: b})[f] for f in nominal)]
+        if usable[row].any():
+            means[i, j] = finals[row][usable[row]].mean()
+    return means
