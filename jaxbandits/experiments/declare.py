@@ -12,7 +12,7 @@ from jaxbandits.simulation import Meter, Result, RoundTimes
 from jaxbandits.simulation.statistics import Estimate
 
 Verdict = Literal["holds", "does not hold", "not decided"]
-Kind = Literal["curves", "bound", "shares", "exponents", "heatmap"]
+Kind = Literal["curves", "against", "bound", "shares", "exponents", "heatmap"]
 
 
 class Measured(NamedTuple):
@@ -94,10 +94,12 @@ def _region(claim: Claim) -> str:
 
 
 class Panel(NamedTuple):
-    """One set of axes of a figure."""
+    """One set of axes of a figure, or one abscissa of an "against" figure."""
 
     title: str
     environment: Any
+    x: float = math.nan  # where its results stand in an "against" figure; of equal ones the largest mean is drawn
+    bound: float = math.nan  # a reference value that is drawn there
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,12 +119,13 @@ class Experiment:
       claims: what the paper says about it.
       notes: what a reader of the figure must know (tuning, readings of ambiguous text).
       meters: extra meters.
-      derive: from (result, algorithms of the panel) to further metrics, such as a bound of the theory.
+      derive: from (result, algorithms of the panel, panel) to further metrics, such as a bound of the theory.
       record: record points, as for `jaxbandits.compare`.
       slow: label to seeds, for learners too slow to run all of them.
       width: trials side by side; None: the default.
       grid: hyperparameters of the one algorithm that are swept, as for `jaxbandits.sweep`.
-      figure: how the results are drawn.
+      figures: how the results are drawn.
+      axis: what `Panel.x` is, for the "against" figure.
       timed: also measure and draw the time per round against the round, for one trial and for `width` of them.
       not_drawn: labels that are run and tabulated, but whose curves would flatten all others.
     """
@@ -139,12 +142,13 @@ class Experiment:
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
     meters: tuple[Meter, ...] = ()
-    derive: Callable[[Result, Mapping[str, Any]], Mapping[str, Any]] | None = None
+    derive: Callable[[Result, Mapping[str, Any], Panel], Mapping[str, Any]] | None = None
     record: Any = 100
     slow: Mapping[str, int] = dataclasses.field(default_factory=dict)
     width: int | None = None
     grid: Mapping[str, Sequence[float]] | None = None
-    figure: Kind = "curves"
+    figures: tuple[Kind, ...] = ("curves",)
+    axis: str = ""
     timed: bool = False
     not_drawn: tuple[str, ...] = ()
 

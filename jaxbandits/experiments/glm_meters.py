@@ -1,5 +1,7 @@
 """Meters of the generalised linear family: coverage, Lemma 4 along a run, and the two kappas of an instance."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 
@@ -9,6 +11,7 @@ from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.simulation.meters import Meter, Round
 
 
+@functools.cache  # one object a name: programs are looked up by their meters
 def coverage(name: str = "error_ratio") -> Meter:
     """The largest `||theta_t - theta*|| / radius_t` so far: above 1 as soon as theta* leaves a confidence set.
 
@@ -21,6 +24,7 @@ def coverage(name: str = "error_ratio") -> Meter:
     return Meter(name, measure, "max")
 
 
+@functools.cache
 def lemma_4_slack(largest_slope: ArrayLike | None = None, name: str = "lemma_4_slack") -> Meter:
     """Right minus left side of (11) in arXiv:2507.11847 for GLB-OMD: never negative, whatever the rewards.
 
@@ -52,11 +56,13 @@ def lemma_4_slack(largest_slope: ArrayLike | None = None, name: str = "lemma_4_s
     return Meter(name, measure, "sum")
 
 
+@functools.cache
 def kappa(name: str = "kappa") -> Meter:
     """`1 / min mu'(x'theta*)` over all arms of all rounds so far, the kappa that RS-GLinCB asks for."""
     return Meter(name, lambda r: r.environment.kappa(r.env_state, r.obs), "max")
 
 
+@functools.cache
 def optimal_slope(name: str = "optimal_slope") -> Meter:
     """Sum of mu' at the best arm of each round: `kappa_*` is the number of rounds over this."""
 

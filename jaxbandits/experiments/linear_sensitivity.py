@@ -64,5 +64,5 @@ SENSITIVITY = Experiment(
         ),
     ),
     notes=("Every map passes through the nominal point; the other three hyperparameters stay nominal in it.",),
-    figure="heatmap",
+    figures=("heatmap",),
 )  # fmt: skip

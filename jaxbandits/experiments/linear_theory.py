@@ -81,7 +81,7 @@ COVERAGE = Experiment(
         "error_ratio: the largest ||theta_{t+1} - theta*||_{V_t} / beta_t so far. 4 delta = 1/(2T) is 2.8e-5 here, far "
         "below what these trials resolve.",
     ),
-    figure="shares",
+    figures=("shares",),
 )  # fmt: skip
 
 
@@ -104,7 +104,8 @@ def theorem_1(algorithm: HvtUCB, rounds: np.ndarray, noise_power: np.ndarray) ->
     return 4.0 * beta * (np.sqrt(2.0 * kappa * (noise_power + 1.0)) + c * kappa / np.sqrt(dim))
 
 
-def _with_bound(result: Result, algorithms: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_bound(result: Result, algorithms: Mapping[str, Any], panel: Panel) -> Mapping[str, Any]:
+    del panel
     bound = theorem_1(algorithms["Hvt-UCB"], result.records, result.get("noise_power"))
     return {"bound": bound, "share_of_bound": result.get("regret") / bound}
 
@@ -137,7 +138,7 @@ BOUND = Experiment(
         for name in _LAWS
     ),
     notes=("The second term as printed misses a factor: with the correct w_t it is 4 c L kappa / sqrt(lambda).",),
-    figure="bound",
+    figures=("bound",),
 )  # fmt: skip
 
 _EPS = (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -183,7 +184,7 @@ EXPONENT = Experiment(
         "contradict a bound that lies orders above the regret: it says that the asymptotic rate is not reached yet.",
         "With nu_t = nu both rates of the paper coincide: (1 - eps)/(2(1 + eps)) + 1/2 = 1/(1 + eps).",
     ),
-    figure="exponents",
+    figures=("exponents",),
 )  # fmt: skip
 
 THEORY = (COVERAGE, BOUND, EXPONENT)

@@ -62,7 +62,7 @@ def run(
         settings |= {"checkpoint": directory, **options}
         result = _panel(experiment, algorithms[name], panel.environment, horizon, seeds, settings)
         if experiment.derive is not None:
-            further = experiment.derive(result, algorithms[name])
+            further = experiment.derive(result, algorithms[name], panel)
             result = dataclasses.replace(result, values={**result.values, **further})
         results[name] = result
     if experiment.timed:

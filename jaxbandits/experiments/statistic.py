@@ -1,6 +1,6 @@
 """Statistics for claims: each maps what an experiment measured to an estimate with a confidence interval."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from scipy import special
@@ -13,6 +13,7 @@ from jaxbandits.simulation.statistics import Estimate, t_interval
 Statistic = Callable[[Measured], Estimate]
 
 _GROUPS = 20  # of seeds, for the jackknife
+_NOTHING = tuple(map(np.asarray, (np.nan, -np.inf, np.inf)))  # what is known without enough data
 
 
 def mean_difference(panel: str, first: str, second: str, factor: float = 1.0, metric: str = "regret") -> Statistic:
@@ -59,19 +60,72 @@ def growth_exponent(panel: str, name: str, metric: str = "regret", since: float 
 
 def exponent(result: Result, name: str, metric: str = "regret", since: float = 0.1) -> Estimate:
     """`growth_exponent` of one result."""
+    curves_all = result.get(metric, name)[0]
     index = result.algorithms.index(name)
     good = result.usable(metric)[index, 0]
     late = result.records >= since * result.records[-1]
-    curves = result.get(metric, name)[0][good][:, late]
-    failed, n = int(result.failed(metric)[index].sum()), len(curves)
-    if n < 2 * _GROUPS or late.sum() < 3:
-        return Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=n, failed=failed)
+    failed = int(result.failed(metric)[index].sum())
+    if late.sum() < 3:
+        return Estimate(*_NOTHING, n=int(good.sum()), failed=failed)
     log_t = np.log(result.records[late])
-    groups = np.array_split(np.arange(n), _GROUPS)
-    without = [_slope(log_t, np.delete(curves, group, axis=0)) for group in groups]
-    spread = np.sqrt((_GROUPS - 1) / _GROUPS * np.sum((np.asarray(without) - np.mean(without)) ** 2))
-    centre, half = _slope(log_t, curves), special.stdtrit(_GROUPS - 1, 0.975) * spread
-    return Estimate(*map(np.asarray, (centre, centre - half, centre + half)), n=n, failed=failed)
+    return _jackknife(lambda curves: _slope(log_t, curves), curves_all[good][:, late])._replace(failed=failed)
+
+
+def growth_across(panels: Mapping[str, float], name: str, metric: str = "regret") -> Statistic:
+    """Slope of log(mean final metric) against log(abscissa) over panels; the interval is a jackknife over paired seeds.
+
+    Args:
+      panels: panel name to abscissa.
+      name: the algorithm.
+      metric: the metric, positive in the mean.
+    """
+
+    def statistic(measured: Measured) -> Estimate:
+        values, failed = _side_by_side(measured, tuple(panels), name, metric)
+        log_x = np.log(list(panels.values()))
+        return _jackknife(lambda rows: _slope(log_x, rows), values)._replace(failed=failed)
+
+    return statistic
+
+
+def final_mean(panel: str, name: str, metric: str = "regret") -> Statistic:
+    """Mean over seeds of the final value of a metric."""
+
+    def statistic(measured: Measured) -> Estimate:
+        values, failed = _final(measured.results[panel], metric, name)
+        return t_interval(values)._replace(failed=failed)
+
+    return statistic
+
+
+def worst_ratio(panels: Sequence[str], over: Sequence[str], name: str, metric: str = "regret") -> Statistic:
+    """The largest mean final metric over some panels, divided by the largest over others; jackknife over seeds."""
+
+    def statistic(measured: Measured) -> Estimate:
+        values, failed = _side_by_side(measured, (*panels, *over), name, metric)
+
+        def ratio(rows: np.ndarray) -> float:
+            means = rows.mean(axis=0)
+            return float(means[: len(panels)].max() / means[len(panels) :].max())
+
+        return _jackknife(ratio, values)._replace(failed=failed)
+
+    return statistic
+
+
+def late_rate(panel: str, name: str, metric: str = "regret") -> Statistic:
+    """Mean increase of a metric per round over the second half of the rounds."""
+
+    def statistic(measured: Measured) -> Estimate:
+        result = measured.results[panel]
+        values = result.get(metric, name)[0]
+        index = result.algorithms.index(name)
+        curves = values[result.usable(metric)[index, 0]]
+        half = int(np.argmin(np.abs(result.records - 0.5 * result.records[-1])))
+        rate = (curves[:, -1] - curves[:, half]) / (result.records[-1] - result.records[half])
+        return t_interval(rate)._replace(failed=int(result.failed(metric)[index].sum()))
+
+    return statistic
 
 
 def point_difference(
@@ -100,7 +154,7 @@ def time_ratio(panel: str, first: str, second: str) -> Statistic:
         logs = [np.log(result.timing[name]["ns_per_round"]) for name in (first, second)]
         n = min(map(len, logs))
         if n < 2:
-            return Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=len(result.seeds))
+            return Estimate(*_NOTHING, n=len(result.seeds))
         # Timed on the same cores, but not piece by piece: treated as independent (Welch, at the smaller n).
         spread = np.sqrt(sum(x.var(ddof=1) / len(x) for x in logs))
         centre, half = logs[0].mean() - logs[1].mean(), special.stdtrit(n - 1, 0.975) * spread
@@ -117,7 +171,7 @@ def time_growth(name: str, since: float = 0.1) -> Statistic:
         middles = times.stops - np.diff(times.stops, prepend=0) / 2.0
         late = middles >= since * times.stops[-1]
         if late.sum() < 3:
-            return Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=0)
+            return Estimate(*_NOTHING, n=0)
         slopes = [np.polyfit(np.log(middles[late]), np.log(row[late]), 1)[0] for row in rows]
         return t_interval(np.asarray(slopes))
 
@@ -151,6 +205,27 @@ def _timed(measured: Measured, name: str) -> tuple[RoundTimes, np.ndarray]:
     if name not in times.ns:
         raise unknown("timed algorithm", name, times.ns)
     return times, times.ns[name]
+
+
+def _side_by_side(measured: Measured, panels: Sequence[str], name: str, metric: str) -> tuple[np.ndarray, int]:
+    """`[S, panels]` final values of an algorithm over the seeds where it failed in no panel, and how many it did in."""
+    results = [measured.results[panel] for panel in panels]
+    values = np.stack([result.final(metric, name)[0] for result in results], axis=-1)
+    index = [result.algorithms.index(name) for result in results]
+    good = np.stack([r.usable(metric)[i, 0] for r, i in zip(results, index, strict=True)]).all(axis=0)
+    ran = np.stack([r.ran[i, 0] for r, i in zip(results, index, strict=True)]).all(axis=0)
+    return values[good], int((ran & ~good).sum())
+
+
+def _jackknife(value: Callable[[np.ndarray], float], rows: np.ndarray) -> Estimate:
+    """A function of rows (one a seed) with its delete-one-group interval; nothing is known from few rows."""
+    n = len(rows)
+    if n < 2 * _GROUPS:
+        return Estimate(*_NOTHING, n=n)
+    without = [value(np.delete(rows, group, axis=0)) for group in np.array_split(np.arange(n), _GROUPS)]
+    spread = np.sqrt((_GROUPS - 1) / _GROUPS * np.sum((np.asarray(without) - np.mean(without)) ** 2))
+    centre, half = value(rows), special.stdtrit(_GROUPS - 1, 0.975) * spread
+    return Estimate(*map(np.asarray, (centre, centre - half, centre + half)), n=n)
 
 
 def _slope(log_t: np.ndarray, curves: np.ndarray) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jaxbandits.experiments.declare import Kind
 from jaxbandits.experiments.run import Report
 from jaxbandits.report import kinds
 from jaxbandits.simulation import curves
@@ -19,14 +20,16 @@ _STYLE = {
     "svg.hashsalt": "jaxbandits", "svg.fonttype": "none", "pdf.fonttype": 42, "font.size": 9.0, "axes.titlesize": 10.0,
     "axes.grid": True, "grid.alpha": 0.25, "grid.linewidth": 0.6, "savefig.dpi": 160,
 }  # fmt: skip
+_ACROSS = 4  # panels in a row of curves; six stand in two rows of three
+_BLANK = "."
 _METADATA = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
-def draw(report: Report) -> "Figure":
-    """The figure of an experiment, drawn as its declaration asks."""
+def draw(report: Report, kind: Kind) -> "Figure":
+    """One of the figures that an experiment declares."""
     plt, experiment = _pyplot(), report.experiment
     with plt.rc_context(_STYLE):
-        figure = _KINDS[experiment.figure](plt, report)
+        figure = _KINDS[kind](plt, report)
         title = f"{experiment.title}, T = {report.horizon:,}\n{experiment.source}; {report.preset} preset"
         figure.suptitle(title, fontsize=10)
         constants = f"{report.preset} preset: {experiment.presets[report.preset]}"  # no curve without its tuning
@@ -36,12 +39,19 @@ def draw(report: Report) -> "Figure":
 
 
 def _curves(plt: Any, report: Report) -> "Figure":
-    """One column per panel (means above, medians below), and the measured times when the experiment was timed."""
+    """Panels side by side, means above medians; measured times beside them when the experiment was timed."""
     experiment, panels = report.experiment, report.experiment.panels(report.horizon)
-    mosaic = [[f"{band}:{name}" for name in panels] for band in curves.BANDS]
-    for row, width in zip(mosaic, report.times, strict=False):
-        row.append(f"time:{width}")
-    figure, axes = plt.subplot_mosaic(mosaic, figsize=(4.2 * len(mosaic[0]), 6.4), layout="constrained")
+    names = list(panels)
+    across = min(len(names), _ACROSS) if len(names) != 2 * (_ACROSS - 1) else _ACROSS - 1
+    mosaic = []
+    for first in range(0, len(names), across):
+        row = names[first : first + across]
+        blank = [_BLANK] * (across - len(row))
+        mosaic += [[f"{band}:{name}" for name in row] + blank for band in curves.BANDS]
+    for i, row in enumerate(mosaic if report.times else []):
+        row.append(f"time:{list(report.times)[i]}" if i < len(report.times) else _BLANK)
+    size = (4.2 * len(mosaic[0]), 3.2 * len(mosaic))
+    figure, axes = plt.subplot_mosaic(mosaic, figsize=size, layout="constrained", empty_sentinel=_BLANK)
     for name, panel in panels.items():
         for band in curves.BANDS:
             ax = axes[f"{band}:{name}"]
@@ -52,8 +62,9 @@ def _curves(plt: Any, report: Report) -> "Figure":
     return figure
 
 
-_KINDS: dict[str, Callable[[Any, Report], "Figure"]] = {
+_KINDS: dict[Kind, Callable[[Any, Report], "Figure"]] = {
     "curves": _curves,
+    "against": kinds.against,
     "bound": kinds.bound,
     "shares": kinds.shares,
     "exponents": kinds.exponents,

@@ -1,6 +1,7 @@
 """Figures that are not curves over rounds: times, bounds, distributions, growth exponents, heat maps."""
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,40 @@ def times(ax: "Axes", measured: RoundTimes, order: Sequence[str]) -> None:
     ax.set_title("time, one trial" if measured.width == 1 else f"time, {measured.width} trials side by side")
     ax.legend(fontsize="small", frameon=False)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def against(plt: Any, report: Report) -> "Figure":
+    """Final mean of the metric of each algorithm against `Panel.x`, with t-intervals; the panels' bound dashed."""
+    experiment = report.experiment
+    panels = experiment.panels(report.horizon)
+    at = {name: panel.x for name, panel in panels.items() if not math.isnan(panel.x)}
+    figure, ax = plt.subplots(figsize=(6.8, 5.2), layout="constrained")
+    rows = {name: {row.algorithm: row for row in report.results[name].summary(experiment.metric)} for name in at}
+    labels = [a for a in next(iter(report.results.values())).algorithms if a not in experiment.not_drawn]
+    values = []
+    for i, label in enumerate(labels):
+        worst: dict[float, Any] = {}
+        for name, x in at.items():
+            row = rows[name].get(label)
+            if row is not None and (x not in worst or row.mean > worst[x].mean):
+                worst[x] = row
+        xs = sorted(worst)
+        mean, low, high = (np.asarray([getattr(worst[x], k) for x in xs]) for k in ("mean", "low", "high"))
+        values += [*mean]
+        k, turn = i % 8, i // 8
+        ax.errorbar(xs, mean, [mean - low, high - mean], label=label, color=curves.COLOURS[k], capsize=2, markersize=4,
+                    linestyle=curves.STYLES[(k + turn) % 8], marker=curves.MARKERS[(k + 3 * turn) % 8])  # fmt: skip
+    bounds = {x: panels[name].bound for name, x in at.items() if not math.isnan(panels[name].bound)}
+    if bounds:
+        ax.plot(sorted(bounds), [bounds[x] for x in sorted(bounds)], color="#000000", linestyle="--", label="bound")
+    ax.set(xscale="log", xlabel=experiment.axis, ylabel=f"mean {experiment.metric.replace('_', ' ')}")
+    if min(values) > 0.0:
+        ax.set_yscale("log")
+    else:  # negative regret is correct against a moving mean
+        ax.set_yscale("symlog", linthresh=max(1e-3, float(np.quantile(np.abs(values), 0.2))))
+    ax.legend(fontsize="small", frameon=False, ncols=1 + len(labels) // 9)
+    ax.spines[["top", "right"]].set_visible(False)
+    return figure
 
 
 def bound(plt: Any, report: Report) -> "Figure":

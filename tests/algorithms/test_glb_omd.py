@@ -1,5 +1,7 @@
 """GLB-OMD against the paper's loop on fresh instances, recorded traces, and the properties its analysis rests on."""
 
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,11 +12,15 @@ from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.links import Bernoulli, Gaussian, Poisson
+from jaxbandits.core.links import Bernoulli, Exponential, Gaussian, Poisson
 from jaxbandits.core.pytree import as_arrays, pytree, validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
-from jaxbandits.types import ArmObs, Reward
+from jaxbandits.experiments import glm_meters
+from jaxbandits.simulation import meters
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+from tests.algorithms import replay_glm
 from tests.reference import glb_omd as reference
+from tests.reference import glm_one_pass
 
 KEY = jax.random.key(0)
 ROUNDS = 150  # of every trace; shorter ones are padded with zero arms, which change nothing
@@ -70,6 +76,29 @@ def agree(name, trace, X, R, learner):
         learner.update(X[t, k], R[t, k])
         np.testing.assert_allclose(trace["theta"][t], learner.theta, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(trace["inverse"][t] @ learner.H, np.eye(learner.d), atol=1e-9)
+
+
+@pytree
+class Binomial:
+    """Rewards out of n, which the library does not know."""
+
+    n: float = 1.0
+    dispersion = self_concordance = 1.0
+
+    def log_partition(self, z):
+        return self.n * jnp.logaddexp(0.0, z)
+
+    def mean(self, z):
+        return self.n / (1.0 + jnp.exp(-z))
+
+    def slope(self, z):
+        return self.n / (2.0 + 2.0 * jnp.cosh(z))
+
+    def slope_bounds(self, low, high):
+        return self.slope(jnp.maximum(-low, high)), self.slope(0.0)
+
+    def sample(self, key, z):
+        return jax.random.binomial(key, self.n, self.mean(z) / self.n)
 
 
 class TestAgainstTheReference:
@@ -245,28 +274,7 @@ class TestProperties:
         np.testing.assert_allclose(trace["theta"], c * base["theta"], rtol=1e-10, atol=1e-12)
 
     def test_a_link_of_your_own(self):
-        """Binomial rewards out of n, which the library does not know."""
-
-        @pytree
-        class Binomial:
-            n: float = 1.0
-            dispersion = self_concordance = 1.0
-
-            def log_partition(self, z):
-                return self.n * jnp.logaddexp(0.0, z)
-
-            def mean(self, z):
-                return self.n / (1.0 + jnp.exp(-z))
-
-            def slope(self, z):
-                return self.n / (2.0 + 2.0 * jnp.cosh(z))
-
-            def slope_bounds(self, low, high):
-                return self.slope(jnp.maximum(-low, high)), self.slope(0.0)
-
-            def sample(self, key, z):
-                return jax.random.binomial(key, self.n, self.mean(z) / self.n)
-
+        """Learner and environment with a family that the library does not know."""
         family = reference.Family(
             lambda z: 4.0 * np.logaddexp(0.0, z),
             lambda z: 4.0 / (1.0 + np.exp(-z)),
@@ -278,12 +286,138 @@ class TestProperties:
         star, X, rng = reference.time_varying(9, 3, 5, ROUNDS, 2.0)
         R = rng.binomial(4, 1.0 / (1.0 + np.exp(-X @ star))).astype(float)
         agree("binomial", play(algorithm, X, R), X, R, reference.GLBOMD(family, 3, 2.0))
+        environment = GeneralizedLinear.fixed(link=Binomial(n=4.0), norm_bound=2.0)
+        algorithm = GLBOMD(dim=2, link=Binomial(n=4.0), norm_bound=2.0)
+        result = simulation.simulate(algorithm, environment, 1000, 32, record=2, progress=False)
+        error = np.asarray(result.values["estimation_error"])[0, 0]
+        assert np.all(error.mean(axis=0) < [0.8, 0.6]) and not result.failed("regret").any()
 
 
-def lemma_4(family, S, lam, xs, rs, star, thetas):
+class TestCentre:
+    """The exponential link: 0 is outside its domain, so the ball of parameters has a centre."""
+
+    ARMS = np.stack([np.ones(8), np.cos(np.pi * np.arange(8) / 4), np.sin(np.pi * np.arange(8) / 4)], 1) / np.sqrt(2.0)
+    CENTRE = np.array([-3.0, 0.0, 0.0])
+    MARGIN = 3.0 / np.sqrt(2.0) - 1.0
+
+    def learner(self, **changes):
+        fields = {"dim": 3, "link": Exponential(margin=self.MARGIN), "ridge": 1.0, "radius": "data"}
+        return GLBOMD(**fields | {"center": self.CENTRE} | changes)
+
+    @pytest.mark.parametrize("ridge", [1.0, 0.05])
+    def test_matches_the_reference(self, ridge):
+        rng = np.random.default_rng(2)
+        u = rng.normal(size=3)
+        star = self.CENTRE + u / np.linalg.norm(u)
+        X = np.tile(self.ARMS, (ROUNDS, 1, 1)) * rng.uniform(0.9, 1.0, (ROUNDS, 8, 1))
+        R = rng.exponential(-1.0 / (X @ star))
+        other = glm_one_pass.CentredGLBOMD(glm_one_pass.exponential(self.MARGIN), self.CENTRE, 1.0, ridge)
+        trace = replay_glm.play(self.learner(ridge=ridge), X, R)
+        replay_glm.agree(trace, X, R, other)
+        if ridge < 1.0:
+            assert np.linalg.norm(trace["theta"] - self.CENTRE, axis=1).max() > 1.0 - 1e-9  # a projection was active
+
+    def test_a_centre_at_zero_changes_nothing(self):
+        _, X, R = fresh("poisson", 5, 3, 5)
+        fields = {"dim": 3, "link": Poisson(), "norm_bound": 1.0}
+        plain, centred = play(GLBOMD(**fields), X, R), play(GLBOMD(**fields, center=np.zeros(3)), X, R)
+        for name in plain:
+            np.testing.assert_allclose(plain[name], centred[name], rtol=1e-12, atol=1e-13)
+
+    def test_lemma_4_by_translation(self):
+        """C_mu = 1 / margin^2, R = 2 / margin; rewards have nothing to do with theta*."""
+        rng, family = np.random.default_rng(5), glm_one_pass.exponential(self.MARGIN)
+        for _ in range(12):
+            lam, u = 10.0 ** rng.uniform(-2.0, 1.0), rng.normal(size=3)
+            star = self.CENTRE + u * rng.random() / np.linalg.norm(u)
+            xs, rs = self.ARMS[rng.integers(8, size=ROUNDS)], rng.exponential(rng.choice([0.1, 3.0]), ROUNDS)
+            trace = replay_glm.force(self.learner(ridge=lam), xs, rs)
+            assert np.max(lemma_4(family, 1.0, lam, xs, rs, star, trace["theta"], self.CENTRE)) <= 1e-9
+
+    def test_learns_and_covers(self):
+        """About half the regret of uniform play after 2000 rounds (paired), the estimate close, every set valid."""
+        environment = GeneralizedLinear.exponential()
+        learners = {"glb": self.learner(), "uniform": Uniform(dim=3)}
+        glb = simulation.simulate(
+            learners["glb"], environment, 2000, 64, record=1, meters=[glm_meters.coverage()], progress=False
+        )
+        uniform = simulation.simulate(learners["uniform"], environment, 2000, 64, record=1, progress=False)
+        assert np.mean(glb.final("estimation_error")[0, 0]) < 0.25  # of a diameter of 2
+        assert glb.final("error_ratio").max() < 1.0
+        ratio = glb.final("regret")[0, 0] / uniform.final("regret")[0, 0]
+        assert np.mean(ratio) + 5.0 * np.std(ratio) / 8.0 < 0.8
+
+    def test_refused(self):
+        with pytest.raises(InputError, match=r'GLBOMD.radius must be "data" with Exponential'):
+            validate(self.learner(radius="theory"))
+        with pytest.raises(InputError, match=r"GLBOMD.center must have shape \(3,\), got \(2,\)"):
+            validate(self.learner(center=np.zeros(2)))
+        validate(self.learner())
+
+
+def test_the_state_does_not_grow():
+    """The avals after ten thousand rounds are those of the first: O(d^2) numbers, whatever t."""
+    algorithm = as_arrays(GLBOMD(dim=3, norm_bound=3.0))
+    sizes = [sum(leaf.size for leaf in jax.tree.leaves(algorithm.init(KEY)))]
+    _, X, R = fresh("bernoulli", 1, 3, 5)
+
+    def round_(state, row):
+        x, r = row
+        obs = ArmObs(linalg.vectors(x))
+        decision = algorithm.select(KEY, jnp.int32(0), state, obs)
+        return algorithm.update(KEY, jnp.int32(0), state, obs, decision, Reward(r[decision.index])), None
+
+    for rounds in (10, 10_000):
+        rows = tuple(jax.ShapeDtypeStruct((rounds, *a.shape[1:]), a.dtype) for a in (X, R))
+        state = jax.eval_shape(lambda rows: jax.lax.scan(round_, algorithm.init(KEY), rows)[0], rows)
+        sizes.append(sum(leaf.size for leaf in jax.tree.leaves(state)))
+    assert sizes == [3 + 6 + 1 + 1] * 3
+
+
+def test_slack_meter_is_equation_11():
+    """Summed over the rounds, the meter is the two sides of the inequality computed from the estimates alone."""
+    star, X, R = fresh("poisson", 12, 3, 5)
+    star, xs, rs = 0.8 * star, X[:40, 0], R[:40, 0]
+    algorithm, meter = as_arrays(GLBOMD(dim=3, link=Poisson(), norm_bound=1.0, ridge=0.7)), glm_meters.lemma_4_slack()
+    env_state = SimpleNamespace(theta=linalg.vectors(jnp.asarray(star)))
+
+    def round_(state, row):
+        t, x, r = row
+        decision, feedback = ArmDecision(jnp.int32(0), linalg.vectors(x)), Reward(r)
+        after = algorithm.update(KEY, t, state, None, decision, feedback)
+        seen = meters.Round(t, algorithm, None, env_state, state, after, None, decision, feedback, None)
+        return after, (meter.measure(seen), linalg.dense(after.theta))
+
+    rows = (jnp.arange(40, dtype=jnp.int32), jnp.asarray(xs), jnp.asarray(rs))
+    slack, thetas = jax.jit(lambda rows: jax.lax.scan(round_, algorithm.init(KEY), rows)[1])(rows)
+    expected = -lemma_4(FAMILIES["poisson"], 1.0, 0.7, xs, rs, star, np.asarray(thetas))
+    np.testing.assert_allclose(np.cumsum(slack), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["bernoulli", "poisson"])
+def test_meters_along_a_run(name):
+    """Lemma 4's slack stays positive on a misspecified run; the right model is covered."""
+    S = BOUNDS[name]
+    wrong = GeneralizedLinear(dim=2, n_arms=5, fresh_arms=True, norm_bound=S, link=Gaussian(variance=4.0))
+    algorithm = GLBOMD(dim=2, link=LINKS[name], norm_bound=S, ridge=0.5)
+    extra = [glm_meters.lemma_4_slack(), glm_meters.kappa(), glm_meters.optimal_slope()]
+    result = simulation.simulate(algorithm, wrong, 200, 32, record=8, meters=extra, progress=False)
+    assert result.values["lemma_4_slack"].min() > 0.0
+    np.testing.assert_allclose(result.values["kappa"], 1.0)  # of the environment's link: mu' = 1
+    np.testing.assert_allclose(result.final("optimal_slope"), 200.0)
+    right = GeneralizedLinear(dim=2, n_arms=5, fresh_arms=True, norm_bound=S, link=LINKS[name])
+    result = simulation.simulate(
+        algorithm, right, 200, 32, record=2, meters=[glm_meters.coverage(), glm_meters.kappa()], progress=False
+    )
+    assert result.final("error_ratio").min() > 0.0 and result.final("error_ratio").max() < 1.0
+    largest = 1.0 / LINKS[name].slope_bounds(-S, S)[0]
+    assert np.all(result.final("kappa") <= largest) and np.all(result.final("kappa") > 0.6 * largest)
+
+
+def lemma_4(family, S, lam, xs, rs, star, thetas, start=0.0):
     """Left minus right side of equation 11 after every round, from the estimates alone."""
     eta, g, d = 1.0 + family.R * S, family.g, xs.shape[1]
-    H, old, right, gaps = lam * np.eye(d), np.zeros(d), 4.0 * lam * S**2, []
+    H, old, right, gaps = lam * np.eye(d), np.zeros(d) + start, 4.0 * lam * S**2, []
     for x, r, new in zip(xs, rs, thetas, strict=True):
         loss_star, loss_new = ((family.m(x @ th) - r * (x @ th)) / g for th in (star, new))
         move = new - old

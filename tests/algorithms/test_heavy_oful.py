@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from jaxbandits.algorithms.linear import heavy_oful
 from jaxbandits.algorithms.linear.heavy_oful import HeavyOFUL
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
@@ -264,6 +265,35 @@ def test_only_the_blocks_written_so_far_are_read(rng):
         theta = linalg.dense(one_pass(count, both, both.theta)[0])
         assert np.isfinite(theta[0]).all() and np.isfinite(theta[1]).all() == finite
         assert np.array_equal(theta[0], theta[1]) == finite
+
+
+def test_work_and_memory_grow_with_the_samples(rng, monkeypatch):
+    """A pass visits ceil(t / 256) blocks, and the state holds d + 2 numbers a sample: O(t) time, O(T) memory."""
+    visits = []
+    original = heavy_oful.history.sum_over
+
+    def counting(samples, count, terms, block):
+        def counted(rows, written):
+            jax.debug.callback(lambda _: visits.append(1), written[0])
+            return terms(rows, written)
+
+        return original(samples, count, counted, block=block)
+
+    alg = as_arrays(HeavyOFUL.practical(dim=2, horizon=1200, eps=0.99))
+    xs, rewards, nu = clipped_data(rng, 1200, 2)
+    state, _, _ = replay(alg, xs, rewards, nu)
+    monkeypatch.setattr(heavy_oful.history, "sum_over", counting)
+    one_pass = jax.jit(alg.one_pass)
+    for t, blocks in ((1, 1), (256, 1), (257, 2), (512, 2), (600, 3), (1200, 5)):
+        visits.clear()
+        jax.block_until_ready(one_pass(jnp.int32(t), state, state.theta))
+        jax.effects_barrier()
+        assert len(visits) == blocks
+    sizes = [
+        sum(leaf.size for leaf in jax.tree.leaves(as_arrays(HeavyOFUL.practical(dim=2, horizon=T)).init(KEY)))
+        for T in (100, 200, 300)
+    ]
+    assert np.diff(sizes).tolist() == [400, 400]
 
 
 def test_symmetry_and_bounded_influence():

@@ -215,6 +215,23 @@ def test_one_dimension_weighs_recent_samples(rng):
         np.testing.assert_allclose(got[t - 1], theta, rtol=1e-12)
 
 
+@pytest.mark.parametrize(("step_size", "ratio"), [(1.0, 1.0), (2.0, 4 / 3), (4.0, 16 / 7)])
+def test_asymptotic_variance_of_the_step_sizes(step_size, ratio):
+    """d = 1, x = 1: the weights of the rewards sum to one, their squares to alpha^2 / (2 alpha - 1) that of ridge."""
+    T = 400
+    estimator = as_arrays(
+        HvtEstimator(
+            dim=1, horizon=T, norm_bound=jnp.inf, sigma_beta_scale=0.0, tau_scale=jnp.inf, step_size=step_size,
+            ridge=1e-3,
+        )
+    )  # fmt: skip
+    one = jnp.ones((T, 1)), jnp.ones(T)
+    replay_all = jax.jit(jax.vmap(lambda rewards: _replay(estimator, one[0], rewards, one[1])["theta"][-1, 0]))
+    weights = np.asarray(replay_all(jnp.eye(T)))  # linear in the rewards: the effect of each one alone
+    np.testing.assert_allclose(weights.sum(), 1.0, rtol=1e-3)
+    np.testing.assert_allclose((weights**2).sum() * T, ratio, rtol=0.01)
+
+
 @pytest.mark.parametrize(("beta_scale", "step_size"), [(1.0, 4.0), (1.0, 2.0), (5e-3, 4.0)])
 def test_identities_of_the_analysis(beta_scale, step_size, rng):
     arms, _, theta, noise, nu = reference.instance(rng, 150, 1, 3, "student", decades=2.0)
@@ -234,6 +251,17 @@ def test_identities_of_the_analysis(beta_scale, step_size, rng):
     assert (w2 <= 1).all() and w2.sum() <= 2 * kappa
     assert (np.linalg.norm(got["theta"], axis=1) <= 1 + 1e-12).all()
     assert (np.abs(got["residual"]) <= got["threshold"]).all()
+
+
+@pytest.mark.parametrize("settled", [False, True])
+@pytest.mark.parametrize("moment", [1.31, 0.01])
+def test_the_inverse_stays_exact_over_a_long_run(moment, settled, rng):
+    """18000 rounds of Sherman-Morrison, arms spread out or nearly always the same one."""
+    x, rewards, _ = reference.forced(rng, 18_000, 2, 1, settled)
+    got = replay(HvtUCB.practical(dim=2, horizon=18_000, eps=0.99).estimator, x, rewards, np.full(18_000, moment))
+    weighted = x / got["scale"][:, None]
+    matrix = 2 * np.eye(2) + weighted.T @ weighted / 4
+    np.testing.assert_allclose(got["inverse"][-1] @ matrix, np.eye(2), atol=1e-9)
 
 
 def test_one_huge_reward_has_bounded_influence():
@@ -329,15 +357,24 @@ def test_presets():
 
 
 def test_cost_does_not_grow_with_time():
-    """One program and one state size for every horizon and round."""
-    alg = as_arrays(HvtUCB.theory(dim=2, horizon=100))
-    traced = chex.assert_max_traces(lambda alg, t, state, x: alg.estimator.update(t, state, x, 1.0, 1.0), n=1)
-    update = jax.jit(traced)
+    """One program, one state size and one flop count for every horizon and round."""
     x = linalg.vectors(jnp.asarray([0.6, 0.8]))
-    for horizon, t in ((10, 0), (10**6, 10**6 - 1)):
+    obs = ArmObs(linalg.vectors(jnp.asarray([[0.6, 0.8], [1.0, 0.0], [-0.8, 0.6]])))
+
+    def one_round(alg, t, state):
+        decision = alg.select(KEY, t, state, obs)
+        return alg.update(KEY, t, state, obs, decision._replace(x=x), ScaledReward(jnp.ones(()), jnp.ones(())))
+
+    traced = jax.jit(chex.assert_max_traces(one_round, n=1))
+    flops = []
+    for horizon, t in ((10, 9), (10**6, 10**6 - 1)):
         alg = as_arrays(HvtUCB.theory(dim=2, horizon=horizon))
-        state = update(alg, jnp.int32(t), alg.init(KEY), x)
+        state = traced(alg, jnp.int32(t), alg.init(KEY))
         assert sum(leaf.size for leaf in jax.tree.leaves(state)) == 2 + 3 + 4
+        # T and t as constants of the program, where no dependence on them could hide behind tracing.
+        program = jax.jit(lambda state, alg=alg, t=t: one_round(alg, jnp.int32(t), state)).lower(state).compile()
+        flops.append(program.cost_analysis()["flops"])
+    assert flops[0] == flops[1] > 50
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,20 @@ import pytest
 from scipy import stats
 
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.links import Bernoulli, Gaussian, Link, Poisson
-from jaxbandits.core.pytree import validate
+from jaxbandits.core.links import Bernoulli, Exponential, Gaussian, Link, Poisson
+from jaxbandits.core.pytree import pytree, validate
 
-LINKS = {"gaussian": Gaussian(variance=0.3), "bernoulli": Bernoulli(), "poisson": Poisson()}
-GRID = np.linspace(-9.0, 9.0, 601)
+LINKS = {
+    "gaussian": Gaussian(variance=0.3),
+    "bernoulli": Bernoulli(),
+    "poisson": Poisson(),
+    "exponential": Exponential(margin=0.25),
+}
+
+
+def grid(link):
+    """Where the link is defined, off the kink of |z| at 0."""
+    return np.linspace(-9.0, -0.25, 601) if isinstance(link, Exponential) else np.linspace(-9.0, 9.0, 601) + 1e-3
 
 
 N = 200_000
@@ -45,13 +54,13 @@ def test_is_a_link(link):
 
 
 def test_each_function_is_the_derivative_of_the_one_before(link):
-    mean, dm, slope, dmean, _ = derivatives(link, jnp.asarray(GRID + 1e-3))
+    mean, dm, slope, dmean, _ = derivatives(link, jnp.asarray(grid(link)))
     np.testing.assert_allclose(mean, dm, rtol=1e-12, atol=1e-300)
     np.testing.assert_allclose(slope, dmean, rtol=1e-12)
 
 
 def test_self_concordance_holds_and_is_tight(link):
-    _, _, slope, _, second = derivatives(link, jnp.asarray(GRID + 1e-3))
+    _, _, slope, _, second = derivatives(link, jnp.asarray(grid(link)))
     ratio = np.max(np.abs(second) / slope)
     assert ratio <= link.self_concordance + 1e-12
     assert ratio >= link.self_concordance - 1e-3
@@ -59,8 +68,11 @@ def test_self_concordance_holds_and_is_tight(link):
 
 @pytest.mark.parametrize(("low", "high"), [(-3.0, 3.0), (-1.0, 4.0), (-5.0, 0.5), (0.5, 2.0), (-4.0, -1.0)])
 def test_slope_bounds_are_the_extremes(link, low, high):
-    values = np.asarray(link.slope(jnp.linspace(low, high, 100_001)))
     smallest, largest = link.slope_bounds(low, high)
+    if isinstance(link, Exponential) and high > -0.25:  # not defined on all of the interval
+        assert (float(smallest), float(largest)) == (0.0, np.inf)
+        return
+    values = np.asarray(link.slope(jnp.linspace(low, high, 100_001)))
     np.testing.assert_allclose([smallest, largest], [values.min(), values.max()], rtol=1e-9)
 
 
@@ -80,7 +92,7 @@ def test_bernoulli_keeps_relative_precision_in_both_tails():
 
 
 def test_reward_moments(link):
-    for z in (-2.0, 0.0, 1.5, 3.0):
+    for z in (-2.0, -0.5) if isinstance(link, Exponential) else (-2.0, 0.0, 1.5, 3.0):
         r, mean, var = draw(link, z), float(link.mean(z)), float(link.dispersion * link.slope(z))
         assert abs(r.mean() - mean) < 5.0 * np.sqrt(var / N)
         kurtosis = np.mean((r - mean) ** 4)
@@ -124,6 +136,31 @@ def test_poisson_law(mean):
 @pytest.mark.parametrize(("z", "expected"), [(np.nan, np.nan), (800.0, np.inf), (-800.0, 0.0)])
 def test_poisson_ends_on_impossible_means(z, expected):
     np.testing.assert_array_equal(jax.jit(Poisson().sample)(jax.random.key(0), jnp.asarray(z)), expected)
+
+
+def test_exponential_law_and_constants():
+    r = draw(Exponential(), -0.4)
+    assert stats.kstest(r, stats.expon(scale=2.5).cdf).pvalue > 1e-4
+    assert float(Exponential(margin=0.1).self_concordance) == 20.0  # not 0, as printed
+    keys, z = jax.random.split(jax.random.key(3), 200), jnp.linspace(-6.0, -0.2, 50)
+    rewards = np.asarray(jax.vmap(lambda k: jax.vmap(lambda z: Exponential().sample(k, z))(z))(keys))
+    assert np.all(np.diff(rewards, axis=1) > 0.0)
+
+
+def test_a_link_of_your_own_needs_every_member():
+    class Half:
+        dispersion = self_concordance = 1.0
+        log_partition = mean = slope = staticmethod(jnp.exp)
+
+    class Whole(Half):
+        def slope_bounds(self, low, high):
+            return jnp.exp(low), jnp.exp(high)
+
+        def sample(self, key, z):
+            return jnp.exp(z)
+
+    assert not isinstance(Half(), Link)
+    assert isinstance(pytree(Whole)(), Link)
 
 
 def test_variance_must_be_positive():

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxbandits.core import linalg
+from jaxbandits.core import linalg, rng
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vec
 from jaxbandits.core.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.core.pytree import as_arrays, validate
-from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear, uniform_ball
+from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.types import ArmDecision
 
 ARMS = np.array([[0.6, 0.8], [1.0, 0.0], [0.0, -0.5], [-0.3, 0.4]])
@@ -33,7 +33,7 @@ class TestInstance:
     @pytest.mark.parametrize("dim", [1, 2, 3, 4, 7])
     def test_arms_are_uniform_in_the_ball(self, dim):
         n = 20_000
-        x = np.stack(jax.jit(uniform_ball, static_argnums=(1, 2))(jax.random.key(dim), n, dim), axis=1)
+        x = np.stack(jax.jit(rng.uniform_ball, static_argnums=(1, 2))(jax.random.key(dim), n, dim), axis=1)
         assert x.shape == (n, dim)
         norms = np.linalg.norm(x, axis=1)
         assert stats.kstest(norms**dim, stats.uniform.cdf).pvalue > 1e-4  # P(norm <= r) = r^d
@@ -114,6 +114,49 @@ class TestRounds:
         first, second = (env.observe(jax.random.key(k), jnp.int32(k), state).arms for k in (0, 1))
         np.testing.assert_array_equal(linalg.dense(first), linalg.dense(second))
 
+    @pytest.mark.parametrize("name", LINKS)
+    def test_kappa_is_at_the_true_parameter_over_the_arms(self, name):
+        env = given(name)
+        state = env.init(jax.random.key(0))
+        obs = env.observe(jax.random.key(1), jnp.int32(0), state)
+        z = ARMS @ THETA
+        slope = {"gaussian": np.ones(4), "bernoulli": 1.0 / (2.0 + 2.0 * np.cosh(z)), "poisson": np.exp(z)}[name]
+        assert float(env.kappa(state, obs)) == pytest.approx(1.0 / slope.min(), rel=1e-12)
+        fresh = as_arrays(GeneralizedLinear.tv(link=LINKS[name]))
+        state = fresh.init(jax.random.key(0))
+        obs = fresh.observe(jax.random.key(1), jnp.int32(0), state)
+        low, high = LINKS[name].slope_bounds(-3.0, 3.0)
+        assert 1.0 / high <= float(fresh.kappa(state, obs)) <= 1.0 / low
+
+    def test_presets(self):
+        for env, shape, fresh in (
+            (GeneralizedLinear.tv(), (20, 5), True),
+            (GeneralizedLinear.fixed(), (20, 2), False),
+            (GeneralizedLinear.exponential(), (8, 3), False),
+            (GeneralizedLinear.tv(n_arms=7, norm_bound=5.0), (7, 5), True),
+        ):
+            validate(env)
+            env = as_arrays(env)
+            state = env.init(jax.random.key(0))
+            arms = np.asarray(linalg.dense(env.observe(jax.random.key(1), jnp.int32(0), state).arms))
+            assert arms.shape == shape and env.fresh_arms == fresh
+
+    def test_exponential_preset_is_inside_the_domain(self):
+        """theta* at distance 1 from the centre; every arm keeps x'theta below -margin over the whole ball."""
+        env = as_arrays(GeneralizedLinear.exponential())
+        keys = jax.random.split(jax.random.key(0), 500)
+        thetas = np.asarray(linalg.dense(jax.vmap(env.init)(keys).theta))
+        centre = np.array([-3.0, 0.0, 0.0])
+        np.testing.assert_allclose(np.linalg.norm(thetas - centre, axis=1), 1.0, rtol=1e-12)
+        arms = np.asarray(env.arms)
+        np.testing.assert_allclose(np.linalg.norm(arms, axis=1), 1.0)
+        assert (thetas @ arms.T).max() <= -float(env.link.margin) + 1e-12
+        np.testing.assert_allclose((arms @ centre).max() + 1.0, -float(env.link.margin), rtol=1e-12)
+        state = env.init(keys[0])
+        obs = env.observe(keys[1], jnp.int32(0), state)
+        _, feedback, outcome = env.step(keys[2], jnp.int32(0), state, obs, decide(env, obs, 3))
+        assert float(feedback.reward) > 0.0 and float(outcome.regret) >= 0.0
+
     def test_at_record(self):
         env = given()
         state = env.init(jax.random.key(0))
@@ -133,6 +176,7 @@ class TestInput:
                 {"arms": np.where(ARMS > 0.9, np.nan, ARMS)},
                 r"GeneralizedLinear.arms must lie in \(-inf, inf\), got nan",
             ),
+            ({"center": np.ones(3)}, r"center must have shape \(2,\), got \(3,\)"),
             ({"norm_bound": 0.0}, r"norm_bound must lie in \(0, inf\)"),
             ({"link": 3}, "must be an object such as"),
         ],

@@ -46,7 +46,7 @@ def test_every_declaration_is_complete(name):
         for panel in experiment.panels(100).values():
             labels = experiment.algorithms(preset, 100, panel.environment)
             assert set(experiment.slow) | set(experiment.not_drawn) <= set(labels)
-    assert (experiment.grid is None) == (experiment.figure != "heatmap")
+    assert (experiment.grid is None) == ("heatmap" not in experiment.figures)
     texts = [claim.text for claim in experiment.claims]
     assert len(set(texts)) == len(texts)
 

@@ -10,7 +10,7 @@ from jaxbandits.core import linalg
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import ArmDecision, ScaledReward
 from tests.reference import heavy_oful as reference
-from tests.reference.heavy_tailed_linear import instance
+from tests.reference.heavy_tailed_linear import forced, instance
 
 pytestmark = pytest.mark.float32
 KEY = jax.random.key(0)
@@ -48,6 +48,22 @@ def test_estimates_follow_the_float64_solver(dim, law, rng):
     assert theta.dtype == linalg.dense(state.inverse).dtype == jnp.float32
     np.testing.assert_allclose(theta, want["theta"], atol=1e-4)
     np.testing.assert_allclose(linalg.dense(state.inverse) @ want["H"][-1], np.eye(dim), atol=1e-4)
+
+
+@pytest.mark.parametrize("figure", [1, 4])
+@pytest.mark.parametrize("settled", [False, True])
+def test_estimates_keep_their_digits_over_a_long_run(settled, figure, rng):
+    """3000 rounds, rewards up to 1e4 in Fig. 4, weights and thresholds from a float64 run of their own."""
+    T, eps = 3000, 0.99 if figure == 1 else 0.69
+    x, rewards, nu = forced(rng, T, 2, figure, settled)
+    learner = reference.HeavyOful(2, T, eps, beta_scale=1e-3, tau_scale=0.1, c0=1.0, c1=1.0)
+    for row in zip(x, rewards, nu, strict=True):
+        learner.update(*row, fit=False)
+    _, theta = replay(as_arrays(HeavyOFUL.practical(dim=2, horizon=T, eps=eps)), *single(x, rewards, nu))
+    design, response, tau = map(np.array, (learner.X, learner.r, learner.tau))
+    for t in (10, 100, 500, 1000, 2000, 3000):
+        want, _ = reference.solve(np.zeros(2), design[:t], response[:t], tau[:t], 2.0, 1.0)
+        np.testing.assert_allclose(theta[t - 1], want, atol=1e-4, err_msg=str(t))
 
 
 def test_a_long_history_with_huge_rewards(rng):

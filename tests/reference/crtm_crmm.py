@@ -47,8 +47,8 @@ class Crtm:
         self.fit = _Regression(dim, mode, lam, S)
         self.thetas, self.kept = [], []
 
-    def choose(self, arms, mask):
-        return int(np.argmax(np.where(mask, self.fit.scores(arms, self.radius), -np.inf)))
+    def scores(self, arms):
+        return self.fit.scores(arms, self.radius)
 
     def update(self, x, r):
         self.fit.add_arm(x)
@@ -70,10 +70,10 @@ class Crmm:
         self.held, self.epoch = None, []
         self.thetas, self.medians = [], []
 
-    def choose(self, arms, mask):
+    def scores(self, arms):
         if not self.epoch:
-            return int(np.argmax(np.where(mask, self.fit.scores(arms, self.radius), -np.inf)))
-        return int(np.argmin(np.where(mask, np.linalg.norm(arms - self.held, axis=1), np.inf)))
+            return self.fit.scores(arms, self.radius)
+        return -np.linalg.norm(arms - self.held, axis=1)
 
     def update(self, x, r):
         if not self.epoch:
@@ -98,7 +98,7 @@ def closed_loop(learner, arms, mask, theta_star, noise):
     """Plays recorded arm sets `[T, K, d]` under masks `[T, K]`; returns the played indices and the estimates."""
     played = []
     for t in range(len(noise)):
-        played.append(learner.choose(arms[t], mask[t]))
+        played.append(int(np.argmax(np.where(mask[t], learner.scores(arms[t]), -np.inf))))
         x = arms[t, played[-1]]
         learner.update(x, x @ theta_star + noise[t])
     return np.array(played), np.array(learner.thetas)

@@ -139,3 +139,24 @@ def instance(rng, T, K, d, law="student", fixed=False, decades=0.0, available=No
     if available is not None:
         mask = np.argsort(rng.uniform(size=(T, K)), axis=1) < available
     return arms, mask, theta, factor * noise, factor * nu
+
+
+def forced(rng, T, dim, figure, settled):
+    """Forced plays x [T, d], rewards [T] and nu [T], exact in float32 so that both precisions see the same numbers.
+
+    figure 1: Student 2.1, told nu = 1.31. Figure 4: Student 1.7 times a scale over 2.5 decades, told its moment of
+    order 1.69. Arms are drawn anew every round, or (`settled`) in all but 2 % of the rounds from 200 on are one and
+    the same, as a bandit plays them.
+    """
+    arms, _, theta, noise, nu = instance(rng, T, 1, dim)
+    x = arms[:, 0]
+    if settled:
+        stays = (np.arange(T) >= 200) & (rng.uniform(size=T) > 0.02)
+        x[stays] = theta + 0.1 * rng.standard_normal(dim)
+    if figure == 4:
+        scale = 10 ** rng.uniform(0, 2.5, T)
+        noise, nu = scale * rng.standard_t(1.7, T), scale * 18.711180
+    else:
+        nu = np.full(T, 1.31)
+    x = x.astype(np.float32).astype(float)
+    return x, (x @ theta + noise).astype(np.float32).astype(float), nu.astype(np.float32).astype(float)

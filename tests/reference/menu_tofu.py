@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Menu:
-    """Median of k ridge regressions; `decide` and `update` once a round, as the held arm is part of the method."""
+    """Median of k ridge regressions; one `update` a round, as the held arm is part of the method."""
 
     def __init__(self, dim, reps, eps, nu=1.0, S=1.0, lam=1.0, beta_scale=1.0):
         self.dim, self.reps, self.eps, self.nu, self.S, self.lam = dim, reps, eps, nu, S, lam
@@ -25,11 +25,11 @@ class Menu:
         power = n ** ((1 - self.eps) / (2 * (1 + self.eps)))
         return self.beta_scale * 3 * ((9 * self.dim * c) ** (1 / (1 + self.eps)) * power + np.sqrt(self.lam) * self.S)
 
-    def decide(self, arms, mask):
-        if not self.now:
-            widths = np.sqrt(np.einsum("kd,kd->k", arms, np.linalg.solve(self.V, arms.T).T))
-            return int(np.argmax(np.where(mask, arms @ self.theta + self.radius * widths, -np.inf)))
-        return int(np.argmin(np.where(mask, ((arms - self.held) ** 2).sum(axis=1), np.inf)))
+    def scores(self, arms):
+        if self.now:
+            return -np.linalg.norm(arms - self.held, axis=1)
+        widths = np.sqrt(np.einsum("kd,kd->k", arms, np.linalg.solve(self.V, arms.T).T))
+        return arms @ self.theta + self.radius * widths
 
     def update(self, x, r, hint=None):
         """`hint`: which estimate to take where several share the least median up to rounding (None: the first).
@@ -80,14 +80,16 @@ class Tofu:
         spread *= np.log(2 * self.dim * self.T / self.delta) ** (self.eps / p)
         return self.beta_scale * (spread + np.sqrt(self.lam) * self.S)
 
-    def decide(self, arms, mask):
+    def scores(self, arms):
         widths = np.sqrt(np.einsum("kd,kd->k", arms, np.linalg.solve(self.V, arms.T).T))
-        return int(np.argmax(np.where(mask, arms @ self.theta + self.radius * widths, -np.inf)))
+        return arms @ self.theta + self.radius * widths
 
-    def update(self, x, r, hint=None):
+    def update(self, x, r, hint=None, fit=True):
         del hint
         self.X.append(np.array(x))
         self.r.append(r)
+        if not fit:
+            return
         X, r, t = np.array(self.X), np.array(self.r), len(self.r)
         self.V = self.lam * np.eye(self.dim) + X.T @ X
         l, Q = np.linalg.eigh(self.V)
@@ -113,10 +115,10 @@ def replay(learner, X, r, hints=None):
 
 
 def closed_loop(learner, arms, mask, theta_star, noise, hints=None):
-    """Plays what the learner decides among the available arms of every round."""
+    """Plays argmax of the score over the available arms of every round; the first index wins ties."""
     played = []
     for t in range(len(noise)):
-        k = learner.decide(arms[t], mask[t])
+        k = int(np.argmax(np.where(mask[t], learner.scores(arms[t]), -np.inf)))
         played.append(k)
         learner.update(arms[t, k], arms[t, k] @ theta_star + noise[t], None if hints is None else hints[t])
     return np.array(played), learner.trace()

@@ -2,14 +2,14 @@
 
     play       argmax_x  x'theta_t + beta_t ||x||_{H_t^{-1}}                                                    (6)
     zeta       = theta_t - eta Htil_t^{-1} x (mu(x'theta_t) - r) / g,   Htil_t = H_t + eta mu'(x'theta_t)/g x x'  (42a)
-    theta_t+1  = argmin_{||theta|| <= S} ||theta - zeta||_{Htil_t}                                            (42b)
+    theta_t+1  = argmin_{||theta - c|| <= S} ||theta - zeta||_{Htil_t},   c = 0 in the paper                  (42b)
     H_t+1      = H_t + mu'(x'theta_t+1)/g x x',   H_1 = lambda I
     beta_t^2   = 4 lambda S^2 + 2 eta log(1/delta) + 6 d eta^2 log(2 + 2 C_mu t / (lambda g)),   t = 1, 2, ...
 
 Only H_t^{-1} is kept: both rank-one updates and the projection need the inverse alone. The step uses the curvature at
 the old estimate (times eta), the matrix the curvature at the new one.
 
-Paper -> field: lambda `ridge`, S `norm_bound`, eta `step_size`; R, C_mu, mu, g from `link`.
+Paper -> field: lambda `ridge`, S `norm_bound`, eta `step_size`, c `center`; R, C_mu, mu, g from `link`.
 Cost per round O(K d^2), plus O(d^3) when the projection is active; memory O(d^2).
 """
 
@@ -17,6 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxbandits.core import errors, linalg
 from jaxbandits.core.arms import best_arm
@@ -57,8 +58,10 @@ class GLBOMD:
       * [ours] `radius="data"` replaces Theorem 1's radius by one that keeps every computable term of Lemma 4 and bounds
         the rest by Lemma 5 with point masses at theta_s. It is valid for any `ridge > 0` and `step_size >= 1 + R S`,
         and usually smaller; for a Poisson link with large S it is larger.
+      * [ours] `center` moves the ball and theta_1, for links that do not exist at 0 (`Exponential`). Lemma 4 and the
+        data radius hold by translation; Theorem 1's radius needs mu' bounded around 0 and is refused otherwise.
       * [ours] `beta_scale` multiplies the radius (the paper shrinks it on Covertype by an unstated amount).
-      * Unstated in the paper: theta_1 = 0; ties go to the first arm.
+      * Unstated in the paper: theta_1 = c; ties go to the first arm.
 
     References:
       Y.-J. Zhang, S.-A. Xu, P. Zhao, M. Sugiyama. Generalized Linear Bandits: Almost Optimal Regret with One-Pass
@@ -69,7 +72,8 @@ class GLBOMD:
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     radius: str = static("theory", doc='"theory": Theorem 1; "data": from the observed losses')
     link: Link = param(factory=Bernoulli, doc="mean function and its constants R, C_mu, g")
-    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
+    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta* - center||")
+    center: ArrayLike | None = param(None, "(-inf, inf)", "[d] centre of the ball that theta* lies in; None: 0")
     delta: ArrayLike = param(0.05, "(0, 1]", "failure probability")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d, the paper's experiments")
     step_size: ArrayLike | None = param(None, "(0, inf)", "eta; None: 1 + R S")
@@ -86,22 +90,36 @@ class GLBOMD:
         """The paper's figures: every parameter as in the theory but `ridge = d`."""
         return replace(cls(dim=dim, **changes), "ridge", float(dim))
 
+    @classmethod
+    def practical(cls, *, dim: int, **changes: Any) -> "GLBOMD":
+        """`ridge = d` with the radius from the observed losses, which has a guarantee for this ridge.
+
+        Smaller regret than the figures' radius but for Poisson links with S of 5 and more.
+        """
+        return cls(**{"dim": dim, "ridge": float(dim), "radius": "data"} | changes)
+
     def check(self) -> None:
-        """Raises `InputError` for an unknown radius or something that is not a link."""
+        """Raises `InputError` for an unknown radius, something that is not a link, or a radius that does not exist."""
         if self.radius not in _RADII:
             raise errors.unknown("GLBOMD.radius", self.radius, _RADII)
         if not isinstance(self.link, Link):
             raise InputError(f"GLBOMD.link must have the members of core.links.Link, got {type(self.link).__name__}")
+        if self.center is not None and np.shape(self.center)[-1:] != (self.dim,):
+            raise InputError(f"GLBOMD.center must have shape ({self.dim},), got {np.shape(self.center)}")
+        if self.radius == "theory" and not np.all(np.isfinite(self.largest_slope)):
+            raise InputError(
+                f'GLBOMD.radius must be "data" with {type(self.link).__name__}: Theorem 1 needs mu\' bounded around 0'
+            )
 
     def init(self, key: jax.Array) -> GLBOMDState:
         del key  # deterministic
-        zero, ridge = jnp.zeros(()), self._ridge
+        zero, ridge = jnp.zeros(()), self.lam
         inverse = linalg.identity(self.dim, 1.0 / ridge)
-        radius_sq = zero + 4.0 * ridge * self.norm_bound**2 - 2.0 * self._step_size * jnp.log(self.delta)
+        radius_sq = zero + 4.0 * ridge * self.norm_bound**2 - 2.0 * self.eta * jnp.log(self.delta)
         if self.radius == "data":
-            return GLBOMDState(linalg.zeros(self.dim), inverse, radius_sq, None, linalg.identity(self.dim, ridge))
-        growth = zero + 2.0 * self._largest_slope / (ridge * self.link.dispersion)
-        return GLBOMDState(linalg.zeros(self.dim), inverse, radius_sq, growth, None)
+            return GLBOMDState(self._center, inverse, radius_sq, None, linalg.identity(self.dim, ridge))
+        growth = zero + 2.0 * self.largest_slope / (ridge * self.link.dispersion)
+        return GLBOMDState(self._center, inverse, radius_sq, growth, None)
 
     def select(self, key: jax.Array, t: jax.Array, state: GLBOMDState, obs: ArmObs) -> ArmDecision:
         del key
@@ -116,13 +134,13 @@ class GLBOMD:
         self, key: jax.Array, t: jax.Array, state: GLBOMDState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> GLBOMDState:
         del key, t, obs
-        x, eta, g = decision.x, self._step_size, self.link.dispersion
+        x, eta, g = decision.x, self.eta, self.link.dispersion
         z = linalg.keep(linalg.inner(x, state.theta))
         weight = eta * self.link.slope(z) / g
         step_inverse, u, width_sq = linalg.sherman_morrison(state.inverse, weight, x)  # Htil^{-1}, H^{-1} x, x'H^{-1} x
         residual = (self.link.mean(z) - feedback.reward) / g
         zeta = state.theta - u * (eta * residual / (1.0 + weight * width_sq))  # Htil^{-1} x = u / (1 + weight width_sq)
-        theta = linalg.keep(project_ball(*linalg.keep((step_inverse, zeta)), self.norm_bound))
+        theta = linalg.keep(self._project(*linalg.keep((step_inverse, zeta))))
 
         z_new = linalg.keep(linalg.inner(x, theta))
         curvature = self.link.slope(z_new) / g
@@ -141,7 +159,19 @@ class GLBOMD:
         if self.radius == "data":
             return self.beta_scale * jnp.sqrt(jnp.maximum(state.radius_sq, 0.0))
         log_term = jnp.log(2.0 + state.growth * (t + 1))
-        return self.beta_scale * jnp.sqrt(state.radius_sq + 6.0 * self.dim * self._step_size**2 * log_term)
+        return self.beta_scale * jnp.sqrt(state.radius_sq + 6.0 * self.dim * self.eta**2 * log_term)
+
+    def error_ratio(self, t: jax.Array, state: GLBOMDState, theta: Vector) -> jax.Array:
+        """`||theta_t - theta||_{H_t} / beta_t` before round t: at most 1 where the set contains `theta`."""
+        error = state.theta - theta
+        norm_sq = linalg.inner(error, linalg.solve(linalg.factor(state.inverse), error))
+        return jnp.sqrt(norm_sq) / self.confidence_radius(t, state)
+
+    def _project(self, inverse: Symmetric, zeta: Vector) -> Vector:
+        """(42b), given the inverse of Htil."""
+        if self.center is None:
+            return project_ball(inverse, zeta, self.norm_bound)
+        return self._center + project_ball(inverse, linalg.keep(zeta - self._center), self.norm_bound)
 
     def _radius_step(
         self, state: GLBOMDState, theta: Vector, x: Vector, z: jax.Array, z_new: jax.Array, reward: jax.Array
@@ -153,25 +183,38 @@ class GLBOMD:
         link = self.link
         decrease = link.log_partition(z) - link.log_partition(z_new) - reward * (z - z_new)
         curvature_error = jnp.abs(link.mean(z_new) - link.mean(z) - link.slope(z) * (z_new - z))
-        error = curvature_error * (jnp.abs(z_new) + self.norm_bound * linalg.norm(x))
+        from_center = z_new if self.center is None else z_new - linalg.inner(x, self._center)
+        error = curvature_error * (jnp.abs(from_center) + self.norm_bound * linalg.norm(x))
         move = linalg.quad(state.hessian, theta - state.theta)
-        return 2.0 * self._step_size * (decrease + error) / link.dispersion - move
+        return 2.0 * self.eta * (decrease + error) / link.dispersion - move
 
     @property
     def theory_ridge(self) -> jax.Array:
         """The ridge of Theorem 1: `2 max{7 d eta R^2, max{3 eta R S, 1} C_mu / g}`."""
-        r, eta = self.link.self_concordance, self._step_size
-        curvature = jnp.maximum(3.0 * eta * r * self.norm_bound, 1.0) * self._largest_slope / self.link.dispersion
+        r, eta = self.link.self_concordance, self.eta
+        curvature = jnp.maximum(3.0 * eta * r * self.norm_bound, 1.0) * self.largest_slope / self.link.dispersion
         return 2.0 * jnp.maximum(7.0 * self.dim * eta * r**2, curvature)
 
     @property
-    def _ridge(self) -> ArrayLike:
+    def lam(self) -> ArrayLike:
+        """`ridge`, or its default d."""
         return float(self.dim) if self.ridge is None else self.ridge
 
     @property
-    def _step_size(self) -> ArrayLike:
+    def eta(self) -> ArrayLike:
+        """`step_size`, or its default `1 + R S`."""
         return 1.0 + self.link.self_concordance * self.norm_bound if self.step_size is None else self.step_size
 
     @property
-    def _largest_slope(self) -> jax.Array:
-        return self.link.slope_bounds(jnp.negative(self.norm_bound), self.norm_bound)[1]
+    def _center(self) -> Vector:
+        if self.center is None:
+            return linalg.zeros(self.dim)
+        return linalg.vectors(jnp.asarray(self.center, jnp.zeros(()).dtype))
+
+    @property
+    def largest_slope(self) -> jax.Array:
+        """`C_mu` over the unit ball of arms and the ball of parameters."""
+        reach = self.norm_bound
+        if self.center is not None:
+            reach = reach + jnp.sqrt(jnp.sum(jnp.square(self.center), axis=-1))
+        return self.link.slope_bounds(jnp.negative(reach), reach)[1]

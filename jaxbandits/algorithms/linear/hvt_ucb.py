@@ -25,18 +25,22 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 class HvtUCB:
     """Optimistic linear bandit that tolerates noise without a variance, at constant cost per round.
 
-    The defaults are the paper's theory (`theory`). Its radius is 10^3 to 10^4 times too large for the paper's own
-    figures, so `practical` scales beta and tau down; all comparisons in figures use that preset.
+    The defaults are the paper's theory (`theory`). Its radius is more than 10^3 times the error that occurs, too large
+    for figures like the paper's, so `practical` scales beta and tau down; all comparisons in figures use that preset.
 
     Guarantee:
       Rewards x'theta* + noise with E[noise | past] = 0, ||x|| <= L, ||theta*|| <= S. Theory preset, with probability
       at least 1 - 1/T, e = (1-eps)/(2(1+eps)): regret <= O~(d T^e sqrt(sum_t nu_t^2) + d T^e) when nu_t is told
-      (Theorem 1); O~(d T^{1/(1+eps)}) with a bound nu only, `moment_bound` (Corollary 1), which is minimax optimal.
-      Valid for any sequence of arm sets.
+      (Theorem 1); O~(d T^{1/(1+eps)}) with a bound nu only, `moment_bound` (Corollary 1), which matches the lower bound
+      Omega(d T^{1/(1+eps)}) of Shao et al. (2018) up to logarithms. Valid for any sequence of arm sets.
 
     Deviations:
-      Those of `HvtEstimator` (beta_0; the multipliers; `extra_sigma`; `norm_bound = inf`). tau0 is always computed
-      (Algorithm 1 lists it, and the unused c0 and c1, among its inputs). [R] Ties: the first arm wins. [ours]
+      * Those of `HvtEstimator` (beta_0; the multipliers; `extra_sigma`; `norm_bound = inf`).
+      * tau0 is always computed: Algorithm 1 lists it, and the unused c0 and c1, among its inputs. [reconstructed]
+      * Ties: the first arm wins. [ours]
+
+    Numerics:
+      Those of `HvtEstimator`: float32 keeps the estimate at any size of reward, and the bonus for some 1e5 rounds.
 
     References:
       Jing Wang, Yu-Jie Zhang, Peng Zhao, Zhi-Hua Zhou. Heavy-Tailed Linear Bandits: Huber Regression with One-Pass

@@ -45,9 +45,10 @@ class MENU:
     A last epoch that is cut short by the horizon teaches nothing.
 
     Guarantee:
-      E[noise | past] = 0 and E|noise|^{1+eps} <= nu^{1+eps}, ||x|| <= 1, ||theta*|| <= S, |x'theta*| <= 1, one fixed
-      arm set. Theory preset: with probability at least 1 - delta regret O~(d T^{1/(1+eps)}), which is
-      minimax optimal. Under changing arm sets the pulls of an epoch mix several arms, and nothing is guaranteed.
+      E[noise | past] = 0 and E|noise|^{1+eps} <= nu^{1+eps}, bounded arms, ||theta*|| <= S, one fixed arm set. Theory
+      preset: with high probability regret O~(d T^{1/(1+eps)}), at a cost of O(log T) (as quoted by Wang et al. 2025,
+      Table 1: "fixed arm set and repeated pulling"), which matches its authors' lower bound Omega(d T^{1/(1+eps)}) up
+      to logarithms. Under changing arm sets the pulls of an epoch mix several arms, and nothing is guaranteed.
 
     Deviations:
       * Under changing arm sets the available arm nearest to the held one in Euclidean distance is played, and its
@@ -57,12 +58,17 @@ class MENU:
       * Before the first epoch ends the radius is sqrt(lambda) S, the set {||theta|| <= S}. [ours]
       * The optimistic parameter is not intersected with a ball. `beta_scale` multiplies the radius. Ties, between arms
         and between estimates: the first wins. [ours]
-      In float32 the moments lose small rewards next to rewards of 1e6 and more, but only in the few of the k
-      regressions that met such a reward, and those are not the central ones.
+
+    Numerics:
+      Float32 suffices: moments lose small rewards next to rewards of 1e6 and more only in the few of the k regressions
+      that met such a reward, and those are not the central ones. The estimate stays within 1e-4 of its largest value
+      over 18000 rounds, but for epochs (some in a hundred) in which two estimates are central to within rounding.
 
     References:
       Han Shao, Xiaotian Yu, Irwin King, Michael R. Lyu. Almost Optimal Algorithms for Linear Stochastic Bandits with
       Heavy-Tailed Payoffs. NeurIPS 2018, arXiv:1810.10895, MENU.
+      Jing Wang, Yu-Jie Zhang, Peng Zhao, Zhi-Hua Zhou. Heavy-Tailed Linear Bandits: Huber Regression with One-Pass
+      Update. ICML 2025, arXiv:2503.00419, Table 1.
     """
 
     feedback: ClassVar[type] = Reward

@@ -1,7 +1,10 @@
 """The generalised linear bandit: rewards from an exponential family whose mean is `mu(x'theta*)`.
 
-theta* uniform on the sphere of radius S;   K arms uniform in the unit ball, drawn once or afresh each round
-regret of a round = max_k mu(x_k'theta*) - mu(x'theta*)      (means: no noise in it)
+theta* uniform on the sphere of radius S (around `center`);   K arms uniform in the unit ball, drawn once or afresh
+each round;   regret of a round = max_k mu(x_k'theta*) - mu(x'theta*)      (means: no noise in it)
+
+The paper (arXiv:2507.11847) states neither d, K nor the law of its arms. `tv` and `fixed` are our readings of the
+values of kappa it quotes; both have T = 3000 and delta = 0.05 in mind.
 """
 
 import warnings
@@ -15,7 +18,7 @@ from jaxbandits.core import linalg, rng
 from jaxbandits.core.arms import largest
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vec, Vector
-from jaxbandits.core.links import Bernoulli, Link
+from jaxbandits.core.links import Bernoulli, Exponential, Link
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import ArmDecision, ArmObs, ArmSet, Reward
 
@@ -50,9 +53,29 @@ class GeneralizedLinear:
     n_arms: int = static(20, range="[1, inf)", doc="K, number of arms")
     fresh_arms: bool = static(False, doc="True: new arms each round; False: one set per trial")
     link: Link = param(factory=Bernoulli, doc="family of the rewards")
-    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S = ||theta*||; not used when theta is given")
+    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S = ||theta* - center||; not used when theta is given")
+    center: ArrayLike | None = param(None, "(-inf, inf)", "[d] centre of the sphere of theta*; None: 0")
     arms: ArrayLike | None = param(None, "(-inf, inf)", "[K, d] the arms; None: uniform in the unit ball")
     theta: ArrayLike | None = param(None, "(-inf, inf)", "[d] theta*; None: uniform on the sphere of radius S")
+
+    @classmethod
+    def tv(cls, **changes: Any) -> "GeneralizedLinear":
+        """Time-varying arms: d = 5, K = 20, S = 3 unless changed."""
+        return cls(**{"dim": 5, "n_arms": 20, "fresh_arms": True, "norm_bound": 3.0} | changes)
+
+    @classmethod
+    def fixed(cls, **changes: Any) -> "GeneralizedLinear":
+        """One arm set a trial: d = 2, K = 20, S = 3 unless changed."""
+        return cls(**{"dim": 2, "n_arms": 20, "norm_bound": 3.0} | changes)
+
+    @classmethod
+    def exponential(cls, **changes: Any) -> "GeneralizedLinear":
+        """Exponential rewards: 8 arms `(1, cos a, sin a) / sqrt 2`, theta* at distance S = 1 from (-3, 0, 0)."""
+        angles = 2.0 * np.pi * np.arange(8) / 8
+        arms = np.stack([np.ones(8), np.cos(angles), np.sin(angles)], axis=1) / np.sqrt(2.0)
+        link = Exponential(margin=float(3.0 / np.sqrt(2.0) - 1.0))
+        fields = {"dim": 3, "n_arms": 8, "link": link, "arms": arms, "center": np.array([-3.0, 0.0, 0.0])}
+        return cls(**fields | changes)
 
     def check(self) -> None:
         """Raises `InputError` for shapes that do not fit; warns of arms outside the unit ball."""
@@ -60,6 +83,8 @@ class GeneralizedLinear:
             raise InputError(f"link must have the members of core.links.Link, got {type(self.link).__name__}")
         if self.theta is not None and np.shape(self.theta)[-1:] != (self.dim,):
             raise InputError(f"theta must have shape ({self.dim},), got {np.shape(self.theta)}")
+        if self.center is not None and np.shape(self.center)[-1:] != (self.dim,):
+            raise InputError(f"center must have shape ({self.dim},), got {np.shape(self.center)}")
         if self.arms is None:
             return
         if self.fresh_arms:
@@ -75,13 +100,14 @@ class GeneralizedLinear:
         if self.theta is None:
             direction = jax.random.normal(for_theta, (self.dim,))
             theta = direction * (self.norm_bound / jnp.sqrt(jnp.sum(direction * direction)))
+            theta = theta if self.center is None else theta + self.center
         else:
             theta = jnp.asarray(self.theta, jnp.zeros(()).dtype)
         theta = linalg.vectors(linalg.keep(theta))
         if self.fresh_arms:
             return GeneralizedLinearState(theta, None, None)
         if self.arms is None:
-            coordinates = uniform_ball(for_arms, self.n_arms, self.dim)
+            coordinates = rng.uniform_ball(for_arms, self.n_arms, self.dim)
         else:
             coordinates = list(jnp.asarray(self.arms, jnp.zeros(()).dtype).T)
         arms = self._layout(coordinates)
@@ -90,7 +116,7 @@ class GeneralizedLinear:
     def observe(self, key: jax.Array, t: jax.Array, state: GeneralizedLinearState) -> ArmObs:
         del t
         if self.fresh_arms:
-            return ArmObs(self._layout(uniform_ball(key, self.n_arms, self.dim)))
+            return ArmObs(self._layout(rng.uniform_ball(key, self.n_arms, self.dim)))
         return ArmObs(state.arms)
 
     def step(
@@ -106,6 +132,11 @@ class GeneralizedLinear:
         """`estimation_error`: `||recommendation - theta*||`, for learners that recommend an estimate `[d]`."""
         return {} if recommendation is None else {"estimation_error": linalg.norm(recommendation - state.theta)}
 
+    def kappa(self, state: GeneralizedLinearState, obs: ArmObs) -> jax.Array:
+        """`1 / min_k mu'(x_k'theta*)` over the arms shown: the kappa of this instance (fixed arms) or of this round."""
+        slopes = jax.tree.map(self.link.slope, _natural(obs.arms, state.theta))
+        return 1.0 / -largest(jax.tree.map(jnp.negative, slopes))
+
     def _layout(self, coordinates: list[jax.Array]) -> ArmSet:
         """The d coordinates `[K]` in the form of `ArmSet` that suits K and d."""
         coordinates = linalg.keep(coordinates)
@@ -116,29 +147,10 @@ class GeneralizedLinear:
         return tuple(Vec([c[k] for c in coordinates]) for k in range(self.n_arms))
 
 
-def uniform_ball(key: jax.Array, count: int, dim: int) -> list[jax.Array]:
-    """The d coordinates, each `[count]`, of independent points uniform in the unit ball.
-
-    They are the first d coordinates of a uniform point on the sphere of R^{d+2}: normals over their length, the normals
-    in pairs by the Box-Muller transform. One counter block gives two words, and every line is elementwise over points.
-    """
-    pairs, odd = (dim + 1) // 2, dim % 2
-    n_blocks = pairs + 1  # one word per pair's length and one per pair's angle, the two extra normals included
-    words = linalg.keep(jax.vmap(rng.random_words, in_axes=(None, 0))(key, jnp.arange(n_blocks * count)))
-    uniform = [(word.astype(jnp.zeros(()).dtype) + 0.5) * 2.0**-32 for word in words]  # [n_blocks * count]
-    rows = [slice(i * count, (i + 1) * count) for i in range(n_blocks)]
-    square = [-jnp.log(uniform[0][row]) for row in rows]  # half the squared length of each pair of normals
-    sine = [rng.sin_half_pi(2.0 * uniform[1][row] - 1.0) for row in rows]  # of half the angle of each pair
-    if odd:  # d + 2 is odd too: of the last pair only one normal is there
-        square[-1] = square[-1] * jnp.square(sine[-1])
-    total = linalg.keep(sum(square[1:], square[0]))
-    coordinates = []
-    for part, half in zip(square[:-1], sine[:-1], strict=True):
-        length = jnp.sqrt(part / total)
-        coordinates.append(length * (1.0 - 2.0 * half * half))
-        coordinates.append(length * 2.0 * half * jnp.sqrt(jnp.maximum(1.0 - half * half, 0.0)))
-    return coordinates[:dim]
-
-
 def _best(arms: ArmSet, theta: Vector) -> jax.Array:
-    return largest([x @ theta for x in arms] if isinstance(arms, tuple) else arms @ theta)
+    return largest(_natural(arms, theta))
+
+
+def _natural(arms: ArmSet, theta: Vector) -> Any:
+    """`[K]` x_k'theta, as K scalars where the arms are unrolled."""
+    return [x @ theta for x in arms] if isinstance(arms, tuple) else arms @ theta

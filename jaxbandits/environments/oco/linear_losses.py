@@ -1,9 +1,10 @@
-"""Linear losses with an i.i.d. noisy gradient (SEA model: a mean that nature chooses plus noise that it draws).
+"""Linear losses of the stochastically extended adversarial (SEA) model: nature moves the mean and draws the noise.
 
-    f_t(x) = <mu_t + xi_t, x>,   F_t(x) = E f_t(x) = <mu_t, x>
-    mu_t = m e_1,   xi_t = s * (uniform on the unit sphere)
+    f_t(x) = c <mu_t + xi_t, x>,   F_t(x) = E f_t(x) = c <mu_t, x>
+    mu_t = m v_t,   xi_t = s * (uniform on the unit sphere)
 
-So the gradients are at most G = |m| + s, sigma^2_{1:T} = T s^2 and Sigma^2_{1:T} = m^2, exactly.
+m: `mean`, v_t: `sequence`, s: `noise_scale`, c: `loss_scale`. For unit v_t gradients are at most G = c (|m| + s), and
+sigma^2_{1:T} = c^2 T s^2, Sigma^2_{1:T} = c^2 m^2 (||v_1||^2 + sum_{t>=2} ||v_t - v_{t-1}||^2), exactly.
 """
 
 from typing import Any, NamedTuple
@@ -11,11 +12,14 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg, rng
-from jaxbandits.core.linalg import Vec, Vector
+from jaxbandits.core import linalg, losses
+from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
-from jaxbandits.types import Gradient, PointDecision
+from jaxbandits.environments.oco.compensated import Compensated, zero_sum
+from jaxbandits.environments.oco.sequences import Constant, point
+from jaxbandits.environments.oco.sphere import uniform_on_sphere
+from jaxbandits.types import FullInformation, PointDecision
 
 
 class LinearLossesState(NamedTuple):
@@ -35,51 +39,67 @@ class LinearLossesOutcome(NamedTuple):
 
 @pytree
 class LinearLosses:
-    """Online linear optimisation with i.i.d. losses around a fixed mean.
+    """Online linear optimisation with noisy gradients around a mean that is fixed or moves as `sequence` says.
 
-    Recorded: `loss` and `mean_loss` (summed); at record points `comparator_loss`, the least cumulative loss of a fixed
-    point of the domain on the losses that were drawn, and `mean_comparator_loss`, the same on their means; so that
+    i.i.d. losses: the default sequence. Adversarial: `sequence=Alternating(period=8)` with `noise_scale=0`. Others:
+    `Corrupted`, `Drift`, `Piecewise`; a finite pool in random order is `RandomOrder`.
 
-        regret        = loss - comparator_loss              (realised, against the best point in hindsight)
-        pseudo_regret = mean_loss - mean_comparator_loss    (against the best point in expectation: less noise)
+    Recorded: `loss` and `mean_loss` (summed); at record points `comparator_loss`, the cumulative loss of the comparator
+    on the losses that were drawn, and `mean_comparator_loss`, the same on their means; so that
+
+        regret        = loss - comparator_loss              (realised)
+        pseudo_regret = mean_loss - mean_comparator_loss    (in expectation: less noise)
+
+    The comparator is `comparator` where one is given: a fixed point u, which need not lie in the domain, as for
+    learners on R^d. Otherwise it is the best fixed point of the domain in hindsight (for `mean_comparator_loss`, in
+    hindsight of the means). When the mean moves, a learner that tracks it beats every fixed point: negative regret is
+    correct there.
 
     Numerics: the sum of the gradients is compensated (Kahan), so that in float32 `comparator_loss` carries one rounding
     of its own size (6e-8 relative: 0.006 at 10^5) after any number of rounds; a plain running sum would have lost the
     noise of the gradients after 10^7.
 
-    References: the i.i.d. stochastic case of the stochastically extended adversarial model: S. Sachs, H. Hadiji,
-      T. van Erven, C. Guzman, "Between Stochastic and Adversarial Online Convex Optimization", NeurIPS 2022.
+    References: S. Sachs, H. Hadiji, T. van Erven, C. Guzman, "Between Stochastic and Adversarial Online Convex
+      Optimization: Improved Regret Bounds via Smoothness", NeurIPS 2022 (the model); S. Wang, A. Barik, P. Zhao,
+      V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended Adversarial Model", NeurIPS 2025,
+      arXiv 2510.04685, Section 2 (the quantities). The instances are ours.
     """
 
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
-    domain: Any = param(factory=L2Ball, doc="X, with lmo; the comparators")
-    mean: ArrayLike = param(0.1, "(-inf, inf)", "m: the mean gradient is m e_1")
+    domain: Any = param(factory=L2Ball, doc="X, with lmo; the comparators where none is given")
+    mean: ArrayLike = param(0.1, "(-inf, inf)", "m: the mean gradient is m v_t")
     noise_scale: ArrayLike = param(0.3, "[0, inf)", "s, norm of the noise in every round")
+    sequence: Any = param(factory=Constant, doc="v_t, the directions of the mean (environments.oco.sequences)")
+    comparator: ArrayLike | None = param(
+        None, "(-inf, inf)", "u: [d] coordinates, or U for U e_1; None: the best fixed point of the domain"
+    )
+    loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
 
     def init(self, key: jax.Array) -> LinearLossesState:
         del key
-        zero = linalg.zeros(self.dim)
-        return LinearLossesState(jnp.zeros((), jnp.int32), zero, zero)
+        return LinearLossesState(jnp.zeros((), jnp.int32), *zero_sum(self.dim))
 
     def observe(self, key: jax.Array, t: jax.Array, state: LinearLossesState) -> None:
         del key, t, state
 
     def step(
         self, key: jax.Array, t: jax.Array, state: LinearLossesState, obs: None, decision: PointDecision
-    ) -> tuple[LinearLossesState, Gradient, LinearLossesOutcome]:
+    ) -> tuple[LinearLossesState, FullInformation, LinearLossesOutcome]:
         del obs
-        mean = self.mean_gradient(t)
-        params = linalg.keep(mean + self.noise_scale * uniform_on_sphere(key, self.dim))
-        feedback = Gradient(loss=value(params, decision.query), grad=gradient(params, decision.query))
-        outcome = LinearLossesOutcome(loss=value(params, decision.play), mean_loss=value(mean, decision.play))
-        total, rest = _add_compensated(state.gradient_sum, state.gradient_rest, params)
-        return LinearLossesState(jnp.asarray(t + 1, jnp.int32), total, rest), feedback, outcome
+        mean = linalg.keep(self.mean_gradient(t))
+        slope = linalg.keep(mean + uniform_on_sphere(key, self.dim) * (self.loss_scale * self.noise_scale))
+        loss = losses.Linear(slope)
+        values, gradients = losses.evaluate(loss, decision.query)
+        outcome = LinearLossesOutcome(loss.value(decision.play), losses.Linear(mean).value(decision.play))
+        total = Compensated(state.gradient_sum, state.gradient_rest).add(slope)
+        state = LinearLossesState(jnp.asarray(t + 1, jnp.int32), *total)
+        return state, FullInformation(values, gradients, loss), outcome
 
     def at_record(self, state: LinearLossesState, recommendation: Any) -> dict[str, jax.Array]:
         del recommendation
         return {
-            "comparator_loss": self._least(state.gradient_sum - state.gradient_rest),
-            "mean_comparator_loss": self._least(self.mean_gradient_sum(state.rounds)),
+            "comparator_loss": self._comparator_loss(Compensated(state.gradient_sum, state.gradient_rest).value),
+            "mean_comparator_loss": self._comparator_loss(self.mean_gradient_sum(state.rounds)),
         }
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
@@ -90,74 +110,34 @@ class LinearLosses:
         }
 
     def mean_gradient(self, t: jax.Array) -> Vector:
-        """`[d]` mu_t, for the round that `t` counts from 0."""
-        del t
-        return _first_unit(self.dim, self.mean)
+        """`[d]` grad F of the round that `t` counts from 0."""
+        return self.sequence.at(t, self.dim) * (self.loss_scale * self.mean)
 
     def mean_gradient_sum(self, rounds: jax.Array) -> Vector:
-        """`[d]` mu_1 + ... + mu_rounds."""
-        return _first_unit(self.dim, self.mean * jnp.asarray(rounds, jnp.zeros(()).dtype))
+        """`[d]` the sum of grad F over the first `rounds` rounds."""
+        return self.sequence.sum(rounds, self.dim) * (self.loss_scale * self.mean)
 
     @property
     def lipschitz(self) -> ArrayLike:
         """G, the least bound on the norm of all gradients."""
-        return abs(self.mean) + self.noise_scale
+        return self.loss_scale * (abs(self.mean) * self.sequence.bound + self.noise_scale)
 
     def cumulative_variance(self, horizon: ArrayLike) -> ArrayLike:
         """sigma^2_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||^2."""
-        return horizon * self.noise_scale**2
+        return horizon * (self.loss_scale * self.noise_scale) ** 2
+
+    def cumulative_deviation(self, horizon: ArrayLike) -> ArrayLike:
+        """sigma_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||, without the square."""
+        return horizon * (self.loss_scale * self.noise_scale)
 
     def cumulative_variation(self, horizon: ArrayLike) -> ArrayLike:
         """Sigma^2_{1:T}, the sum of sup_x ||grad F_t(x) - grad F_{t-1}(x)||^2 with F_0 = 0."""
-        return self.mean**2 + 0.0 * horizon
+        return (self.loss_scale * self.mean) ** 2 * self.sequence.squared_path(horizon)
 
-    def _least(self, gradient_sum: Vector) -> jax.Array:
-        return linalg.inner(gradient_sum, self.domain.lmo(gradient_sum))
+    def cumulative_mean_gradients(self, horizon: ArrayLike) -> ArrayLike:
+        """G_{1:T} (fraktur), the sum of sup_x ||grad F_t(x)||."""
+        return self.loss_scale * abs(self.mean) * self.sequence.length_sum(horizon)
 
-
-def value(params: Vector, x: Any) -> jax.Array:
-    """`f(x) = <params, x>` at one point `[d]`, or `[Q]` values at points `[Q, d]`."""
-    return x @ params
-
-
-def gradient(params: Vector, x: Any) -> Any:
-    """The gradient of `f`, in the shape of `x`: `[d]`, or `[Q, d]`."""
-    return jax.tree.map(lambda g, a: jnp.broadcast_to(g, a.shape), params, x)
-
-
-def uniform_on_sphere(key: jax.Array, dim: int) -> Vector:
-    """`[d]` a uniform unit vector: a sign for d = 1, an angle for d = 2, a normalised Gaussian above."""
-    if dim == 1:
-        return Vec([jnp.where(rng.tail_and_angle(key)[1] < 0.5, -1.0, 1.0)])
-    if dim == 2:
-        return Vec(_on_circle(rng.tail_and_angle(key)[1]))
-    if dim > linalg.SMALL_DIM:
-        direction = jax.random.normal(key, (dim,))
-    else:  # Box-Muller in pairs of scalar leaves: 4 times faster under vmap than rows [d] of Gaussians
-        entries = []
-        for pair in range((dim + 1) // 2):
-            tail, angle = rng.tail_and_angle(jax.random.fold_in(key, pair))
-            radius = jnp.sqrt(-2.0 * jnp.log(tail))
-            entries += [radius * entry for entry in _on_circle(angle)]
-        direction = Vec(entries[:dim])
-    direction = linalg.keep(direction)
-    return direction / linalg.norm(direction)
-
-
-def _on_circle(turns: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The point of the unit circle at `turns` in (0, 1), to full accuracy near both axes."""
-    quarters = 4.0 * turns - 2.0
-    cosine = rng.sin_half_pi(1.0 - jnp.abs(quarters))
-    return cosine, jnp.sign(quarters) * rng.sin_half_pi(1.0 - jnp.abs(1.0 - jnp.abs(quarters)))
-
-
-def _first_unit(dim: int, scale: ArrayLike) -> Vector:
-    scale = jnp.asarray(scale, jnp.zeros(()).dtype)
-    return linalg.vectors(jnp.zeros(dim).at[0].set(scale))
-
-
-def _add_compensated(total: Vector, rest: Vector, x: Vector) -> tuple[Vector, Vector]:
-    """Kahan: `total - rest` is the sum so far, far more accurately than `total`."""
-    x = linalg.keep(x - rest)
-    new = linalg.keep(total + x)
-    return new, linalg.keep((new - total) - x)
+    def _comparator_loss(self, gradient_sum: Vector) -> jax.Array:
+        best = self.domain.lmo(gradient_sum) if self.comparator is None else point(self.comparator, self.dim)
+        return linalg.inner(gradient_sum, best)

@@ -1,0 +1,132 @@
+"""Optimistic planning on Hvt-UCB's estimator for linear MDPs (ours, after Wang et al., ICML 2025, Section 6.1).
+
+Reward of step h: phi(s, a)'theta*_h + noise, E |noise|^{1+eps} <= nu^{1+eps}; phi and the transitions P are known.
+Before episode k = 1, 2, ..., with one estimator (theta_h, V_h) of `hvt_estimator` for each step:
+
+    rtil_h(s, a) = phi(s, a)'theta_h + beta_scale beta_{k-1} ||phi(s, a)||_{V_h^{-1}}
+    Q_h = rtil_h + P V_{h+1},   V_h = max_a Q_h,   V_{H+1} = 0                          backward induction
+    play pi_h = argmax_a Q_h;   update estimator h with (phi(s_h, a_h), reward_h, nu),  h = 1..H
+
+Letters: K horizon, H steps, nu moment_bound; the others as in `hvt_ucb`. An episode costs O(H nS nA (d^2 + nS)) plus H
+projections; memory is O(H d^2), whatever K.
+"""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator, HvtState
+from jaxbandits.core import linalg, planning
+from jaxbandits.core.linalg import Vector
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.types import Episode, MDPObs, PolicyDecision, ScaledEpisode
+
+# Axes over steps, for `vmap`: each step has its own theta and inverse, the constants are common.
+_PER_STEP = HvtState._make((0, 0, None, None, None, None))
+
+
+@pytree
+class HvtMDP:
+    """One-pass Huber regression for each step of an episode, and optimistic backward induction on top.
+
+    Guarantee:
+      No theorem in the paper. By its Lemma 1 for each step and a union bound, in the theory preset with probability at
+      least 1 - 4 H delta, r_h <= rtil_h <= r_h + 2 beta_{k-1} ||phi||_{V_h^{-1}} for all pairs, steps and episodes;
+      hence V_1 is an upper bound of V*_1, and the regret of an episode is at most the sum over its steps of the
+      expected 2 beta_{k-1} ||phi(s_h, a_h)||_{V_h^{-1}}.
+
+    Deviations:
+      The paper (Section 6.1) only says that Hvt-UCB has the potential for linear MDPs: this algorithm is ours, with
+      known transitions and unclipped values. Full Heavy-LSVI-UCB (unknown transitions, weighted value regression) is
+      Huang et al.'s. Those of `HvtEstimator` (beta_0; the multipliers; `extra_sigma`; `norm_bound = inf`). Ties: the
+      first action wins.
+
+    References:
+      Jing Wang, Yu-Jie Zhang, Peng Zhao, Zhi-Hua Zhou. Heavy-Tailed Linear Bandits: Huber Regression with One-Pass
+      Update. ICML 2025, arXiv:2503.00419, Section 6.1, Algorithm 1, Lemma 1.
+    """
+
+    dim: int = static(range="[1, inf)", doc="d, dimension of the features")
+    steps: int = static(range="[1, inf)", doc="H, steps of an episode")
+    horizon: ArrayLike = param(range="[1, inf)", doc="K, number of episodes")
+    eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
+    moment_bound: ArrayLike | None = param(None, "[0, inf)", "nu, bound on the moment scale; None: told each episode")
+    norm_bound: ArrayLike = param(1.0, "(0, inf]", "S, bound on every ||theta*_h||; inf: no projection")
+    arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||phi(s, a)||")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
+    sigma_min: ArrayLike | None = param(None, "(0, inf)", "floor of sigma; None: 1/sqrt(K)")
+    delta: ArrayLike | None = param(None, "(0, 1)", "failure probability of each step; None: 1/(8K)")
+    step_size: ArrayLike = param(4.0, "(0, inf)", "alpha, step size of mirror descent")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta_{k-1} in the bonus")
+    sigma_beta_scale: ArrayLike | None = param(None, "[0, inf)", "multiplies beta_{k-1} in sigma; None: beta_scale")
+    tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies tau; inf: least squares")
+    extra_sigma: ArrayLike = param(False, None, "True: sigma is at least 2 sqrt(2) q (Eq. 17)")
+
+    @classmethod
+    def theory(cls, *, dim: int, steps: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HvtMDP":
+        """The constants of Hvt-UCB's Theorem 1: lambda = d, sigma_min = 1/sqrt(K), delta = 1/(8K), alpha = 4."""
+        return cls(dim=dim, steps=steps, horizon=horizon, eps=eps, **changes)
+
+    @classmethod
+    def practical(cls, *, dim: int, steps: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HvtMDP":
+        """The theory with beta times 2e-4 and tau times 0.1: the multipliers of `HvtUCB.practical`, not tuned here."""
+        scaled = {"beta_scale": 2e-4, "tau_scale": 0.1} | changes
+        return cls.theory(dim=dim, steps=steps, horizon=horizon, eps=eps, **scaled)
+
+    @property
+    def feedback(self) -> type:
+        """`ScaledEpisode`, or `Episode` when `moment_bound` is set."""
+        return ScaledEpisode if self.moment_bound is None else Episode
+
+    @property
+    def estimator(self) -> HvtEstimator:
+        """The regression of each step, with the same constants."""
+        return HvtEstimator(**{f.name: getattr(self, f.name) for f in dataclasses.fields(HvtEstimator)})
+
+    def init(self, key: jax.Array) -> HvtState:
+        """The state of one estimator, with `theta` `[H, d]` and `inverse` `[H, d, d]`."""
+        del key  # deterministic
+        state = self.estimator.init()
+        theta, inverse = jax.tree.map(
+            lambda leaf: jnp.broadcast_to(leaf, (self.steps, *leaf.shape)), (state.theta, state.inverse)
+        )
+        return state._replace(theta=theta, inverse=inverse)
+
+    def select(self, key: jax.Array, t: jax.Array, state: HvtState, obs: MDPObs) -> PolicyDecision:
+        del key
+        return PolicyDecision(
+            planning.backward_induction(self.optimistic_rewards(t, state, obs), obs.transitions).actions
+        )
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: HvtState,
+        obs: MDPObs,
+        decision: PolicyDecision,
+        feedback: Any,  # ScaledEpisode, or Episode when `moment_bound` is set
+    ) -> HvtState:
+        del key, obs, decision
+        moment = feedback.noise_scale if self.moment_bound is None else self.moment_bound
+        each_step = jax.vmap(self.estimator.update, in_axes=(None, _PER_STEP, 0, 0, None), out_axes=_PER_STEP)
+        return each_step(t, state, feedback.features, feedback.rewards, moment)
+
+    def recommend(self, state: HvtState) -> Vector:
+        """`[H, d]` the estimates of theta*_h."""
+        return state.theta
+
+    def optimistic_rewards(self, t: jax.Array, state: HvtState, obs: MDPObs) -> jax.Array:
+        """`[H, nS, nA]` rtil_h(s, a) after t episodes."""
+        estimator = self.estimator
+        radius = linalg.keep(estimator.radius(t, state))
+
+        def one_step(state: HvtState) -> jax.Array:
+            def optimistic(x: Vector) -> jax.Array:
+                return linalg.inner(x, state.theta) + radius * estimator.width(state, x)
+
+            return planning.over_pairs(optimistic, obs.features)
+
+        return jax.vmap(one_step, in_axes=(_PER_STEP,))(state)

@@ -1,0 +1,118 @@
+"""Optimistic planning on ridge regression: linear MDPs with OFUL's confidence sets (ours, the baseline of `hvt_mdp`).
+
+Reward of step h: phi(s, a)'theta*_h + noise; phi and the transitions P are known. With one ridge regression of `oful`
+(theta_h, V_h) for each step, before every episode:
+
+    rtil_h(s, a) = phi(s, a)'theta_h + beta_scale radius_h ||phi(s, a)||_{V_h^{-1}}
+    Q_h = rtil_h + P V_{h+1},   V_h = max_a Q_h,   V_{H+1} = 0                          backward induction
+    play pi_h = argmax_a Q_h;   update regression h with (phi(s_h, a_h), reward_h),  h = 1..H
+
+Letters: H steps; R noise_scale, lambda ridge, S norm_bound as in `oful`. An episode costs O(H nS nA (d^2 + nS)).
+"""
+
+import dataclasses
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.linear.oful import OFUL, OFULState
+from jaxbandits.core import linalg, planning
+from jaxbandits.core.linalg import Vector
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.types import ArmDecision, ArmObs, Episode, MDPObs, PolicyDecision, Reward
+
+
+@pytree
+class OFULMDP:
+    """Ridge regression for each step of an episode, and optimistic backward induction on top.
+
+    Guarantee:
+      R-sub-Gaussian noise, ||theta*_h|| <= S: by OFUL's Theorem 2 and a union bound, with probability at least
+      1 - H delta, r_h <= rtil_h <= r_h + 2 radius_h ||phi||_{V_h^{-1}} for all pairs, steps and episodes (with
+      `beta_scale = 1`). Heavy-tailed noise has no R, and there is no guarantee: use the moment scale for R.
+
+    Deviations:
+      The counterpart of `HvtMDP` on the estimator of `OFUL`: ours, with known transitions and unclipped values.
+      Those of `OFUL` (plain ellipsoid; `beta_scale`; float32). Ties: the first action wins.
+
+    References:
+      Yasin Abbasi-Yadkori, David Pal, Csaba Szepesvari. Improved Algorithms for Linear Stochastic Bandits.
+      NeurIPS 2011, Theorem 2.
+    """
+
+    feedback: ClassVar[type] = Episode
+    dim: int = static(range="[1, inf)", doc="d, dimension of the features")
+    steps: int = static(range="[1, inf)", doc="H, steps of an episode")
+    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the noise")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
+    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on every ||theta*_h||")
+    delta: ArrayLike = param(0.01, "(0, 1)", "failure probability of each step")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
+
+    @classmethod
+    def theory(
+        cls, *, dim: int, steps: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: Any
+    ) -> "OFULMDP":
+        """Theorem 2 with delta = 1/(8K) over K = horizon episodes, the level at which `HvtMDP` is run."""
+        delta = {"delta": 1.0 / (8.0 * horizon)} | changes
+        return cls(dim=dim, steps=steps, noise_scale=noise_scale, **delta)
+
+    @classmethod
+    def practical(
+        cls, *, dim: int, steps: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: Any
+    ) -> "OFULMDP":
+        """The theory with 0.3 times its radius: the multiplier of `OFUL.practical`, not tuned here."""
+        scaled = {"beta_scale": 0.3} | changes
+        return cls.theory(dim=dim, steps=steps, horizon=horizon, noise_scale=noise_scale, **scaled)
+
+    @property
+    def estimator(self) -> OFUL:
+        """The regression of each step, with the same constants."""
+        return OFUL(**{f.name: getattr(self, f.name) for f in dataclasses.fields(OFUL)})
+
+    def init(self, key: jax.Array) -> OFULState:
+        """The states of H regressions, leaves with a leading axis `[H]`."""
+        state = self.estimator.init(key)
+        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.steps, *leaf.shape)), state)
+
+    def select(self, key: jax.Array, t: jax.Array, state: OFULState, obs: MDPObs) -> PolicyDecision:
+        del key, t
+        return PolicyDecision(planning.backward_induction(self.optimistic_rewards(state, obs), obs.transitions).actions)
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: OFULState,
+        obs: MDPObs,
+        decision: PolicyDecision,
+        feedback: Episode,
+    ) -> OFULState:
+        del obs, decision
+        estimator = self.estimator
+
+        def one_step(state: OFULState, x: Vector, reward: jax.Array) -> OFULState:
+            played = ArmDecision(jnp.zeros((), jnp.int32), x)
+            return estimator.update(key, t, state, ArmObs((x,)), played, Reward(reward))
+
+        return jax.vmap(one_step)(state, feedback.features, feedback.rewards)
+
+    def recommend(self, state: OFULState) -> Vector:
+        """`[H, d]` the ridge estimates of theta*_h."""
+        return jax.vmap(self.estimator.recommend)(state)
+
+    def optimistic_rewards(self, state: OFULState, obs: MDPObs) -> jax.Array:
+        """`[H, nS, nA]` rtil_h(s, a)."""
+        estimator = self.estimator
+
+        def one_step(state: OFULState) -> jax.Array:
+            theta, radius = linalg.keep((estimator.recommend(state), estimator.radius(state)))
+
+            def optimistic(x: Vector) -> jax.Array:
+                width = jnp.sqrt(jnp.maximum(linalg.quad(state.inverse, x), 0.0))
+                return linalg.inner(x, theta) + radius * width
+
+            return planning.over_pairs(optimistic, obs.features)
+
+        return jax.vmap(one_step)(state)

@@ -1,0 +1,79 @@
+"""Recursive least squares for linear systems (Plackett, Biometrika, 1950), the baseline of `hvt_identification`.
+
+    V_t         = V_{t-1} + z_t z_t',   V_0 = lambda I
+    Theta_{t+1} = Theta_t + V_t^{-1} z_t (x_{t+1} - Theta_t' z_t)'   =   V_t^{-1} sum_s z_s x_{s+1}'
+
+z = [x; u]. Letters: lambda ridge. n states, m inputs, p = n + m; O(p^2 + n p) a sample and of memory.
+"""
+
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core import linalg
+from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.types import NextState, Prediction, SystemObs
+
+
+class LeastSquaresState(NamedTuple):
+    """Ridge regression after t samples."""
+
+    theta: Vector  # [n, p]  Theta_{t+1}'
+    inverse: Symmetric  # [p, p]  V_t^{-1}
+
+
+@pytree
+class RecursiveLeastSquares:
+    """Ridge regression of the next state on state and input, one sample at a time; chooses no input.
+
+    Guarantee:
+      Equals the batch ridge estimate after every sample. With R-sub-Gaussian noise the confidence ellipsoids of
+      `OFUL` hold for each coordinate; under noise without a variance there is no rate.
+
+    Deviations:
+      None.
+
+    References:
+      Robin L. Plackett. Some Theorems in Least Squares. Biometrika 37, 1950.
+      Yasin Abbasi-Yadkori, Csaba Szepesvari. Regret Bounds for the Adaptive Control of Linear Quadratic Systems.
+      COLT 2011, Section 3.1.
+    """
+
+    feedback: ClassVar[type] = NextState
+    n_states: int = static(range="[1, inf)", doc="n, dimension of the state")
+    n_inputs: int = static(range="[0, inf)", doc="m, dimension of the input")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+
+    def init(self, key: jax.Array) -> LeastSquaresState:
+        del key  # deterministic
+        dim = self.n_states + self.n_inputs
+        theta = linalg.vectors(jnp.zeros((self.n_states, dim)))
+        return LeastSquaresState(theta, linalg.identity(dim, 1.0 / self.ridge))
+
+    def select(self, key: jax.Array, t: jax.Array, state: LeastSquaresState, obs: SystemObs) -> Prediction:
+        """Predicts Theta_t' z."""
+        del key, t
+        return Prediction(state.theta @ obs.regressor)
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: LeastSquaresState,
+        obs: SystemObs,
+        decision: Prediction,
+        feedback: NextState,
+    ) -> LeastSquaresState:
+        del key, t, decision
+        z = obs.regressor
+        inverse, u, width_sq = linalg.sherman_morrison(state.inverse, 1.0, z)
+        gain = linalg.keep(u / (1.0 + width_sq))  # V_t^{-1} z
+        error = linalg.keep(feedback.next_state - state.theta @ z)
+        theta = jax.vmap(lambda row, error: row + gain * error)(state.theta, error)
+        return linalg.keep(LeastSquaresState(theta, inverse))
+
+    def recommend(self, state: LeastSquaresState) -> jax.Array:
+        """`[p, n]` the estimate of Theta* = [A'; B']."""
+        return linalg.dense(state.theta).T

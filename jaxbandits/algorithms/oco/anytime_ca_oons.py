@@ -1,0 +1,69 @@
+"""Anytime CA-OONS: epochs of doubling length, each a fresh CA-OONS (Wang, Barik, Zhao & Tan, NeurIPS 2025, Remark 4.4).
+
+Epoch k = 1, 2, ... is the rounds 2^(k-1) <= t < 2^k, counted from 1, with N_k = max(1, k - 1) base learners and T_k =
+2^(k-1). One program serves all epochs: the state has room for `learner.n_base` base learners, and those beyond N_k have
+weight 0. The restart is a branch on the round, which is the same for all trials: it costs nothing in between.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxbandits.algorithms.oco.ca_oons import CAOONS, CAOONSState
+from jaxbandits.core.pytree import param, pytree
+from jaxbandits.types import FullInformation, Gradient, PointDecision
+
+
+@pytree
+class AnytimeCAOONS:
+    """CA-OONS that need not know the horizon.
+
+    Guarantee: that of CA-OONS with the logarithm of T once more (Remark 4.4): the bounds of the epochs add up.
+    Deviations: N_1 = 0 is read as 1 (reconstructed). The state has a fixed size: from round 2^(n_base + 1) on an epoch
+      has `n_base` base learners, and the guarantee asks for ||u|| <= 2^n_base; `learner.horizon` is not used.
+    References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
+      Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Remark 4.4 and Algorithm 2.
+    """
+
+    learner: CAOONS = param(doc="what is restarted; its n_base is the largest N_k")
+
+    @classmethod
+    def up_to(cls, dim: int, horizon: int, **changes: Any) -> "AnytimeCAOONS":
+        """Room for the epochs of the first `horizon` rounds; `changes` are fields of the learner."""
+        fields: dict[str, Any] = {"dim": dim, "n_base": max(1, int(horizon).bit_length() - 1)} | changes
+        return cls(learner=CAOONS(**fields))
+
+    @property
+    def feedback(self) -> type:
+        """That of the learner."""
+        return self.learner.feedback
+
+    def init(self, key: jax.Array) -> CAOONSState:
+        del key  # deterministic
+        return self._epoch(jnp.int32(1))
+
+    def select(self, key: jax.Array, t: jax.Array, state: CAOONSState, obs: Any) -> PointDecision:
+        return self.learner.select(key, t, state, obs)
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: CAOONSState,
+        obs: Any,
+        decision: PointDecision,
+        feedback: Gradient | FullInformation,
+    ) -> CAOONSState:
+        state = self.learner.update(key, t, state, obs, decision, feedback)
+        following = jnp.asarray(t + 2, jnp.int32)  # the next round, counted from 1
+        starts_epoch = (following & (following - 1)) == 0
+        return lax.cond(starts_epoch, lambda: self._epoch(following), lambda: state)
+
+    def _epoch(self, length: jax.Array) -> CAOONSState:
+        """The start of the epoch of `length` = 2^(k-1) rounds."""
+        n_base = 31 - lax.clz(length)  # k - 1
+        largest = jnp.int32(self.learner.n_base)
+        horizon = jnp.ldexp(jnp.ones(()), jnp.minimum(n_base, largest))
+        return self.learner.start(horizon, jnp.clip(n_base, 1, largest))

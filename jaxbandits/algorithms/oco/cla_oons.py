@@ -1,0 +1,152 @@
+"""CLA-OONS: comparator- and Lipschitz-adaptive OONS (Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 4).
+
+    z_t      = B_{t-1},  eta_t = min{1 / (c_eta D_t z_t), 1 / sqrt(V_{t-1})}           (Appendix E)
+    A_t      = (c_A z_first^2 + 4 eta_t z_t^2) I + S_{t-1}
+    x_t      = argmin_{||x|| <= D_t} <m_t, x> + ||x - x'_t||_{A_t}^2 / 2           play x_t, receive g_t, m_t = g_{t-1}
+    B_t      = max(B_{t-1}, ||g_t - m_t||)
+    e_t      = (B_{t-1} / B_t) (g_t - m_t),   v_t = (1 + c_corr eta_t <x_t, e_t>) e_t   (clipped gradient: m_t + e_t)
+    x'_{t+1} = argmin_{||x|| <= D_t} <m_t + v_t, x> + ||x - x'_t||_{A_t}^2 / 2
+    S_t      = S_{t-1} + eta_t v_t v_t',   V_t = V_{t-1} + ||e_t||^2
+    Q_t      = Q_{t-1} + ||g_t|| / max(1, max_{s<=t} ||g_s||)
+    restart  if D_t < sqrt(Q_t):  D_{t+1} = 2 sqrt(Q_t),  x' = 0,  S = 0,  V = 0,  z_first = B_t
+
+    B_0 `initial_scale` | D_1 = 1 | c_eta, c_A, c_corr = 64, 4, 32
+
+Cost per round O(d^3), as OONS; memory O(d^2); one gradient.
+"""
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core import linalg
+from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.projection import proximal_on_ball
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.types import Gradient, PointDecision
+
+
+class CLAOONSState(NamedTuple):
+    """What round t starts from."""
+
+    center: Vector  # [d]  x'_t
+    curvature: Symmetric  # [d, d]  S_{t-1}, of this epoch
+    variation: jax.Array  # []  V_{t-1}, of this epoch
+    hint: Vector  # [d]  m_t, the last gradient as it was
+    scale: jax.Array  # []  B_{t-1} = z_t
+    first_scale: jax.Array  # []  z in the first round of this epoch
+    bound: jax.Array  # []  D_t
+    largest: jax.Array  # []  max_{s<t} ||g_s||
+    load: jax.Array  # []  Q_{t-1}
+
+
+@pytree
+class CLAOONS:
+    """OONS that knows neither D nor G: on a ball that grows, with gradients clipped to the range seen before.
+
+    Guarantee: Theorem 4.5. For convex smooth F_t, for every u: E R_T(u) = O~(||u||^2 (sqrt(sigma^2_{1:T}) +
+      sqrt(Sigma^2_{1:T})) + G^2 ||u||^2 + ||u||^4 + G ||u||^3 + G^2 sqrt(sigma_{1:T} + Gfrak_{1:T})), with sigma_{1:T}
+      the sum of the standard deviations and Gfrak_{1:T} the sum of the largest mean gradients. (The proof has 1 +
+      ||u||^2 in the first term.) At most log2(T) / 2 + 2 restarts. *Not* scale-free: B_0, D_1 = 1 and A_t have units.
+    Deviations: none from Algorithm 4 with the step size of Appendix E, which has no D_t in its second term and sums
+      over the current epoch (reconstructed). At a restart the printed algorithm computes the update that it then
+      discards. Appendix E bounds max_t D_t by sqrt(T); it is 2 sqrt(T). `radius` (X a ball) is within the paper's
+      setting.
+    Numerics: A_t is shifted by the rounding of S (eps tr S). In float32 `load` stops to grow near 10^7 rounds.
+    References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
+      Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Algorithm 4, Theorem 4.5 (there "FPF-OONS"), Appendix E.
+    """
+
+    feedback: ClassVar[type] = Gradient
+    dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
+    initial_scale: ArrayLike = param(1.0, "(0, inf)", "B_0 > 0, the range of the first hint error; the proof: 1")
+    radius: ArrayLike = param(math.inf, "(0, inf]", "X = {||x|| <= radius}; inf: X = R^d")
+    c_eta: ArrayLike = param(64.0, "(0, inf)", "the step size is capped at 1 / (c_eta D_t z_t); theory: 64")
+    c_A: ArrayLike = param(4.0, "(0, inf)", "weight of z_first^2 I in A_t; theory: 4")  # noqa: N815
+    c_corr: ArrayLike = param(32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; theory: 32")
+
+    @classmethod
+    def heuristic(cls, dim: int, **changes: Any) -> "CLAOONS":
+        """Small constants (ours), no guarantee."""
+        return cls(**{"dim": dim, "c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5} | changes)
+
+    def init(self, key: jax.Array) -> CLAOONSState:
+        del key  # deterministic
+        nothing, vector = jnp.zeros(()), linalg.zeros(self.dim)
+        scale = jnp.asarray(self.initial_scale, nothing.dtype)
+        return CLAOONSState(
+            center=vector,
+            curvature=linalg.identity(self.dim, 0.0),
+            variation=nothing,
+            hint=vector,
+            scale=scale,
+            first_scale=scale,
+            bound=jnp.ones(()),
+            largest=nothing,
+            load=nothing,
+        )
+
+    def select(self, key: jax.Array, t: jax.Array, state: CLAOONSState, obs: Any) -> PointDecision:
+        del key, t, obs
+        metric = self.metric(state, self.step_size(state))
+        return PointDecision.at(proximal_on_ball(metric, state.center, state.hint, self.domain_radius(state)))
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: CLAOONSState, obs: Any, decision: PointDecision, feedback: Gradient
+    ) -> CLAOONSState:
+        del key, t, obs
+        grad = jax.tree.map(lambda a: a[0], feedback.grad)
+        return linalg.keep(self.restart(self.advance(state, decision.play, grad)))
+
+    def advance(self, state: CLAOONSState, play: Vector, grad: Vector) -> CLAOONSState:
+        """The round without its restart."""
+        error = linalg.keep(grad - state.hint)
+        scale = linalg.keep(jnp.maximum(state.scale, linalg.norm(error)))
+        error = linalg.keep(error * (state.scale / scale))  # e_t: never longer than z_t
+        eta = self.step_size(state)
+        step = linalg.keep(error * (1.0 + self.c_corr * eta * linalg.inner(play, error)))  # v_t
+        slope = state.hint + step
+        center = proximal_on_ball(self.metric(state, eta), state.center, slope, self.domain_radius(state))
+        norm = linalg.keep(linalg.norm(grad))
+        largest = linalg.keep(jnp.maximum(state.largest, norm))
+        return CLAOONSState(
+            center=center,
+            curvature=linalg.rank_one(state.curvature, eta, step),
+            variation=state.variation + linalg.inner(error, error),
+            hint=grad,
+            scale=scale,
+            first_scale=state.first_scale,
+            bound=state.bound,
+            largest=largest,
+            load=state.load + norm / jnp.maximum(1.0, largest),
+        )
+
+    def restart(self, state: CLAOONSState) -> CLAOONSState:
+        """On the ball of radius 2 sqrt(Q_t), when Q_t has outgrown the current one."""
+        needed = linalg.keep(jnp.sqrt(state.load))
+        fresh = state._replace(
+            center=linalg.zeros(self.dim),
+            curvature=linalg.identity(self.dim, 0.0),
+            variation=jnp.zeros(()),
+            first_scale=state.scale,
+            bound=2.0 * needed,
+        )
+        return linalg.where(state.bound < needed, fresh, state)
+
+    def step_size(self, state: CLAOONSState) -> jax.Array:
+        """eta_t = min{1 / (c_eta D_t z_t), 1 / sqrt(V_{t-1})}; the second term is infinite at V = 0."""
+        cap = self.c_eta * state.bound * state.scale
+        return linalg.keep(1.0 / jnp.sqrt(jnp.maximum(cap * cap, state.variation)))
+
+    def metric(self, state: CLAOONSState, eta: jax.Array) -> Symmetric:
+        """A_t = (c_A z_first^2 + 4 eta_t z_t^2) I + S_{t-1}."""
+        first, now = state.first_scale * state.first_scale, state.scale * state.scale
+        # S is known up to its rounding: a shift of that size keeps A_t positive definite in the arithmetic at hand.
+        rounding = jnp.finfo(eta.dtype).eps * linalg.trace(state.curvature)
+        return linalg.keep(linalg.shift(state.curvature, self.c_A * first + 4.0 * eta * now + rounding))
+
+    def domain_radius(self, state: CLAOONSState) -> jax.Array:
+        """The radius of {||x|| <= D_t} and X."""
+        return jnp.minimum(state.bound, self.radius)

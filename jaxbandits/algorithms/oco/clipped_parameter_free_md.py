@@ -1,0 +1,98 @@
+"""Clipped PFMD: mirror descent without D and G, by hints and an artificial constraint (after Cutkosky, COLT 2019).
+
+    h_t = max(B_0, max_{s<t} ||g_s||),     D_t^2 = 1 + sum_{s<t} ||g_s|| / h_{s+1}
+    x_t = P_{||x|| <= D_t}(y_t)                                                   play x_t, receive g_t
+    c_t = g_t min(1, h_t / ||g_t||)                                               clipped at the hint
+    l_t = c_t                                        if y_t = x_t
+        = (c_t + ||c_t|| (y_t - x_t) / ||y_t - x_t||) / 2   otherwise
+    V_{t+1} = max(V_t + ||l_t||^2, 4 h_{t+1}^2),     y_{t+1} = PFMD(-sum_{s<=t} l_s, V_{t+1}, G = h_{t+1})
+
+B_0 is `initial_hint`, PFMD the closed form of `parameter_free_md`. Cost per round O(d), memory O(d).
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.oco.parameter_free_md import proposal
+from jaxbandits.core import linalg
+from jaxbandits.core.linalg import Vector
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.types import Gradient, PointDecision
+
+
+class ClippedParameterFreeMDState(NamedTuple):
+    """What round t starts from."""
+
+    y: Vector  # [d]  y_t, what the inner learner proposes
+    theta: Vector  # [d]  minus the sum of what it was fed
+    variance: jax.Array  # []  V_t
+    hint: jax.Array  # []  h_t
+    radius_sq: jax.Array  # []  D_t^2
+
+
+@pytree
+class ClippedParameterFreeMD:
+    """Parameter-free mirror descent inside a slowly growing ball, on gradients clipped at the largest seen so far.
+
+    Guarantee: none proven for this combination. Its two reductions are those with which regret
+      O~(||u|| G sqrt(T) + G ||u||^3) is attained on R^d without knowing G or ||u||.
+    Deviations: a reconstruction from the two reductions (hints by clipping, artificial constraint), not a transcription
+      of one algorithm of the paper. The gradient fed to the inner learner is halved outside the ball only, as in the
+      benchmark that defined this baseline; the constraint reduction halves it everywhere, which `halved` does (the sum
+      of both cases is what its proof bounds). The inner learner sees each new hint as its G at once, with V_t floored.
+    Numerics: as `ParameterFreeMD`.
+    References: A. Cutkosky, "Artificial Constraints and Hints for Unbounded Online Learning", COLT 2019,
+      arXiv:1902.09013; A. Cutkosky, F. Orabona, "Black-Box Reductions for Parameter-free Online Learning in Banach
+      Spaces", COLT 2018, arXiv:1802.06293 (constraints); A. Jacobsen, A. Cutkosky, "Parameter-free Mirror Descent",
+      COLT 2022, arXiv:2203.00444 (the inner learner).
+    """
+
+    feedback: ClassVar[type] = Gradient
+    dim: int = static(range="[1, inf)", doc="d, dimension of the space R^d")
+    initial_hint: ArrayLike = param(1.0, "(0, inf)", "B_0, first guess of the norm of the gradients")
+    scale: ArrayLike = param(1.0, "(0, inf)", "eps of the inner learner")
+    exponent_cap: ArrayLike | None = param(None, "(0, inf)", "bound on its exponent; None: 0.45 ln(largest float)")
+    halved: bool = static(False, doc="feed c_t / 2 inside the ball too, as the constraint reduction is stated")
+
+    def init(self, key: jax.Array) -> ClippedParameterFreeMDState:
+        del key  # deterministic
+        zero, hint = linalg.zeros(self.dim), jnp.zeros(()) + self.initial_hint
+        return ClippedParameterFreeMDState(zero, zero, 4.0 * hint * hint, hint, jnp.ones(()))
+
+    def select(self, key: jax.Array, t: jax.Array, state: ClippedParameterFreeMDState, obs: Any) -> PointDecision:
+        del key, t, obs
+        return PointDecision.at(linalg.keep(state.y * self._shrinkage(state)))
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: ClippedParameterFreeMDState,
+        obs: Any,
+        decision: PointDecision,
+        feedback: Gradient,
+    ) -> ClippedParameterFreeMDState:
+        del key, t, obs, decision
+        grad = jax.tree.map(lambda a: a[0], feedback.grad)
+        size = linalg.keep(linalg.norm(grad))
+        hint = linalg.keep(jnp.maximum(state.hint, size))
+        clipped_size = jnp.minimum(size, state.hint)
+        inside = self._shrinkage(state) >= 1.0
+        # Outside, y - x points along y; the fed gradient is weight * g + pull * y.
+        length = linalg.norm(state.y)
+        half = jnp.where(inside & (not self.halved), 1.0, 0.5)
+        weight = linalg.keep(half * clipped_size / jnp.where(size > 0.0, size, 1.0))
+        pull = linalg.keep(jnp.where(inside, 0.0, 0.5 * clipped_size / jnp.where(length > 0.0, length, 1.0)))
+        fed = linalg.keep(weight * grad + pull * state.y)
+        theta = linalg.keep(state.theta - fed)
+        variance = linalg.keep(jnp.maximum(state.variance + linalg.inner(fed, fed), 4.0 * hint * hint))
+        y = proposal(theta, variance, hint, self.scale, self.exponent_cap)
+        return linalg.keep(ClippedParameterFreeMDState(y, theta, variance, hint, state.radius_sq + size / hint))
+
+    def _shrinkage(self, state: ClippedParameterFreeMDState) -> jax.Array:
+        """min(1, D_t / ||y_t||)."""
+        length_sq = linalg.inner(state.y, state.y)
+        outside = length_sq > state.radius_sq
+        return linalg.keep(jnp.where(outside, jnp.sqrt(state.radius_sq / jnp.where(outside, length_sq, 1.0)), 1.0))

@@ -1,0 +1,63 @@
+"""DoG: distance over gradients (Ivgi, Hinder & Carmon, ICML 2023).
+
+    x_1 = 0,   r_t = max(r_eps, max_{s<=t} ||x_s - x_1||),   x_{t+1} = P_X[x_t - r_t / sqrt(sum_{s<=t} ||g_s||^2) g_t]
+
+r_eps is `initial_distance`; X is R^d unless `domain` is given. Cost per round O(d), memory O(d).
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.oco.reductions import project
+from jaxbandits.core import linalg
+from jaxbandits.core.linalg import Vector
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.types import Gradient, PointDecision
+
+
+class DoGState(NamedTuple):
+    """What round t starts from."""
+
+    x: Vector  # [d]  x_t, the next play
+    distance: jax.Array  # []  r_{t-1}
+    energy: jax.Array  # []  sum_{s<t} ||g_s||^2
+
+
+@pytree
+class DoG:
+    """Gradient descent whose step is the farthest distance walked so far over the root of the gradients' energy.
+
+    Guarantee: for stochastic convex optimisation, the error of an average of the plays is near optimal with high
+      probability as long as the plays stay bounded (they do on a bounded domain). There is *no* regret bound against
+      adversarial losses.
+    Deviations: starts at the origin; r_eps is an absolute length (the paper's practice sets it relative to ||x_1||,
+      which is zero here).
+    Numerics: gradients whose squares underflow (below 1e-19 in float32) count as zero.
+    References: M. Ivgi, O. Hinder, Y. Carmon, "DoG is SGD's Best Friend: A Parameter-Free Dynamic Step Size Schedule",
+      ICML 2023, arXiv:2302.12022, equation (DoG).
+    """
+
+    feedback: ClassVar[type] = Gradient
+    dim: int = static(range="[1, inf)", doc="d, dimension of the space")
+    domain: Any = param(None, doc="X, with project; must contain the origin; None: R^d")
+    initial_distance: ArrayLike = param(1e-3, "(0, inf)", "r_eps, the first guess of the distance")
+
+    def init(self, key: jax.Array) -> DoGState:
+        del key  # deterministic
+        return DoGState(linalg.zeros(self.dim), jnp.zeros(()) + self.initial_distance, jnp.zeros(()))
+
+    def select(self, key: jax.Array, t: jax.Array, state: DoGState, obs: Any) -> PointDecision:
+        del key, t, obs
+        return PointDecision.at(state.x)
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: DoGState, obs: Any, decision: PointDecision, feedback: Gradient
+    ) -> DoGState:
+        del key, t, obs, decision
+        grad = jax.tree.map(lambda a: a[0], feedback.grad)
+        distance = linalg.keep(jnp.maximum(state.distance, linalg.norm(state.x)))  # x_1 is the origin
+        energy = linalg.keep(state.energy + linalg.inner(grad, grad))
+        step = linalg.keep(distance / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0)))
+        return linalg.keep(DoGState(project(self.domain, state.x - step * grad), distance, energy))

@@ -1,0 +1,64 @@
+"""DoWG: distance over weighted gradients (Khaled, Mishchenko & Jin, NeurIPS 2023).
+
+    x_1 = 0,   r_t = max(r_eps, max_{s<=t} ||x_s - x_1||),   v_t = v_{t-1} + r_t^2 ||g_t||^2
+    x_{t+1} = P_X[x_t - r_t^2 / sqrt(v_t) g_t]
+
+r_eps is `initial_distance`; X is R^d unless `domain` is given. Cost per round O(d), memory O(d).
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.oco.reductions import project
+from jaxbandits.core import linalg
+from jaxbandits.core.linalg import Vector
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.types import Gradient, PointDecision
+
+
+class DoWGState(NamedTuple):
+    """What round t starts from."""
+
+    x: Vector  # [d]  x_t, the next play
+    distance: jax.Array  # []  r_{t-1}
+    weighted_energy: jax.Array  # []  v_{t-1}
+
+
+@pytree
+class DoWG:
+    """DoG with gradients weighted by the distance at their time, so that early small steps are forgotten.
+
+    Guarantee: for convex optimisation of one fixed function, smooth or Lipschitz without knowing which, the weighted
+      average of the plays converges at the optimal rate up to logarithms on a bounded domain. There is *no* regret
+      bound against adversarial losses.
+    Deviations: starts at the origin; r_eps is an absolute length.
+    Numerics: gradients with r_t ||g|| below 1e-19 in float32 (squares underflow) count as zero.
+    References: A. Khaled, K. Mishchenko, C. Jin, "DoWG Unleashed: An Efficient Universal Parameter-Free Gradient
+      Descent Method", NeurIPS 2023, arXiv:2305.16284, Algorithm 1.
+    """
+
+    feedback: ClassVar[type] = Gradient
+    dim: int = static(range="[1, inf)", doc="d, dimension of the space")
+    domain: Any = param(None, doc="X, with project; must contain the origin; None: R^d")
+    initial_distance: ArrayLike = param(1e-3, "(0, inf)", "r_eps, the first guess of the distance")
+
+    def init(self, key: jax.Array) -> DoWGState:
+        del key  # deterministic
+        return DoWGState(linalg.zeros(self.dim), jnp.zeros(()) + self.initial_distance, jnp.zeros(()))
+
+    def select(self, key: jax.Array, t: jax.Array, state: DoWGState, obs: Any) -> PointDecision:
+        del key, t, obs
+        return PointDecision.at(state.x)
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: DoWGState, obs: Any, decision: PointDecision, feedback: Gradient
+    ) -> DoWGState:
+        del key, t, obs, decision
+        grad = jax.tree.map(lambda a: a[0], feedback.grad)
+        distance = linalg.keep(jnp.maximum(state.distance, linalg.norm(state.x)))  # x_1 is the origin
+        weight = distance * distance
+        energy = linalg.keep(state.weighted_energy + weight * linalg.inner(grad, grad))
+        step = linalg.keep(weight / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0)))
+        return linalg.keep(DoWGState(project(self.domain, state.x - step * grad), distance, energy))

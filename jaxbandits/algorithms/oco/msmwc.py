@@ -1,0 +1,103 @@
+"""MsMwC: Multi-scale Multiplicative-weight with Correction (Chen, Luo & Wei, COLT 2021).
+
+    w_t      = argmin_w <w, h_t> + D_phi(w, w'_t)                    over the simplex: play w_t, receive l_t
+    a_t      = c rate (l_t - h_t)^2                                  coordinate by coordinate
+    w'_{t+1} = argmin_w <w, l_t + a_t> + D_phi(w, w'_t),             phi(w) = sum_j w_j ln(w_j) / rate_j
+
+    beta_j `rate` | h_t = l_{t-1} hint | c = 32 `c_meta`
+
+The steps add up (`core.entropy`): `w'_{t+1,j} = w'_{1,j} exp(-rate_j (sum_s (l_s + a_s)_j + nu))`. So the state is the
+sum of the corrected losses, compensated for its rounding, and a round solves for one multiplier instead of two.
+Cost per round O(N); memory O(N).
+"""
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core import linalg
+from jaxbandits.core.entropy import entropic_step
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.types import Gradient, PointDecision
+
+
+class RunningSum(NamedTuple):
+    """A sum that carries its own rounding error (Kahan); `total - rest` is the value."""
+
+    total: jax.Array  # [...]
+    rest: jax.Array  # [...]
+
+    @classmethod
+    def zeros(cls, *shape: int) -> "RunningSum":
+        return cls(jnp.zeros(shape), jnp.zeros(shape))
+
+    def add(self, x: jax.Array) -> "RunningSum":
+        x = linalg.keep(x - self.rest)
+        total = linalg.keep(self.total + x)
+        return RunningSum(total, (total - self.total) - x)
+
+
+class MsMwCState(NamedTuple):
+    """What round t starts from; its weights are known as soon as round t - 1 is over."""
+
+    cost: RunningSum  # [N]  sum of l_s + a_s
+    hint: jax.Array  # [N]  h_t = l_{t-1}
+    log_weights: jax.Array  # [N]  ln w_t
+    offset: jax.Array  # []  the multiplier of w_t, near which the next one lies
+
+
+@pytree
+class MsMwC:
+    """Multi-scale experts: plays weights over N experts whose losses live on different scales, with optimism.
+
+    Decisions are points of the simplex and losses are linear, `f_t(w) = <l_t, w>`: the gradient is the vector of the
+    experts' losses.
+
+    Guarantee: for fixed rates with `32 rate_j |l_j - h_j| <= 1`: for every expert i,
+      sum_t <l_t, w_t - e_i> <= ln(1 / w'_{1,i}) / rate_i + sum_j w'_{1,j} / rate_j - 1 / rate_i
+      + 32 rate_i sum_t (l_{t,i} - h_{t,i})^2: the scale of the *compared* expert, not the largest one.
+    Deviations: the rates do not change over time (a special case of the paper's beta_{t,j}); w'_1 is uniform; the hint
+      is the last loss, 0 in round 1 (reconstructed). "m_t^j" in line 4 of the printed algorithm is h_t^j, and phi_t is
+      one regulariser phi.
+    Numerics: float32 and float64; weights are kept in logarithms, losses in compensated sums.
+    References: L. Chen, H. Luo, C.-Y. Wei, "Impossible Tuning Made Possible: A New Expert Algorithm and Its
+      Applications", COLT 2021, arXiv:2102.01046. As restated in S. Wang, A. Barik, P. Zhao, V. Y. F. Tan,
+      "Parameter-free Algorithms for the Stochastically Extended Adversarial Model", NeurIPS 2025, arXiv:2510.04685,
+      Algorithm 5.
+    """
+
+    feedback: ClassVar[type] = Gradient
+    n_experts: int = static(range="[1, inf)", doc="N, dimension of the simplex")
+    loss_range: ArrayLike = param(1.0, "(0, inf)", "c_j, bound on |l_j| and |h_j|: a number, or [N] one per expert")
+    rate: ArrayLike | None = param(None, "(0, inf)", "beta_j, or [N]; None: 1 / (2 c_meta c_j), the largest admissible")
+    c_meta: ArrayLike = param(32.0, "(0, inf)", "weight of the correction a_t; theory: 32")
+
+    def init(self, key: jax.Array) -> MsMwCState:
+        del key  # deterministic
+        zero = jnp.zeros(self.n_experts)
+        return MsMwCState(RunningSum.zeros(self.n_experts), zero, self._log_prior, jnp.zeros(()))
+
+    def select(self, key: jax.Array, t: jax.Array, state: MsMwCState, obs: Any) -> PointDecision:
+        del key, t, obs
+        return PointDecision.at(linalg.vectors(jnp.exp(state.log_weights)))
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: MsMwCState, obs: Any, decision: PointDecision, feedback: Gradient
+    ) -> MsMwCState:
+        del key, t, obs, decision
+        loss = linalg.keep(linalg.dense(jax.tree.map(lambda a: a[0], feedback.grad)))
+        error = loss - state.hint
+        cost = state.cost.add(loss + self.c_meta * self._rate * error * error)
+        log_weights, offset = entropic_step(self._log_prior, cost.total + loss, self._rate, state.offset)
+        return linalg.keep(MsMwCState(cost, loss, log_weights, offset))
+
+    @property
+    def _log_prior(self) -> jax.Array:
+        return jnp.full(self.n_experts, -math.log(self.n_experts), float)
+
+    @property
+    def _rate(self) -> jax.Array:
+        rate = 0.5 / (self.c_meta * self.loss_range) if self.rate is None else self.rate
+        return jnp.broadcast_to(jnp.asarray(rate, jnp.zeros(()).dtype), (self.n_experts,))

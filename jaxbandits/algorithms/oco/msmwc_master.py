@@ -1,0 +1,208 @@
+"""MsMwC-Master: experts of unknown scale, by MsMwC over learners MsMwC (Chen, Luo & Wei, COLT 2021).
+
+Expert j = first..last loses at most G 2^j in a round. Middle learner k, with rate beta_k = 1 / (c 2^k), plays weights
+w^k on the experts Z(k) = {j : G 2^j <= 2^(k-2)}; the top mixes the middle learners of the set (7),
+
+    S     = {k : G 2^j <= 2^(k-2) <= G 2^j sqrt(T) for some j},       p'_{1,k} proportional to beta_k^2
+    H_t^k = <w_t^k, h_t>,   p_t = argmin_p <p, H_t> + D_phi(p, p'_t),   w_t = sum_k p_{t,k} w_t^k
+    L_t^k = <w_t^k, l_t>,   b_t^k = c beta_k (L_t^k - H_t^k)^2,   p'_{t+1} = argmin_p <p, L_t + b_t> + D_phi(p, p'_t)
+
+and every middle learner is MsMwC on h_t, l_t with the one rate 2 beta_k. c = 32 `c_meta`.
+
+Steps of MsMwC add up (`core.entropy`). A middle learner with one rate is therefore a softmax over Z(k) of
+`-2 beta_k (sum_s l_s + h_t + 2 c beta_k sum_s (l_s - h_s)^2)`, with the same two sums `[N]` for all of them: the state
+is O(N + K) numbers, not K weights on N experts. A round costs N K exponentials and one equation for the multiplier of
+p_t.
+
+The functions of this module are the meta algorithm of CA-OONS; `MsMwCMaster` is the same as a learner of its own.
+"""
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.oco.msmwc import RunningSum
+from jaxbandits.core import linalg
+from jaxbandits.core.entropy import entropic_step
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.types import Gradient, PointDecision
+
+
+class Middle(NamedTuple):
+    """The middle learners, padded to K: those beyond the set S have no prior weight."""
+
+    rate: jax.Array  # [K]  beta_k
+    log_prior: jax.Array  # [K]  ln p'_{1,k}; -inf beyond S
+    count: jax.Array  # [K] int32  card Z(k): learner k knows the first `count` experts
+
+
+class MasterPlay(NamedTuple):
+    """What is played in a round, and from which hint."""
+
+    hint: jax.Array  # [N]  h_t
+    middle: jax.Array  # [N, K]  w_t^k in column k: sums over experts run along the slow axis
+    log_p: jax.Array  # [K]  ln p_t
+    weights: jax.Array  # [N]  w_t
+    offset: jax.Array  # []  the multiplier of p_t, near which the next one lies
+
+
+class MasterState(NamedTuple):
+    """The sums that all weights are made of."""
+
+    learners: Middle
+    loss_sum: RunningSum  # [N]  sum of l_s
+    square_sum: RunningSum  # [N]  sum of (l_s - h_s)^2
+    cost: RunningSum  # [K]  sum of L_s + b_s
+    offset: jax.Array  # []
+
+
+def middle_size(n_experts: int, last: int) -> int:
+    """K: the most middle learners that the set S can have, for any G and every horizon T <= 2^last."""
+    return n_experts + max(last, 0) // 2
+
+
+def middle_learners(
+    n_experts: int,
+    first: int,
+    lipschitz: ArrayLike,
+    horizon: ArrayLike,
+    c_meta: ArrayLike = 32.0,
+    n_active: ArrayLike | None = None,
+) -> Middle:
+    """The set S of equation (7) for expert scales G 2^first, ..., G 2^(first + n_active - 1).
+
+    With a = ceil(log2 G) and b = floor(log2(G sqrt(T))) the set is the interval from a + first + 2 to b + last + 2. For
+    T < 4 it may be empty, b < a, and the lower end alone is taken. Powers of two are compared through the exponents of
+    floating-point numbers, exactly.
+
+    Args:
+      n_experts: static, N.
+      first: static, exponent of the smallest scale.
+      lipschitz: G, > 0.
+      horizon: T, 1 <= T <= 2^(first + N - 1).
+      c_meta: weight of the corrections, 1 / (rate of scale 1).
+      n_active: how many of the N experts take part; the others have weight 0. None: all.
+    """
+    dtype = jnp.zeros(()).dtype
+    lipschitz, horizon = jnp.asarray(lipschitz, dtype), jnp.asarray(horizon, dtype)
+    n_active = jnp.asarray(n_experts if n_active is None else n_active, jnp.int32)
+    mantissa, exponent = jnp.frexp(lipschitz)  # G = mantissa 2^exponent, 1/2 <= mantissa < 1
+    ceiling = jnp.where(mantissa > 0.5, exponent, exponent - 1)  # ceil(log2 G)
+    horizon_mantissa, horizon_exponent = jnp.frexp(horizon)
+    carry = jnp.frexp(mantissa * mantissa * horizon_mantissa)[1]
+    floor = (2 * exponent + horizon_exponent + carry - 1) // 2  # floor(log2(G sqrt(T)))
+    last = jnp.where(floor >= ceiling, n_active - 1 + floor - ceiling, 0)
+    index = jnp.arange(middle_size(n_experts, first + n_experts - 1), dtype=jnp.int32)
+    low = first + 2 + ceiling
+    active = index <= last
+    log_prior = -2.0 * math.log(2.0) * index
+    total = jnp.log(jnp.sum(jnp.where(active, jnp.exp(log_prior), 0.0)))
+    return Middle(
+        rate=jnp.ldexp(jnp.ones((), dtype), -(low + index)) / c_meta,
+        log_prior=jnp.where(active, log_prior - total, -jnp.inf).astype(dtype),
+        count=jnp.minimum(index + 1, n_active),  # the k-th learner from the lower end knows k experts
+    )
+
+
+def start(learners: Middle, n_experts: int) -> MasterState:
+    """Nothing seen yet."""
+    n_middle = learners.rate.shape[-1]
+    nothing = RunningSum.zeros(n_experts)
+    return MasterState(learners, nothing, nothing, RunningSum.zeros(n_middle), jnp.zeros(()))
+
+
+def play(state: MasterState, hint: jax.Array, c_meta: ArrayLike = 32.0) -> MasterPlay:
+    """w_t and all that it is made of, from the hint h_t `[N]`."""
+    rate, log_prior, count = state.learners
+    n_experts = hint.shape[-1]
+    cost = linalg.keep(state.loss_sum.total + hint)[:, None] + 2.0 * c_meta * rate * state.square_sum.total[:, None]
+    known = jnp.arange(n_experts)[:, None] < count
+    exponent = linalg.keep(jnp.where(known, -2.0 * rate * cost, -jnp.inf))  # row 0 is finite: it is in every Z(k)
+    unnormalised = linalg.keep(jnp.exp(exponent - jnp.max(exponent, axis=0)))
+    middle = linalg.keep(unnormalised / jnp.sum(unnormalised, axis=0))
+    expected = linalg.keep(jnp.sum(middle * hint[:, None], axis=0))  # H_t^k
+    log_p, offset = linalg.keep(entropic_step(log_prior, state.cost.total + expected, rate, state.offset))
+    weights = jnp.sum(linalg.keep(jnp.exp(log_p)) * middle, axis=1)
+    return linalg.keep(MasterPlay(hint, middle, log_p, weights, offset))
+
+
+def update(state: MasterState, played: MasterPlay, loss: jax.Array, c_meta: ArrayLike = 32.0) -> MasterState:
+    """The sums with the losses l_t `[N]` of the round."""
+    error = linalg.keep(loss - played.hint)
+    expected = linalg.keep(jnp.sum(played.middle * loss[:, None], axis=0))  # L_t^k
+    deviation = linalg.keep(jnp.sum(played.middle * error[:, None], axis=0))  # L_t^k - H_t^k
+    return MasterState(
+        state.learners,
+        state.loss_sum.add(loss),
+        state.square_sum.add(linalg.keep(error * error)),
+        state.cost.add(expected + c_meta * state.learners.rate * deviation * deviation),
+        played.offset,
+    )
+
+
+class MsMwCMasterState(NamedTuple):
+    """The sums, and what they say to play in round t."""
+
+    meta: MasterState
+    play: MasterPlay
+
+
+@pytree
+class MsMwCMaster:
+    """Experts whose losses live on scales that double, none of them known to be the right one; optimistic.
+
+    Expert j = 1..N loses at most `lipschitz * 2^j` in absolute value. Decisions are points of the simplex and losses
+    are linear, `f_t(w) = <l_t, w>`: the gradient is the vector of the experts' losses. The hint is the last loss.
+
+    Guarantee: Theorem 6 of Chen et al. (Lemma D.1 of Wang et al.): for every expert i,
+      sum_t <l_t, w_t - e_i> = O(G 2^i Gamma_i + sqrt(Gamma_i sum_t (l_{t,i} - h_{t,i})^2)), Gamma_i = ln(N T 2^i / 2).
+      With explicit constants: the smallest over k with i in Z(k) of `ln(1 / p'_{1,k}) / beta_k + sum_j p'_{1,j} /
+      beta_j - 1 / beta_k + ln(card Z(k)) / (2 beta_k) + 64 beta_k sum_t (l_{t,i} - h_{t,i})^2`
+      (`certificates.meta_bound`).
+    Deviations: the correction b_t^k is printed without its square; the square of Chen et al. is restored
+      (reconstructed). The rate of the middle learners is not printed; 2 beta_k makes their precondition tight and lets
+      their negative term pay for b_t exactly (reconstructed). The O(.) of the printed Lemma D.1 lacks the G of its
+      first term.
+    Numerics: float32 and float64; weights are kept in logarithms, losses in compensated sums.
+    References: L. Chen, H. Luo, C.-Y. Wei, "Impossible Tuning Made Possible: A New Expert Algorithm and Its
+      Applications", COLT 2021, arXiv:2102.01046, Algorithm 2. As restated in S. Wang, A. Barik, P. Zhao, V. Y. F. Tan,
+      "Parameter-free Algorithms for the Stochastically Extended Adversarial Model", NeurIPS 2025, arXiv:2510.04685,
+      Algorithm 3, equation (7), Lemma D.1.
+    """
+
+    feedback: ClassVar[type] = Gradient
+    n_experts: int = static(range="[1, inf)", doc="N, dimension of the simplex")
+    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G: expert j = 1..N loses at most G 2^j in absolute value")
+    horizon: ArrayLike | None = param(None, "[1, inf)", "T, at most 2^N; None: 2^N")
+    c_meta: ArrayLike = param(32.0, "(0, inf)", "weight of the corrections, and 1 / (c_meta 2^k) the rates; theory: 32")
+
+    def check(self) -> None:
+        if self.horizon is not None and bool(jnp.any(jnp.asarray(self.horizon) > 2.0**self.n_experts)):
+            raise InputError("MsMwCMaster.horizon must be at most 2^n_experts")
+
+    def init(self, key: jax.Array) -> MsMwCMasterState:
+        del key  # deterministic
+        horizon = 2.0**self.n_experts if self.horizon is None else self.horizon
+        meta = start(middle_learners(self.n_experts, 1, self.lipschitz, horizon, self.c_meta), self.n_experts)
+        return MsMwCMasterState(meta, play(meta, jnp.zeros(self.n_experts), self.c_meta))
+
+    def select(self, key: jax.Array, t: jax.Array, state: MsMwCMasterState, obs: Any) -> PointDecision:
+        del key, t, obs
+        return PointDecision.at(linalg.vectors(state.play.weights))
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: MsMwCMasterState,
+        obs: Any,
+        decision: PointDecision,
+        feedback: Gradient,
+    ) -> MsMwCMasterState:
+        del key, t, obs, decision
+        loss = linalg.keep(linalg.dense(jax.tree.map(lambda a: a[0], feedback.grad)))
+        meta = linalg.keep(update(state.meta, state.play, loss, self.c_meta))
+        return MsMwCMasterState(meta, play(meta, loss, self.c_meta))

@@ -1,0 +1,82 @@
+"""Optimistic OMD: optimistic online mirror descent, Euclidean (Chen, Zhang, Tu, Zhao & Zhang, JMLR 2024).
+
+    eta_t = step_scale * D / sqrt(delta + 4 G^2 + V_{t-1}),     V_{t-1} = sum_{s<t} ||g_s - m_s||^2
+    x_t      = P_X[xh_t - eta_t m_t]                                              play x_t, receive g_t
+    xh_{t+1} = P_X[xh_t - eta_t g_t],     m_{t+1} = g_t                           from xh_t again
+
+D is the diameter of X (`domain`), G `lipschitz`, delta `offset`; xh_1 = m_1 = 0. Cost per round O(d), memory O(d).
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core import linalg
+from jaxbandits.core.linalg import Vector
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.types import Gradient, PointDecision
+
+
+class OptimisticOMDState(NamedTuple):
+    """What round t starts from."""
+
+    x: Vector  # [d]  x_t, the next play
+    center: Vector  # [d]  xh_t
+    hint: Vector  # [d]  m_t
+    variation: jax.Array  # []  V_{t-1}
+
+
+@pytree
+class OptimisticOMD:
+    """Optimistic gradient descent in two steps, with the last gradient as the hint and a self-confident step size.
+
+    Guarantee: for convex losses with gradients bounded by G whose means F_t are smooth, the expected regret against
+      every fixed point is O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T})) up to terms that do not grow with T, with
+      sigma^2_{1:T} the cumulative variance of the gradients and Sigma^2_{1:T} the cumulative variation of their means.
+      Path by path it is O(D sqrt(delta + G^2 + V_T)), for every T.
+    Deviations: none known; the step size was taken as a later paper quotes it (Wang, Barik, Zhao & Tan, NeurIPS 2025).
+      `step_scale` (ours) multiplies it.
+    Numerics: float32 suffices to about 10^7 rounds, where a round no longer changes `variation`.
+    References: S. Chen, Y.-J. Zhang, W.-W. Tu, P. Zhao, L. Zhang, "Optimistic Online Mirror Descent for Bridging
+      Stochastic and Adversarial Online Convex Optimization", JMLR 25(178), 2024, arXiv:2302.04552.
+    """
+
+    feedback: ClassVar[type] = Gradient
+    dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
+    domain: Any = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
+    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
+    offset: ArrayLike = param(1.0, "(0, inf)", "delta, added to the variation under the root")
+    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; 1 is the theory")
+
+    def init(self, key: jax.Array) -> OptimisticOMDState:
+        del key  # deterministic
+        zero = linalg.zeros(self.dim)
+        return OptimisticOMDState(zero, zero, zero, jnp.zeros(()))
+
+    def select(self, key: jax.Array, t: jax.Array, state: OptimisticOMDState, obs: Any) -> PointDecision:
+        del key, t, obs
+        return PointDecision.at(state.x)
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: OptimisticOMDState,
+        obs: Any,
+        decision: PointDecision,
+        feedback: Gradient,
+    ) -> OptimisticOMDState:
+        del key, t, obs, decision
+        grad = jax.tree.map(lambda a: a[0], feedback.grad)
+        error = linalg.keep(grad - state.hint)
+        variation = linalg.keep(state.variation + linalg.inner(error, error))
+        center = linalg.keep(self.domain.project(state.center - self.step_size(state.variation) * grad))
+        x = self.domain.project(center - self.step_size(variation) * grad)  # m_{t+1} = g_t
+        return linalg.keep(OptimisticOMDState(x, center, grad, variation))
+
+    def step_size(self, variation: jax.Array) -> jax.Array:
+        """eta_t from V_{t-1}."""
+        scale = self.step_scale * self.domain.diameter
+        return linalg.keep(scale / jnp.sqrt(self.offset + 4.0 * self.lipschitz * self.lipschitz + variation))

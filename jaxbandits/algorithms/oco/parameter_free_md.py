@@ -1,0 +1,102 @@
+"""PFMD: parameter-free mirror descent, static regret (Jacobsen & Cutkosky, COLT 2022).
+
+    V_t = 4 G^2 + sum_{s<t} ||g_s||^2,     theta_t = -sum_{s<t} g_s,     alpha_t = eps G / (sqrt(V_t) ln^2(V_t / G^2))
+    E_t = ||theta_t||^2 / (36 V_t)                 if ||theta_t|| <= 6 V_t / G
+        = ||theta_t|| / (3 G) - V_t / G^2          otherwise
+    x_t = alpha_t (exp(E_t) - 1) theta_t / ||theta_t||
+
+G is `lipschitz`, eps `scale`. Cost per round O(d), memory O(d).
+"""
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.oco.reductions import project, surrogate_gradient
+from jaxbandits.core import linalg
+from jaxbandits.core.linalg import Vector
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.types import Gradient, PointDecision
+
+
+class ParameterFreeMDState(NamedTuple):
+    """What round t starts from."""
+
+    y: Vector  # [d]  what is proposed next (played, where there is no domain)
+    theta: Vector  # [d]  theta_t
+    variance: jax.Array  # []  V_t
+
+
+@pytree
+class ParameterFreeMD:
+    """Mirror descent whose play grows exponentially in the distance that the gradients ask for.
+
+    Guarantee: for convex losses on R^d with gradients of norm at most G, for every u and every T the regret is
+      O~(||u|| sqrt(sum_t ||g_t||^2) + G (eps + ||u||)), with logarithms of ||u|| / eps and T.
+    Deviations: the closed form of the static-regret algorithm, cross-checked with one public implementation, not
+      re-derived. E_t is held below `exponent_cap`, so that plays on linear losses (exponential, by design) stay finite.
+      With a `domain` (ours) the play is projected and the learner fed the surrogate gradient of `reductions`, which
+      keeps the guarantee for every u in the domain; None is the paper's R^d.
+    Numerics: float32 and float64; exp(E) - 1 by expm1.
+    References: A. Jacobsen, A. Cutkosky, "Parameter-free Mirror Descent", COLT 2022, arXiv:2203.00444.
+    """
+
+    feedback: ClassVar[type] = Gradient
+    dim: int = static(range="[1, inf)", doc="d, dimension of the space")
+    domain: Any = param(None, doc="X, with project; must contain the origin; None: R^d")
+    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
+    scale: ArrayLike = param(1.0, "(0, inf)", "eps: what may be lost at the origin, in units of G")
+    exponent_cap: ArrayLike | None = param(None, "(0, inf)", "bound on E; None: 0.45 ln(largest float)")
+
+    def init(self, key: jax.Array) -> ParameterFreeMDState:
+        del key  # deterministic
+        zero = linalg.zeros(self.dim)
+        return ParameterFreeMDState(zero, zero, jnp.zeros(()) + 4.0 * self.lipschitz * self.lipschitz)
+
+    def select(self, key: jax.Array, t: jax.Array, state: ParameterFreeMDState, obs: Any) -> PointDecision:
+        del key, t, obs
+        return PointDecision.at(project(self.domain, state.y))
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: ParameterFreeMDState,
+        obs: Any,
+        decision: PointDecision,
+        feedback: Gradient,
+    ) -> ParameterFreeMDState:
+        del key, t, obs
+        grad = jax.tree.map(lambda a: a[0], feedback.grad)
+        if self.domain is not None:
+            grad = linalg.keep(surrogate_gradient(grad, state.y, decision.play))
+        theta = linalg.keep(state.theta - grad)
+        variance = linalg.keep(state.variance + linalg.inner(grad, grad))
+        y = proposal(theta, variance, self.lipschitz, self.scale, self.exponent_cap)
+        return linalg.keep(ParameterFreeMDState(y, theta, variance))
+
+
+def proposal(
+    theta: Vector, variance: jax.Array, lipschitz: ArrayLike, scale: ArrayLike, exponent_cap: ArrayLike | None
+) -> Vector:
+    """`[d]` x_t from theta_t and V_t >= 4 G^2; the origin at theta_t = 0.
+
+    Args:
+      theta: `[d]` minus the sum of the gradients.
+      variance: V.
+      lipschitz: G, > 0.
+      scale: eps, > 0.
+      exponent_cap: bound on the exponent; None: 0.45 ln(largest float), so that squares of plays stay finite.
+    """
+    ratio = linalg.keep(variance / (lipschitz * lipschitz))
+    length = linalg.keep(linalg.norm(theta))
+    near = length * length / (36.0 * variance)
+    far = length / (3.0 * lipschitz) - ratio
+    exponent = jnp.where(length * lipschitz <= 6.0 * variance, near, far)
+    cap = 0.45 * math.log(float(jnp.finfo(length.dtype).max)) if exponent_cap is None else exponent_cap
+    log_ratio = jnp.log(ratio)
+    alpha = scale / (jnp.sqrt(ratio) * log_ratio * log_ratio)
+    size = alpha * jnp.expm1(jnp.minimum(exponent, cap))
+    return theta * linalg.keep(size / jnp.where(length > 0.0, length, 1.0))

@@ -1,0 +1,67 @@
+"""Scale-free FTRL: SOLO FTRL with the quadratic regulariser (Orabona & Pal, Theoretical Computer Science 2018).
+
+    x_1 = 0,   x_{t+1} = P_X[-step_scale * sum_{s<=t} g_s / sqrt(sum_{s<=t} ||g_s||^2)]
+
+X is R^d unless `domain` is given. Cost per round O(d), memory O(d).
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.oco.reductions import project
+from jaxbandits.core import linalg
+from jaxbandits.core.linalg import Vector
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.types import Gradient, PointDecision
+
+
+class ScaleFreeFTRLState(NamedTuple):
+    """What round t starts from."""
+
+    gradient_sum: Vector  # [d]  sum_{s<t} g_s
+    energy: jax.Array  # []  sum_{s<t} ||g_s||^2
+
+
+@pytree
+class ScaleFreeFTRL:
+    """Follow-the-regularised-leader whose plays do not change when all losses are multiplied by a constant.
+
+    Guarantee: for convex losses, for every u and every T the regret is O((1 + ||u||^2) G sqrt(T)) on R^d, with
+      G = max_t ||g_t|| not known to the algorithm: quadratic in ||u||, the price of not tuning.
+    Deviations: none (regulariser ||x||^2 / 2). `step_scale` (ours) multiplies the plays of R^d.
+    Numerics: exactly invariant under scaling by powers of two while squares of gradients neither underflow nor
+      overflow (1e-19 to 1e19 in float32); smaller gradients count as zero.
+    References: F. Orabona, D. Pal, "Scale-Free Online Learning", Theoretical Computer Science 716, 2018,
+      arXiv:1601.01974, Algorithm 1 (SOLO FTRL).
+    """
+
+    feedback: ClassVar[type] = Gradient
+    dim: int = static(range="[1, inf)", doc="d, dimension of the space")
+    domain: Any = param(None, doc="X, with project; must contain the origin; None: R^d")
+    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the play before its projection; 1 is the paper")
+
+    def init(self, key: jax.Array) -> ScaleFreeFTRLState:
+        del key  # deterministic
+        return ScaleFreeFTRLState(linalg.zeros(self.dim), jnp.zeros(()))
+
+    def select(self, key: jax.Array, t: jax.Array, state: ScaleFreeFTRLState, obs: Any) -> PointDecision:
+        del key, t, obs
+        safe = jnp.where(state.energy > 0.0, state.energy, 1.0)  # where it is 0, so is the sum
+        return PointDecision.at(
+            linalg.keep(project(self.domain, state.gradient_sum * linalg.keep(-self.step_scale / jnp.sqrt(safe))))
+        )
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: ScaleFreeFTRLState,
+        obs: Any,
+        decision: PointDecision,
+        feedback: Gradient,
+    ) -> ScaleFreeFTRLState:
+        del key, t, obs, decision
+        grad = jax.tree.map(lambda a: a[0], feedback.grad)
+        return linalg.keep(ScaleFreeFTRLState(state.gradient_sum + grad, state.energy + linalg.inner(grad, grad)))

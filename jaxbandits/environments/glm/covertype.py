@@ -1,0 +1,116 @@
+"""Covertype as a bandit: arms are cluster means of forest plots, a pull asks whether a plot of the cluster is pine.
+
+    reward ~ Bernoulli(share of label 1 in cluster k),   regret of a round = max_k share_k - share_played
+
+The arms are real and the logistic model is wrong: no parameter gives the shares exactly.
+"""
+
+import os
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.core import linalg, rng
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.linalg import Vec
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.environments.datasets.covertype import Clusters, clusters, covertype_like, load_covertype
+from jaxbandits.types import ArmDecision, ArmObs, ArmSet, Reward
+
+_SOURCES = ("covertype", "stand-in")
+
+
+class CovertypeState(NamedTuple):
+    """Nothing changes over the rounds."""
+
+    arms: ArmSet  # [K, d]
+    best: jax.Array  # []  the largest mean reward
+
+
+class RegretOutcome(NamedTuple):
+    """What meters sum."""
+
+    regret: jax.Array  # []  pseudo-regret by the cluster averages
+
+
+@pytree
+class Covertype:
+    """Classification turned into a bandit by clustering (experiment on Covertype in arXiv:2507.11847).
+
+    The paper's setting: K = 60, d = 11, T = 1000, learners told S = 6, delta = 0.01 and kappa = 200, radii shrunk by an
+    unstated factor (sweep `beta_scale`). Build with `from_file` (the real data) or `stand_in` (synthetic); `source`
+    says which, and every figure made from the second must say so too.
+
+    Raises (by `validate`):
+      InputError: for shapes that do not fit, or an unknown `source`.
+    """
+
+    n_arms: int = static(range="[1, inf)", doc="K, number of clusters")
+    dim: int = static(range="[1, inf)", doc="d, measurements and a constant")
+    source: str = static(doc='"covertype": the real file; "stand-in": synthetic data of the same shape')
+    arms: ArrayLike = param(None, "[-1, 1]", "[K, d] means of the clusters, in the unit ball")
+    means: ArrayLike = param(None, "[0, 1]", "[K] share of label 1 in each cluster")
+
+    @classmethod
+    def from_clusters(cls, made: Clusters) -> "Covertype":
+        """From any data set's clusters."""
+        n_arms, dim = made.arms.shape
+        return cls(n_arms=n_arms, dim=dim, source=made.source, arms=made.arms, means=made.means)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], n_arms: int = 60, seed: int = 0) -> "Covertype":
+        """From `covtype.data` or `covtype.data.gz` of the UCI repository; takes a minute for all 581,012 rows.
+
+        Raises:
+          InputError: for a file that cannot be read, naming the line.
+        """
+        return cls.from_clusters(clusters(load_covertype(path), n_arms, seed))
+
+    @classmethod
+    def stand_in(cls, n_arms: int = 60, seed: int = 0, rows: int = 20_000) -> "Covertype":
+        """From `covertype_like`: the same shapes and a similar range of means, but not the data."""
+        return cls.from_clusters(clusters(covertype_like(rows, seed), n_arms, seed))
+
+    def check(self) -> None:
+        """Raises `InputError` for shapes that do not fit or an unknown source."""
+        if self.source not in _SOURCES:
+            raise InputError(f"Covertype.source must be one of {', '.join(map(repr, _SOURCES))}, got {self.source!r}")
+        for name, shape in (("arms", (self.n_arms, self.dim)), ("means", (self.n_arms,))):
+            value = getattr(self, name)
+            if value is None or np.shape(value)[-len(shape) :] != shape:
+                raise InputError(f"Covertype.{name} must have shape {shape}, got {np.shape(value)}")
+
+    def init(self, key: jax.Array) -> CovertypeState:
+        del key  # one instance: only the rewards are drawn
+        real = jnp.zeros(()).dtype
+        arms = jnp.asarray(self.arms, real)
+        arms = Vec(list(arms.T)) if self.dim <= linalg.SMALL_DIM else arms
+        return CovertypeState(linalg.keep(arms), jnp.max(jnp.asarray(self.means, real)))
+
+    def observe(self, key: jax.Array, t: jax.Array, state: CovertypeState) -> ArmObs:
+        del key, t
+        return ArmObs(state.arms)
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: CovertypeState, obs: ArmObs, decision: ArmDecision
+    ) -> tuple[CovertypeState, Reward, RegretOutcome]:
+        del t, obs
+        mean = jnp.asarray(self.means, state.best.dtype)[decision.index]
+        reward = (rng.uniform(key) < mean).astype(mean.dtype)
+        return state, Reward(reward), RegretOutcome(state.best - mean)
+
+    def best_fit(self, ridge: float = 1e-6, steps: int = 50) -> Any:
+        """`[d]` the logistic parameter of least cross-entropy over the clusters (NumPy; equal weight a cluster).
+
+        Its norm says which S the model needs, its residual how wrong the model is.
+        """
+        x, y = np.asarray(self.arms, np.float64), np.asarray(self.means, np.float64)
+        theta = np.zeros(self.dim)
+        for _ in range(steps):
+            p = 1.0 / (1.0 + np.exp(-x @ theta))
+            hessian = (x * (p * (1.0 - p))[:, None]).T @ x + ridge * np.eye(self.dim)
+            step = np.linalg.solve(hessian, x.T @ (p - y) + ridge * theta)
+            theta = theta - step / max(1.0, 0.5 * np.linalg.norm(step))
+        return theta

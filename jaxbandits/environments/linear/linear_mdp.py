@@ -1,0 +1,151 @@
+"""Episodic linear MDP with heavy-tailed rewards: the setting of Wang, Zhang, Zhao & Zhou (ICML 2025), Section 6.1.
+
+    reward_h = phi(s_h, a_h)'theta*_h + eta_h,   s_{h+1} ~ P(. | s_h, a_h),   s_1 = the first state,   h = 1..H
+    regret   = V*_1(s_1) - V^pi_1(s_1)           (exact, by backward induction on the mean rewards)
+
+A round is an episode: the learner knows phi and P, plays a policy, and is shown the pairs visited with their rewards.
+Instance of a trial: phi(s, a) and theta*_h uniform on the unit sphere, rows of P Dirichlet.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxbandits.core import linalg, planning, rng
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.linalg import Vector
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.environments.linear.noise import Noise, StudentT
+from jaxbandits.types import MDPObs, PolicyDecision, ScaledEpisode
+
+
+class LinearMDPState(NamedTuple):
+    """The instance; nothing in it changes over the episodes."""
+
+    features: Vector  # [nS, nA, d]  phi(s, a)
+    transitions: Vector  # [nS, nA, nS]  P(. | s, a)
+    cumulative: jax.Array  # [nS, nA, nS]  P(s' <= . | s, a)
+    theta: Vector  # [H, d]  theta*_h
+    means: jax.Array  # [H, nS, nA]  phi(s, a)'theta*_h
+    optimal: jax.Array  # []  V*_1(s_1)
+    noise_scale: jax.Array  # []  nu, the moment scale of the noise
+
+
+class RegretOutcome(NamedTuple):
+    """What meters sum."""
+
+    regret: jax.Array  # []
+
+
+@pytree
+class LinearMDP:
+    """Finite-horizon MDP with known transitions and unknown linear rewards; every trial draws its own instance.
+
+    Tells the pairs visited, their rewards and nu (`ScaledEpisode`); a learner that declares `Episode` does not see nu.
+
+    Deviations:
+      The paper discusses heavy-tailed linear MDPs without an algorithm, a theorem or an experiment: instances, known
+      transitions and all sizes are ours.
+    """
+
+    n_states: int = static(6, "[1, inf)", "nS, number of states")
+    n_actions: int = static(4, "[1, inf)", "nA, number of actions")
+    dim: int = static(3, "[1, inf)", "d, dimension of the features")
+    steps: int = static(4, "[1, inf)", "H, steps of an episode")
+    noise: Noise = param(factory=StudentT, doc="law of eta")
+    eps: ArrayLike = param(0.99, "(0, 1]", "nu is the scale of the moment of order 1 + eps")
+    moment_scale: ArrayLike | None = param(None, "(0, inf)", "the scale told instead of eta's own; None: the exact one")
+    concentration: ArrayLike = param(0.3, "(0, inf)", "Dirichlet parameter of the rows of P; small: nearly determined")
+    features: ArrayLike | None = param(None, None, "[nS, nA, d] fixed phi for all trials; None: drawn per trial")
+    transitions: ArrayLike | None = param(None, None, "[nS, nA, nS] fixed P for all trials; None: drawn per trial")
+    theta: ArrayLike | None = param(None, None, "[H, d] fixed theta* for all trials; None: drawn per trial")
+
+    def check(self) -> None:
+        """Raises InputError on fields that do not fit each other."""
+        pairs = (self.n_states, self.n_actions)
+        for name, shape in (
+            ("features", (*pairs, self.dim)),
+            ("transitions", (*pairs, self.n_states)),
+            ("theta", (self.steps, self.dim)),
+        ):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            array = np.asarray(value, dtype=float)
+            if array.shape[-len(shape) :] != shape:
+                raise InputError(f"LinearMDP.{name} must have shape {shape}, got {array.shape}")
+            if not np.isfinite(array).all():
+                raise InputError(f"LinearMDP.{name} must be finite")
+            if name == "transitions" and (array.min() < 0.0 or abs(array.sum(axis=-1) - 1.0).max() > 1e-5):
+                raise InputError("LinearMDP.transitions must hold distributions: rows >= 0 that sum to 1")
+        missing = 1.0 + np.asarray(self.eps) >= np.asarray(self.noise.tail_index)
+        if self.moment_scale is None and missing.any():
+            raise InputError(
+                f"LinearMDP.eps: the {type(self.noise).__name__} noise has no moment of that order "
+                f"(1 + eps must lie below {self.noise.tail_index:g}, or set moment_scale)"
+            )
+
+    def init(self, key: jax.Array) -> LinearMDPState:
+        for_features, for_transitions, for_theta = jax.random.split(key, 3)
+        pairs, dtype = (self.n_states, self.n_actions), jnp.zeros(()).dtype
+        features = _given_or(self.features, lambda: _directions(for_features, (*pairs, self.dim)))
+        theta = _given_or(self.theta, lambda: _directions(for_theta, (self.steps, self.dim)))
+        parameter = jnp.full(self.n_states, self.concentration, dtype)
+        transitions = _given_or(self.transitions, lambda: jax.random.dirichlet(for_transitions, parameter, pairs))
+        features, transitions, theta = linalg.keep((features, transitions, theta))
+        means = linalg.keep(jnp.einsum("sad,hd->hsa", features, theta))
+        scale = self.noise.scale(self.eps) if self.moment_scale is None else self.moment_scale
+        return LinearMDPState(
+            features=linalg.vectors(features),
+            transitions=linalg.vectors(transitions),
+            cumulative=jnp.cumsum(transitions, axis=-1),
+            theta=linalg.vectors(theta),
+            means=means,
+            optimal=planning.backward_induction(means, linalg.vectors(transitions)).values[0, 0],
+            noise_scale=jnp.asarray(scale, dtype),
+        )
+
+    def observe(self, key: jax.Array, t: jax.Array, state: LinearMDPState) -> MDPObs:
+        del key, t
+        return MDPObs(state.features, state.transitions)
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: LinearMDPState, obs: MDPObs, decision: PolicyDecision
+    ) -> tuple[LinearMDPState, ScaledEpisode, RegretOutcome]:
+        del t, obs
+
+        def move(place: jax.Array, row: Any) -> tuple[jax.Array, tuple[Vector, jax.Array]]:
+            h, actions, means = row
+            for_step, pair = jax.random.fold_in(key, h), (place, actions[place])
+            x = jax.tree.map(lambda leaf: leaf[pair], state.features)
+            reward = means[pair] + self.noise.sample(for_step)
+            # A second counter of the key that the noise uses. The last sum is 1 up to rounding, so it is not compared.
+            passed = rng.uniform(for_step, counter=1) >= state.cumulative[pair][:-1]
+            return linalg.keep(jnp.sum(passed, dtype=jnp.int32)), (x, reward)
+
+        rows = (jnp.arange(self.steps, dtype=jnp.int32), decision.actions, state.means)
+        unroll = min(self.steps, planning.UNROLL)
+        features, rewards = lax.scan(move, jnp.zeros((), jnp.int32), rows, unroll=unroll)[1]
+        value = planning.policy_values(decision.actions, state.means, state.transitions)[0, 0]
+        feedback = ScaledEpisode(features=features, rewards=rewards, noise_scale=state.noise_scale)
+        return state, feedback, RegretOutcome(regret=state.optimal - value)
+
+    def at_record(self, state: LinearMDPState, recommendation: Any) -> dict[str, jax.Array]:
+        """`estimation_error`: Frobenius distance of the recommended parameters `[H, d]` from theta*."""
+        if recommendation is None:
+            return {}
+        each = linalg.keep(jax.vmap(linalg.norm)(recommendation - state.theta))  # [H]
+        return {"estimation_error": linalg.norm(linalg.vectors(each))}
+
+
+def _given_or(value: ArrayLike | None, draw: Any) -> jax.Array:
+    return draw() if value is None else jnp.asarray(value, jnp.zeros(()).dtype)
+
+
+def _directions(key: jax.Array, shape: tuple[int, ...]) -> jax.Array:
+    """Vectors uniform on the unit sphere of the last axis."""
+    x = jax.random.normal(key, shape)
+    return x / jnp.maximum(jnp.sqrt(jnp.sum(x * x, axis=-1, keepdims=True)), jnp.finfo(x.dtype).tiny)

@@ -1,0 +1,121 @@
+"""Linear system with heavy-tailed disturbances, to be identified: Wang, Zhang, Zhao & Zhou (ICML 2025), Section 6.2.
+
+    x_{t+1} = A x_t + B u_t + w_{t+1} = Theta*' z_t + w_{t+1},   z = [x; u],   Theta* = [A'; B'],   x_1 = 0
+    u_t     = input_scale v_t,   v_t white standard normal                           (no control policy)
+    excess_loss_t = ||predicted - Theta*' z_t||^2                                    (from the mean, never from x_{t+1})
+
+The learner sees z_t, predicts x_{t+1}, and is then told x_{t+1} and the moment scale of every coordinate of w. States
+are not bounded, so a bound L on ||z|| is nominal. n states, m inputs, p = n + m.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.core import linalg
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.linalg import Vector
+from jaxbandits.core.pytree import ArrayLike, param, pytree
+from jaxbandits.environments.linear.noise import Noise, StudentT
+from jaxbandits.types import Prediction, ScaledNextState, SystemObs
+
+_A = ((0.8, 0.2), (0.0, 0.7))
+_B = ((0.0,), (0.5,))
+
+
+class LinearSystemState(NamedTuple):
+    """Where the system is, and constants that do not change."""
+
+    state: jax.Array  # [n]  x_t
+    rows: Vector  # [n, p]  Theta*' = [A B]
+    noise_scale: jax.Array  # [n]  moment scale of every coordinate of w
+
+
+class ExcessOutcome(NamedTuple):
+    """What meters sum."""
+
+    excess_loss: jax.Array  # []
+
+
+@pytree
+class LinearSystem:
+    """A linear system driven by white input and noise that may lack a variance; the same system in all trials.
+
+    The default is a stable system with two states and one input. Tells the next state and the moment scales
+    (`ScaledNextState`); a learner that declares `NextState` does not see the scales.
+
+    Deviations:
+      The paper discusses identification without an algorithm, a theorem or an experiment: everything here is ours,
+      Theta* excepted (printed there as [A; B], without the transposes).
+    """
+
+    A: ArrayLike | None = param(None, None, "[n, n] A; None: [[0.8, 0.2], [0, 0.7]]")
+    B: ArrayLike | None = param(None, None, "[n, m] B; None: [[0], [0.5]]")
+    input_scale: ArrayLike = param(1.0, "[0, inf)", "standard deviation of every input")
+    noise: Noise = param(factory=lambda: StudentT(spread=0.3), doc="law of every coordinate of w, before its factor")
+    noise_factors: ArrayLike | None = param(None, "[0, inf)", "[n] factor on every coordinate of w; None: 1")
+    eps: ArrayLike = param(0.99, "(0, 1]", "scales are of the moment of order 1 + eps")
+    moment_scale: ArrayLike | None = param(None, "(0, inf)", "the scale told instead of the noise's own; None: exact")
+
+    def check(self) -> None:
+        """Raises InputError on fields that do not fit each other."""
+        shapes = {"A": np.shape(_A if self.A is None else self.A), "B": np.shape(_B if self.B is None else self.B)}
+        n_states = shapes["A"][-1] if len(shapes["A"]) >= 2 else -1
+        if len(shapes["A"]) < 2 or shapes["A"][-2] != n_states or n_states == 0:
+            raise InputError(f"LinearSystem.A must be square, got shape {shapes['A']}")
+        if len(shapes["B"]) < 2 or shapes["B"][-2] != n_states:
+            raise InputError(f"LinearSystem.B must have shape ({n_states}, m), got {shapes['B']}")
+        for name in ("A", "B"):
+            value = getattr(self, name)
+            if value is not None and not np.isfinite(np.asarray(value, dtype=float)).all():
+                raise InputError(f"LinearSystem.{name} must be finite")
+        if self.noise_factors is not None and np.shape(self.noise_factors)[-1:] != (n_states,):
+            got = np.shape(self.noise_factors)
+            raise InputError(f"LinearSystem.noise_factors must have shape ({n_states},), got {got}")
+        missing = 1.0 + np.asarray(self.eps) >= np.asarray(self.noise.tail_index)
+        if self.moment_scale is None and missing.any():
+            raise InputError(
+                f"LinearSystem.eps: the {type(self.noise).__name__} noise has no moment of that order "
+                f"(1 + eps must lie below {self.noise.tail_index:g}, or set moment_scale)"
+            )
+
+    def init(self, key: jax.Array) -> LinearSystemState:
+        del key  # the system is given, and starts at the origin
+        dtype = jnp.zeros(()).dtype
+        a, b = (jnp.asarray(x, dtype) for x in (_A if self.A is None else self.A, _B if self.B is None else self.B))
+        scale = self.noise.scale(self.eps) if self.moment_scale is None else self.moment_scale
+        return LinearSystemState(
+            state=jnp.zeros(len(a)),
+            rows=linalg.vectors(jnp.concatenate([a, b], axis=1)),
+            noise_scale=jnp.asarray(scale, dtype) * self._factors(len(a)),
+        )
+
+    def observe(self, key: jax.Array, t: jax.Array, state: LinearSystemState) -> SystemObs:
+        del t
+        n_inputs = linalg.dense(state.rows).shape[1] - len(state.state)
+        inputs = self.input_scale * jax.random.normal(key, (n_inputs,))
+        return SystemObs(linalg.keep(linalg.vectors(jnp.concatenate([state.state, inputs]))))
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: LinearSystemState, obs: SystemObs, decision: Prediction
+    ) -> tuple[LinearSystemState, ScaledNextState, ExcessOutcome]:
+        del t
+        n_states = len(state.state)
+        noise = jax.vmap(self.noise.sample)(jax.random.split(key, n_states)) * self._factors(n_states)
+        mean = linalg.keep(state.rows @ obs.regressor)
+        following = linalg.keep(mean + noise)
+        excess = jnp.sum((decision.next_state - mean) ** 2)
+        return state._replace(state=following), ScaledNextState(following, state.noise_scale), ExcessOutcome(excess)
+
+    def at_record(self, state: LinearSystemState, recommendation: Any) -> dict[str, jax.Array]:
+        """`estimation_error`: Frobenius distance of the recommended `[p, n]` from Theta*."""
+        if recommendation is None:
+            return {}
+        each = linalg.keep(jax.vmap(linalg.norm)(linalg.vectors(recommendation.T) - state.rows))  # [n]
+        return {"estimation_error": linalg.norm(linalg.vectors(each))}
+
+    def _factors(self, n_states: int) -> jax.Array:
+        factors = 1.0 if self.noise_factors is None else self.noise_factors
+        return jnp.broadcast_to(jnp.asarray(factors, jnp.zeros(()).dtype), (n_states,))

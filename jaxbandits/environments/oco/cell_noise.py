@@ -1,0 +1,47 @@
+"""Noise in cells (Wang, Barik, Zhao & Tan, NeurIPS 2025, Proposition A.1): sup E and E sup of the same squared noise.
+
+f_t(x) = c_i s x on the cell i - 1 <= x < i, i = 1..n,   c_i ~ Bernoulli(1/n) and one sign s = +-1, afresh each round
+sigma_t^2  = sup_x E |f_t'(x) - F_t'(x)|^2 = 1/n
+sigma~_t^2 = E sup_x |f_t'(x) - F_t'(x)|^2 = 1 - (1 - 1/n)^n
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core.pytree import pytree, static
+from jaxbandits.types import Gradient, PointDecision
+
+
+class CellNoiseOutcome(NamedTuple):
+    """Squared deviations of the gradient in one round."""
+
+    pointwise: jax.Array  # []  at one fixed point
+    uniform: jax.Array  # []  the largest over all points
+
+
+@pytree
+class CellNoise:
+    """An identity about two measures of noise, drawn; no learner matters (feedback is zero).
+
+    Recorded: `pointwise` and `uniform`, whose means over rounds are sigma^2 and sigma~^2. f_t is not convex.
+    """
+
+    n_cells: int = static(range="[1, inf)", doc="n, number of cells")
+    dim: int = static(1, range="[1, 1]", doc="d; the cells lie on a line")
+
+    def init(self, key: jax.Array) -> None:
+        del key
+
+    def observe(self, key: jax.Array, t: jax.Array, state: None) -> None:
+        del key, t, state
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: None, obs: None, decision: PointDecision
+    ) -> tuple[None, Gradient, CellNoiseOutcome]:
+        del t, state, obs
+        hit = jax.random.bernoulli(key, 1.0 / self.n_cells, (self.n_cells,)).astype(jnp.zeros(()).dtype)
+        nothing = jax.tree.map(lambda x: 0.0 * x, decision.query)
+        feedback = Gradient(jnp.zeros(jax.tree.leaves(nothing)[0].shape[:1]), nothing)
+        return None, feedback, CellNoiseOutcome(pointwise=hit[0], uniform=jnp.max(hit))

@@ -1,0 +1,92 @@
+"""Logistic losses of a well-specified model (SEA model, smooth and Lipschitz; the model may move).
+
+    f_t(x) = c ln(1 + exp(-y_t <a_t, x>)),   a_t = s * (uniform on the unit sphere)
+    y_t = 1 with probability 1 / (1 + exp(-<a_t, b v_t>)), else -1
+
+s: `feature_norm`, b: `center`, v_t: `sequence`, c: `loss_scale`. The mean loss F_t is least at b v_t.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core import linalg, losses, rng
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.environments.oco.outcome import FixedComparatorOutcome
+from jaxbandits.environments.oco.sequences import Constant, point
+from jaxbandits.environments.oco.sphere import uniform_on_sphere
+from jaxbandits.types import FullInformation, PointDecision
+
+
+@pytree
+class LogisticLosses:
+    """Online logistic regression whose labels come from a model that is fixed or moves as `sequence` says.
+
+    The comparator is `comparator`, and b e_1 without one: the minimiser of the mean loss while v_t = e_1.
+
+    Recorded: `loss`, `comparator_loss` and `regret`, each summed round by round.
+    """
+
+    dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
+    center: ArrayLike = param(2.0, "(-inf, inf)", "b: the labels follow the model b v_t")
+    feature_norm: ArrayLike = param(1.0, "[0, inf)", "s, norm of the features")
+    sequence: Any = param(factory=Constant, doc="v_t, the directions of the model (environments.oco.sequences)")
+    comparator: ArrayLike | None = param(None, "(-inf, inf)", "u: [d] coordinates, or U for U e_1; None: b e_1")
+    loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
+
+    def init(self, key: jax.Array) -> None:
+        del key
+
+    def observe(self, key: jax.Array, t: jax.Array, state: None) -> None:
+        del key, t, state
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: None, obs: None, decision: PointDecision
+    ) -> tuple[None, FullInformation, FixedComparatorOutcome]:
+        del state, obs
+        for_features, for_label = jax.random.split(key)
+        features = linalg.keep(uniform_on_sphere(for_features, self.dim) * self.feature_norm)
+        model = self.sequence.at(t, self.dim) * self.center
+        positive = jax.nn.sigmoid(linalg.inner(features, model))
+        label = jnp.where(rng.uniform(for_label) < positive, 1.0, -1.0).astype(positive.dtype)
+        loss = losses.Scaled(losses.Logistic(features, linalg.keep(label)), self.loss_scale)
+        values, gradients = losses.evaluate(loss, decision.query)
+        u = point(self.center if self.comparator is None else self.comparator, self.dim)
+        charged, compared = linalg.keep((loss.value(decision.play), loss.value(u)))
+        return (
+            None,
+            FullInformation(values, gradients, loss),
+            FixedComparatorOutcome(charged, compared, charged - compared),
+        )
+
+    @property
+    def lipschitz(self) -> ArrayLike:
+        """G, a bound on the norm of all gradients."""
+        return self.loss_scale * self.feature_norm
+
+    @property
+    def smoothness(self) -> ArrayLike:
+        """L, a bound on the curvature of every loss."""
+        return 0.25 * self.loss_scale * self.feature_norm**2
+
+    def cumulative_variance(self, horizon: ArrayLike) -> ArrayLike:
+        """An upper bound on sigma^2_{1:T}: every gradient has norm c s at most."""
+        return horizon * (self.loss_scale * self.feature_norm) ** 2
+
+    def cumulative_deviation(self, horizon: ArrayLike) -> ArrayLike:
+        """An upper bound on sigma_{1:T}."""
+        return horizon * self.loss_scale * self.feature_norm
+
+    def cumulative_variation(self, horizon: ArrayLike) -> ArrayLike:
+        """An upper bound on Sigma^2_{1:T}, by the moves of the model.
+
+        grad F_t(x) = -E a (y probability - sigmoid(<a, x>)) moves by at most c s^2/4 for each unit of the model's move;
+        the first gradient has norm c s at most.
+        """
+        moves = self.center**2 * (self.sequence.squared_path(horizon) - self.sequence.squared_path(1))
+        return (self.loss_scale * self.feature_norm) ** 2 * (1.0 + self.feature_norm**2 / 16.0 * moves)
+
+    def cumulative_mean_gradients(self, horizon: ArrayLike) -> ArrayLike:
+        """An upper bound on G_{1:T} (fraktur)."""
+        return self.cumulative_deviation(horizon)

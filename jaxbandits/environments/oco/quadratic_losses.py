@@ -1,0 +1,147 @@
+"""Quadratic losses on a ball around targets with noise (SEA model, curved and smooth with L = 1).
+
+    f_t(x) = c/2 ||x - theta_t||^2,   F_t(x) = c/2 (||x - a v_t||^2 + s^2)
+    theta_t = a v_t + s * (uniform on the unit sphere)
+
+a: `center`, v_t: `sequence`, s: `noise_scale`, c: `loss_scale`. The noise of the gradients is c s * sphere everywhere.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core import linalg, losses
+from jaxbandits.core.linalg import Vector
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.environments.oco.compensated import Compensated, zero_sum
+from jaxbandits.environments.oco.sequences import Constant, point
+from jaxbandits.environments.oco.sphere import uniform_on_sphere
+from jaxbandits.types import FullInformation, PointDecision
+
+
+class QuadraticLossesState(NamedTuple):
+    """Sufficient statistics of the comparators."""
+
+    rounds: jax.Array  # [] int32, rounds played
+    targets: Compensated  # [d]  sum of theta_t
+
+
+class QuadraticLossesOutcome(NamedTuple):
+    """What is charged, and the same at the origin."""
+
+    loss: jax.Array  # []  f_t(x_t)
+    mean_loss: jax.Array  # []  F_t(x_t)
+    origin_loss: jax.Array  # []  f_t(0)
+    mean_origin_loss: jax.Array  # []  F_t(0)
+
+
+@pytree
+class QuadraticLosses:
+    """Squared distance to targets that are fixed or move as `sequence` says, up to noise.
+
+    Recorded: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret` and `pseudo_regret`, as
+    `LinearLosses` does. The comparator is u where one is given, otherwise the best fixed point of the ball in hindsight
+    (of the losses drawn, or of their means): the mean of the targets, projected.
+
+    References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
+      Adversarial Model", NeurIPS 2025, arXiv 2510.04685, Section 2 (the quantities). The instances are ours.
+    """
+
+    dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
+    radius: ArrayLike = param(1.0, "(0, inf]", "R, radius of the domain; inf: R^d, where gradients have no bound")
+    center: ArrayLike = param(0.5, "(-inf, inf)", "a: the targets lie around a v_t")
+    noise_scale: ArrayLike = param(0.3, "[0, inf)", "s, distance of the targets from a v_t")
+    sequence: Any = param(factory=Constant, doc="v_t, the directions of the centres (environments.oco.sequences)")
+    comparator: ArrayLike | None = param(
+        None, "(-inf, inf)", "u: [d] coordinates, or U for U e_1; None: the best fixed point of the ball"
+    )
+    loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
+
+    def init(self, key: jax.Array) -> QuadraticLossesState:
+        del key
+        return QuadraticLossesState(jnp.zeros((), jnp.int32), zero_sum(self.dim))
+
+    def observe(self, key: jax.Array, t: jax.Array, state: QuadraticLossesState) -> None:
+        del key, t, state
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: QuadraticLossesState, obs: None, decision: PointDecision
+    ) -> tuple[QuadraticLossesState, FullInformation, QuadraticLossesOutcome]:
+        del obs
+        center = linalg.keep(self.sequence.at(t, self.dim) * self.center)
+        target = linalg.keep(center + uniform_on_sphere(key, self.dim) * self.noise_scale)
+        loss = losses.Scaled(losses.Quadratic(target), self.loss_scale)
+        mean, spread = losses.Scaled(losses.Quadratic(center), self.loss_scale), self._spread
+        values, gradients = losses.evaluate(loss, decision.query)
+        origin = linalg.zeros(self.dim)
+        outcome = QuadraticLossesOutcome(
+            loss=loss.value(decision.play),
+            mean_loss=mean.value(decision.play) + spread,
+            origin_loss=loss.value(origin),
+            mean_origin_loss=mean.value(origin) + spread,
+        )
+        state = QuadraticLossesState(jnp.asarray(t + 1, jnp.int32), state.targets.add(target))
+        return state, FullInformation(values, gradients, loss), outcome
+
+    def at_record(self, state: QuadraticLossesState, recommendation: Any) -> dict[str, jax.Array]:
+        """The losses of the comparators above those of the origin."""
+        del recommendation
+        centers = self.sequence.sum(state.rounds, self.dim) * self.center
+        return {
+            "comparator_excess": self._excess(state.targets.value, state.rounds),
+            "mean_comparator_excess": self._excess(centers, state.rounds),
+        }
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Comparator losses, `regret` and `pseudo_regret` at record points, in float64."""
+        comparator = values["origin_loss"] + values["comparator_excess"]
+        mean_comparator = values["mean_origin_loss"] + values["mean_comparator_excess"]
+        return {
+            "comparator_loss": comparator,
+            "mean_comparator_loss": mean_comparator,
+            "regret": values["loss"] - comparator,
+            "pseudo_regret": values["mean_loss"] - mean_comparator,
+        }
+
+    @property
+    def lipschitz(self) -> ArrayLike:
+        """G, a bound on the norm of all gradients on the ball."""
+        return self.loss_scale * (self.radius + abs(self.center) * self.sequence.bound + self.noise_scale)
+
+    @property
+    def smoothness(self) -> ArrayLike:
+        """L."""
+        return self.loss_scale
+
+    def cumulative_variance(self, horizon: ArrayLike) -> ArrayLike:
+        """sigma^2_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||^2."""
+        return horizon * (self.loss_scale * self.noise_scale) ** 2
+
+    def cumulative_deviation(self, horizon: ArrayLike) -> ArrayLike:
+        """sigma_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||, without the square."""
+        return horizon * (self.loss_scale * self.noise_scale)
+
+    def cumulative_variation(self, horizon: ArrayLike) -> ArrayLike:
+        """Sigma^2_{1:T}, the sum of sup_x ||grad F_t(x) - grad F_{t-1}(x)||^2 with F_0 = 0."""
+        first = self.sequence.squared_path(1)  # ||v_1||^2
+        moves = self.center**2 * (self.sequence.squared_path(horizon) - first)
+        return self.loss_scale**2 * ((self.radius + abs(self.center) * jnp.sqrt(first)) ** 2 + moves)
+
+    def cumulative_mean_gradients(self, horizon: ArrayLike) -> ArrayLike:
+        """G_{1:T} (fraktur), the sum of sup_x ||grad F_t(x)||."""
+        return self.loss_scale * (horizon * self.radius + abs(self.center) * self.sequence.length_sum(horizon))
+
+    @property
+    def _spread(self) -> ArrayLike:
+        return 0.5 * self.loss_scale * self.noise_scale**2
+
+    def _excess(self, target_sum: Vector, rounds: jax.Array) -> jax.Array:
+        """`sum f_t(u) - f_t(0) = c (rounds ||u||^2 / 2 - <u, target_sum>)`."""
+        rounds = rounds.astype(jnp.zeros(()).dtype)
+        if self.comparator is None:
+            u = L2Ball(radius=self.radius).project(target_sum / jnp.maximum(rounds, 1.0))
+        else:
+            u = point(self.comparator, self.dim)
+        return self.loss_scale * (0.5 * rounds * linalg.inner(u, u) - linalg.inner(u, target_sum))

@@ -1,0 +1,168 @@
+"""Random order: a finite pool of linear losses, met in a fresh uniformly random order in every pass (SEA model).
+
+    pool: v_i = m e_1 + s * (uniform on the unit sphere), i = 1..n, drawn once a trial
+    f_t(x) = c <v, x>, v drawn from what this pass has left,   F_t(x) = c <mean of what is left, x>
+
+With S^2 = sum_i ||v_i - vbar||^2 / (n - 1), H_n = 1 + 1/2 + ... + 1/n P = T / n passes, in expectation over the order
+
+    sigma^2_{1:T} = c^2 P S^2 (n - H_n),   Sigma^2_{1:T} = c^2 (||vbar||^2 + (2 P - 1) (n - 1)/n S^2)
+
+and over the pool S^2 becomes s^2 and ||vbar||^2 becomes m^2 + s^2/n.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxbandits.core import linalg, losses, rng
+from jaxbandits.core.linalg import Vector
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.environments.oco.compensated import Compensated, zero_sum
+from jaxbandits.environments.oco.sequences import along_first, point
+from jaxbandits.environments.oco.sphere import uniform_on_sphere
+from jaxbandits.types import FullInformation, PointDecision
+
+
+class RandomOrderState(NamedTuple):
+    """The pool, the order of this pass, and sufficient statistics of the comparators."""
+
+    pool: jax.Array  # [n, d]  v_1, ..., v_n
+    order: jax.Array  # [n] int32: first what this pass has drawn, then what it has left
+    pool_sum: Vector  # [d]
+    left_sum: Vector  # [d]  sum of what this pass has left
+    gradients: Compensated  # [d]  sum of the gradients
+    mean_gradients: Compensated  # [d]  sum of grad F_t
+
+
+class RandomOrderOutcome(NamedTuple):
+    """What is charged."""
+
+    loss: jax.Array  # []  f_t(x_t)
+    mean_loss: jax.Array  # []  F_t(x_t)
+
+
+@pytree
+class RandomOrder:
+    """Linear losses drawn without replacement from a pool of `pool_size` vectors, pass after pass.
+
+    Recorded: as `LinearLosses` does: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret` and
+    `pseudo_regret`. F_t depends on what has been drawn: that is the random order model.
+
+    The order is a Fisher-Yates shuffle that stops for every round: each swaps one vector of what is left to the front.
+    So a pass costs O(1) a round and starts without a permutation; its order is uniform whatever the last one was.
+
+    References: S. Sachs, H. Hadiji, T. van Erven, C. Guzman, "Between Stochastic and Adversarial Online Convex
+      Optimization: Improved Regret Bounds via Smoothness", NeurIPS 2022, random order model. The instance is ours.
+    """
+
+    dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
+    pool_size: int = static(64, "[1, 16777216)", "n, losses in the pool; a pass is n rounds")
+    domain: Any = param(factory=L2Ball, doc="X, with lmo; the comparators where none is given")
+    mean: ArrayLike = param(0.1, "(-inf, inf)", "m: the pool lies around m e_1")
+    noise_scale: ArrayLike = param(0.9, "[0, inf)", "s, distance of the pool from m e_1")
+    comparator: ArrayLike | None = param(
+        None, "(-inf, inf)", "u: [d] coordinates, or U for U e_1; None: the best fixed point of the domain"
+    )
+    loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
+
+    def init(self, key: jax.Array) -> RandomOrderState:
+        directions = jax.vmap(lambda k: linalg.dense(uniform_on_sphere(k, self.dim)))(
+            jax.random.split(key, self.pool_size)
+        )
+        center = linalg.dense(along_first(self.mean, self.dim))
+        pool = linalg.keep((center + self.noise_scale * directions) * self.loss_scale)
+        total = linalg.vectors(jnp.sum(pool, axis=0))
+        order = jnp.arange(self.pool_size, dtype=jnp.int32)
+        return RandomOrderState(pool, order, total, total, zero_sum(self.dim), zero_sum(self.dim))
+
+    def observe(self, key: jax.Array, t: jax.Array, state: RandomOrderState) -> None:
+        del key, t, state
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: RandomOrderState, obs: None, decision: PointDecision
+    ) -> tuple[RandomOrderState, FullInformation, RandomOrderOutcome]:
+        del obs
+        order, drawn, position = draw_without_replacement(key, t, state.order)
+        slope = linalg.vectors(state.pool[drawn])
+        left_sum = linalg.keep(linalg.where(position == 0, state.pool_sum, state.left_sum))
+        mean = linalg.keep(left_sum / (self.pool_size - position).astype(jnp.zeros(()).dtype))
+        slope = linalg.keep(slope)
+        loss = losses.Linear(slope)
+        values, gradients = losses.evaluate(loss, decision.query)
+        outcome = RandomOrderOutcome(loss.value(decision.play), losses.Linear(mean).value(decision.play))
+        state = state._replace(
+            order=order,
+            left_sum=linalg.keep(left_sum - slope),
+            gradients=state.gradients.add(slope),
+            mean_gradients=state.mean_gradients.add(mean),
+        )
+        return state, FullInformation(values, gradients, loss), outcome
+
+    def at_record(self, state: RandomOrderState, recommendation: Any) -> dict[str, jax.Array]:
+        del recommendation
+        return {
+            "comparator_loss": self._comparator_loss(state.gradients.value),
+            "mean_comparator_loss": self._comparator_loss(state.mean_gradients.value),
+        }
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """`regret` and `pseudo_regret` at record points, subtracted in float64."""
+        return {
+            "regret": values["loss"] - values["comparator_loss"],
+            "pseudo_regret": values["mean_loss"] - values["mean_comparator_loss"],
+        }
+
+    @property
+    def lipschitz(self) -> ArrayLike:
+        """G, a bound on the norm of all gradients."""
+        return self.loss_scale * (abs(self.mean) + self.noise_scale)
+
+    def cumulative_variance(self, horizon: int, pool: Any = None) -> ArrayLike:
+        """sigma^2_{1:T}, in expectation over the order, and over the pool unless one `[n, d]` is given."""
+        spread, _ = self._moments(pool)
+        passes, rest = divmod(horizon, self.pool_size)
+        return spread * (passes * self._variances(self.pool_size) + self._variances(rest))
+
+    def cumulative_variation(self, horizon: int, pool: Any = None) -> ArrayLike:
+        """Sigma^2_{1:T}, in expectation over the order, and over the pool unless one `[n, d]` is given."""
+        spread, first = self._moments(pool)
+        n = self.pool_size
+        passes, rest = divmod(horizon - 1, n)  # passes begun and left; rounds after the first of the last pass
+        within = (1.0 - 1.0 / n) * passes + (1.0 / (n - rest) - 1.0 / n)
+        return first + spread * (within + passes * (n - 1.0) / n)
+
+    def _variances(self, rounds: int) -> float:
+        """sigma_t^2 / S^2 over the first `rounds` of a pass: with r vectors left, their variance is S^2 (r - 1) / r."""
+        return float(np.sum(1.0 - 1.0 / np.arange(self.pool_size, self.pool_size - rounds, -1.0)))
+
+    def _moments(self, pool: Any) -> tuple[ArrayLike, ArrayLike]:
+        """c^2 S^2 and c^2 ||vbar||^2; a pool holds gradients, in which c is a factor already."""
+        n = self.pool_size
+        if pool is None:
+            scale = self.loss_scale**2
+            return scale * self.noise_scale**2 * (n > 1), scale * (self.mean**2 + self.noise_scale**2 / n)
+        center = jnp.mean(pool, axis=0)
+        return jnp.sum((pool - center) ** 2) / max(n - 1, 1), center @ center
+
+    def _comparator_loss(self, gradient_sum: Vector) -> jax.Array:
+        best = self.domain.lmo(gradient_sum) if self.comparator is None else point(self.comparator, self.dim)
+        return linalg.inner(gradient_sum, best)
+
+
+def draw_without_replacement(key: jax.Array, t: jax.Array, order: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """One step of a Fisher-Yates shuffle of `order` `[n]` at position t mod n.
+
+    Returns:
+      The new order, the element drawn and the position.
+    """
+    n = order.shape[0]
+    position = lax.rem(t, jnp.asarray(n, t.dtype))
+    left = (n - position).astype(jnp.zeros(()).dtype)
+    chosen = position + jnp.floor(rng.uniform(key) * left).astype(jnp.int32)
+    drawn, front = linalg.keep((order[chosen], order[position]))
+    order = order.at[chosen].set(front)
+    return lax.dynamic_update_index_in_dim(order, drawn, position, 0), drawn, position

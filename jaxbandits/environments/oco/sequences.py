@@ -1,0 +1,277 @@
+"""Deterministic sequences of directions v_1, v_2, ...: how the mean that nature chooses moves over the rounds.
+
+An environment multiplies them by its own scale m: mean gradients m v_t, or centres m v_t. Every sequence knows its
+partial sums and how far it has moved, so that the constants of the theory are exact:
+
+    squared_path(T) = ||v_1||^2 + sum_{t=2}^T ||v_t - v_{t-1}||^2     (v_0 = 0, as in Sigma^2 of the theory)
+    length_sum(T)   = sum_{t=1}^T ||v_t||
+    bound           = max_t ||v_t||
+
+Write your own as a `pytree` class with these members and `at`, `sum`.
+"""
+
+import math
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxbandits.core import linalg
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.linalg import Vec, Vector
+from jaxbandits.core.pytree import ArrayLike, param, pytree
+
+
+class Sequence(Protocol):
+    """A sequence of directions."""
+
+    @property
+    def bound(self) -> ArrayLike: ...
+    def at(self, t: jax.Array, dim: int) -> Vector: ...  # [d] v of the round that t counts from 0
+    def sum(self, rounds: jax.Array, dim: int) -> Vector: ...  # [d] the sum of the first `rounds`
+    def squared_path(self, horizon: ArrayLike) -> ArrayLike: ...
+    def length_sum(self, horizon: ArrayLike) -> ArrayLike: ...
+
+
+@pytree
+class Constant:
+    """v_t = e_1: an i.i.d. environment."""
+
+    @property
+    def bound(self) -> ArrayLike:
+        return 1.0
+
+    def at(self, t: jax.Array, dim: int) -> Vector:
+        del t
+        return along_first(1.0, dim)
+
+    def sum(self, rounds: jax.Array, dim: int) -> Vector:
+        return along_first(rounds, dim)
+
+    def squared_path(self, horizon: ArrayLike) -> ArrayLike:
+        return 1.0 + 0.0 * horizon
+
+    def length_sum(self, horizon: ArrayLike) -> ArrayLike:
+        return horizon
+
+
+@pytree
+class Alternating:
+    """v_t = e_1 for `period` rounds, then -e_1 for as many, and so on: the adversary, when there is no noise."""
+
+    period: ArrayLike = param(1, "[1, inf)", "P, rounds between two flips of the sign")
+
+    @property
+    def bound(self) -> ArrayLike:
+        return 1.0
+
+    def check(self) -> None:
+        """Raises InputError on periods that are not whole."""
+        _whole("Alternating.period", self.period)
+
+    def at(self, t: jax.Array, dim: int) -> Vector:
+        blocks, _ = self._divide(t)
+        return along_first(1 - 2 * (blocks & 1), dim)
+
+    def sum(self, rounds: jax.Array, dim: int) -> Vector:
+        blocks, rest = self._divide(rounds)
+        return along_first(jnp.where(blocks & 1, _int32(self.period) - rest, rest), dim)
+
+    def squared_path(self, horizon: ArrayLike) -> ArrayLike:
+        return 1.0 + 4.0 * (jnp.ceil(horizon / jnp.asarray(self.period)) - 1.0)
+
+    def length_sum(self, horizon: ArrayLike) -> ArrayLike:
+        return horizon
+
+    def _divide(self, t: ArrayLike) -> tuple[jax.Array, jax.Array]:
+        t, period = jnp.broadcast_arrays(_int32(t), _int32(self.period))
+        blocks = linalg.keep(lax.div(t, period))
+        return blocks, t - blocks * period
+
+
+@pytree
+class Corrupted:
+    """v_t = e_1 except in `count` isolated rounds of `horizon`, evenly spaced, where v_t = -e_1.
+
+    The corrupted rounds, counted from 0, are floor(i (T - 1) / (C + 1)) for i = 1..C, in exact integers.
+    """
+
+    count: ArrayLike = param(1, "[0, 16777216)", "C, number of corrupted rounds")
+    horizon: ArrayLike = param(range="[3, 16777216)", doc="T, rounds over which they are spread")
+
+    @property
+    def bound(self) -> ArrayLike:
+        return 1.0
+
+    def check(self) -> None:
+        """Raises InputError where corrupted rounds would touch each other."""
+        _whole("Corrupted.count", self.count)
+        _whole("Corrupted.horizon", self.horizon)
+        if np.any(np.asarray(self.horizon) - 1 < 2 * (np.asarray(self.count) + 1)):
+            raise InputError("Corrupted.horizon must be at least 2 count + 3, so that corrupted rounds are isolated")
+
+    def at(self, t: jax.Array, dim: int) -> Vector:
+        count, distance = self._until(t)
+        return along_first(jnp.where((distance >= 0) & (count >= 1) & (count <= _int32(self.count)), -1, 1), dim)
+
+    def sum(self, rounds: jax.Array, dim: int) -> Vector:
+        return along_first(_int32(rounds) - 2 * self.corrupted(rounds), dim)
+
+    def corrupted(self, rounds: ArrayLike) -> jax.Array:
+        """How many of the first `rounds` rounds are corrupted."""
+        count, _ = self._until(_int32(rounds) - 1)
+        return jnp.clip(count, 0, _int32(self.count))
+
+    def squared_path(self, horizon: ArrayLike) -> ArrayLike:
+        horizon = _int32(horizon)
+        return 1.0 + 4.0 * (self.corrupted(horizon) + self.corrupted(jnp.maximum(horizon - 1, 0)))
+
+    def length_sum(self, horizon: ArrayLike) -> ArrayLike:
+        return horizon
+
+    def _until(self, t: ArrayLike) -> tuple[jax.Array, jax.Array]:
+        """The largest i with floor(i p / q) <= t, where p = T - 1 and q = C + 1, and i p - t q (negative: before t).
+
+        A rounded quotient is wrong by at most one; the residual, small though its terms may overflow, is exact in
+        wrapping integers and says which neighbour is right.
+        """
+        p, q, t = _int32(self.horizon) - 1, _int32(self.count) + 1, _int32(t)
+        real = jnp.zeros(()).dtype
+        guess = linalg.keep(jnp.floor(t.astype(real) * (q.astype(real) / p.astype(real))).astype(jnp.int32) + 1)
+        distance = guess * p - t * q
+        for _ in range(2):
+            above = distance >= q
+            guess, distance = guess - above, distance - jnp.where(above, p, 0)
+        below = distance + p < q
+        return guess + below, distance + jnp.where(below, p, 0)
+
+
+@pytree
+class Drift:
+    """v_t = (cos w(t-1), sin w(t-1), 0, ...), w = 2 pi turns / horizon: a slow rotation."""
+
+    turns: ArrayLike = param(0.25, "(-inf, inf)", "full turns over the horizon")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, rounds for these turns")
+
+    @property
+    def bound(self) -> ArrayLike:
+        return 1.0
+
+    @property
+    def angle(self) -> ArrayLike:
+        """w, radians a round."""
+        return 2.0 * math.pi * self.turns / self.horizon
+
+    def at(self, t: jax.Array, dim: int) -> Vector:
+        phase = linalg.keep(self.angle * _real(t))
+        return _in_plane(jnp.cos(phase), jnp.sin(phase), dim)
+
+    def sum(self, rounds: jax.Array, dim: int) -> Vector:
+        rounds, half = _real(rounds), jnp.asarray(0.5 * self.angle)
+        still = jnp.sin(half) == 0.0
+        length = jnp.where(still, rounds, jnp.sin(rounds * half) / jnp.where(still, 1.0, jnp.sin(half)))
+        middle = (rounds - 1.0) * half
+        return _in_plane(length * jnp.cos(middle), length * jnp.sin(middle), dim)
+
+    def squared_path(self, horizon: ArrayLike) -> ArrayLike:
+        return 1.0 + (horizon - 1.0) * 4.0 * jnp.sin(0.5 * self.angle) ** 2
+
+    def length_sum(self, horizon: ArrayLike) -> ArrayLike:
+        return horizon
+
+
+@pytree
+class Piecewise:
+    """v_t = vectors[k] from round starts[k] on (counted from 0): piecewise stationary."""
+
+    vectors: ArrayLike = param(range="(-inf, inf)", doc="[S, d] the direction of each segment, of any norm")
+    starts: ArrayLike = param(range="[0, inf)", doc="[S] first round of each segment, increasing from 0")
+
+    @classmethod
+    def evenly(cls, vectors: Any, horizon: int) -> "Piecewise":
+        """Segments of equal length (to rounding) over `horizon` rounds."""
+        vectors = np.asarray(vectors, float)
+        return cls(vectors=vectors, starts=np.arange(len(vectors), dtype=np.int32) * horizon // len(vectors))
+
+    @property
+    def bound(self) -> ArrayLike:
+        return jnp.max(jnp.linalg.norm(jnp.asarray(self.vectors), axis=-1), axis=-1)
+
+    def check(self) -> None:
+        """Raises InputError on shapes or starts that do not fit."""
+        vectors, starts = np.asarray(self.vectors), np.asarray(self.starts)
+        if vectors.ndim < 2 or starts.ndim < 1 or vectors.shape[-2] != starts.shape[-1] or not starts.shape[-1]:
+            raise InputError(
+                f"Piecewise needs vectors [S, d] and starts [S] with S >= 1, got {vectors.shape}, {starts.shape}"
+            )
+        _whole("Piecewise.starts", starts)
+        if (starts[..., 0] != 0).any() or (np.diff(starts) <= 0).any():
+            raise InputError("Piecewise.starts must begin with 0 and increase")
+
+    def at(self, t: jax.Array, dim: int) -> Vector:
+        segment = jnp.sum(t >= jnp.asarray(self.starts)) - 1
+        return _of_dim(jnp.asarray(self.vectors)[segment], dim)
+
+    def sum(self, rounds: jax.Array, dim: int) -> Vector:
+        return _of_dim(_real(self._played(rounds)) @ jnp.asarray(self.vectors), dim)
+
+    def squared_path(self, horizon: ArrayLike) -> ArrayLike:
+        vectors = jnp.asarray(self.vectors)
+        jumps = jnp.diff(vectors, axis=0, prepend=jnp.zeros_like(vectors[:1]))
+        return jnp.sum(jnp.where(jnp.asarray(self.starts) < horizon, jnp.sum(jumps**2, axis=-1), 0.0))
+
+    def length_sum(self, horizon: ArrayLike) -> ArrayLike:
+        return _real(self._played(horizon)) @ jnp.linalg.norm(jnp.asarray(self.vectors), axis=-1)
+
+    def _played(self, rounds: ArrayLike) -> jax.Array:
+        """`[S]` how many of the first `rounds` rounds fall into each segment."""
+        ends = jnp.minimum(jnp.append(jnp.asarray(self.starts)[1:], rounds), rounds)
+        return jnp.maximum(ends - jnp.asarray(self.starts), 0)
+
+
+def along_first(scale: ArrayLike, dim: int) -> Vector:
+    """`[d]` scale e_1."""
+    scale = _real(scale)
+    if dim > linalg.SMALL_DIM:
+        return jnp.zeros(dim).at[0].set(scale)
+    return Vec([scale, *(jnp.zeros(()) for _ in range(dim - 1))])
+
+
+def point(value: ArrayLike, dim: int) -> Vector:
+    """`[d]` a point given by its d coordinates, or by a number U that stands for U e_1."""
+    value = _real(value)
+    if value.ndim == 0:
+        return along_first(value, dim)
+    if value.shape != (dim,):
+        raise InputError(f"a comparator must be a number or have shape ({dim},), got shape {value.shape}")
+    return linalg.vectors(value)
+
+
+def _in_plane(x: jax.Array, y: jax.Array, dim: int) -> Vector:
+    if dim == 1:
+        raise InputError("Drift needs dim >= 2")
+    if dim > linalg.SMALL_DIM:
+        return jnp.zeros(dim).at[:2].set(jnp.stack([x, y]))
+    return Vec([x, y, *(jnp.zeros(()) for _ in range(dim - 2))])
+
+
+def _of_dim(vector: jax.Array, dim: int) -> Vector:
+    if vector.shape != (dim,):
+        raise InputError(f"Piecewise.vectors must have shape (S, {dim}), got (S, {vector.shape[-1]})")
+    return linalg.vectors(vector)
+
+
+def _int32(x: ArrayLike) -> jax.Array:
+    return jnp.asarray(x).astype(jnp.int32)
+
+
+def _real(x: ArrayLike) -> jax.Array:
+    return jnp.asarray(x, jnp.zeros(()).dtype)
+
+
+def _whole(name: str, value: Any) -> None:
+    value = np.asarray(value)
+    if (value != np.floor(value)).any():
+        raise InputError(f"{name} must be whole, got {value[value != np.floor(value)].flat[0]}")

@@ -1,0 +1,123 @@
+"""Baselines of online convex optimisation in float32: close to the float64 references, finite outside their range."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxbandits.algorithms.oco.adagrad_norm import AdaGradNorm
+from jaxbandits.algorithms.oco.clipped_parameter_free_md import ClippedParameterFreeMD
+from jaxbandits.algorithms.oco.dog import DoG
+from jaxbandits.algorithms.oco.dowg import DoWG
+from jaxbandits.algorithms.oco.kt_betting import KTBetting
+from jaxbandits.algorithms.oco.ogd import OGD
+from jaxbandits.algorithms.oco.optax_learner import OptaxLearner
+from jaxbandits.algorithms.oco.optimistic_ftrl_2022 import OptimisticFTRL2022
+from jaxbandits.algorithms.oco.optimistic_ftrl_2023 import OptimisticFTRL2023
+from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
+from jaxbandits.algorithms.oco.parameter_free_md import ParameterFreeMD
+from jaxbandits.algorithms.oco.scale_free_ftrl import ScaleFreeFTRL
+from jaxbandits.core import linalg
+from jaxbandits.core.losses import PseudoHuber
+from jaxbandits.core.pytree import as_arrays
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.types import Gradient
+from tests.reference import oco_baselines as reference
+
+KEY = jax.random.key(0)
+HORIZON = 400
+
+CASES = {
+    "omd": lambda d: (OptimisticOMD(dim=d), reference.optimistic_omd(d)),
+    "ftrl_2022": lambda d: (OptimisticFTRL2022(dim=d, offset=2.0), reference.optimistic_ftrl_2022(d)),
+    "ftrl_2023": lambda d: (OptimisticFTRL2023(dim=d), reference.optimistic_ftrl_2023(d)),
+    "adagrad_norm": lambda d: (AdaGradNorm(dim=d), reference.adagrad_norm(d)),
+    "kt": lambda d: (KTBetting(dim=d), reference.kt_betting(d)),
+    "kt_ball": lambda d: (KTBetting(dim=d, domain=L2Ball(radius=0.5)), reference.kt_betting(d, radius=0.5)),
+    "pfmd": lambda d: (ParameterFreeMD(dim=d, scale=100.0), reference.parameter_free_md(d, eps=100.0)),
+    "clipped": lambda d: (
+        ClippedParameterFreeMD(dim=d, initial_hint=0.1, scale=100.0),
+        reference.clipped_parameter_free_md(d, 0.1, 100.0),
+    ),
+    "scale_free": lambda d: (ScaleFreeFTRL(dim=d), reference.scale_free_ftrl(d)),
+    "dog": lambda d: (DoG(dim=d, initial_distance=0.1), reference.dog(d, 0.1)),
+    "dowg": lambda d: (DoWG(dim=d, initial_distance=0.1), reference.dowg(d, 0.1)),
+}
+
+
+@jax.jit
+def replay(algorithm, inputs, curved):
+    """The plays `[T, d]` on linear losses, or (curved) on pseudo-Huber losses."""
+
+    def round_(state, inputs):
+        t, offset = inputs
+        decision = algorithm.select(KEY, t, state, None)
+        offset = linalg.vectors(offset)
+        huber = PseudoHuber(offset).gradient(jax.tree.map(lambda q: q[0], decision.query))
+        grad = jax.tree.map(lambda g: g[None], linalg.where(curved, huber, offset))
+        state = algorithm.update(KEY, t, state, None, decision, Gradient(loss=jnp.zeros(1), grad=grad))
+        return state, linalg.dense(decision.play)
+
+    steps = jnp.arange(len(inputs), dtype=jnp.int32)
+    return jax.lax.scan(round_, algorithm.init(KEY), (steps, inputs))[1]
+
+
+def plays_of(algorithm, inputs, curved=False):
+    plays = replay(as_arrays(algorithm), jnp.asarray(inputs, jnp.float32), jnp.asarray(curved))
+    assert plays.dtype == jnp.float32
+    return np.asarray(plays, float)
+
+
+@pytest.mark.parametrize("dim", [2, 5])
+@pytest.mark.parametrize("name", CASES)
+def test_plays_are_close_to_the_reference(name, dim, rng):
+    """On curved losses, whose gradients pull back a path that strays."""
+    algorithm, expected = CASES[name](dim)
+    noise = rng.standard_normal((HORIZON, dim))
+    targets = (0.6 * np.eye(dim)[0] + noise / np.linalg.norm(noise, axis=1, keepdims=True)).astype(np.float32)
+    exact = targets.astype(float)
+
+    def gradient(t, x):
+        error = x - exact[t - 1]
+        return error / np.sqrt(1.0 + error @ error)
+
+    theirs = reference.run(expected, gradient, HORIZON)
+    np.testing.assert_allclose(plays_of(algorithm, targets, True), theirs, rtol=0.0, atol=2e-5)
+    assert np.linalg.norm(theirs, axis=1).max() > 0.2
+
+
+LEARNERS = {name: CASES[name](2)[0] for name in CASES}
+OPTAX = {
+    name: getattr(OptaxLearner, name)(dim=2)
+    for name in ("sgd", "adam", "adagrad", "cocob", "dog", "dowg", "prodigy", "dadapt_adamw", "mechanized_sgd")
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_tiny_and_huge_gradients_stay_finite(name, rng):
+    for size in (0.0, 1e-30, 1e-10, 1e3, 1e6):
+        plays = plays_of(LEARNERS[name], size * rng.standard_normal((200, 2)))
+        if not (name.startswith(("kt", "pfmd", "dowg")) and size >= 1e3):  # far beyond their G: growth without end
+            assert np.isfinite(plays).all(), size
+        assert not np.isnan(plays[:4]).any(), size
+
+
+@pytest.mark.parametrize("name", ["kt", "pfmd", "clipped"])
+def test_exponential_growth_is_capped(name):
+    """A constant gradient for 5000 rounds: the play, and its square, stay finite."""
+    plays = plays_of(LEARNERS[name], np.tile([1.0, 0.0], (5000, 1)))
+    assert np.isfinite((plays.astype(np.float32) ** 2).sum(axis=1)).all()
+    assert plays.min() < (-50.0 if name == "clipped" else -1e10)
+
+
+@pytest.mark.parametrize("name", OPTAX)
+def test_optax_learners_keep_float32(name, rng):
+    """Plays of that type, moving, finite, on losses that fit them."""
+    plays = plays_of(OPTAX[name], 0.5 + rng.standard_normal((300, 2)), True)
+    assert np.isfinite(plays).all() and np.abs(plays).max() > 1e-3
+
+
+def test_gradient_descent_is_ogd(rng):
+    grads = rng.standard_normal((500, 2))
+    sgd = plays_of(OptaxLearner.sgd(dim=2, learning_rate=2.0, domain=L2Ball()), grads)
+    np.testing.assert_allclose(sgd, plays_of(OGD(dim=2), grads), rtol=0.0, atol=2e-6)
