@@ -1,8 +1,8 @@
 """Baselines of parameter-free online convex optimisation in NumPy float64, written from the papers' formulas.
 
 Each learner is a generator that yields its play and is sent the gradient there. Sums and maxima are taken anew over the
-whole history in every round: slow, and another arithmetic than running sums. (`optax_learner` runs other people's updates:
-its tests compare it with a plain optax loop.)
+whole history in every round: slow, and another arithmetic than running sums. (`optax_learner` runs
+other people's updates: its tests compare it with a plain optax loop.)
 """
 
 from collections.abc import Callable, Generator
