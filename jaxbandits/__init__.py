@@ -14,8 +14,12 @@ if TYPE_CHECKING:
     from jaxbandits.algorithms.dro.smd import SMD as SMD
     from jaxbandits.algorithms.glm.ecolog import ECOLog as ECOLog
     from jaxbandits.algorithms.glm.glb_omd import GLBOMD as GLBOMD
+    from jaxbandits.algorithms.glm.glm_ucb import GLMUCB as GLMUCB
     from jaxbandits.algorithms.glm.gloc import GLOC as GLOC
+    from jaxbandits.algorithms.glm.ofuglb import OFUGLB as OFUGLB
     from jaxbandits.algorithms.glm.oful_mlogb import OFULMLogB as OFULMLogB
+    from jaxbandits.algorithms.glm.ofulog_r import OFULogR as OFULogR
+    from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB as RSGLinCB
     from jaxbandits.algorithms.linear.crmm import CRMM as CRMM
     from jaxbandits.algorithms.linear.crtm import CRTM as CRTM
     from jaxbandits.algorithms.linear.heavy_oful import HeavyOFUL as HeavyOFUL
@@ -105,6 +109,10 @@ _MODULES = {
     "ECOLog": "jaxbandits.algorithms.glm.ecolog",
     "GLOC": "jaxbandits.algorithms.glm.gloc",
     "OFULMLogB": "jaxbandits.algorithms.glm.oful_mlogb",
+    "GLMUCB": "jaxbandits.algorithms.glm.glm_ucb",
+    "OFUGLB": "jaxbandits.algorithms.glm.ofuglb",
+    "OFULogR": "jaxbandits.algorithms.glm.ofulog_r",
+    "RSGLinCB": "jaxbandits.algorithms.glm.rs_glincb",
     "HvtIdentification": "jaxbandits.algorithms.linear.hvt_identification",
     "HvtMDP": "jaxbandits.algorithms.linear.hvt_mdp",
     "OFULMDP": "jaxbandits.algorithms.linear.oful_mdp",

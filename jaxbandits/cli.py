@@ -200,8 +200,8 @@ def _show(arguments: argparse.Namespace) -> int:
         )
         print("presets:", *(f"  {name}: {meaning}" for name, meaning in e.presets.items()), sep="\n")
         print("panels:", *(f"  {name}: {panel.title}" for name, panel in e.panels(e.horizon).items()), sep="\n")
-        environment = next(iter(e.panels(e.horizon).values())).environment
-        print("algorithms:", *(f"  {name}" for name in e.algorithms(e.preset(None), e.horizon, environment)), sep="\n")
+        panel = next(iter(e.panels(e.horizon).values()))
+        print("algorithms:", *(f"  {name}" for name in e.algorithms(e.preset(None), e.horizon, panel)), sep="\n")
         print("claims:", *(f"  {claim.text} [{claim.source}]" for claim in e.claims), sep="\n")
         print(*(f"note: {note}" for note in e.notes), sep="\n")
         return 0

@@ -5,8 +5,12 @@ from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.algorithms.glm.ecolog import ECOLog
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
+from jaxbandits.algorithms.glm.glm_ucb import GLMUCB
 from jaxbandits.algorithms.glm.gloc import GLOC
+from jaxbandits.algorithms.glm.ofuglb import OFUGLB
 from jaxbandits.algorithms.glm.oful_mlogb import OFULMLogB
+from jaxbandits.algorithms.glm.ofulog_r import OFULogR
+from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB
 from jaxbandits.algorithms.linear.crmm import CRMM
 from jaxbandits.algorithms.linear.crtm import CRTM
 from jaxbandits.algorithms.linear.heavy_oful import HeavyOFUL
@@ -118,6 +122,27 @@ ALGORITHMS: dict[str, Entry] = {
     ),
     "glm/oful_mlogb": Entry(
         OFULMLogB, OFULMLogB(dim=2, norm_bound=2.0), "Zhang & Sugiyama, NeurIPS 2023", ("glm/generalized_linear",)
+    ),
+    "glm/glm_ucb": Entry(
+        GLMUCB,
+        GLMUCB(dim=2, n_arms=5, horizon=200, norm_bound=2.0),
+        "Filippi, Cappe, Garivier & Szepesvari, NIPS 2010",
+        ("glm/generalized_linear",),
+    ),
+    "glm/rs_glincb": Entry(
+        RSGLinCB,
+        RSGLinCB.practical(dim=2, n_arms=5, horizon=200, norm_bound=2.0),
+        "Sawarni, Das, Barman & Sinha, NeurIPS 2024, Algorithm 2",
+        ("glm/generalized_linear",),
+    ),
+    "glm/ofuglb": Entry(
+        OFUGLB, OFUGLB(dim=2, n_arms=5, norm_bound=2.0), "Lee, Yun & Jun, NeurIPS 2024", ("glm/generalized_linear",)
+    ),
+    "glm/ofulog_r": Entry(
+        OFULogR,
+        OFULogR(dim=2, n_arms=5, norm_bound=2.0),
+        "Abeille, Faury & Calauzenes, AISTATS 2021",
+        ("glm/generalized_linear",),
     ),
     "oco/ogd": Entry(OGD, OGD(dim=2), "Zinkevich, ICML 2003", ("oco/linear_losses",)),
     "oco/oons": Entry(

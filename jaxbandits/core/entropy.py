@@ -66,7 +66,9 @@ def entropic_step(
         return nu, *excess(nu), count + 1
 
     nu = -largest if start is None else jnp.asarray(start, loss.dtype)
-    nu, value, *_ = lax.while_loop(unsolved, newton, (nu, *excess(nu), 0))
+    # A first step of length 0 evaluates F(start) inside the loop: the program holds one copy of `excess`, not two.
+    begin = (nu, jnp.full_like(nu, jnp.inf), jnp.zeros_like(nu), jnp.full_like(nu, -1.0), -1)
+    nu, value, *_ = lax.while_loop(unsolved, newton, begin)
     return jnp.where(active, log_q - rate * (loss + nu) - value, -jnp.inf), nu
 
 

@@ -12,14 +12,14 @@ from jaxbandits.simulation import Meter, Result, RoundTimes
 from jaxbandits.simulation.statistics import Estimate
 
 Verdict = Literal["holds", "does not hold", "not decided"]
-Kind = Literal["curves", "against", "bound", "shares", "exponents", "heatmap"]
+Kind = Literal["curves", "against", "bound", "shares", "exponents", "heatmap", "cost"]
 
 
 class Measured(NamedTuple):
     """What an experiment has measured."""
 
     results: Mapping[str, Result]  # panel name to result
-    times: Mapping[int, RoundTimes]  # trials side by side to time per round; empty when it was not timed
+    times: Mapping[tuple[str, int], RoundTimes]  # (panel, trials side by side) to time per round; empty if not timed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Experiment:
       horizon: the paper's number of rounds.
       seeds: default number of trials.
       presets: preset name to what it means; the first is the default.
-      algorithms: from (preset, horizon, environment of a panel) to label -> algorithm; the same labels everywhere.
+      algorithms: from (preset, horizon, panel) to label -> algorithm; the same labels everywhere.
       panels: from horizon to panel name -> title and environment.
       metric: the metric of the curves and of the table.
       claims: what the paper says about it.
@@ -126,7 +126,8 @@ class Experiment:
       grid: hyperparameters of the one algorithm that are swept, as for `jaxbandits.sweep`.
       figures: how the results are drawn.
       axis: what `Panel.x` is, for the "against" figure.
-      timed: also measure and draw the time per round against the round, for one trial and for `width` of them.
+      timed: panels whose time per round against the round is measured too.
+      timed_at: trials side by side then; None: `width`.
       not_drawn: labels that are run and tabulated, but whose curves would flatten all others.
     """
 
@@ -136,7 +137,7 @@ class Experiment:
     horizon: int
     seeds: int
     presets: Mapping[str, str]
-    algorithms: Callable[[str, int, Any], Mapping[str, Any]]
+    algorithms: Callable[[str, int, Panel], Mapping[str, Any]]
     panels: Callable[[int], Mapping[str, Panel]]
     metric: str
     claims: tuple[Claim, ...] = ()
@@ -149,7 +150,8 @@ class Experiment:
     grid: Mapping[str, Sequence[float]] | None = None
     figures: tuple[Kind, ...] = ("curves",)
     axis: str = ""
-    timed: bool = False
+    timed: tuple[str, ...] = ()
+    timed_at: tuple[int | None, ...] = (1, None)
     not_drawn: tuple[str, ...] = ()
 
     def preset(self, name: str | None) -> str:

@@ -22,9 +22,9 @@ _UNTUNED = "Multipliers are those of the bandit figures (a coarse grid on Figure
 _EPS = 0.99
 
 
-def _mdp_learners(preset: str, horizon: int, environment: LinearMDP) -> Mapping[str, Any]:
+def _mdp_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     """Both are told the moment bound of Figure 1."""
-    common = {"dim": environment.dim, "steps": environment.steps, "horizon": horizon}
+    common = {"dim": panel.environment.dim, "steps": panel.environment.steps, "horizon": horizon}
     return {
         "Hvt estimators": getattr(HvtMDP, preset)(**common, eps=_EPS, moment_bound=1.31),
         "OFUL estimators": getattr(OFULMDP, preset)(**common, noise_scale=1.31),
@@ -66,9 +66,9 @@ MDP = Experiment(
 )  # fmt: skip
 
 
-def _identifiers(preset: str, horizon: int, environment: LinearSystem) -> Mapping[str, Any]:
+def _identifiers(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     """Hvt is told the exact scale of each disturbance by the environment."""
-    del environment
+    del panel
     size = {"n_states": 2, "n_inputs": 1}
     common = {"horizon": horizon, "eps": _EPS, "norm_bound": 2.0, "ridge": 1.0}
     hvt = getattr(HvtIdentification, preset)

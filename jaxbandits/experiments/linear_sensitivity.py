@@ -20,8 +20,8 @@ GRID = {
 }
 
 
-def _algorithms(preset: str, horizon: int, environment: HeavyTailed) -> Mapping[str, Any]:
-    del preset, environment
+def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+    del preset, panel
     return {"Hvt-UCB": HvtUCB.practical(dim=_DIM, horizon=horizon, eps=_EPS, moment_bound=_NU)}
 
 

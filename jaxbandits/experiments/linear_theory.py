@@ -37,8 +37,8 @@ def _noise_power(r: Round) -> Any:
     return r.feedback.noise_scale**2
 
 
-def _hvt_ucb(preset: str, horizon: int, environment: HeavyTailed) -> Mapping[str, Any]:
-    return {"Hvt-UCB": getattr(HvtUCB, preset)(dim=_DIM, horizon=horizon, eps=float(environment.eps))}
+def _hvt_ucb(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+    return {"Hvt-UCB": getattr(HvtUCB, preset)(dim=_DIM, horizon=horizon, eps=float(panel.environment.eps))}
 
 
 def _panels(horizon: int) -> Mapping[str, Panel]:

@@ -10,7 +10,7 @@ from jaxbandits.experiments.declare import Experiment, Judged, Measured
 from jaxbandits.simulation import Result, RoundTimes, compare, sweep, time_rounds
 from jaxbandits.simulation.api import MAX_HORIZON, whole_number
 
-_REPEATS = {1: 5}  # timed pieces by width; a wide piece is an average already
+_REPEATS = {1: 10}  # timed pieces by width; a wide piece is an average already
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Report:
     preset: str
     horizon: int
     results: dict[str, Result]  # per panel
-    times: dict[int, RoundTimes]  # per number of trials side by side
+    times: dict[tuple[str, int], RoundTimes]  # per panel and number of trials side by side
     judged: tuple[Judged, ...]
 
 
@@ -55,7 +55,7 @@ def run(
     results, times, algorithms = {}, {}, {}
     panels = experiment.panels(horizon)
     for name, panel in panels.items():
-        algorithms[name] = _kept(experiment.algorithms(preset, horizon, panel.environment), without)
+        algorithms[name] = _kept(experiment.algorithms(preset, horizon, panel), without)
     for name, panel in panels.items():
         directory = None if checkpoint is None else checkpoint / name
         settings = {"record": experiment.record, "width": experiment.width, "meters": experiment.meters}
@@ -65,11 +65,12 @@ def run(
             further = experiment.derive(result, algorithms[name], panel)
             result = dataclasses.replace(result, values={**result.values, **further})
         results[name] = result
-    if experiment.timed:
-        first, panel = next(iter(panels.items()))
-        for width in (1, results[first].info["spec"]["width"]):
+    for name in experiment.timed:
+        for wanted in experiment.timed_at:
+            width = results[name].info["spec"]["width"] if wanted is None else wanted
             settings = {"repeats": _REPEATS.get(width, 1), "progress": options.get("progress", True)}
-            times[width] = time_rounds(algorithms[first], panel.environment, horizon, width=width, **settings)
+            environment = panels[name].environment
+            times[name, width] = time_rounds(algorithms[name], environment, horizon, width=width, **settings)
     measured = Measured(results, times)
     judged = tuple(claim.judge(measured, horizon >= experiment.horizon) for claim in experiment.claims)
     return Report(experiment, preset, horizon, results, times, judged)

@@ -51,10 +51,10 @@ _THEORY = {"theory": "every constant as the papers state it; 'heuristic' learner
 _E1_DIM = 5
 
 
-def _bounded_learners(preset: str, horizon: int, environment: Any) -> Mapping[str, Any]:
+def _bounded_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     """Learners on the unit ball (D = 2), told G where they need it."""
     del preset, horizon
-    dim, lipschitz = environment.dim, float(environment.lipschitz)
+    dim, lipschitz = panel.environment.dim, float(panel.environment.lipschitz)
     told = {"dim": dim, "lipschitz": lipschitz}
     return {
         "OONS": OONS.theory(**told),
@@ -162,10 +162,10 @@ E1 = Experiment(
 _NORMS = (1, 2, 4, 8, 16, 32)
 
 
-def _unbounded_learners(preset: str, horizon: int, environment: Any) -> Mapping[str, Any]:
+def _unbounded_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     """Learners on R^d with G = 1, and optimistic OMD with a wrong diameter."""
     del preset
-    dim = environment.dim
+    dim = panel.environment.dim
     return {
         "CA-OONS": CAOONS.for_horizon(dim, horizon),
         "CA-OONS as printed": CAOONS.for_horizon(dim, horizon, meta_loss="paper"),
@@ -240,9 +240,9 @@ E2 = Experiment(
 _STUCK = math.sqrt(17.0) - 1.0  # f(4) for the minimiser 8: what the printed algorithm pays a round
 
 
-def _ca_oons(preset: str, horizon: int, environment: Any) -> Mapping[str, Any]:
+def _ca_oons(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset
-    dim = environment.dim
+    dim = panel.environment.dim
     return {
         "as printed": CAOONS.for_horizon(dim, horizon, meta_loss="paper"),
         "played gradients": CAOONS.for_horizon(dim, horizon),
@@ -291,10 +291,10 @@ E3 = Experiment(
 _SCALES = (0.01, 0.1, 1.0, 10.0, 100.0)
 
 
-def _scale_learners(preset: str, horizon: int, environment: Any) -> Mapping[str, Any]:
+def _scale_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     """Learners that are not told G; CLA-OONS starts from B_0 = 1 whatever the losses are."""
     del preset, horizon
-    dim = environment.dim
+    dim = panel.environment.dim
     return {
         "CLA-OONS": CLAOONS(dim=dim),
         "CLA-OONS, heuristic": CLAOONS.heuristic(dim),
@@ -379,9 +379,9 @@ def _of_sigma(sigma: float) -> tuple[str, ...]:
     return tuple(f"s{sigma:g}-m{i}" for i in range(4))
 
 
-def _e5_learners(preset: str, horizon: int, environment: Any) -> Mapping[str, Any]:
+def _e5_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset, horizon
-    dim = environment.dim
+    dim = panel.environment.dim
     return {
         "OONS": OONS.theory(dim),
         "OONS, heuristic": OONS.heuristic(dim),
@@ -446,7 +446,7 @@ E6 = Experiment(
     horizon=2**14,
     seeds=256,
     presets=_THEORY,
-    algorithms=lambda preset, horizon, environment: {"any learner": OGD(dim=1)},
+    algorithms=lambda preset, horizon, panel: {"any learner": OGD(dim=1)},
     panels=lambda horizon: {
         f"n-{n}": Panel(f"n = {n}", CellNoise(n_cells=n), x=float(n), bound=1.0 - (1.0 - 1.0 / n) ** n) for n in _CELLS
     },
@@ -474,7 +474,7 @@ CONSTANTS = Experiment(
     horizon=2**13,
     seeds=64,
     presets={"theory": "around the paper's c_eta = 64, c_A = 4, c_corr = 32"},
-    algorithms=lambda preset, horizon, environment: {"OONS": OONS.theory(environment.dim)},
+    algorithms=lambda preset, horizon, panel: {"OONS": OONS.theory(panel.environment.dim)},
     panels=lambda horizon: {
         "iid": Panel("i.i.d. linear losses, m = 0.1, s = 0.9", LinearLosses(dim=2, mean=0.1, noise_scale=0.9))
     },
@@ -490,9 +490,9 @@ CONSTANTS = Experiment(
 )
 
 
-def _certified(preset: str, horizon: int, environment: Any) -> Mapping[str, Any]:
+def _certified(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset
-    dim = environment.dim
+    dim = panel.environment.dim
     return {
         "OONS": OONS(dim=dim, domain=L2Ball(radius=4.0)),
         "CLA-OONS": CLAOONS(dim=dim),
@@ -555,9 +555,9 @@ def _with_cost(result: Result, algorithms: Mapping[str, Any], panel: Panel) -> M
     return {"ns_per_round": np.stack([np.full(shape, value) for value in median])}
 
 
-def _cost_learners(preset: str, horizon: int, environment: Any) -> Mapping[str, Any]:
+def _cost_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset, horizon
-    dim = environment.dim
+    dim = panel.environment.dim
     return {
         "OONS": OONS.theory(dim),
         "CLA-OONS": CLAOONS(dim=dim),

@@ -143,46 +143,33 @@ def point_difference(
     return statistic
 
 
-def time_ratio(panel: str, first: str, second: str) -> Statistic:
-    """Time per round of `first` over `second`, geometric mean over the pieces of one run."""
+def time_growth(panel: str, name: str, since: float = 0.1) -> Statistic:
+    """Slope of log(time per round) against log(round), one trial at a time, from `since` times the horizon on.
+
+    Theil and Sen's median over pairs of stretches: a stretch in which the machine was busy does not tilt it.
+    """
 
     def statistic(measured: Measured) -> Estimate:
-        result = measured.results[panel]
-        for name in (first, second):
-            if name not in result.timing:
-                raise unknown("algorithm", name, result.timing)
-        logs = [np.log(result.timing[name]["ns_per_round"]) for name in (first, second)]
-        n = min(map(len, logs))
-        if n < 2:
-            return Estimate(*_NOTHING, n=len(result.seeds))
-        # Timed on the same cores, but not piece by piece: treated as independent (Welch, at the smaller n).
-        spread = np.sqrt(sum(x.var(ddof=1) / len(x) for x in logs))
-        centre, half = logs[0].mean() - logs[1].mean(), special.stdtrit(n - 1, 0.975) * spread
-        return Estimate(*np.exp((centre, centre - half, centre + half)), n=len(result.seeds))
-
-    return statistic
-
-
-def time_growth(name: str, since: float = 0.1) -> Statistic:
-    """Slope of log(time per round) against log(round), one trial at a time, from `since` times the horizon on."""
-
-    def statistic(measured: Measured) -> Estimate:
-        times, rows = _timed(measured, name)
+        times, rows = _timed(measured, panel, name)
         middles = times.stops - np.diff(times.stops, prepend=0) / 2.0
         late = middles >= since * times.stops[-1]
         if late.sum() < 3:
             return Estimate(*_NOTHING, n=0)
-        slopes = [np.polyfit(np.log(middles[late]), np.log(row[late]), 1)[0] for row in rows]
-        return t_interval(np.asarray(slopes))
+        i, j = np.triu_indices(int(late.sum()), k=1)
+        log_t, log_ns = np.log(middles[late]), np.log(rows[:, late])
+        return t_interval(np.median((log_ns[:, j] - log_ns[:, i]) / (log_t[j] - log_t[i]), axis=1))
 
     return statistic
 
 
-def total_time_ratio(slow: str, fast: str) -> Statistic:
-    """Time of a whole trial of `slow` over `fast`, one trial at a time, geometric mean over repeats."""
+def total_time_ratio(slow: tuple[str, str], fast: tuple[str, str]) -> Statistic:
+    """Time of a whole trial of `slow` over `fast`, each a panel and an algorithm; one trial at a time.
+
+    Geometric mean over repeats.
+    """
 
     def statistic(measured: Measured) -> Estimate:
-        pair = [_timed(measured, name) for name in (slow, fast)]
+        pair = [_timed(measured, *who) for who in (slow, fast)]
         logs = [np.log(rows @ np.diff(times.stops, prepend=0)) for times, rows in pair]
         estimate = t_interval(logs[0] - logs[1])
         return Estimate(*map(np.exp, estimate[:3]), n=estimate.n)
@@ -199,9 +186,9 @@ def wilson(successes: float, n: int, level: float = 0.95) -> Estimate:
     return Estimate(*map(np.asarray, (share, centre - half, centre + half)), n=n)
 
 
-def _timed(measured: Measured, name: str) -> tuple[RoundTimes, np.ndarray]:
-    """The timings of single trials, and of one algorithm among them `[repeats, n]`."""
-    times = measured.times[1]
+def _timed(measured: Measured, panel: str, name: str) -> tuple[RoundTimes, np.ndarray]:
+    """The timings of single trials of a panel, and of one algorithm among them `[repeats, n]`."""
+    times = measured.times[panel, 1]
     if name not in times.ns:
         raise unknown("timed algorithm", name, times.ns)
     return times, times.ns[name]

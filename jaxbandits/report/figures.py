@@ -48,8 +48,9 @@ def _curves(plt: Any, report: Report) -> "Figure":
         row = names[first : first + across]
         blank = [_BLANK] * (across - len(row))
         mosaic += [[f"{band}:{name}" for name in row] + blank for band in curves.BANDS]
-    for i, row in enumerate(mosaic if report.times else []):
-        row.append(f"time:{list(report.times)[i]}" if i < len(report.times) else _BLANK)
+    timed = list(report.times.values())[: len(mosaic)]
+    for i, row in enumerate(mosaic if timed else []):
+        row.append(f"time:{i}" if i < len(timed) else _BLANK)
     size = (4.2 * len(mosaic[0]), 3.2 * len(mosaic))
     figure, axes = plt.subplot_mosaic(mosaic, figsize=size, layout="constrained", empty_sentinel=_BLANK)
     for name, panel in panels.items():
@@ -57,8 +58,8 @@ def _curves(plt: Any, report: Report) -> "Figure":
             ax = axes[f"{band}:{name}"]
             curves.draw(report.results[name], experiment.metric, ax, band, skip=experiment.not_drawn)
             ax.set_title(panel.title if band == "mean" else "")
-    for width, times in report.times.items():
-        kinds.times(axes[f"time:{width}"], times, next(iter(report.results.values())).algorithms)
+    for i, times in enumerate(timed):
+        kinds.times(axes[f"time:{i}"], times, next(iter(report.results.values())).algorithms)
     return figure
 
 
@@ -69,6 +70,7 @@ _KINDS: dict[Kind, Callable[[Any, Report], "Figure"]] = {
     "shares": kinds.shares,
     "exponents": kinds.exponents,
     "heatmap": kinds.heatmap,
+    "cost": kinds.cost,
 }
 
 

@@ -29,7 +29,8 @@ def text(report: Report) -> str:
             header += f"; {len(rows):,} points, the best {_MOST_ROWS} of them"
             rows = sorted(rows, key=lambda row: row.mean)[:_MOST_ROWS]
         lines += ["", header, tables.summary(rows, experiment.metric)]
-    lines += [line for times in report.times.values() for line in ("", tables.times(times))]
+    for (panel, _), times in report.times.items():
+        lines += ["", f"panel {panel}: {tables.times(times)}"]
     if report.judged:
         lines += ["", "claims", tables.ledger(report.judged)]
     if report.horizon != experiment.horizon:

@@ -22,13 +22,34 @@ def times(ax: "Axes", measured: RoundTimes, order: Sequence[str]) -> None:
     middles = measured.stops - np.diff(measured.stops, prepend=0) / 2.0
     for name, ns in measured.ns.items():
         i = order.index(name)
-        style = {"color": curves.COLOURS[i % 8], "linestyle": curves.STYLES[i % 8], "marker": curves.MARKERS[i % 8]}
-        ax.plot(middles, np.exp(np.log(ns).mean(axis=0)), label=name, markersize=4, markevery=4, **style)
-        ax.fill_between(middles, ns.min(axis=0), ns.max(axis=0), color=style["color"], alpha=0.2, linewidth=0)
+        ax.plot(middles, np.exp(np.log(ns).mean(axis=0)), label=name, markersize=4, markevery=4, **_style(i))
+        ax.fill_between(middles, ns.min(axis=0), ns.max(axis=0), color=_style(i)["color"], alpha=0.2, linewidth=0)
     ax.set(xscale="log", yscale="log", xlabel="round", ylabel="ns per round and trial (one core)")
     ax.set_title("time, one trial" if measured.width == 1 else f"time, {measured.width} trials side by side")
     ax.legend(fontsize="small", frameon=False)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def cost(plt: Any, report: Report) -> "Figure":
+    """Time of one whole trial against `Panel.x`, and the time per round behind it in the first and last timed panel."""
+    panels, names = report.experiment.panels(report.horizon), report.experiment.timed
+    order = next(iter(report.results.values())).algorithms
+    figure, (left, *rest) = plt.subplots(1, 3, figsize=(13.2, 4.4), layout="constrained")
+    alone = [report.times[name, 1] for name in names]
+    xs = [panels[name].x for name in names]
+    for i, label in enumerate(order):
+        seconds = np.stack([t.ns[label] @ np.diff(t.stops, prepend=0) for t in alone], axis=-1) / 1e9
+        style = _style(i)
+        left.plot(xs, np.exp(np.log(seconds).mean(axis=0)), label=label, markersize=4, **style)
+        left.fill_between(xs, seconds.min(axis=0), seconds.max(axis=0), color=style["color"], alpha=0.2, linewidth=0)
+    left.set(yscale="log", xlabel=report.experiment.axis, ylabel="seconds per trial (one core)")
+    left.set_title(f"time of a trial of {report.horizon:,} rounds")
+    left.legend(fontsize="small", frameon=False)
+    left.spines[["top", "right"]].set_visible(False)
+    for ax, name, measured in zip(rest, (names[0], names[-1]), (alone[0], alone[-1]), strict=True):
+        times(ax, measured, order)
+        ax.set_title(f"time per round, {panels[name].title}")
+    return figure
 
 
 def against(plt: Any, report: Report) -> "Figure":
@@ -135,7 +156,7 @@ def heatmap(plt: Any, report: Report) -> "Figure":
     """Mean of the final metric over pairs of swept hyperparameters, the others at their nominal values (outlined)."""
     experiment = report.experiment
     ((name, panel),) = experiment.panels(report.horizon).items()
-    (algorithm,) = experiment.algorithms(report.preset, report.horizon, panel.environment).values()
+    (algorithm,) = experiment.algorithms(report.preset, report.horizon, panel).values()
     result, fields = report.results[name], list(experiment.grid or {})
     nominal = {field: _nearest(result, field, getattr(algorithm, field)) for field in fields}
     pairs = list(itertools.combinations(fields, 2))
@@ -161,6 +182,11 @@ def heatmap(plt: Any, report: Report) -> "Figure":
         ax.set_visible(False)
     figure.colorbar(image, ax=axes, label=f"mean {experiment.metric}, {len(result.seeds)} seeds", shrink=0.8)
     return figure
+
+
+def _style(i: int) -> dict[str, Any]:
+    """Of the i-th algorithm, the same as in the curves."""
+    return {"color": curves.COLOURS[i % 8], "linestyle": curves.STYLES[i % 8], "marker": curves.MARKERS[i % 8]}
 
 
 def _values(result: Result, field: str) -> list[float]:

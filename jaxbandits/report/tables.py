@@ -49,13 +49,17 @@ def times(measured: RoundTimes, marks: Sequence[int] = (1_000, 4_000, 16_000)) -
     at = {name: [float(np.exp(np.log(measured.at(name, t)).mean())) for t in reached] for name in measured.ns}
     least = [min(column) for column in zip(*at.values(), strict=True)]
     body = [
-        [name, *map(number, row), *(f"{value / low:.1f}x" for value, low in zip(row, least, strict=True))]
+        [name, *map(number, row), *map(_multiple, row, least), f"{measured.state_bytes[name]:,}"]
         for name, row in at.items()
     ]
     side = "one trial" if measured.width == 1 else f"{measured.width} trials side by side"
-    heading = f"time per round and trial, ns, on one core ({side}), and as a multiple of the fastest"
+    heading = f"time per round and trial, ns, on one core ({side}), as a multiple of the fastest, and bytes of state"
     columns = [f"t = {t:,}" for t in reached]
-    return heading + "\n" + table(["algorithm", *columns, *columns], body)
+    return heading + "\n" + table(["algorithm", *columns, *columns, "state"], body)
+
+
+def _multiple(value: float, of: float) -> str:
+    return f"{value / of:.1f}x"
 
 
 def ledger(judged: Sequence[Judged], width: int = 100) -> str:

@@ -133,6 +133,7 @@ class RoundTimes(NamedTuple):
     width: int  # trials side by side
     stops: np.ndarray  # [n] rounds finished at the end of each measured stretch; the first begins at 0
     ns: dict[str, np.ndarray]  # per label [repeats, n], nanoseconds per round and trial
+    state_bytes: dict[str, int]  # per label, what the algorithm carries from round to round, of one trial
 
     def at(self, label: str, t: float) -> np.ndarray:
         """`[repeats]` nanoseconds per round and trial around round `t`, interpolated between stretches."""
@@ -147,10 +148,14 @@ def time_rounds(
     *,
     width: int = 1,
     repeats: int = 5,
-    stretches: int = 20,
+    stretches: int = 10,
     progress: bool = True,
 ) -> RoundTimes:
-    """Times rounds from first to last: one learner after the other, one thread, compilation excluded.
+    """Times rounds from first to last on one thread, without compilation and without the cost of calling a program.
+
+    Every stretch is two calls of a compiled program: all of its rounds but one, then that one. The second is nearly all
+    cost of the call; its median over a trial is taken off the first. Learners take turns, repeat by repeat: what slows
+    the machine down for a while slows all of them down.
 
     Args:
       algorithms: as for `compare`.
@@ -167,17 +172,35 @@ def time_rounds(
     algorithms = _labelled(algorithms)
     horizon = whole_number("horizon", horizon, 1, MAX_HORIZON)
     width, repeats = whole_number("width", width, 1), whole_number("repeats", repeats, 1)
-    jobs = tuple(_job(k, a, _environment_of(environment, k), [{}], width * repeats) for k, a in algorithms.items())
-    stops = plan_lib.record_points(whole_number("stretches", stretches, 1), horizon)
-    plan = Plan(jobs, ({},), horizon, stops, first_seed=0, base_seed=0, width=width, meters=())
-    for job in jobs:  # a program's first call is slower than all later ones
-        first = dataclasses.replace(job, n_seeds=width)
-        driver.run(
-            dataclasses.replace(plan, jobs=(first,), horizon=1, stops=np.ones(1, int)), workers=1, progress=False
-        )
-    output = driver.run(plan, workers=1, calls_of=1, progress=progress)
-    ns = {job.name: np.asarray([call[2] for call in t.calls]) for job, t in zip(jobs, output.timing, strict=True)}
-    return RoundTimes(width, stops, {name: values.reshape(repeats, len(stops)) for name, values in ns.items()})
+    jobs = tuple(_job(k, a, _environment_of(environment, k), [{}], width) for k, a in algorithms.items())
+    stretches = min(whole_number("stretches", stretches, 1), max(1, horizon // 2))
+    stops = plan_lib.record_points(stretches, horizon)
+    calls = np.setdiff1d(np.union1d(stops - 1, stops), [0])
+    plan = Plan(jobs, ({},), horizon, calls, first_seed=0, base_seed=0, width=width, meters=())
+    for job in jobs:  # a program's first calls are slower than all later ones
+        few = dataclasses.replace(plan, jobs=(job,), horizon=3, stops=np.arange(1, 4))
+        driver.run(few, workers=1, calls_of=1, progress=False)
+    ns = {job.name: np.empty((repeats, len(stops))) for job in jobs}
+    for repeat in range(repeats):
+        trials = dataclasses.replace(plan, first_seed=repeat * width)
+        output = driver.run(trials, workers=1, calls_of=1, progress=progress)
+        for job, timing in zip(jobs, output.timing, strict=True):
+            ns[job.name][repeat] = _net(np.asarray([call[2] for call in timing.calls]), np.diff(calls, prepend=0))
+    return RoundTimes(width, stops, ns, {job.name: _state_bytes(job.algorithm) for job in jobs})
+
+
+def _net(ns: np.ndarray, rounds: np.ndarray) -> np.ndarray:
+    """`[n]` nanoseconds per round of n stretches, from those of `[2 n]` calls: all rounds but one, then that one."""
+    if len(ns) == 1:  # a horizon of one round: nothing to tell the call from the round
+        return ns
+    long, rounds, cost = ns[::2], rounds[::2], np.median(ns[1::2])
+    net = np.maximum(long * rounds - cost, 0.01 * long) / np.maximum(rounds - 1, 1)
+    return np.where(rounds > 1, net, long)
+
+
+def _state_bytes(algorithm: Any) -> int:
+    state = jax.eval_shape(lambda key: as_arrays(algorithm).init(key), jax.random.key(0))
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
 
 
 def _run(

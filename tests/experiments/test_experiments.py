@@ -44,7 +44,7 @@ def test_every_declaration_is_complete(name):
     assert experiment.name == name and experiment.title and experiment.source
     for preset in experiment.presets:
         for panel in experiment.panels(100).values():
-            labels = experiment.algorithms(preset, 100, panel.environment)
+            labels = experiment.algorithms(preset, 100, panel)
             assert set(experiment.slow) | set(experiment.not_drawn) <= set(labels)
     assert (experiment.grid is None) == ("heatmap" not in experiment.figures)
     texts = [claim.text for claim in experiment.claims]
@@ -62,8 +62,8 @@ def test_groups_of_experiments():
 
 def test_the_explicit_bound_of_theorem_1_by_hand():
     """At d = 2, T = 18000, eps = 0.99: kappa 33.647, tau0 1.44246, ell 32.167, beta_T 5092 (hand-checked constants)."""
-    environment = EXPERIMENTS["linear/bound"].panels(18_000)["student"].environment
-    (algorithm,) = EXPERIMENTS["linear/bound"].algorithms("theory", 18_000, environment).values()
+    panel = EXPERIMENTS["linear/bound"].panels(18_000)["student"]
+    (algorithm,) = EXPERIMENTS["linear/bound"].algorithms("theory", 18_000, panel).values()
     rounds = np.asarray([18_000])
     got = linear_theory.theorem_1(algorithm, rounds, np.asarray([18_000 * 1.31**2]))
     c = np.sqrt(12.0) / 1.44246 + 107 * 32.167

@@ -77,24 +77,146 @@ def test_time_growth_and_total_ratio_of_known_times(rng):
     stops = np.linspace(0, 20_000, 21)[1:].astype(int)
     middles = stops - 500.0
     jitter = rng.lognormal(sigma=0.01, size=(5, 1))
-    times = RoundTimes(1, stops, {"flat": 100.0 * jitter * np.ones(20), "linear": jitter * middles})
-    measured = Measured({}, {1: times})
-    assert abs(statistic.time_growth("flat")(measured).mean) < 1e-9
-    assert abs(statistic.time_growth("linear")(measured).mean - 1.0) < 1e-9
-    ratio = statistic.total_time_ratio("linear", "flat")(measured)
+    times = RoundTimes(1, stops, {"flat": 100.0 * jitter * np.ones(20), "linear": jitter * middles}, {})
+    measured = Measured({}, {("panel", 1): times})
+    assert abs(statistic.time_growth("panel", "flat")(measured).mean) < 1e-9
+    assert abs(statistic.time_growth("panel", "linear")(measured).mean - 1.0) < 1e-9
+    ratio = statistic.total_time_ratio(("panel", "linear"), ("panel", "flat"))(measured)
     np.testing.assert_allclose(ratio.mean, 100.0, rtol=1e-6)  # mean of t over 20 000 rounds, by 100
     np.testing.assert_allclose(times.at("linear", 5_000), 5_000 * jitter[:, 0])
 
 
 def test_a_claim_about_what_was_left_out_is_not_decided():
-    measured = measured_of(result_of({"a": np.zeros((1, 100, 1))}, [5]), {1: RoundTimes(1, np.asarray([5]), {})})
+    times = {("panel", 1): RoundTimes(1, np.asarray([5]), {}, {})}
+    measured = measured_of(result_of({"a": np.zeros((1, 100, 1))}, [5]), times)
     for about in (
         statistic.mean_difference("panel", "a", "b"),
         statistic.share_below("panel", "b", "regret"),
-        statistic.time_growth("b"),
-        statistic.time_ratio("panel", "a", "b"),
+        statistic.time_growth("panel", "b"),
+        statistic.total_time_ratio(("panel", "a"), ("panel", "b")),
     ):
         with pytest.raises(InputError):
             about(measured)
         judged = Claim("text", "source", about).judge(measured)
         assert judged.verdict == "not decided" and judged.why == "not measured in this run"
+
+
+# Over panels, and late in a run ---------------------------------------------------------------------------------------
+
+
+def measured_over(**panels):
+    """Panel name to the final values of the algorithm "a" over seeds `[S]`."""
+    return Measured({name: result_of({"a": np.asarray(x)[None, :, None]}, [5]) for name, x in panels.items()}, {})
+
+
+def jackknife(value, rows):
+    """Value and half width by the definition: 20 groups of consecutive seeds, each left out once, t with 19 degrees."""
+    groups = np.array_split(np.arange(len(rows)), 20)
+    without = np.array([value(np.array([r for i, r in enumerate(rows) if i not in group])) for group in groups])
+    variance = 19.0 / 20.0 * ((without - without.mean()) ** 2).sum()
+    return value(rows), 2.0930240544 * np.sqrt(variance)
+
+
+def check_interval(estimate, expected, n, failed=0):
+    value, half = expected
+    np.testing.assert_allclose([estimate.mean, estimate.low, estimate.high], [value, value - half, value + half])
+    assert (estimate.n, estimate.failed) == (n, failed)
+
+
+def nothing_known(estimate, n):
+    return np.isnan(estimate.mean) and np.isneginf(estimate.low) and np.isposinf(estimate.high) and estimate.n == n
+
+
+def test_growth_across_panels_is_the_slope_of_the_means(rng):
+    level = rng.lognormal(sigma=0.5, size=60)
+    for power in (-0.5, 0.0, 2.0):  # every seed on the same power law: the interval is a point
+        measured = measured_over(one=level, two=level * 2.0**power, eight=level * 8.0**power)
+        estimate = statistic.growth_across({"one": 1.0, "two": 2.0, "eight": 8.0}, "a")(measured)
+        np.testing.assert_allclose(estimate[:3], power, rtol=0.0, atol=1e-12)
+    # By hand: means 3 and 12 at 1 and 4, hence slope 1; medians 1 and 30 would say otherwise.
+    measured = measured_over(near=np.tile([1.0, 1.0, 7.0], 20), far=np.tile([30.0, 30.0, -24.0], 20))
+    estimate = statistic.growth_across({"near": 1.0, "far": 4.0}, "a")(measured)
+    rows = np.tile([[1.0, 30.0], [1.0, 30.0], [7.0, -24.0]], (20, 1))
+    check_interval(estimate, jackknife(lambda r: np.log(r[:, 1].mean() / r[:, 0].mean()) / np.log(4.0), rows), 60)
+    np.testing.assert_allclose(estimate.mean, 1.0)
+    # Seeds are paired over panels, whose values move together here: independent ones would leave the slope wide open.
+    noise = rng.lognormal(size=200)
+    measured = measured_over(near=noise, far=3.0 * noise * rng.lognormal(sigma=0.01, size=200))
+    estimate = statistic.growth_across({"near": 1.0, "far": 3.0}, "a")(measured)
+    assert abs(estimate.mean - 1.0) < 0.01 and 0.0 < estimate.half_width < 0.01
+
+
+def test_growth_across_leaves_out_seeds_that_failed_anywhere(rng):
+    near, far = rng.uniform(1.0, 2.0, (2, 50))
+    near[3], far[3], far[40] = np.nan, np.inf, np.nan
+    estimate = statistic.growth_across({"near": 1.0, "far": 10.0}, "a")(measured_over(near=near, far=far))
+    good = np.delete(np.column_stack([near, far]), [3, 40], axis=0)
+    check_interval(estimate, jackknife(lambda r: np.log10(r[:, 1].mean() / r[:, 0].mean()), good), 48, failed=2)
+    # A panel whose learner ran fewer seeds pairs those; the others are absent, not failed.
+    fewer = {"near": result_of({"a": near[None, :, None]}, [5], trials=[45])} | measured_over(far=far).results
+    estimate = statistic.growth_across({"near": 1.0, "far": 10.0}, "a")(Measured(fewer, {}))
+    assert (estimate.n, estimate.failed) == (43, 2)
+
+
+def test_final_mean_by_hand():
+    """1, 2, 3, 4: mean 2.5, standard deviation sqrt(5/3), t = 3.182446 with 3 degrees."""
+    curves = np.stack([[9.0, 9.0, 9.0, 9.0, 9.0], [1.0, 2.0, np.nan, 3.0, 4.0]], axis=1)[None]
+    result = result_of({"a": curves, "b": 1.0 + 0.0 * curves[:, :2]}, [5, 10])
+    check_interval(
+        statistic.final_mean("panel", "a")(measured_of(result)), (2.5, 3.1824463053 * np.sqrt(5.0 / 12.0)), 4, failed=1
+    )
+    estimate = statistic.final_mean("panel", "b")(measured_of(result))
+    assert (estimate.mean, estimate.low, estimate.high, estimate.n, estimate.failed) == (1.0, 1.0, 1.0, 2, 0)
+    result.healthy[0, 0, 4] = False  # finite, but its state held a NaN
+    assert statistic.final_mean("panel", "a")(measured_of(result)).mean == 2.0
+
+
+def test_worst_ratio_by_hand(rng):
+    panels = {"a1": (2.0, 4.0), "a2": (1.0, 11.0), "b1": (1.0, 3.0), "b2": (4.0, 2.0)}
+    measured = measured_over(**{name: np.tile(pair, 30) for name, pair in panels.items()})
+    estimate = statistic.worst_ratio(("a1", "a2"), ("b1", "b2"), "a")(measured)
+    rows = np.column_stack([np.tile(pair, 30) for pair in panels.values()])
+    expected = jackknife(lambda r: max(r[:, 0].mean(), r[:, 1].mean()) / max(r[:, 2].mean(), r[:, 3].mean()), rows)
+    check_interval(estimate, expected, 60)
+    assert estimate.mean == 2.0  # 6 over 3: the largest mean, not the largest value
+    # One scale common to all panels drops out of the ratio.
+    level = rng.lognormal(size=80)
+    measured = measured_over(up=5.0 * level, down=2.0 * level)
+    check_interval(statistic.worst_ratio(["up"], ["down"], "a")(measured), (2.5, 0.0), 80)
+
+
+def test_late_rate_by_hand():
+    """Increase from the record point nearest to half the horizon, over the rounds in between."""
+    rising = np.array([[0.0, 7.0, 20.0, 28.0], [0.0, 1.0, 2.0, 14.0], [0.0, 5.0, 5.0, np.nan]])[None]
+    result = result_of({"a": rising}, [1, 10, 21, 40])
+    estimate = statistic.late_rate("panel", "a")(measured_of(result))  # 8 and 12 in 19 rounds, t = 12.706205
+    check_interval(estimate, (10.0 / 19.0, 12.7062047362 * 2.0 / 19.0), 2, failed=1)
+    linear = 3.0 * np.ones((1, 7, 1)) * np.geomspace(1, 10_000, 50).astype(int) - 11.0
+    result = result_of({"a": linear}, np.geomspace(1, 10_000, 50).astype(int))
+    check_interval(statistic.late_rate("panel", "a")(measured_of(result)), (3.0, 0.0), 7)
+
+
+def test_too_few_seeds_tell_nothing(rng):
+    few = measured_over(near=rng.uniform(1, 2, 39), far=rng.uniform(1, 2, 39))
+    assert nothing_known(statistic.growth_across({"near": 1.0, "far": 2.0}, "a")(few), 39)
+    assert nothing_known(statistic.worst_ratio(["near"], ["far"], "a")(few), 39)
+    one = measured_of(result_of({"a": np.array([[[1.0, 3.0]]])}, [1, 2]))
+    for about, value in ((statistic.final_mean("panel", "a"), 3.0), (statistic.late_rate("panel", "a"), 2.0)):
+        estimate = about(one)
+        assert estimate.mean == value and np.isneginf(estimate.low) and np.isposinf(estimate.high)
+
+
+def test_unknown_names():
+    result = result_of({"a": np.ones((1, 50, 2))}, [5, 10])
+    measured = Measured({"near": result, "far": result}, {})
+    for about in (
+        lambda name, metric: statistic.growth_across({"near": 1.0, "far": 2.0}, name, metric),
+        lambda name, metric: statistic.worst_ratio(["near"], ["far"], name, metric),
+        lambda name, metric: statistic.final_mean("near", name, metric),
+        lambda name, metric: statistic.late_rate("far", name, metric),
+    ):
+        about("a", "regret")(measured)
+        with pytest.raises(InputError, match="algorithm"):
+            about("b", "regret")(measured)
+        with pytest.raises(InputError, match="metric"):
+            about("a", "regrets")(measured)

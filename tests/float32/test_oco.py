@@ -95,7 +95,7 @@ def test_comparator_does_not_drift(dim, key):
             return (state, plain + grad), linalg.dense(grad)
 
         (state, plain), grads = jax.lax.scan(round_, (state, linalg.zeros(dim)), jnp.arange(100_000, dtype=jnp.int32))
-        return environment.at_record(state, None), linalg.dense(state.gradient_sum), linalg.dense(plain), grads
+        return environment.at_record(state, None), linalg.dense(state.gradients.total), linalg.dense(plain), grads
 
     snapshot, total, plain, grads = run(environment.init(key))
     exact = np.array([math.fsum(column) for column in np.asarray(grads, float).T])

@@ -95,11 +95,11 @@ def test_an_unwritable_directory_is_named(tmp_path, capsys):
 def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_path, capsys):
     arguments = ["reproduce", "linear/fig1", *QUICK, "--horizon", "50", "--out", str(tmp_path), "--quiet"]
     experiment = EXPERIMENTS["linear/fig1"]
-    panel = experiment.panels(50)["max"].environment
+    panel = experiment.panels(50)["max"]
     checkpoint = tmp_path / "checkpoint" / "max"
     learners = {k: v for k, v in experiment.algorithms("practical", 50, panel).items() if k not in QUICK}
     settings = {"width": experiment.width, "record": experiment.record, "progress": False}
-    compare(learners, panel, 50, 32, checkpoint=checkpoint, **settings)
+    compare(learners, panel.environment, 50, 32, checkpoint=checkpoint, **settings)
     before = {path.name: path.read_bytes() for path in checkpoint.iterdir()}
     assert main([*arguments, "--seeds", "64"]) == 2
     err = capsys.readouterr().err.strip()

@@ -31,6 +31,7 @@ from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Sym, Symmetric, Vec, Vector
 from jaxbandits.core.projection import proximal_on_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.core.schedule import power
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 
 _TINY = 1e-30  # floor of q^2: a zero arm then has w > 0, and a threshold that is never reached
@@ -194,7 +195,7 @@ class HeavyOFUL:
 
     def radius(self, t: ArrayLike, state: HeavyOFULState) -> jax.Array:
         """Confidence radius after t rounds in the H_t norm, `beta_scale` included."""
-        later = 3.0 * state.beta_start + state.beta_slope * _power(t, state.exponent)
+        later = 3.0 * state.beta_start + state.beta_slope * power(t, state.exponent)
         return jnp.where(t == 0, state.beta_start, later) * self.beta_scale
 
     def one_pass(self, count: ArrayLike, state: HeavyOFULState, theta: Vector) -> tuple[Vector, jax.Array]:
@@ -242,7 +243,7 @@ class HeavyOFUL:
         spread = jnp.maximum(state.inflation * width, state.root_inflation * jnp.sqrt(width))
         scale = jnp.maximum(jnp.maximum(moment, self._sigma_min), spread)
         w = width / scale
-        growth = state.tau0 * _power(t + 1, state.exponent)
+        growth = state.tau0 * power(t + 1, state.exponent)
         return scale, w, self.tau_scale * growth * jnp.sqrt(1.0 + w * w) / w
 
     @property
@@ -271,11 +272,6 @@ def _moments(weight: jax.Array, score: jax.Array, design: Vector) -> tuple[Symme
 def _total(moments: tuple[Symmetric, Vector, jax.Array]) -> tuple[Symmetric, Vector, jax.Array]:
     """The moments `_moments` of all blocks, summed over the block axis where that is still to do."""
     return jax.tree.map(jnp.sum, moments) if isinstance(moments[0], Sym) else moments
-
-
-def _power(t: ArrayLike, exponent: jax.Array) -> jax.Array:
-    """`t^exponent`; t = 0 reads as 1, to stay finite where it is not used."""
-    return jnp.exp(exponent * jnp.log(jnp.maximum(t, 1).astype(exponent.dtype)))
 
 
 def _room(horizon: ArrayLike, changes: dict[str, Any]) -> dict[str, int]:

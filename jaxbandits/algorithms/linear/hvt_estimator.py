@@ -26,6 +26,7 @@ from jaxbandits.core import linalg
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.core.schedule import power
 
 _TINY = 1e-30  # floor of q^2: a zero arm then has w > 0, and its step is exactly zero because V^{-1} x is
 
@@ -158,7 +159,7 @@ class HvtEstimator:
         return u, jnp.sqrt(jnp.maximum(linalg.inner(x, u), _TINY))
 
     def _weigh(self, t: ArrayLike, state: HvtState, width: Any, error: Any, moment: ArrayLike) -> HvtWeights:
-        growth, root_alpha = _power(t + 1, state.exponent), jnp.sqrt(self.step_size)
+        growth, root_alpha = power(t + 1, state.exponent), jnp.sqrt(self.step_size)
         multiplier = self.beta_scale if self.sigma_beta_scale is None else self.sigma_beta_scale
         inflation = jnp.sqrt(2.0 * multiplier * self._beta(t, state) / (state.tau0 * root_alpha * growth))
         inflation = jnp.maximum(inflation, jnp.where(self.extra_sigma, 2.0 * 2.0**0.5, 0.0))
@@ -168,13 +169,8 @@ class HvtEstimator:
         return HvtWeights(scale, w, threshold, jnp.clip(error / scale, -threshold, threshold))
 
     def _beta(self, t: ArrayLike, state: HvtState) -> jax.Array:
-        return state.beta_start + jnp.where(t == 0, 0.0, state.beta_slope * _power(t, state.exponent))
+        return state.beta_start + jnp.where(t == 0, 0.0, state.beta_slope * power(t, state.exponent))
 
     @property
     def _sigma_min(self) -> ArrayLike:
         return jnp.asarray(self.horizon) ** -0.5 if self.sigma_min is None else self.sigma_min
-
-
-def _power(t: ArrayLike, exponent: jax.Array) -> jax.Array:
-    """`t^exponent`; t = 0 reads as 1, to stay finite where it is not used."""
-    return jnp.exp(exponent * jnp.log(jnp.maximum(t, 1).astype(exponent.dtype)))

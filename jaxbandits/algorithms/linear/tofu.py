@@ -22,6 +22,7 @@ from jaxbandits.core.arms import best_arm
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Sym, Symmetric, Vec, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.core.schedule import power
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
@@ -132,7 +133,7 @@ class TOFU:
         inverse = linalg.keep(inverse)
         samples = history.append(state.samples, t, decision.x * feedback.reward)
         root = linalg.keep(_root(inverse))
-        threshold = linalg.keep(state.threshold * _power(t + 1, state.exponent))
+        threshold = linalg.keep(state.threshold * power(t + 1, state.exponent))
 
         def truncated(rows: Vector, written: jax.Array) -> Vector:
             def keep_small(z: jax.Array) -> jax.Array:  # coordinate i of every sample of the block
@@ -155,7 +156,7 @@ class TOFU:
 
     def radius(self, t: ArrayLike, state: TOFUState) -> jax.Array:
         """Confidence radius after t rounds in the V_t norm, `beta_scale` included."""
-        spread = jnp.where(t == 0, 0.0, state.slope * _power(t, state.exponent))
+        spread = jnp.where(t == 0, 0.0, state.slope * power(t, state.exponent))
         return (spread + jnp.sqrt(self.ridge) * self.norm_bound) * self.beta_scale
 
 
@@ -168,11 +169,6 @@ def _root(m: Symmetric) -> Symmetric:
         return linalg.shift(m, det) * (1.0 / jnp.sqrt(linalg.trace(m) + 2.0 * det))
     values, frame = jnp.linalg.eigh(linalg.dense(m))
     return linalg.symmetric((frame * jnp.sqrt(jnp.maximum(values, 0.0))) @ frame.T)
-
-
-def _power(t: ArrayLike, exponent: jax.Array) -> jax.Array:
-    """`t^exponent`; t = 0 reads as 1, to stay finite where it is not used."""
-    return jnp.exp(exponent * jnp.log(jnp.maximum(t, 1).astype(exponent.dtype)))
 
 
 def _longest(horizon: ArrayLike) -> int:

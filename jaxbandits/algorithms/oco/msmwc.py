@@ -18,31 +18,16 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.entropy import entropic_step
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import Gradient, PointDecision
 
 
-class RunningSum(NamedTuple):
-    """A sum that carries its own rounding error (Kahan); `total - rest` is the value."""
-
-    total: jax.Array  # [...]
-    rest: jax.Array  # [...]
-
-    @classmethod
-    def zeros(cls, *shape: int) -> "RunningSum":
-        return cls(jnp.zeros(shape), jnp.zeros(shape))
-
-    def add(self, x: jax.Array) -> "RunningSum":
-        x = linalg.keep(x - self.rest)
-        total = linalg.keep(self.total + x)
-        return RunningSum(total, (total - self.total) - x)
-
-
 class MsMwCState(NamedTuple):
     """What round t starts from; its weights are known as soon as round t - 1 is over."""
 
-    cost: RunningSum  # [N]  sum of l_s + a_s
+    cost: Compensated  # [N]  sum of l_s + a_s
     hint: jax.Array  # [N]  h_t = l_{t-1}
     log_weights: jax.Array  # [N]  ln w_t
     offset: jax.Array  # []  the multiplier of w_t, near which the next one lies
@@ -77,7 +62,7 @@ class MsMwC:
     def init(self, key: jax.Array) -> MsMwCState:
         del key  # deterministic
         zero = jnp.zeros(self.n_experts)
-        return MsMwCState(RunningSum.zeros(self.n_experts), zero, self._log_prior, jnp.zeros(()))
+        return MsMwCState(Compensated.start(zero), zero, self._log_prior, jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: MsMwCState, obs: Any) -> PointDecision:
         del key, t, obs

@@ -23,8 +23,8 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.oco.msmwc import RunningSum
 from jaxbandits.core import linalg
+from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.entropy import entropic_step
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -53,9 +53,9 @@ class MasterState(NamedTuple):
     """The sums that all weights are made of."""
 
     learners: Middle
-    loss_sum: RunningSum  # [N]  sum of l_s
-    square_sum: RunningSum  # [N]  sum of (l_s - h_s)^2
-    cost: RunningSum  # [K]  sum of L_s + b_s
+    loss_sum: Compensated  # [N]  sum of l_s
+    square_sum: Compensated  # [N]  sum of (l_s - h_s)^2
+    cost: Compensated  # [K]  sum of L_s + b_s
     offset: jax.Array  # []
 
 
@@ -110,8 +110,8 @@ def middle_learners(
 def start(learners: Middle, n_experts: int) -> MasterState:
     """Nothing seen yet."""
     n_middle = learners.rate.shape[-1]
-    nothing = RunningSum.zeros(n_experts)
-    return MasterState(learners, nothing, nothing, RunningSum.zeros(n_middle), jnp.zeros(()))
+    nothing, cost = Compensated.start(jnp.zeros(n_experts)), Compensated.start(jnp.zeros(n_middle))
+    return MasterState(learners, nothing, nothing, cost, jnp.zeros(()))
 
 
 def play(state: MasterState, hint: jax.Array, c_meta: ArrayLike = 32.0) -> MasterPlay:

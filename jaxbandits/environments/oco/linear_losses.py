@@ -13,10 +13,10 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg, losses
+from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
-from jaxbandits.environments.oco.compensated import Compensated, zero_sum
 from jaxbandits.environments.oco.sequences import Constant, point
 from jaxbandits.environments.oco.sphere import uniform_on_sphere
 from jaxbandits.types import FullInformation, PointDecision
@@ -26,8 +26,7 @@ class LinearLossesState(NamedTuple):
     """Sufficient statistics of the comparators."""
 
     rounds: jax.Array  # [] int32, rounds played
-    gradient_sum: Vector  # [d]  sum of the gradients, without its rounding error
-    gradient_rest: Vector  # [d]  the rounding error of gradient_sum, to be subtracted
+    gradients: Compensated  # [d]  sum of the gradients
 
 
 class LinearLossesOutcome(NamedTuple):
@@ -77,7 +76,7 @@ class LinearLosses:
 
     def init(self, key: jax.Array) -> LinearLossesState:
         del key
-        return LinearLossesState(jnp.zeros((), jnp.int32), *zero_sum(self.dim))
+        return LinearLossesState(jnp.zeros((), jnp.int32), Compensated.start(linalg.zeros(self.dim)))
 
     def observe(self, key: jax.Array, t: jax.Array, state: LinearLossesState) -> None:
         del key, t, state
@@ -91,14 +90,13 @@ class LinearLosses:
         loss = losses.Linear(slope)
         values, gradients = losses.evaluate(loss, decision.query)
         outcome = LinearLossesOutcome(loss.value(decision.play), losses.Linear(mean).value(decision.play))
-        total = Compensated(state.gradient_sum, state.gradient_rest).add(slope)
-        state = LinearLossesState(jnp.asarray(t + 1, jnp.int32), *total)
+        state = LinearLossesState(jnp.asarray(t + 1, jnp.int32), state.gradients.add(slope))
         return state, FullInformation(values, gradients, loss), outcome
 
     def at_record(self, state: LinearLossesState, recommendation: Any) -> dict[str, jax.Array]:
         del recommendation
         return {
-            "comparator_loss": self._comparator_loss(Compensated(state.gradient_sum, state.gradient_rest).value),
+            "comparator_loss": self._comparator_loss(state.gradients.total),
             "mean_comparator_loss": self._comparator_loss(self.mean_gradient_sum(state.rounds)),
         }
 

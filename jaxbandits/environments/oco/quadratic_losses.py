@@ -12,10 +12,10 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg, losses
+from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
-from jaxbandits.environments.oco.compensated import Compensated, zero_sum
 from jaxbandits.environments.oco.sequences import Constant, point
 from jaxbandits.environments.oco.sphere import uniform_on_sphere
 from jaxbandits.types import FullInformation, PointDecision
@@ -61,7 +61,7 @@ class QuadraticLosses:
 
     def init(self, key: jax.Array) -> QuadraticLossesState:
         del key
-        return QuadraticLossesState(jnp.zeros((), jnp.int32), zero_sum(self.dim))
+        return QuadraticLossesState(jnp.zeros((), jnp.int32), Compensated.start(linalg.zeros(self.dim)))
 
     def observe(self, key: jax.Array, t: jax.Array, state: QuadraticLossesState) -> None:
         del key, t, state
@@ -90,7 +90,7 @@ class QuadraticLosses:
         del recommendation
         centers = self.sequence.sum(state.rounds, self.dim) * self.center
         return {
-            "comparator_excess": self._excess(state.targets.value, state.rounds),
+            "comparator_excess": self._excess(state.targets.total, state.rounds),
             "mean_comparator_excess": self._excess(centers, state.rounds),
         }
 

@@ -18,10 +18,10 @@ import numpy as np
 from jax import lax
 
 from jaxbandits.core import linalg, losses, rng
+from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
-from jaxbandits.environments.oco.compensated import Compensated, zero_sum
 from jaxbandits.environments.oco.sequences import along_first, point
 from jaxbandits.environments.oco.sphere import uniform_on_sphere
 from jaxbandits.types import FullInformation, PointDecision
@@ -77,7 +77,8 @@ class RandomOrder:
         pool = linalg.keep((center + self.noise_scale * directions) * self.loss_scale)
         total = linalg.vectors(jnp.sum(pool, axis=0))
         order = jnp.arange(self.pool_size, dtype=jnp.int32)
-        return RandomOrderState(pool, order, total, total, zero_sum(self.dim), zero_sum(self.dim))
+        nothing = Compensated.start(linalg.zeros(self.dim))
+        return RandomOrderState(pool, order, total, total, nothing, nothing)
 
     def observe(self, key: jax.Array, t: jax.Array, state: RandomOrderState) -> None:
         del key, t, state
@@ -105,8 +106,8 @@ class RandomOrder:
     def at_record(self, state: RandomOrderState, recommendation: Any) -> dict[str, jax.Array]:
         del recommendation
         return {
-            "comparator_loss": self._comparator_loss(state.gradients.value),
-            "mean_comparator_loss": self._comparator_loss(state.mean_gradients.value),
+            "comparator_loss": self._comparator_loss(state.gradients.total),
+            "mean_comparator_loss": self._comparator_loss(state.mean_gradients.total),
         }
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,223 @@
+"""RS-GLinCB (Sawarni, Das, Barman & Sinha, Generalized Linear Bandits with Limited Adaptivity, NeurIPS 2024).
+
+    warm-up   when max_x ||x||^2_{V^{-1}} >= 1 / (gamma^2 kappa R^2): play that x, V += x x', and fit th_o to the
+              warm-up rounds alone, V_1 = lambda I
+    else      drop every x with  x'th_o + w(x) < max_z [z'th_o - w(z)],   w(x) = gamma sqrt(kappa) ||x||_{V^{-1}}
+              play argmax over the rest of  x'th_tau + beta ||x||_{H_tau^{-1}}
+              H += mu'(x'th_o) / e x x';   when det H > 2 det H_tau: H_tau = H, and fit th_tau to the other rounds
+    gamma = 25 R S sqrt(d log(T/delta)),   beta = 150 sqrt(d log(T/delta)),   lambda = d log(T/delta) / R^2
+
+Both fits minimise `sum [m(x'th) - r x'th] / g + lambda ||th||^2 / 2`, th_tau over the ball. Rewards are in [0, R].
+
+Paper -> field: lambda `ridge`, S `norm_bound`, R `reward_bound`, kappa `kappa`, T `horizon`.
+Cost per round: O(K d^2), and a few evaluations of the likelihood (O(K) for fixed arms, O(t) otherwise) in rounds with a
+fit, of which there are O(log T) after the warm-up.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core import errors, level_set, likelihood, linalg
+from jaxbandits.core.likelihood import Data, Likelihood
+from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.links import Bernoulli, Link
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+
+_CENTRES = ("late", "mean")
+
+
+class RSGLinCBState(NamedTuple):
+    """What one round hands to the next."""
+
+    theta_o: Vector  # [d]  th_o, from the warm-up rounds
+    theta_tau: Vector  # [d]  th_tau, from the others
+    warm: Data  # warm-up rounds
+    rest: Data  # the rounds that th_tau is fitted to
+    v_inverse: Symmetric  # [d, d]  V^{-1}
+    h_inverse: Symmetric  # [d, d]  H^{-1}
+    h_tau_inverse: Symmetric  # [d, d]  H_tau^{-1}
+    growth: jax.Array  # []  log det H - log det H_tau
+
+
+@pytree
+class RSGLinCB:
+    """Rarely switching optimism: a warm-up by exploration, then a few refits of the estimate.
+
+    Guarantee:
+      `RSGLinCB.theory`, arms in the unit ball, rewards in [0, R]: regret `O(d S R sqrt(T / kappa*) log(R T / delta))`
+      up to terms logarithmic in T, with `O(log^2 T)` refits and a warm-up that grows with kappa.
+
+    Deviations:
+      * [P] `experiments` has `ridge = d`, as in Zhang et al. (2025). With the theory's gamma every round is warm-up
+        at their horizons.
+      * [P] `practical` has the constants of the authors' code: lambda = 1/2, gamma = R S sqrt(d log(T/delta)), a
+        threshold 1 / (0.01 kappa R^4 S^2 d), ratio 1.5, bonus 4 sqrt(d log(T/delta)), the mean of both estimates as
+        centre, and warm-up rounds in both fits.
+      * [ours] The determinant is looked at when a round ends, which is the same rule; but with `reuse_warmup`,
+        warm-up rounds between a refit and the next use of it enter the next refit only.
+      * [ours] With `n_arms` the rounds are kept as counts and totals of K fixed arms, exact and O(K); arms that change
+        would then make the estimates NaN. Without it, `capacity` rounds are kept.
+      * [ours] `gamma_scale`, `beta_scale`; `kappa=None` is the supremum 1 / c_mu over the ball. Ties: the first arm.
+
+    Numerics:
+      In float32 the estimates are good to about 1e-3 relative for Bernoulli and Gaussian links, for a Poisson link with
+      small S only. The determinants are kept as logarithms.
+
+    References:
+      Ayush Sawarni, Nirjhar Das, Siddharth Barman, Gaurav Sinha. Generalized Linear Bandits with Limited Adaptivity.
+      NeurIPS 2024, arXiv:2404.06831: Algorithm 2.
+      Y.-J. Zhang, S.-A. Xu, P. Zhao, M. Sugiyama. Generalized Linear Bandits: Almost Optimal Regret with One-Pass
+      Update. NeurIPS 2025, arXiv:2507.11847: Section 5.
+    """
+
+    feedback: ClassVar[type] = Reward
+    dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
+    n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
+    capacity: int | None = static(None, "[1, inf)", "rounds kept when arms change; at least T")
+    centre: str = static("late", doc='centre of the bonus: "late": th_tau; "mean": the mean of th_o and th_tau')
+    reuse_warmup: bool = static(False, doc="True: th_tau is fitted to the warm-up rounds too")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
+    link: Link = param(factory=Bernoulli, doc="mean function and its constants")
+    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
+    reward_bound: ArrayLike = param(1.0, "(0, inf)", "R, rewards are in [0, R]; the paper: 100 for Poisson")
+    kappa: ArrayLike | None = param(None, "(0, inf)", "1 / (least slope of mu at arms and parameters); None: 1 / c_mu")
+    delta: ArrayLike = param(0.05, "(0, 1]", "failure probability")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d log(T/delta) / R^2")
+    threshold: ArrayLike | None = param(None, "(0, inf)", "of the warm-up; None: 1 / (gamma^2 kappa R^2)")
+    det_ratio: ArrayLike = param(2.0, "(1, inf)", "growth of det H between two fits")
+    gamma_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies gamma; 1 is the theory")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta; 1 is the theory")
+
+    @classmethod
+    def theory(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "RSGLinCB":
+        """The paper's constants."""
+        return cls(dim=dim, horizon=horizon, **changes)
+
+    @classmethod
+    def experiments(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "RSGLinCB":
+        """As in the figures of Zhang et al. (2025): the theory with `ridge = d`."""
+        return cls(**{"dim": dim, "horizon": horizon, "ridge": float(dim)} | changes)
+
+    @classmethod
+    def practical(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "RSGLinCB":
+        """The constants of the authors' code (of the fields given)."""
+        tuned: dict[str, Any] = {"ridge": 0.5, "gamma_scale": 1.0 / 25.0, "beta_scale": 4.0 / 150.0, "det_ratio": 1.5}
+        tuned |= {"centre": "mean", "reuse_warmup": True}
+        algorithm = cls(**{"dim": dim, "horizon": horizon} | tuned | changes)
+        if algorithm.threshold is not None:
+            return algorithm
+        bound, norm = algorithm.reward_bound, algorithm.norm_bound
+        threshold = 100.0 / (algorithm._kappa * bound**4 * norm**2 * dim)
+        return cls(**{"dim": dim, "horizon": horizon} | tuned | changes | {"threshold": threshold})
+
+    def check(self) -> None:
+        """Raises `InputError` for an unknown centre, a link that is none, a wrong choice of `n_arms` and `capacity`."""
+        likelihood.check_form("RSGLinCB", self.n_arms, self.capacity, self.horizon)
+        likelihood.check_link("RSGLinCB", self.link, self.norm_bound)
+        if self.centre not in _CENTRES:
+            raise errors.unknown("RSGLinCB.centre", self.centre, _CENTRES)
+
+    def init(self, key: jax.Array) -> RSGLinCBState:
+        del key  # deterministic
+        data = likelihood.empty(self.dim, self.n_arms, self.capacity)
+        inverse, zero = linalg.identity(self.dim, 1.0 / self._ridge), linalg.zeros(self.dim)
+        return RSGLinCBState(zero, zero, data, data, inverse, inverse, inverse, jnp.zeros(()))
+
+    def select(self, key: jax.Array, t: jax.Array, state: RSGLinCBState, obs: ArmObs) -> ArmDecision:
+        del key, t
+        arms = likelihood.stacked(obs.arms)
+
+        def scores(x: Vector) -> tuple[jax.Array, jax.Array, jax.Array]:
+            late = _width_sq(state.h_tau_inverse, x)
+            return _width_sq(state.v_inverse, x), linalg.inner(x, state.theta_o), self._optimism(state, x, late)
+
+        width_sq, early, late = jax.vmap(scores)(arms)  # [K] each
+        available = jnp.ones_like(width_sq, bool) if obs.mask is None else jnp.stack(tuple(obs.mask))
+        width_sq = jnp.where(available, width_sq, -jnp.inf)
+        width = self._gamma * jnp.sqrt(self._kappa * jnp.maximum(width_sq, 0.0))
+        surviving = early + width >= jnp.max(jnp.where(available, early - width, -jnp.inf))
+        explore = jnp.max(width_sq) >= self._threshold
+        return likelihood.best_scored(
+            obs.arms, available, jnp.where(explore, width_sq, jnp.where(surviving, late, -jnp.inf))
+        )
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: RSGLinCBState, obs: ArmObs, decision: ArmDecision, feedback: Reward
+    ) -> RSGLinCBState:
+        del key
+        x = decision.x
+        # In a warm-up round x has the largest norm, so that its own decides; in others every norm is below.
+        v_inverse, _, v_width_sq = linalg.sherman_morrison(state.v_inverse, 1.0, x)
+        explore = linalg.keep(v_width_sq >= self._threshold)
+        warm_up = explore.astype(v_width_sq.dtype)
+
+        warm = likelihood.record(state.warm, t, obs.arms, decision, feedback.reward, warm_up)
+        member = jnp.ones_like(warm_up) if self.reuse_warmup else 1.0 - warm_up
+        rest = likelihood.record(state.rest, t, obs.arms, decision, feedback.reward, member)
+        warm, rest = linalg.keep((warm, rest))
+        theta_o = self._fit(warm, t + 1, state.theta_o, None, explore)
+
+        weight = linalg.keep((1.0 - warm_up) * self.link.slope(linalg.inner(x, state.theta_o)) / jnp.e)
+        h_inverse, _, h_width_sq = linalg.sherman_morrison(state.h_inverse, weight, x)
+        growth = linalg.keep(state.growth + jnp.log1p(weight * h_width_sq))
+        refit = linalg.keep(growth > jnp.log(self.det_ratio))
+        theta_tau = self._fit(rest, t + 1, state.theta_tau, self.norm_bound, refit)
+        return linalg.keep(
+            RSGLinCBState(
+                theta_o=theta_o,
+                theta_tau=theta_tau,
+                warm=warm,
+                rest=rest,
+                v_inverse=linalg.where(explore, v_inverse, state.v_inverse),
+                h_inverse=h_inverse,
+                h_tau_inverse=linalg.where(refit, h_inverse, state.h_tau_inverse),
+                growth=jnp.where(refit, 0.0, growth),
+            )
+        )
+
+    def recommend(self, state: RSGLinCBState) -> Vector:
+        """`[d]` the centre of the bonus."""
+        return self._centre(state)
+
+    def _centre(self, state: RSGLinCBState) -> Vector:
+        return state.theta_tau if self.centre == "late" else (state.theta_o + state.theta_tau) * 0.5
+
+    def _optimism(self, state: RSGLinCBState, x: Vector, width_sq: jax.Array) -> jax.Array:
+        beta = 150.0 * self.beta_scale * jnp.sqrt(self._log_term)
+        return linalg.inner(x, self._centre(state)) + beta * jnp.sqrt(width_sq)
+
+    def _fit(self, data: Data, count: jax.Array, start: Vector, radius: ArrayLike | None, wanted: jax.Array) -> Vector:
+        loss = Likelihood(self.link, data, count, self._ridge, start)
+        return level_set.minimise(loss, start, radius, wanted)
+
+    @property
+    def _log_term(self) -> jax.Array:
+        """`d log(T / delta)`."""
+        return self.dim * jnp.log(self.horizon / self.delta)
+
+    @property
+    def _gamma(self) -> jax.Array:
+        return 25.0 * self.gamma_scale * self.reward_bound * self.norm_bound * jnp.sqrt(self._log_term)
+
+    @property
+    def _kappa(self) -> jax.Array:
+        if self.kappa is not None:
+            return jnp.asarray(self.kappa)
+        return 1.0 / self.link.slope_bounds(jnp.negative(self.norm_bound), self.norm_bound)[0]
+
+    @property
+    def _threshold(self) -> jax.Array:
+        if self.threshold is not None:
+            return jnp.asarray(self.threshold)
+        return 1.0 / (self._gamma**2 * self._kappa * self.reward_bound**2)
+
+    @property
+    def _ridge(self) -> jax.Array:
+        return self._log_term / jnp.asarray(self.reward_bound) ** 2 if self.ridge is None else jnp.asarray(self.ridge)
+
+
+def _width_sq(inverse: Symmetric, x: Vector) -> jax.Array:
+    return jnp.maximum(linalg.quad(inverse, x), 0.0)

@@ -1,0 +1,197 @@
+"""The log-likelihood of a generalised linear model over all rounds so far.
+
+    L(theta) = sum_s [m(x_s'theta) - r_s x_s'theta] / g + ridge ||theta||^2 / 2
+
+It depends on the rounds only through, for each distinct arm, how often it was played and what it paid in all. Hence two
+kinds of data behind the same three functions:
+
+* `Pulls`: the same K arms every round. Exact, O(K) to keep and to evaluate, whatever t.
+* `Samples`: arms that change. Every round is kept; an evaluation costs O(t), not O(capacity) (`core.history`).
+
+    data = empty(dim, n_arms=K)            or            empty(dim, capacity=T)
+    data = record(data, t, arms, decision, reward)
+    likelihood = Likelihood(link, data, count=t + 1, ridge=lam, origin=theta)
+    likelihood(theta)                      value, gradient and Hessian at one point; `vmap` for several
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.core import history, linalg
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.linalg import Sym, Symmetric, Vec, Vector
+from jaxbandits.core.links import Link
+from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.types import ArmDecision, ArmSet
+
+
+class Pulls(NamedTuple):
+    """Sufficient statistics of K fixed arms."""
+
+    arms: Vector  # [K, d]  a Vec with leaves [K], or an array; zero before the first round
+    counts: jax.Array  # [K]  n_k; NaN once an arm is not what it was
+    totals: jax.Array  # [K]  sum of the rewards of arm k
+
+
+class Samples(NamedTuple):
+    """Every round: what was played and what it paid."""
+
+    arms: Vector  # [capacity, d]
+    rewards: jax.Array  # [capacity]
+
+
+Data = Pulls | Samples
+
+
+class Evaluation(NamedTuple):
+    """L and its derivatives at a point."""
+
+    value: jax.Array  # []  L(theta) - L(origin)
+    gradient: Vector  # [d]
+    hessian: Symmetric  # [d, d]
+
+
+def empty(dim: int, n_arms: int | None = None, capacity: int | None = None) -> Data:
+    """No rounds yet.
+
+    Args:
+      dim: d.
+      n_arms: K, for `Pulls`.
+      capacity: rounds to keep, for `Samples`; used when `n_arms` is None.
+    """
+    zero = linalg.zeros(dim)
+    if n_arms is None:
+        return Samples(*history.empty(capacity or 1, (zero, jnp.zeros(()))))
+    return Pulls(history.empty(n_arms, zero), jnp.zeros(n_arms), jnp.zeros(n_arms))
+
+
+def record(data: Data, t: jax.Array, arms: ArmSet, decision: Any, reward: jax.Array, member: ArrayLike = 1.0) -> Data:
+    """The data with round t = 0, 1, ... added, `decision.index` and `decision.x` played; no change where `member` is 0.
+
+    Arms that change under `Pulls`, and a round beyond the capacity of `Samples`, would make another estimate in
+    silence: every later evaluation is NaN instead.
+    """
+    if isinstance(data, Samples):
+        reward = jnp.where(t < data.rewards.shape[0], reward, jnp.nan)
+        return Samples(*history.append(tuple(data), t, (decision.x * member, reward * member)))  # a zero row adds 0
+    now = stacked(arms, data.counts.shape[0])
+    known = jax.tree.map(lambda old, new: jnp.where(t == 0, new, old), data.arms, now)
+    differs = jax.tree.leaves(jax.tree.map(lambda a, b: a != b, known, now))
+    changed = jnp.any(jnp.stack([jnp.any(leaf) for leaf in differs]))
+    played = jnp.where(jnp.arange(data.counts.shape[0]) == decision.index, member, 0.0).astype(data.counts.dtype)
+    return Pulls(known, data.counts + jnp.where(changed, jnp.nan, played), data.totals + played * reward)
+
+
+def stacked(arms: ArmSet, n_arms: int | None = None) -> Vector:
+    """Any form of `ArmSet` as one: a `Vec` with leaves `[K]` for small d, an array `[K, d]` otherwise.
+
+    Raises:
+      InputError: when `n_arms` is given and there are not as many.
+    """
+    shown = len(arms) if isinstance(arms, tuple) else jax.tree.leaves(arms)[0].shape[0]
+    if n_arms not in (None, shown):
+        raise InputError(f"the environment shows {shown} arms, but the learner has n_arms={n_arms}")
+    if not isinstance(arms, tuple):
+        return arms
+    if not isinstance(arms[0], Vec):
+        return jnp.stack(arms)
+    return Vec([jnp.stack(column) for column in zip(*(arm.leaves for arm in arms), strict=True)])
+
+
+def best_scored(arms: ArmSet, mask: Any, scores: jax.Array) -> ArmDecision:
+    """The available arm with the largest of the `[K]` scores; the first of equal ones, NaN below everything."""
+    lowest = jnp.finfo(scores.dtype).min
+    scores = jnp.where(scores > lowest, scores, lowest)
+    if mask is not None:
+        scores = jnp.where(jnp.stack(mask) if isinstance(mask, tuple) else mask, scores, -jnp.inf)
+    index = jnp.argmax(scores).astype(jnp.int32)
+    return linalg.keep(ArmDecision(index, jax.tree.map(lambda a: a[index], stacked(arms))))
+
+
+class Likelihood:
+    """L of one round, as a function of theta; not a pytree, made where it is used.
+
+    Attributes:
+      origin: `[d]` values are differences to the value there, taken sample by sample: a difference that is small beside
+        L itself keeps its digits.
+    """
+
+    def __init__(self, link: Link, data: Data, count: ArrayLike, ridge: ArrayLike | None, origin: Vector):
+        """L of the first `count` rounds; `ridge=None` for none."""
+        self.link, self.data, self.count, self.ridge, self.origin = link, data, count, ridge, origin
+
+    def __call__(self, theta: Vector) -> Evaluation:
+        """Value, gradient and Hessian at theta `[d]`."""
+        if isinstance(self.data, Pulls):
+            sums = self._sums(theta, self.data.arms, self.data.counts, self.data.totals)
+        else:
+
+            def block(rows: Any, valid: jax.Array) -> Any:
+                design, rewards = rows
+                return self._sums(theta, design, valid.astype(rewards.dtype), jnp.where(valid, rewards, 0.0))
+
+            sums = history.sum_over(tuple(self.data), self.count, block)
+        g = self.link.dispersion
+        value, gradient, hessian = linalg.keep(jax.tree.map(lambda a: a / g, sums))
+        if isinstance(theta, Vec):  # columns back to scalar leaves
+            gradient, hessian = linalg.vectors(gradient), _unpack(hessian, len(theta))
+        if self.ridge is not None:
+            square = linalg.inner(theta, theta) - linalg.inner(self.origin, self.origin)
+            value = value + 0.5 * self.ridge * square
+            gradient, hessian = gradient + theta * self.ridge, linalg.shift(hessian, self.ridge)
+        return linalg.keep(Evaluation(value, gradient, hessian))
+
+    def _sums(self, theta: Vector, design: Vector, weights: jax.Array, responses: jax.Array) -> Any:
+        """The three sums over rows; `weights` times m(z) less `responses` times z is the value of a row."""
+        link = self.link
+        z, z0 = linalg.keep((design @ theta, design @ self.origin))
+        partition, mean, slope = link.log_partition(z) - link.log_partition(z0), link.mean(z), link.slope(z)
+        partition, mean, slope = linalg.keep((partition, mean, slope))
+        if not isinstance(design, Vec):
+            paid = responses @ design
+            hessian = (design.T * (weights * slope)) @ design
+            return weights @ partition - paid @ (theta - self.origin), (weights * mean) @ design - paid, hessian
+        # Products of coordinates as columns: many thetas at once (vmap) then make two matrix products.
+        dim = len(design)
+        columns = linalg.dense(design)  # [n, d]
+        squares = jnp.stack([weights * design[i] * design[j] for i in range(dim) for j in range(i, dim)], axis=-1)
+        paid, columns, squares = linalg.keep((responses @ columns, weights[:, None] * columns, squares))
+        value = partition @ weights - linalg.inner(linalg.vectors(paid), theta - self.origin)
+        return value, mean @ columns - paid, slope @ squares
+
+
+def _unpack(upper: jax.Array, dim: int) -> Sym:
+    """`[d(d+1)/2]` the rows of an upper triangle, as a `Sym`."""
+    return Sym.tree_unflatten(dim, tuple(upper[i] for i in range(upper.shape[0])))
+
+
+def check_form(name: str, n_arms: int | None, capacity: int | None, horizon: ArrayLike = 0) -> None:
+    """What learners with either kind of data demand.
+
+    Raises:
+      InputError: unless exactly one of `n_arms` and `capacity` is given, and `capacity` is at least the horizon.
+    """
+    if (n_arms is None) == (capacity is None):
+        given = "neither" if n_arms is None else "both"
+        raise InputError(
+            f"{name} needs either n_arms (the same arms every round) or capacity (arms that change; at least the "
+            f"number of rounds), got {given}"
+        )
+    longest = float(np.max(np.asarray(horizon)))
+    if capacity is not None and longest > capacity:
+        raise InputError(f"{name}.capacity must be at least the horizon, got {capacity} < {longest:g}")
+
+
+def check_link(name: str, link: Any, bound: ArrayLike) -> None:
+    """What estimators on a ball around 0 demand.
+
+    Raises:
+      InputError: for something that is not a link, or one that does not exist on [-bound, bound].
+    """
+    if not isinstance(link, Link):
+        raise InputError(f"{name}.link must have the members of core.links.Link, got {type(link).__name__}")
+    if not np.all(np.isfinite(link.slope_bounds(jnp.negative(bound), jnp.asarray(bound))[1])):
+        raise InputError(f"{name} needs a link that exists around 0, which {type(link).__name__} does not")
