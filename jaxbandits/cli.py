@@ -46,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
         "--without", action="append", default=[], metavar="LABEL", help="leave an algorithm out (may be repeated)"
     )
     reproduce.add_argument("--float64", action="store_true", help="double precision (half the speed)")
+    reproduce.add_argument("--data", type=Path, help="the user's own copy of the data set, where an experiment has one")
     reproduce.add_argument("--workers", type=_whole, help="threads (default: one per core)")
     reproduce.add_argument(
         "--fresh", action="store_true", help="discard an interrupted run in --out instead of resuming it"
@@ -101,14 +102,18 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
     import jax
 
-    if arguments.float64:
-        jax.config.update("jax_enable_x64", True)
+    arguments.float64 |= jax.config.read("jax_enable_x64")
+    from jaxbandits.core.errors import InputError
     from jaxbandits.experiments import EXPERIMENTS
     from jaxbandits.experiments.declare import chosen
     from jaxbandits.report import files
 
     warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
     experiments = chosen(EXPERIMENTS, arguments.experiment)
+    if arguments.data is not None:
+        if len(experiments) > 1:
+            raise InputError("--data goes with one experiment, not with several")
+        experiments = [experiments[0].on(arguments.data)]
     for experiment in experiments:
         experiment.preset(arguments.preset)  # before anything is computed for nothing
     out = arguments.out or Path("results") / arguments.experiment.replace("/", "-")
@@ -126,10 +131,13 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
 
 def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Namespace) -> "Report":
+    import jax
+
     from jaxbandits.experiments.run import run
     from jaxbandits.report import files
     from jaxbandits.simulation import store
 
+    jax.config.update("jax_enable_x64", arguments.float64 or experiment.float64)
     checkpoint = out / "checkpoint"
     panels = [checkpoint / name for name in experiment.panels(experiment.horizon)]
     with store.exclusive(out):

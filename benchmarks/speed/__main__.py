@@ -39,7 +39,7 @@ def main() -> None:
     print(f"{platform.machine()}, {what}; million rounds per CPU second, one pinned core, compile excluded\n")
     columns = [f"S={n}" for n in trials]
     print(
-        f"{'case':20s} {'dtype':8s} {'compile':>8s} "
+        f"{'case':26s} {'dtype':8s} {'compile':>8s} "
         + " ".join(f"{c:>8s}" for c in columns)
         + f" {'np loop':>8s} {'np S=256':>9s} {'np S=1024':>10s} {'x loop':>7s} {'x seeds':>8s} {'2 cores':>8s}"
     )
@@ -59,7 +59,7 @@ def main() -> None:
                 ]
                 speedup = f"{wall[1] / wall[0]:.2f}x"
             best = speeds[trials.index(1024)]
-            cells = [f"{case.name:20s} {dtype:8s} {one['compile_s']:7.1f}s", *(f"{s / 1e6:8.2f}" for s in speeds)]
+            cells = [f"{case.name:26s} {dtype:8s} {one['compile_s']:7.1f}s", *(f"{s / 1e6:8.2f}" for s in speeds)]
             cells += [f"{loop / 1e6:8.3f}", f"{over256 / 1e6:9.2f}", f"{over1024 / 1e6:10.2f}"]
             cells += [f"{best / loop:6.0f}x", f"{best / max(over256, over1024):7.1f}x", f"{speedup:>8s}"]
             print(*cells, flush=True)

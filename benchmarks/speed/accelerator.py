@@ -25,7 +25,7 @@ def main() -> None:
     from jaxbandits import simulate
 
     print(f"{jax.devices()[0].device_kind}, jax {jax.__version__}; million rounds per second (compile seconds)")
-    print(f"{'case':20s} {'dtype':8s}" + "".join(f"{f'W={w}':>18s}" for w in arguments.widths))
+    print(f"{'case':26s} {'dtype':8s}" + "".join(f"{f'W={w}':>18s}" for w in arguments.widths))
     for case in CASES:
         algorithm, environment = build(case)
         cells = []
@@ -41,7 +41,7 @@ def main() -> None:
             compile_s = first.timing[type(algorithm).__name__]["compile_s"]
             cells.append(f"{width * horizon / best / 1e6:10.1f} ({compile_s:4.1f})")
         print(
-            f"{case.name:20s} {'float64' if arguments.float64 else 'float32':8s}" + "".join(f"{c:>18s}" for c in cells),
+            f"{case.name:26s} {'float64' if arguments.float64 else 'float32':8s}" + "".join(f"{c:>18s}" for c in cells),
             flush=True,
         )
 

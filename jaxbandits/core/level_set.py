@@ -25,6 +25,7 @@ from jaxbandits.core.pytree import ArrayLike
 Objective = Callable[[Vector], Evaluation]
 
 _MAX_PASSES = 100  # a guard, not a budget: NaN and rounding end earlier
+_FREE_PASSES = 12  # of `maximise`; beyond them (not seen from the starts learners use) every step must be progress
 _ARMIJO = 1e-4  # least fraction of the predicted decrease
 
 
@@ -61,6 +62,7 @@ def minimise(objective: Objective, start: Vector, radius: ArrayLike | None = Non
         theta = linalg.keep(now.theta + now.step * now.fraction)
         at = objective(theta)
         accept = at.value <= now.value - _ARMIJO * now.fraction * now.decrease + precision
+        accept = accept | (now.passes == 0)  # the start itself: a NaN there ends the search, and shows
         step = linalg.keep(_model_minimiser(theta, at, radius) - theta)
         decrease = -linalg.inner(at.gradient, step)
         accepted = _Descent(theta, at.value, step, decrease, jnp.ones_like(now.fraction), now.passes)
@@ -112,6 +114,8 @@ class _Search(NamedTuple):
     fraction: jax.Array  # []  of the ray, 1 is the target
     low: jax.Array  # []  a fraction known to be too short
     high: jax.Array  # []  a fraction known to be too long
+    base: Vector  # [d]  the point whose model gave the target
+    share: jax.Array  # []  fraction of the ray to `base` that is inside, by convexity
     moving: jax.Array  # []  bool
     passes: jax.Array  # []
 
@@ -135,7 +139,8 @@ def maximise(
     A pass maximises over the level set of the quadratic model at a point, and continues from the maximiser. That point
     must have `L - L(estimate) <= 1.1 slack`; otherwise the search goes back on the ray to the estimate until it meets a
     point near the boundary. Near the solution a pass squares the error: 2 to 9 passes from the estimate, 1 to 3 from
-    the solution of the round before. In float64 the values are then exact to about 1e-12 of S.
+    the solution of the round before. In float64 the values are then exact to about 1e-12 of S. A search that takes
+    longer (from a start that belongs to another arm, say) halves every step that is no progress, and so ends too.
 
     Args:
       objective: L, with `objective(estimate).value == 0` (its origin is the estimate).
@@ -176,28 +181,39 @@ def _maximise_one(
         theta = linalg.keep(estimate + (now.target - estimate) * now.fraction)
         at = objective(theta)
         outside = at.value > 1.1 * slack
-        good = ~outside & ((now.fraction == 1.0) | (at.value > 0.5 * slack))
+        near = ~outside & ((now.fraction == 1.0) | (at.value > 0.5 * slack))
         target, level, ball, sound = _model_maximiser(theta, at, slack, direction, radius, now.level, now.ball)
         gain = jnp.abs(linalg.inner(direction, target - theta)) + level * jnp.maximum(at.value - slack, 0.0)
         far = gain > precision * jnp.abs(linalg.inner(direction, target - estimate))
         going = (far | ~sound) & jnp.isfinite(at.value)
+        share = slack / jnp.maximum(at.value, slack)
+        progress = share * linalg.inner(direction, theta - estimate) > now.share * linalg.inner(
+            direction, now.base - estimate
+        )
+        accept = near & (progress | ~going | (now.passes < _FREE_PASSES))
         one, zero = jnp.ones_like(slack), jnp.zeros_like(slack)
         # A model that allows nothing (only where L > slack): half the ray is inside, by convexity.
         target = linalg.where(sound, target, theta)
-        forward = _Search(target, level, ball, jnp.where(sound, one, 0.5), zero, one, going, now.passes)
+        passes = now.passes + 1
+        forward = _Search(target, level, ball, jnp.where(sound, one, 0.5), zero, one, theta, share, going, passes)
         low, high = jnp.where(outside, now.low, now.fraction), jnp.where(outside, now.fraction, now.high)
         # The square root is exact for a quadratic L, and on the safe side where curvature grows.
         fraction = jnp.where(low > 0.0, 0.5 * (low + high), high * jnp.sqrt(slack / at.value))
-        now = linalg.where(good, forward, now._replace(fraction=fraction, low=low, high=high))
-        return linalg.keep(now._replace(passes=now.passes + 1))
+        back = now._replace(fraction=fraction, low=low, high=high, passes=passes)
+        halfway = now.base + (now.target - now.base) * 0.5
+        shorter = now._replace(target=halfway, fraction=one, low=zero, high=one, passes=passes)
+        return linalg.keep(linalg.where(accept, forward, linalg.where(near, shorter, back)))
 
     def moving(now: _Search) -> jax.Array:
         return now.moving & (now.passes < _MAX_PASSES)
 
     one, zero = jnp.ones_like(slack), jnp.zeros_like(slack)
-    start = _Search(guess.theta, guess.level, guess.ball, one, zero, one, jnp.isfinite(slack), jnp.int32(0))
+    start = _Search(
+        guess.theta, guess.level, guess.ball, one, zero, one, estimate, one, jnp.isfinite(slack), jnp.int32(0)
+    )
     last = lax.while_loop(moving, look, start)
-    return Maximisers(last.target, last.level, last.ball)
+    inside = estimate + (last.base - estimate) * last.share
+    return Maximisers(linalg.where(last.moving, inside, last.target), last.level, last.ball)
 
 
 class _Dual(NamedTuple):
@@ -242,8 +258,9 @@ def _model_maximiser(
     price = linalg.keep(jnp.sqrt(2.0 * jnp.maximum(room, 0.0) / stretch))
     level_only = linalg.keep(theta + newton + along * price)
     level_price = 1.0 / jnp.maximum(price, info.tiny)
+    unit = linalg.keep(linalg.inner(direction, direction) > 0.0)
     if radius is None:
-        return level_only, level_price, ball, room > 0.0
+        return linalg.where(unit, level_only, theta), level_price, ball, (room > 0.0) | ~unit
 
     def model(step: Vector) -> tuple[jax.Array, Vector]:
         bend = linalg.keep(hessian @ step)
@@ -277,7 +294,6 @@ def _model_maximiser(
         return linalg.keep(_Dual(level, ball, step, value, level_step, ball_step, turn, decrease, one, zero))
 
     pole = direction * radius
-    unit = linalg.keep(linalg.inner(direction, direction) > 0.0)
     ball_binds = linalg.norm(level_only) > radius
     pole_value, pole_slope = linalg.keep(model(pole - theta))
     level_binds = pole_value > slack

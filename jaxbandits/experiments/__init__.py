@@ -1,6 +1,6 @@
 """The registry of experiments, written out by hand."""
 
-from jaxbandits.experiments import linear, linear_extensions, linear_sensitivity, linear_theory, sea
+from jaxbandits.experiments import glm, glm_theory, linear, linear_extensions, linear_sensitivity, linear_theory, sea
 from jaxbandits.experiments.declare import Claim, Experiment, Judged
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -10,6 +10,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         *linear_theory.THEORY,
         linear_sensitivity.SENSITIVITY,
         *linear_extensions.EXTENSIONS,
+        *glm.FIGURES,
+        *glm_theory.THEORY,
         *sea.STUDY,
     )
 }

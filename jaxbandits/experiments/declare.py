@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from jaxbandits.simulation import Meter, Result, RoundTimes
 from jaxbandits.simulation.statistics import Estimate
 
 Verdict = Literal["holds", "does not hold", "not decided"]
-Kind = Literal["curves", "against", "bound", "shares", "exponents", "heatmap", "cost"]
+Kind = Literal["curves", "against", "bound", "shares", "exponents", "heatmap", "cost", "regions"]
 
 
 class Measured(NamedTuple):
@@ -129,6 +130,8 @@ class Experiment:
       timed: panels whose time per round against the round is measured too.
       timed_at: trials side by side then; None: `width`.
       not_drawn: labels that are run and tabulated, but whose curves would flatten all others.
+      float64: needs double precision.
+      from_file: from a data file of the user to the fields (`panels`, `title`, ...) of the experiment on that file.
     """
 
     name: str
@@ -153,6 +156,18 @@ class Experiment:
     timed: tuple[str, ...] = ()
     timed_at: tuple[int | None, ...] = (1, None)
     not_drawn: tuple[str, ...] = ()
+    float64: bool = False
+    from_file: Callable[[Path], Mapping[str, Any]] | None = None
+
+    def on(self, path: Path) -> "Experiment":
+        """The same experiment on the user's data.
+
+        Raises:
+          InputError: when the experiment takes no file, or for a file that cannot be read.
+        """
+        if self.from_file is None:
+            raise InputError(f"{self.name} takes no data file: leave --data out")
+        return dataclasses.replace(self, **self.from_file(path))
 
     def preset(self, name: str | None) -> str:
         """A preset by name; the default one for None.

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import jax
+
 from jaxbandits.core.errors import InputError, unknown
 from jaxbandits.experiments.declare import Experiment, Judged, Measured
 from jaxbandits.simulation import Result, RoundTimes, compare, sweep, time_rounds
@@ -50,6 +52,8 @@ def run(
       InputError: bad input, in one line.
     """
     preset = experiment.preset(preset)
+    if experiment.float64 and not jax.config.read("jax_enable_x64"):
+        raise InputError(f"{experiment.name} needs double precision: jax.config.update('jax_enable_x64', True) first")
     horizon = experiment.horizon if horizon is None else whole_number("horizon", horizon, 1, MAX_HORIZON)
     seeds = experiment.seeds if seeds is None else whole_number("seeds", seeds, 1)
     results, times, algorithms = {}, {}, {}

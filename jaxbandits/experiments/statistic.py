@@ -26,6 +26,16 @@ def mean_difference(panel: str, first: str, second: str, factor: float = 1.0, me
     return statistic
 
 
+def metric_difference(panel: str, name: str, first: str, second: str, factor: float = 1.0) -> Statistic:
+    """Mean over seeds of `first - factor * second`, final values of two metrics of one algorithm."""
+
+    def statistic(measured: Measured) -> Estimate:
+        (a, failed_a), (b, failed_b) = (_final(measured.results[panel], metric, name) for metric in (first, second))
+        return t_interval(a - factor * b)._replace(failed=max(failed_a, failed_b))
+
+    return statistic
+
+
 def win_share(panel: str, first: str, second: str, metric: str = "regret") -> Statistic:
     """Share of paired seeds in which `first` ends below `second` (a tie counts half), with Wilson's interval."""
 
@@ -156,8 +166,9 @@ def time_growth(panel: str, name: str, since: float = 0.1) -> Statistic:
         if late.sum() < 3:
             return Estimate(*_NOTHING, n=0)
         i, j = np.triu_indices(int(late.sum()), k=1)
-        log_t, log_ns = np.log(middles[late]), np.log(rows[:, late])
-        return t_interval(np.median((log_ns[:, j] - log_ns[:, i]) / (log_t[j] - log_t[i]), axis=1))
+        log_t, log_ns = np.log(middles[late]), _log(rows[:, late])
+        slopes = (log_ns[:, j] - log_ns[:, i]) / (log_t[j] - log_t[i])
+        return t_interval(np.nanmedian(slopes[np.isfinite(slopes).any(axis=1)], axis=1))
 
     return statistic
 
@@ -170,8 +181,8 @@ def total_time_ratio(slow: tuple[str, str], fast: tuple[str, str]) -> Statistic:
 
     def statistic(measured: Measured) -> Estimate:
         pair = [_timed(measured, *who) for who in (slow, fast)]
-        logs = [np.log(rows @ np.diff(times.stops, prepend=0)) for times, rows in pair]
-        estimate = t_interval(logs[0] - logs[1])
+        logs = [_log(rows @ np.diff(times.stops, prepend=0)) for times, rows in pair]
+        estimate = t_interval((logs[0] - logs[1])[np.isfinite(logs[0] - logs[1])])
         return Estimate(*map(np.exp, estimate[:3]), n=estimate.n)
 
     return statistic
@@ -184,6 +195,11 @@ def wilson(successes: float, n: int, level: float = 0.95) -> Estimate:
     centre = (successes + z * z / 2.0) / (n + z * z)
     half = z / (n + z * z) * np.sqrt(n * share * (1.0 - share) + z * z / 4.0) if n else np.inf
     return Estimate(*map(np.asarray, (share, centre - half, centre + half)), n=n)
+
+
+def _log(ns: np.ndarray) -> np.ndarray:
+    """NaN where a time was too short to be told from the cost of calling."""
+    return np.log(np.where(ns > 0.0, ns, np.nan))
 
 
 def _timed(measured: Measured, panel: str, name: str) -> tuple[RoundTimes, np.ndarray]:

@@ -71,6 +71,7 @@ _KINDS: dict[Kind, Callable[[Any, Report], "Figure"]] = {
     "exponents": kinds.exponents,
     "heatmap": kinds.heatmap,
     "cost": kinds.cost,
+    "regions": kinds.regions,
 }
 
 

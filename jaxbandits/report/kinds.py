@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxbandits.experiments import glm_theory
+from jaxbandits.experiments import regions as region_lib
 from jaxbandits.experiments.run import Report
 from jaxbandits.experiments.statistic import exponent
 from jaxbandits.simulation import RoundTimes, curves
@@ -18,12 +20,13 @@ if TYPE_CHECKING:
 
 
 def times(ax: "Axes", measured: RoundTimes, order: Sequence[str]) -> None:
-    """Time per round against the round, geometric mean and range over repeats; colours as in the curves beside."""
+    """Time per round against the round, median and quartiles over repeats; colours as in the curves beside."""
     middles = measured.stops - np.diff(measured.stops, prepend=0) / 2.0
     for name, ns in measured.ns.items():
         i = order.index(name)
-        ax.plot(middles, np.exp(np.log(ns).mean(axis=0)), label=name, markersize=4, markevery=4, **_style(i))
-        ax.fill_between(middles, ns.min(axis=0), ns.max(axis=0), color=_style(i)["color"], alpha=0.2, linewidth=0)
+        low, middle, high = np.quantile(ns, (0.25, 0.5, 0.75), axis=0)
+        ax.plot(middles, middle, label=name, markersize=4, **_style(i))
+        ax.fill_between(middles, low, high, color=_style(i)["color"], alpha=0.2, linewidth=0)
     ax.set(xscale="log", yscale="log", xlabel="round", ylabel="ns per round and trial (one core)")
     ax.set_title("time, one trial" if measured.width == 1 else f"time, {measured.width} trials side by side")
     ax.legend(fontsize="small", frameon=False)
@@ -40,15 +43,41 @@ def cost(plt: Any, report: Report) -> "Figure":
     for i, label in enumerate(order):
         seconds = np.stack([t.ns[label] @ np.diff(t.stops, prepend=0) for t in alone], axis=-1) / 1e9
         style = _style(i)
-        left.plot(xs, np.exp(np.log(seconds).mean(axis=0)), label=label, markersize=4, **style)
-        left.fill_between(xs, seconds.min(axis=0), seconds.max(axis=0), color=style["color"], alpha=0.2, linewidth=0)
-    left.set(yscale="log", xlabel=report.experiment.axis, ylabel="seconds per trial (one core)")
+        low, middle, high = np.quantile(seconds, (0.25, 0.5, 0.75), axis=0)
+        left.plot(xs, middle, label=label, markersize=4, **style)
+        left.fill_between(xs, low, high, color=style["color"], alpha=0.2, linewidth=0)
+    left.set(yscale="log", xlabel=report.experiment.axis, ylabel="seconds per trial (one core)", xticks=xs)
     left.set_title(f"time of a trial of {report.horizon:,} rounds")
-    left.legend(fontsize="small", frameon=False)
     left.spines[["top", "right"]].set_visible(False)
     for ax, name, measured in zip(rest, (names[0], names[-1]), (alone[0], alone[-1]), strict=True):
         times(ax, measured, order)
+        ax.get_legend().remove()
         ax.set_title(f"time per round, {panels[name].title}")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside right center", frameon=False)
+    return figure
+
+
+def regions(plt: Any, report: Report) -> "Figure":
+    """Confidence regions of the first seed's trace within the ball, one column per number of rounds."""
+    (result,) = report.results.values()
+    marks = glm_theory.marks(report.horizon)
+    figure, axes = plt.subplots(1, len(marks), figsize=(3.9 * len(marks), 4.4), layout="constrained", squeeze=False)
+    for ax, mark in zip(axes[0], marks, strict=True):
+        found, theta, norm = glm_theory.regions_of(result, 0, mark)
+        circle = norm * np.exp(1j * np.linspace(0.0, 2.0 * np.pi, 200))
+        ax.plot(circle.real, circle.imag, color="#000000", linewidth=0.8, label=f"ball of radius {norm:g}")
+        for i, region in enumerate(found):
+            line = region_lib.boundary(region_lib.within_ball(region, norm))
+            ax.fill(*line.T, color=curves.COLOURS[i], alpha=0.12, linewidth=0)
+            ax.plot(
+                *np.vstack([line, line[:1]]).T, color=curves.COLOURS[i], linestyle=curves.STYLES[i], label=region.name
+            )
+            ax.plot(*region.center, color=curves.COLOURS[i], marker="+", linestyle="")
+        ax.plot(*theta, color="#000000", marker="*", markersize=9, linestyle="", label="theta*")
+        ax.set(aspect="equal", title=f"after {mark:,} rounds", xlabel="theta, first coordinate")
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0][0].set_ylabel("second coordinate")
+    axes[0][-1].legend(loc="lower left", fontsize="small", frameon=False)
     return figure
 
 

@@ -46,7 +46,7 @@ def summary(rows: Sequence[Row], metric: str) -> str:
 def times(measured: RoundTimes, marks: Sequence[int] = (1_000, 4_000, 16_000)) -> str:
     """Nanoseconds per round and trial around some rounds, and how many times that is the fastest learner's."""
     reached = [t for t in marks if t <= measured.stops[-1]] or [int(measured.stops[-1])]
-    at = {name: [float(np.exp(np.log(measured.at(name, t)).mean())) for t in reached] for name in measured.ns}
+    at = {name: [float(np.median(measured.at(name, t))) for t in reached] for name in measured.ns}
     least = [min(column) for column in zip(*at.values(), strict=True)]
     body = [
         [name, *map(number, row), *map(_multiple, row, least), f"{measured.state_bytes[name]:,}"]
@@ -59,7 +59,7 @@ def times(measured: RoundTimes, marks: Sequence[int] = (1_000, 4_000, 16_000)) -
 
 
 def _multiple(value: float, of: float) -> str:
-    return f"{value / of:.1f}x"
+    return f"{value / of:.1f}x" if value > 0.0 and of > 0.0 else "-"
 
 
 def ledger(judged: Sequence[Judged], width: int = 100) -> str:

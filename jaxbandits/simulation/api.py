@@ -132,7 +132,7 @@ class RoundTimes(NamedTuple):
 
     width: int  # trials side by side
     stops: np.ndarray  # [n] rounds finished at the end of each measured stretch; the first begins at 0
-    ns: dict[str, np.ndarray]  # per label [repeats, n], nanoseconds per round and trial
+    ns: dict[str, np.ndarray]  # per label [repeats, n], nanoseconds per round and trial; noise may pass zero
     state_bytes: dict[str, int]  # per label, what the algorithm carries from round to round, of one trial
 
     def at(self, label: str, t: float) -> np.ndarray:
@@ -154,7 +154,8 @@ def time_rounds(
     """Times rounds from first to last on one thread, without compilation and without the cost of calling a program.
 
     Every stretch is two calls of a compiled program: all of its rounds but one, then that one. The second is nearly all
-    cost of the call; its median over a trial is taken off the first. Learners take turns, repeat by repeat: what slows
+    cost of the call; its median over a trial is taken off the first, which leaves noise where a stretch takes less than
+    a call (half a millisecond). Learners take turns, repeat by repeat: what slows
     the machine down for a while slows all of them down.
 
     Args:
@@ -194,8 +195,7 @@ def _net(ns: np.ndarray, rounds: np.ndarray) -> np.ndarray:
     if len(ns) == 1:  # a horizon of one round: nothing to tell the call from the round
         return ns
     long, rounds, cost = ns[::2], rounds[::2], np.median(ns[1::2])
-    net = np.maximum(long * rounds - cost, 0.01 * long) / np.maximum(rounds - 1, 1)
-    return np.where(rounds > 1, net, long)
+    return np.where(rounds > 1, (long * rounds - cost) / np.maximum(rounds - 1, 1), long)
 
 
 def _state_bytes(algorithm: Any) -> int:

@@ -1,5 +1,8 @@
 """CA-OONS against the NumPy reference and recorded traces, where its printed loss fails, certificates, symmetries."""
 
+import dataclasses
+from typing import Any, NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,6 +11,7 @@ import pytest
 from jaxbandits.algorithms.oco import certificates
 from jaxbandits.algorithms.oco.anytime_ca_oons import AnytimeCAOONS
 from jaxbandits.algorithms.oco.ca_oons import CAOONS, base_learners
+from jaxbandits.algorithms.oco.oons import OONS
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.losses import Linear, PseudoHuber
@@ -33,27 +37,25 @@ def play_round(algorithm, state, t, oracle):
     return decision, told, algorithm.update(KEY, t, state, None, decision, told)
 
 
-def _replay(algorithm, oracles):
-    """Decisions, what the meta algorithm saw, and the state before every round, on given losses."""
+@jax.jit
+def replay(algorithm, oracles):
+    """Decisions, what was told, what the meta algorithm saw, and the state before every round, on given losses."""
 
     def round_(state, inputs):
         t, oracle = inputs
         decision, told, after = play_round(algorithm, state, t, oracle)
         learner = getattr(algorithm, "learner", algorithm)
-        return after, (decision.play, learner.losses(told, state.points), state)
+        return after, (decision, told, learner.losses(told, state.points), state)
 
     steps = jnp.arange(len(jax.tree.leaves(oracles)[0]), dtype=jnp.int32)
     state, rows = jax.lax.scan(round_, algorithm.init(KEY), (steps, oracles))
     return *rows, state
 
 
-replay = jax.jit(_replay)
-
-
 def trace(algorithm, loss, params):
-    play, lost, before, last = replay(as_arrays(algorithm), loss(linalg.vectors(jnp.asarray(params))))
-    ours = reference.Trace(linalg.dense(play), linalg.dense(before.points), before.play.weights, lost, before.play.hint)
-    return jax.tree.map(np.asarray, ours), last
+    decision, _, lost, before, last = replay(as_arrays(algorithm), loss(linalg.vectors(jnp.asarray(params))))
+    play, points = linalg.dense(decision.play), linalg.dense(before.points)
+    return jax.tree.map(np.asarray, reference.Trace(play, points, before.play.weights, lost, before.play.hint)), last
 
 
 def expected_trace(algorithm, loss, params):
@@ -172,46 +174,68 @@ def test_the_printed_surrogate_prefers_the_wrong_point():
 # What the analysis promises on every trace ----------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["played", "value"])
+class Played(NamedTuple):
+    """The fields of a simulated round that certificates look at."""
+
+    algorithm: Any
+    state: Any
+    decision: Any
+    feedback: Any
+    next_state: Any
+
+
+COMPARATORS = np.array([
+    (0.0, 0.0), (3.0, 0.0), (1.0, -1.0), (-30.0, 5.0), (0.0, 2.0), (-2.0, 0.0), (5.0, 6.0), (31.9, 0.0), (1e-3, 0.0)
+])  # fmt: skip
+
+
+@jax.jit
+def measure(algorithm, before, decision, told, after, loss):
+    """Certificates `[T, ...]` of every round and base learner."""
+
+    def round_(before, decision, told, after, loss):
+        r = certificates.rounds(algorithm, before, decision, told)
+        played = Played(algorithm, before, decision, told, after)
+
+        def slack(r, u):
+            return certificates.inequality_slack(r, u * jnp.minimum(1.0, r.radius / (linalg.norm(u) + 1e-300)))
+
+        n = before.points[0].shape[0]
+        return {
+            "slack": jax.vmap(lambda u: jax.vmap(slack, (0, None))(r, u))(linalg.vectors(jnp.asarray(COMPARATORS))),
+            "projection": jnp.stack(jax.vmap(certificates.projection_residuals)(r)),
+            "preconditions": jnp.stack(jax.vmap(certificates.preconditions)(r)),
+            "stability": jnp.stack(jax.vmap(certificates.stability)(r)),
+            "eta": r.eta,
+            "metric": linalg.dense(r.metric),
+            "meta precondition": certificates.worst_meta_precondition(played),
+            "meta regret": jnp.stack([certificates.meta_regret(i)(played) for i in range(n)]),
+            "meta allowance": jnp.stack([certificates.meta_allowance(i)(played) for i in range(n)]),
+            "excess": loss.value(decision.play) - jax.vmap(loss.value)(before.points),
+        }
+
+    return jax.vmap(round_)(before, decision, told, after, loss)
+
+
+def rounds_of(algorithm, oracles):
+    decision, told, _, before, last = replay(algorithm, oracles)
+    after = jax.tree.map(lambda x, y: jnp.concatenate([x[1:], jnp.asarray(y)[None]]), before, last)
+    return before, decision, told, after
+
+
+@pytest.fixture(scope="module", params=["played", "value", "one gradient"])
 def run(request):
-    """A trace with the theory's constants, and measures of every round."""
-    algorithm = {
-        "played": CAOONS(dim=2, n_base=5),
-        "value": CAOONS(dim=2, n_base=5, meta_loss="value", base_grad="played"),
-    }[request.param]
-    comparators = [(3.0, 0.0), (0.0, 0.0), (1.0, -1.0), (-30.0, 5.0)]
-    rng = np.random.default_rng(len(request.param))
-    params = targets(2, rng)
-    oracles = PseudoHuber(linalg.vectors(jnp.asarray(params)))
-
-    class Round:
-        pass
-
-    @jax.jit
-    def measure(algorithm, oracles):
-        def round_(state, inputs):
-            played = Round()
-            t, oracle = inputs
-            played.decision, played.feedback, played.next_state = play_round(algorithm, state, t, oracle)
-            played.state, played.algorithm = state, algorithm
-            values = {
-                "slack": jnp.stack([certificates.least_slack(u)(played) for u in comparators]),
-                "projection": certificates.worst_projection(played),
-                "precondition": certificates.worst_precondition(played),
-                "stability": certificates.worst_stability(played),
-                "meta precondition": certificates.worst_meta_precondition(played),
-                "meta regret": jnp.stack([certificates.meta_regret(i)(played) for i in range(5)]),
-                "meta allowance": jnp.stack([certificates.meta_allowance(i)(played) for i in range(5)]),
-                "excess": oracle.value(played.decision.play) - jax.vmap(oracle.value)(state.points),
-            }
-            return played.next_state, values
-
-        return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(HORIZON, dtype=jnp.int32), oracles))[1]
-
-    return {name: np.asarray(x) for name, x in measure(as_arrays(algorithm), oracles).items()}
+    """Measures of every round of a trace with the theory's constants."""
+    algorithm, kind = CASES[request.param]
+    theory = {name: getattr(OONS(dim=2), name) for name in ("c_eta", "c_A", "c_corr")} | {"c_meta": 32.0}
+    algorithm = as_arrays(dataclasses.replace(algorithm, lipschitz=1.0, **theory))
+    params = (slopes if kind is Linear else targets)(2, np.random.default_rng(len(request.param)))
+    loss = kind(linalg.vectors(jnp.asarray(params)))
+    return {name: np.asarray(x) for name, x in measure(algorithm, *rounds_of(algorithm, loss), loss).items()}
 
 
 def test_path_wise_inequality_of_every_base_learner(run):
+    """For every comparator, drawn into the ball of each learner: 9 of them, in every round."""
     assert (run["slack"] >= -1e-10).all()
     assert run["slack"].max() > 1e-3
 
@@ -221,16 +245,21 @@ def test_both_steps_of_every_base_learner_are_minimisers(run):
 
 
 def test_preconditions(run):
-    assert (run["precondition"] <= 1.0 + 1e-12).all()
-    assert (run["meta precondition"] <= 1.0 + 1e-12).all()
-    assert run["precondition"].max() > 0.5
+    assert (run["preconditions"] <= 1.0 + 1e-12).all()
+    assert run["preconditions"].max() > 0.5
+    assert (np.diff(run["eta"], axis=0) <= 0.0).all()
+    assert (np.linalg.eigvalsh(run["metric"])[..., 0] >= 4.0 * 2.0**2).all()  # A_t >= c_A z^2 I, z = 2 G
 
 
 def test_stability(run):
-    assert (run["stability"] <= 1e-9).all()
+    product, bound = np.moveaxis(run["stability"], 1, 0)
+    assert (product >= -1e-12).all()
+    assert (product <= bound * (1.0 + 1e-9) + 1e-12).all()
 
 
 def test_meta_regret_against_every_base_learner(run):
+    """After every round, not only at the end."""
+    assert (run["meta precondition"] <= 1.0 + 1e-12).all()
     regret = np.cumsum(run["meta regret"], axis=0)
     assert (regret <= run["meta allowance"]).all()
 
@@ -238,6 +267,40 @@ def test_meta_regret_against_every_base_learner(run):
 def test_the_meta_loss_bounds_the_loss(run):
     """f_t(x_t) - f_t(x_t^i) <= <l_t, w_t - e_i> in every round, by convexity: what fails for the printed loss."""
     assert (run["excess"] <= run["meta regret"] + 1e-12).all()
+
+
+def test_meters_take_the_worst_base_learner(rng):
+    """The measures of a whole round, as meters ask for them, against the base learners one by one."""
+    algorithm = as_arrays(CASES["played"][0])
+    last = jax.tree.map(
+        lambda x: x[-1], rounds_of(algorithm, PseudoHuber(linalg.vectors(jnp.asarray(targets(2, rng)))))
+    )
+
+    @jax.jit
+    def both(algorithm, before, decision, told, after):
+        played = Played(algorithm, before, decision, told, after)
+        r = certificates.rounds(algorithm, before, decision, told)
+        u = linalg.vectors(jnp.array([3.0, 4.0]))
+
+        def each(r):
+            slack = certificates.inequality_slack(r, u * jnp.minimum(1.0, r.radius / 5.0))
+            return slack, *map(jnp.stack, (certificates.projection_residuals(r), certificates.preconditions(r)))
+
+        worst = certificates.worst_projection, certificates.worst_precondition, certificates.worst_stability
+        product, bound = jax.vmap(certificates.stability)(r)
+        return (
+            certificates.least_slack((3.0, 4.0))(played),
+            [f(played) for f in worst],
+            jax.vmap(each)(r),
+            product,
+            bound,
+        )
+
+    least, (projection, precondition, stability), (slack, residuals, ratios), product, bound = both(algorithm, *last)
+    np.testing.assert_allclose(least, np.min(slack), rtol=1e-9)
+    np.testing.assert_allclose(projection, np.max(residuals), rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(precondition, np.max(ratios), rtol=1e-12)
+    np.testing.assert_allclose(stability, np.max(np.maximum(product - bound, -product) / bound), rtol=1e-6, atol=1e-12)
 
 
 # Symmetries and structure ---------------------------------------------------------------------------------------------
@@ -271,18 +334,13 @@ def test_weights_and_radii(rng):
     np.testing.assert_allclose(ours.play, np.einsum("tj,tjd->td", ours.weights, ours.points), rtol=1e-12, atol=1e-14)
 
 
-def test_lipschitz_can_be_batched(rng):
-    """G moves the expert set: the padded program covers all of them, exponents of two and not."""
-    params = slopes(2, rng)
-    oracles = Linear(linalg.vectors(jnp.asarray(params)))
-    scales = [0.3, 1.0, 1.7, 4.0]
-
-    def learner(g):
-        return CAOONS(dim=2, n_base=3, base_grad="played", lipschitz=g, horizon=6.0)
-
-    plays = jax.jit(jax.vmap(lambda g: linalg.dense(_replay(as_arrays(learner(g)), oracles)[0])))(jnp.asarray(scales))
-    for g, play in zip(scales, plays, strict=True):
-        np.testing.assert_allclose(play, expected_trace(learner(g), Linear, params).play, rtol=1e-9, atol=1e-11)
+@pytest.mark.parametrize(("lipschitz", "horizon"), [(0.3, 6.0), (1.0, 16.0), (1.7, 1.0), (4.0, 3.0)])
+def test_expert_sets_share_one_program(lipschitz, horizon, rng):
+    """G and T move the expert set: its padded program covers exponents of two and others, and the set of T < 4."""
+    algorithm = dataclasses.replace(CASES["paper"][0], lipschitz=lipschitz, horizon=horizon)
+    params = targets(2, rng)
+    play = trace(algorithm, PseudoHuber, params)[0].play
+    np.testing.assert_allclose(play, expected_trace(algorithm, PseudoHuber, params).play, rtol=1e-9, atol=1e-11)
 
 
 # Anytime --------------------------------------------------------------------------------------------------------------
@@ -293,7 +351,7 @@ def test_anytime_is_a_sequence_of_fresh_runs(rng):
     params = targets(2, rng)
     algorithm = as_arrays(AnytimeCAOONS.up_to(2, HORIZON, lipschitz=1.2))
     assert algorithm.learner.n_base == 6
-    play = linalg.dense(replay(algorithm, PseudoHuber(linalg.vectors(jnp.asarray(params))))[0])
+    play = trace(algorithm, PseudoHuber, params)[0].play
     expected = reference.run_anytime(
         lambda t, x: value(params[t - 1], x), lambda t, x: grad(params[t - 1], x), HORIZON, 2, 1.2, "played"
     )

@@ -31,7 +31,7 @@ def replay(algorithm, offsets, curved, comparator):
         after = algorithm.update(KEY, t, state, None, decision, feedback)
         r = jax.tree.map(lambda x: x[0], certificates.rounds(algorithm, state, decision, feedback))
         u = linalg.vectors(comparator)
-        u = u * jnp.minimum(1.0, r.radius / linalg.norm(u))
+        u = u * jnp.minimum(1.0, r.radius / (linalg.norm(u) + 1e-300))
         checks = {
             "slack": certificates.inequality_slack(r, u),
             "projection": jnp.stack(certificates.projection_residuals(r)),
@@ -133,10 +133,11 @@ def test_benchmark_e4():
 @pytest.mark.parametrize("fields", [{}, HEURISTIC], ids=["theory", "heuristic"])
 @pytest.mark.parametrize("curved", [False, True])
 def test_certificates(curved, fields, rng):
-    """Path-wise, in every epoch, for comparators drawn into the current ball."""
+    """Path-wise, in every round of every epoch, for comparators drawn into the current ball."""
+    comparators = np.array([[0.0, 0.0], [-50.0, 1.0], [0.3, 0.1], [0.0, -2.0], *rng.standard_normal((4, 2))])
     for scale in (0.3, 3.0):
         offsets = draws(2, rng, scale)
-        for comparator in (np.array([-50.0, 1.0]), np.array([0.3, 0.1])):
+        for comparator in comparators:
             ours, checks = trace(CLAOONS(dim=2, **fields), offsets, curved, comparator)
             size = 1.0 + np.linalg.norm(ours.metric, axis=(1, 2)) * ours.bound**2
             assert (checks["slack"] >= -1e-13 * size).all()
@@ -150,6 +151,11 @@ def test_certificates(curved, fields, rng):
                 assert (np.stack([step_size, correction, step]) <= 1.0 + 1e-14).all()
             within = ~ours.restarted[:-1]
             assert (np.diff(ours.eta)[within] <= 0.0).all()
+            # A_t >= c_A z^2 I with the range z at the start of the epoch.
+            starts = np.concatenate([[0], 1 + np.flatnonzero(ours.restarted[:-1])])
+            first = np.repeat(np.concatenate([[1.0], ours.scale])[starts], np.diff([*starts, HORIZON]))
+            least = np.linalg.eigvalsh(ours.metric)[:, 0]
+            assert (least >= fields.get("c_A", 4.0) * first**2 * (1.0 - 1e-14)).all()
 
 
 def test_restarts_are_few_and_double_the_ball(rng):

@@ -9,7 +9,7 @@ from jaxbandits.experiments.declare import chosen
 from jaxbandits.experiments.run import run
 from jaxbandits.report import files
 
-FAST = ("linear/bound", "linear/sensitivity")
+FAST = ("linear/sysid", "linear/sensitivity")
 TINY = {"seeds": 50, "horizon": 120, "progress": False}
 
 

@@ -133,6 +133,16 @@ class GLMUCB:
         spread = self.noise_scale * jnp.sqrt(log_det - 2.0 * jnp.log(self.delta))
         return self.rho_scale * (largest / least * spread + jnp.sqrt(ridge) * self.norm_bound)
 
+    def error_ratio(self, t: ArrayLike, state: GLMUCBState, theta: Vector) -> jax.Array:
+        """`C_mu ||thhat_t - theta||_{V_t} / rho_t` before round t.
+
+        Where it is at most 1, no arm's score in the ball is off by more than its bonus; above 1, one may be.
+        """
+        error = state.theta - theta
+        length_sq = linalg.inner(error, linalg.shift(state.gram, self._ridge(t)) @ error)
+        _, largest = self.link.slope_bounds(jnp.negative(self.norm_bound), self.norm_bound)
+        return largest * jnp.sqrt(length_sq) / self.confidence_radius(t, state)
+
     def _ridge(self, t: ArrayLike) -> jax.Array:
         """`lambda_{t+1}`, of the round after t rounds."""
         return jnp.asarray(self.dim * jnp.log(2.0 + t) if self.ridge is None else self.ridge)

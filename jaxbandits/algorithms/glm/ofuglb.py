@@ -133,6 +133,11 @@ class OFUGLB:
         infimum = self.dim * jnp.where(u > 1.0, 1.0 + jnp.log(jnp.maximum(u, 1.0)), u)
         return self.beta_scale * jnp.sqrt(infimum - jnp.log(self.delta))
 
+    def error_ratio(self, t: jax.Array, state: OFUGLBState, theta: Vector) -> jax.Array:
+        """`sqrt(L(theta) - L(thhat_t)) / beta_t` before round t: at most 1 where the set contains `theta`."""
+        excess = self._likelihood(state.data, t, state.theta)(theta).value
+        return jnp.sqrt(jnp.maximum(excess, 0.0)) / self.confidence_radius(t, state)
+
     def optimistic_values(self, t: jax.Array, state: OFUGLBState, obs: ArmObs) -> tuple[jax.Array, Maximisers]:
         """`[K]` the largest `x'theta` over the confidence set, and where it is attained."""
         arms = likelihood.stacked(obs.arms, self.n_arms)

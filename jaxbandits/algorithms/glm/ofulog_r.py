@@ -113,6 +113,11 @@ class OFULogR:
         gamma = root * (self.norm_bound + 0.5) + dim / root * log_term
         return self.gamma_scale * (gamma + gamma * gamma / root)
 
+    def error_ratio(self, t: jax.Array, state: OFULogRState, theta: Vector) -> jax.Array:
+        """`sqrt(L(theta) - L(thhat_t))` over that of the level, before round t: at most 1 where the set has `theta`."""
+        excess = self._likelihood(state.data, t, state.theta)(theta).value
+        return jnp.sqrt(jnp.maximum(excess, 0.0)) / self.confidence_radius(t, state)
+
     def optimistic_values(self, t: jax.Array, state: OFULogRState, obs: ArmObs) -> tuple[jax.Array, Maximisers]:
         """`[K]` the largest `x'theta` over the confidence set, and where it is attained."""
         slack = linalg.keep(jnp.square(self.confidence_radius(t, state)))

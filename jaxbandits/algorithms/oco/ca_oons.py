@@ -26,6 +26,7 @@ from jaxbandits.algorithms.oco.msmwc_master import MasterPlay, MasterState
 from jaxbandits.algorithms.oco.oons import OONS, OONSState
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.lanes import lanes
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
@@ -124,9 +125,7 @@ class CAOONS:
         base = jax.vmap(lambda learner: learner.init(None))(self.base_learners)
         meta = msmwc_master.start(learners, self.n_learners)
         # Everything is at the origin and the hints are 0, whatever the loss.
-        return linalg.keep(
-            CAOONSState(base, meta, base.center, msmwc_master.play(meta, jnp.zeros(self.n_learners), self.c_meta))
-        )
+        return CAOONSState(base, meta, base.center, msmwc_master.first_play(meta))
 
     def select(self, key: jax.Array, t: jax.Array, state: CAOONSState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -144,16 +143,11 @@ class CAOONS:
         decision: PointDecision,
         feedback: Gradient | FullInformation,
     ) -> CAOONSState:
-        del decision
+        del key, t, obs, decision
         loss = linalg.keep(self.losses(feedback, state.points))
         meta = linalg.keep(msmwc_master.update(state.meta, state.play, loss, self.c_meta))
 
-        def base_round(learner: OONS, before: OONSState, point: Vector, grad: Vector) -> tuple[OONSState, Vector]:
-            told = Gradient(feedback.loss, jax.tree.map(lambda g: g[None], grad))
-            after = learner.update(key, t, before, obs, PointDecision.at(point), told)
-            return after, learner.select(key, t, after, obs).play
-
-        base, points = jax.vmap(base_round)(self.base_learners, state.base, state.points, self.base_gradients(feedback))
+        base, points = lanes(_base_round)(self.base_learners, state.base, state.points, self.base_gradients(feedback))
         hint = linalg.keep(self.losses(feedback, linalg.keep(points)))
         return CAOONSState(base, meta, points, msmwc_master.play(meta, hint, self.c_meta))
 
@@ -211,6 +205,14 @@ class CAOONS:
 
     def _played(self, feedback: Gradient | FullInformation) -> Vector:
         return jax.tree.map(lambda g: g[-1], feedback.grad)
+
+
+def _base_round(learner: OONS, before: OONSState, point: Vector, grad: Vector) -> tuple[OONSState, Vector]:
+    """The state after a round of one base learner, and where it plays next."""
+    key, t = jax.random.key(0), jnp.int32(0)  # OONS uses neither
+    told = Gradient(jnp.zeros(1), jax.tree.map(lambda g: g[None], grad))
+    after = learner.update(key, t, before, None, PointDecision.at(point), told)
+    return after, learner.select(key, t, after, None).play
 
 
 def base_learners(horizon: int) -> int:

@@ -114,6 +114,15 @@ def start(learners: Middle, n_experts: int) -> MasterState:
     return MasterState(learners, nothing, nothing, cost, jnp.zeros(()))
 
 
+def first_play(state: MasterState) -> MasterPlay:
+    """What `play` says before the first loss, from the hint 0: the prior, with nothing to solve for."""
+    _, log_prior, count = state.learners
+    n_experts = state.loss_sum.total.shape[-1]
+    middle = jnp.where(jnp.arange(n_experts)[:, None] < count, 1.0 / count.astype(log_prior.dtype), 0.0)
+    weights = jnp.sum(jnp.exp(log_prior) * middle, axis=1)
+    return MasterPlay(jnp.zeros(n_experts), middle, log_prior, weights, jnp.zeros(()))
+
+
 def play(state: MasterState, hint: jax.Array, c_meta: ArrayLike = 32.0) -> MasterPlay:
     """w_t and all that it is made of, from the hint h_t `[N]`."""
     rate, log_prior, count = state.learners
@@ -187,7 +196,7 @@ class MsMwCMaster:
         del key  # deterministic
         horizon = 2.0**self.n_experts if self.horizon is None else self.horizon
         meta = start(middle_learners(self.n_experts, 1, self.lipschitz, horizon, self.c_meta), self.n_experts)
-        return MsMwCMasterState(meta, play(meta, jnp.zeros(self.n_experts), self.c_meta))
+        return MsMwCMasterState(meta, first_play(meta))
 
     def select(self, key: jax.Array, t: jax.Array, state: MsMwCMasterState, obs: Any) -> PointDecision:
         del key, t, obs

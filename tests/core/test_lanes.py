@@ -1,0 +1,62 @@
+"""`lanes` against nested `vmap`, whatever is batched, and that its loops are long indeed."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxbandits.core import linalg
+from jaxbandits.core.lanes import lanes
+from jaxbandits.core.projection import proximal_on_ball
+
+
+def step(settings, x, matrix):
+    """Different shapes and types in and out, a loop that ends by its data, and a pytree with static parts."""
+    halved = jax.lax.while_loop(lambda v: jnp.max(jnp.abs(v)) > settings["limit"], lambda v: 0.5 * v, x)
+    return linalg.vectors(halved), (matrix @ x, settings["count"] + 1)
+
+
+def inputs(rng, *shape):
+    settings = {"limit": rng.uniform(0.5, 1.0, shape), "count": rng.integers(0, 9, shape)}
+    x, matrix = 5.0 * rng.standard_normal((*shape, 2)), rng.standard_normal((*shape, 3, 2))
+    return jax.tree.map(jnp.asarray, (settings, x, matrix))
+
+
+def same(ours, theirs):
+    assert jax.tree.structure(ours) == jax.tree.structure(theirs)
+    for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        np.testing.assert_allclose(a, b, rtol=1e-15)
+
+
+def test_equals_vmap_at_every_depth(rng):
+    for shape in ((5,), (4, 5), (3, 4, 5), (1, 1)):
+        arguments, ours, theirs = inputs(rng, *shape), lanes(step), jax.vmap(step)
+        for _ in shape[1:]:
+            ours, theirs = jax.vmap(ours), jax.vmap(theirs)
+        same(jax.jit(ours)(*arguments), theirs(*arguments))
+        same(ours(*arguments), theirs(*arguments))
+
+
+def test_what_is_not_batched_is_shared(rng):
+    settings, x, matrix = inputs(rng, 5)
+    many = jnp.asarray(rng.standard_normal((4, 5, 2)))
+    for axes, arguments in (
+        ((None, 0, None), (settings, many, matrix)),
+        ((None, 1, None), (settings, jnp.swapaxes(many, 0, 1), matrix)),
+        (({"limit": 0, "count": None}, None, None), (settings | {"limit": jnp.ones((4, 5))}, x, matrix)),
+    ):
+        same(jax.vmap(lanes(step), axes)(*arguments), jax.vmap(jax.vmap(step), axes)(*arguments))
+
+
+@pytest.mark.parametrize("dim", [2, 20])
+def test_one_long_axis(dim):
+    """In the lowered program, for both forms of vectors: no operation of the learner sees the axes apart."""
+    trials, copies = 7, 3
+    x = linalg.vectors(jnp.ones((trials, copies, dim)))
+    a = linalg.symmetric(jnp.broadcast_to(jnp.eye(dim), (trials, copies, dim, dim)))
+    text = jax.jit(jax.vmap(lanes(proximal_on_ball))).lower(a, x, x, jnp.ones((trials, copies))).as_text()
+    apart = [line for line in text.splitlines() if f"<{trials}x{copies}" in line]
+    allowed = ("reshape", "func.func", "return", "call @")
+    assert all(any(word in line for word in allowed) for line in apart), apart
+    assert f"<{trials * copies}x" in text

@@ -1,0 +1,91 @@
+"""The generalised linear experiments: the user's data file, precision, the constants of the learners, regions."""
+
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+
+from jaxbandits.cli import main
+from jaxbandits.core.errors import InputError
+from jaxbandits.experiments import EXPERIMENTS, glm_theory, statistic
+from jaxbandits.experiments.declare import Measured
+from jaxbandits.experiments.run import run
+
+COVERTYPE = EXPERIMENTS["glm/covertype"]
+
+
+def test_a_data_file_takes_the_place_of_the_stand_in(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.integers(0, 3000, (400, 10)), rng.integers(2, size=(400, 44)), rng.integers(1, 8, 400)])
+    path = tmp_path / "covtype.data"
+    np.savetxt(path, rows, fmt="%d", delimiter=",")
+    real, stand_in = COVERTYPE.on(path), COVERTYPE
+    assert "stand-in" not in real.title and "stand-in" in stand_in.title
+    for name, panel in real.panels(1000).items():
+        assert panel.environment.source == "covertype" and panel.environment.n_arms == 60
+        assert "stand-in" not in panel.title and "stand-in" in stand_in.panels(1000)[name].title
+        assert np.max(np.linalg.norm(panel.environment.arms, axis=1)) == pytest.approx(1.0)
+
+
+def test_a_data_file_goes_where_one_is_read(tmp_path, capsys):
+    with pytest.raises(InputError, match="glm/fig1 takes no data file"):
+        EXPERIMENTS["glm/fig1"].on(tmp_path / "file")
+    for arguments, message in (
+        (["glm/covertype", "--data", str(tmp_path / "nowhere")], "nowhere"),
+        (["glm/all", "--data", str(tmp_path / "file")], "--data goes with one experiment"),
+    ):
+        assert main(["reproduce", *arguments, "--out", str(tmp_path / "out")]) == 2
+        err = capsys.readouterr().err.strip()
+        assert message in err and "\n" not in err
+
+
+def test_likelihood_methods_are_not_run_in_single_precision():
+    jax.config.update("jax_enable_x64", False)
+    with pytest.raises(InputError, match="glm/fig1 needs double precision"):
+        run(EXPERIMENTS["glm/fig1"], seeds=2, horizon=5, progress=False)
+
+
+def test_radii_of_covertype_are_shrunk_by_the_factor_of_the_panel():
+    panel = COVERTYPE.panels(1000)["x0.02"]
+    learners = COVERTYPE.algorithms("experiments", 1000, panel)
+    assert learners["GLB-OMD"].beta_scale == learners["OFUGLB"].beta_scale == 0.02
+    assert learners["OFULog-r"].gamma_scale == learners["GLM-UCB"].rho_scale == 0.02
+    assert learners["RS-GLinCB"].kappa == 200.0 and learners["GLOC"].norm_bound == 6.0
+
+
+def test_rewards_of_poisson_bandits_are_told_to_be_at_most_100():
+    panel = EXPERIMENTS["glm/fig2"].panels(100)["S3"]
+    learners = EXPERIMENTS["glm/fig2"].algorithms("experiments", 100, panel)
+    assert learners["GLM-UCB"].reward_bound == learners["RS-GLinCB"].reward_bound == 100.0
+    assert "ECOLog" not in learners and "OFULog-r" not in learners
+    assert learners["OFUGLB"].n_arms == 20 and learners["OFUGLB"].capacity is None
+    fresh = EXPERIMENTS["glm/fig1-tv"]
+    learners = fresh.algorithms("experiments", 100, fresh.panels(100)["S5"])
+    assert learners["OFUGLB"].capacity == 100 and learners["OFUGLB"].n_arms is None and learners["GLB-OMD"].dim == 5
+
+
+def test_marks_end_at_the_horizon():
+    assert glm_theory.marks(3000) == (50, 500, 3000)
+    assert glm_theory.marks(500) == (50, 500) and glm_theory.marks(50) == (50,) and glm_theory.marks(7) == (7,)
+
+
+def test_regions_come_from_the_recorded_trace():
+    """Of GLB-OMD's own plays: its region has its own estimate and radius; areas are those of the drawn polygons."""
+    experiment = dataclasses.replace(EXPERIMENTS["glm/regions"], claims=())
+    result = run(experiment, seeds=2, horizon=60, progress=False).results["S3"]
+    (first, second, third), theta, norm = glm_theory.regions_of(result, 1, 60)
+    assert norm == 3.0 and np.linalg.norm(theta) == pytest.approx(3.0)
+    assert np.linalg.norm(first.center - theta) == pytest.approx(result.final("estimation_error", "GLB-OMD")[0, 1])
+    assert not np.array_equal(result.get("x0", "GLB-OMD")[0, 0], result.get("x0", "GLB-OMD")[0, 1])
+    assert result.final("area GLM-UCB", "GLB-OMD")[0] == pytest.approx([1.0, 1.0], abs=1e-3)  # covers the ball
+    assert np.all(result.final("area OFUGLB", "GLB-OMD") < 1.0) and third.contains(theta[None])[0]
+    assert result.final("inside OFUGLB", "GLB-OMD")[0, 1] == second.contains(theta[None])[0]
+
+
+def test_two_metrics_of_one_algorithm_are_compared_seed_by_seed():
+    result = run(dataclasses.replace(EXPERIMENTS["glm/regions"], claims=()), seeds=3, horizon=55, progress=False)
+    panel = result.results["S3"]
+    got = statistic.metric_difference("S3", "GLB-OMD", "area GLB-OMD", "area OFUGLB", 2.0)(Measured({"S3": panel}, {}))
+    a, b = (panel.final(f"area {name}", "GLB-OMD")[0] for name in ("GLB-OMD", "OFUGLB"))
+    assert got.n == 3 and got.mean == pytest.approx(np.mean(a - 2.0 * b))

@@ -1,0 +1,91 @@
+"""The maximum-likelihood learners in float32 (a process without x64), against the float64 reference."""
+
+import numpy as np
+import pytest
+
+from jaxbandits.algorithms.glm.glm_ucb import GLMUCB
+from jaxbandits.algorithms.glm.ofuglb import OFUGLB
+from jaxbandits.algorithms.glm.ofulog_r import OFULogR
+from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB
+from jaxbandits.core.links import Bernoulli, Gaussian, Poisson
+from tests.algorithms.replay_mle import fixed_instance, play
+from tests.reference import glb_omd, glm_mle
+
+ROUNDS, ARMS = 200, 5
+LINKS = {"gaussian": Gaussian(), "bernoulli": Bernoulli(), "poisson": Poisson()}
+FAMILIES = glb_omd.FAMILIES
+
+
+def instance(name, d, S):
+    """Arms and rewards that float32 holds exactly."""
+    _, X, R = fixed_instance(3, d, ARMS, ROUNDS, S, name)
+    return X.astype(np.float32).astype(np.float64), R.astype(np.float32).astype(np.float64)
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "d", "S", "atol"),
+    [
+        ("glm_ucb", "bernoulli", 5, 5.0, 1e-5),
+        ("glm_ucb", "poisson", 2, 5.0, 1e-5),
+        ("ofulog_r", "bernoulli", 2, 3.0, 1e-5),
+        ("ofuglb", "gaussian", 2, 2.0, 1e-4),
+        ("ofuglb", "bernoulli", 5, 5.0, 1e-4),
+        ("ofuglb", "poisson", 2, 3.0, 1e-4),
+        # What float32 loses: without a ridge, and with totals of thousands, digits of the estimate (not of the scores).
+        ("ofuglb", "poisson", 2, 5.0, 1e-3),
+    ],
+)
+def test_follows_the_float64_reference(method, name, d, S, atol):
+    """Estimates to `atol`, radii to 1e-6, and every score x'theta to 1e-4 of its largest value S ||x||."""
+    X, R = instance(name, d, S)
+    common, f = {"dim": d, "n_arms": ARMS, "norm_bound": S}, FAMILIES[name]
+    learner, reference = {
+        "glm_ucb": (GLMUCB(**common, link=LINKS[name], horizon=ROUNDS), glm_mle.GLMUCB(f, d, S, T=ROUNDS)),
+        "ofuglb": (OFUGLB(**common, link=LINKS[name]), glm_mle.OFUGLB(f, d, S, name)),
+        "ofulog_r": (OFULogR(**common), glm_mle.OFULogR(f, d, S)),
+    }[method]
+    trace = play(learner, X, R)
+    assert all(a.dtype == np.float32 for a in trace.values() if a.dtype != np.int32)
+    for t, k in enumerate(trace["index"]):
+        late = t % 50 == 49
+        if late:
+            assert trace["radius"][t] == pytest.approx(reference.beta(), rel=1e-6)
+        if late and "points" in trace:
+            loss, centre = reference.loss(), reference.theta()
+            ball = S if method == "ofuglb" else None
+            for x, point in zip(X, trace["points"][t], strict=True):
+                top = glm_mle.maximise(loss, centre, reference.beta() ** 2, x, ball)
+                assert abs(top - x @ point) < 1e-4 * S * np.linalg.norm(x)
+        reference.update(X[k], R[t, k])
+        if late:
+            np.testing.assert_allclose(trace["theta"][t], reference.theta(), atol=atol)
+
+
+def test_rs_glincb_follows_the_float64_reference():
+    X, R = instance("bernoulli", 2, 3.0)
+    learner = RSGLinCB.practical(dim=2, n_arms=ARMS, norm_bound=3.0, horizon=ROUNDS)
+    kappa = 2.0 + 2.0 * np.cosh(3.0)
+    constants = {"gamma": 1 / 25, "beta": 4 / 150, "ratio": 1.5, "lam": 0.5, "centre": "mean", "reuse": True}
+    reference = glm_mle.RSGLinCB(
+        FAMILIES["bernoulli"], 2, 3.0, ROUNDS, kappa=kappa, threshold=100.0 / (kappa * 18.0), **constants
+    )
+    trace = play(learner, X, R)
+    for t, k in enumerate(trace["index"]):
+        scores = reference.begin(X)
+        assert scores[k] > scores.max() - 1e-4
+        reference.end(X, k, R[t, k])
+        np.testing.assert_allclose(trace["theta_o"][t], reference.th_o, atol=1e-4)
+    assert reference.refits >= 2
+
+
+def test_residues_of_long_runs_stay_small():
+    """3000 rounds of Bernoulli rewards, arms that change: no NaN, and the estimate still makes the gradient vanish."""
+    _, X, rng = glb_omd.time_varying(1, 2, ARMS, 3000, 3.0)
+    R = glb_omd.rewards("bernoulli", rng, X @ np.array([3.0, 0.0]))
+    X = X.astype(np.float32).astype(np.float64)
+    trace = play(GLMUCB(dim=2, capacity=3000, norm_bound=3.0, horizon=3000), X, R)
+    index = np.arange(3000), trace["index"]
+    loss = glm_mle.Loss(FAMILIES["bernoulli"], X[index], R[index], 2.0 * np.log(3002.0))
+    theta = trace["theta"][-1].astype(np.float64)
+    newton_step = np.linalg.solve(loss.hessian(theta), loss.gradient(theta))
+    assert np.abs(newton_step).max() < 1e-5
