@@ -55,7 +55,7 @@ define pytest
 unset JAX_ENABLE_X64; status=0; ran=; \
 for half in tests tests/float32; do \
     echo "pytest $$half -m '$(1)'"; \
-    $(BIN)/python -m pytest -n auto -m "$(1)" $(TEST_ARGS) $$half; code=$$?; \
+    $(BIN)/python -m pytest -n auto --dist loadgroup -m "$(1)" $(TEST_ARGS) $$half; code=$$?; \
     [ $$code -eq 5 ] || ran=yes; \
     [ $$code -eq 0 ] || [ $$code -eq 5 ] || status=1; \
 done; [ -n "$$ran" ] && exit $$status

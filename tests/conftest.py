@@ -42,6 +42,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.is_relative_to(FLOAT32):
             item.add_marker(pytest.mark.float32)
+        if item.get_closest_marker("xdist_group") is None:  # a module's compiled functions are made once
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
     kept, other = [], []
     for item in items:
         same = (item.get_closest_marker("float32") is None) == jax.config.jax_enable_x64

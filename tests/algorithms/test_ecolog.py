@@ -134,7 +134,7 @@ def test_unknown_radius():
         validate(ECOLog(dim=2, radius="vile"))
 
 
-@pytest.mark.parametrize("radius", ["ville", "code"])
+@pytest.mark.parametrize("radius", ["ville", pytest.param("code", marks=pytest.mark.slow)])
 def test_coverage(radius):
     """theta* is inside every set of every run; the typical ratio says that the sets have the right size."""
     environment = GeneralizedLinear(dim=2, n_arms=10, fresh_arms=True, norm_bound=3.0)

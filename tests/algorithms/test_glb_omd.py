@@ -334,6 +334,7 @@ class TestCentre:
             trace = replay_glm.force(self.learner(ridge=lam), xs, rs)
             assert np.max(lemma_4(family, 1.0, lam, xs, rs, star, trace["theta"], self.CENTRE)) <= 1e-9
 
+    @pytest.mark.slow
     def test_learns_and_covers(self):
         """About half the regret of uniform play after 2000 rounds (paired), the estimate close, every set valid."""
         environment = GeneralizedLinear.exponential()
@@ -394,7 +395,7 @@ def test_slack_meter_is_equation_11():
     np.testing.assert_allclose(np.cumsum(slack), expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["bernoulli", "poisson"])
+@pytest.mark.parametrize("name", ["bernoulli", pytest.param("poisson", marks=pytest.mark.slow)])
 def test_meters_along_a_run(name):
     """Lemma 4's slack stays positive on a misspecified run; the right model is covered."""
     S = BOUNDS[name]
@@ -453,8 +454,9 @@ def error_to_radius(algorithm, environment, keys):
     return jax.vmap(run)(keys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LINKS)
-@pytest.mark.parametrize("radius", ["theory", pytest.param("data", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("radius", ["theory", "data"])
 def test_coverage(name, radius):
     """theta* is inside every set; a typical ratio that is far below 1 but not tiny says that the size is right.
 

@@ -16,7 +16,7 @@ from jaxbandits.testing import contract
 from tests.algorithms.replay_mle import fixed_instance, play, regret
 from tests.reference import glb_omd, glm_mle
 
-ROUNDS, ARMS, DELTA = 40, 5, 0.05
+ROUNDS, ARMS = 40, 5
 LINKS = {"gaussian": Gaussian(variance=0.5), "bernoulli": Bernoulli(), "poisson": Poisson()}
 FAMILIES = glb_omd.FAMILIES | {"gaussian": glb_omd.gaussian(0.5)}
 DIMS = {"gaussian": 2, "bernoulli": 3, "poisson": 2}

@@ -119,7 +119,7 @@ def test_error_ratio_is_the_definition():
     assert float(algorithm.error_ratio(0, state, star)) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["gaussian", "bernoulli"])
+@pytest.mark.parametrize("name", ["bernoulli", pytest.param("gaussian", marks=pytest.mark.slow)])
 def test_coverage(name):
     """theta* is inside every set of every run, and a set of a fiftieth of the radius is not a confidence set."""
     environment = GeneralizedLinear(dim=2, n_arms=10, fresh_arms=True, link=LINKS[name], norm_bound=BOUNDS[name])

@@ -130,7 +130,7 @@ def test_every_quantity_matches_the_reference(dim, law, rng):
 
 
 @pytest.mark.parametrize("law", ["student", "gauss", "pareto", "lomax", "fisk", "none"])
-@pytest.mark.parametrize(("dim", "n_arms"), [(2, 5), (8, 50)])
+@pytest.mark.parametrize(("dim", "n_arms"), [(2, 5), pytest.param(8, 50, marks=pytest.mark.slow)])
 def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
     """Changing arm sets under changing masks: the same arms are played, the same estimates reached."""
     T, eps = 120, 0.99 if law in ("student", "gauss", "none") else 0.49

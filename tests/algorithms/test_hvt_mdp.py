@@ -184,6 +184,7 @@ def test_theory_preset_is_optimistic_in_every_trial(name, rng):
         state = update(jnp.int32(k), state, told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", [HvtMDP, OFULMDP])
 def test_learning_pays(cls):
     """Paired over trials: the second half of the episodes costs less regret than the first, by 4 standard errors."""

@@ -7,11 +7,27 @@ from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.testing import contract
 
-PAIRS = [(a, e) for a, entry in ALGORITHMS.items() for e in entry.environments]
+# Large programs: half a minute of compilation for each of these.
+LARGE = {
+    "glm/glm_ucb", "glm/rs_glincb", "glm/ofuglb", "glm/ofulog_r", "linear/hvt_mdp", "linear/oful_mdp",
+    "linear/hvt_identification", "oco/ca_oons", "oco/anytime_ca_oons", "oco/cla_oons",
+}  # fmt: skip
+COMPILES_MUCH = (contract.trials_do_not_depend_on_the_split, contract.every_traced_field_can_be_swept)
 
 
-@pytest.mark.parametrize("check", contract.ALGORITHM_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize(("algorithm", "environment"), PAIRS)
+def _cases():
+    for algorithm, entry in ALGORITHMS.items():
+        for environment in entry.environments:
+            for check in contract.ALGORITHM_CHECKS:
+                marks = [pytest.mark.xdist_group(f"{algorithm} {environment}")]  # what one check compiles, others find
+                if algorithm in LARGE and check in COMPILES_MUCH:
+                    marks.append(pytest.mark.slow)
+                yield pytest.param(
+                    algorithm, environment, check, marks=marks, id=f"{algorithm}-{environment}-{check.__name__}"
+                )
+
+
+@pytest.mark.parametrize(("algorithm", "environment", "check"), _cases())
 def test_algorithm(algorithm, environment, check):
     check(ALGORITHMS[algorithm].example, ENVIRONMENTS[environment].example)
 

@@ -93,11 +93,11 @@ def test_an_unwritable_directory_is_named(tmp_path, capsys):
 
 
 def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_path, capsys):
-    arguments = ["reproduce", "linear/fig1", *QUICK, "--horizon", "50", "--out", str(tmp_path), "--quiet"]
-    experiment = EXPERIMENTS["linear/fig1"]
-    panel = experiment.panels(50)["max"]
-    checkpoint = tmp_path / "checkpoint" / "max"
-    learners = {k: v for k, v in experiment.algorithms("practical", 50, panel).items() if k not in QUICK}
+    arguments = ["reproduce", "linear/sysid", "--horizon", "50", "--out", str(tmp_path), "--quiet"]
+    experiment = EXPERIMENTS["linear/sysid"]
+    ((name, panel),) = experiment.panels(50).items()
+    checkpoint = tmp_path / "checkpoint" / name
+    learners = experiment.algorithms(experiment.preset(None), 50, panel)
     settings = {"width": experiment.width, "record": experiment.record, "progress": False}
     compare(learners, panel.environment, 50, 32, checkpoint=checkpoint, **settings)
     before = {path.name: path.read_bytes() for path in checkpoint.iterdir()}
@@ -127,12 +127,6 @@ def test_reproduce_leaves_figures_tables_claims_and_a_manifest(tmp_path):
     assert main(["plot", str(out / "fig1-max.npz"), "--band", "quantile"]) == 0
     assert (out / "fig1-max.png").stat().st_size > 10_000
 
-    # The same command again gives the same numbers; a damaged result file is one line.
-    from jaxbandits.simulation import Result
-
-    before = Result.load(out / "fig1-max.npz")
-    assert _run(*arguments, "--quiet").returncode == 0
-    after = Result.load(out / "fig1-max.npz")
-    assert (before.get("regret") == after.get("regret")).all()
+    # A damaged result file is one line.
     (out / "fig1-max.npz").write_bytes(first["fig1-max.npz"][:100])
     assert main(["plot", str(out / "fig1-max.npz")]) == 2
