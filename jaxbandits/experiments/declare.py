@@ -124,12 +124,14 @@ class Experiment:
       record: record points, as for `jaxbandits.compare`.
       slow: label to seeds, for learners too slow to run all of them.
       width: trials side by side; None: the default.
+      calls_of: record points per compiled call, few where a learner is so slow that progress and Ctrl-C would wait.
       grid: hyperparameters of the one algorithm that are swept, as for `jaxbandits.sweep`.
       figures: how the results are drawn.
       axis: what `Panel.x` is, for the "against" figure.
       timed: panels whose time per round against the round is measured too.
       timed_at: trials side by side then; None: `width`.
       not_drawn: labels that are run and tabulated, but whose curves would flatten all others.
+      logarithmic: curves on an axis that is logarithmic above 1, where learners differ by orders.
       float64: needs double precision.
       from_file: from a data file of the user to the fields (`panels`, `title`, ...) of the experiment on that file.
     """
@@ -150,12 +152,14 @@ class Experiment:
     record: Any = 100
     slow: Mapping[str, int] = dataclasses.field(default_factory=dict)
     width: int | None = None
+    calls_of: int | None = None
     grid: Mapping[str, Sequence[float]] | None = None
     figures: tuple[Kind, ...] = ("curves",)
     axis: str = ""
     timed: tuple[str, ...] = ()
     timed_at: tuple[int | None, ...] = (1, None)
     not_drawn: tuple[str, ...] = ()
+    logarithmic: bool = False
     float64: bool = False
     from_file: Callable[[Path], Mapping[str, Any]] | None = None
 

@@ -234,6 +234,7 @@ FIG1 = Experiment(
     width=32,
     figures=("curves", "cost"),
     axis="S",
+    logarithmic=True,
     timed=("S3", "S5", "S7", "S9"),
     timed_at=(1,),
     not_drawn=_UNDRAWN,
@@ -255,6 +256,7 @@ FIG1_TV = dataclasses.replace(
         "paired on those.",
     ),
     slow={**dict.fromkeys(_MLE, 64), "OFUGLB": 32, "OFULog-r": 32},
+    calls_of=5,
     timed=("S3", "S5"),
 )  # fmt: skip
 
@@ -347,6 +349,7 @@ COVERTYPE = Experiment(
     width=32,
     figures=("curves", "against"),
     axis="factor on the radii",
+    logarithmic=True,
     timed=("x0.1",),
     timed_at=(1,),
     not_drawn=("GLM-UCB", "uniform"),

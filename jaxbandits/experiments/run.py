@@ -12,7 +12,7 @@ from jaxbandits.experiments.declare import Experiment, Judged, Measured
 from jaxbandits.simulation import Result, RoundTimes, compare, sweep, time_rounds
 from jaxbandits.simulation.api import MAX_HORIZON, whole_number
 
-_REPEATS = {1: 10}  # timed pieces by width; a wide piece is an average already
+_REPEATS = {1: 30}  # timed pieces by width; a wide piece is an average already
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +63,7 @@ def run(
     for name, panel in panels.items():
         directory = None if checkpoint is None else checkpoint / name
         settings = {"record": experiment.record, "width": experiment.width, "meters": experiment.meters}
-        settings |= {"checkpoint": directory, **options}
+        settings |= {"calls_of": experiment.calls_of, "checkpoint": directory, **options}
         result = _panel(experiment, algorithms[name], panel.environment, horizon, seeds, settings)
         if experiment.derive is not None:
             further = experiment.derive(result, algorithms[name], panel)

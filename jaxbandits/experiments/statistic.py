@@ -132,6 +132,8 @@ def late_rate(panel: str, name: str, metric: str = "regret") -> Statistic:
         index = result.algorithms.index(name)
         curves = values[result.usable(metric)[index, 0]]
         half = int(np.argmin(np.abs(result.records - 0.5 * result.records[-1])))
+        if half == len(result.records) - 1:
+            return Estimate(*_NOTHING, n=len(curves))
         rate = (curves[:, -1] - curves[:, half]) / (result.records[-1] - result.records[half])
         return t_interval(rate)._replace(failed=int(result.failed(metric)[index].sum()))
 
@@ -181,8 +183,9 @@ def total_time_ratio(slow: tuple[str, str], fast: tuple[str, str]) -> Statistic:
 
     def statistic(measured: Measured) -> Estimate:
         pair = [_timed(measured, *who) for who in (slow, fast)]
-        logs = [_log(rows @ np.diff(times.stops, prepend=0)) for times, rows in pair]
-        estimate = t_interval((logs[0] - logs[1])[np.isfinite(logs[0] - logs[1])])
+        turns = min(len(rows) for _, rows in pair)
+        a, b = (_log(rows[:turns] @ np.diff(times.stops, prepend=0)) for times, rows in pair)
+        estimate = t_interval((a - b)[np.isfinite(a - b)])
         return Estimate(*map(np.exp, estimate[:3]), n=estimate.n)
 
     return statistic
@@ -232,7 +235,9 @@ def _jackknife(value: Callable[[np.ndarray], float], rows: np.ndarray) -> Estima
 
 
 def _slope(log_t: np.ndarray, curves: np.ndarray) -> float:
-    return float(np.polyfit(log_t, np.log(np.maximum(curves.mean(axis=0), 1e-12)), 1)[0])
+    """Of log(mean) against log(t); NaN where a mean is not positive."""
+    means = curves.mean(axis=0)
+    return float(np.polyfit(log_t, np.log(means), 1)[0]) if (means > 0.0).all() else np.nan
 
 
 def _point(result: Result, point: dict[str, float]) -> int:

@@ -48,16 +48,23 @@ def _curves(plt: Any, report: Report) -> "Figure":
         row = names[first : first + across]
         blank = [_BLANK] * (across - len(row))
         mosaic += [[f"{band}:{name}" for name in row] + blank for band in curves.BANDS]
-    timed = list(report.times.values())[: len(mosaic)]
+    timed = [] if "cost" in experiment.figures else list(report.times.values())[: len(mosaic)]
     for i, row in enumerate(mosaic if timed else []):
         row.append(f"time:{i}" if i < len(timed) else _BLANK)
-    size = (4.2 * len(mosaic[0]), 3.2 * len(mosaic))
+    size = (4.2 * len(mosaic[0]) + 2.0, 3.2 * len(mosaic))
     figure, axes = plt.subplot_mosaic(mosaic, figsize=size, layout="constrained", empty_sentinel=_BLANK)
     for name, panel in panels.items():
         for band in curves.BANDS:
             ax = axes[f"{band}:{name}"]
             curves.draw(report.results[name], experiment.metric, ax, band, skip=experiment.not_drawn)
             ax.set_title(panel.title if band == "mean" else "")
+            ax.set_ylabel(f"{ax.get_ylabel()}: {curves.BANDS[band]}")
+            ax.get_legend().remove()
+            if experiment.logarithmic:
+                ax.set_yscale("symlog", linthresh=1.0)
+    first = axes[f"{next(iter(curves.BANDS))}:{names[0]}"]
+    seeds = f"{len(report.results[names[0]].seeds)} seeds"
+    figure.legend(*first.get_legend_handles_labels(), title=seeds, loc="outside right upper", frameon=False)
     for i, times in enumerate(timed):
         kinds.times(axes[f"time:{i}"], times, next(iter(report.results.values())).algorithms)
     return figure

@@ -28,6 +28,7 @@ def times(ax: "Axes", measured: RoundTimes, order: Sequence[str]) -> None:
         ax.plot(middles, middle, label=name, markersize=4, **_style(i))
         ax.fill_between(middles, low, high, color=_style(i)["color"], alpha=0.2, linewidth=0)
     ax.set(xscale="log", yscale="log", xlabel="round", ylabel="ns per round and trial (one core)")
+    ax.xaxis.set_minor_formatter(lambda value, position: "")
     ax.set_title("time, one trial" if measured.width == 1 else f"time, {measured.width} trials side by side")
     ax.legend(fontsize="small", frameon=False)
     ax.spines[["top", "right"]].set_visible(False)
@@ -99,9 +100,7 @@ def against(plt: Any, report: Report) -> "Figure":
         xs = sorted(worst)
         mean, low, high = (np.asarray([getattr(worst[x], k) for x in xs]) for k in ("mean", "low", "high"))
         values += [*mean]
-        k, turn = i % 8, i // 8
-        ax.errorbar(xs, mean, [mean - low, high - mean], label=label, color=curves.COLOURS[k], capsize=2, markersize=4,
-                    linestyle=curves.STYLES[(k + turn) % 8], marker=curves.MARKERS[(k + 3 * turn) % 8])  # fmt: skip
+        ax.errorbar(xs, mean, [mean - low, high - mean], label=label, capsize=2, markersize=4, **_style(i))
     bounds = {x: panels[name].bound for name, x in at.items() if not math.isnan(panels[name].bound)}
     if bounds:
         ax.plot(sorted(bounds), [bounds[x] for x in sorted(bounds)], color="#000000", linestyle="--", label="bound")
@@ -214,8 +213,10 @@ def heatmap(plt: Any, report: Report) -> "Figure":
 
 
 def _style(i: int) -> dict[str, Any]:
-    """Of the i-th algorithm, the same as in the curves."""
-    return {"color": curves.COLOURS[i % 8], "linestyle": curves.STYLES[i % 8], "marker": curves.MARKERS[i % 8]}
+    """Of the i-th algorithm: for the first eight the same as in the curves, then other lines in the same colours."""
+    k, turn = i % 8, i // 8
+    line, marker = curves.STYLES[(k + turn) % 8], curves.MARKERS[(k + 3 * turn) % 8]
+    return {"color": curves.COLOURS[k], "linestyle": line, "marker": marker}
 
 
 def _values(result: Result, field: str) -> list[float]:

@@ -127,12 +127,15 @@ def sweep(
     return _run({type(algorithm).__name__: algorithm}, environment, horizon, seeds, _points(grid), **options)
 
 
+_LEAST_REPEATS = 5  # of a learner that uses up its time
+
+
 class RoundTimes(NamedTuple):
     """Measured time per round against the number of rounds already played."""
 
     width: int  # trials side by side
     stops: np.ndarray  # [n] rounds finished at the end of each measured stretch; the first begins at 0
-    ns: dict[str, np.ndarray]  # per label [repeats, n], nanoseconds per round and trial; noise may pass zero
+    ns: dict[str, np.ndarray]  # per label [its repeats, n], nanoseconds per round and trial; noise may pass zero
     state_bytes: dict[str, int]  # per label, what the algorithm carries from round to round, of one trial
 
     def at(self, label: str, t: float) -> np.ndarray:
@@ -147,7 +150,8 @@ def time_rounds(
     horizon: int,
     *,
     width: int = 1,
-    repeats: int = 5,
+    repeats: int = 30,
+    patience: float = 15.0,
     stretches: int = 10,
     progress: bool = True,
 ) -> RoundTimes:
@@ -164,6 +168,7 @@ def time_rounds(
       horizon: rounds per trial.
       width: trials side by side in one program, 1 for a single trial.
       repeats: independent pieces of `width` trials.
+      patience: seconds after which a learner takes no further turn, once it had five.
       stretches: equal parts of the horizon that are timed each by its own.
       progress: a bar on standard error.
 
@@ -181,13 +186,17 @@ def time_rounds(
     for job in jobs:  # a program's first calls are slower than all later ones
         few = dataclasses.replace(plan, jobs=(job,), horizon=3, stops=np.arange(1, 4))
         driver.run(few, workers=1, calls_of=1, progress=False)
-    ns = {job.name: np.empty((repeats, len(stops))) for job in jobs}
+    ns: dict[str, list[np.ndarray]] = {job.name: [] for job in jobs}
+    spent = dict.fromkeys(ns, 0.0)
     for repeat in range(repeats):
-        trials = dataclasses.replace(plan, first_seed=repeat * width)
-        output = driver.run(trials, workers=1, calls_of=1, progress=progress)
-        for job, timing in zip(jobs, output.timing, strict=True):
-            ns[job.name][repeat] = _net(np.asarray([call[2] for call in timing.calls]), np.diff(calls, prepend=0))
-    return RoundTimes(width, stops, ns, {job.name: _state_bytes(job.algorithm) for job in jobs})
+        turn = tuple(job for job in jobs if repeat < _LEAST_REPEATS or spent[job.name] < patience)
+        trials = dataclasses.replace(plan, jobs=turn, first_seed=repeat * width)
+        output = driver.run(trials, workers=1, calls_of=1, progress=progress and repeat < _LEAST_REPEATS)
+        for job, timing in zip(turn, output.timing, strict=True):
+            spent[job.name] += timing.run_s
+            ns[job.name].append(_net(np.asarray([call[2] for call in timing.calls]), np.diff(calls, prepend=0)))
+    arrays = {name: np.stack(rows) for name, rows in ns.items()}
+    return RoundTimes(width, stops, arrays, {job.name: _state_bytes(job.algorithm) for job in jobs})
 
 
 def _net(ns: np.ndarray, rounds: np.ndarray) -> np.ndarray:

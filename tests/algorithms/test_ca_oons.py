@@ -107,7 +107,7 @@ def test_matches_the_reference(case, rng):
     assert np.linalg.norm(expected.play[-1]) > 0.3  # it went somewhere
 
 
-@pytest.mark.parametrize("meta_loss", ["played", "paper", "value"])
+@pytest.mark.parametrize("meta_loss", ["played", "value", pytest.param("paper", marks=pytest.mark.slow)])
 def test_linear_losses(meta_loss, rng):
     """A trace recorded from an independent implementation (d = 1, G = 1, T = 16), and the same for all meta losses."""
     params = np.concatenate([[[1.0], [1.0], [-0.5], [1.0]], slopes(1, np.random.default_rng(5))])[:HORIZON]

@@ -98,10 +98,13 @@ def estimates(trace, X, name):
 
 @pytest.mark.parametrize(
     ("method", "name", "d", "form"),
-    [(method, name, DIMS[name], form) for method in ("glm_ucb", "ofuglb") for name in LINKS for form in FORMS]
-    + [("ofulog_r", "bernoulli", 3, form) for form in FORMS]
-    + [("ofulog_r", "bernoulli", 1, "history"), ("ofuglb", "poisson", 1, "counts")]
-    + [("glm_ucb", "bernoulli", 14, "counts"), ("ofuglb", "bernoulli", 14, "counts")],
+    [("glm_ucb", name, DIMS[name], form) for name in LINKS for form in FORMS]
+    + [("ofuglb", name, DIMS[name], "counts") for name in LINKS]
+    + [("ofuglb", "bernoulli", 3, "history"), *(("ofulog_r", "bernoulli", 3, form) for form in FORMS)]
+    + [("glm_ucb", "bernoulli", 14, "counts"), ("ofulog_r", "bernoulli", 1, "history")]
+    + [pytest.param("ofuglb", name, 2, "history", marks=pytest.mark.slow) for name in ("gaussian", "poisson")]
+    + [pytest.param("ofuglb", "poisson", 1, "counts", marks=pytest.mark.slow)]
+    + [pytest.param("ofuglb", "bernoulli", 14, form, marks=pytest.mark.slow) for form in FORMS],
 )
 def test_follows_the_reference(method, name, d, form):
     X, R = instance(name, form, 10 + d, d)
@@ -129,7 +132,7 @@ def test_radius_from_the_rewards():
     ("method", "name", "d", "form"),
     [("rs_glincb", name, DIMS[name], form) for name in LINKS for form in FORMS]
     + [("practical", "bernoulli", 3, form) for form in FORMS]
-    + [("rs_glincb", "bernoulli", 14, "history")],
+    + [pytest.param("rs_glincb", "bernoulli", 14, "history", marks=pytest.mark.slow)],
 )
 def test_rs_glincb_follows_the_reference(method, name, d, form):
     X, R = instance(name, form, 20 + d, d)

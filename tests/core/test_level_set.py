@@ -81,9 +81,7 @@ def solve(link, X, plays, totals, slack, radius, lam):
 CASES = [("bernoulli", 3, 7.0), ("poisson", 2, 3.0), ("bernoulli", 14, 5.0)]
 
 
-@pytest.mark.parametrize(
-    ("name", "d", "S", "ball"), [(*case, True) for case in CASES] + [(*case, False) for case in CASES[2:]]
-)
+@pytest.mark.parametrize(("name", "d", "S", "ball"), [*((*case, True) for case in CASES), (*CASES[2], False)])
 def test_fresh_likelihoods(name, d, S, ball, rng):
     """From one round to 3000: the estimate is stationary, every maximum certified, whatever the start.
 

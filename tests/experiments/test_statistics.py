@@ -185,6 +185,16 @@ def test_worst_ratio_by_hand(rng):
     check_interval(statistic.worst_ratio(["up"], ["down"], "a")(measured), (2.5, 0.0), 80)
 
 
+def test_nothing_is_known_of_one_record_point_or_of_the_logarithm_of_a_negative_mean(rng):
+    one = statistic.late_rate("panel", "a")(measured_of(result_of({"a": np.ones((1, 60, 1))}, [5])))
+    assert np.isnan(one.mean) and one.n == 60
+    curves = rng.normal(-1.0, 0.1, (1, 60, 4))
+    negative = statistic.growth_exponent("panel", "a", since=0.0)(measured_of(result_of({"a": curves}, [1, 2, 4, 8])))
+    assert np.isnan(negative.mean) and np.isnan(negative.low)
+    judged = Claim("text", "source", statistic.growth_exponent("panel", "a", since=0.0), high=1.0)
+    assert judged.judge(measured_of(result_of({"a": curves}, [1, 2, 4, 8]))).verdict == "not decided"
+
+
 def test_late_rate_by_hand():
     """Increase from the record point nearest to half the horizon, over the rounds in between."""
     rising = np.array([[0.0, 7.0, 20.0, 28.0], [0.0, 1.0, 2.0, 14.0], [0.0, 5.0, 5.0, np.nan]])[None]

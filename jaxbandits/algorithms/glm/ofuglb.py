@@ -9,7 +9,8 @@ Lip_t bounds the slope of L_t on the ball. With u = 2 S Lip_t / d the infimum is
 The estimate has no regularisation, and the set is the level set itself, not an ellipsoid around it.
 
 Paper -> field: S `norm_bound`, Lip_t from `lipschitz`; m, mu, g from `link`.
-Cost per round: about 3 (fixed arms) or 6 evaluations of L_t for each of the K arms, O(K) or O(t) each.
+Cost per round: about 2 (fixed arms) or 5 evaluations of L_t for each of the K arms, O(K) or O(t) each; under `vmap` as
+many for all as the slowest arm and trial needs.
 """
 
 from typing import Any, ClassVar, NamedTuple

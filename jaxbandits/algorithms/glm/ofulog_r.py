@@ -9,7 +9,8 @@
 The convex relaxation of OFULog: a level set of the regularised loss, which is not cut by the ball. Logistic rewards.
 
 Paper -> field: S `norm_bound`, lambda_t `ridge`.
-Cost per round: about 3 (fixed arms) or 6 evaluations of L_t for each of the K arms, O(K) or O(t) each.
+Cost per round: about 2 (fixed arms) or 5 evaluations of L_t for each of the K arms, O(K) or O(t) each; under `vmap` as
+many for all as the slowest arm and trial needs.
 """
 
 from typing import Any, ClassVar, NamedTuple
