@@ -334,7 +334,7 @@ COVERTYPE = Experiment(
     )
     + tuple(
         Claim(
-            f"GLB-OMD is significantly faster: a trial of {rival} takes more than twice as long",
+            f"GLB-OMD is significantly faster: {rival} takes more than twice as long, 32 trials at once",
             "Figure 4; Section 5", total_time_ratio(("x0.1", rival), ("x0.1", "GLB-OMD")), low=2.0, trials=3,
         )
         for rival in ("OFUGLB", "ECOLog", "OFULog-r", "GLM-UCB", "RS-GLinCB")
@@ -352,7 +352,8 @@ COVERTYPE = Experiment(
     axis="factor on the radii",
     logarithmic=True,
     timed=("x0.1",),
-    timed_at=(1,),
+    timed_at=(None,),
+    calls_of=1,  # as when timed: the same programs, which take minutes to compile
     not_drawn=("GLM-UCB", "uniform"),
     float64=True,
 )  # fmt: skip

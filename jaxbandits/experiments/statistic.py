@@ -156,7 +156,7 @@ def point_difference(
 
 
 def time_growth(panel: str, name: str, since: float = 0.1) -> Statistic:
-    """Slope of log(time per round) against log(round), one trial at a time, from `since` times the horizon on.
+    """Slope of log(time per round) against log(round), from `since` times the horizon on.
 
     Theil and Sen's median over pairs of stretches: a stretch in which the machine was busy does not tilt it.
     """
@@ -176,7 +176,7 @@ def time_growth(panel: str, name: str, since: float = 0.1) -> Statistic:
 
 
 def total_time_ratio(slow: tuple[str, str], fast: tuple[str, str]) -> Statistic:
-    """Time of a whole trial of `slow` over `fast`, each a panel and an algorithm; one trial at a time.
+    """Time of a whole trial of `slow` over `fast`, each a panel and an algorithm.
 
     Geometric mean over repeats.
     """
@@ -206,8 +206,8 @@ def _log(ns: np.ndarray) -> np.ndarray:
 
 
 def _timed(measured: Measured, panel: str, name: str) -> tuple[RoundTimes, np.ndarray]:
-    """The timings of single trials of a panel, and of one algorithm among them `[repeats, n]`."""
-    times = measured.times[panel, 1]
+    """The timings of a panel, of single trials where there are, and of one algorithm among them `[repeats, n]`."""
+    times = measured.times[min(key for key in measured.times if key[0] == panel)]
     if name not in times.ns:
         raise unknown("timed algorithm", name, times.ns)
     return times, times.ns[name]

@@ -127,7 +127,7 @@ def sweep(
     return _run({type(algorithm).__name__: algorithm}, environment, horizon, seeds, _points(grid), **options)
 
 
-_LEAST_REPEATS = 5  # of a learner that uses up its time
+_LEAST_REPEATS = 3  # of a learner that uses up its time
 
 
 class RoundTimes(NamedTuple):
@@ -168,7 +168,7 @@ def time_rounds(
       horizon: rounds per trial.
       width: trials side by side in one program, 1 for a single trial.
       repeats: independent pieces of `width` trials.
-      patience: seconds after which a learner takes no further turn, once it had five.
+      patience: seconds after which a learner takes no further turn, once it had three.
       stretches: equal parts of the horizon that are timed each by its own.
       progress: a bar on standard error.
 
