@@ -2,6 +2,9 @@
 
 `pytest` runs everything but `tests/float32` in 64 bits, `pytest tests/float32` the rest in 32 bits: the switch belongs
 to the process, so one process has one precision, and tests of the other one are deselected. `JAX_ENABLE_X64` overrides.
+
+Functions that tests compile themselves run a few times each: they are compiled fast rather than well, which saves 40 %
+of the suite. Programs of the simulation choose their own options and are the ones that users get.
 """
 
 import os
@@ -10,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
 
 import hypothesis
 import jax

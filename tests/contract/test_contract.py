@@ -27,7 +27,7 @@ def _cases():
                 )
 
 
-@pytest.mark.parametrize(("algorithm", "environment", "check"), _cases())
+@pytest.mark.parametrize(("algorithm", "environment", "check"), list(_cases()))
 def test_algorithm(algorithm, environment, check):
     check(ALGORITHMS[algorithm].example, ENVIRONMENTS[environment].example)
 
