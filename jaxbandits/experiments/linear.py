@@ -91,8 +91,8 @@ def _time_claims(figure: str) -> tuple[Claim, ...]:
             low=800.0, trials=3,
         ),
         Claim(
-            "a round of Hvt-UCB costs the same whatever t: log-log slope of its time within 0.1 of zero",
-            f"{figure}, right; Table 1", time_growth("max", "Hvt-UCB"), low=-0.1, high=0.1, trials=3,
+            "a round of Hvt-UCB costs no more the later it is: log-log slope of its time below 0.1",
+            f"{figure}, right; Table 1", time_growth("max", "Hvt-UCB"), high=0.1, trials=3,
         ),
         Claim(
             "a round of HEAVY-OFUL costs more the later it is: log-log slope of its time above 0.5",
@@ -368,10 +368,10 @@ TABLE1 = Experiment(
     metric="regret",
     claims=tuple(
         Claim(
-            f"a round of {name} costs " + ("the same whatever t: log-log slope of its time within 0.1 of zero"
+            f"a round of {name} costs " + ("no more the later it is: log-log slope of its time below 0.1"
             if order == 0 else "more the later it is: log-log slope of its time above 0.5"),
             "Table 1, cost per round", time_growth("max", name),
-            low=-0.1 if order == 0 else 0.5, high=0.1 if order == 0 else math.inf, trials=3,
+            low=-math.inf if order == 0 else 0.5, high=0.1 if order == 0 else math.inf, trials=3,
         )
         for name, order in _COSTS.items()
     ),
