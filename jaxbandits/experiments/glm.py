@@ -245,6 +245,7 @@ FIG1_TV = dataclasses.replace(
     FIG1,
     name="glm/fig1-tv",
     title="logistic bandits, fresh arms each round",
+    horizon=2000,
     panels=lambda horizon: _norms((3, 5), Bernoulli(), fresh=True),
     claims=(
         *_logistic_regret(("S3", "S5"), "S3", "S5"),
@@ -252,11 +253,10 @@ FIG1_TV = dataclasses.replace(
         *_table_claims("S3", tuple(_ORDERS)),
     ),
     notes=(
-        _UNSTATED, _HISTORY, "Likelihood methods run on the first 64 seeds, OFUGLB and OFULog-r on 16; comparisons are "
+        _UNSTATED, _HISTORY, "Likelihood methods run on the first 64 seeds, OFUGLB and OFULog-r on 32; comparisons are "
         "paired on those.",
     ),
-    slow={**dict.fromkeys(_MLE, 64), "OFUGLB": 16, "OFULog-r": 16},
-    width=16,
+    slow={**dict.fromkeys(_MLE, 64), "OFUGLB": 32, "OFULog-r": 32},
     calls_of=5,
     timed=("S3", "S5"),
 )  # fmt: skip

@@ -30,11 +30,13 @@ def draw(report: Report, kind: Kind) -> "Figure":
     plt, experiment = _pyplot(), report.experiment
     with plt.rc_context(_STYLE):
         figure = _KINDS[kind](plt, report)
-        title = f"{experiment.title}, T = {report.horizon:,}\n{experiment.source}; {report.preset} preset"
-        figure.suptitle(title, fontsize=10)
+        title = f"{experiment.title}, T = {report.horizon:,}", f"{experiment.source}; {report.preset} preset"
+        inches = figure.get_size_inches()[0]
+        figure.suptitle(
+            "\n".join(line for part in title for line in textwrap.wrap(part, int(11 * inches))), fontsize=10
+        )
         constants = f"{report.preset} preset: {experiment.presets[report.preset]}"  # no curve without its tuning
-        width = int(14 * figure.get_size_inches()[0])
-        figure.supxlabel("\n".join(textwrap.wrap(constants, width)), fontsize=7)
+        figure.supxlabel("\n".join(textwrap.wrap(constants, int(14 * inches))), fontsize=7)
     return figure
 
 
@@ -51,6 +53,8 @@ def _curves(plt: Any, report: Report) -> "Figure":
     timed = [] if "cost" in experiment.figures else list(report.times.values())[: len(mosaic)]
     for i, row in enumerate(mosaic if timed else []):
         row.append(f"time:{i}" if i < len(timed) else _BLANK)
+    if len(names) == 1:
+        mosaic = [list(column) for column in zip(*mosaic, strict=True)]
     size = (4.2 * len(mosaic[0]) + 2.0, 3.2 * len(mosaic))
     figure, axes = plt.subplot_mosaic(mosaic, figsize=size, layout="constrained", empty_sentinel=_BLANK)
     for name, panel in panels.items():
@@ -64,7 +68,7 @@ def _curves(plt: Any, report: Report) -> "Figure":
                 ax.set_yscale("symlog", linthresh=1.0)
     first = axes[f"{next(iter(curves.BANDS))}:{names[0]}"]
     seeds = f"{len(report.results[names[0]].seeds)} seeds"
-    figure.legend(*first.get_legend_handles_labels(), title=seeds, loc="outside right upper", frameon=False)
+    figure.legend(*first.get_legend_handles_labels(), title=seeds, loc="outside right center", frameon=False)
     for i, times in enumerate(timed):
         kinds.times(axes[f"time:{i}"], times, next(iter(report.results.values())).algorithms)
     return figure

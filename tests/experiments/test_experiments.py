@@ -47,6 +47,7 @@ def test_every_declaration_is_complete(name):
             labels = experiment.algorithms(preset, 100, panel)
             assert set(experiment.slow) | set(experiment.not_drawn) <= set(labels)
     assert (experiment.grid is None) == ("heatmap" not in experiment.figures)
+    assert experiment.width is None or experiment.width % 32 == 0
     texts = [claim.text for claim in experiment.claims]
     assert len(set(texts)) == len(texts)
 
