@@ -102,11 +102,16 @@ def _visible_bound(environment: Any, horizon: int, diameter: float = 2.0) -> flo
     return diameter * (math.sqrt(float(variance)) + math.sqrt(float(variation)))
 
 
+# Any learner beats the best fixed point there: its regret is negative, and no figure of bounds.
+_E1_MOVING = ("flips-8", "flips-64", "drift", "piecewise")
+
+
 def _e1_panels(horizon: int) -> Mapping[str, Panel]:
     panels = {}
     for name, (title, environment) in _e1_environments(horizon).items():
         bound = _visible_bound(environment, horizon)
-        panels[name] = Panel(title, environment, x=bound, bound=bound)
+        drawn = name not in _E1_MOVING
+        panels[name] = Panel(title, environment, x=bound if drawn else math.nan, bound=bound)
     return panels
 
 

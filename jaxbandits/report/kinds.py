@@ -91,6 +91,7 @@ def against(plt: Any, report: Report) -> "Figure":
     rows = {name: {row.algorithm: row for row in report.results[name].summary(experiment.metric)} for name in at}
     labels = [a for a in next(iter(report.results.values())).algorithms if a not in experiment.not_drawn]
     values = []
+    bounds = {x: panels[name].bound for name, x in at.items() if not math.isnan(panels[name].bound)}
     for i, label in enumerate(labels):
         worst: dict[float, Any] = {}
         for name, x in at.items():
@@ -100,8 +101,8 @@ def against(plt: Any, report: Report) -> "Figure":
         xs = sorted(worst)
         mean, low, high = (np.asarray([getattr(worst[x], k) for x in xs]) for k in ("mean", "low", "high"))
         values += [*mean]
-        ax.errorbar(xs, mean, [mean - low, high - mean], label=label, capsize=2, markersize=4, **_style(i))
-    bounds = {x: panels[name].bound for name, x in at.items() if not math.isnan(panels[name].bound)}
+        style = _style(i) | ({"linestyle": ""} if bounds else {})  # beside bounds the panels are different instances
+        ax.errorbar(xs, mean, [mean - low, high - mean], label=label, capsize=2, markersize=5, **style)
     if bounds:
         ax.plot(sorted(bounds), [bounds[x] for x in sorted(bounds)], color="#000000", linestyle="--", label="bound")
     ax.set(xscale="log", xlabel=experiment.axis, ylabel=f"mean {experiment.metric.replace('_', ' ')}")
