@@ -131,6 +131,7 @@ E1 = Experiment(
     panels=_e1_panels,
     metric="regret",
     derive=_share_of_bound,
+    logarithmic=True,
     record=("log", 60),
     claims=tuple(
         Claim(
@@ -205,6 +206,7 @@ E2 = Experiment(
         for name, norm in _NORM_PANELS.items()
     },
     metric="regret",
+    logarithmic=True,
     record=("log", 50),
     claims=(
         Claim(
