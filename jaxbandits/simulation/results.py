@@ -111,7 +111,8 @@ class Result:
         Warns when trials failed, and under 50 trials (t-intervals of skewed regret are then too short).
         """
         values, usable, failed = self.final(metric), self.usable(metric), self.failed(metric)
-        absent = np.isnan(values).all(axis=(1, 2))  # an algorithm without this metric, not one that failed
+        # NaN from the first record point on: an algorithm without this metric, not one that failed.
+        absent = np.isnan(self.get(metric)).all(axis=(1, 2, 3))
         failed = failed & ~absent[:, None, None]
         if failed.any():
             warnings.warn(
