@@ -33,7 +33,7 @@ def draw(report: Report, kind: Kind) -> "Figure":
         title = f"{experiment.title}, T = {report.horizon:,}", f"{experiment.source}; {report.preset} preset"
         inches = figure.get_size_inches()[0]
         figure.suptitle(
-            "\n".join(line for part in title for line in textwrap.wrap(part, int(11 * inches))), fontsize=10
+            "\n".join(line for part in title for line in textwrap.wrap(part, int(12 * inches))), fontsize=10
         )
         constants = f"{report.preset} preset: {experiment.presets[report.preset]}"  # no curve without its tuning
         figure.supxlabel("\n".join(textwrap.wrap(constants, int(14 * inches))), fontsize=7)

@@ -28,7 +28,7 @@ def times(ax: "Axes", measured: RoundTimes, order: Sequence[str]) -> None:
         ax.plot(middles, middle, label=name, markersize=4, **_style(i))
         ax.fill_between(middles, low, high, color=_style(i)["color"], alpha=0.2, linewidth=0)
     ax.set(xscale="log", yscale="log", xlabel="round", ylabel="ns per round and trial (one core)")
-    ax.xaxis.set_minor_formatter(lambda value, position: "")
+    ax.tick_params(axis="x", which="minor", labelbottom=False)
     ax.set_title("time, one trial" if measured.width == 1 else f"time, {measured.width} trials side by side")
     ax.legend(fontsize="small", frameon=False)
     ax.spines[["top", "right"]].set_visible(False)
@@ -106,8 +106,12 @@ def against(plt: Any, report: Report) -> "Figure":
     if bounds:
         ax.plot(sorted(bounds), [bounds[x] for x in sorted(bounds)], color="#000000", linestyle="--", label="bound")
     ax.set(xscale="log", xlabel=experiment.axis, ylabel=f"mean {experiment.metric.replace('_', ' ')}")
+    marks = sorted(set(at.values()))
+    if all(right > 1.3 * left for left, right in itertools.pairwise(marks)):  # else their labels would overlap
+        ax.set_xticks(marks, [f"{x:g}" for x in marks])
+        ax.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
     if min(values) > 0.0:
-        ax.set_yscale("log")
+        ax.set_yscale("log" if max(values) > 5.0 * min(values) else "linear")
     else:  # negative regret is correct against a moving mean
         ax.set_yscale("symlog", linthresh=max(1e-3, float(np.quantile(np.abs(values), 0.2))))
     ax.legend(fontsize="small", frameon=False, ncols=1 + len(labels) // 9)
