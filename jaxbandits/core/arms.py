@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vec, Vector
 from jaxbandits.types import ArmDecision, ArmSet
 
@@ -72,3 +73,29 @@ def largest(values: Any, mask: Any = None) -> jax.Array:
     for k, value in enumerate(values[1:], start=1):
         best = jnp.maximum(best, value if mask is None else jnp.where(mask[k], value, -jnp.inf))
     return best
+
+
+def stacked(arms: ArmSet, n_arms: int | None = None) -> Vector:
+    """Any form of `ArmSet` as one: a `Vec` with leaves `[K]` for small d, an array `[K, d]` otherwise.
+
+    Raises:
+      InputError: when `n_arms` is given and there are not as many.
+    """
+    shown = len(arms) if isinstance(arms, tuple) else jax.tree.leaves(arms)[0].shape[0]
+    if n_arms not in (None, shown):
+        raise InputError(f"the environment shows {shown} arms, but the learner has n_arms={n_arms}")
+    if not isinstance(arms, tuple):
+        return arms
+    if not isinstance(arms[0], Vec):
+        return jnp.stack(arms)
+    return Vec([jnp.stack(column) for column in zip(*(arm.leaves for arm in arms), strict=True)])
+
+
+def best_scored(arms: ArmSet, mask: Any, scores: jax.Array) -> ArmDecision:
+    """The available arm with the largest of the `[K]` scores; the first of equal ones, NaN below everything."""
+    lowest = jnp.finfo(scores.dtype).min
+    scores = jnp.where(scores > lowest, scores, lowest)
+    if mask is not None:
+        scores = jnp.where(jnp.stack(mask) if isinstance(mask, tuple) else mask, scores, -jnp.inf)
+    index = jnp.argmax(scores).astype(jnp.int32)
+    return linalg.keep(ArmDecision(index, jax.tree.map(lambda a: a[index], stacked(arms))))

@@ -21,11 +21,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.core import history, linalg
+from jaxbandits.core.arms import stacked
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Sym, Symmetric, Vec, Vector
 from jaxbandits.core.links import Link
 from jaxbandits.core.pytree import ArrayLike
-from jaxbandits.types import ArmDecision, ArmSet
+from jaxbandits.types import ArmSet
 
 
 class Pulls(NamedTuple):
@@ -83,32 +84,6 @@ def record(data: Data, t: jax.Array, arms: ArmSet, decision: Any, reward: jax.Ar
     changed = jnp.any(jnp.stack([jnp.any(leaf) for leaf in differs]))
     played = jnp.where(jnp.arange(data.counts.shape[0]) == decision.index, member, 0.0).astype(data.counts.dtype)
     return Pulls(known, data.counts + jnp.where(changed, jnp.nan, played), data.totals + played * reward)
-
-
-def stacked(arms: ArmSet, n_arms: int | None = None) -> Vector:
-    """Any form of `ArmSet` as one: a `Vec` with leaves `[K]` for small d, an array `[K, d]` otherwise.
-
-    Raises:
-      InputError: when `n_arms` is given and there are not as many.
-    """
-    shown = len(arms) if isinstance(arms, tuple) else jax.tree.leaves(arms)[0].shape[0]
-    if n_arms not in (None, shown):
-        raise InputError(f"the environment shows {shown} arms, but the learner has n_arms={n_arms}")
-    if not isinstance(arms, tuple):
-        return arms
-    if not isinstance(arms[0], Vec):
-        return jnp.stack(arms)
-    return Vec([jnp.stack(column) for column in zip(*(arm.leaves for arm in arms), strict=True)])
-
-
-def best_scored(arms: ArmSet, mask: Any, scores: jax.Array) -> ArmDecision:
-    """The available arm with the largest of the `[K]` scores; the first of equal ones, NaN below everything."""
-    lowest = jnp.finfo(scores.dtype).min
-    scores = jnp.where(scores > lowest, scores, lowest)
-    if mask is not None:
-        scores = jnp.where(jnp.stack(mask) if isinstance(mask, tuple) else mask, scores, -jnp.inf)
-    index = jnp.argmax(scores).astype(jnp.int32)
-    return linalg.keep(ArmDecision(index, jax.tree.map(lambda a: a[index], stacked(arms))))
 
 
 class Likelihood:

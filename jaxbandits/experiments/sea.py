@@ -352,8 +352,8 @@ E4 = Experiment(
     ),
     notes=(
         _OURS, "Linear losses on R^2 against u = -2 e_1: a learner that runs away along -e_1 has very negative regret.",
-        "CLA-OONS runs without G, which Theorem 4.5 promises; it does not promise scale-freeness. DoG and COCOB are left "
-        "out: against a drift they run away until they overflow.",
+        "CLA-OONS runs without G, which Theorem 4.5 promises; it does not promise scale-freeness.",
+        "DoG and COCOB are left out: against a drift they run away until they overflow.",
     ),
     figures=("against", "curves"),
     axis="c",

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.core import linalg
-from jaxbandits.core.arms import best_arm, largest
+from jaxbandits.core.arms import best_arm, best_scored, largest, stacked
+from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vec
 
 NAN, INF = np.nan, np.inf
@@ -116,3 +117,31 @@ def test_largest():
     for form, mask_form in ((values, tuple), (jnp.stack(values), jnp.asarray)):
         assert largest(form) == 3.0
         assert largest(form, mask_form(np.array([True, False, True]))) == 2.0
+
+
+@pytest.mark.parametrize("d", [2, 14])
+def test_every_form_of_arms_is_stacked(d, rng):
+    X = jnp.asarray(rng.normal(size=(4, d)))
+    for arms in (linalg.vectors(X), tuple(linalg.vectors(x) for x in X)):
+        np.testing.assert_array_equal(linalg.dense(stacked(arms, 4)), X)
+        with pytest.raises(InputError, match="shows 4 arms, but the learner has n_arms=7"):
+            stacked(arms, 7)
+
+
+def test_best_scored():
+    """The first of equal ones, NaN last, masked arms never, whatever form the mask has."""
+    X = jnp.asarray([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.2, 0.1]])
+    arms, nan = linalg.vectors(X), jnp.nan
+
+    def played(scores, mask=None):
+        decision = best_scored(arms, mask, jnp.asarray(scores))
+        np.testing.assert_array_equal(linalg.dense(decision.x), X[decision.index])
+        return int(decision.index)
+
+    assert played([0.0, 2.0, 2.0, 1.0]) == 1
+    assert played([nan, -5.0, nan, -7.0]) == 1
+    assert played([nan, nan, nan, nan]) == 0
+    mask = jnp.asarray([False, False, True, True])
+    for given in (mask, tuple(mask)):
+        assert played([3.0, 2.0, 1.0, 0.0], given) == 2
+        assert played([3.0, 2.0, nan, nan], given) == 2

@@ -102,34 +102,6 @@ def test_more_rounds_than_the_history_holds_make_every_later_value_nan(rng):
         assert np.isnan(value) == (rounds > 3)
 
 
-@pytest.mark.parametrize("d", [2, 14])
-def test_every_form_of_arms_is_stacked(d, rng):
-    X = jnp.asarray(arms_of(rng, d))
-    for arms in (linalg.vectors(X), tuple(linalg.vectors(x) for x in X)):
-        np.testing.assert_array_equal(linalg.dense(likelihood.stacked(arms, K)), X)
-        with pytest.raises(InputError, match="shows 4 arms, but the learner has n_arms=7"):
-            likelihood.stacked(arms, 7)
-
-
-def test_best_scored():
-    """The first of equal ones, NaN last, masked arms never, whatever form the mask has."""
-    X = jnp.asarray([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.2, 0.1]])
-    arms, nan = linalg.vectors(X), jnp.nan
-
-    def played(scores, mask=None):
-        decision = likelihood.best_scored(arms, mask, jnp.asarray(scores))
-        np.testing.assert_array_equal(linalg.dense(decision.x), X[decision.index])
-        return int(decision.index)
-
-    assert played([0.0, 2.0, 2.0, 1.0]) == 1
-    assert played([nan, -5.0, nan, -7.0]) == 1
-    assert played([nan, nan, nan, nan]) == 0
-    mask = jnp.asarray([False, False, True, True])
-    for given in (mask, tuple(mask)):
-        assert played([3.0, 2.0, 1.0, 0.0], given) == 2
-        assert played([3.0, 2.0, nan, nan], given) == 2
-
-
 def test_what_learners_demand():
     likelihood.check_form("It", 3, None, 100)
     likelihood.check_form("It", None, 100, np.asarray([50.0, 100.0]))

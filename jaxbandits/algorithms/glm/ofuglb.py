@@ -19,8 +19,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import errors, level_set, likelihood, linalg
+from jaxbandits.core.arms import best_scored, stacked
 from jaxbandits.core.level_set import Maximisers, OptimisticDecision
-from jaxbandits.core.likelihood import Data, Likelihood, best_scored
+from jaxbandits.core.likelihood import Data, Likelihood
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.links import Bernoulli, Link, Poisson
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -143,7 +144,7 @@ class OFUGLB:
 
     def optimistic_values(self, t: jax.Array, state: OFUGLBState, obs: ArmObs) -> tuple[jax.Array, Maximisers]:
         """`[K]` the largest `x'theta` over the confidence set, and where it is attained."""
-        arms = likelihood.stacked(obs.arms, self.n_arms)
+        arms = stacked(obs.arms, self.n_arms)
         loss = self._likelihood(state.data, t, state.theta)
         slack = linalg.keep(jnp.square(self.confidence_radius(t, state)))
         # delta = 1 leaves no room before the first reward; any set will do there, since L = 0.

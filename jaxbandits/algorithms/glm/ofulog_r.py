@@ -19,8 +19,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import level_set, likelihood, linalg
+from jaxbandits.core.arms import best_scored, stacked
 from jaxbandits.core.level_set import Maximisers, OptimisticDecision
-from jaxbandits.core.likelihood import Data, Likelihood, best_scored
+from jaxbandits.core.likelihood import Data, Likelihood
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.links import Bernoulli
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -123,9 +124,7 @@ class OFULogR:
         """`[K]` the largest `x'theta` over the confidence set, and where it is attained."""
         slack = linalg.keep(jnp.square(self.confidence_radius(t, state)))
         loss = self._likelihood(state.data, t, state.theta)
-        return level_set.maximise(
-            loss, state.theta, slack, likelihood.stacked(obs.arms, self.n_arms), None, state.guess
-        )
+        return level_set.maximise(loss, state.theta, slack, stacked(obs.arms, self.n_arms), None, state.guess)
 
     def _likelihood(self, data: Data, count: ArrayLike, origin: Vector) -> Likelihood:
         return Likelihood(Bernoulli(), data, count, self._ridge(count), origin)

@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import errors, level_set, likelihood, linalg
+from jaxbandits.core.arms import best_scored, stacked
 from jaxbandits.core.likelihood import Data, Likelihood
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.links import Bernoulli, Link
@@ -127,7 +128,7 @@ class RSGLinCB:
 
     def select(self, key: jax.Array, t: jax.Array, state: RSGLinCBState, obs: ArmObs) -> ArmDecision:
         del key, t
-        arms = likelihood.stacked(obs.arms)
+        arms = stacked(obs.arms)
 
         def scores(x: Vector) -> tuple[jax.Array, jax.Array, jax.Array]:
             late = _width_sq(state.h_tau_inverse, x)
@@ -139,9 +140,7 @@ class RSGLinCB:
         width = self._gamma * jnp.sqrt(self._kappa * jnp.maximum(width_sq, 0.0))
         surviving = early + width >= jnp.max(jnp.where(available, early - width, -jnp.inf))
         explore = jnp.max(width_sq) >= self._threshold
-        return likelihood.best_scored(
-            obs.arms, available, jnp.where(explore, width_sq, jnp.where(surviving, late, -jnp.inf))
-        )
+        return best_scored(obs.arms, available, jnp.where(explore, width_sq, jnp.where(surviving, late, -jnp.inf)))
 
     def update(
         self, key: jax.Array, t: jax.Array, state: RSGLinCBState, obs: ArmObs, decision: ArmDecision, feedback: Reward
