@@ -151,7 +151,7 @@ def time_rounds(
     *,
     width: int = 1,
     repeats: int = 30,
-    patience: float = 15.0,
+    patience: float = 5.0,
     stretches: int = 10,
     progress: bool = True,
 ) -> RoundTimes:
