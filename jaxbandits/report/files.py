@@ -50,11 +50,11 @@ def write(report: Report, directory: Path) -> list[Path]:
     """
     stem = directory / report.experiment.name.rpartition("/")[2]
     written = [result.save(directory / f"{stem.name}-{panel}.npz") for panel, result in report.results.items()]
+    path = directory / f"{stem.name}.txt"
+    write_atomically(path, (text(report) + "\n").encode())
     for kind in report.experiment.figures:
         name = stem if kind == report.experiment.figures[0] else stem.with_name(f"{stem.name}-{kind}")
         written += figures.save(figures.draw(report, kind), name)
-    path = directory / f"{stem.name}.txt"
-    write_atomically(path, (text(report) + "\n").encode())
     manifest = {
         "experiment": report.experiment.name,
         "source": report.experiment.source,

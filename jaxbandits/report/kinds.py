@@ -42,9 +42,9 @@ def cost(plt: Any, report: Report) -> "Figure":
     alone = [report.times[name, 1] for name in names]
     xs = [panels[name].x for name in names]
     for i, label in enumerate(order):
-        seconds = np.stack([t.ns[label] @ np.diff(t.stops, prepend=0) for t in alone], axis=-1) / 1e9
+        seconds = [t.ns[label] @ np.diff(t.stops, prepend=0) / 1e9 for t in alone]  # more or fewer repeats each
         style = _style(i)
-        low, middle, high = np.quantile(seconds, (0.25, 0.5, 0.75), axis=0)
+        low, middle, high = np.transpose([np.quantile(row, (0.25, 0.5, 0.75)) for row in seconds])
         left.plot(xs, middle, label=label, markersize=4, **style)
         left.fill_between(xs, low, high, color=style["color"], alpha=0.2, linewidth=0)
     left.set(yscale="log", xlabel=report.experiment.axis, ylabel="seconds per trial (one core)", xticks=xs)

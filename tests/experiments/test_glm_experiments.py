@@ -1,6 +1,7 @@
 """The generalised linear experiments: the user's data file, precision, the constants of the learners, regions."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -10,7 +11,9 @@ from jaxbandits.cli import main
 from jaxbandits.core.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS, glm_theory, statistic
 from jaxbandits.experiments.declare import Measured
-from jaxbandits.experiments.run import run
+from jaxbandits.experiments.run import Report, run
+from jaxbandits.report import figures
+from jaxbandits.simulation import RoundTimes
 
 COVERTYPE = EXPERIMENTS["glm/covertype"]
 
@@ -89,3 +92,18 @@ def test_two_metrics_of_one_algorithm_are_compared_seed_by_seed():
     got = statistic.metric_difference("S3", "GLB-OMD", "area GLB-OMD", "area OFUGLB", 2.0)(Measured({"S3": panel}, {}))
     a, b = (panel.final(f"area {name}", "GLB-OMD")[0] for name in ("GLB-OMD", "OFUGLB"))
     assert got.n == 3 and got.mean == pytest.approx(np.mean(a - 2.0 * b))
+
+
+def test_run_times_are_drawn_however_often_each_learner_was_timed(rng, tmp_path):
+    experiment = EXPERIMENTS["glm/fig2"]
+    stops = np.asarray([1000, 2000, 3000])
+    times = {
+        (name, 1): RoundTimes(
+            1, stops, {"OFUGLB": rng.uniform(1e4, 2e4, (3 + i, 3)), "GLOC": rng.normal(50, 60, (30, 3))}, {}
+        )
+        for i, name in enumerate(experiment.timed)
+    }
+    results = {name: SimpleNamespace(algorithms=("OFUGLB", "GLOC")) for name in experiment.timed}
+    report = Report(experiment, "experiments", 3000, results, times, ())
+    written = figures.save(figures.draw(report, "cost"), tmp_path / "cost")
+    assert [path.stat().st_size > 5_000 for path in written] == [True] * 3
