@@ -12,7 +12,7 @@ from jaxbandits.experiments.declare import Experiment, Judged, Measured
 from jaxbandits.simulation import Result, RoundTimes, compare, sweep, time_rounds
 from jaxbandits.simulation.api import MAX_HORIZON, whole_number
 
-_REPEATS = {1: 30}  # timed pieces by width; a wide piece is an average already
+_REPEATS_ALONE, _REPEATS_WIDE = 30, 5  # timed pieces; beside single trials one wide piece, an average already
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,9 +72,9 @@ def run(
     for name in experiment.timed:
         for wanted in experiment.timed_at:
             width = results[name].info["spec"]["width"] if wanted is None else wanted
-            settings = {"repeats": _REPEATS.get(width, 1), "progress": options.get("progress", True)}
-            environment = panels[name].environment
-            times[name, width] = time_rounds(algorithms[name], environment, horizon, width=width, **settings)
+            repeats = _REPEATS_ALONE if width == 1 else 1 if 1 in experiment.timed_at else _REPEATS_WIDE
+            settings = {"width": width, "repeats": repeats, "progress": options.get("progress", True)}
+            times[name, width] = time_rounds(algorithms[name], panels[name].environment, horizon, **settings)
     measured = Measured(results, times)
     judged = tuple(claim.judge(measured, horizon >= experiment.horizon) for claim in experiment.claims)
     return Report(experiment, preset, horizon, results, times, judged)
