@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog
 from jaxbandits.algorithms.glm.ecolog import ECOLog
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.glm.glm_ucb import GLMUCB
@@ -41,6 +42,7 @@ def _covered(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     if isinstance(environment.link, Bernoulli):
         learners["OFULog-r"] = OFULogR(**told, n_arms=environment.n_arms)
         learners["ECOLog"] = ECOLog.experiments(**told)
+        learners["ada-OFU-ECOLog"] = AdaOFUECOLog(**told, n_arms=environment.n_arms)
         learners["GLM-UCB"] = GLMUCB(**general, n_arms=environment.n_arms, horizon=horizon)
     if not isinstance(environment.link, Poisson):  # whose noise is not sub-Gaussian
         learners["GLOC"] = GLOC.experiments(**general)
@@ -159,7 +161,7 @@ KAPPA = Experiment(
         "kappa = 2 + 2 cosh(S), over the ball; the metric kappa is that of each instance. d = 2, K = 20, one arm set a "
         "trial. Regret saturates at that of uniform play, about 1600.",
     ),
-    figures=("against", "curves"),
+    figures=("against",),
     axis="kappa",
 )  # fmt: skip
 

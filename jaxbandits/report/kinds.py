@@ -142,7 +142,7 @@ def bound(plt: Any, report: Report) -> "Figure":
 
 def shares(plt: Any, report: Report) -> "Figure":
     """Distribution function of the final metric over seeds, one curve per panel and algorithm."""
-    figure, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
+    figure, ax = plt.subplots(figsize=(8.6, 4.4), layout="constrained")
     metric, panels = report.experiment.metric, report.experiment.panels(report.horizon)
     pairs = [(panel, name) for panel in panels for name in report.results[panel].algorithms]
     for i, (panel, name) in enumerate(pairs):
@@ -150,11 +150,11 @@ def shares(plt: Any, report: Report) -> "Figure":
         index = result.algorithms.index(name)
         values = np.sort(result.final(metric, name)[0][result.usable(metric)[index, 0]])
         share = np.arange(1, len(values) + 1) / len(values)
-        label = f"{name}, {panels[panel].title}"
-        ax.step(values, share, where="post", label=label, color=curves.COLOURS[i % 8], linestyle=curves.STYLES[i % 8])
+        style = _style(i) | {"marker": ""}
+        ax.step(values, share, where="post", label=f"{name}, {panels[panel].title}", **style)
     ax.axvline(1.0, color="#000000", linewidth=0.8)
     ax.set(xscale="log", xlabel=metric.replace("_", " "), ylabel="share of trials at or below", ylim=(0.0, 1.02))
-    ax.legend(fontsize="small", frameon=False, loc="center left")
+    figure.legend(fontsize="small", frameon=False, loc="outside right center")
     ax.spines[["top", "right"]].set_visible(False)
     return figure
 
