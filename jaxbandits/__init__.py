@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC as OFWTVC
     from jaxbandits.algorithms.dro.online import Online as Online
     from jaxbandits.algorithms.dro.smd import SMD as SMD
+    from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog as AdaOFUECOLog
     from jaxbandits.algorithms.glm.ecolog import ECOLog as ECOLog
     from jaxbandits.algorithms.glm.glb_omd import GLBOMD as GLBOMD
     from jaxbandits.algorithms.glm.glm_ucb import GLMUCB as GLMUCB
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
     from jaxbandits.types import Value as Value
 
 _MODULES = {
+    "AdaOFUECOLog": "jaxbandits.algorithms.glm.ada_ofu_ecolog",
     "ECOLog": "jaxbandits.algorithms.glm.ecolog",
     "GLOC": "jaxbandits.algorithms.glm.gloc",
     "OFULMLogB": "jaxbandits.algorithms.glm.oful_mlogb",

@@ -3,6 +3,7 @@
 from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
 from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.smd import SMD
+from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog
 from jaxbandits.algorithms.glm.ecolog import ECOLog
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.glm.glm_ucb import GLMUCB
@@ -117,6 +118,12 @@ ALGORITHMS: dict[str, Entry] = {
     "glm/ecolog": Entry(
         ECOLog,
         ECOLog(dim=2, norm_bound=2.0),
+        "Faury, Abeille, Jun & Calauzenes, AISTATS 2022",
+        ("glm/generalized_linear",),
+    ),
+    "glm/ada_ofu_ecolog": Entry(
+        AdaOFUECOLog,
+        AdaOFUECOLog(dim=2, n_arms=5, norm_bound=2.0, ridge=0.1, warmup_scale=1e-3),
         "Faury, Abeille, Jun & Calauzenes, AISTATS 2022",
         ("glm/generalized_linear",),
     ),

@@ -1,4 +1,4 @@
-"""Minimisers of a quadratic over a Euclidean ball, by Newton steps on the secular equation.
+"""Minimisers of a quadratic over a Euclidean ball, cut by an ellipsoid or not, by Newton steps on the secular equation.
 
 The stationary points are `x(mu)` with the least multiplier `mu >= 0` for which `||x(mu)|| <= radius`. Newton on
 `1/radius - 1/||x(mu)||` from `mu = 0` approaches the root from the left, monotonically. The loop is a `while_loop`:
@@ -99,3 +99,69 @@ def _secular_newton(
 
     _, x, _, norm, _ = lax.while_loop(outside, newton, (jnp.zeros_like(norm), x, minus_dx, norm, 0))
     return x * jnp.minimum(1.0, radius / norm)  # clears the rounding of the last step; exactly 1 inside
+
+
+def project_ball_and_ellipsoid(
+    v: Symmetric,
+    inverse: Symmetric,
+    y: Vector,
+    radius: ArrayLike,
+    metric: Symmetric,
+    center: Vector,
+    width: ArrayLike,
+) -> Vector:
+    """`argmin ||x - y||_V` over `||x|| <= radius` and `||x - center||_M <= width`.
+
+    The multiplier nu of the ellipsoid is the root of its own secular equation, `x(nu)` the minimiser over the ball of
+    `||x - y||^2_V + nu ||x - center||^2_M`: Newton steps inside a bracket, each with a search for that of the ball.
+    Where the ellipsoid does not bind the answer is that of `project_ball`, bit for bit, and the loop does not run.
+
+    Args:
+      v: `[d, d]` positive definite V.
+      inverse: `[d, d]` its inverse.
+      y: `[d]` the point to project.
+      radius: radius of the ball, > 0.
+      metric: `[d, d]` positive definite M.
+      center: `[d]` in the ball.
+      width: > 0; infinity for no ellipsoid.
+    """
+    pull, middle = linalg.keep((v @ y, metric @ center))
+
+    def excess(x: Vector) -> jax.Array:
+        """`||x - center||_M / width - 1`."""
+        return jnp.sqrt(linalg.quad(metric, x - center)) / width - 1.0
+
+    first = linalg.keep(project_ball(inverse, y, radius))
+    beyond = linalg.keep(excess(first))
+    tolerance = jnp.finfo(beyond.dtype).eps ** 0.8
+
+    def unsettled(carry):
+        _, _, beyond, _, _, step = carry
+        off = jnp.where(step == 0, beyond, jnp.abs(beyond))  # at nu = 0 the inside is the answer
+        return (off > tolerance) & (step < _MAX_STEPS)
+
+    def newton(carry):
+        nu, _, _, low, high, step = carry
+        a, b = linalg.keep((v + metric * nu, pull + middle * nu))
+        x = linalg.keep(minimise_on_ball(a, b, radius))
+        on_sphere = linalg.inner(x, x) >= (radius * (1.0 - tolerance)) ** 2
+        mu = jnp.where(on_sphere, jnp.maximum(linalg.inner(b - a @ x, x) / radius**2, 0.0), 0.0)
+        push = linalg.keep(metric @ (x - center))
+        factored = linalg.keep(linalg.factor(linalg.shift(a, mu)))
+        by_ellipsoid, by_ball = linalg.keep((linalg.solve(factored, push), linalg.solve(factored, x)))
+        sideways = jnp.where(mu > 0.0, jnp.square(linalg.inner(x, by_ellipsoid)) / linalg.inner(x, by_ball), 0.0)
+        fall = linalg.inner(push, by_ellipsoid) - sideways  # -||x - center||_M times its derivative by nu
+        beyond = linalg.keep(excess(x))
+        low, high = jnp.where(beyond > 0.0, nu, low), jnp.where(beyond > 0.0, high, nu)
+        following = nu + beyond * linalg.inner(x - center, push) / fall
+        further = 4.0 * low + linalg.trace(v) / linalg.trace(metric)
+        halfway = jnp.where(jnp.isfinite(high), 0.5 * (low + high), further)
+        following = jnp.where((following > low) & (following < high), following, halfway)
+        return linalg.keep((following, x, beyond, low, high, step + 1))
+
+    zero = jnp.zeros_like(beyond)
+    begin = (zero, first, beyond, zero, jnp.full_like(beyond, jnp.inf), 0)
+    _, x, beyond, _, _, _ = lax.while_loop(unsettled, newton, begin)
+    # Clears the rounding of the last step, and stays in the ball.
+    onto = center + (x - center) / (1.0 + jnp.maximum(beyond, 0.0))
+    return linalg.where(beyond > 0.0, onto, x)

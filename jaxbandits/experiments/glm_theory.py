@@ -60,7 +60,7 @@ def _promised(panel: str, names: tuple[str, ...]) -> tuple[Claim, ...]:
 
 
 _GENERAL = ("OFUGLB", "GLB-OMD, theory", "GLB-OMD, data radius", "GLB-OMD, lambda = d")
-_LOGISTIC = ("OFULog-r", "ECOLog", "GLM-UCB", "GLOC")
+_LOGISTIC = ("OFULog-r", "ECOLog", "ada-OFU-ECOLog", "GLM-UCB", "GLOC")
 
 COVERAGE = Experiment(
     name="glm/coverage",

@@ -16,10 +16,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 from jaxbandits.core import errors, linalg
 from jaxbandits.core.arms import best_arm
+from jaxbandits.core.implicit import logistic_step
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.links import Bernoulli
 from jaxbandits.core.projection import project_ball
@@ -28,7 +28,6 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _RADII = ("ville", "code")
 _LOGISTIC = Bernoulli()
-_MAX_STEPS = 60  # of the root search: Newton needs 2 to 5, bisection alone would need 50
 
 
 class ECOLogState(NamedTuple):
@@ -51,7 +50,7 @@ class ECOLog:
     Deviations:
       * [P] The adaptive branch of the original (rounds on which the curvature at theta_bar and at the two possible
         next estimates differs by more than 2 go to a warm-up set, which shrinks the parameter set) is left out, as in
-        public code: its confidence set for the warm-up data could not be stated from the sources at hand.
+        public code: `AdaOFUECOLog` has it, with a reconstructed confidence set for the warm-up data.
       * [ours] "ville" is the default radius. "code" is the one of public implementations, with their `D = S`; its
         constants are not verified.
       * [ours] The steps are solved to rounding by a safeguarded Newton search on `x'theta`; the original stops a
@@ -128,36 +127,14 @@ class ECOLog:
         return jnp.sqrt(norm_sq) / self.confidence_radius(t, state)
 
     def implicit_step(self, state: ECOLogState, x: Vector, count: ArrayLike, total: ArrayLike) -> Vector:
-        """`argmin_{||theta|| <= S} ||theta - theta_t||^2_W / (2 + D) + count log(1 + e^z) - total z`, `z = x'theta`.
+        """`argmin_{||theta|| <= S} ||theta - theta_t||^2_W / (2 + D) + count log(1 + e^z) - total z`, `z = x'theta`."""
+        scale = 0.5 * (2.0 + self._diameter)
 
-        With the loss replaced by its quadratic model at z the problem is one projection, and the z of its answer
-        increases or decreases on the same side as the true root: Newton's method inside a shrinking bracket.
-        """
-        c = 0.5 * (2.0 + self._diameter)
-        u = linalg.keep(state.inverse @ x)
-        width_sq, start = linalg.keep((x @ u, linalg.inner(x, state.theta)))
-        reach = 1.001 * self.norm_bound * linalg.norm(x)  # every feasible z is strictly inside
-        tolerance = jnp.finfo(start.dtype).eps ** 0.6  # the answer is one quadratic step ahead of z
+        def project(inverse: Symmetric, y: Vector, weight: jax.Array) -> Vector:
+            del weight
+            return project_ball(inverse, y, self.norm_bound)
 
-        def unsettled(carry: Any) -> jax.Array:
-            _, _, _, _, change, step = carry
-            return (change > tolerance) & (step < _MAX_STEPS)
-
-        def search(carry: Any) -> Any:
-            z, _, low, high, _, step = carry
-            slope, curvature = count * _LOGISTIC.mean(z) - total, c * count * _LOGISTIC.slope(z)
-            grow = linalg.keep(1.0 / (1.0 + curvature * width_sq))
-            y = state.theta - u * ((c * slope + curvature * (start - z)) * grow)
-            model = linalg.rank_one(state.inverse, -curvature * grow, u)  # (W + curvature x x')^{-1}
-            theta = linalg.keep(project_ball(*linalg.keep((model, y)), self.norm_bound))
-            found = linalg.keep(linalg.inner(x, theta))
-            low, high = jnp.where(found > z, z, low), jnp.where(found < z, z, high)
-            inside = (found > low) & (found < high) | (jnp.abs(found - z) <= tolerance)
-            following = jnp.where(inside, found, 0.5 * (low + high))
-            return linalg.keep((following, theta, low, high, jnp.abs(found - z), step + 1))
-
-        begin = (start, state.theta, -reach, reach, jnp.full_like(start, jnp.inf), 0)
-        return lax.while_loop(unsettled, search, begin)[1]
+        return logistic_step(state.inverse, state.theta, x, count, total, scale, self.norm_bound, project)
 
     @property
     def _ridge(self) -> ArrayLike:

@@ -1,0 +1,222 @@
+"""ada-OFU-ECOLog (Faury, Abeille, Jun & Calauzenes, Jointly Efficient and Optimal Logistic Bandits, AISTATS 2022).
+
+OFU-ECOLog with a warm-up that the data ask for, on a parameter set Theta_t that shrinks.
+
+    play         argmax_x  x'theta_t + sigma_t ||x||_{W_t^{-1}}
+    theta^u      = argmin_{Theta_t} ||theta - theta_t||^2_{W_t} / (2 + D) + l(x'theta; u),   u = 0, 1   (implicit steps)
+    theta_bar    = the same with l(x'theta; 0) + l(x'theta; 1)
+    if mu'(x'theta_bar) <= 2 mu'(x'theta^u) for both u, with the reward r:
+        theta_t+1 = theta^r,   W_t+1 = W_t + mu'(x'theta_t+1) x x',   Theta_t+1 = Theta_t
+    otherwise the round goes to the warm-up set H:
+        V^H      += x x' / kappa,   V^H_1 = lambda I
+        theta^H   = argmin_{||theta|| <= S} sum_{s in H} l(x_s'theta; r_s) + lambda ||theta||^2 / 2
+        Theta_t+1 = {||theta|| <= S, ||theta - theta^H||_{V^H} <= beta^H},   W_t+1 = W_t
+        theta_t+1 = the point of Theta_t+1 nearest to theta_t in the norm of W_t
+    sigma_t^2    = 4 lambda S^2 + (2 + D) (log(1/delta) + sum_{s not in H} l_s(theta_bar_s) - l_s(theta_s+1))
+    beta^H       = gamma + gamma^2 / sqrt(lambda),   n = |H| + 1
+    gamma        = sqrt(lambda) (S + 1/2) + d / sqrt(lambda) log(4/delta (1 + n / (16 d lambda)))
+
+Rewards 0 and 1 only: l(z; r) = log(1 + e^z) - r z. Theta_1 is the ball. Whether a round is in H does not depend on its
+reward, only on what that could be.
+
+Paper -> field: lambda `ridge`, S `norm_bound`, D `diameter`, the 2 of the rule `curvature_ratio`.
+Cost per round: O(K d^2), three scalar root searches, in a warm-up round a few evaluations of the likelihood (O(K) for
+fixed arms, O(t) otherwise).
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core import level_set, likelihood, linalg
+from jaxbandits.core.arms import best_arm
+from jaxbandits.core.implicit import logistic_step
+from jaxbandits.core.likelihood import Data, Likelihood
+from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.links import Bernoulli
+from jaxbandits.core.projection import project_ball_and_ellipsoid
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+
+_LOGISTIC = Bernoulli()
+
+
+class WarmUp(NamedTuple):
+    """The rounds of H, and the set that they leave."""
+
+    data: Data  # the rounds themselves
+    count: jax.Array  # []  |H|
+    theta: Vector  # [d]  theta^H
+    gram: Symmetric  # [d, d]  V^H
+
+
+class AdaOFUECOLogState(NamedTuple):
+    """What one round hands to the next."""
+
+    theta: Vector  # [d]  theta_t, in Theta_t
+    gram: Symmetric  # [d, d]  W_t
+    inverse: Symmetric  # [d, d]  W_t^{-1}
+    gap: jax.Array  # []  G_t, how much better theta_{s+1} fits round s than the prediction theta_bar_s
+    warm: WarmUp
+
+
+@pytree
+class AdaOFUECOLog:
+    """Optimism for logistic bandits by implicit online steps, with a warm-up where the curvature is not yet known.
+
+    Guarantee:
+      With arms in the unit ball, `D = 2S` and kappa over the ball, theta* lies in every set {||theta - theta_t||_{W_t}
+      <= sigma_t} with probability `1 - delta` as long as it lies in every Theta_t: the sum of `l_s(theta_bar_s) -
+      l_s(theta*)` over s not in H is bounded by Ville's inequality, the rest is the regret of the implicit step, and
+      moving theta_t into Theta_t+1 never takes it further from theta*. [ours] The Theta_t hold it with the probability
+      that gamma is worth, `1 - delta` in its source. Leading term of the regret in the original: O(d log T sqrt(T /
+      kappa*)).
+
+    Deviations:
+      * [reconstructed] beta^H is the radius of OFULog-r with the rounds of H alone, and lambda is fixed: the constants
+        of the original could not be stated from the sources at hand. Public code has no warm-up at all.
+      * [ours] theta^H minimises over the ball. Then `||theta^H - theta*||_{V^H} <= gamma + gamma^2 / sqrt(lambda)`
+        wherever the gradient at theta* has norm gamma, by self-concordance, and Theta_t is never empty.
+      * [ours] D stays 2S while Theta_t shrinks; sigma_t is "ville" of `ECOLog`; theta_t is projected into Theta_t+1 in
+        the norm of W_t.
+      * [ours] The steps are solved to rounding by a safeguarded Newton search, the original's to accuracy 1/t.
+      * [ours] With `n_arms` the rounds of H are kept as counts and totals of K fixed arms, exact and O(K); arms that
+        change would then make theta^H NaN. Without it, `capacity` rounds are kept.
+      * [ours] `beta_scale` multiplies sigma_t, `warmup_scale` beta^H. With 1 the warm-up needs thousands of rounds
+        before Theta_t is smaller than the ball. Ties: the first arm.
+
+    References:
+      Louis Faury, Marc Abeille, Kwang-Sung Jun, Clement Calauzenes. Jointly Efficient and Optimal Algorithms for
+      Logistic Bandits. AISTATS 2022, arXiv:2201.01985: ada-OFU-ECOLog.
+      Marc Abeille, Louis Faury, Clement Calauzenes. Instance-Wise Minimax-Optimal Algorithms for Logistic Bandits.
+      AISTATS 2021, arXiv:2010.12642: gamma.
+    """
+
+    feedback: ClassVar[type] = Reward
+    dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
+    n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
+    capacity: int | None = static(None, "[1, inf)", "rounds kept when arms change; at least T")
+    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
+    delta: ArrayLike = param(0.05, "(0, 1]", "failure probability, of sigma_t and of beta^H each")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
+    diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None: 2S")
+    kappa: ArrayLike | None = param(None, "(0, inf)", "1 / (least mu' at arms and parameters); None: 1 / mu'(S)")
+    curvature_ratio: ArrayLike = param(2.0, "[1, inf)", "of mu' at theta_bar and theta^u, above which a round is in H")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies sigma_t; 1 is the theory")
+    warmup_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies beta^H; 1 is the theory")
+
+    def check(self) -> None:
+        """Raises `InputError` unless exactly one of `n_arms` and `capacity` is given."""
+        likelihood.check_form("AdaOFUECOLog", self.n_arms, self.capacity)
+
+    def init(self, key: jax.Array) -> AdaOFUECOLogState:
+        del key  # deterministic
+        zero, count = linalg.zeros(self.dim), jnp.zeros(())
+        gram, inverse = linalg.identity(self.dim, self._ridge), linalg.identity(self.dim, 1.0 / self._ridge)
+        warm = WarmUp(likelihood.empty(self.dim, self.n_arms, self.capacity), count, zero, gram)
+        return AdaOFUECOLogState(zero, gram, inverse, count, warm)
+
+    def select(self, key: jax.Array, t: jax.Array, state: AdaOFUECOLogState, obs: ArmObs) -> ArmDecision:
+        del key
+        radius = linalg.keep(self.confidence_radius(t, state))
+
+        def score(x: Vector) -> jax.Array:
+            return linalg.inner(x, state.theta) + radius * jnp.sqrt(jnp.maximum(linalg.quad(state.inverse, x), 0.0))
+
+        return best_arm(obs.arms, obs.mask, score)
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: AdaOFUECOLogState,
+        obs: ArmObs,
+        decision: ArmDecision,
+        feedback: Reward,
+    ) -> AdaOFUECOLogState:
+        del key
+        x, r = decision.x, feedback.reward
+        steps, z = linalg.keep(self.implicit_steps(state, x))
+        slope = linalg.keep(_LOGISTIC.slope(z))
+        uncertain = linalg.keep(slope[2] > self.curvature_ratio * jnp.minimum(slope[0], slope[1]))
+
+        warm = self._warm_up(t, state.warm, obs, decision, r, uncertain)
+        moved = self._project(warm, state.gram, state.inverse, state.theta)
+        theta, fitted, curvature = jax.tree.map(lambda of: jnp.where(r > 0.5, of[1], of[0]), (steps, z, slope))
+        gain = _LOGISTIC.log_partition(z[2]) - _LOGISTIC.log_partition(fitted) - r * (z[2] - fitted)
+        theta = linalg.where(uncertain, moved, theta)
+        weight, gain = linalg.keep((jnp.where(uncertain, 0.0, curvature), jnp.where(uncertain, 0.0, gain)))
+        inverse, _, _ = linalg.sherman_morrison(state.inverse, weight, x)
+        gram, gap = linalg.rank_one(state.gram, weight, x), state.gap + gain
+        return linalg.keep(AdaOFUECOLogState(theta, gram, inverse, gap, warm))
+
+    def recommend(self, state: AdaOFUECOLogState) -> Vector:
+        """`[d]` the estimate theta_t."""
+        return state.theta
+
+    def confidence_radius(self, t: jax.Array, state: AdaOFUECOLogState) -> jax.Array:
+        """`sigma_{t+1}`, before round t (counted from 0); `beta_scale` included."""
+        del t  # of the observed losses alone
+        spread = (2.0 + self._diameter) * (state.gap - jnp.log(self.delta))
+        return self.beta_scale * jnp.sqrt(jnp.maximum(4.0 * self._ridge * self.norm_bound**2 + spread, 0.0))
+
+    def warmup_radius(self, count: jax.Array) -> jax.Array:
+        """beta^H after so many warm-up rounds, `warmup_scale` included; infinite before the first: no ellipsoid."""
+        ridge, dim = self._ridge, float(self.dim)
+        root = jnp.sqrt(ridge)
+        log_term = jnp.log(4.0 / self.delta * (1.0 + (count + 1.0) / (16.0 * dim * ridge)))
+        gamma = root * (self.norm_bound + 0.5) + dim / root * log_term
+        return jnp.where(count > 0.0, self.warmup_scale * (gamma + gamma * gamma / root), jnp.inf)
+
+    def error_ratio(self, t: jax.Array, state: AdaOFUECOLogState, theta: Vector) -> jax.Array:
+        """The larger of `||theta_t - theta||_{W_t} / sigma_t` and `||theta^H - theta||_{V^H} / beta^H` before round t.
+
+        At most 1 where both sets contain `theta`.
+        """
+        error, warm_error = state.theta - theta, state.warm.theta - theta
+        ratio = jnp.sqrt(linalg.quad(state.gram, error)) / self.confidence_radius(t, state)
+        warm_ratio = jnp.sqrt(linalg.quad(state.warm.gram, warm_error)) / self.warmup_radius(state.warm.count)
+        return jnp.maximum(ratio, warm_ratio)
+
+    def implicit_steps(self, state: AdaOFUECOLogState, x: Vector) -> tuple[Vector, jax.Array]:
+        """`[3, d]` theta^0, theta^1 and theta_bar for the arm x, and their `[3]` predictions x'theta."""
+        scale = 0.5 * (2.0 + self._diameter)
+
+        def project(inverse: Symmetric, y: Vector, weight: jax.Array) -> Vector:
+            return self._project(state.warm, linalg.rank_one(state.gram, weight, x), inverse, y)
+
+        def step(count: jax.Array, total: jax.Array) -> tuple[Vector, jax.Array]:
+            theta = logistic_step(state.inverse, state.theta, x, count, total, scale, self.norm_bound, project)
+            return theta, linalg.inner(x, theta)
+
+        counts, totals = jnp.asarray([1.0, 1.0, 2.0]), jnp.asarray([0.0, 1.0, 1.0])  # l(z; 0) + l(z; 1): r cancels
+        return jax.vmap(step)(counts, totals)
+
+    def _warm_up(
+        self, t: jax.Array, warm: WarmUp, obs: ArmObs, decision: ArmDecision, reward: jax.Array, member: jax.Array
+    ) -> WarmUp:
+        """With this round added to H where `member`."""
+        one = member.astype(warm.count.dtype)
+        data = linalg.keep(likelihood.record(warm.data, t, obs.arms, decision, reward, one))
+        loss = Likelihood(_LOGISTIC, data, t + 1, self._ridge, warm.theta)
+        theta = level_set.minimise(loss, warm.theta, self.norm_bound, member)
+        gram = linalg.rank_one(warm.gram, one / self._kappa, decision.x)
+        return linalg.keep(WarmUp(data, warm.count + one, theta, gram))
+
+    def _project(self, warm: WarmUp, gram: Symmetric, inverse: Symmetric, y: Vector) -> Vector:
+        """The point of Theta nearest to y in the norm of `gram`."""
+        width = self.warmup_radius(warm.count)
+        return project_ball_and_ellipsoid(gram, inverse, y, self.norm_bound, warm.gram, warm.theta, width)
+
+    @property
+    def _ridge(self) -> Any:
+        return float(self.dim) if self.ridge is None else self.ridge
+
+    @property
+    def _diameter(self) -> ArrayLike:
+        return 2.0 * self.norm_bound if self.diameter is None else self.diameter
+
+    @property
+    def _kappa(self) -> jax.Array:
+        return 1.0 / _LOGISTIC.slope(jnp.asarray(self.norm_bound)) if self.kappa is None else jnp.asarray(self.kappa)

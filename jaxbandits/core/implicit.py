@@ -1,0 +1,75 @@
+"""An implicit online step on a logistic loss: its own value at the next point, not a linear model at the last one.
+
+    argmin_{theta in Theta} ||theta - theta_t||^2_W / (2 c) + n log(1 + e^z) - s z,   z = x'theta
+
+With n = 1 that is the step on a reward s; with n = 2 and s = 1 the one on both possible rewards at once.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxbandits.core import linalg
+from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.links import Bernoulli
+from jaxbandits.core.pytree import ArrayLike
+
+Projection = Callable[[Symmetric, Vector, jax.Array], Vector]
+
+_LOGISTIC = Bernoulli()
+_MAX_STEPS = 60  # of the root search: Newton needs 2 to 5, bisection alone would need 50
+
+
+def logistic_step(
+    inverse: Symmetric,
+    theta: Vector,
+    x: Vector,
+    count: ArrayLike,
+    total: ArrayLike,
+    scale: ArrayLike,
+    bound: ArrayLike,
+    project: Projection,
+) -> Vector:
+    """The minimiser above, to rounding.
+
+    With the loss replaced by its quadratic model at z the problem is one projection, and the z of its answer increases
+    or decreases on the same side as the true root: Newton's method inside a shrinking bracket.
+
+    Args:
+      inverse: `[d, d]` W^{-1}.
+      theta: `[d]` theta_t, in Theta.
+      x: `[d]` the arm.
+      count: n > 0.
+      total: s.
+      scale: c > 0.
+      bound: no point of Theta has a larger norm.
+      project: `(inverse, y, weight)`, the point of the convex Theta nearest to y in the norm of `W + weight x x'`,
+        whose inverse is given.
+    """
+    u = linalg.keep(inverse @ x)
+    width_sq, start = linalg.keep((x @ u, linalg.inner(x, theta)))
+    reach = 1.001 * bound * linalg.norm(x)  # every feasible z is strictly inside
+    tolerance = jnp.finfo(start.dtype).eps ** 0.6  # the answer is one quadratic step ahead of z
+
+    def unsettled(carry: Any) -> jax.Array:
+        _, _, _, _, change, step = carry
+        return (change > tolerance) & (step < _MAX_STEPS)
+
+    def search(carry: Any) -> Any:
+        z, _, low, high, _, step = carry
+        slope, curvature = count * _LOGISTIC.mean(z) - total, scale * count * _LOGISTIC.slope(z)
+        grow = linalg.keep(1.0 / (1.0 + curvature * width_sq))
+        y = theta - u * ((scale * slope + curvature * (start - z)) * grow)
+        model = linalg.rank_one(inverse, -curvature * grow, u)  # (W + curvature x x')^{-1}
+        nearest = linalg.keep(project(*linalg.keep((model, y)), curvature))
+        found = linalg.keep(linalg.inner(x, nearest))
+        low, high = jnp.where(found > z, z, low), jnp.where(found < z, z, high)
+        inside = (found > low) & (found < high) | (jnp.abs(found - z) <= tolerance)
+        following = jnp.where(inside, found, 0.5 * (low + high))
+        return linalg.keep((following, nearest, low, high, jnp.abs(found - z), step + 1))
+
+    begin = (start, theta, -reach, reach, jnp.full_like(start, jnp.inf), 0)
+    return lax.while_loop(unsettled, search, begin)[1]
