@@ -10,8 +10,7 @@ from jaxbandits.testing import contract
 # Large programs: half a minute of compilation for each of these.
 LARGE = {
     "glm/glm_ucb", "glm/rs_glincb", "glm/ofuglb", "glm/ofulog_r", "glm/ada_ofu_ecolog", "linear/hvt_mdp",
-    "linear/oful_mdp",
-    "linear/hvt_identification", "oco/ca_oons", "oco/anytime_ca_oons", "oco/cla_oons",
+    "linear/oful_mdp", "linear/hvt_identification", "oco/ca_oons", "oco/anytime_ca_oons", "oco/cla_oons",
 }  # fmt: skip
 COMPILES_MUCH = (contract.trials_do_not_depend_on_the_split, contract.every_traced_field_can_be_swept)
 
