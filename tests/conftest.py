@@ -3,8 +3,9 @@
 `pytest` runs everything but `tests/float32` in 64 bits, `pytest tests/float32` the rest in 32 bits: the switch belongs
 to the process, so one process has one precision, and tests of the other one are deselected. `JAX_ENABLE_X64` overrides.
 
-Functions that tests compile themselves run a few times each: they are compiled fast rather than well, which saves 40 %
-of the suite. Programs of the simulation choose their own options and are the ones that users get.
+Most functions that tests compile run a few times each: they are compiled fast rather than well, which saves 40 % of the
+suite. What is about the programs that users get (contract, simulation, float32) is compiled as for users, when pytest is
+given those directories alone, as `make test` does.
 """
 
 import os
@@ -13,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
 
 import hypothesis
 import jax
@@ -21,17 +21,21 @@ import numpy as np
 import pytest
 
 FLOAT32 = Path(__file__).parent / "float32"
+AS_SHIPPED = (FLOAT32, FLOAT32.parent / "contract", FLOAT32.parent / "simulation")
+FAST_COMPILE = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 
 hypothesis.settings.register_profile("jaxbandits", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.load_profile("jaxbandits")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the precision before any test module is imported."""
+    """Choose precision and optimisation before any test module is imported."""
     paths = [Path(config.invocation_params.dir, arg.split("::")[0]).resolve() for arg in config.args]
     only_float32 = all(path.is_relative_to(FLOAT32) for path in paths)
     x64 = os.environ.get("JAX_ENABLE_X64", "0" if only_float32 else "1").lower() in ("1", "true", "yes", "on")
     jax.config.update("jax_enable_x64", x64)
+    if not all(any(path.is_relative_to(directory) for directory in AS_SHIPPED) for path in paths):
+        os.environ.setdefault("XLA_FLAGS", FAST_COMPILE)  # read when JAX first compiles
 
 
 def pytest_report_header() -> str:
