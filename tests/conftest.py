@@ -3,9 +3,9 @@
 `pytest` runs everything but `tests/float32` in 64 bits, `pytest tests/float32` the rest in 32 bits: the switch belongs
 to the process, so one process has one precision, and tests of the other one are deselected. `JAX_ENABLE_X64` overrides.
 
-Most functions that tests compile run a few times each: they are compiled fast rather than well, which saves 40 % of the
-suite. What is about the programs that users get (contract, simulation, float32) is compiled as for users, when pytest is
-given those directories alone, as `make test` does.
+Most functions that tests compile run a few times each: they are compiled fast rather than well, which saves 40 % of
+the suite. What is about the programs that users get (contract, simulation, float32) is compiled as for users, when
+pytest is given those directories alone, as `make test` does.
 """
 
 import os
