@@ -1,6 +1,15 @@
 """The registry of experiments, written out by hand."""
 
-from jaxbandits.experiments import glm, glm_theory, linear, linear_extensions, linear_sensitivity, linear_theory, sea
+from jaxbandits.experiments import (
+    glm,
+    glm_theory,
+    linear,
+    linear_extensions,
+    linear_sensitivity,
+    linear_theory,
+    sea,
+    sea_checks,
+)
 from jaxbandits.experiments.declare import Claim, Experiment, Judged
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -13,6 +22,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         *glm.FIGURES,
         *glm_theory.THEORY,
         *sea.STUDY,
+        *sea_checks.CHECKS,
     )
 }
 

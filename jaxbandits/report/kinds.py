@@ -39,7 +39,8 @@ def cost(plt: Any, report: Report) -> "Figure":
     panels, names = report.experiment.panels(report.horizon), report.experiment.timed
     order = next(iter(report.results.values())).algorithms
     figure, (left, *rest) = plt.subplots(1, 3, figsize=(13.2, 4.4), layout="constrained")
-    alone = [report.times[name, 1] for name in names]
+    # One trial at a time where that was timed.
+    alone = [report.times[min(key for key in report.times if key[0] == name)] for name in names]
     xs = [panels[name].x for name in names]
     for i, label in enumerate(order):
         seconds = [t.ns[label] @ np.diff(t.stops, prepend=0) / 1e9 for t in alone]  # more or fewer repeats each
@@ -48,7 +49,8 @@ def cost(plt: Any, report: Report) -> "Figure":
         left.plot(xs, middle, label=label, markersize=4, **style)
         left.fill_between(xs, low, high, color=style["color"], alpha=0.2, linewidth=0)
     left.set(yscale="log", xlabel=report.experiment.axis, ylabel="seconds per trial (one core)", xticks=xs)
-    left.set_title(f"time of a trial of {report.horizon:,} rounds")
+    beside = "" if alone[0].width == 1 else f", {alone[0].width} side by side"
+    left.set_title(f"time of a trial of {report.horizon:,} rounds{beside}")
     left.spines[["top", "right"]].set_visible(False)
     for ax, name, measured in zip(rest, (names[0], names[-1]), (alone[0], alone[-1]), strict=True):
         times(ax, measured, order)

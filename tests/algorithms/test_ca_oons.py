@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.algorithms.oco import certificates
 from jaxbandits.algorithms.oco.anytime_ca_oons import AnytimeCAOONS
 from jaxbandits.algorithms.oco.ca_oons import CAOONS, base_learners
 from jaxbandits.algorithms.oco.oons import OONS
@@ -16,6 +15,7 @@ from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.losses import Linear, PseudoHuber
 from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.experiments import certificates
 from jaxbandits.types import FullInformation, narrow
 from tests.reference import ca_oons as reference
 

@@ -5,11 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.algorithms.oco import certificates
 from jaxbandits.algorithms.oco.cla_oons import CLAOONS
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.experiments import certificates
 from jaxbandits.types import Gradient
 from tests.reference import cla_oons as reference
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.oco import msmwc_master
-from jaxbandits.algorithms.oco.certificates import meta_bound
 from jaxbandits.algorithms.oco.msmwc import MsMwC
 from jaxbandits.algorithms.oco.msmwc_master import MsMwCMaster
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.experiments.certificates import meta_bound
 from jaxbandits.types import Gradient
 from tests.reference import msmwc as reference
 

@@ -15,13 +15,13 @@ from jaxbandits.algorithms.oco.optimistic_ftrl_2022 import OptimisticFTRL2022
 from jaxbandits.algorithms.oco.optimistic_ftrl_2023 import OptimisticFTRL2023
 from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.algorithms.oco.parameter_free_md import ParameterFreeMD
-from jaxbandits.algorithms.oco.reductions import surrogate_gradient
 from jaxbandits.algorithms.oco.scale_free_ftrl import ScaleFreeFTRL
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.losses import PseudoHuber
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.reductions import surrogate_gradient
 from jaxbandits.types import Gradient
 from tests.reference import oco_baselines as reference
 

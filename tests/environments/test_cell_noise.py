@@ -93,6 +93,6 @@ def test_queries_of_any_number(key):
 
 def test_contract_and_inputs():
     contract.check_environment(CellNoise(n_cells=3))
-    for wrong in (CellNoise(n_cells=0), CellNoise(n_cells=-1), CellNoise(n_cells=2, dim=2), CellNoise(n_cells=2.5)):  # type: ignore[arg-type]
+    for wrong in (CellNoise(n_cells=0), CellNoise(n_cells=-1), CellNoise(n_cells=2, dim=2), CellNoise(n_cells=2.5)):
         with pytest.raises(InputError):
             validate(wrong)

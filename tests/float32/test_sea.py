@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.algorithms.oco import certificates
 from jaxbandits.algorithms.oco.ca_oons import CAOONS
 from jaxbandits.algorithms.oco.cla_oons import CLAOONS
 from jaxbandits.algorithms.oco.msmwc import MsMwC
@@ -14,6 +13,7 @@ from jaxbandits.core import linalg
 from jaxbandits.core.entropy import entropic_step
 from jaxbandits.core.losses import PseudoHuber
 from jaxbandits.core.pytree import as_arrays
+from jaxbandits.experiments import certificates
 from jaxbandits.types import FullInformation, Gradient, narrow
 from tests.reference import ca_oons as ca_reference
 from tests.reference import cla_oons as cla_reference

@@ -24,6 +24,7 @@ import numpy as np
 from jax import lax
 
 from jaxbandits.core import linalg
+from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
@@ -154,11 +155,8 @@ class OFWTVC:
         grad, con_grad = jax.tree.map(lambda a: a[0], (feedback.grad, feedback.con_grad))
         con = self.constraint_scale * feedback.con[0]
 
-        # Kahan's sum: in float32 small violations would no longer count once Q_t is large.
-        increment = jnp.maximum(con, 0.0) - state.queue_error
-        queue = linalg.keep(state.queue + increment)
-        queue_error = (queue - state.queue) - increment
-
+        # In float32 small violations would no longer count in a plain sum once Q_t is large.
+        queue, queue_error = Compensated(state.queue, state.queue_error).add(jnp.maximum(con, 0.0))
         weight = linalg.keep(self.weight(queue, state.decay))
         h = grad + con_grad * jnp.where(con > 0.0, self.constraint_scale * weight, 0.0)
 

@@ -30,7 +30,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import level_set, likelihood, linalg
-from jaxbandits.core.arms import best_arm
+from jaxbandits.core.arms import optimistic_arm
 from jaxbandits.core.implicit import logistic_step
 from jaxbandits.core.likelihood import Data, Likelihood
 from jaxbandits.core.linalg import Symmetric, Vector
@@ -119,12 +119,8 @@ class AdaOFUECOLog:
 
     def select(self, key: jax.Array, t: jax.Array, state: AdaOFUECOLogState, obs: ArmObs) -> ArmDecision:
         del key
-        radius = linalg.keep(self.confidence_radius(t, state))
-
-        def score(x: Vector) -> jax.Array:
-            return linalg.inner(x, state.theta) + radius * jnp.sqrt(jnp.maximum(linalg.quad(state.inverse, x), 0.0))
-
-        return best_arm(obs.arms, obs.mask, score)
+        radius = self.confidence_radius(t, state)
+        return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
     def update(
         self,

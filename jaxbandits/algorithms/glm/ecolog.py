@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import errors, linalg
-from jaxbandits.core.arms import best_arm
+from jaxbandits.core.arms import optimistic_arm
 from jaxbandits.core.implicit import logistic_step
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.links import Bernoulli
@@ -86,12 +86,8 @@ class ECOLog:
 
     def select(self, key: jax.Array, t: jax.Array, state: ECOLogState, obs: ArmObs) -> ArmDecision:
         del key
-        width = linalg.keep(self.confidence_radius(t, state))
-
-        def score(x: Vector) -> jax.Array:
-            return linalg.inner(x, state.theta) + width * jnp.sqrt(jnp.maximum(linalg.quad(state.inverse, x), 0.0))
-
-        return best_arm(obs.arms, obs.mask, score)
+        radius = self.confidence_radius(t, state)
+        return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: ECOLogState, obs: ArmObs, decision: ArmDecision, feedback: Reward

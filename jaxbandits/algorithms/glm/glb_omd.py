@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.core import errors, linalg
-from jaxbandits.core.arms import best_arm
+from jaxbandits.core.arms import optimistic_arm
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.links import Bernoulli, Link
@@ -123,12 +123,8 @@ class GLBOMD:
 
     def select(self, key: jax.Array, t: jax.Array, state: GLBOMDState, obs: ArmObs) -> ArmDecision:
         del key
-        width = linalg.keep(self.confidence_radius(t, state))
-
-        def score(x: Vector) -> jax.Array:  # mu is increasing: best before the link is best through it
-            return linalg.inner(x, state.theta) + width * jnp.sqrt(jnp.maximum(linalg.quad(state.inverse, x), 0.0))
-
-        return best_arm(obs.arms, obs.mask, score)
+        radius = self.confidence_radius(t, state)  # mu is increasing: best before the link is best through it
+        return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: GLBOMDState, obs: ArmObs, decision: ArmDecision, feedback: Reward

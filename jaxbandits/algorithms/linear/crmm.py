@@ -21,7 +21,7 @@ from jax import lax
 from jaxbandits.algorithms.linear import online_regression as regression
 from jaxbandits.algorithms.linear.online_regression import Estimate
 from jaxbandits.core import linalg
-from jaxbandits.core.arms import nearest_arm
+from jaxbandits.core.arms import nearest_arm, optimistic_arm
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -126,7 +126,7 @@ class CRMM:
         del key
 
         def choose() -> ArmDecision:
-            return regression.optimistic_arm(state.estimate, state.radius, obs)
+            return optimistic_arm(obs.arms, obs.mask, state.estimate.theta, state.estimate.inverse, state.radius)
 
         def hold() -> ArmDecision:
             return nearest_arm(obs.arms, obs.mask, state.held)

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear import online_regression as regression
 from jaxbandits.algorithms.linear.online_regression import Estimate
+from jaxbandits.core.arms import optimistic_arm
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -114,7 +115,7 @@ class CRTM:
 
     def select(self, key: jax.Array, t: jax.Array, state: CRTMState, obs: ArmObs) -> ArmDecision:
         del key, t
-        return regression.optimistic_arm(state.estimate, state.radius, obs)
+        return optimistic_arm(obs.arms, obs.mask, state.estimate.theta, state.estimate.inverse, state.radius)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: CRTMState, obs: ArmObs, decision: ArmDecision, feedback: Reward

@@ -14,8 +14,7 @@ from typing import Any
 import jax
 
 from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator, HvtState
-from jaxbandits.core import linalg
-from jaxbandits.core.arms import best_arm
+from jaxbandits.core.arms import optimistic_arm
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
@@ -88,13 +87,7 @@ class HvtUCB:
 
     def select(self, key: jax.Array, t: jax.Array, state: HvtState, obs: ArmObs) -> ArmDecision:
         del key
-        estimator = self.estimator
-        radius = linalg.keep(estimator.radius(t, state))
-
-        def optimistic_value(x: Vector) -> jax.Array:
-            return linalg.inner(x, state.theta) + radius * estimator.width(state, x)
-
-        return best_arm(obs.arms, obs.mask, optimistic_value)
+        return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, self.estimator.radius(t, state))
 
     def update(
         self,

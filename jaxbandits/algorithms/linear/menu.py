@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxbandits.core import linalg
-from jaxbandits.core.arms import best_arm, nearest_arm
+from jaxbandits.core.arms import nearest_arm, optimistic_arm
 from jaxbandits.core.linalg import Symmetric, Vec, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -109,12 +109,8 @@ class MENU:
         del key
 
         def choose() -> ArmDecision:
-            radius = linalg.keep(self.radius(t))
-
-            def optimistic_value(x: Vector) -> jax.Array:
-                return linalg.inner(x, state.theta) + radius * jnp.sqrt(jnp.maximum(linalg.quad(state.inverse, x), 0.0))
-
-            return best_arm(obs.arms, obs.mask, optimistic_value)
+            radius = self.radius(t)
+            return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
         def hold() -> ArmDecision:
             return nearest_arm(obs.arms, obs.mask, state.held)

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
-from jaxbandits.core.arms import best_arm
+from jaxbandits.core.arms import optimistic_arm
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -78,12 +78,8 @@ class OFUL:
 
     def select(self, key: jax.Array, t: jax.Array, state: OFULState, obs: ArmObs) -> ArmDecision:
         del key, t
-        radius = linalg.keep(self.radius(state))
-
-        def optimistic_value(x: Vector) -> jax.Array:
-            return linalg.inner(x, state.theta) + radius * jnp.sqrt(jnp.maximum(linalg.quad(state.inverse, x), 0.0))
-
-        return best_arm(obs.arms, obs.mask, optimistic_value)
+        radius = self.radius(state)
+        return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: OFULState, obs: ArmObs, decision: ArmDecision, feedback: Reward

@@ -20,11 +20,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import errors, linalg
-from jaxbandits.core.arms import best_arm
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike
-from jaxbandits.types import ArmDecision, ArmObs
 
 CURVATURE = {"ons": 0.5, "ls": 1.0}  # c
 
@@ -72,13 +70,3 @@ def add_reward(
     if mode == "ons":
         theta = project_ball(design.inverse, linalg.keep(theta), norm_bound)
     return linalg.keep(Estimate(theta, design.inverse))
-
-
-def optimistic_arm(estimate: Estimate, radius: ArrayLike, obs: ArmObs) -> ArmDecision:
-    """`argmax_x x'theta + radius ||x||_{V_t^{-1}}` over the available arms."""
-
-    def optimistic_value(x: Vector) -> jax.Array:
-        width = jnp.sqrt(jnp.maximum(linalg.quad(estimate.inverse, x), 0.0))
-        return linalg.inner(x, estimate.theta) + radius * width
-
-    return best_arm(obs.arms, obs.mask, optimistic_value)

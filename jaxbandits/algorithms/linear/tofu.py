@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.core import history, linalg
-from jaxbandits.core.arms import best_arm
+from jaxbandits.core.arms import optimistic_arm
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Sym, Symmetric, Vec, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -118,12 +118,8 @@ class TOFU:
 
     def select(self, key: jax.Array, t: jax.Array, state: TOFUState, obs: ArmObs) -> ArmDecision:
         del key
-        radius = linalg.keep(self.radius(t, state))
-
-        def optimistic_value(x: Vector) -> jax.Array:
-            return linalg.inner(x, state.theta) + radius * jnp.sqrt(jnp.maximum(linalg.quad(state.inverse, x), 0.0))
-
-        return best_arm(obs.arms, obs.mask, optimistic_value)
+        radius = self.radius(t, state)
+        return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: TOFUState, obs: ArmObs, decision: ArmDecision, feedback: Reward

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.oco.reductions import project
 from jaxbandits.core import linalg
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains.reductions import project
 from jaxbandits.types import Gradient, PointDecision
 
 

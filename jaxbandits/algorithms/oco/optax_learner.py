@@ -22,10 +22,10 @@ import numpy as np
 import optax
 from jax import lax
 
-from jaxbandits.algorithms.oco.reductions import project
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains.reductions import project
 from jaxbandits.types import FullInformation, Gradient, PointDecision
 
 

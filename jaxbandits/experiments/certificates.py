@@ -170,11 +170,14 @@ def rounds(algorithm: Any, state: Any, decision: PointDecision, feedback: Any) -
     if isinstance(algorithm, CAOONS):
         gradients = algorithm.base_gradients(feedback)
         return jax.vmap(oons_round)(algorithm.base_learners, state.base, state.points, gradients)
-    if isinstance(algorithm, (OONS, CLAOONS)):
-        one = oons_round if isinstance(algorithm, OONS) else cla_oons_round
-        grad = jax.tree.map(lambda g: g[0], feedback.grad)
-        return jax.tree.map(lambda x: x[None], one(algorithm, state, decision.play, grad))  # type: ignore[arg-type]
-    raise InputError(f"certificates know OONS, CLAOONS, CAOONS and AnytimeCAOONS, not {type(algorithm).__name__}")
+    grad = jax.tree.map(lambda g: g[0], feedback.grad)
+    if isinstance(algorithm, OONS):
+        alone = oons_round(algorithm, state, decision.play, grad)
+    elif isinstance(algorithm, CLAOONS):
+        alone = cla_oons_round(algorithm, state, decision.play, grad)
+    else:
+        raise InputError(f"certificates know OONS, CLAOONS, CAOONS and AnytimeCAOONS, not {type(algorithm).__name__}")
+    return jax.tree.map(lambda x: x[None], alone)
 
 
 # Measures for meters --------------------------------------------------------------------------------------------------
