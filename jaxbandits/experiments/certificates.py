@@ -170,13 +170,13 @@ def rounds(algorithm: Any, state: Any, decision: PointDecision, feedback: Any) -
     if isinstance(algorithm, CAOONS):
         gradients = algorithm.base_gradients(feedback)
         return jax.vmap(oons_round)(algorithm.base_learners, state.base, state.points, gradients)
+    if not isinstance(algorithm, (OONS, CLAOONS)):
+        raise InputError(f"certificates know OONS, CLAOONS, CAOONS and AnytimeCAOONS, not {type(algorithm).__name__}")
     grad = jax.tree.map(lambda g: g[0], feedback.grad)
     if isinstance(algorithm, OONS):
         alone = oons_round(algorithm, state, decision.play, grad)
-    elif isinstance(algorithm, CLAOONS):
-        alone = cla_oons_round(algorithm, state, decision.play, grad)
     else:
-        raise InputError(f"certificates know OONS, CLAOONS, CAOONS and AnytimeCAOONS, not {type(algorithm).__name__}")
+        alone = cla_oons_round(algorithm, state, decision.play, grad)
     return jax.tree.map(lambda x: x[None], alone)
 
 
