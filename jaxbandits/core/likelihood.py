@@ -124,18 +124,17 @@ class Likelihood:
         link = self.link
         z, z0 = linalg.keep((design @ theta, design @ self.origin))
         partition, mean, slope = link.log_partition(z) - link.log_partition(z0), link.mean(z), link.slope(z)
-        partition, mean, slope = linalg.keep((partition, mean, slope))
+        # Row by row, so that what cancels there does not round in directions that few rows see.
+        values = weights * partition - responses * (z - z0)
+        residuals, curvatures = linalg.keep((weights * mean - responses, weights * slope))
         if not isinstance(design, Vec):
-            paid = responses @ design
-            hessian = (design.T * (weights * slope)) @ design
-            return weights @ partition - paid @ (theta - self.origin), (weights * mean) @ design - paid, hessian
+            return jnp.sum(values), residuals @ design, (design.T * curvatures) @ design
         # Products of coordinates as columns: many thetas at once (vmap) then make two matrix products.
         dim = len(design)
         columns = linalg.dense(design)  # [n, d]
-        squares = jnp.stack([weights * design[i] * design[j] for i in range(dim) for j in range(i, dim)], axis=-1)
-        paid, columns, squares = linalg.keep((responses @ columns, weights[:, None] * columns, squares))
-        value = partition @ weights - linalg.inner(linalg.vectors(paid), theta - self.origin)
-        return value, mean @ columns - paid, slope @ squares
+        squares = jnp.stack([design[i] * design[j] for i in range(dim) for j in range(i, dim)], axis=-1)
+        columns, squares = linalg.keep((columns, squares))
+        return jnp.sum(values), residuals @ columns, curvatures @ squares
 
 
 def _unpack(upper: jax.Array, dim: int) -> Sym:

@@ -1,6 +1,5 @@
 """Baselines of parameter-free online convex optimisation: references, benchmark numbers, hand cases, invariances."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -18,35 +17,11 @@ from jaxbandits.algorithms.oco.parameter_free_md import ParameterFreeMD
 from jaxbandits.algorithms.oco.scale_free_ftrl import ScaleFreeFTRL
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.losses import PseudoHuber
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.core.pytree import validate
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.reductions import surrogate_gradient
-from jaxbandits.types import Gradient
+from tests.algorithms.replay_oco import plays_of
 from tests.reference import oco_baselines as reference
-
-KEY = jax.random.key(0)
-
-
-@jax.jit
-def replay(algorithm, offsets, curved=False):
-    """The plays `[T, d]` on the losses `<offsets[t], x>`, or (curved) the pseudo-Huber losses around `offsets[t]`."""
-
-    def round_(state, inputs):
-        t, offset = inputs
-        decision = algorithm.select(KEY, t, state, None)
-        offset = linalg.vectors(offset)
-        huber = PseudoHuber(offset).gradient(jax.tree.map(lambda q: q[0], decision.query))
-        grad = jax.tree.map(lambda g: g[None], linalg.where(curved, huber, offset))
-        state = algorithm.update(KEY, t, state, None, decision, Gradient(loss=jnp.zeros(1), grad=grad))
-        return state, linalg.dense(decision.play)
-
-    steps = jnp.arange(len(offsets), dtype=jnp.int32)
-    return jax.lax.scan(round_, algorithm.init(KEY), (steps, offsets))[1]
-
-
-def plays_of(algorithm, offsets, curved=False):
-    return np.asarray(replay(as_arrays(algorithm), jnp.asarray(offsets, float), jnp.asarray(curved)))
 
 
 def gradient_of(offsets, curved):

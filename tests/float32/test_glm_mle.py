@@ -25,14 +25,14 @@ def instance(name, d, S):
 @pytest.mark.parametrize(
     ("method", "name", "d", "S", "atol"),
     [
+        ("glm_ucb", "gaussian", 3, 2.0, 1e-5),
         ("glm_ucb", "bernoulli", 5, 5.0, 1e-5),
         ("glm_ucb", "poisson", 2, 5.0, 1e-5),
         ("ofulog_r", "bernoulli", 2, 3.0, 1e-5),
         ("ofuglb", "gaussian", 2, 2.0, 1e-4),
         ("ofuglb", "bernoulli", 5, 5.0, 1e-4),
         ("ofuglb", "poisson", 2, 3.0, 1e-4),
-        # What float32 loses: without a ridge, and with totals of thousands, digits of the estimate (not of the scores).
-        ("ofuglb", "poisson", 2, 5.0, 1e-3),
+        ("ofuglb", "poisson", 2, 5.0, 5e-4),  # 1e-4 of S: no ridge, totals of thousands
     ],
 )
 def test_follows_the_float64_reference(method, name, d, S, atol):
@@ -61,20 +61,24 @@ def test_follows_the_float64_reference(method, name, d, S, atol):
             np.testing.assert_allclose(trace["theta"][t], reference.theta(), atol=atol)
 
 
-def test_rs_glincb_follows_the_float64_reference():
-    X, R = instance("bernoulli", 2, 3.0)
-    learner = RSGLinCB.practical(dim=2, n_arms=ARMS, norm_bound=3.0, horizon=ROUNDS)
-    kappa = 2.0 + 2.0 * np.cosh(3.0)
+@pytest.mark.parametrize(
+    ("name", "S", "kappa"),
+    [("gaussian", 2.0, 1.0), ("bernoulli", 3.0, 2.0 + 2.0 * np.cosh(3.0)), ("poisson", 1.5, np.exp(1.5))],
+)
+def test_rs_glincb_follows_the_float64_reference(name, S, kappa):
+    X, R = instance(name, 2, S)
+    learner = RSGLinCB.practical(dim=2, n_arms=ARMS, norm_bound=S, link=LINKS[name], horizon=ROUNDS)
     constants = {"gamma": 1 / 25, "beta": 4 / 150, "ratio": 1.5, "lam": 0.5, "centre": "mean", "reuse": True}
-    reference = glm_mle.RSGLinCB(
-        FAMILIES["bernoulli"], 2, 3.0, ROUNDS, kappa=kappa, threshold=100.0 / (kappa * 18.0), **constants
-    )
+    threshold = 100.0 / (kappa * S**2 * 2.0)
+    reference = glm_mle.RSGLinCB(FAMILIES[name], 2, S, ROUNDS, kappa=kappa, threshold=threshold, **constants)
     trace = play(learner, X, R)
     for t, k in enumerate(trace["index"]):
         scores = reference.begin(X)
         assert scores[k] > scores.max() - 1e-4
         reference.end(X, k, R[t, k])
+        reference.refit()  # the same rule, asked when the round ends
         np.testing.assert_allclose(trace["theta_o"][t], reference.th_o, atol=1e-4)
+        np.testing.assert_allclose(trace["theta_tau"][t], reference.th_tau, atol=1e-4)
     assert reference.refits >= 2
 
 

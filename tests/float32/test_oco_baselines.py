@@ -1,7 +1,5 @@
 """Baselines of online convex optimisation in float32: close to the float64 references, finite outside their range."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -17,14 +15,10 @@ from jaxbandits.algorithms.oco.optimistic_ftrl_2023 import OptimisticFTRL2023
 from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.algorithms.oco.parameter_free_md import ParameterFreeMD
 from jaxbandits.algorithms.oco.scale_free_ftrl import ScaleFreeFTRL
-from jaxbandits.core import linalg
-from jaxbandits.core.losses import PseudoHuber
-from jaxbandits.core.pytree import as_arrays
 from jaxbandits.domains.ball import L2Ball
-from jaxbandits.types import Gradient
+from tests.algorithms import replay_oco
 from tests.reference import oco_baselines as reference
 
-KEY = jax.random.key(0)
 HORIZON = 400
 
 CASES = {
@@ -45,27 +39,10 @@ CASES = {
 }
 
 
-@jax.jit
-def replay(algorithm, inputs, curved):
-    """The plays `[T, d]` on linear losses, or (curved) on pseudo-Huber losses."""
-
-    def round_(state, inputs):
-        t, offset = inputs
-        decision = algorithm.select(KEY, t, state, None)
-        offset = linalg.vectors(offset)
-        huber = PseudoHuber(offset).gradient(jax.tree.map(lambda q: q[0], decision.query))
-        grad = jax.tree.map(lambda g: g[None], linalg.where(curved, huber, offset))
-        state = algorithm.update(KEY, t, state, None, decision, Gradient(loss=jnp.zeros(1), grad=grad))
-        return state, linalg.dense(decision.play)
-
-    steps = jnp.arange(len(inputs), dtype=jnp.int32)
-    return jax.lax.scan(round_, algorithm.init(KEY), (steps, inputs))[1]
-
-
-def plays_of(algorithm, inputs, curved=False):
-    plays = replay(as_arrays(algorithm), jnp.asarray(inputs, jnp.float32), jnp.asarray(curved))
-    assert plays.dtype == jnp.float32
-    return np.asarray(plays, float)
+def plays_of(algorithm, offsets, curved=False):
+    plays = replay_oco.plays_of(algorithm, offsets, curved)
+    assert plays.dtype == np.float32
+    return plays.astype(float)
 
 
 @pytest.mark.parametrize("dim", [2, 5])

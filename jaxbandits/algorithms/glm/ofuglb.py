@@ -61,8 +61,8 @@ class OFUGLB:
         first arm.
 
     Numerics:
-      In float32 scores are within 1e-4 of their largest value S ||x||, and the estimate within 1e-4 of float64; within
-      1e-3 for a Poisson link with S = 5, where the totals are large and no ridge helps (200 rounds).
+      In float32 scores are within 1e-4 of their largest value S ||x||, and the estimate is within 1e-4 of S of float64
+      (200 rounds; Poisson rewards up to S = 5, beyond which rare directions lose another digit).
 
     References:
       Junghyun Lee, Se-Young Yun, Kwang-Sung Jun. A Unified Confidence Sequence for Generalized Linear Models, with

@@ -1,0 +1,32 @@
+"""Closed loops of an online learner over recorded losses, shared by the tests of the OCO baselines."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.core import linalg
+from jaxbandits.core.losses import PseudoHuber
+from jaxbandits.core.pytree import as_arrays
+from jaxbandits.types import Gradient
+
+KEY = jax.random.key(0)
+
+
+@jax.jit
+def _play(algorithm, offsets, curved):
+    def round_(state, inputs):
+        t, offset = inputs
+        decision = algorithm.select(KEY, t, state, None)
+        offset = linalg.vectors(offset)
+        huber = PseudoHuber(offset).gradient(jax.tree.map(lambda q: q[0], decision.query))
+        grad = jax.tree.map(lambda g: g[None], linalg.where(curved, huber, offset))
+        state = algorithm.update(KEY, t, state, None, decision, Gradient(loss=jnp.zeros(1), grad=grad))
+        return state, linalg.dense(decision.play)
+
+    steps = jnp.arange(len(offsets), dtype=jnp.int32)
+    return jax.lax.scan(round_, algorithm.init(KEY), (steps, offsets))[1]
+
+
+def plays_of(algorithm, offsets, curved=False):
+    """The plays `[T, d]` on the losses `<offsets[t], x>`, or (curved) the pseudo-Huber losses around `offsets[t]`."""
+    return np.asarray(_play(as_arrays(algorithm), jnp.asarray(offsets, jnp.zeros(()).dtype), jnp.asarray(curved)))
