@@ -175,7 +175,8 @@ def _maximise_one(
     radius: ArrayLike | None,
     guess: Maximisers,
 ) -> Maximisers:
-    precision = jnp.finfo(slack.dtype).eps ** 0.5  # the last step, which is taken without looking, squares it
+    eps = jnp.finfo(slack.dtype).eps
+    precision = eps**0.5  # the last step, which is taken without looking, squares it
 
     def look(now: _Search) -> _Search:
         theta = linalg.keep(estimate + (now.target - estimate) * now.fraction)
@@ -185,6 +186,8 @@ def _maximise_one(
         target, level, ball, sound = _model_maximiser(theta, at, slack, direction, radius, now.level, now.ball)
         gain = jnp.abs(linalg.inner(direction, target - theta)) + level * jnp.maximum(at.value - slack, 0.0)
         far = gain > precision * jnp.abs(linalg.inner(direction, target - estimate))
+        # In float32 a boundary point of a badly conditioned L may leave `gain` at its rounding: no step is left then.
+        far = far & (linalg.norm(target - theta) > 16.0 * eps * linalg.norm(theta))
         going = (far | ~sound) & jnp.isfinite(at.value)
         share = slack / jnp.maximum(at.value, slack)
         progress = share * linalg.inner(direction, theta - estimate) > now.share * linalg.inner(
