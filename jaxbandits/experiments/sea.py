@@ -184,6 +184,7 @@ def _unbounded_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str,
         "DoWG": DoWG(dim=dim),
         "optax COCOB": OptaxLearner.cocob(dim),
         "optax Prodigy": OptaxLearner.prodigy(dim),
+        "optax D-Adapt AdamW": OptaxLearner.dadapt_adamw(dim),
         "optax mechanized SGD": OptaxLearner.mechanized_sgd(dim),
         "optimistic OMD, D = 2": OptimisticOMD(dim=dim),
     }
@@ -352,7 +353,7 @@ E4 = Experiment(
     notes=(
         _OURS, "Linear losses on R^2 against u = -2 e_1: a learner that runs away along -e_1 has very negative regret.",
         "CLA-OONS runs without G, which Theorem 4.5 promises; it does not promise scale-freeness.",
-        "DoG and COCOB are left out: against a drift they run away until they overflow.",
+        "DoG, COCOB, Prodigy and D-Adaptation are left out: against a drift they run away until they overflow.",
     ),
     figures=("against", "curves"),
     axis="c",
@@ -394,6 +395,8 @@ def _e5_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
         "optimistic FTRL 2023": OptimisticFTRL2023(dim=dim),
         "OGD": OGD(dim=dim),
         "AdaGrad-norm": AdaGradNorm(dim=dim),
+        "optax SGD, 1/sqrt(t)": OptaxLearner.sgd(dim, learning_rate=2.0, domain=L2Ball()),
+        "optax AdaGrad": OptaxLearner.adagrad(dim, learning_rate=1.0, domain=L2Ball()),
     }
 
 
