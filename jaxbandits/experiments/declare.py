@@ -117,6 +117,7 @@ class Experiment:
       algorithms: from (preset, horizon, panel) to label -> algorithm; the same labels everywhere.
       panels: from horizon to panel name -> title and environment.
       metric: the metric of the curves and of the table.
+      tabulated: further metrics that get a table of their own.
       claims: what the paper says about it.
       notes: what a reader of the figure must know (tuning, readings of ambiguous text).
       meters: extra meters.
@@ -145,6 +146,7 @@ class Experiment:
     algorithms: Callable[[str, int, Panel], Mapping[str, Any]]
     panels: Callable[[int], Mapping[str, Panel]]
     metric: str
+    tabulated: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
     meters: tuple[Meter, ...] = ()

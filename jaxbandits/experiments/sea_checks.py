@@ -74,6 +74,7 @@ CERTIFICATES = Experiment(
         "curved": Panel("pseudo-Huber losses", PseudoHuberLosses(dim=2, center=3.0, noise_scale=0.2)),
     },
     metric="regret",
+    tabulated=("projection_residual", "precondition", "stability", "negative_slack", "meta_precondition"),
     record=8,
     meters=(
         Meter("projection_residual", certificates.worst_projection, "max"),
@@ -119,7 +120,7 @@ COST = Experiment(
     name="oco/cost",
     title="time per round against d and N",
     source=f"ours, on {_PAPER}, Appendix C.4",
-    horizon=512,
+    horizon=2**11,
     seeds=128,
     presets={"theory": "every constant as the papers state it"},
     algorithms=_cost_learners,

@@ -1,6 +1,7 @@
 """Figures of experiments with matplotlib, written byte for byte the same for the same results."""
 
 import io
+import math
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,7 @@ _STYLE = {
     "svg.hashsalt": "jaxbandits", "svg.fonttype": "none", "pdf.fonttype": 42, "font.size": 9.0, "axes.titlesize": 10.0,
     "axes.grid": True, "grid.alpha": 0.25, "grid.linewidth": 0.6, "savefig.dpi": 160,
 }  # fmt: skip
-_ACROSS = 4  # panels in a row of curves; six stand in two rows of three
+_ACROSS = 4  # panels in a row of curves at most; five and six stand in two rows of three
 _BLANK = "."
 _METADATA = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
@@ -44,7 +45,7 @@ def _curves(plt: Any, report: Report) -> "Figure":
     """Panels side by side, means above medians; measured times beside them when the experiment was timed."""
     experiment, panels = report.experiment, report.experiment.panels(report.horizon)
     names = list(panels)
-    across = min(len(names), _ACROSS) if len(names) != 2 * (_ACROSS - 1) else _ACROSS - 1
+    across = math.ceil(len(names) / math.ceil(len(names) / _ACROSS))
     mosaic = []
     for first in range(0, len(names), across):
         row = names[first : first + across]

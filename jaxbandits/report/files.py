@@ -23,12 +23,13 @@ def text(report: Report) -> str:
     lines = [f"{experiment.name}: {experiment.title} ({experiment.source})"]
     lines += [f"preset {report.preset}: {experiment.presets[report.preset]}"]
     for panel, result in report.results.items():
-        header = f"panel {panel}: {experiment.metric} after {report.horizon:,} rounds"
-        rows = result.summary(experiment.metric)
-        if len(rows) > _MOST_ROWS:
-            header += f"; {len(rows):,} points, the best {_MOST_ROWS} of them"
-            rows = sorted(rows, key=lambda row: row.mean)[:_MOST_ROWS]
-        lines += ["", header, tables.summary(rows, experiment.metric)]
+        for metric in (experiment.metric, *experiment.tabulated):
+            header = f"panel {panel}: {metric.replace('_', ' ')} after {report.horizon:,} rounds"
+            rows = result.summary(metric)
+            if len(rows) > _MOST_ROWS:
+                header += f"; {len(rows):,} points, the best {_MOST_ROWS} of them"
+                rows = sorted(rows, key=lambda row: row.mean)[:_MOST_ROWS]
+            lines += ["", header, tables.summary(rows, metric.replace("_", " "))]
     for (panel, _), times in report.times.items():
         lines += ["", f"panel {panel}: {tables.times(times)}"]
     if report.judged:

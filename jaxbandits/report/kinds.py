@@ -27,7 +27,8 @@ def times(ax: "Axes", measured: RoundTimes, order: Sequence[str]) -> None:
         low, middle, high = np.quantile(ns, (0.25, 0.5, 0.75), axis=0)
         ax.plot(middles, middle, label=name, markersize=4, **_style(i))
         ax.fill_between(middles, low, high, color=_style(i)["color"], alpha=0.2, linewidth=0)
-    ax.set(xscale="log", yscale="log", xlabel="round", ylabel="ns per round and trial (one core)")
+    ax.set_yscale("log", nonpositive="mask")  # as short a time may be lost in the cost of the call
+    ax.set(xscale="log", xlabel="round", ylabel="ns per round and trial (one core)")
     ax.tick_params(axis="x", which="minor", labelbottom=False)
     ax.set_title("time, one trial" if measured.width == 1 else f"time, {measured.width} trials side by side")
     ax.legend(fontsize="small", frameon=False)
@@ -89,7 +90,7 @@ def against(plt: Any, report: Report) -> "Figure":
     experiment = report.experiment
     panels = experiment.panels(report.horizon)
     at = {name: panel.x for name, panel in panels.items() if not math.isnan(panel.x)}
-    figure, ax = plt.subplots(figsize=(6.8, 5.2), layout="constrained")
+    figure, ax = plt.subplots(figsize=(8.8, 5.2), layout="constrained")
     rows = {name: {row.algorithm: row for row in report.results[name].summary(experiment.metric)} for name in at}
     labels = [a for a in next(iter(report.results.values())).algorithms if a not in experiment.not_drawn]
     values = []
@@ -116,7 +117,7 @@ def against(plt: Any, report: Report) -> "Figure":
         ax.set_yscale("log" if max(values) > 5.0 * min(values) else "linear")
     else:  # negative regret is correct against a moving mean
         ax.set_yscale("symlog", linthresh=max(1e-3, float(np.quantile(np.abs(values), 0.2))))
-    ax.legend(fontsize="small", frameon=False, ncols=1 + len(labels) // 9)
+    figure.legend(fontsize="small", frameon=False, loc="outside right center")
     ax.spines[["top", "right"]].set_visible(False)
     return figure
 
