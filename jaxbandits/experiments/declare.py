@@ -131,6 +131,7 @@ class Experiment:
       axis: what `Panel.x` is, for the "against" figure.
       timed: panels whose time per round against the round is measured too.
       timed_at: trials side by side then; None: `width`.
+      time_unit: label whose time the others' are multiples of in the table; "": that of the fastest.
       not_drawn: labels that are run and tabulated, but whose curves would flatten all others.
       logarithmic: curves on an axis that is logarithmic above 1, where learners differ by orders.
       float64: needs double precision.
@@ -160,6 +161,7 @@ class Experiment:
     axis: str = ""
     timed: tuple[str, ...] = ()
     timed_at: tuple[int | None, ...] = (1, None)
+    time_unit: str = ""
     not_drawn: tuple[str, ...] = ()
     logarithmic: bool = False
     float64: bool = False

@@ -31,7 +31,7 @@ def text(report: Report) -> str:
                 rows = sorted(rows, key=lambda row: row.mean)[:_MOST_ROWS]
             lines += ["", header, tables.summary(rows, metric.replace("_", " "))]
     for (panel, _), times in report.times.items():
-        lines += ["", f"panel {panel}: {tables.times(times)}"]
+        lines += ["", f"panel {panel}: {tables.times(times, experiment.time_unit)}"]
     if report.judged:
         lines += ["", "claims", tables.ledger(report.judged)]
     if report.horizon != experiment.horizon:

@@ -43,19 +43,20 @@ def summary(rows: Sequence[Row], metric: str) -> str:
     return table(header, body)
 
 
-def times(measured: RoundTimes, marks: Sequence[int] = (1_000, 4_000, 16_000)) -> str:
-    """Nanoseconds per round and trial around some rounds, and how many times that is the fastest learner's."""
+def times(measured: RoundTimes, unit: str = "", marks: Sequence[int] = (1_000, 4_000, 16_000)) -> str:
+    """Nanoseconds per round and trial around some rounds, also as multiples of those of `unit` ("": of the fastest)."""
     reached = [t for t in marks if t <= measured.stops[-1]] or [int(measured.stops[-1])]
     at = {name: [float(np.median(measured.at(name, t))) for t in reached] for name in measured.ns}
-    least = [min(column) for column in zip(*at.values(), strict=True)]
+    units = at[unit] if unit in at else [min(column) for column in zip(*at.values(), strict=True)]
     body = [
-        [name, *map(_time, row), *map(_multiple, row, least), f"{measured.state_bytes[name]:,}"]
+        [name, *map(_time, row), *map(_multiple, row, units), f"{measured.state_bytes[name]:,}"]
         for name, row in at.items()
     ]
     side = "one trial" if measured.width == 1 else f"{measured.width} trials side by side"
-    heading = f"time per round and trial, ns, on one core ({side}), as a multiple of the fastest, and bytes of state"
+    of = f"{unit}'s" if unit in at else "the fastest"
+    heading = f"time per round and trial, ns, on one core ({side}), also as a multiple of {of}, and bytes of state"
     columns = [f"t = {t:,}" for t in reached]
-    return heading + "\n" + table(["algorithm", *columns, *(f"x fastest, {c}" for c in columns), "state"], body)
+    return heading + "\n" + table(["algorithm", *columns, *(f"x, {c}" for c in columns), "state"], body)
 
 
 def _time(ns: float) -> str:

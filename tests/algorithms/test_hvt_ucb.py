@@ -332,7 +332,7 @@ def test_confidence_sets_cover_long(rng):
 
 
 def test_regret_is_below_the_explicit_bound(rng):
-    """Theorem 1's proof: 4 beta_T (sqrt(2 kappa (sum nu^2 + 1)) + c L kappa / sqrt(lambda))."""
+    """Theorem 1's proof, corrected: 4 beta_T (sqrt(2 kappa (sum nu^2 + 1)) + 4 c L kappa / sqrt(lambda))."""
     T = 250
     arms, mask, theta, noise, nu = reference.instance(rng, T, 5, 2)
     alg = as_arrays(HvtUCB.theory(dim=2, horizon=T, eps=0.99))

@@ -49,6 +49,19 @@ def test_the_growth_exponent_needs_enough_seeds_and_counts_lost_ones(rng):
     assert estimate.failed == 3 and estimate.n == 97 and abs(estimate.mean - 1.0) < 1e-9
 
 
+def test_a_difference_of_medians_covers_the_truth(rng):
+    """Medians of lognormal variables are known: the 95 % interval of `first - 3 second` must hold exp(1) - 3."""
+    statistics, covered = statistic.median_difference("panel", "a", "b", factor=3.0), 0
+    for _ in range(200):
+        a, b = rng.lognormal(1.0, 1.5, (1, 200, 1)), rng.lognormal(0.0, 1.5, (1, 200, 1))
+        b[0, 0] = 1e9  # one wild trial does not matter
+        estimate = statistics(measured_of(result_of({"a": a, "b": b}, [5])))
+        covered += estimate.low < np.exp(1.0) - 3.0 < estimate.high
+    np.testing.assert_allclose(estimate.mean, np.median(a) - 3.0 * np.median(b))
+    assert 200 * 0.95 - 5.0 * np.sqrt(200 * 0.95 * 0.05) <= covered
+    assert estimate.high - estimate.low < 4.0
+
+
 def test_pairs_are_formed_over_the_seeds_that_both_ran(rng):
     slow, fast = rng.normal(size=(1, 20, 1)), rng.normal(size=(1, 100, 1))
     result = result_of({"slow": slow, "fast": fast}, [5])

@@ -51,7 +51,7 @@ def test_oful_confidence_set_covers_theta_as_often_as_promised_and_is_not_vacuou
 
 
 def test_regret_stays_below_theorem_1():
-    """Reg_T <= 4 beta_T (sqrt(2 kappa) sqrt(sum nu^2 + 1) + c L kappa / sqrt(lambda)), from the proof (loose)."""
+    """Reg_T <= 4 beta_T (sqrt(2 kappa) sqrt(sum nu^2 + 1) + 4 c L kappa / sqrt(lambda)), from the proof (loose)."""
     horizon, eps, nu = 400, 0.99, 4.387787
     algorithm = HvtUCB.theory(dim=DIM, horizon=horizon, eps=eps, moment_bound=nu)
     environment = HeavyTailed(dim=DIM, n_arms=ARMS, noise=noise.StudentT(df=2.1), eps=eps)
@@ -61,5 +61,5 @@ def test_regret_stays_below_theorem_1():
     ell = np.log(2.0 * horizon**2 * 8.0 * horizon)
     c = np.sqrt(DIM * 6.0) / float(state.tau0) + 107.0 * ell
     beta = float(algorithm.radius(jnp.asarray(horizon), state))
-    bound = 4.0 * beta * (np.sqrt(2.0 * kappa * (nu**2 * horizon + 1.0)) + c * kappa / np.sqrt(DIM))
+    bound = 4.0 * beta * (np.sqrt(2.0 * kappa * (nu**2 * horizon + 1.0)) + 4.0 * c * kappa / np.sqrt(DIM))
     assert regret.min() > -1e-9 and regret.max() <= bound
