@@ -3,7 +3,7 @@
 import io
 import math
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from jaxbandits.simulation.results import Result
 from jaxbandits.simulation.store import make_directory, write_atomically
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _STYLE = {
@@ -67,12 +68,22 @@ def _curves(plt: Any, report: Report) -> "Figure":
             ax.get_legend().remove()
             if experiment.logarithmic:
                 ax.set_yscale("symlog", linthresh=1.0)
-    first = axes[f"{next(iter(curves.BANDS))}:{names[0]}"]
-    seeds = f"{len(report.results[names[0]].seeds)} seeds"
-    figure.legend(*first.get_legend_handles_labels(), title=seeds, loc="outside right center", frameon=False)
     for i, times in enumerate(timed):
         kinds.times(axes[f"time:{i}"], times, next(iter(report.results.values())).algorithms)
+    seeds = f"{len(report.results[names[0]].seeds)} seeds"
+    shown = [axes[f"{next(iter(curves.BANDS))}:{names[0]}"], *(axes[f"time:{i}"] for i in range(len(timed)))]
+    figure.legend(*_distinct(shown), title=seeds, loc="outside right center", frameon=False)
     return figure
+
+
+def _distinct(axes: "Sequence[Axes]") -> tuple[list[Any], list[str]]:
+    """Handles and labels of all axes, each algorithm once: some are timed but not drawn."""
+    found: dict[str, tuple[Any, str]] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            found.setdefault(label.partition(" [")[0], (handle, label))  # with its number of seeds where it differs
+    handles, labels = zip(*found.values(), strict=True)
+    return list(handles), list(labels)
 
 
 _KINDS: dict[Kind, Callable[[Any, Report], "Figure"]] = {

@@ -31,7 +31,6 @@ def times(ax: "Axes", measured: RoundTimes, order: Sequence[str]) -> None:
     ax.set(xscale="log", xlabel="round", ylabel="ns per round and trial (one core)")
     ax.tick_params(axis="x", which="minor", labelbottom=False)
     ax.set_title("time, one trial" if measured.width == 1 else f"time, {measured.width} trials side by side")
-    ax.legend(fontsize="small", frameon=False)
     ax.spines[["top", "right"]].set_visible(False)
 
 
@@ -55,7 +54,6 @@ def cost(plt: Any, report: Report) -> "Figure":
     left.spines[["top", "right"]].set_visible(False)
     for ax, name, measured in zip(rest, (names[0], names[-1]), (alone[0], alone[-1]), strict=True):
         times(ax, measured, order)
-        ax.get_legend().remove()
         ax.set_title(f"time per round, {panels[name].title}")
     figure.legend(*left.get_legend_handles_labels(), loc="outside right center", frameon=False)
     return figure
