@@ -63,7 +63,7 @@ def regions(plt: Any, report: Report) -> "Figure":
     """Confidence regions of the first seed's trace within the ball, one column per number of rounds."""
     (result,) = report.results.values()
     marks = glm_theory.marks(report.horizon)
-    figure, axes = plt.subplots(1, len(marks), figsize=(3.9 * len(marks), 4.4), layout="constrained", squeeze=False)
+    figure, axes = plt.subplots(1, len(marks), figsize=(3.7 * len(marks) + 1.7, 4.8), layout="constrained", squeeze=False)
     for ax, mark in zip(axes[0], marks, strict=True):
         found, theta, norm = glm_theory.regions_of(result, 0, mark)
         circle = norm * np.exp(1j * np.linspace(0.0, 2.0 * np.pi, 200))
@@ -79,7 +79,7 @@ def regions(plt: Any, report: Report) -> "Figure":
         ax.set(aspect="equal", title=f"after {mark:,} rounds", xlabel="theta, first coordinate")
         ax.spines[["top", "right"]].set_visible(False)
     axes[0][0].set_ylabel("second coordinate")
-    axes[0][-1].legend(loc="lower left", fontsize="small", frameon=False)
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right center", frameon=False)
     return figure
 
 
