@@ -2,6 +2,7 @@
 
 python -m benchmarks.speed                 all cases, float32 and float64
 python -m benchmarks.speed --quick         float32, 1024 trials, NumPy beside it
+python -m benchmarks.speed --only oons dog the cases with one of these in their names
 python -m benchmarks.speed --json FILE     also the raw figures
 """
 
@@ -13,7 +14,7 @@ import subprocess
 import sys
 from importlib import metadata
 
-from benchmarks.speed.cases import CASES, TRIALS
+from benchmarks.speed.cases import CASES, TRIALS, named
 
 
 def _measure(case: int, cores: set[int], *flags: str) -> dict:
@@ -30,21 +31,27 @@ def _measure(case: int, cores: set[int], *flags: str) -> dict:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed")
     parser.add_argument("--quick", action="store_true", help="float32 and 1024 trials only")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="cases with one of these in their names")
     parser.add_argument("--json", help="write the raw figures to this file")
     arguments = parser.parse_args()
+    cases = named(arguments.only)
+    if not cases:
+        parser.error(f"no such case; there are {', '.join(case.name for case in CASES)}")
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
     trials = (1024,) if arguments.quick else TRIALS
     dtypes = ("float32",) if arguments.quick else ("float32", "float64")
     what = f"Python {platform.python_version()}, jax {metadata.version('jax')}, numpy {metadata.version('numpy')}"
     print(f"{platform.machine()}, {what}; million rounds per CPU second, one pinned core, compile excluded\n")
     columns = [f"S={n}" for n in trials]
+    width = max(len(case.name) for case in cases)
     print(
-        f"{'case':26s} {'dtype':8s} {'compile':>8s} "
+        f"{'case':{width}s} {'dtype':8s} {'compile':>8s} "
         + " ".join(f"{c:>8s}" for c in columns)
         + f" {'np loop':>8s} {'np S=256':>9s} {'np S=1024':>10s} {'x loop':>7s} {'x seeds':>8s} {'2 cores':>8s}"
     )
     raw = {}
-    for i, case in enumerate(CASES):
+    for case in cases:
+        i = CASES.index(case)
         for dtype in dtypes:
             flags = ["--trials", *map(str, trials), *(["--float64"] if dtype == "float64" else [])]
             one = _measure(i, {cores[0]}, *flags)
@@ -59,7 +66,7 @@ def main() -> None:
                 ]
                 speedup = f"{wall[1] / wall[0]:.2f}x"
             best = speeds[trials.index(1024)]
-            cells = [f"{case.name:26s} {dtype:8s} {one['compile_s']:7.1f}s", *(f"{s / 1e6:8.2f}" for s in speeds)]
+            cells = [f"{case.name:{width}s} {dtype:8s} {one['compile_s']:7.1f}s", *(f"{s / 1e6:8.2f}" for s in speeds)]
             cells += [f"{loop / 1e6:8.3f}", f"{over256 / 1e6:9.2f}", f"{over1024 / 1e6:10.2f}"]
             cells += [f"{best / loop:6.0f}x", f"{best / max(over256, over1024):7.1f}x", f"{speedup:>8s}"]
             print(*cells, flush=True)

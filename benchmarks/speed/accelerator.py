@@ -7,7 +7,7 @@ import argparse
 import time
 import warnings
 
-from benchmarks.speed.cases import CASES, build
+from benchmarks.speed.cases import build, named
 
 WIDTHS = (1024, 8192, 65_536, 262_144)
 _WORK = 2**27  # trial-rounds per measurement
@@ -17,6 +17,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.accelerator")
     parser.add_argument("--float64", action="store_true")
     parser.add_argument("--widths", type=int, nargs="*", default=list(WIDTHS))
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="cases with one of these in their names")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     import jax
@@ -25,8 +26,8 @@ def main() -> None:
     from jaxbandits import simulate
 
     print(f"{jax.devices()[0].device_kind}, jax {jax.__version__}; million rounds per second (compile seconds)")
-    print(f"{'case':26s} {'dtype':8s}" + "".join(f"{f'W={w}':>18s}" for w in arguments.widths))
-    for case in CASES:
+    print(f"{'case':30s} {'dtype':8s}" + "".join(f"{f'W={w}':>18s}" for w in arguments.widths))
+    for case in named(arguments.only):
         algorithm, environment = build(case)
         cells = []
         for width in arguments.widths:
@@ -41,7 +42,7 @@ def main() -> None:
             compile_s = first.timing[type(algorithm).__name__]["compile_s"]
             cells.append(f"{width * horizon / best / 1e6:10.1f} ({compile_s:4.1f})")
         print(
-            f"{case.name:26s} {'float64' if arguments.float64 else 'float32':8s}" + "".join(f"{c:>18s}" for c in cells),
+            f"{case.name:30s} {'float64' if arguments.float64 else 'float32':8s}" + "".join(f"{c:>18s}" for c in cells),
             flush=True,
         )
 

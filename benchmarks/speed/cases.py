@@ -2,7 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from benchmarks.speed import numpy_online
+import numpy as np
+
+from benchmarks.speed import numpy_glm, numpy_loops, numpy_online
 
 TRIALS = (1, 16, 256, 1024, 4096)
 
@@ -16,10 +18,12 @@ class Case(NamedTuple):
     horizon: int  # rounds of the simulator's run with 256 trials or more
     numpy_rounds: int  # rounds of the single NumPy loop
     numpy_trial_rounds: int = 200_000  # rounds of NumPy over seeds, all seeds together
+    fresh_arms: bool = False  # new arms each round
 
     @property
     def name(self) -> str:
-        return f"{self.algorithm} d={self.dim}" + (f" K={self.n_arms}" if self.n_arms else "")
+        arms = f" K={self.n_arms}" if self.n_arms else ""
+        return f"{self.algorithm} d={self.dim}{arms}" + (" fresh" if self.fresh_arms else "")
 
 
 CASES = (
@@ -28,6 +32,11 @@ CASES = (
     Case("oful", 2, 50, 4000, 30_000),
     Case("oful", 5, 20, 3000, 30_000),
     Case("oful", 10, 20, 1000, 20_000),
+    Case("crtm", 2, 50, 4000, 20_000),
+    Case("crmm", 2, 50, 4000, 200_000, 1_000_000),
+    Case("menu", 2, 50, 4000, 50_000, 500_000),
+    Case("glb_omd", 2, 20, 4000, 20_000),
+    Case("glb_omd", 5, 20, 1000, 20_000, fresh_arms=True),
     Case("oons", 2, 0, 8000, 10_000, 100_000),
     Case("oons", 5, 0, 4000, 10_000, 100_000),
     Case("ca_oons", 2, 0, 300, 1500, 20_000),  # N = 14 base learners, as for T = 2^14
@@ -36,8 +45,8 @@ CASES = (
     *(
         Case(algorithm, 10, 0, 8000, 50_000, 1_000_000)
         for algorithm in (
-            "ogd", "adagrad_norm", "kt_betting", "parameter_free_md", "scale_free_ftrl", "dog", "dowg",
-            "optimistic_omd", "optimistic_ftrl_2022", "optimistic_ftrl_2023",
+            "ogd", "adagrad_norm", "kt_betting", "parameter_free_md", "clipped_parameter_free_md", "scale_free_ftrl",
+            "dog", "dowg", "optimistic_omd", "optimistic_ftrl_2022", "optimistic_ftrl_2023",
         )
     ),
 )  # fmt: skip
@@ -45,24 +54,53 @@ HORIZON_IN_FORMULAS = 18_000
 NOISE_DF, NOISE_SCALE = 2.1, 1.31
 
 
+def named(parts: list[str] | None) -> tuple[Case, ...]:
+    """The cases with one of `parts` in their names; all for None."""
+    return CASES if parts is None else tuple(case for case in CASES if any(part in case.name for part in parts))
+
+
 def build(case: Case) -> tuple[Any, Any]:
     """The algorithm and the environment of a case."""
-    return _linear(case) if case.n_arms else _online(case)
+    if not case.n_arms:
+        return _online(case)
+    return _generalized_linear(case) if case.algorithm == "glb_omd" else _linear(case)
+
+
+def numpy_regret(case: Case, rounds: int, rng: np.random.Generator, seeds: int | None = None) -> Any:
+    """The regret of the NumPy loop, or of the NumPy version over `seeds`: one each, or (OCO) their mean."""
+    which, many = (0, ()) if seeds is None else (1, (seeds,))
+    if not case.n_arms:
+        run = (numpy_online.online_one, numpy_online.online_many)[which]
+        return run(case.algorithm, case.dim, rounds, rng, *many)
+    if case.algorithm == "glb_omd":
+        run = (numpy_glm.glb_omd_one, numpy_glm.glb_omd_many)[which]
+        return run(case.dim, case.n_arms, rounds, case.fresh_arms, rng, *many)
+    run = (numpy_loops.ONE, numpy_loops.MANY)[which][case.algorithm]
+    return run(case.dim, case.n_arms, rounds, HORIZON_IN_FORMULAS, NOISE_SCALE, NOISE_DF, rng, *many)
 
 
 def _linear(case: Case) -> tuple[Any, Any]:
     """Heavy-tailed noise, every trial its own arms and parameter."""
-    from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
-    from jaxbandits.algorithms.linear.oful import OFUL
+    from jaxbandits.algorithms import ALGORITHMS
     from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
     from jaxbandits.environments.linear.noise import StudentT
 
-    environment = HeavyTailed(dim=case.dim, n_arms=case.n_arms, noise=StudentT(df=NOISE_DF), eps=0.99)
-    if case.algorithm == "hvt_ucb":
-        algorithm: Any = HvtUCB.practical(dim=case.dim, horizon=HORIZON_IN_FORMULAS, eps=0.99, moment_bound=NOISE_SCALE)
-    else:
-        algorithm = OFUL.practical(dim=case.dim, horizon=HORIZON_IN_FORMULAS, noise_scale=NOISE_SCALE)
-    return algorithm, environment
+    environment = HeavyTailed(dim=case.dim, n_arms=case.n_arms, noise=StudentT(df=NOISE_DF), eps=numpy_loops.EPS)
+    told: dict[str, Any] = {"dim": case.dim, "horizon": HORIZON_IN_FORMULAS}
+    told["moment_bound" if case.algorithm == "hvt_ucb" else "noise_scale"] = NOISE_SCALE
+    if case.algorithm != "oful":
+        told["eps"] = numpy_loops.EPS
+    return ALGORITHMS[f"linear/{case.algorithm}"].cls.practical(**told), environment
+
+
+def _generalized_linear(case: Case) -> tuple[Any, Any]:
+    """Logistic rewards, every trial its own parameter and arms."""
+    from jaxbandits.algorithms.glm.glb_omd import GLBOMD
+    from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
+
+    make = GeneralizedLinear.tv if case.fresh_arms else GeneralizedLinear.fixed
+    environment = make(dim=case.dim, n_arms=case.n_arms, norm_bound=numpy_glm.RADIUS)
+    return GLBOMD.experiments(dim=case.dim, norm_bound=numpy_glm.RADIUS, delta=numpy_glm.DELTA), environment
 
 
 def _online(case: Case) -> tuple[Any, Any]:

@@ -7,8 +7,7 @@ import warnings
 
 import numpy as np
 
-from benchmarks.speed import numpy_loops, numpy_online
-from benchmarks.speed.cases import CASES, HORIZON_IN_FORMULAS, NOISE_DF, NOISE_SCALE, TRIALS, build
+from benchmarks.speed.cases import CASES, TRIALS, build, numpy_regret
 
 
 def _simulator(case, trials: int, workers: int) -> dict[str, float]:
@@ -36,19 +35,11 @@ def _simulator(case, trials: int, workers: int) -> dict[str, float]:
 def _numpy(case, seeds: int) -> dict[str, float]:
     """Rounds per CPU second of the NumPy loop (seeds = 1) or the NumPy version over seeds."""
     rng = np.random.default_rng(0)
-    arguments = (HORIZON_IN_FORMULAS, NOISE_SCALE, NOISE_DF, rng)
     rounds = case.numpy_rounds if seeds == 1 else max(20, case.numpy_trial_rounds // seeds)
     best, regret = 0.0, 0.0
     for _ in range(3):
         begin = time.process_time()
-        if not case.n_arms:
-            many = () if seeds == 1 else (seeds,)
-            run = numpy_online.online_one if seeds == 1 else numpy_online.online_many
-            regret = run(case.algorithm, case.dim, rounds, rng, *many)
-        elif seeds == 1:
-            regret = numpy_loops.ONE[case.algorithm](case.dim, case.n_arms, rounds, *arguments)
-        else:
-            regret = numpy_loops.MANY[case.algorithm](case.dim, case.n_arms, rounds, *arguments, seeds)
+        regret = float(np.mean(numpy_regret(case, rounds, rng, None if seeds == 1 else seeds)))
         best = max(best, rounds * seeds / (time.process_time() - begin))
     return {"cpu": best, "regret_per_round": regret / rounds}
 

@@ -123,16 +123,38 @@ def kt_betting(m: Any) -> Learner:
         wealth, coins = wealth - m.dot(grad, x), coins - grad
 
 
+def _exponential_play(m: Any, theta: Any, variance: Any) -> Any:
+    """What parameter-free mirror descent plays, with theta and V in units of G and of its square."""
+    length = m.sqrt(m.dot(theta, theta))
+    near, far = length * length / (36.0 * variance), length / 3.0 - variance
+    exponent = m.where(length <= 6.0 * variance, near, far)
+    size = m.expm1(m.least(exponent, 300.0)) / (m.sqrt(variance) * m.log(variance) ** 2)
+    return theta * (size / m.largest(length, 1e-300))
+
+
 def parameter_free_md(m: Any) -> Learner:
     x, theta, variance = m.zero, m.zero, 4.0 + m.nothing
     while True:
         grad = yield x
         theta, variance = theta - grad, variance + m.dot(grad, grad)
-        length = m.sqrt(m.dot(theta, theta))
-        near, far = length * length / (36.0 * variance), length / 3.0 - variance
-        exponent = m.where(length <= 6.0 * variance, near, far)
-        size = m.expm1(m.least(exponent, 300.0)) / (m.sqrt(variance) * m.log(variance) ** 2)
-        x = theta * (size / m.largest(length, 1e-300))
+        x = _exponential_play(m, theta, variance)
+
+
+def clipped_parameter_free_md(m: Any) -> Learner:
+    y, theta, variance, hint, radius_sq = m.zero, m.zero, 4.0 + m.nothing, 1.0 + m.nothing, 1.0 + m.nothing
+    while True:
+        length = m.sqrt(m.dot(y, y))
+        shrinkage = m.sqrt(radius_sq) / m.largest(length, 1e-300)
+        grad = yield y * m.least(shrinkage, 1.0)
+        size = m.sqrt(m.dot(grad, grad))
+        clipped = m.least(size, hint)
+        hint, fed = m.largest(hint, size), grad * (clipped / m.largest(size, 1e-300))
+        outside = shrinkage < 1.0
+        if np.any(outside):
+            fed = m.where(outside, 0.5 * (fed + y * (clipped / m.largest(length, 1e-300))), fed)
+        theta, radius_sq = theta - fed, radius_sq + size / hint
+        variance = m.largest(variance + m.dot(fed, fed), 4.0 * hint * hint)
+        y = _exponential_play(m, theta / hint, variance / (hint * hint))
 
 
 def scale_free_ftrl(m: Any) -> Learner:
@@ -268,8 +290,8 @@ def ca_oons(dim: int, n_base: int, seeds: int | None = None) -> Learner:
 LEARNERS = {
     learner.__name__: learner
     for learner in (
-        oons, cla_oons, ogd, adagrad_norm, kt_betting, parameter_free_md, scale_free_ftrl, dog, dowg, optimistic_omd,
-        optimistic_ftrl_2022, optimistic_ftrl_2023,
+        oons, cla_oons, ogd, adagrad_norm, kt_betting, parameter_free_md, clipped_parameter_free_md, scale_free_ftrl,
+        dog, dowg, optimistic_omd, optimistic_ftrl_2022, optimistic_ftrl_2023,
     )
 }  # fmt: skip
 N_BASE = 14  # of CA-OONS: T = 2^14
@@ -284,7 +306,7 @@ def make(algorithm: str, dim: int, seeds: int | None = None) -> Learner:
 
 def online_one(algorithm: str, dim: int, rounds: int, rng: np.random.Generator) -> float:
     """One seed, its targets drawn ahead; returns the regret."""
-    targets, best = _targets(dim, rounds, rng)
+    targets, best = draw_targets(dim, rounds, rng)
     learner, loss = make(algorithm, dim), 0.0
     query = next(learner)
     for target in targets:
@@ -300,7 +322,7 @@ def online_many(algorithm: str, dim: int, rounds: int, rng: np.random.Generator,
     learner, regret = make(algorithm, dim, seeds), np.zeros(seeds)
     query = next(learner)
     for _ in range(rounds):
-        target, best = _targets(dim, seeds, rng)
+        target, best = draw_targets(dim, seeds, rng)
         play = query if query.ndim == 2 else query[:, -1]
         for x, sign in ((play, 1.0), (best, -1.0)):
             error = x - target
@@ -309,7 +331,7 @@ def online_many(algorithm: str, dim: int, rounds: int, rng: np.random.Generator,
     return float(regret.mean())
 
 
-def _targets(dim: int, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def draw_targets(dim: int, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """`[count, d]` targets on spheres around the comparator, and that."""
     noise = rng.standard_normal((count, dim))
     best = CENTER * np.eye(dim)[0]

@@ -1,0 +1,132 @@
+"""The NumPy code of the speed table has the regret of the library's algorithms on the same draws, seed by seed."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from benchmarks.speed import numpy_glm, numpy_loops, numpy_online
+from benchmarks.speed.cases import CASES, NOISE_DF, build, numpy_regret
+from jaxbandits.algorithms.oco.clipped_parameter_free_md import ClippedParameterFreeMD
+from jaxbandits.core import linalg, losses
+from jaxbandits.core.pytree import as_arrays
+from jaxbandits.types import ArmObs, Gradient, Reward
+from tests.algorithms.replay_oco import plays_of
+
+KEY = jax.random.key(0)
+SEEDS, ROUNDS, MENU_ROUNDS = 8, 600, 4000  # 54 epochs of CRMM, 78 of MENU, and a part of one more
+ONCE = list({(case.algorithm, case.fresh_arms): case for case in reversed(CASES)}.values())  # smallest size of each
+BANDITS = [case for case in ONCE if case.n_arms]
+ONLINE = [case for case in ONCE if not case.n_arms]
+
+
+@jax.jit
+def _bandit_regrets(algorithm, arms, rewards, gaps):
+    def trial(arms, rewards, gaps):
+        def round_(state, row):
+            t, x, reward, gap = row
+            obs = ArmObs(linalg.vectors(x))
+            decision = algorithm.select(KEY, t, state, obs)
+            state = algorithm.update(KEY, t, state, obs, decision, Reward(reward[decision.index]))
+            return state, gap[decision.index]
+
+        rounds = jnp.arange(len(arms), dtype=jnp.int32)
+        return jnp.sum(jax.lax.scan(round_, algorithm.init(KEY), (rounds, arms, rewards, gaps))[1])
+
+    return jax.vmap(trial)(arms, rewards, gaps)
+
+
+@jax.jit
+def _online_regrets(algorithm, targets, best):
+    def trial(targets):
+        def round_(state, row):
+            t, target = row
+            loss = losses.PseudoHuber(linalg.vectors(target))
+            decision = algorithm.select(KEY, t, state, None)
+            feedback = Gradient(*losses.evaluate(loss, decision.query))
+            regret = loss.value(decision.play) - loss.value(linalg.vectors(best))
+            return algorithm.update(KEY, t, state, None, decision, feedback), regret
+
+        rounds = jnp.arange(len(targets), dtype=jnp.int32)
+        return jnp.sum(jax.lax.scan(round_, algorithm.init(KEY), (rounds, targets))[1])
+
+    return jax.vmap(trial)(targets)
+
+
+def _linear_draws(case, rng, rounds, seeds):
+    """Arms [S, T, K, d], rewards of all arms and their gaps [S, T, K], as the loops draw them; None: one seed."""
+    arms, theta = numpy_loops.instance(case.dim, case.n_arms, seeds or 1, rng)
+    means = np.einsum("skd,sd->sk", arms, theta)[:, None]
+    noise = rng.standard_t(NOISE_DF, (rounds, seeds or 1)).T
+    gaps = np.repeat(means.max(axis=-1, keepdims=True) - means, rounds, axis=1)
+    return np.repeat(arms[:, None], rounds, axis=1), means + noise[:, :, None], gaps
+
+
+def _generalized_linear_draws(case, rng, rounds, seeds):
+    size = (case.n_arms, case.dim)
+    if seeds is None:
+        theta = numpy_glm.sphere((case.dim,), rng)[None]
+        arms = numpy_glm.ball((rounds if case.fresh_arms else 1, *size), rng)[None]
+        uniforms = rng.random((1, rounds))
+    else:
+        theta = numpy_glm.sphere((seeds, case.dim), rng)
+        sets, uniforms = [], []
+        for t in range(rounds):
+            if case.fresh_arms or t == 0:
+                sets.append(numpy_glm.ball((seeds, *size), rng))
+            uniforms.append(rng.random(seeds))
+        arms, uniforms = np.stack(sets, axis=1), np.stack(uniforms, axis=1)
+    arms = np.broadcast_to(arms, (len(arms), rounds, *size))
+    means = numpy_glm.logistic(numpy_glm.RADIUS * np.einsum("stkd,sd->stk", arms, theta))
+    return arms, (uniforms[:, :, None] < means) * 1.0, means.max(axis=-1, keepdims=True) - means
+
+
+def _both(case, rng, rounds=ROUNDS):
+    """The regrets of the NumPy code, single loops and then all seeds together, and the library's, each [2 S]."""
+    draw = _generalized_linear_draws if case.algorithm == "glb_omd" else _linear_draws
+    numpy_regrets, draws = [], []
+    for seed, seeds in [*((int(s), None) for s in rng.integers(2**32, size=SEEDS)), (int(rng.integers(2**32)), SEEDS)]:
+        numpy_regrets += list(np.atleast_1d(numpy_regret(case, rounds, np.random.default_rng(seed), seeds)))
+        draws.append(draw(case, np.random.default_rng(seed), rounds, seeds))
+    together = [jnp.asarray(np.concatenate(parts)) for parts in zip(*draws, strict=True)]
+    return np.array(numpy_regrets), np.asarray(_bandit_regrets(as_arrays(build(case)[0]), *together))
+
+
+@pytest.mark.parametrize("case", [c for c in BANDITS if c.algorithm != "menu"], ids=lambda case: case.name)
+def test_bandits(case, rng):
+    ours, library = _both(case, rng)
+    np.testing.assert_allclose(ours, library, rtol=1e-9)
+
+
+def test_menu(rng):
+    """Where all estimates lie nearly on a line, several may be equally central up to rounding.
+
+    Then the two may take different ones, and play differently for an epoch or more.
+    """
+    ours, library = _both(next(case for case in BANDITS if case.algorithm == "menu"), rng, MENU_ROUNDS)
+    assert np.mean(np.isclose(ours, library, rtol=1e-9, atol=0.0)) > 0.75
+
+
+@pytest.mark.parametrize("case", ONLINE, ids=lambda case: case.name)
+def test_online(case, rng):
+    seed = int(rng.integers(2**32))
+    one = numpy_regret(case, ROUNDS, np.random.default_rng(seed))
+    many = numpy_regret(case, ROUNDS, np.random.default_rng(seed), SEEDS)
+    ahead, best = numpy_online.draw_targets(case.dim, ROUNDS, np.random.default_rng(seed))
+    again = np.random.default_rng(seed)
+    together = np.stack([numpy_online.draw_targets(case.dim, SEEDS, again)[0] for _ in range(ROUNDS)], axis=1)
+    library = _online_regrets(as_arrays(build(case)[0]), np.concatenate([ahead[None], together]), best)
+    np.testing.assert_allclose([one, many], [library[0], np.mean(library[1:])], rtol=1e-9)
+
+
+@pytest.mark.parametrize("seeds", [None, 3])
+def test_clipping(rng, seeds):
+    """Losses steep enough to leave the ball and to exceed the hint, which those of the speed table are not."""
+    slopes = rng.normal(size=(seeds or 1, ROUNDS, 3)) * np.linspace(0.1, 2.0, ROUNDS)[:, None] - 2.0
+    library = np.stack([plays_of(ClippedParameterFreeMD(dim=3), each) for each in slopes])
+    learner, ours = numpy_online.make("clipped_parameter_free_md", 3, seeds), []
+    query = next(learner)
+    for t in range(ROUNDS):
+        ours.append(query)
+        query = learner.send(slopes[0, t] if seeds is None else slopes[:, t])
+    np.testing.assert_allclose(np.stack(ours, axis=-2).reshape(library.shape), library, rtol=1e-9, atol=1e-12)
