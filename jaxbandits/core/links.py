@@ -5,6 +5,9 @@
 A link is a frozen pytree: a field of the algorithm (what it assumes) and a field of the environment (what is true), so
 that misspecification is one argument. To add one, write a class with the members of `Link` (`@pytree`, so that its
 numbers are traced); nothing else has to know. Every estimator here needs `mu` increasing and `|mu''| <= R mu'`.
+
+A link may also have `lipschitz(count, bound, dim, delta)`: how steep the negative log-likelihood of `count` rounds can
+be on the ball of radius `bound`, whatever their rewards; see the function of that name.
 """
 
 from typing import Protocol, runtime_checkable
@@ -52,6 +55,28 @@ class Link(Protocol):
     def sample(self, key: jax.Array, z: jax.Array) -> jax.Array:
         """One reward with mean `mu(z)`, in the dtype of `z`; monotone in `z` for a fixed key if that costs nothing."""
         ...
+
+
+def lipschitz(link: Link, count: ArrayLike, bound: ArrayLike, dim: int, delta: ArrayLike) -> jax.Array | None:
+    """Lipschitz constant, on the ball and for unit arms, of the negative log-likelihood of so many rounds.
+
+    Constants of OFUGLB (Lee, Yun & Jun, NeurIPS 2024). None where the link states none: sum `reward_lipschitz` then.
+
+    Args:
+      link: the family.
+      count: number of rounds.
+      bound: radius S of the ball of parameters.
+      dim: d.
+      delta: probability with which it may fail to be one (unbounded rewards).
+    """
+    stated = getattr(link, "lipschitz", None)
+    return None if stated is None else stated(count, bound, dim, delta)
+
+
+def reward_lipschitz(link: Link, reward: ArrayLike, bound: ArrayLike) -> jax.Array:
+    """The same constant of one round whose reward is known: the larger of `|mu(S) - r|` and `|mu(-S) - r|`, over g."""
+    high, low = link.mean(jnp.asarray(bound)), link.mean(jnp.negative(bound))
+    return jnp.maximum(jnp.abs(high - reward), jnp.abs(low - reward)) / link.dispersion
 
 
 @pytree
@@ -113,6 +138,10 @@ class Bernoulli:
     def slope_bounds(self, low: ArrayLike, high: ArrayLike) -> tuple[jax.Array, jax.Array]:
         return self.slope(jnp.maximum(jnp.abs(low), jnp.abs(high))), self.slope(jnp.clip(0.0, low, high))
 
+    def lipschitz(self, count: ArrayLike, bound: ArrayLike, dim: int, delta: ArrayLike) -> jax.Array:
+        del bound, dim, delta  # |mu - r| <= 1
+        return jnp.asarray(count, jnp.zeros(()).dtype)
+
     def sample(self, key: jax.Array, z: jax.Array) -> jax.Array:
         # {u < mu(z)} with one uniform; above zero its complement is compared with the rarer outcome, which keeps
         # probabilities down to 2^-32 in float32 and the draw monotone in z.
@@ -145,6 +174,9 @@ class Poisson:
 
     def slope_bounds(self, low: ArrayLike, high: ArrayLike) -> tuple[jax.Array, jax.Array]:
         return jnp.exp(low), jnp.exp(high)
+
+    def lipschitz(self, count: ArrayLike, bound: ArrayLike, dim: int, delta: ArrayLike) -> jax.Array:
+        return jnp.exp(bound) * count + jnp.log(dim / delta)
 
     def sample(self, key: jax.Array, z: jax.Array) -> jax.Array:
         return rng.poisson(key, z)

@@ -17,9 +17,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg
+from jaxbandits.core import linalg, links
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.links import Bernoulli, Link, Poisson
+from jaxbandits.core.links import Link
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import ArmDecision, Reward
 
@@ -166,12 +166,8 @@ def _loss(link: Link, xs: np.ndarray, rs: np.ndarray, points: np.ndarray) -> np.
 
 def _lipschitz(link: Link, rs: np.ndarray, bound: float, delta: float) -> float:
     """A bound on the norm of the gradient of L over the ball, for unit arms."""
-    if isinstance(link, Bernoulli):
-        return float(len(rs))
-    if isinstance(link, Poisson):
-        return float(np.exp(bound) * len(rs) + np.log(2.0 / delta))
-    ends = [np.abs(float(link.mean(sign * bound)) - rs) for sign in (-1.0, 1.0)]
-    return float(np.maximum(*ends).sum() / float(link.dispersion))
+    stated = links.lipschitz(link, len(rs), bound, 2, delta)
+    return float(links.reward_lipschitz(link, rs, bound).sum() if stated is None else stated)
 
 
 def _ball_mle(link: Link, xs: np.ndarray, rs: np.ndarray, bound: float, ridge: float = 0.0) -> np.ndarray:

@@ -246,6 +246,34 @@ class TestProperties:
             assert np.sum(norms > 0.5 - 1e-9) > 5  # the projection was active
             assert np.all(np.diff(trace["beta"]) > 0.0)
 
+    @pytest.mark.parametrize("name", LINKS)
+    @pytest.mark.parametrize("radius", ["theory", "data"])
+    def test_curvature_grows_by_one_bounded_direction(self, name, radius):
+        """H_t+1 - H_t is positive semidefinite, of rank one along x, with trace at most C_mu / g."""
+        _, X, R = fresh(name, 12, 3, 5)
+        largest = FAMILIES[name].largest(BOUNDS[name]) / FAMILIES[name].g
+        trace = play(GLBOMD(dim=3, link=LINKS[name], norm_bound=BOUNDS[name], radius=radius), X, R)
+        H = np.linalg.inv(np.concatenate([np.eye(3)[None] / 3.0, trace["inverse"]]))
+        values, vectors = np.linalg.eigh(np.diff(H, axis=0))
+        scale = 1e-11 * np.linalg.norm(H[-1])
+        assert np.abs(values[:, :2]).max() < scale and values[:, 2].min() > -scale
+        assert values[:, 2].max() <= largest * (1.0 + 1e-9) and values[:, 2].max() > 0.2 * largest
+        played = X[np.arange(ROUNDS), trace["index"]]
+        along = np.abs(np.einsum("td,td->t", played, vectors[:, :, 2])) / np.linalg.norm(played, axis=1)
+        assert np.all(along[values[:, 2] > 1e3 * scale] > 1.0 - 1e-6)
+
+    def test_optimism_and_the_best_score(self):
+        """The arm played has the best of the scores x'theta_t + beta_t ||x||, none of which is below x'theta_t."""
+        _, X, R = fresh("poisson", 13, 3, 5)
+        trace = play(GLBOMD(dim=3, link=Poisson(), norm_bound=1.0), X, R)
+        theta = np.vstack([np.zeros(3), trace["theta"][:-1]])
+        inverse = np.concatenate([np.eye(3)[None] / 3.0, trace["inverse"][:-1]])
+        greedy = np.einsum("tkd,td->tk", X, theta)
+        scores = greedy + trace["beta"][:, None] * np.sqrt(np.einsum("tkd,tde,tke->tk", X, inverse, X))
+        chosen = scores[np.arange(ROUNDS), trace["index"]]
+        assert np.all(chosen >= scores.max(axis=1) - 1e-9) and np.all(chosen >= greedy.max(axis=1) - 1e-9)
+        assert np.any(trace["index"] != greedy.argmax(axis=1))
+
     def test_rotation_and_permutation(self):
         _, X, R = fresh("poisson", 5, 3, 5)
         algorithm = GLBOMD(dim=3, link=Poisson(), norm_bound=1.0)
@@ -510,3 +538,15 @@ class TestInput:
         assert (algorithm.ridge, algorithm.norm_bound, algorithm.radius) == (4.0, 2.0, "data")
         validate(algorithm)
         validate(GLBOMD.theory(dim=2, link=Gaussian(), step_size=1.5))
+
+    @pytest.mark.parametrize("preset", ["theory", "experiments", "practical"])
+    def test_presets_keep_a_given_ridge(self, preset):
+        given = getattr(GLBOMD, preset)(dim=2, norm_bound=3.0, ridge=5.0)
+        assert given.ridge == given.lam == 5.0
+        derived = getattr(GLBOMD, preset)(dim=2, norm_bound=3.0)
+        assert float(derived.ridge) == (112.0 if preset == "theory" else 2.0)
+
+    @pytest.mark.parametrize("radius", ["theory", "data"])
+    def test_a_link_that_does_not_exist_at_the_first_estimate(self, radius):
+        with pytest.raises(InputError, match="GLBOMD without a center needs a link that exists around 0, which Expo"):
+            validate(GLBOMD(dim=2, link=Exponential(), radius=radius))

@@ -7,7 +7,7 @@ import pytest
 from jaxbandits.algorithms.glm.gloc import GLOC
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.links import Bernoulli, Gaussian, Poisson
+from jaxbandits.core.links import Bernoulli, Exponential, Gaussian, Poisson
 from jaxbandits.core.pytree import validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.experiments import glm_meters
@@ -107,6 +107,8 @@ def test_regret_bound_of_the_learner_holds_on_every_trace(name):
 def test_input():
     with pytest.raises(InputError, match=r"GLOC.link must be an object such as"):
         validate(GLOC(dim=2, link=0.5))
+    with pytest.raises(InputError, match="GLOC needs a link that exists around 0, which Exponential does not"):
+        validate(GLOC(dim=2, link=Exponential(), noise_scale=1.0, curvature=0.1))
     with pytest.raises(InputError, match=r"GLOC.curvature must lie in \(0, inf\)"):
         validate(GLOC(dim=2, curvature=0.0))
 

@@ -13,7 +13,7 @@ from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
-from jaxbandits.environments.datasets.covertype import clusters, covertype_like, kmeans, load_covertype
+from jaxbandits.environments.datasets.covertype import Rows, clusters, covertype_like, kmeans, load_covertype
 from jaxbandits.environments.glm.covertype import Covertype
 from jaxbandits.types import ArmDecision
 
@@ -184,10 +184,20 @@ class TestBandit:
         gap = uniform - glb
         assert gap.mean() > 5.0 * gap.std() / np.sqrt(32) and glb.mean() < 0.5 * uniform.mean()
 
+    def test_clusters_of_your_own_data(self):
+        """Another data set, of another width, under its own name."""
+        draws = np.random.default_rng(4)
+        rows = Rows(draws.normal(size=(200, 3)), draws.integers(2, size=200).astype(float), "my forest")
+        environment = Covertype.from_clusters(clusters(rows, 5))
+        validate(environment)
+        assert (environment.source, environment.n_arms, environment.dim) == ("my forest", 5, 4)
+        result = simulation.simulate(Uniform(dim=4), environment, 20, 2, record=1, progress=False)
+        assert result.healthy.all() and np.all(result.final("regret") > 0.0)
+
     @pytest.mark.parametrize(
         ("fields", "message"),
         [
-            ({"source": "real"}, r"Covertype.source must be one of 'covertype', 'stand-in', got 'real'"),
+            ({"source": ""}, r"Covertype.source must be the name of the data, got ''"),
             ({"n_arms": 5}, r"Covertype.arms must have shape \(5, 11\), got \(4, 11\)"),
             ({"means": np.array([0.1, 0.2, 0.3, 1.4])}, r"Covertype.means must lie in \[0, 1\], got 1.4"),
         ],

@@ -68,6 +68,38 @@ def test_rewards_of_poisson_bandits_are_told_to_be_at_most_100():
     assert learners["OFUGLB"].capacity == 100 and learners["OFUGLB"].n_arms is None and learners["GLB-OMD"].dim == 5
 
 
+def test_the_explicit_bound_of_theorem_2_by_hand():
+    """d = 2, S = 3, T = 3000, logistic: lambda = 2 * 7 * 2 * 4 = 112, beta_T = 67.682, kappa = 2 + 2 cosh 3 = 22.1353.
+
+    beta_T^2 = 4 * 112 * 9 + 8 log 20 + 192 log(2 + 1500 / 112) = 4580.9; g1 = 2 * 67.682 sqrt(5 log(1 + 750 / 224));
+    g2 = 8 * 22.1353 * 2 / 4 * 4580.9 log(1 + 3000 / (22.1353 * 224)).
+    """
+    experiment = EXPERIMENTS["glm/bound"]
+    (algorithm,) = experiment.algorithms("theory", 3000, experiment.panels(3000)["S3"]).values()
+    got = glm_theory.theorem_2(algorithm, np.asarray([3000]), np.asarray([[3000 / 20.0], [0.0]]))[:, 0]
+    g1, g2 = 366.955, 191_911.0
+    expected = 2 * g2 + 4 * g1**2 + 2 * g1 * np.sqrt(2 * g2)
+    np.testing.assert_allclose(got, [expected + 2 * g1 * np.sqrt(150.0), expected], rtol=1e-5)
+    assert got[0] == pytest.approx(1.4e6, rel=0.03)
+    # Gaussian, S = 2: lambda = 2, R = 0, C_mu = kappa = 1; beta_T^2 = 32 + 2 log 20 + 12 log 3002 = 134.076.
+    (algorithm,) = experiment.algorithms("theory", 3000, experiment.panels(3000)["gaussian"]).values()
+    got = glm_theory.theorem_2(algorithm, np.asarray([3000]), np.asarray([3000.0]))
+    g1 = 2 * np.sqrt(134.076 * 8 * np.log(751.0))
+    np.testing.assert_allclose(got, 2 * g1 * np.sqrt(3000.0), rtol=1e-5)
+
+
+def test_who_promises_coverage_gets_a_claim():
+    """One claim a learner and panel; the one about GLB-OMD with lambda = d says that nobody promised it."""
+    begins = {"GLB-OMD, lambda = d": "GLB-OMD with lambda = d, which no theorem covers"}
+    for name in ("glm/coverage", "glm/coverage-links"):
+        experiment = EXPERIMENTS[name]
+        for key, panel in experiment.panels(100).items():
+            claims = [claim for claim in experiment.claims if f"({key}" in claim.text]
+            for label in experiment.algorithms("theory", 100, panel):
+                about = [claim.text for claim in claims if claim.text.startswith(begins.get(label, f"{label} keeps"))]
+                assert len(about) == 1 and ("ours" in about[0]) == (label in begins), (key, label)
+
+
 def test_marks_end_at_the_horizon():
     assert glm_theory.marks(3000) == (50, 500, 3000)
     assert glm_theory.marks(500) == (50, 500) and glm_theory.marks(50) == (50,) and glm_theory.marks(7) == (7,)

@@ -28,6 +28,8 @@ def instance(name, d, S):
         ("glm_ucb", "gaussian", 3, 2.0, 1e-5),
         ("glm_ucb", "bernoulli", 5, 5.0, 1e-5),
         ("glm_ucb", "poisson", 2, 5.0, 1e-5),
+        ("glm_ucb-det", "bernoulli", 3, 3.0, 1e-5),
+        ("glm_ucb-history", "bernoulli", 2, 3.0, 1e-5),
         ("ofulog_r", "bernoulli", 2, 3.0, 1e-5),
         ("ofuglb", "gaussian", 2, 2.0, 1e-4),
         ("ofuglb", "bernoulli", 5, 5.0, 1e-4),
@@ -41,10 +43,16 @@ def test_follows_the_float64_reference(method, name, d, S, atol):
     common, f = {"dim": d, "n_arms": ARMS, "norm_bound": S}, FAMILIES[name]
     learner, reference = {
         "glm_ucb": (GLMUCB(**common, link=LINKS[name], horizon=ROUNDS), glm_mle.GLMUCB(f, d, S, T=ROUNDS)),
+        "glm_ucb-det": (
+            GLMUCB(**common, horizon=ROUNDS, radius="det", noise_scale=0.5), glm_mle.GLMUCB(f, d, S, "det", R_sub=0.5)
+        ),
+        "glm_ucb-history": (
+            GLMUCB(**common | {"n_arms": None, "capacity": ROUNDS}, horizon=ROUNDS), glm_mle.GLMUCB(f, d, S, T=ROUNDS)
+        ),
         "ofuglb": (OFUGLB(**common, link=LINKS[name]), glm_mle.OFUGLB(f, d, S, name)),
         "ofulog_r": (OFULogR(**common), glm_mle.OFULogR(f, d, S)),
-    }[method]
-    trace = play(learner, X, R)
+    }[method]  # fmt: skip
+    trace = play(learner, np.broadcast_to(X, (ROUNDS, *X.shape)) if "history" in method else X, R)
     assert all(a.dtype == np.float32 for a in trace.values() if a.dtype != np.int32)
     for t, k in enumerate(trace["index"]):
         late = t % 50 == 49
@@ -80,6 +88,21 @@ def test_rs_glincb_follows_the_float64_reference(name, S, kappa):
         np.testing.assert_allclose(trace["theta_o"][t], reference.th_o, atol=1e-4)
         np.testing.assert_allclose(trace["theta_tau"][t], reference.th_tau, atol=1e-4)
     assert reference.refits >= 2
+
+
+def test_rs_glincb_with_the_constants_of_its_theorem():
+    """All warm-up at this length: the longest directions are played, and the estimate is that of those rounds."""
+    X, R = instance("bernoulli", 2, 3.0)
+    learner = RSGLinCB(dim=2, n_arms=ARMS, norm_bound=3.0, horizon=ROUNDS)
+    reference = glm_mle.RSGLinCB(FAMILIES["bernoulli"], 2, 3.0, ROUNDS, kappa=2.0 + 2.0 * np.cosh(3.0))
+    trace = play(learner, X, R)
+    for t, k in enumerate(trace["index"]):
+        scores = reference.begin(X)
+        assert scores[k] > scores.max() * (1.0 - 1e-5)
+        reference.end(X, k, R[t, k])
+        if t % 10 == 9:
+            np.testing.assert_allclose(trace["theta_o"][t], reference.th_o, atol=1e-4)
+    assert reference.warm.all() and not trace["theta_tau"].any()
 
 
 def test_residues_of_long_runs_stay_small():

@@ -86,11 +86,6 @@ class GLBOMD:
         self.theta, self.t = new, self.t + 1
 
 
-def theory_ridge(family, d, S):
-    eta = 1.0 + family.R * S
-    return 2.0 * max(7.0 * d * eta * family.R**2, max(3.0 * eta * family.R * S, 1.0) * family.largest(S) / family.g)
-
-
 def time_varying(seed, d, K, T, S):
     """theta*, arms [T, K, d] uniform in the unit ball, and the generator, ready for the rewards."""
     rng = np.random.default_rng(seed)

@@ -144,9 +144,6 @@ class OFUGLB(Rounds):
     def loss(self):
         return Loss(self.f, self.X, self.r)
 
-    def score(self, x):
-        return maximise(self.loss(), self.theta(), self.beta() ** 2, x, self.S)
-
 
 class OFULogR(Rounds):
     def lam(self):
@@ -163,9 +160,6 @@ class OFULogR(Rounds):
 
     def loss(self):
         return Loss(self.f, self.X, self.r, self.lam())
-
-    def score(self, x):
-        return maximise(self.loss(), self.theta(), self.beta() ** 2, x)
 
 
 class GLMUCB(Rounds):

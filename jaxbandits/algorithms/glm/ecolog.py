@@ -55,6 +55,11 @@ class ECOLog:
         constants are not verified.
       * [ours] The steps are solved to rounding by a safeguarded Newton search on `x'theta`; the original stops a
         projected gradient method at accuracy 1/t, hence its O(log t). `beta_scale` multiplies the radius.
+      * [reconstructed] The weight 1 / (2 + D) of the implicit step: the comparison that this follows does not state it.
+
+    Numerics:
+      In float32 the estimate is within 1e-4 of float64, the radius and W^{-1} within 1e-4 (relative), over 300 rounds
+      ("ville": d = 5, S = 3; "code": d = 2, S = 5).
 
     References:
       Louis Faury, Marc Abeille, Kwang-Sung Jun, Clement Calauzenes. Jointly Efficient and Optimal Algorithms for

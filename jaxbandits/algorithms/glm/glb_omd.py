@@ -6,8 +6,9 @@
     H_t+1      = H_t + mu'(x'theta_t+1)/g x x',   H_1 = lambda I
     beta_t^2   = 4 lambda S^2 + 2 eta log(1/delta) + 6 d eta^2 log(2 + 2 C_mu t / (lambda g)),   t = 1, 2, ...
 
-Only H_t^{-1} is kept: both rank-one updates and the projection need the inverse alone. The step uses the curvature at
-the old estimate (times eta), the matrix the curvature at the new one.
+H_t^{-1} is kept, not H_t: both rank-one updates and the projection need the inverse alone; only the data radius, which
+measures the move ||theta_t - theta_t+1|| in the H_t norm, keeps both. The step uses the curvature at the old estimate
+(times eta), the matrix the curvature at the new one.
 
 Paper -> field: lambda `ridge`, S `norm_bound`, eta `step_size`, c `center`; R, C_mu, mu, g from `link`.
 Cost per round O(K d^2), plus O(d^3) when the projection is active; memory O(d^2).
@@ -19,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import errors, linalg
+from jaxbandits.core import errors, likelihood, linalg
 from jaxbandits.core.arms import optimistic_arm
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Symmetric, Vector
@@ -63,6 +64,13 @@ class GLBOMD:
       * [ours] `beta_scale` multiplies the radius (the paper shrinks it on Covertype by an unstated amount).
       * Unstated in the paper: theta_1 = c; ties go to the first arm.
 
+    Numerics:
+      In float32 the estimate is within 1e-4 of S of float64, radius and H^{-1} within 1e-4 (relative), over 300 rounds
+      (Bernoulli up to S = 9, Gaussian, Poisson with S = 1) and over 10,000 of a Bernoulli link. A Poisson link with
+      S = 7, curvatures from e^-7 to e^7, keeps theta finite and in the ball and H^{-1} positive definite for 10,000.
+      H^{-1} is updated by Sherman-Morrison and never refreshed: rounding errors add up, harmlessly at these lengths
+      with `ridge` of 1 and more. For T far above 1e5, or a tiny `ridge`, use float64.
+
     References:
       Y.-J. Zhang, S.-A. Xu, P. Zhao, M. Sugiyama. Generalized Linear Bandits: Almost Optimal Regret with One-Pass
       Update. NeurIPS 2025, arXiv:2507.11847 (v1): Algorithm 1, equations 3, 4, 6, 11, 42a, 42b, Theorems 1 and 2.
@@ -81,14 +89,14 @@ class GLBOMD:
 
     @classmethod
     def theory(cls, *, dim: int, **changes: Any) -> "GLBOMD":
-        """Theorem 1: the `ridge` that its confidence sets need (`theory_ridge` of the fields given)."""
+        """Theorem 1: the `ridge` that its confidence sets need (`theory_ridge` of the fields given), unless given."""
         algorithm = cls(dim=dim, **changes)
-        return replace(algorithm, "ridge", algorithm.theory_ridge)
+        return algorithm if algorithm.ridge is not None else replace(algorithm, "ridge", algorithm.theory_ridge)
 
     @classmethod
     def experiments(cls, *, dim: int, **changes: Any) -> "GLBOMD":
         """The paper's figures: every parameter as in the theory but `ridge = d`."""
-        return replace(cls(dim=dim, **changes), "ridge", float(dim))
+        return cls(**{"dim": dim, "ridge": float(dim)} | changes)
 
     @classmethod
     def practical(cls, *, dim: int, **changes: Any) -> "GLBOMD":
@@ -99,13 +107,15 @@ class GLBOMD:
         return cls(**{"dim": dim, "ridge": float(dim), "radius": "data"} | changes)
 
     def check(self) -> None:
-        """Raises `InputError` for an unknown radius, something that is not a link, or a radius that does not exist."""
+        """Raises `InputError` for an unknown radius, no link, or a link or radius that does not exist on the ball."""
         if self.radius not in _RADII:
             raise errors.unknown("GLBOMD.radius", self.radius, _RADII)
         if not isinstance(self.link, Link):
             raise InputError(f"GLBOMD.link must have the members of core.links.Link, got {type(self.link).__name__}")
         if self.center is not None and np.shape(self.center)[-1:] != (self.dim,):
             raise InputError(f"GLBOMD.center must have shape ({self.dim},), got {np.shape(self.center)}")
+        if self.center is None:  # the ball is around 0, and so is theta_1
+            likelihood.check_link("GLBOMD without a center", self.link, self.norm_bound)
         if self.radius == "theory" and not np.all(np.isfinite(self.largest_slope)):
             raise InputError(
                 f'GLBOMD.radius must be "data" with {type(self.link).__name__}: Theorem 1 needs mu\' bounded around 0'

@@ -17,9 +17,8 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
+from jaxbandits.core import likelihood, linalg
 from jaxbandits.core.arms import optimistic_arm
-from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.links import Bernoulli, Link
 from jaxbandits.core.projection import project_ball
@@ -54,6 +53,10 @@ class GLOC:
         without its cancellation in float32.
       * [ours] `beta_scale` multiplies the radius; ties go to the first arm; w_1 = 0.
 
+    Numerics:
+      In float32 the centre is within 1e-4 of float64, the radius and V^{-1} within 1e-4 (relative), over 300 rounds of
+      any link; the radius still after 20,000 rounds, when the sums that its residual is the difference of are near 1e5.
+
     References:
       Kwang-Sung Jun, Aniruddha Bhargava, Robert Nowak, Rebecca Willett. Scalable Generalized Linear Bandits: Online
       Computation and Hashing. NIPS 2017, arXiv:1706.00136: GLOC and its online Newton step.
@@ -77,9 +80,8 @@ class GLOC:
         return cls(**{"dim": dim, "ridge": float(dim)} | changes)
 
     def check(self) -> None:
-        """Raises `InputError` for something that is not a link."""
-        if not isinstance(self.link, Link):
-            raise InputError(f"GLOC.link must have the members of core.links.Link, got {type(self.link).__name__}")
+        """Raises `InputError` for something that is not a link, or a link that does not exist around 0."""
+        likelihood.check_link("GLOC", self.link, self.norm_bound)
 
     def init(self, key: jax.Array) -> GLOCState:
         del key  # deterministic

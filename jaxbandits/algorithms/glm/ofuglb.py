@@ -18,12 +18,12 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import errors, level_set, likelihood, linalg
+from jaxbandits.core import errors, level_set, likelihood, linalg, links
 from jaxbandits.core.arms import best_scored, stacked
 from jaxbandits.core.level_set import Maximisers, OptimisticDecision
 from jaxbandits.core.likelihood import Data, Likelihood
 from jaxbandits.core.linalg import Vector
-from jaxbandits.core.links import Bernoulli, Link, Poisson
+from jaxbandits.core.links import Bernoulli, Link
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import ArmObs, Reward
 
@@ -112,13 +112,11 @@ class OFUGLB:
         feedback: Reward,
     ) -> OFUGLBState:
         del key
-        link, reward = self.link, feedback.reward
-        data = linalg.keep(likelihood.record(state.data, t, obs.arms, decision, reward))
+        data = linalg.keep(likelihood.record(state.data, t, obs.arms, decision, feedback.reward))
         theta = level_set.minimise(self._likelihood(data, t + 1, state.theta), state.theta, self.norm_bound)
         steepness = state.steepness
         if steepness is not None:
-            high, low = link.mean(jnp.asarray(self.norm_bound)), link.mean(-jnp.asarray(self.norm_bound))
-            steepness = steepness + jnp.maximum(jnp.abs(high - reward), jnp.abs(low - reward)) / link.dispersion
+            steepness = steepness + links.reward_lipschitz(self.link, feedback.reward, self.norm_bound)
         return linalg.keep(OFUGLBState(theta, data, steepness, None if self.n_arms is None else decision.maximisers))
 
     def recommend(self, state: OFUGLBState) -> Vector:
@@ -127,12 +125,9 @@ class OFUGLB:
 
     def confidence_radius(self, t: jax.Array, state: OFUGLBState) -> jax.Array:
         """`beta_{t+1}`, before round t (counted from 0); `beta_scale` included."""
-        if state.steepness is not None:
-            steepness = state.steepness
-        elif isinstance(self.link, Poisson):
-            steepness = jnp.exp(self.norm_bound) * t + jnp.log(self.dim / self.delta)
-        else:
-            steepness = jnp.asarray(t, jnp.zeros(()).dtype)
+        steepness = state.steepness
+        if steepness is None:
+            steepness = links.lipschitz(self.link, t, self.norm_bound, self.dim, self.delta)
         u = 2.0 * self.norm_bound * self.lipschitz_scale * steepness / self.dim
         infimum = self.dim * jnp.where(u > 1.0, 1.0 + jnp.log(jnp.maximum(u, 1.0)), u)
         return self.beta_scale * jnp.sqrt(infimum - jnp.log(self.delta))
@@ -156,4 +151,4 @@ class OFUGLB:
 
     @property
     def _sums_rewards(self) -> bool:
-        return self.lipschitz == "data" or not isinstance(self.link, (Bernoulli, Poisson))
+        return self.lipschitz == "data" or not hasattr(self.link, "lipschitz")

@@ -19,8 +19,6 @@ from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.datasets.covertype import Clusters, clusters, covertype_like, load_covertype
 from jaxbandits.types import ArmDecision, ArmObs, ArmSet, Reward
 
-_SOURCES = ("covertype", "stand-in")
-
 
 class CovertypeState(NamedTuple):
     """Nothing changes over the rounds."""
@@ -40,22 +38,22 @@ class Covertype:
     """Classification turned into a bandit by clustering (experiment on Covertype in arXiv:2507.11847).
 
     The paper's setting: K = 60, d = 11, T = 1000, learners told S = 6, delta = 0.01 and kappa = 200, radii shrunk by an
-    unstated factor (sweep `beta_scale`). Build with `from_file` (the real data) or `stand_in` (synthetic); `source`
-    says which, and every figure made from the second must say so too.
+    unstated factor (sweep `beta_scale`). Build with `from_file` (the real data), `stand_in` (synthetic) or
+    `from_clusters` (your own); `source` says which, and every figure made from the second must say so too.
 
     Raises (by `validate`):
-      InputError: for shapes that do not fit, or an unknown `source`.
+      InputError: for shapes that do not fit, or a `source` without a name.
     """
 
     n_arms: int = static(range="[1, inf)", doc="K, number of clusters")
     dim: int = static(range="[1, inf)", doc="d, measurements and a constant")
-    source: str = static(doc='"covertype": the real file; "stand-in": synthetic data of the same shape')
+    source: str = static(doc='name of the data: "covertype", the real file; "stand-in", synthetic; or your own')
     arms: ArrayLike = param(None, "[-1, 1]", "[K, d] means of the clusters, in the unit ball")
     means: ArrayLike = param(None, "[0, 1]", "[K] share of label 1 in each cluster")
 
     @classmethod
     def from_clusters(cls, made: Clusters) -> "Covertype":
-        """From any data set's clusters."""
+        """From any data set's clusters; `made.source` is the name that figures will show."""
         n_arms, dim = made.arms.shape
         return cls(n_arms=n_arms, dim=dim, source=made.source, arms=made.arms, means=made.means)
 
@@ -74,9 +72,9 @@ class Covertype:
         return cls.from_clusters(clusters(covertype_like(rows, seed), n_arms, seed))
 
     def check(self) -> None:
-        """Raises `InputError` for shapes that do not fit or an unknown source."""
-        if self.source not in _SOURCES:
-            raise InputError(f"Covertype.source must be one of {', '.join(map(repr, _SOURCES))}, got {self.source!r}")
+        """Raises `InputError` for shapes that do not fit or a source without a name."""
+        if not isinstance(self.source, str) or not self.source:
+            raise InputError(f"Covertype.source must be the name of the data, got {self.source!r}")
         for name, shape in (("arms", (self.n_arms, self.dim)), ("means", (self.n_arms,))):
             value = getattr(self, name)
             if value is None or np.shape(value)[-len(shape) :] != shape:
