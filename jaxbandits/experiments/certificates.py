@@ -8,9 +8,10 @@ Nothing here is hidden in an O(.), so a run can watch all of it. Two layers:
 * measures of a whole `Round` of the simulation (any object with its fields), for meters:
 
       Meter("projection", certificates.worst_projection, "max")
-      Meter("slack", certificates.least_slack((8.0,)), "sum")
+      Meter("slack", certificates.least_slack((8.0,), (-8.0,)), "sum")
 
-  They take the rounds of OONS and CLA-OONS as they are, and all base learners of CA-OONS.
+  They take the rounds of OONS and CLA-OONS as they are, and all base learners of CA-OONS. Those of the meta algorithm,
+  `meta_*` and `worst_meta_precondition`, are about CA-OONS alone.
 """
 
 import functools
@@ -51,25 +52,31 @@ class OONSRound(NamedTuple):
 # One round of OONS ----------------------------------------------------------------------------------------------------
 
 
-def inequality_slack(r: OONSRound, u: Vector) -> jax.Array:
+def inequality_slack(r: OONSRound, u: Vector, relative: bool = False) -> jax.Array:
     """Right minus left of the path-wise inequality in one round, >= 0 but for rounding, for every ||u|| <= radius.
 
     <g_t, x_t - u> <= <x_t - x'_{t+1}, nabla_t - m_t> + (||u - x'_t||^2 - ||u - x'_{t+1}||^2 - ||x'_{t+1} - x_t||^2
                       - ||x_t - x'_t||^2) / 2 + (c_corr / 2) eta_t (<u, e_t>^2 - <x_t, e_t>^2)        norms of A_t
 
-    Both steps being minimisers gives it; it holds for any constants.
+    Both steps being minimisers gives it; it holds for any constants. `relative`: divided by the sum of the sizes of its
+    terms, so that rounding leaves a few machine epsilons wherever u is.
     """
     error = linalg.keep(r.grad - r.hint)
     left = linalg.inner(r.grad, r.play - u)
-    moves = (
-        linalg.quad(r.metric, u - r.center)
-        - linalg.quad(r.metric, u - r.next_center)
-        - linalg.quad(r.metric, r.next_center - r.play)
-        - linalg.quad(r.metric, r.play - r.center)
+    terms = (
+        0.5 * linalg.quad(r.metric, u - r.center),
+        -0.5 * linalg.quad(r.metric, u - r.next_center),
+        -0.5 * linalg.quad(r.metric, r.next_center - r.play),
+        -0.5 * linalg.quad(r.metric, r.play - r.center),
+        linalg.inner(r.play - r.next_center, r.nabla - r.hint),
+        0.5 * r.c_corr * r.eta * linalg.inner(u, error) ** 2,
+        -0.5 * r.c_corr * r.eta * linalg.inner(r.play, error) ** 2,
     )
-    correction = linalg.inner(u, error) ** 2 - linalg.inner(r.play, error) ** 2
-    product = linalg.inner(r.play - r.next_center, r.nabla - r.hint)
-    return product + 0.5 * moves + 0.5 * r.c_corr * r.eta * correction - left
+    slack = sum(terms) - left
+    if not relative:
+        return slack
+    size = sum(abs(term) for term in terms) + linalg.norm(r.grad) * (linalg.norm(r.play) + linalg.norm(u))
+    return slack / jnp.maximum(size, jnp.finfo(size.dtype).tiny)
 
 
 def projection_residuals(r: OONSRound) -> tuple[jax.Array, jax.Array]:
@@ -184,20 +191,25 @@ def rounds(algorithm: Any, state: Any, decision: PointDecision, feedback: Any) -
 
 
 @functools.cache
-def least_slack(u: tuple[float, ...]) -> Callable[[Any], jax.Array]:
-    """The inequality for the comparator u, drawn into each learner's ball; the least of its learners. Sum or max.
+def least_slack(*comparators: tuple[float, ...], relative: bool = False) -> Callable[[Any], jax.Array]:
+    """The inequality for comparators u, each drawn into a learner's ball: the least of them, and of the learners.
 
     Every summand is >= 0 but for rounding, so its sum over the rounds is, and "max" of its negative is about 0.
+
+    Args:
+      *comparators: one or several u, `d` coordinates each.
+      relative: to the size of the terms of the inequality, as `inequality_slack` has it; for "max", not for "sum".
     """
 
     def measure(played: Any) -> jax.Array:
-        comparator = linalg.vectors(jnp.asarray(u, jnp.zeros(()).dtype))
-        length = jnp.maximum(linalg.norm(comparator), jnp.finfo(jnp.zeros(()).dtype).tiny)
+        dtype = jnp.zeros(()).dtype
 
-        def slack(r: OONSRound) -> jax.Array:
-            return inequality_slack(r, comparator * jnp.minimum(1.0, r.radius / length))
+        def slack(u: Vector, r: OONSRound) -> jax.Array:
+            length = jnp.maximum(linalg.norm(u), jnp.finfo(dtype).tiny)
+            return inequality_slack(r, u * jnp.minimum(1.0, r.radius / length), relative)
 
-        return jnp.min(jax.vmap(slack)(_rounds(played)))
+        each = jax.vmap(jax.vmap(slack, (None, 0)), (0, None))
+        return jnp.min(each(linalg.vectors(jnp.asarray(comparators, dtype)), _rounds(played)))
 
     return measure
 
@@ -213,10 +225,16 @@ def worst_precondition(played: Any) -> jax.Array:
 
 
 def worst_stability(played: Any) -> jax.Array:
-    """How far Lemma C.3 (with factor 1) is left, relative to its right side; <= 0 but for rounding. For "max"."""
-    product, bound = jax.vmap(stability)(_rounds(played))
+    """How far Lemma C.3 (with factor 1) is left, the worst of the learners; <= 0 but for rounding. For "max".
+
+    Relative to the right side and to the product of norms on the left, which is what rounding of the points costs.
+    """
+    r = _rounds(played)
+    product, bound = jax.vmap(stability)(r)
+    norm = jax.vmap(linalg.norm)
+    scale = bound + (norm(r.play) + norm(r.next_center)) * norm(r.nabla - r.hint)
     excess = jnp.maximum(product - bound, -product)
-    return jnp.max(excess / jnp.maximum(bound, jnp.finfo(bound.dtype).tiny ** 0.5))
+    return jnp.max(excess / jnp.maximum(scale, jnp.finfo(scale.dtype).tiny ** 0.5))
 
 
 @functools.cache
@@ -224,8 +242,7 @@ def meta_regret(i: int) -> Callable[[Any], jax.Array]:
     """`<l_t, w_t - e_i>` of CA-OONS, for its base learner i = 0, 1, ...; for "sum"."""
 
     def measure(played: Any) -> jax.Array:
-        loss = played.algorithm.losses(played.feedback, played.state.points)
-        return jnp.sum(loss * played.state.play.weights) - loss[i]
+        return meta_loss(played) - _meta_losses(played)[i]
 
     return measure
 
@@ -235,19 +252,32 @@ def meta_allowance(i: int) -> Callable[[Any], jax.Array]:
     """`meta_bound` for base learner i after the rounds so far; for "last". At least the sum of `meta_regret(i)`."""
 
     def measure(played: Any) -> jax.Array:
-        meta = played.next_state.meta
-        return meta_bound(meta.learners, meta.square_sum.total, played.algorithm.c_meta)[i]
+        return _allowances(played)[i]
 
     return measure
 
 
+def meta_loss(played: Any) -> jax.Array:
+    """`<l_t, w_t>` of CA-OONS; for "sum"."""
+    return jnp.sum(_meta_losses(played) * played.state.play.weights)
+
+
+def meta_budget(played: Any) -> jax.Array:
+    """The least over base learners i of `sum_t l_{t,i}` plus its `meta_bound`; for "last".
+
+    The sum of `meta_loss` minus this is the largest violation of the meta regret inequality over all base learners:
+    negative where all hold.
+    """
+    return jnp.min(played.next_state.meta.loss_sum.total + _allowances(played))
+
+
 def worst_meta_precondition(played: Any) -> jax.Array:
     """`2 c_meta beta_k |l_t^j - h_t^j|`, the largest over k and j in Z(k); at most 1 under the theory's constants."""
-    error = played.algorithm.losses(played.feedback, played.state.points) - played.state.play.hint
+    error = _meta_losses(played) - played.state.play.hint
     learners = played.state.meta.learners
     known = jnp.arange(error.shape[0])[:, None] < learners.count
     rate = jnp.where(learners.log_prior > -jnp.inf, learners.rate, 0.0)
-    return jnp.max(jnp.where(known, 2.0 * played.algorithm.c_meta * rate * jnp.abs(error)[:, None], 0.0))
+    return jnp.max(jnp.where(known, 2.0 * _ca_oons(played).c_meta * rate * jnp.abs(error)[:, None], 0.0))
 
 
 def meta_bound(learners: Middle, square_sum: jax.Array, c_meta: ArrayLike = 32.0) -> jax.Array:
@@ -272,3 +302,24 @@ def meta_bound(learners: Middle, square_sum: jax.Array, c_meta: ArrayLike = 32.0
 
 def _rounds(played: Any) -> OONSRound:
     return rounds(played.algorithm, played.state, played.decision, played.feedback)
+
+
+def _ca_oons(played: Any) -> CAOONS:
+    """CA-OONS, as it is or restarted by the anytime version."""
+    algorithm = played.algorithm.learner if isinstance(played.algorithm, AnytimeCAOONS) else played.algorithm
+    if not isinstance(algorithm, CAOONS):
+        raise InputError(f"certificates of the meta algorithm know CAOONS, not {type(algorithm).__name__}")
+    return algorithm
+
+
+def _meta_losses(played: Any) -> jax.Array:
+    """`[N]` l_t."""
+    return _ca_oons(played).losses(played.feedback, played.state.points)
+
+
+def _allowances(played: Any) -> jax.Array:
+    """`[N]` meta_bound of the rounds so far: of a whole run, which the anytime version forgets at every restart."""
+    if isinstance(played.algorithm, AnytimeCAOONS):
+        raise InputError("AnytimeCAOONS restarts its sums: bound the meta regret of CAOONS, or of one epoch")
+    meta = played.next_state.meta
+    return meta_bound(meta.learners, meta.square_sum.total, _ca_oons(played).c_meta)

@@ -1,5 +1,7 @@
 """CA-OONS, CLA-OONS, MsMwC and MsMwC-Master in float32: close to the float64 references, weights that stay weights."""
 
+from typing import Any, NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -71,14 +73,48 @@ def test_ca_oons(meta_loss, rng):
     np.testing.assert_allclose(np.asarray(state.play.weights).sum(), 1.0, rtol=1e-6)
 
 
+class Played(NamedTuple):
+    """The fields of a simulated round that certificates look at."""
+
+    algorithm: Any
+    state: Any
+    decision: Any
+    feedback: Any
+    next_state: Any
+
+
 @pytest.mark.slow
 def test_benchmark_e3_in_float32():
     """4096 rounds on a curved loss, N = 12: the recorded float64 regret, and certificates at the level of float32."""
-    algorithm = as_arrays(CAOONS.for_horizon(1, 4096))
-    targets = PseudoHuber(linalg.vectors(jnp.full((4096, 1), 8.0)))
-    _, loss, _ = replay(algorithm, targets)
+    slack = certificates.least_slack((1.0,), (-1.0,), (8.0,), (-4096.0,), relative=True)
+
+    @jax.jit
+    def run(algorithm):
+        oracle = PseudoHuber(linalg.vectors(jnp.array([8.0])))
+
+        def round_(state, t):
+            decision = algorithm.select(KEY, t, state, None)
+            told = Gradient(jax.vmap(oracle.value)(decision.query), jax.vmap(oracle.gradient)(decision.query))
+            after = algorithm.update(KEY, t, state, None, decision, told)
+            played = Played(algorithm, state, decision, told, after)
+            measures = (
+                certificates.worst_projection(played),
+                -slack(played),
+                certificates.worst_stability(played),
+                certificates.worst_precondition(played) - 1.0,
+                certificates.worst_meta_precondition(played) - 1.0,
+            )
+            meta = certificates.meta_loss(played), certificates.meta_budget(played)
+            return after, (oracle.value(decision.play), jnp.stack(measures), meta)
+
+        return jax.lax.scan(round_, algorithm.init(KEY), jnp.arange(4096, dtype=jnp.int32))[1]
+
+    loss, measures, (meta_loss, meta_budget) = run(as_arrays(CAOONS.for_horizon(1, 4096)))
+    assert loss.dtype == measures.dtype == jnp.float32
     cumulative = np.cumsum(np.asarray(loss, float))
     np.testing.assert_allclose(cumulative[[511, 1023, 2047, 4095]], [2097.2, 2678.8, 2727.5, 2733.0], rtol=1e-4)
+    assert (np.asarray(measures) < 5e-6).all()
+    assert (np.cumsum(np.asarray(meta_loss, float)) <= np.asarray(meta_budget)).all()
 
 
 @pytest.mark.parametrize("dim", [1, 2, 15])

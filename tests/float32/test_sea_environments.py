@@ -6,6 +6,8 @@ regret. A sum of n terms in sequence is wrong by at most n/2 machine epsilons of
 own values by a few: hence the tolerance, BLOCK/2 + 8 epsilons of all that was added up, whatever the number of blocks.
 """
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -216,3 +218,28 @@ def test_cell_noise(n_cells, key, rng):
     exact = {"pointwise": 1.0 / n_cells, "uniform": 1.0 - (1.0 - 1.0 / n_cells) ** n_cells}
     for name, p in exact.items():
         assert abs(metrics[name][-1] / HORIZON - p) <= 5.0 * np.sqrt(p * (1.0 - p) / HORIZON)
+
+
+def test_random_order_deviation_and_lengths_of_the_means(rng):
+    """Bounds by Jensen's inequality against all 4! orders of a pass, and close to them."""
+    n, passes, rest = 4, 2, 3
+    pool = rng.standard_normal((n, DIM)) + 0.5
+    deviation, length = np.zeros((2, n))
+    for order in itertools.permutations(range(n)):
+        for t in range(n):
+            left = pool[list(order[t:])]
+            mean = left.mean(axis=0)
+            deviation[t] += np.mean(np.linalg.norm(left - mean, axis=1)) / 24
+            length[t] += np.linalg.norm(mean) / 24
+    environment = RandomOrder(dim=DIM, pool_size=n)
+    for exact, bound in (
+        (deviation, environment.cumulative_deviation(n * passes + rest, pool)),
+        (length, environment.cumulative_mean_gradients(n * passes + rest, pool)),
+    ):
+        expected = passes * exact.sum() + exact[:rest].sum()
+        assert expected * (1.0 - 4.0 * EPS) <= float(bound) <= 1.25 * expected
+    # Where every vector is as far from the mean of what is left as any other, nothing is lost: two of them.
+    pair = RandomOrder(dim=DIM, pool_size=2)
+    np.testing.assert_allclose(
+        float(pair.cumulative_deviation(8, pool[:2])), 4 * 0.5 * np.linalg.norm(pool[0] - pool[1]), rtol=1e-6
+    )

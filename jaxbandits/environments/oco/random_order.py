@@ -3,7 +3,8 @@
     pool: v_i = m e_1 + s * (uniform on the unit sphere), i = 1..n, drawn once a trial
     f_t(x) = c <v, x>, v drawn from what this pass has left,   F_t(x) = c <mean of what is left, x>
 
-With S^2 = sum_i ||v_i - vbar||^2 / (n - 1), H_n = 1 + 1/2 + ... + 1/n P = T / n passes, in expectation over the order
+With S^2 = sum_i ||v_i - vbar||^2 / (n - 1), H_n = 1 + 1/2 + ... + 1/n and P = T / n passes, in expectation over the
+order
 
     sigma^2_{1:T} = c^2 P S^2 (n - H_n),   Sigma^2_{1:T} = c^2 (||vbar||^2 + (2 P - 1) (n - 1)/n S^2)
 
@@ -135,6 +136,25 @@ class RandomOrder:
         passes, rest = divmod(horizon - 1, n)  # passes begun and left; rounds after the first of the last pass
         within = (1.0 - 1.0 / n) * passes + (1.0 / (n - rest) - 1.0 / n)
         return first + spread * (within + passes * (n - 1.0) / n)
+
+    def cumulative_deviation(self, horizon: int, pool: Any = None) -> ArrayLike:
+        """At least sigma_{1:T} (without the square), in expectation over the order: Jensen's inequality every round."""
+        spread, _ = self._moments(pool)
+        passes, rest = divmod(horizon, self.pool_size)
+        return spread**0.5 * (passes * self._deviations(self.pool_size) + self._deviations(rest))
+
+    def cumulative_mean_gradients(self, horizon: int, pool: Any = None) -> ArrayLike:
+        """At least G_{1:T} (fraktur), the sum of ||grad F_t||, in expectation over the order: Jensen's, likewise."""
+        spread, first = self._moments(pool)
+        n = self.pool_size
+        passes, rest = divmod(horizon, n)
+        left = np.arange(n, 0.0, -1.0)  # the mean of r vectors left has variance S^2 (1/r - 1/n)
+        length = (first + spread * (1.0 / left - 1.0 / n)) ** 0.5
+        return passes * length.sum() + length[:rest].sum()
+
+    def _deviations(self, rounds: int) -> float:
+        """Bounds sigma_t / S over the first `rounds` of a pass, by the root of the variance."""
+        return float(np.sum(np.sqrt(1.0 - 1.0 / np.arange(self.pool_size, self.pool_size - rounds, -1.0))))
 
     def _variances(self, rounds: int) -> float:
         """sigma_t^2 / S^2 over the first `rounds` of a pass: with r vectors left, their variance is S^2 (r - 1) / r."""

@@ -1,0 +1,131 @@
+"""How far float32 plays are from float64 ones: every online learner on the same recorded losses, in both precisions.
+
+    python -m benchmarks.precision
+
+The losses are pseudo-Huber around recorded targets, whose gradients depend on the play: a deviation feeds back. Their
+parameters are float32 numbers, so that both runs see the same losses. Printed is a Markdown table: the largest distance
+between the two paths over the first rounds, relative to the largest norm of the float64 path over them.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.algorithms.oco.adagrad_norm import AdaGradNorm
+from jaxbandits.algorithms.oco.anytime_ca_oons import AnytimeCAOONS
+from jaxbandits.algorithms.oco.ca_oons import CAOONS
+from jaxbandits.algorithms.oco.cla_oons import CLAOONS
+from jaxbandits.algorithms.oco.clipped_parameter_free_md import ClippedParameterFreeMD
+from jaxbandits.algorithms.oco.dog import DoG
+from jaxbandits.algorithms.oco.dowg import DoWG
+from jaxbandits.algorithms.oco.kt_betting import KTBetting
+from jaxbandits.algorithms.oco.msmwc import MsMwC
+from jaxbandits.algorithms.oco.msmwc_master import MsMwCMaster
+from jaxbandits.algorithms.oco.ogd import OGD
+from jaxbandits.algorithms.oco.oons import OONS
+from jaxbandits.algorithms.oco.optax_learner import OptaxLearner
+from jaxbandits.algorithms.oco.optimistic_ftrl_2022 import OptimisticFTRL2022
+from jaxbandits.algorithms.oco.optimistic_ftrl_2023 import OptimisticFTRL2023
+from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
+from jaxbandits.algorithms.oco.parameter_free_md import ParameterFreeMD
+from jaxbandits.algorithms.oco.scale_free_ftrl import ScaleFreeFTRL
+from jaxbandits.core import linalg
+from jaxbandits.core.losses import Linear, PseudoHuber
+from jaxbandits.core.pytree import as_arrays
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.types import FullInformation, narrow
+
+ROUNDS, AFTER, DIM, EXPERTS = 2000, (200, 2000), 2, 11
+
+ON_THE_BALL: Mapping[str, Any] = {
+    "OONS": OONS.theory(DIM),
+    "OONS, heuristic": OONS.heuristic(DIM),
+    "optimistic OMD": OptimisticOMD(dim=DIM),
+    "optimistic FTRL 2022": OptimisticFTRL2022(dim=DIM),
+    "optimistic FTRL 2023": OptimisticFTRL2023(dim=DIM),
+    "OGD": OGD(dim=DIM),
+    "AdaGrad-norm": AdaGradNorm(dim=DIM),
+    "optax SGD": OptaxLearner.sgd(DIM, learning_rate=2.0, domain=L2Ball()),
+    "optax AdaGrad": OptaxLearner.adagrad(DIM, domain=L2Ball()),
+    "optax optimistic gradient": OptaxLearner.optimistic(DIM, domain=L2Ball()),
+}
+UNBOUNDED: Mapping[str, Any] = {
+    "CA-OONS": CAOONS.for_horizon(DIM, ROUNDS),
+    "CA-OONS as printed": CAOONS.for_horizon(DIM, ROUNDS, meta_loss="paper"),
+    "CA-OONS, values": CAOONS.for_horizon(DIM, ROUNDS, meta_loss="value"),
+    "CA-OONS, heuristic": CAOONS.heuristic(DIM, ROUNDS),
+    "anytime CA-OONS": AnytimeCAOONS.up_to(DIM, ROUNDS),
+    "CLA-OONS": CLAOONS(dim=DIM),
+    "CLA-OONS, heuristic": CLAOONS.heuristic(DIM),
+    "KT betting": KTBetting(dim=DIM),
+    "parameter-free MD": ParameterFreeMD(dim=DIM),
+    "clipped parameter-free MD": ClippedParameterFreeMD(dim=DIM),
+    "scale-free FTRL": ScaleFreeFTRL(dim=DIM),
+    "DoG": DoG(dim=DIM),
+    "DoWG": DoWG(dim=DIM),
+    "optax Adam": OptaxLearner.adam(DIM),
+    "optax COCOB": OptaxLearner.cocob(DIM),
+    "optax DoG": OptaxLearner.dog(DIM),
+    "optax DoWG": OptaxLearner.dowg(DIM),
+    "optax Prodigy": OptaxLearner.prodigy(DIM),
+    "optax D-Adapt AdamW": OptaxLearner.dadapt_adamw(DIM),
+    "optax mechanized SGD": OptaxLearner.mechanized_sgd(DIM),
+}
+OVER_EXPERTS: Mapping[str, Any] = {
+    "MsMwC": MsMwC(n_experts=EXPERTS, loss_range=2.0 ** np.arange(1, EXPERTS + 1)),
+    "MsMwC-Master": MsMwCMaster(n_experts=EXPERTS),
+}
+
+
+def deviations(learner: Any, loss: type, parameters: np.ndarray) -> list[float]:
+    """Largest distance of the float32 path from the float64 one, relative to its largest norm, for `AFTER` rounds."""
+    paths = []
+    for double in (False, True):
+        with jax.enable_x64(double):
+            path = np.asarray(_path(as_arrays(learner), loss(linalg.vectors(jnp.asarray(parameters, float)))))
+            assert path.dtype == (np.float64 if double else np.float32)
+            paths.append(path.astype(float))
+    distance, norm = np.linalg.norm(paths[0] - paths[1], axis=1), np.linalg.norm(paths[1], axis=1)
+    return [float(distance[:rounds].max() / norm[:rounds].max()) for rounds in AFTER]
+
+
+@jax.jit
+def _path(learner: Any, losses: Any) -> jax.Array:
+    """`[T, d]` the plays."""
+    key = jax.random.key(0)  # deterministic learners
+
+    def round_(state: Any, inputs: Any) -> tuple[Any, jax.Array]:
+        t, loss = inputs
+        decision = learner.select(key, t, state, None)
+        told = FullInformation(jax.vmap(loss.value)(decision.query), jax.vmap(loss.gradient)(decision.query), loss)
+        state = learner.update(key, t, state, None, decision, narrow(told, learner.feedback))
+        return state, linalg.dense(decision.play)
+
+    rounds = jnp.arange(ROUNDS, dtype=jnp.int32)
+    return jax.lax.scan(round_, learner.init(key), (rounds, losses))[1]
+
+
+def main() -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal((ROUNDS, DIM))
+    noise /= np.linalg.norm(noise, axis=1, keepdims=True)
+    scales = 2.0 ** np.arange(1, EXPERTS + 1)
+    expert_losses = (0.5 * rng.uniform(-1.0, 1.0, (ROUNDS, EXPERTS)) - 0.1 * (np.arange(EXPERTS) == 4)) * scales
+    groups = (
+        ("unit ball", ON_THE_BALL, PseudoHuber, 0.6 * np.eye(DIM)[0] + noise),
+        (f"R^{DIM}", UNBOUNDED, PseudoHuber, 3.0 * np.eye(DIM)[0] + noise),
+        (f"{EXPERTS} experts", OVER_EXPERTS, Linear, expert_losses),
+    )
+    print("| learner | domain |", " | ".join(f"{rounds} rounds" for rounds in AFTER), "|")
+    print("|---|---|" + "---|" * len(AFTER))
+    for domain, learners, loss, parameters in groups:
+        for name, learner in learners.items():
+            found = deviations(learner, loss, parameters.astype(np.float32))
+            print(f"| {name} | {domain} |", " | ".join(f"{x:.1e}" for x in found), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()
