@@ -63,7 +63,8 @@ def regions(plt: Any, report: Report) -> "Figure":
     """Confidence regions of the first seed's trace within the ball, one column per number of rounds."""
     (result,) = report.results.values()
     marks = glm_theory.marks(report.horizon)
-    figure, axes = plt.subplots(1, len(marks), figsize=(3.7 * len(marks) + 1.7, 4.8), layout="constrained", squeeze=False)
+    size = (3.7 * len(marks) + 1.7, 4.8)
+    figure, axes = plt.subplots(1, len(marks), figsize=size, layout="constrained", squeeze=False)
     for ax, mark in zip(axes[0], marks, strict=True):
         found, theta, norm = glm_theory.regions_of(result, 0, mark)
         circle = norm * np.exp(1j * np.linspace(0.0, 2.0 * np.pi, 200))
