@@ -234,7 +234,7 @@ FIG3 = Experiment(
     )
     + tuple(
         Claim(
-            f"the same of medians, which single unlucky trials do not move ({name})",
+            f"CRMM is poor on asymmetric noise: median regret above 3 times Hvt-UCB's ({name})",
             "Figure 3; Appendix E.1", median_difference(name, "CRMM", "Hvt-UCB", factor=3.0), low=0.0,
         )
         for name in _LAWS
