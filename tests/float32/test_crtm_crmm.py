@@ -60,7 +60,7 @@ def deviation(theta, want):
     return (np.abs(theta - want).max(axis=1) / np.maximum(largest, 1.0)).max()
 
 
-@pytest.mark.parametrize("figure", [1, 4])
+@pytest.mark.parametrize("figure", [pytest.param(1, marks=pytest.mark.slow), 4])
 @pytest.mark.parametrize("settled", [False, True])
 @pytest.mark.parametrize("mode", ["ons", "ls"])
 def test_long_runs_keep_their_digits(mode, settled, figure, rng):

@@ -31,7 +31,7 @@ def instance(name, d, S):
         ("glm_ucb-det", "bernoulli", 3, 3.0, 1e-5),
         ("glm_ucb-history", "bernoulli", 2, 3.0, 1e-5),
         ("ofulog_r", "bernoulli", 2, 3.0, 1e-5),
-        ("ofuglb", "gaussian", 2, 2.0, 1e-4),
+        pytest.param("ofuglb", "gaussian", 2, 2.0, 1e-4, marks=pytest.mark.slow),
         ("ofuglb", "bernoulli", 5, 5.0, 1e-4),
         ("ofuglb", "poisson", 2, 3.0, 1e-4),
         ("ofuglb", "poisson", 2, 5.0, 5e-4),  # 1e-4 of S: no ridge, totals of thousands
