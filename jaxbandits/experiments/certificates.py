@@ -119,12 +119,13 @@ def preconditions(r: OONSRound) -> Preconditions:
     """The conditions as ratios to what is allowed."""
     error = linalg.keep(r.grad - r.hint)
     norm = linalg.norm(error)
-    step = linalg.norm(r.nabla - r.hint)
+    correction = r.c_corr * r.eta * linalg.inner(r.play, error)
     return Preconditions(
         hint_error=norm / r.hint_range,
         step_size=64.0 * r.eta * r.radius * r.hint_range,
-        correction=2.0 * r.c_corr * r.eta * jnp.abs(linalg.inner(r.play, error)),
-        step=jnp.where(norm > 0.0, step / jnp.where(norm > 0.0, 1.5 * norm, 1.0), 0.0),
+        correction=2.0 * jnp.abs(correction),
+        # nabla_t - m_t is (1 + correction) e_t; subtracting would show rounding where e_t is of its size.
+        step=jnp.where(norm > 0.0, jnp.abs(1.0 + correction) / 1.5, 0.0),
     )
 
 
