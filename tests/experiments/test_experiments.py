@@ -21,7 +21,7 @@ def check(experiment, directory, **settings):
     assert {f"{stem}.png", f"{stem}.svg", f"{stem}.pdf", f"{stem}.txt", "manifest.json"} <= names
     assert (directory / f"{stem}.png").stat().st_size > 10_000
     assert len(report.judged) == len(experiment.claims)
-    assert {item.verdict for item in report.judged} == {"not decided"}  # too few rounds for any verdict
+    assert {item.verdict for item in report.judged} <= {"not decided"}  # too few rounds for any verdict
     for result in report.results.values():
         assert not result.failed(experiment.metric).any()
     return report
