@@ -7,8 +7,9 @@ from jaxbandits.experiments import (
     linear_extensions,
     linear_sensitivity,
     linear_theory,
-    sea,
+    sea_ball,
     sea_checks,
+    sea_space,
 )
 from jaxbandits.experiments.declare import Claim, Experiment, Judged
 
@@ -21,7 +22,9 @@ EXPERIMENTS: dict[str, Experiment] = {
         *linear_extensions.EXTENSIONS,
         *glm.FIGURES,
         *glm_theory.THEORY,
-        *sea.STUDY,
+        sea_ball.E1,
+        *sea_space.ON_SPACE,
+        *sea_ball.OF_NOISE,
         *sea_checks.CHECKS,
     )
 }

@@ -100,7 +100,7 @@ class Panel(NamedTuple):
     title: str
     environment: Any
     x: float = math.nan  # where its results stand in an "against" figure; of equal ones the largest mean is drawn
-    bound: float = math.nan  # a reference value that is drawn there
+    bound: float = math.nan  # what the theory says (a bound, or the value itself), drawn there
 
 
 @dataclasses.dataclass(frozen=True)

@@ -85,7 +85,7 @@ def regions(plt: Any, report: Report) -> "Figure":
 
 
 def against(plt: Any, report: Report) -> "Figure":
-    """Final mean of the metric of each algorithm against `Panel.x`, with t-intervals; the panels' bound dashed."""
+    """Final mean of the metric of each algorithm against `Panel.x`, with t-intervals; `Panel.bound` dashed."""
     experiment = report.experiment
     panels = experiment.panels(report.horizon)
     at = {name: panel.x for name, panel in panels.items() if not math.isnan(panel.x)}
@@ -106,7 +106,7 @@ def against(plt: Any, report: Report) -> "Figure":
         style = _style(i) | ({"linestyle": ""} if bounds else {})  # beside bounds the panels are different instances
         ax.errorbar(xs, mean, [mean - low, high - mean], label=label, capsize=2, markersize=5, **style)
     if bounds:
-        ax.plot(sorted(bounds), [bounds[x] for x in sorted(bounds)], color="#000000", linestyle="--", label="bound")
+        ax.plot(sorted(bounds), [bounds[x] for x in sorted(bounds)], color="#000000", linestyle="--", label="theory")
     ax.set(xscale="log", xlabel=experiment.axis, ylabel=f"mean {experiment.metric.replace('_', ' ')}")
     marks = sorted(set(at.values()))
     if all(right > 1.3 * left for left, right in itertools.pairwise(marks)):  # else their labels would overlap

@@ -56,3 +56,18 @@ def agree(trace, X, R, learner, atol=1e-9):
         learner.update(X[t, k], R[t, k])
         np.testing.assert_allclose(trace["theta"][t], learner.theta, rtol=1e-9, atol=atol)
         np.testing.assert_allclose(trace["inverse"][t] @ learner.matrix, np.eye(X.shape[-1]), atol=1e-9)
+
+
+def lemma_4(family, S, lam, xs, rs, star, thetas, start=0.0):
+    """Left minus right side of equation 11 after every round, from the estimates alone."""
+    eta, g, d = 1.0 + family.R * S, family.g, xs.shape[1]
+    H, old, right, gaps = lam * np.eye(d), np.zeros(d) + start, 4.0 * lam * S**2, []
+    for x, r, new in zip(xs, rs, thetas, strict=True):
+        loss_star, loss_new = ((family.m(x @ th) - r * (x @ th)) / g for th in (star, new))
+        move = new - old
+        right += 2.0 * eta * (loss_star - loss_new) - move @ H @ move
+        right += 2.0 * eta * family.R * S * family.largest(S) / g * (move @ move)
+        H = H + family.slope(x @ new) / g * np.outer(x, x)
+        gaps.append((new - star) @ H @ (new - star) - right)
+        old = new
+    return np.array(gaps)

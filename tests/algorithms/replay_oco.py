@@ -1,5 +1,7 @@
 """Closed loops of an online learner over recorded losses, shared by the tests of the OCO baselines."""
 
+from typing import Any, NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +12,16 @@ from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import Gradient
 
 KEY = jax.random.key(0)
+
+
+class Played(NamedTuple):
+    """The fields of a simulated round that certificates look at."""
+
+    algorithm: Any
+    state: Any
+    decision: Any
+    feedback: Any
+    next_state: Any
 
 
 @jax.jit

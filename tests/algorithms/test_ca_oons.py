@@ -1,7 +1,6 @@
 """CA-OONS against the NumPy reference and recorded traces, where its printed loss fails, certificates, symmetries."""
 
 import dataclasses
-from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +16,7 @@ from jaxbandits.core.losses import Linear, PseudoHuber
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.experiments import certificates
 from jaxbandits.types import FullInformation, narrow
+from tests.algorithms.replay_oco import Played
 from tests.reference import ca_oons as reference
 
 KEY = jax.random.key(0)
@@ -179,16 +179,6 @@ def test_the_printed_surrogate_prefers_the_wrong_point():
 
 
 # What the analysis promises on every trace ----------------------------------------------------------------------------
-
-
-class Played(NamedTuple):
-    """The fields of a simulated round that certificates look at."""
-
-    algorithm: Any
-    state: Any
-    decision: Any
-    feedback: Any
-    next_state: Any
 
 
 COMPARATORS = np.array([

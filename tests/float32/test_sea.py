@@ -1,7 +1,5 @@
 """CA-OONS, CLA-OONS, MsMwC and MsMwC-Master in float32: close to the float64 references, weights that stay weights."""
 
-from typing import Any, NamedTuple
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +15,7 @@ from jaxbandits.core.losses import PseudoHuber
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.experiments import certificates
 from jaxbandits.types import FullInformation, Gradient, narrow
+from tests.algorithms.replay_oco import Played
 from tests.reference import ca_oons as ca_reference
 from tests.reference import cla_oons as cla_reference
 from tests.reference import msmwc as msmwc_reference
@@ -71,16 +70,6 @@ def test_ca_oons(meta_loss, rng):
     )  # fmt: skip
     np.testing.assert_allclose(play, expected.play, rtol=0.0, atol=2e-5)
     np.testing.assert_allclose(np.asarray(state.play.weights).sum(), 1.0, rtol=1e-6)
-
-
-class Played(NamedTuple):
-    """The fields of a simulated round that certificates look at."""
-
-    algorithm: Any
-    state: Any
-    decision: Any
-    feedback: Any
-    next_state: Any
 
 
 @pytest.mark.slow

@@ -60,6 +60,10 @@ class GLBOMD:
         self.theta, self.H, self.t = np.zeros(d), self.lam * np.eye(d), 1
         self.A = self.E = self.Q = 0.0
 
+    @property
+    def matrix(self):
+        return self.H
+
     def beta(self):
         base = 4.0 * self.lam * self.S**2 + 2.0 * self.eta * np.log(1.0 / self.delta)
         if self.radius == "data":
