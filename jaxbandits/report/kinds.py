@@ -110,7 +110,7 @@ def against(plt: Any, report: Report) -> "Figure":
     ax.set(xscale="log", xlabel=experiment.axis, ylabel=f"mean {experiment.metric.replace('_', ' ')}")
     marks = sorted(set(at.values()))
     if all(right > 1.3 * left for left, right in itertools.pairwise(marks)):  # else their labels would overlap
-        ax.set_xticks(marks, [f"{x:g}" for x in marks])
+        ax.set_xticks(marks, [f"{x:,.0f}" if x >= 100 else f"{x:.3g}" for x in marks])
         ax.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
     if min(values) > 0.0:
         ax.set_yscale("log" if max(values) > 5.0 * min(values) else "linear")
