@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from jaxbandits.algorithms.oco.parameter_free_md import ParameterFreeMD as ParameterFreeMD
     from jaxbandits.algorithms.oco.scale_free_ftrl import ScaleFreeFTRL as ScaleFreeFTRL
     from jaxbandits.core import linalg as linalg
-    from jaxbandits.core import links as links
-    from jaxbandits.core.arms import best_arm as best_arm
     from jaxbandits.core.errors import InputError as InputError
     from jaxbandits.core.pytree import param as param
     from jaxbandits.core.pytree import pytree as pytree
@@ -86,6 +84,8 @@ if TYPE_CHECKING:
     from jaxbandits.environments.oco.sequences import Corrupted as Corrupted
     from jaxbandits.environments.oco.sequences import Drift as Drift
     from jaxbandits.environments.oco.sequences import Piecewise as Piecewise
+    from jaxbandits.estimation import links as links
+    from jaxbandits.estimation.arms import best_arm as best_arm
     from jaxbandits.simulation import Meter as Meter
     from jaxbandits.simulation import Result as Result
     from jaxbandits.simulation import Round as Round
@@ -170,8 +170,8 @@ _MODULES = {
     "OGD": "jaxbandits.algorithms.oco.ogd",
     "OONS": "jaxbandits.algorithms.oco.oons",
     "linalg": "jaxbandits.core",
-    "links": "jaxbandits.core",
-    "best_arm": "jaxbandits.core.arms",
+    "links": "jaxbandits.estimation",
+    "best_arm": "jaxbandits.estimation.arms",
     "InputError": "jaxbandits.core.errors",
     "param": "jaxbandits.core.pytree",
     "pytree": "jaxbandits.core.pytree",

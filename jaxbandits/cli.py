@@ -133,14 +133,14 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Namespace) -> "Report":
     import jax
 
+    from jaxbandits.core import files as files_lib
     from jaxbandits.experiments.run import run
     from jaxbandits.report import files
-    from jaxbandits.simulation import store
 
     jax.config.update("jax_enable_x64", arguments.float64 or experiment.float64)
     checkpoint = out / "checkpoint"
     panels = [checkpoint / name for name in experiment.panels(experiment.horizon)]
-    with store.exclusive(out):
+    with files_lib.exclusive(out):
         if arguments.fresh:
             _discard(panels, checkpoint)
         try:
@@ -165,10 +165,10 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
 def _discard(panels: Sequence[Path], parent: Path) -> None:
     import contextlib
 
-    from jaxbandits.simulation import store
+    from jaxbandits.simulation import checkpoint as checkpoint_lib
 
     for panel in panels:
-        store.discard(panel)
+        checkpoint_lib.discard(panel)
     with contextlib.suppress(OSError):  # not empty: somebody else's files stay
         parent.rmdir()
 
@@ -229,7 +229,7 @@ def _value(value: object) -> str:
 
 def _plot(arguments: argparse.Namespace) -> int:
     from jaxbandits.report import figures
-    from jaxbandits.simulation.results import Result
+    from jaxbandits.results.result import Result
 
     result = Result.load(arguments.file)
     figure = figures.single(result, arguments.metric, arguments.band)

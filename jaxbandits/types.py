@@ -17,7 +17,7 @@ from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vec, Vector
 
 # K arms: unrolled as K vectors (small K d^2: fastest under vmap), one `Vec` with leaves [K] (large K), or an array
-# [K, d] (large d). `core.linalg.dense(arms)` is [K, d] in every case; `core.arms.best_arm` accepts every form.
+# [K, d] (large d). `core.linalg.dense(arms)` is [K, d] in every case; `estimation.arms.best_arm` accepts every form.
 ArmSet: TypeAlias = tuple[Vector, ...] | Vec | jax.Array
 
 

@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.results.intervals import Estimate
 from jaxbandits.simulation import Meter, Result, RoundTimes
-from jaxbandits.simulation.statistics import Estimate
 
 Verdict = Literal["holds", "does not hold", "not decided"]
 Kind = Literal["curves", "against", "bound", "shares", "exponents", "heatmap", "cost", "regions"]

@@ -18,9 +18,9 @@ from jaxbandits.algorithms.glm.oful_mlogb import OFULMLogB
 from jaxbandits.algorithms.glm.ofulog_r import OFULogR
 from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB
 from jaxbandits.algorithms.linear.uniform import Uniform
-from jaxbandits.core.links import Bernoulli, Poisson
 from jaxbandits.environments.glm.covertype import Covertype
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
+from jaxbandits.estimation.links import Bernoulli, Poisson
 from jaxbandits.experiments.declare import Claim, Experiment, Panel
 from jaxbandits.experiments.statistic import mean_difference, time_growth, total_time_ratio, worst_ratio
 

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
-from jaxbandits.core.arms import largest
 from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.estimation.arms import largest
 from jaxbandits.simulation.meters import Meter, Round
 
 

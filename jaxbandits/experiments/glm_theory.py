@@ -15,8 +15,8 @@ from jaxbandits.algorithms.glm.glm_ucb import GLMUCB
 from jaxbandits.algorithms.glm.gloc import GLOC
 from jaxbandits.algorithms.glm.ofuglb import OFUGLB
 from jaxbandits.algorithms.glm.ofulog_r import OFULogR
-from jaxbandits.core.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
+from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.experiments import glm_meters, regions
 from jaxbandits.experiments.declare import Claim, Experiment, Panel
 from jaxbandits.experiments.statistic import final_mean, growth_across, metric_difference, share_below, worst_ratio

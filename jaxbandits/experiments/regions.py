@@ -17,10 +17,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg, links
+from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.links import Link
 from jaxbandits.core.pytree import as_arrays
+from jaxbandits.estimation import links
+from jaxbandits.estimation.links import Link
 from jaxbandits.types import ArmDecision, Reward
 
 

@@ -7,8 +7,8 @@ from scipy import special
 
 from jaxbandits.core.errors import unknown
 from jaxbandits.experiments.declare import Measured
+from jaxbandits.results.intervals import Estimate, t_interval
 from jaxbandits.simulation import Result, RoundTimes
-from jaxbandits.simulation.statistics import Estimate, t_interval
 
 Statistic = Callable[[Measured], Estimate]
 

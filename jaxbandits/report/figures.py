@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jaxbandits.core.files import make_directory, write_atomically
 from jaxbandits.experiments.declare import Kind
 from jaxbandits.experiments.run import Report
 from jaxbandits.report import kinds
-from jaxbandits.simulation import curves
-from jaxbandits.simulation.results import Result
-from jaxbandits.simulation.store import make_directory, write_atomically
+from jaxbandits.results import curves
+from jaxbandits.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+from jaxbandits.core.files import write_atomically
+from jaxbandits.core.versions import versions
 from jaxbandits.experiments.declare import Verdict
 from jaxbandits.experiments.run import Report
 from jaxbandits.report import figures, tables
-from jaxbandits.simulation.store import write_atomically
-from jaxbandits.simulation.versions import versions
 
 _MOST_ROWS = 20  # of a table
 

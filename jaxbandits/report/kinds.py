@@ -11,8 +11,9 @@ from jaxbandits.experiments import glm_theory
 from jaxbandits.experiments import regions as region_lib
 from jaxbandits.experiments.run import Report
 from jaxbandits.experiments.statistic import exponent
-from jaxbandits.simulation import RoundTimes, curves
-from jaxbandits.simulation.results import Result
+from jaxbandits.results import curves
+from jaxbandits.results.result import Result
+from jaxbandits.simulation import RoundTimes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from jaxbandits.experiments.declare import Judged
+from jaxbandits.results.result import Row
 from jaxbandits.simulation import RoundTimes
-from jaxbandits.simulation.results import Row
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:

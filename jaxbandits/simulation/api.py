@@ -13,15 +13,15 @@ import numpy as np
 
 from jaxbandits.core.errors import InputError, unknown
 from jaxbandits.core.pytree import as_arrays, replace, validate
+from jaxbandits.core.versions import versions
+from jaxbandits.results.result import Result
 from jaxbandits.simulation import driver
 from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation import plan as plan_lib
+from jaxbandits.simulation.checkpoint import Store
 from jaxbandits.simulation.meters import Meter, Reduce
 from jaxbandits.simulation.plan import Job, Plan
 from jaxbandits.simulation.program import Device
-from jaxbandits.simulation.results import Result
-from jaxbandits.simulation.store import Store
-from jaxbandits.simulation.versions import versions
 from jaxbandits.types import Derives
 
 

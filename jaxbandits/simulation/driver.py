@@ -17,9 +17,9 @@ import numpy as np
 from tqdm import tqdm
 
 from jaxbandits.core.errors import InputError
+from jaxbandits.simulation.checkpoint import Progress, Store, carry_to_device, carry_to_host
 from jaxbandits.simulation.plan import Piece, Plan
 from jaxbandits.simulation.program import Device, Program, get_program, to_host
-from jaxbandits.simulation.store import Progress, Store, carry_to_device, carry_to_host
 
 _ROUNDS_PER_CALL = 2**22  # trial-rounds between two looks at the clock: 0.2 s at 20 M rounds/s
 _SAVE_EVERY = 10.0  # seconds between checkpoints of an unfinished piece

@@ -11,7 +11,7 @@ from jaxbandits.algorithms.oco.clipped_parameter_free_md import ClippedParameter
 from jaxbandits.core import linalg, losses
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import ArmObs, Gradient, Reward
-from tests.algorithms.replay_oco import plays_of
+from tests.algorithms.oco.replay_oco import plays_of
 
 KEY = jax.random.key(0)
 SEEDS, ROUNDS, MENU_ROUNDS = 8, 600, 4000  # 54 epochs of CRMM, 78 of MENU, and a part of one more

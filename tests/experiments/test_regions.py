@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.links import Bernoulli, Gaussian, Poisson
+from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.experiments import regions
 from tests.reference import glb_omd as reference
 

@@ -7,8 +7,8 @@ import pytest
 
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.core import linalg
-from jaxbandits.core.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.core.pytree import as_arrays
+from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.types import ArmDecision, Reward
 from tests.reference import glb_omd as reference
 

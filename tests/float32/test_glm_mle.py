@@ -7,8 +7,8 @@ from jaxbandits.algorithms.glm.glm_ucb import GLMUCB
 from jaxbandits.algorithms.glm.ofuglb import OFUGLB
 from jaxbandits.algorithms.glm.ofulog_r import OFULogR
 from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB
-from jaxbandits.core.links import Bernoulli, Gaussian, Poisson
-from tests.algorithms.replay_mle import fixed_instance, play
+from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
+from tests.algorithms.glm.replay_mle import fixed_instance, play
 from tests.reference import glb_omd, glm_mle
 
 ROUNDS, ARMS = 200, 5

@@ -15,7 +15,7 @@ from jaxbandits.core.losses import PseudoHuber
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.experiments import certificates
 from jaxbandits.types import FullInformation, Gradient, narrow
-from tests.algorithms.replay_oco import Played
+from tests.algorithms.oco.replay_oco import Played
 from tests.reference import ca_oons as ca_reference
 from tests.reference import cla_oons as cla_reference
 from tests.reference import msmwc as msmwc_reference

@@ -12,8 +12,9 @@ import filelock
 import numpy as np
 import pytest
 
+from jaxbandits.core import files
 from jaxbandits.core.errors import InputError
-from jaxbandits.simulation import Result, driver, plan, simulate, store
+from jaxbandits.simulation import Result, checkpoint, driver, plan, simulate
 from jaxbandits.simulation.program import Program
 from tests.toys import Noisy, Shrink
 
@@ -65,7 +66,7 @@ def test_an_unfinished_piece_is_continued_not_recomputed(tmp_path, monkeypatch):
     monkeypatch.setattr(driver, "_SAVE_EVERY", 0.0)
     whole = simulate(Shrink(rate=0.01), Noisy(scale=1.0), 400, 5, **RUN)
     calls = []
-    original = store.Store.save
+    original = checkpoint.Store.save
 
     def failing(self, piece, progress):
         original(self, piece, progress)
@@ -73,10 +74,10 @@ def test_an_unfinished_piece_is_continued_not_recomputed(tmp_path, monkeypatch):
         if progress.records == 7:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(store.Store, "save", failing)
+    monkeypatch.setattr(checkpoint.Store, "save", failing)
     with pytest.raises(KeyboardInterrupt):
         simulate(Shrink(rate=0.01), Noisy(scale=1.0), 400, 5, checkpoint=tmp_path, **RUN)
-    monkeypatch.setattr(store.Store, "save", original)
+    monkeypatch.setattr(checkpoint.Store, "save", original)
     # Resumed in other calls: what is saved is a record point, not a call.
     resumed = simulate(Shrink(rate=0.01), Noisy(scale=1.0), 400, 5, checkpoint=tmp_path, **{**RUN, "calls_of": 4})
     assert max(calls) == 7
@@ -105,7 +106,7 @@ def test_a_run_stopped_before_its_first_record_point_resumes(tmp_path, monkeypat
         simulate(Shrink(), Noisy(scale=1.0), 40, 20, checkpoint=tmp_path, **RUN)
     monkeypatch.undo()
     (piece,) = tmp_path.glob("piece-*.npz")
-    assert int(store.read_npz(piece)["records"]) == 0
+    assert int(files.read_npz(piece)["records"]) == 0
     again = simulate(Shrink(), Noisy(scale=1.0), 40, 20, checkpoint=tmp_path, **RUN)
     whole = simulate(Shrink(), Noisy(scale=1.0), 40, 20, **RUN)
     np.testing.assert_array_equal(again.get("loss"), whole.get("loss"))
@@ -121,7 +122,7 @@ def test_an_edited_algorithm_does_not_resume_the_old_one(tmp_path, monkeypatch):
 def test_discarding_a_checkpoint_spares_other_files(tmp_path):
     (tmp_path / "mine.txt").write_text("keep")
     simulate(Shrink(), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
-    store.discard(tmp_path)
+    checkpoint.discard(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
@@ -180,14 +181,14 @@ def test_another_version_warns_but_resumes(tmp_path):
 
 def test_a_write_that_fails_keeps_the_old_file_and_names_the_path(tmp_path, monkeypatch):
     path = tmp_path / "result.npz"
-    store.write_atomically(path, b"old")
+    files.write_atomically(path, b"old")
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store.os, "fsync", full)
+    monkeypatch.setattr(files.os, "fsync", full)
     with pytest.raises(InputError, match="No space left on device"):
-        store.write_atomically(path, b"new")
+        files.write_atomically(path, b"new")
     assert path.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["result.npz"]
 

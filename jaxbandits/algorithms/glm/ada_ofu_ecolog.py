@@ -29,14 +29,15 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import level_set, likelihood, linalg
-from jaxbandits.core.arms import optimistic_arm
-from jaxbandits.core.implicit import logistic_step
-from jaxbandits.core.likelihood import Data, Likelihood
+from jaxbandits.core import linalg
 from jaxbandits.core.linalg import Symmetric, Vector
-from jaxbandits.core.links import Bernoulli
 from jaxbandits.core.projection import project_ball_and_ellipsoid
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation import level_set, likelihood
+from jaxbandits.estimation.arms import optimistic_arm
+from jaxbandits.estimation.implicit import logistic_step
+from jaxbandits.estimation.likelihood import Data, Likelihood
+from jaxbandits.estimation.links import Bernoulli
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _LOGISTIC = Bernoulli()

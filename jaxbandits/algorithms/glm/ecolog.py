@@ -18,12 +18,12 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import errors, linalg
-from jaxbandits.core.arms import optimistic_arm
-from jaxbandits.core.implicit import logistic_step
 from jaxbandits.core.linalg import Symmetric, Vector
-from jaxbandits.core.links import Bernoulli
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation.arms import optimistic_arm
+from jaxbandits.estimation.implicit import logistic_step
+from jaxbandits.estimation.links import Bernoulli
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _RADII = ("ville", "code")

@@ -20,13 +20,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import errors, likelihood, linalg
-from jaxbandits.core.arms import optimistic_arm
+from jaxbandits.core import errors, linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Symmetric, Vector
-from jaxbandits.core.links import Bernoulli, Link
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, replace, static
+from jaxbandits.estimation import likelihood
+from jaxbandits.estimation.arms import optimistic_arm
+from jaxbandits.estimation.links import Bernoulli, Link
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _RADII = ("theory", "data")

@@ -20,12 +20,13 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import errors, level_set, likelihood, linalg
-from jaxbandits.core.arms import best_arm
-from jaxbandits.core.likelihood import Data, Likelihood
+from jaxbandits.core import errors, linalg
 from jaxbandits.core.linalg import Symmetric, Vector
-from jaxbandits.core.links import Bernoulli, Link
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation import level_set, likelihood
+from jaxbandits.estimation.arms import best_arm
+from jaxbandits.estimation.likelihood import Data, Likelihood
+from jaxbandits.estimation.links import Bernoulli, Link
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _RADII = ("filippi", "det")

@@ -17,12 +17,13 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import likelihood, linalg
-from jaxbandits.core.arms import optimistic_arm
+from jaxbandits.core import linalg
 from jaxbandits.core.linalg import Symmetric, Vector
-from jaxbandits.core.links import Bernoulli, Link
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation import likelihood
+from jaxbandits.estimation.arms import optimistic_arm
+from jaxbandits.estimation.links import Bernoulli, Link
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 

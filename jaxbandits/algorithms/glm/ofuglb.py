@@ -18,13 +18,14 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import errors, level_set, likelihood, linalg, links
-from jaxbandits.core.arms import best_scored, stacked
-from jaxbandits.core.level_set import Maximisers, OptimisticDecision
-from jaxbandits.core.likelihood import Data, Likelihood
+from jaxbandits.core import errors, linalg
 from jaxbandits.core.linalg import Vector
-from jaxbandits.core.links import Bernoulli, Link
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation import level_set, likelihood, links
+from jaxbandits.estimation.arms import best_scored, stacked
+from jaxbandits.estimation.level_set import Maximisers, OptimisticDecision
+from jaxbandits.estimation.likelihood import Data, Likelihood
+from jaxbandits.estimation.links import Bernoulli, Link
 from jaxbandits.types import ArmObs, Reward
 
 _LIPSCHITZ = ("paper", "data")

@@ -15,11 +15,11 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
-from jaxbandits.core.arms import best_arm
 from jaxbandits.core.linalg import Symmetric, Vector
-from jaxbandits.core.links import Bernoulli
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation.arms import best_arm
+from jaxbandits.estimation.links import Bernoulli
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _LOGISTIC = Bernoulli()

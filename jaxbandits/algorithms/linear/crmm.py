@@ -21,9 +21,9 @@ from jax import lax
 from jaxbandits.algorithms.linear import online_regression as regression
 from jaxbandits.algorithms.linear.online_regression import Estimate
 from jaxbandits.core import linalg
-from jaxbandits.core.arms import nearest_arm, optimistic_arm
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation.arms import nearest_arm, optimistic_arm
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _UNROLLED_SORT = 32  # epochs up to which the median is unrolled: n^2/2 operations, 10x a sort's speed at n = 11

@@ -18,9 +18,9 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear import online_regression as regression
 from jaxbandits.algorithms.linear.online_regression import Estimate
-from jaxbandits.core.arms import optimistic_arm
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 

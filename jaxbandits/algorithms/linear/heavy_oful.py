@@ -25,13 +25,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core import history, linalg
-from jaxbandits.core.arms import optimistic_arm
+from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Sym, Symmetric, Vec, Vector
 from jaxbandits.core.projection import proximal_on_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.core.schedule import power
+from jaxbandits.estimation import history
+from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 
 _TINY = 1e-30  # floor of q^2: a zero arm then has w > 0, and a threshold that is never reached

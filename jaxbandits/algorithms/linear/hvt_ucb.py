@@ -14,9 +14,9 @@ from typing import Any
 import jax
 
 from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator, HvtState
-from jaxbandits.core.arms import optimistic_arm
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 
 

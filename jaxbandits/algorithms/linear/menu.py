@@ -19,9 +19,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxbandits.core import linalg
-from jaxbandits.core.arms import nearest_arm, optimistic_arm
 from jaxbandits.core.linalg import Symmetric, Vec, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation.arms import nearest_arm, optimistic_arm
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _UNROLL = 8  # rows a step when counting distances

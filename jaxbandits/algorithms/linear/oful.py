@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
-from jaxbandits.core.arms import optimistic_arm
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 

@@ -17,12 +17,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import history, linalg
-from jaxbandits.core.arms import optimistic_arm
+from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Sym, Symmetric, Vec, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.core.schedule import power
+from jaxbandits.estimation import history
+from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 

@@ -15,11 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.core import linalg, rng
-from jaxbandits.core.arms import largest
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vec, Vector
-from jaxbandits.core.links import Bernoulli, Exponential, Link
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation.arms import largest
+from jaxbandits.estimation.links import Bernoulli, Exponential, Link
 from jaxbandits.types import ArmDecision, ArmObs, ArmSet, Reward
 
 _UNROLLED_WORK = 6000  # K d^2 up to which arms are K separate vectors: fastest, but the program grows with it

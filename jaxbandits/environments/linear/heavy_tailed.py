@@ -16,11 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.core import linalg, rng
-from jaxbandits.core.arms import largest
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.environments.linear.noise import Noise, StudentT
+from jaxbandits.estimation.arms import largest
 from jaxbandits.types import ArmDecision, ArmObs, ArmSet, ScaledReward
 
 _UNROLLED_WORK = 6000  # K d^2 up to which arms are held as K vectors: fastest, but the graph grows with it

@@ -16,7 +16,7 @@ from jaxbandits.core.losses import Linear, PseudoHuber
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.experiments import certificates
 from jaxbandits.types import FullInformation, narrow
-from tests.algorithms.replay_oco import Played
+from tests.algorithms.oco.replay_oco import Played
 from tests.reference import ca_oons as reference
 
 KEY = jax.random.key(0)

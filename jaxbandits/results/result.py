@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from jaxbandits.core import files
 from jaxbandits.core.errors import InputError, unknown
-from jaxbandits.simulation import statistics, store
+from jaxbandits.results import intervals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +97,7 @@ class Result:
 
     def usable(self, metric: str | None = None) -> np.ndarray:
         """`[A, H, S]` True for trials that ran and did not fail."""
-        return self.ran & statistics.finite_trials(self.get(metric)) & self.healthy
+        return self.ran & intervals.finite_trials(self.get(metric)) & self.healthy
 
     def failed(self, metric: str | None = None) -> np.ndarray:
         """`[A, H, S]` True for trials with a NaN or an infinity in the metric, or a NaN in their state.
@@ -132,7 +133,7 @@ class Result:
             per_round = np.median(pieces) if len(pieces) else np.nan
             for h, point in enumerate(self.points):
                 good = values[a, h][usable[a, h]]
-                mean = statistics.t_interval(good, level=level)
+                mean = intervals.t_interval(good, level=level)
                 quantiles = np.quantile(good, (0.5, *_QUANTILES)) if len(good) else np.full(5, np.nan)
                 rows.append(
                     Row(
@@ -149,7 +150,7 @@ class Result:
 
     def paired_difference(
         self, first: str, second: str, metric: str | None = None, level: float = 0.95
-    ) -> statistics.Estimate:
+    ) -> intervals.Estimate:
         """`[H]` mean of `first - second` at the horizon over the same instances and noise, with its interval."""
         difference = self.final(metric, first) - self.final(metric, second)
         pair = [self.algorithms.index(name) for name in (first, second)]
@@ -157,11 +158,11 @@ class Result:
         failed = int(both.sum() - good.sum())
         if failed:
             warnings.warn(f"{failed} of {both.sum()} pairs have a failed trial; they are left out", stacklevel=2)
-        return statistics.t_interval(difference[:, good], axis=1, level=level)._replace(failed=failed)
+        return intervals.t_interval(difference[:, good], axis=1, level=level)._replace(failed=failed)
 
     def plot(self, metric: str | None = None, ax: "Axes | None" = None, band: str = "mean") -> "Axes":
         """Curves against rounds with a band: `"mean"` (t-interval) or `"quantile"` (median, 10 to 90 %)."""
-        from jaxbandits.simulation import curves
+        from jaxbandits.results import curves
 
         return curves.draw(self, metric, ax, band)
 
@@ -173,7 +174,7 @@ class Result:
         """
         path = Path(path)
         path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
-        store.make_directory(path.parent)
+        files.make_directory(path.parent)
         header = {
             "format": _FORMAT, "metrics": list(self.values), "algorithms": self.algorithms, "points": self.points,
             "units": self.units, "timing": self.timing, "info": self.info,
@@ -181,7 +182,7 @@ class Result:
         arrays = {f"values:{name}": array for name, array in self.values.items()}
         text = np.frombuffer(json.dumps(header, default=_jsonable).encode(), np.uint8)
         arrays |= {"seeds": self.seeds, "trials": self.trials, "records": self.records, "healthy": self.healthy}
-        store.write_npz(path, {"header": text, **arrays}, compress=True)
+        files.write_npz(path, {"header": text, **arrays}, compress=True)
         return path
 
     @classmethod
@@ -193,7 +194,7 @@ class Result:
         """
         path = Path(path)
         path = path if path.exists() or path.suffix == ".npz" else path.with_name(path.name + ".npz")
-        arrays = store.read_npz(path)
+        arrays = files.read_npz(path)
         try:
             header = json.loads(arrays["header"].tobytes().decode())
             if header["format"] != _FORMAT:

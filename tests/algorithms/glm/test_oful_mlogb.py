@@ -6,7 +6,7 @@ import pytest
 
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.glm.oful_mlogb import OFULMLogB
-from tests.algorithms.replay_glm import ROUNDS, agree, force, play
+from tests.algorithms.glm.replay_glm import ROUNDS, agree, force, play
 from tests.reference import glb_omd, glm_one_pass
 
 

@@ -10,11 +10,11 @@ from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.links import Bernoulli, Exponential, Gaussian, Poisson
 from jaxbandits.core.pytree import pytree, validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
+from jaxbandits.estimation.links import Bernoulli, Exponential, Gaussian, Poisson
 from jaxbandits.experiments import glm_meters
-from tests.algorithms.replay_glm import ROUNDS, agree, force, lemma_4, play
+from tests.algorithms.glm.replay_glm import ROUNDS, agree, force, lemma_4, play
 from tests.reference import glb_omd as reference
 from tests.reference import glm_one_pass
 

@@ -20,7 +20,7 @@ from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import validate
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.reductions import surrogate_gradient
-from tests.algorithms.replay_oco import plays_of
+from tests.algorithms.oco.replay_oco import plays_of
 from tests.reference import oco_baselines as reference
 
 

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.links import Bernoulli, Exponential, Gaussian, Link, Poisson
 from jaxbandits.core.pytree import pytree, validate
+from jaxbandits.estimation.links import Bernoulli, Exponential, Gaussian, Link, Poisson
 
 LINKS = {
     "gaussian": Gaussian(variance=0.3),

@@ -6,7 +6,7 @@ It depends on the rounds only through, for each distinct arm, how often it was p
 kinds of data behind the same three functions:
 
 * `Pulls`: the same K arms every round. Exact, O(K) to keep and to evaluate, whatever t.
-* `Samples`: arms that change. Every round is kept; an evaluation costs O(t), not O(capacity) (`core.history`).
+* `Samples`: arms that change. Every round is kept; an evaluation costs O(t), not O(capacity) (`estimation.history`).
 
     data = empty(dim, n_arms=K)            or            empty(dim, capacity=T)
     data = record(data, t, arms, decision, reward)
@@ -20,12 +20,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import history, linalg
-from jaxbandits.core.arms import stacked
+from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Sym, Symmetric, Vec, Vector
-from jaxbandits.core.links import Link
 from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.estimation import history
+from jaxbandits.estimation.arms import stacked
+from jaxbandits.estimation.links import Link
 from jaxbandits.types import ArmSet
 
 

@@ -13,7 +13,7 @@ from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.experiments import glm_meters
 from jaxbandits.simulation import simulate
-from tests.algorithms.replay_glm import ROUNDS, agree, force, play
+from tests.algorithms.glm.replay_glm import ROUNDS, agree, force, play
 from tests.reference import glb_omd, glm_one_pass
 
 MU = glb_omd.FAMILIES["bernoulli"].mu

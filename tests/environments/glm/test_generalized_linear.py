@@ -9,9 +9,9 @@ from scipy import stats
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vec
-from jaxbandits.core.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
+from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.types import ArmDecision
 
 ARMS = np.array([[0.6, 0.8], [1.0, 0.0], [0.0, -0.5], [-0.3, 0.4]])

@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core import history, linalg
+from jaxbandits.core import linalg
+from jaxbandits.estimation import history
 
 
 def filled(values):

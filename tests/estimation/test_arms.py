@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from jaxbandits.core import linalg
-from jaxbandits.core.arms import best_arm, best_scored, largest, stacked
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vec
+from jaxbandits.estimation.arms import best_arm, best_scored, largest, stacked
 
 NAN, INF = np.nan, np.inf
 

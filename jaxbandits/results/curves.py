@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jaxbandits.core.errors import InputError
-from jaxbandits.simulation import statistics
+from jaxbandits.results import intervals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from jaxbandits.simulation.results import Result
+    from jaxbandits.results.result import Result
 
 # Okabe & Ito's palette, distinguishable with colour-vision deficiency.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
@@ -70,7 +70,7 @@ def _one_curve(ax: "Axes", records: np.ndarray, values: np.ndarray, band: str, i
         kind[(index + index // 8 * step) % 8] for kind, step in ((COLOURS, 0), (STYLES, 1), (MARKERS, 3))
     )
     if band == "mean":
-        centre, low, high = statistics.t_interval(values)[:3]
+        centre, low, high = intervals.t_interval(values)[:3]
     else:
         low, centre, high = np.quantile(values, (0.1, 0.5, 0.9), axis=0)
     # Markers at a few staggered points keep the curves apart in grey.

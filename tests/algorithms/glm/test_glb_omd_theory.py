@@ -11,13 +11,13 @@ from jaxbandits import simulation
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.core import linalg
-from jaxbandits.core.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
+from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.experiments import glm_meters
 from jaxbandits.simulation import meters
 from jaxbandits.types import ArmDecision, Reward
-from tests.algorithms.replay_glm import ROUNDS, lemma_4
+from tests.algorithms.glm.replay_glm import ROUNDS, lemma_4
 from tests.reference import glb_omd as reference
 
 KEY = jax.random.key(0)

@@ -8,12 +8,12 @@ from jaxbandits.algorithms.glm.ofuglb import OFUGLB
 from jaxbandits.algorithms.glm.ofulog_r import OFULogR
 from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.links import Bernoulli, Exponential, Gaussian, Poisson
 from jaxbandits.core.pytree import validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
+from jaxbandits.estimation.links import Bernoulli, Exponential, Gaussian, Poisson
 from jaxbandits.simulation import simulate
 from jaxbandits.testing import contract
-from tests.algorithms.replay_mle import fixed_instance, play, regret
+from tests.algorithms.glm.replay_mle import fixed_instance, play, regret
 from tests.reference import glb_omd, glm_mle
 
 ROUNDS, ARMS = 40, 5

@@ -14,8 +14,8 @@ from jax import lax
 
 from jaxbandits.core import linalg
 from jaxbandits.core.linalg import Symmetric, Vector
-from jaxbandits.core.links import Bernoulli
 from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.estimation.links import Bernoulli
 
 Projection = Callable[[Symmetric, Vector, jax.Array], Vector]
 

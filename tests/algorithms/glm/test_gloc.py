@@ -7,12 +7,12 @@ import pytest
 from jaxbandits.algorithms.glm.gloc import GLOC
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.links import Bernoulli, Exponential, Gaussian, Poisson
 from jaxbandits.core.pytree import validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
+from jaxbandits.estimation.links import Bernoulli, Exponential, Gaussian, Poisson
 from jaxbandits.experiments import glm_meters
 from jaxbandits.simulation import simulate
-from tests.algorithms.replay_glm import ROUNDS, agree, force, play
+from tests.algorithms.glm.replay_glm import ROUNDS, agree, force, play
 from tests.reference import glb_omd, glm_one_pass
 
 LINKS = {"gaussian": Gaussian(variance=0.5), "bernoulli": Bernoulli(), "poisson": Poisson()}

@@ -5,9 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core import level_set, linalg
-from jaxbandits.core.likelihood import Evaluation, Likelihood, Pulls
-from jaxbandits.core.links import Bernoulli, Gaussian, Poisson
+from jaxbandits.core import linalg
+from jaxbandits.estimation import level_set
+from jaxbandits.estimation.likelihood import Evaluation, Likelihood, Pulls
+from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from tests.reference import glb_omd, glm_mle
 
 LINKS = {"gaussian": Gaussian(), "bernoulli": Bernoulli(), "poisson": Poisson()}

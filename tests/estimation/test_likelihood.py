@@ -5,10 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core import likelihood, linalg
+from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.likelihood import Likelihood
-from jaxbandits.core.links import Bernoulli, Exponential, Gaussian, Poisson
+from jaxbandits.estimation import likelihood
+from jaxbandits.estimation.likelihood import Likelihood
+from jaxbandits.estimation.links import Bernoulli, Exponential, Gaussian, Poisson
 from jaxbandits.types import ArmDecision
 from tests.reference import glb_omd, glm_mle
 

@@ -12,7 +12,7 @@ from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB
 from jaxbandits.core import linalg
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import ArmObs
-from tests.algorithms.replay_mle import fixed_instance, play, regret
+from tests.algorithms.glm.replay_mle import fixed_instance, play, regret
 from tests.reference import glb_omd
 
 KEY = jax.random.key(0)

@@ -3,8 +3,8 @@
     minimise      argmin L(theta)                                                          over R^d or {||theta|| <= S}
     maximise      max x'theta   subject to   L(theta) - min L <= B  and  ||theta|| <= S     for every arm x
 
-L is a function that returns value, gradient and Hessian (`core.likelihood`), and is the expensive part: a sum over all
-rounds. Both methods therefore replace it by its quadratic model, solve that problem exactly (the ball included, by its
+L is a function that returns value, gradient and Hessian (`estimation.likelihood`), and is the expensive part: a sum
+over all rounds. Both methods therefore replace it by its quadratic model, solve that problem exactly (ball included, by its
 multiplier) and look again: Newton's method, and its analogue for a constraint. They end after a few evaluations in a
 `while_loop`, which under `vmap` runs as often as the slowest trial and arm needs.
 """
@@ -17,10 +17,10 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxbandits.core import linalg
-from jaxbandits.core.likelihood import Evaluation
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import proximal_on_ball
 from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.estimation.likelihood import Evaluation
 
 Objective = Callable[[Vector], Evaluation]
 
