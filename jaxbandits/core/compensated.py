@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 
 
 class Compensated(NamedTuple):
@@ -27,6 +27,6 @@ class Compensated(NamedTuple):
     def add(self, x: Any) -> "Compensated":
         """With one more summand."""
         # The barriers also keep (new - total) - x from being simplified to 0.
-        x = linalg.keep(x - self.rest)
-        new = linalg.keep(self.total + x)
-        return Compensated(new, linalg.keep((new - self.total) - x))
+        x = once(x - self.rest)
+        new = once(self.total + x)
+        return Compensated(new, once((new - self.total) - x))

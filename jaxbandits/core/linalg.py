@@ -16,8 +16,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
+from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike
 
 SMALL_DIM = 12  # the unrolled graph grows as d^2 per product: compile time passes 10 s beyond this
@@ -138,11 +138,6 @@ def _sum_of_products(a: Sequence[Any], b: Sequence[Any]) -> Any:
     return total
 
 
-def keep(tree: T) -> T:
-    """Computed once: XLA:CPU otherwise recomputes a cheap value inside every consumer (up to 15x)."""
-    return lax.optimization_barrier(tree)
-
-
 # Making and converting ------------------------------------------------------------------------------------------------
 
 
@@ -237,8 +232,8 @@ def sherman_morrison(inverse: Symmetric, weight: ArrayLike, x: Vector) -> tuple[
     Returns:
       The new inverse, `u = V^{-1} x` and `width_sq = x' V^{-1} x`, both from the *old* inverse.
     """
-    u = keep(inverse @ x)
-    width_sq = keep(x @ u)
+    u = once(inverse @ x)
+    width_sq = once(x @ u)
     return rank_one(inverse, -weight / (1.0 + weight * width_sq), u), u, width_sq
 
 
@@ -263,7 +258,7 @@ def factor(m: Symmetric) -> Any:
             for k in range(j):
                 entry = entry - low[i][k] * low[j][k] * diag[k]
             low[i][j] = entry * inverse_pivot
-        diag[j], column = keep((pivot, [low[i][j] for i in range(j + 1, dim)]))
+        diag[j], column = once((pivot, [low[i][j] for i in range(j + 1, dim)]))
         for i in range(j + 1, dim):
             low[i][j] = column[i - j - 1]
     return low, diag
@@ -281,7 +276,7 @@ def solve(factored: Any, b: Vector) -> Vector:
         for k in range(i):
             entry = entry - low[i][k] * y[k]
         y.append(entry)
-    y = keep(y)  # else every entry of x repeats the forward substitution
+    y = once(y)  # else every entry of x repeats the forward substitution
     x = [a / p for a, p in zip(y, diag, strict=True)]
     for i in reversed(range(dim)):
         for k in range(i + 1, dim):

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike
 
@@ -40,7 +41,7 @@ class Quadratic(NamedTuple):
     target: Vector  # [d]
 
     def value(self, x: Vector) -> jax.Array:
-        error = linalg.keep(x - self.target)
+        error = once(x - self.target)
         return 0.5 * linalg.inner(error, error)
 
     def gradient(self, x: Vector) -> Vector:
@@ -53,12 +54,12 @@ class PseudoHuber(NamedTuple):
     target: Vector  # [d]
 
     def value(self, x: Vector) -> jax.Array:
-        error = linalg.keep(x - self.target)
-        square = linalg.keep(linalg.inner(error, error))
+        error = once(x - self.target)
+        square = once(linalg.inner(error, error))
         return square / (jnp.sqrt(1.0 + square) + 1.0)  # the difference, without its cancellation near the target
 
     def gradient(self, x: Vector) -> Vector:
-        error = linalg.keep(x - self.target)
+        error = once(x - self.target)
         return error / jnp.sqrt(1.0 + linalg.inner(error, error))
 
 

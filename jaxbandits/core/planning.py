@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vec, Vector
 
 UNROLL = 8  # steps that become straight code: a loop over few steps inside the loop over rounds is mostly overhead
@@ -76,7 +77,7 @@ def policy_values(actions: jax.Array, rewards: jax.Array, transitions: Vector) -
 
 
 def _action_values(reward: jax.Array, transitions: Vector, following: jax.Array) -> jax.Array:
-    return linalg.keep(reward + transitions @ linalg.vectors(following))
+    return once(reward + transitions @ linalg.vectors(following))
 
 
 def _backward(step: Callable, rows):

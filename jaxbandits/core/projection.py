@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike
 
@@ -32,8 +33,8 @@ def project_ball(inverse: Symmetric, y: Vector, radius: ArrayLike) -> Vector:
     """
 
     def at(mu: jax.Array) -> tuple[Vector, Vector]:
-        factored = linalg.keep(linalg.factor(linalg.shift(inverse * mu, 1.0)))
-        x = linalg.keep(linalg.solve(factored, y))
+        factored = once(linalg.factor(linalg.shift(inverse * mu, 1.0)))
+        x = once(linalg.solve(factored, y))
         return x, linalg.solve(factored, inverse @ x)  # x(mu) and -dx/dmu
 
     return _secular_newton(at, y, inverse @ y, radius)
@@ -47,8 +48,8 @@ def minimise_on_ball(a: Symmetric, b: Vector, radius: ArrayLike) -> Vector:
       b: `[d]`.
       radius: radius of the ball, > 0.
     """
-    factored = linalg.keep(linalg.factor(a))
-    x = linalg.keep(linalg.solve(factored, b))
+    factored = once(linalg.factor(a))
+    x = once(linalg.solve(factored, b))
     return _secular_newton(_shifted(a, b), x, linalg.solve(factored, x), radius)
 
 
@@ -64,17 +65,17 @@ def proximal_on_ball(a: Symmetric, center: Vector, slope: Vector, radius: ArrayL
       slope: `[d]`.
       radius: radius of the ball, > 0.
     """
-    factored = linalg.keep(linalg.factor(a))
-    x = linalg.keep(center - linalg.solve(factored, slope))
-    return _secular_newton(_shifted(a, linalg.keep(a @ center - slope)), x, linalg.solve(factored, x), radius)
+    factored = once(linalg.factor(a))
+    x = once(center - linalg.solve(factored, slope))
+    return _secular_newton(_shifted(a, once(a @ center - slope)), x, linalg.solve(factored, x), radius)
 
 
 def _shifted(a: Symmetric, b: Vector) -> Callable[[jax.Array], tuple[Vector, Vector]]:
     """`x(mu) = (a + mu I)^{-1} b` and `-dx/dmu`."""
 
     def at(mu: jax.Array) -> tuple[Vector, Vector]:
-        factored = linalg.keep(linalg.factor(linalg.shift(a, mu)))
-        x = linalg.keep(linalg.solve(factored, b))
+        factored = once(linalg.factor(linalg.shift(a, mu)))
+        x = once(linalg.solve(factored, b))
         return x, linalg.solve(factored, x)
 
     return at
@@ -125,14 +126,14 @@ def project_ball_and_ellipsoid(
       center: `[d]` in the ball.
       width: > 0; infinity for no ellipsoid.
     """
-    pull, middle = linalg.keep((v @ y, metric @ center))
+    pull, middle = once((v @ y, metric @ center))
 
     def excess(x: Vector) -> jax.Array:
         """`||x - center||_M / width - 1`."""
         return jnp.sqrt(linalg.quad(metric, x - center)) / width - 1.0
 
-    first = linalg.keep(project_ball(inverse, y, radius))
-    beyond = linalg.keep(excess(first))
+    first = once(project_ball(inverse, y, radius))
+    beyond = once(excess(first))
     tolerance = jnp.finfo(beyond.dtype).eps ** 0.8
 
     def unsettled(carry):
@@ -142,22 +143,22 @@ def project_ball_and_ellipsoid(
 
     def newton(carry):
         nu, _, _, low, high, step = carry
-        a, b = linalg.keep((v + metric * nu, pull + middle * nu))
-        x = linalg.keep(minimise_on_ball(a, b, radius))
+        a, b = once((v + metric * nu, pull + middle * nu))
+        x = once(minimise_on_ball(a, b, radius))
         on_sphere = linalg.inner(x, x) >= (radius * (1.0 - tolerance)) ** 2
         mu = jnp.where(on_sphere, jnp.maximum(linalg.inner(b - a @ x, x) / radius**2, 0.0), 0.0)
-        push = linalg.keep(metric @ (x - center))
-        factored = linalg.keep(linalg.factor(linalg.shift(a, mu)))
-        by_ellipsoid, by_ball = linalg.keep((linalg.solve(factored, push), linalg.solve(factored, x)))
+        push = once(metric @ (x - center))
+        factored = once(linalg.factor(linalg.shift(a, mu)))
+        by_ellipsoid, by_ball = once((linalg.solve(factored, push), linalg.solve(factored, x)))
         sideways = jnp.where(mu > 0.0, jnp.square(linalg.inner(x, by_ellipsoid)) / linalg.inner(x, by_ball), 0.0)
         fall = linalg.inner(push, by_ellipsoid) - sideways  # -||x - center||_M times its derivative by nu
-        beyond = linalg.keep(excess(x))
+        beyond = once(excess(x))
         low, high = jnp.where(beyond > 0.0, nu, low), jnp.where(beyond > 0.0, high, nu)
         following = nu + beyond * linalg.inner(x - center, push) / fall
         further = 4.0 * low + linalg.trace(v) / linalg.trace(metric)
         halfway = jnp.where(jnp.isfinite(high), 0.5 * (low + high), further)
         following = jnp.where((following > low) & (following < high), following, halfway)
-        return linalg.keep((following, x, beyond, low, high, step + 1))
+        return once((following, x, beyond, low, high, step + 1))
 
     zero = jnp.zeros_like(beyond)
     begin = (zero, first, beyond, zero, jnp.full_like(beyond, jnp.inf), 0)

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vec, Vector
 from jaxbandits.core.pytree import ArrayLike
 
@@ -44,7 +45,7 @@ def mirror_step(log_q: Vector, gain: Vector, step: ArrayLike, k: int = 1) -> Vec
       step: step size, >= 0.
       k: static, 1 <= k <= m; the cap is 1/k.
     """
-    return kl_projection(linalg.keep(jax.tree.map(lambda a, g: a + step * g, log_q, gain)), k)
+    return kl_projection(once(jax.tree.map(lambda a, g: a + step * g, log_q, gain)), k)
 
 
 def kl_projection(log_p: Vector, k: int = 1) -> Vector:
@@ -69,7 +70,7 @@ def kl_projection(log_p: Vector, k: int = 1) -> Vector:
         candidate = math.log1p(-j / k) - log_sum
         fits = candidate <= log_cap
         level, log_share = jnp.where(fits, pivot, level), jnp.where(fits, candidate, log_share)
-    level, log_share = linalg.keep((level, log_share))
+    level, log_share = once((level, log_share))
     return jax.tree.map(lambda a: jnp.minimum((a - level) + log_share, log_cap), log_p)
 
 
@@ -122,7 +123,7 @@ def _split(a: Vector, n: int) -> tuple[Any, Any]:
         for entry in others[1:]:
             rest.append(jnp.minimum(largest, entry))
             largest = jnp.maximum(largest, entry)
-        others = linalg.keep(rest)
+        others = once(rest)
         top.append(largest)
     return top, Vec(others)
 
@@ -132,5 +133,5 @@ def _log_sum_exp(a: Vector) -> tuple[jax.Array, jax.Array]:
     if not isinstance(a, Vec):
         largest = jnp.max(a)
         return largest, jnp.log(jnp.sum(jnp.exp(a - largest)))
-    largest = linalg.keep(functools.reduce(jnp.maximum, a.leaves))
+    largest = once(functools.reduce(jnp.maximum, a.leaves))
     return largest, jnp.log(functools.reduce(jnp.add, (jnp.exp(entry - largest) for entry in a.leaves)))

@@ -13,6 +13,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 
 
@@ -31,7 +32,7 @@ def surrogate_gradient(grad: Vector, y: Vector, x: Vector) -> Vector:
 
     References: A. Cutkosky, "Parameter-free, Dynamic, and Strongly-Adaptive Online Learning", ICML 2020.
     """
-    gap = linalg.keep(y - x)
+    gap = once(y - x)
     gap_sq = linalg.inner(gap, gap)
     inward = jnp.minimum(linalg.inner(grad, gap), 0.0)
     return grad - gap * (inward / jnp.where(gap_sq > 0.0, gap_sq, 1.0))

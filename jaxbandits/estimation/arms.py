@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vec, Vector
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.types import ArmDecision, ArmSet
@@ -30,7 +31,7 @@ def best_arm(arms: ArmSet, mask: Any, score: Callable[[Vector], jax.Array]) -> A
         return _running_best(arms, mask, score)
     scores = score(arms) if isinstance(arms, Vec) else jax.vmap(score)(arms)  # [K]
     index = jnp.argmax(_available(scores, mask))
-    return linalg.keep(ArmDecision(index=index.astype(jnp.int32), x=jax.tree.map(lambda a: a[index], arms)))
+    return once(ArmDecision(index=index.astype(jnp.int32), x=jax.tree.map(lambda a: a[index], arms)))
 
 
 def optimistic_arm(arms: ArmSet, mask: Any, center: Vector, inverse: Symmetric, radius: ArrayLike) -> ArmDecision:
@@ -43,7 +44,7 @@ def optimistic_arm(arms: ArmSet, mask: Any, center: Vector, inverse: Symmetric, 
       inverse: `[d, d]` V^{-1}, for the ellipsoid `{theta: ||theta - center||_V <= radius}`.
       radius: `[]` >= 0.
     """
-    radius = linalg.keep(jnp.asarray(radius))
+    radius = once(jnp.asarray(radius))
 
     def optimistic_value(x: Vector) -> jax.Array:
         return linalg.inner(x, center) + radius * jnp.sqrt(jnp.maximum(linalg.quad(inverse, x), 0.0))
@@ -66,15 +67,15 @@ def _running_best(arms: tuple[Vector, ...], mask: Any, score: Callable[[Vector],
     best, x, index = _available(score(arms[0]), None if mask is None else mask[0]), arms[0], jnp.zeros((), jnp.int32)
     group = max(1, _GROUP_WORK // len(arms[0]) ** 2)
     for k, arm in enumerate(arms[1:], start=1):
-        value = linalg.keep(score(arm))  # else every coordinate of x repeats it
+        value = once(score(arm))  # else every coordinate of x repeats it
         value = value if mask is None else _available(value, mask[k])
         better = value > best  # a NaN is not
         best = jnp.where(better, value, best)
         x = linalg.where(better, arm, x)
         index = jnp.where(better, k, index)
         if (k + 1) % group == 0:  # else every coordinate repeats the whole chain of comparisons
-            best, x, index = linalg.keep((best, x, index))
-    return linalg.keep(ArmDecision(index=index, x=x))
+            best, x, index = once((best, x, index))
+    return once(ArmDecision(index=index, x=x))
 
 
 def _available(score: jax.Array, mask: Any) -> jax.Array:
@@ -117,4 +118,4 @@ def best_scored(arms: ArmSet, mask: Any, scores: jax.Array) -> ArmDecision:
     if mask is not None:
         scores = jnp.where(jnp.stack(mask) if isinstance(mask, tuple) else mask, scores, -jnp.inf)
     index = jnp.argmax(scores).astype(jnp.int32)
-    return linalg.keep(ArmDecision(index, jax.tree.map(lambda a: a[index], stacked(arms))))
+    return once(ArmDecision(index, jax.tree.map(lambda a: a[index], stacked(arms))))

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.estimation.links import Bernoulli
@@ -49,8 +50,8 @@ def logistic_step(
       project: `(inverse, y, weight)`, the point of the convex Theta nearest to y in the norm of `W + weight x x'`,
         whose inverse is given.
     """
-    u = linalg.keep(inverse @ x)
-    width_sq, start = linalg.keep((x @ u, linalg.inner(x, theta)))
+    u = once(inverse @ x)
+    width_sq, start = once((x @ u, linalg.inner(x, theta)))
     reach = 1.001 * bound * linalg.norm(x)  # every feasible z is strictly inside
     tolerance = jnp.finfo(start.dtype).eps ** 0.6  # the answer is one quadratic step ahead of z
 
@@ -61,15 +62,15 @@ def logistic_step(
     def search(carry: Any) -> Any:
         z, _, low, high, _, step = carry
         slope, curvature = count * _LOGISTIC.mean(z) - total, scale * count * _LOGISTIC.slope(z)
-        grow = linalg.keep(1.0 / (1.0 + curvature * width_sq))
+        grow = once(1.0 / (1.0 + curvature * width_sq))
         y = theta - u * ((scale * slope + curvature * (start - z)) * grow)
         model = linalg.rank_one(inverse, -curvature * grow, u)  # (W + curvature x x')^{-1}
-        nearest = linalg.keep(project(*linalg.keep((model, y)), curvature))
-        found = linalg.keep(linalg.inner(x, nearest))
+        nearest = once(project(*once((model, y)), curvature))
+        found = once(linalg.inner(x, nearest))
         low, high = jnp.where(found > z, z, low), jnp.where(found < z, z, high)
         inside = (found > low) & (found < high) | (jnp.abs(found - z) <= tolerance)
         following = jnp.where(inside, found, 0.5 * (low + high))
-        return linalg.keep((following, nearest, low, high, jnp.abs(found - z), step + 1))
+        return once((following, nearest, low, high, jnp.abs(found - z), step + 1))
 
     begin = (start, theta, -reach, reach, jnp.full_like(start, jnp.inf), 0)
     return lax.while_loop(unsettled, search, begin)[1]

@@ -22,6 +22,7 @@ import numpy as np
 
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Sym, Symmetric, Vec, Vector
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.estimation import history
@@ -111,30 +112,30 @@ class Likelihood:
 
             sums = history.sum_over(tuple(self.data), self.count, block)
         g = self.link.dispersion
-        value, gradient, hessian = linalg.keep(jax.tree.map(lambda a: a / g, sums))
+        value, gradient, hessian = once(jax.tree.map(lambda a: a / g, sums))
         if isinstance(theta, Vec):  # columns back to scalar leaves
             gradient, hessian = linalg.vectors(gradient), _unpack(hessian, len(theta))
         if self.ridge is not None:
             square = linalg.inner(theta, theta) - linalg.inner(self.origin, self.origin)
             value = value + 0.5 * self.ridge * square
             gradient, hessian = gradient + theta * self.ridge, linalg.shift(hessian, self.ridge)
-        return linalg.keep(Evaluation(value, gradient, hessian))
+        return once(Evaluation(value, gradient, hessian))
 
     def _sums(self, theta: Vector, design: Vector, weights: jax.Array, responses: jax.Array) -> Any:
         """The three sums over rows; `weights` times m(z) less `responses` times z is the value of a row."""
         link = self.link
-        z, z0 = linalg.keep((design @ theta, design @ self.origin))
+        z, z0 = once((design @ theta, design @ self.origin))
         partition, mean, slope = link.log_partition(z) - link.log_partition(z0), link.mean(z), link.slope(z)
         # Row by row, so that what cancels there does not round in directions that few rows see.
         values = weights * partition - responses * (z - z0)
-        residuals, curvatures = linalg.keep((weights * mean - responses, weights * slope))
+        residuals, curvatures = once((weights * mean - responses, weights * slope))
         if not isinstance(design, Vec):
             return jnp.sum(values), residuals @ design, (design.T * curvatures) @ design
         # Products of coordinates as columns: many thetas at once (vmap) then make two matrix products.
         dim = len(design)
         columns = linalg.dense(design)  # [n, d]
         squares = jnp.stack([design[i] * design[j] for i in range(dim) for j in range(i, dim)], axis=-1)
-        columns, squares = linalg.keep((columns, squares))
+        columns, squares = once((columns, squares))
         return jnp.sum(values), residuals @ columns, curvatures @ squares
 
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.linalg import keep
+from jaxbandits.core.fusion import once
 from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation.meters import Meter, Round
 from jaxbandits.types import Evaluates, Recommends, narrow
@@ -81,11 +81,11 @@ def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> 
     obs = environment.observe(key.observe, t, carry.env)
     decision = algorithm.select(key.select, t, carry.alg, obs)
     env_state, feedback, outcome = environment.step(key.step, t, carry.env, obs, decision)
-    told = keep(narrow(feedback, algorithm.feedback))  # else every consumer repeats the draw behind it
+    told = once(narrow(feedback, algorithm.feedback))  # else every consumer repeats the draw behind it
     alg_state = algorithm.update(key.update, t, carry.alg, obs, decision, told)
     chex.assert_rank(list(outcome), 0)  # at trace time: outcomes are scalars
     played = Round(t, algorithm, environment, carry.env, carry.alg, alg_state, obs, decision, feedback, outcome)
-    return Carry(carry.streams, env_state, alg_state), played
+    return Carry(carry.streams, once(env_state), once(alg_state)), played  # else the next round repeats their making
 
 
 def measure(meters: tuple[Meter, ...], played: Round) -> dict[str, jax.Array]:

@@ -26,6 +26,7 @@ from jax import lax
 from jaxbandits.core import linalg
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.types import Constrained, PointDecision
@@ -157,20 +158,20 @@ class OFWTVC:
 
         # In float32 small violations would no longer count in a plain sum once Q_t is large.
         queue, queue_error = Compensated(state.queue, state.queue_error).add(jnp.maximum(con, 0.0))
-        weight = linalg.keep(self.weight(queue, state.decay))
+        weight = once(self.weight(queue, state.decay))
         h = grad + con_grad * jnp.where(con > 0.0, self.constraint_scale * weight, 0.0)
 
-        level = linalg.keep(doubled(state.level, self.lipschitz * (1.0 + weight)))
+        level = once(doubled(state.level, self.lipschitz * (1.0 + weight)))
         restart = level > state.level
         start = jnp.where(restart, t, state.start)
         anchor = linalg.where(restart, state.x, state.anchor)
-        grad_sum = linalg.keep(linalg.where(restart, h, state.grad_sum + h))  # h belongs to the new epoch
+        grad_sum = once(linalg.where(restart, h, state.grad_sum + h))  # h belongs to the new epoch
 
         eta = self.eta_scale * 0.5 * self.domain.diameter * state.decay / level
-        vertex = linalg.keep(self.domain.lmo(grad_sum * eta + (state.x - anchor) * 2.0))
+        vertex = once(self.domain.lmo(grad_sum * eta + (state.x - anchor) * 2.0))
         sigma = jnp.minimum(self.step_cap, 2.0 / jnp.sqrt((t - start + 1).astype(level.dtype)))
         x = state.x + (vertex - state.x) * sigma
-        return linalg.keep(OFWTVCState(x, anchor, grad_sum, queue, queue_error, level, start, state.decay))
+        return OFWTVCState(x, anchor, grad_sum, queue, queue_error, level, start, state.decay)
 
     def weight(self, queue: jax.Array, decay: ArrayLike) -> jax.Array:
         """Weight of the constraint relative to the loss, `Phi'(beta Q) / gamma`; `decay` is T^{-3/4}."""

@@ -20,6 +20,7 @@ import numpy as np
 
 from jaxbandits.core import linalg, simplex
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.core.simplex import Saddle
@@ -107,21 +108,21 @@ class Online:
 
     def select(self, key: jax.Array, t: jax.Array, state: OnlineState, obs: None) -> GroupDecision:
         del t, obs
-        q = linalg.keep(simplex.exp(state.log_q))
+        q = once(simplex.exp(state.log_q))
         index = simplex.inverse_cdf(q, jax.random.uniform(key))
         return GroupDecision(play=state.w, weights=linalg.dense(q), group=index[None])
 
     def update(self, key, t, state: OnlineState, obs: None, decision: GroupDecision, feedback: Gradient) -> OnlineState:
         del key, obs
         loss, grad = jax.tree.map(lambda a: a[0], feedback)
-        q = linalg.keep(simplex.exp(state.log_q))
+        q = once(simplex.exp(state.log_q))
         drawn = simplex.indicator(decision.group[0], self.n_groups)
         reward = jnp.maximum(1.0 - loss, 0.0) if self.clip else 1.0 - loss
-        estimate = linalg.keep(reward / (linalg.inner(drawn, q) + state.gamma))  # (25)
-        w = L2Ball(radius=self.radius).project(linalg.keep(state.w - grad * state.step_w))
+        estimate = once(reward / (linalg.inner(drawn, q) + state.gamma))  # (25)
+        w = L2Ball(radius=self.radius).project(once(state.w - grad * state.step_w))
         log_q = simplex.mirror_step(state.log_q, drawn * -estimate, state.step_q)
         mean = simplex.average(state.average, Saddle(state.w, q), 1.0 / (t + 1))
-        return linalg.keep(OnlineState(w, log_q, mean, state.step_w, state.step_q, state.gamma))
+        return OnlineState(w, log_q, mean, state.step_w, state.step_q, state.gamma)
 
     def recommend(self, state: OnlineState) -> Saddle:
         """The averages of the models and of the weights so far, `[d]` and `[m]`."""

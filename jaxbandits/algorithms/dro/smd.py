@@ -19,6 +19,7 @@ import numpy as np
 
 from jaxbandits.core import linalg, simplex
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.core.simplex import Saddle
@@ -104,12 +105,12 @@ class SMD:
 
     def update(self, key, t, state: SMDState, obs: None, decision: GroupDecision, feedback: Gradient) -> SMDState:
         del key, obs, decision
-        q = linalg.keep(simplex.exp(state.log_q))
+        q = once(simplex.exp(state.log_q))
         grad = simplex.combine(q, feedback.grad)  # (12)
-        w = L2Ball(radius=self.radius).project(linalg.keep(state.w - grad * state.step_w))
+        w = L2Ball(radius=self.radius).project(once(state.w - grad * state.step_w))
         log_q = simplex.mirror_step(state.log_q, linalg.vectors(feedback.loss), state.step_q)
         mean = simplex.average(state.average, Saddle(state.w, q), 1.0 / (t + 1))
-        return linalg.keep(SMDState(w, log_q, mean, state.step_w, state.step_q))
+        return SMDState(w, log_q, mean, state.step_w, state.step_q)
 
     def recommend(self, state: SMDState) -> Saddle:
         """The averages of the models and of the weights so far, `[d]` and `[m]`."""

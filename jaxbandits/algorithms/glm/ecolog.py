@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import errors, linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -99,12 +100,12 @@ class ECOLog:
     ) -> ECOLogState:
         del key, t, obs
         x, r = decision.x, feedback.reward
-        theta = linalg.keep(self.implicit_step(state, x, 1.0, r))
-        predicted = linalg.keep(linalg.inner(x, self.implicit_step(state, x, 2.0, 1.0)))  # l(z; 0) + l(z; 1): r cancels
-        z = linalg.keep(linalg.inner(x, theta))
+        theta = once(self.implicit_step(state, x, 1.0, r))
+        predicted = once(linalg.inner(x, self.implicit_step(state, x, 2.0, 1.0)))  # l(z; 0) + l(z; 1): r cancels
+        z = once(linalg.inner(x, theta))
         gap = _LOGISTIC.log_partition(predicted) - _LOGISTIC.log_partition(z) - r * (predicted - z)
         inverse, _, _ = linalg.sherman_morrison(state.inverse, _LOGISTIC.slope(z), x)
-        return linalg.keep(ECOLogState(theta, inverse, state.gap + gap))
+        return ECOLogState(theta, inverse, state.gap + gap)
 
     def recommend(self, state: ECOLogState) -> Vector:
         """`[d]` the estimate theta_t."""

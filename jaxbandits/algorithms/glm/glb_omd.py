@@ -22,6 +22,7 @@ import numpy as np
 
 from jaxbandits.core import errors, linalg
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, replace, static
@@ -142,20 +143,20 @@ class GLBOMD:
     ) -> GLBOMDState:
         del key, t, obs
         x, eta, g = decision.x, self.eta, self.link.dispersion
-        z = linalg.keep(linalg.inner(x, state.theta))
+        z = once(linalg.inner(x, state.theta))
         weight = eta * self.link.slope(z) / g
         step_inverse, u, width_sq = linalg.sherman_morrison(state.inverse, weight, x)  # Htil^{-1}, H^{-1} x, x'H^{-1} x
         residual = (self.link.mean(z) - feedback.reward) / g
         zeta = state.theta - u * (eta * residual / (1.0 + weight * width_sq))  # Htil^{-1} x = u / (1 + weight width_sq)
-        theta = linalg.keep(self._project(*linalg.keep((step_inverse, zeta))))
+        theta = once(self._project(*once((step_inverse, zeta))))
 
-        z_new = linalg.keep(linalg.inner(x, theta))
+        z_new = once(linalg.inner(x, theta))
         curvature = self.link.slope(z_new) / g
         inverse = linalg.rank_one(state.inverse, -curvature / (1.0 + curvature * width_sq), u)
         if self.radius == "theory":
-            return linalg.keep(state._replace(theta=theta, inverse=inverse))
+            return state._replace(theta=theta, inverse=inverse)
         radius_sq = state.radius_sq + self._radius_step(state, theta, x, z, z_new, feedback.reward)
-        return linalg.keep(GLBOMDState(theta, inverse, radius_sq, None, linalg.rank_one(state.hessian, curvature, x)))
+        return GLBOMDState(theta, inverse, radius_sq, None, linalg.rank_one(state.hessian, curvature, x))
 
     def recommend(self, state: GLBOMDState) -> Vector:
         """`[d]` the estimate theta_t."""
@@ -178,7 +179,7 @@ class GLBOMD:
         """(42b), given the inverse of Htil."""
         if self.center is None:
             return project_ball(inverse, zeta, self.norm_bound)
-        return self._center + project_ball(inverse, linalg.keep(zeta - self._center), self.norm_bound)
+        return self._center + project_ball(inverse, once(zeta - self._center), self.norm_bound)
 
     def _radius_step(
         self, state: GLBOMDState, theta: Vector, x: Vector, z: jax.Array, z_new: jax.Array, reward: jax.Array

@@ -21,6 +21,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import errors, linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood
@@ -98,8 +99,8 @@ class GLMUCB:
 
     def select(self, key: jax.Array, t: jax.Array, state: GLMUCBState, obs: ArmObs) -> ArmDecision:
         del key
-        factored = linalg.keep(linalg.factor(linalg.shift(state.gram, self._ridge(t))))
-        radius = linalg.keep(self.confidence_radius(t, state))
+        factored = once(linalg.factor(linalg.shift(state.gram, self._ridge(t))))
+        radius = once(self.confidence_radius(t, state))
 
         def score(x: Vector) -> jax.Array:
             width_sq = linalg.inner(x, linalg.solve(factored, x))
@@ -111,10 +112,10 @@ class GLMUCB:
         self, key: jax.Array, t: jax.Array, state: GLMUCBState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> GLMUCBState:
         del key
-        data = linalg.keep(likelihood.record(state.data, t, obs.arms, decision, feedback.reward))
+        data = once(likelihood.record(state.data, t, obs.arms, decision, feedback.reward))
         loss = Likelihood(self.link, data, t + 1, self._ridge(t + 1), state.theta)
         theta = level_set.minimise(loss, state.theta, self.norm_bound)
-        return linalg.keep(GLMUCBState(theta, linalg.rank_one(state.gram, 1.0, decision.x), data))
+        return GLMUCBState(theta, linalg.rank_one(state.gram, 1.0, decision.x), data)
 
     def recommend(self, state: GLMUCBState) -> Vector:
         """`[d]` the estimate thhat_t."""

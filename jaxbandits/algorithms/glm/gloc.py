@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -100,17 +101,17 @@ class GLOC:
     ) -> GLOCState:
         del key, t, obs
         x, k = decision.x, self._curvature
-        z = linalg.keep(linalg.inner(x, state.learner))
-        slope = linalg.keep(self.link.mean(z) - feedback.reward)
+        z = once(linalg.inner(x, state.learner))
+        slope = once(self.link.mean(z) - feedback.reward)
         inverse, u, width_sq = linalg.sherman_morrison(state.inverse, 1.0, x)  # u = V_t^{-1} x, width_sq = x'u
-        shrink = linalg.keep(1.0 / (1.0 + width_sq))  # V_{t+1}^{-1} x = u / (1 + width_sq)
+        shrink = once(1.0 / (1.0 + width_sq))  # V_{t+1}^{-1} x = u / (1 + width_sq)
 
-        error = linalg.keep((z - linalg.inner(x, state.theta)) * shrink)
+        error = once((z - linalg.inner(x, state.theta)) * shrink)
         theta = state.theta + u * error
         residual = state.residual + error * error * (1.0 + width_sq)
         bound = state.regret_bound + slope * slope * width_sq * shrink / (2.0 * k)
-        inverse, step = linalg.keep((inverse, state.learner - u * (slope * shrink / k)))
-        return linalg.keep(GLOCState(theta, project_ball(inverse, step, self.norm_bound), inverse, residual, bound))
+        inverse, step = once((inverse, state.learner - u * (slope * shrink / k)))
+        return GLOCState(theta, project_ball(inverse, step, self.norm_bound), inverse, residual, bound)
 
     def recommend(self, state: GLOCState) -> Vector:
         """`[d]` the centre theta_t of the confidence set."""

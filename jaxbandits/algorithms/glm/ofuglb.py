@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import errors, linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood, links
@@ -113,12 +114,12 @@ class OFUGLB:
         feedback: Reward,
     ) -> OFUGLBState:
         del key
-        data = linalg.keep(likelihood.record(state.data, t, obs.arms, decision, feedback.reward))
+        data = once(likelihood.record(state.data, t, obs.arms, decision, feedback.reward))
         theta = level_set.minimise(self._likelihood(data, t + 1, state.theta), state.theta, self.norm_bound)
         steepness = state.steepness
         if steepness is not None:
             steepness = steepness + links.reward_lipschitz(self.link, feedback.reward, self.norm_bound)
-        return linalg.keep(OFUGLBState(theta, data, steepness, None if self.n_arms is None else decision.maximisers))
+        return OFUGLBState(theta, data, steepness, None if self.n_arms is None else decision.maximisers)
 
     def recommend(self, state: OFUGLBState) -> Vector:
         """`[d]` the estimate thhat_t."""
@@ -142,7 +143,7 @@ class OFUGLB:
         """`[K]` the largest `x'theta` over the confidence set, and where it is attained."""
         arms = stacked(obs.arms, self.n_arms)
         loss = self._likelihood(state.data, t, state.theta)
-        slack = linalg.keep(jnp.square(self.confidence_radius(t, state)))
+        slack = once(jnp.square(self.confidence_radius(t, state)))
         # delta = 1 leaves no room before the first reward; any set will do there, since L = 0.
         slack = jnp.maximum(slack, jnp.finfo(slack.dtype).eps)
         return level_set.maximise(loss, state.theta, slack, arms, self.norm_bound, state.guess)

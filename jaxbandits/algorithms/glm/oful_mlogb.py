@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -68,7 +69,7 @@ class OFULMLogB:
 
     def select(self, key: jax.Array, t: jax.Array, state: OFULMLogBState, obs: ArmObs) -> ArmDecision:
         del key
-        b = linalg.keep(self.confidence_radius(t, state))
+        b = once(self.confidence_radius(t, state))
 
         def score(x: Vector) -> jax.Array:
             z = linalg.inner(x, state.theta)
@@ -82,14 +83,14 @@ class OFULMLogB:
     ) -> OFULMLogBState:
         del key, t, obs
         x, eta = decision.x, self._step_size
-        z = linalg.keep(linalg.inner(x, state.theta))
+        z = once(linalg.inner(x, state.theta))
         weight = eta * _LOGISTIC.slope(z)
         step_inverse, u, width_sq = linalg.sherman_morrison(state.inverse, weight, x)
         zeta = state.theta - u * (eta * (_LOGISTIC.mean(z) - feedback.reward) / (1.0 + weight * width_sq))
-        theta = linalg.keep(project_ball(*linalg.keep((step_inverse, zeta)), self.norm_bound))
+        theta = once(project_ball(*once((step_inverse, zeta)), self.norm_bound))
         curvature = _LOGISTIC.slope(linalg.inner(x, theta))
         inverse = linalg.rank_one(state.inverse, -curvature / (1.0 + curvature * width_sq), u)
-        return linalg.keep(OFULMLogBState(theta, inverse))
+        return OFULMLogBState(theta, inverse)
 
     def recommend(self, state: OFULMLogBState) -> Vector:
         """`[d]` the estimate theta_t."""

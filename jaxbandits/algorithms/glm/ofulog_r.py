@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood
@@ -99,9 +100,9 @@ class OFULogR:
         feedback: Reward,
     ) -> OFULogRState:
         del key
-        data = linalg.keep(likelihood.record(state.data, t, obs.arms, decision, feedback.reward))
+        data = once(likelihood.record(state.data, t, obs.arms, decision, feedback.reward))
         theta = level_set.minimise(self._likelihood(data, t + 1, state.theta), state.theta)
-        return linalg.keep(OFULogRState(theta, data, None if self.n_arms is None else decision.maximisers))
+        return OFULogRState(theta, data, None if self.n_arms is None else decision.maximisers)
 
     def recommend(self, state: OFULogRState) -> Vector:
         """`[d]` the estimate thhat_t."""
@@ -123,7 +124,7 @@ class OFULogR:
 
     def optimistic_values(self, t: jax.Array, state: OFULogRState, obs: ArmObs) -> tuple[jax.Array, Maximisers]:
         """`[K]` the largest `x'theta` over the confidence set, and where it is attained."""
-        slack = linalg.keep(jnp.square(self.confidence_radius(t, state)))
+        slack = once(jnp.square(self.confidence_radius(t, state)))
         loss = self._likelihood(state.data, t, state.theta)
         return level_set.maximise(loss, state.theta, slack, stacked(obs.arms, self.n_arms), None, state.guess)
 

@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import errors, linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood
@@ -150,31 +151,29 @@ class RSGLinCB:
         x = decision.x
         # In a warm-up round x has the largest norm, so that its own decides; in others every norm is below.
         v_inverse, _, v_width_sq = linalg.sherman_morrison(state.v_inverse, 1.0, x)
-        explore = linalg.keep(v_width_sq >= self._threshold)
+        explore = once(v_width_sq >= self._threshold)
         warm_up = explore.astype(v_width_sq.dtype)
 
         warm = likelihood.record(state.warm, t, obs.arms, decision, feedback.reward, warm_up)
         member = jnp.ones_like(warm_up) if self.reuse_warmup else 1.0 - warm_up
         rest = likelihood.record(state.rest, t, obs.arms, decision, feedback.reward, member)
-        warm, rest = linalg.keep((warm, rest))
+        warm, rest = once((warm, rest))
         theta_o = self._fit(warm, t + 1, state.theta_o, None, explore)
 
-        weight = linalg.keep((1.0 - warm_up) * self.link.slope(linalg.inner(x, state.theta_o)) / jnp.e)
+        weight = once((1.0 - warm_up) * self.link.slope(linalg.inner(x, state.theta_o)) / jnp.e)
         h_inverse, _, h_width_sq = linalg.sherman_morrison(state.h_inverse, weight, x)
-        growth = linalg.keep(state.growth + jnp.log1p(weight * h_width_sq))
-        refit = linalg.keep(growth > jnp.log(self.det_ratio))
+        growth = once(state.growth + jnp.log1p(weight * h_width_sq))
+        refit = once(growth > jnp.log(self.det_ratio))
         theta_tau = self._fit(rest, t + 1, state.theta_tau, self.norm_bound, refit)
-        return linalg.keep(
-            RSGLinCBState(
-                theta_o=theta_o,
-                theta_tau=theta_tau,
-                warm=warm,
-                rest=rest,
-                v_inverse=linalg.where(explore, v_inverse, state.v_inverse),
-                h_inverse=h_inverse,
-                h_tau_inverse=linalg.where(refit, h_inverse, state.h_tau_inverse),
-                growth=jnp.where(refit, 0.0, growth),
-            )
+        return RSGLinCBState(
+            theta_o=theta_o,
+            theta_tau=theta_tau,
+            warm=warm,
+            rest=rest,
+            v_inverse=linalg.where(explore, v_inverse, state.v_inverse),
+            h_inverse=h_inverse,
+            h_tau_inverse=linalg.where(refit, h_inverse, state.h_tau_inverse),
+            growth=jnp.where(refit, 0.0, growth),
         )
 
     def recommend(self, state: RSGLinCBState) -> Vector:

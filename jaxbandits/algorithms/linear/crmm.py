@@ -21,6 +21,7 @@ from jax import lax
 from jaxbandits.algorithms.linear import online_regression as regression
 from jaxbandits.algorithms.linear.online_regression import Estimate
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation.arms import nearest_arm, optimistic_arm
@@ -138,12 +139,12 @@ class CRMM:
     ) -> CRMMState:
         del key, obs
         pull = t % self.reps
-        held = linalg.keep(linalg.where(pull == 0, decision.x, state.held))
+        held = once(linalg.where(pull == 0, decision.x, state.held))
         rewards = lax.dynamic_update_index_in_dim(state.rewards, feedback.reward, pull, axis=0)
 
         def learn() -> Estimate:
             design = regression.add_arm(self.mode, state.estimate, held)
-            sample = linalg.keep(_median(rewards))
+            sample = once(_median(rewards))
             return regression.add_reward(self.mode, state.estimate, design, held, sample, self.norm_bound)
 
         estimate = lax.cond(pull == self.reps - 1, learn, lambda: state.estimate)

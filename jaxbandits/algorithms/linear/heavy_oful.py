@@ -27,6 +27,7 @@ from jax import lax
 
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Sym, Symmetric, Vec, Vector
 from jaxbandits.core.projection import proximal_on_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -177,10 +178,10 @@ class HeavyOFUL:
     ) -> HeavyOFULState:
         del key, obs
         moment = feedback.noise_scale if self.moment_bound is None else self.moment_bound
-        u = linalg.keep(state.inverse @ decision.x)
+        u = once(state.inverse @ decision.x)
         width = jnp.sqrt(jnp.maximum(linalg.inner(decision.x, u), _TINY))
         scale, w, threshold = self._weigh(t, state, width, moment)
-        scale, w = linalg.keep((scale, w))
+        scale, w = once((scale, w))
         sample = Sample(decision.x / scale, feedback.reward / scale, 1.0 / threshold)
         inverse = linalg.rank_one(state.inverse, -1.0 / (scale * scale * (1.0 + w * w)), u)
         state = state._replace(inverse=inverse, samples=history.append(state.samples, t, sample))
@@ -210,13 +211,13 @@ class HeavyOFUL:
         def terms(samples: Sample, written: jax.Array) -> tuple[Any, Any, jax.Array]:
             residual = samples.response - samples.design @ theta  # [block]  z_s
             weight = 1.0 / jnp.maximum(1.0, jnp.abs(residual) * samples.steepness)
-            weight, residual = linalg.keep((jnp.where(written, weight, 0.0), residual))
+            weight, residual = once((jnp.where(written, weight, 0.0), residual))
             score = weight * residual  # Huber's: z_s clipped to tau_s
             return _moments(weight, score, samples.design)
 
         matrix, slope, energy = _total(history.sum_over(state.samples, count, terms, block=_BLOCK))
         matrix = linalg.shift(matrix, self._ridge)
-        matrix, slope, energy = linalg.keep((matrix, self._ridge * theta - slope, energy))
+        matrix, slope, energy = once((matrix, self._ridge * theta - slope, energy))
         reached = proximal_on_ball(matrix, theta, slope, self.norm_bound)
         rounding = _PRECISION * jnp.finfo(energy.dtype).eps
         matters = linalg.quad(matrix, reached - theta) > rounding**2 * (energy + linalg.quad(matrix, theta))
@@ -233,7 +234,7 @@ class HeavyOFUL:
             return theta, matters, carry[2] + 1
 
         theta, _, _ = lax.while_loop(moving, improve, (state.theta, jnp.array(True), jnp.int32(0)))
-        return linalg.keep(jax.tree.map(lambda x: jnp.where(count <= self.capacity, x, jnp.nan), theta))
+        return once(jax.tree.map(lambda x: jnp.where(count <= self.capacity, x, jnp.nan), theta))
 
     def _weigh(self, t: ArrayLike, state: HeavyOFULState, width: jax.Array, moment: ArrayLike) -> tuple[Any, Any, Any]:
         """sigma, w and tau of the sample of round t = 0, 1, ..."""
@@ -260,7 +261,7 @@ def _moments(weight: jax.Array, score: jax.Array, design: Vector) -> tuple[Symme
     """
     if not isinstance(design, Vec):
         return (design.T * weight) @ design, score @ design, jnp.sum(score * score)
-    weighted = linalg.keep(design * weight)
+    weighted = once(design * weight)
     dim = len(design)
     gram = Sym([[weighted[i] * design[j] for j in range(i, dim)] for i in range(dim)])
     return gram, design * score, score * score

@@ -23,6 +23,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -135,10 +136,10 @@ class HvtEstimator:
         """
         u, width = self._leverage(state, x)
         scale, w, _, residual = self._weigh(t, state, width, reward - linalg.inner(x, state.theta), moment)
-        scale, one_plus_w2, residual = linalg.keep((scale, 1.0 + w * w, residual))
+        scale, one_plus_w2, residual = once((scale, 1.0 + w * w, residual))
         inverse = linalg.rank_one(state.inverse, -1.0 / (self.step_size * scale * scale * one_plus_w2), u)
         target = state.theta + u * (residual / (scale * one_plus_w2))  # u / (1 + w^2) = V_t^{-1} x
-        inverse, target = linalg.keep((inverse, target))
+        inverse, target = once((inverse, target))
         return state._replace(theta=project_ball(inverse, target, self.norm_bound), inverse=inverse)
 
     def radius(self, t: ArrayLike, state: HvtState) -> jax.Array:
@@ -155,7 +156,7 @@ class HvtEstimator:
         return self._weigh(t, state, width, reward - linalg.inner(x, state.theta), moment)
 
     def _leverage(self, state: HvtState, x: Vector) -> tuple[Vector, jax.Array]:
-        u = linalg.keep(state.inverse @ x)
+        u = once(state.inverse @ x)
         return u, jnp.sqrt(jnp.maximum(linalg.inner(x, u), _TINY))
 
     def _weigh(self, t: ArrayLike, state: HvtState, width: Any, error: Any, moment: ArrayLike) -> HvtWeights:

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator, HvtState
 from jaxbandits.core import linalg, planning
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import Episode, MDPObs, PolicyDecision, ScaledEpisode
@@ -125,7 +126,7 @@ class HvtMDP:
     def optimistic_rewards(self, t: jax.Array, state: HvtState, obs: MDPObs) -> jax.Array:
         """`[H, nS, nA]` rtil_h(s, a) after t episodes."""
         estimator = self.estimator
-        radius = linalg.keep(estimator.radius(t, state))
+        radius = once(estimator.radius(t, state))
 
         def one_step(state: HvtState) -> jax.Array:
             def optimistic(x: Vector) -> jax.Array:

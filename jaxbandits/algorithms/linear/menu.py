@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vec, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation.arms import nearest_arm, optimistic_arm
@@ -122,7 +123,7 @@ class MENU:
     ) -> MENUState:
         del key, obs
         pull = t % self.reps
-        held = linalg.keep(linalg.where(pull == 0, decision.x, state.held))
+        held = once(linalg.where(pull == 0, decision.x, state.held))
         rewards = lax.dynamic_update_index_in_dim(state.rewards, feedback.reward, pull, axis=0)
         state = state._replace(held=held, rewards=rewards)
         return lax.cond(pull == self.reps - 1, _finish_epoch, lambda state: state, state)
@@ -144,11 +145,11 @@ class MENU:
 def _finish_epoch(state: MENUState) -> MENUState:
     """The k regressions with this epoch's arm, and their most central estimate."""
     inverse, _, _ = linalg.sherman_morrison(state.inverse, 1.0, state.held)
-    inverse = linalg.keep(inverse)
-    moments = linalg.keep(_add_outer(state.moments, state.rewards, state.held))
+    inverse = once(inverse)
+    moments = once(_add_outer(state.moments, state.rewards, state.held))
     central = _most_central(inverse, moments, state.central)
     theta = inverse @ jax.tree.map(lambda leaf: leaf[central], moments)
-    return linalg.keep(state._replace(theta=theta, central=central, inverse=inverse, moments=moments))
+    return once(state._replace(theta=theta, central=central, inverse=inverse, moments=moments))
 
 
 def _add_outer(moments: Any, rewards: jax.Array, x: Vector) -> Any:
@@ -163,7 +164,7 @@ def _most_central(inverse: Symmetric, moments: Any, guess: jax.Array) -> jax.Arr
     most such neighbours is tried next, `guess` first. A handful of medians is enough (sorting all rows costs 20 times
     as much).
     """
-    distance = linalg.keep(_distances(inverse, moments))
+    distance = once(_distances(inverse, moments))
     k = distance.shape[0]
     enough, indices = (k - 2) // 2 + 1, jnp.arange(k, dtype=jnp.int32)
 
@@ -172,12 +173,12 @@ def _most_central(inverse: Symmetric, moments: Any, guess: jax.Array) -> jax.Arr
 
     def try_next(carry):
         least, best, untried, choice = carry
-        candidate = linalg.keep(choice % k)
-        median = linalg.keep(_median_of_finite(distance[candidate]))
+        candidate = once(choice % k)
+        median = once(_median_of_finite(distance[candidate]))
         better = (median < least) | ((median == least) & (candidate < best))
-        least, best = linalg.keep((jnp.where(better, median, least), jnp.where(better, candidate, best)))
+        least, best = once((jnp.where(better, median, least), jnp.where(better, candidate, best)))
         near = _count_within(distance, least)
-        untried = linalg.keep(untried & (indices != candidate) & (near >= enough))
+        untried = once(untried & (indices != candidate) & (near >= enough))
         return least, best, untried, jnp.max(jnp.where(untried, near * k + indices, -1))  # count and index in one
 
     start = (jnp.full((), jnp.inf, distance.dtype), jnp.int32(k), jnp.ones(k, bool), guess)
@@ -199,7 +200,7 @@ def _distances(inverse: Symmetric, moments: Any) -> jax.Array:
 
 def _median_of_finite(row: jax.Array) -> jax.Array:
     """The median of the k - 1 finite ones of k values, by counting: faster than a sort when trials run side by side."""
-    k, rank = row.shape[0], linalg.keep(_count_within(row, row))
+    k, rank = row.shape[0], once(_count_within(row, row))
     low, high = (jnp.min(jnp.where(rank > position, row, jnp.inf)) for position in ((k - 2) // 2, (k - 1) // 2))
     return 0.5 * (low + high)
 

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation.arms import optimistic_arm
@@ -87,8 +88,8 @@ class OFUL:
         del key, t, obs
         inverse, u, width_sq = linalg.sherman_morrison(state.inverse, 1.0, decision.x)
         error = feedback.reward - linalg.inner(decision.x, state.theta)
-        theta = state.theta + u * linalg.keep(error / (1.0 + width_sq))  # u / (1 + x'u) = V_t^{-1} x
-        return linalg.keep(OFULState(theta, inverse, state.log_ratio + jnp.log1p(jnp.maximum(width_sq, 0.0))))
+        theta = state.theta + u * once(error / (1.0 + width_sq))  # u / (1 + x'u) = V_t^{-1} x
+        return OFULState(theta, inverse, state.log_ratio + jnp.log1p(jnp.maximum(width_sq, 0.0)))
 
     def recommend(self, state: OFULState) -> Vector:
         """`[d]` the ridge estimate of theta*."""

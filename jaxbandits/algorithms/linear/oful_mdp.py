@@ -18,6 +18,7 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear.oful import OFUL, OFULState
 from jaxbandits.core import linalg, planning
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import ArmDecision, ArmObs, Episode, MDPObs, PolicyDecision, Reward
@@ -110,7 +111,7 @@ class OFULMDP:
         estimator = self.estimator
 
         def one_step(state: OFULState) -> jax.Array:
-            theta, radius = linalg.keep((estimator.recommend(state), estimator.radius(state)))
+            theta, radius = once((estimator.recommend(state), estimator.radius(state)))
 
             def optimistic(x: Vector) -> jax.Array:
                 width = jnp.sqrt(jnp.maximum(linalg.quad(state.inverse, x), 0.0))

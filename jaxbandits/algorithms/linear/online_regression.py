@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import errors, linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike
@@ -57,9 +58,9 @@ def add_arm(mode: str, estimate: Estimate, x: Vector) -> Design:
     """V_{t-1} to V_t, by Sherman-Morrison."""
     curvature = CURVATURE[mode]
     inverse, u, width_sq = linalg.sherman_morrison(estimate.inverse, curvature, x)
-    shrinkage = linalg.keep(1.0 / (1.0 + curvature * width_sq))
+    shrinkage = once(1.0 / (1.0 + curvature * width_sq))
     width = jnp.sqrt(jnp.maximum(width_sq * shrinkage, 0.0))
-    return linalg.keep(Design(inverse, u * shrinkage, width))
+    return once(Design(inverse, u * shrinkage, width))
 
 
 def add_reward(
@@ -68,5 +69,5 @@ def add_reward(
     """The step of theta towards (x, reward); in "ons" followed by the projection onto the ball in the norm of V_t."""
     theta = estimate.theta + design.gain * (reward - linalg.inner(x, estimate.theta))
     if mode == "ons":
-        theta = project_ball(design.inverse, linalg.keep(theta), norm_bound)
-    return linalg.keep(Estimate(theta, design.inverse))
+        theta = project_ball(design.inverse, once(theta), norm_bound)
+    return once(Estimate(theta, design.inverse))

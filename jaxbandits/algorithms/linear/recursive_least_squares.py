@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import NextState, Prediction, SystemObs
@@ -72,10 +73,10 @@ class RecursiveLeastSquares:
         del key, t, decision
         z = obs.regressor
         inverse, u, width_sq = linalg.sherman_morrison(state.inverse, 1.0, z)
-        gain = linalg.keep(u / (1.0 + width_sq))  # V_t^{-1} z
-        error = linalg.keep(feedback.next_state - state.theta @ z)
+        gain = once(u / (1.0 + width_sq))  # V_t^{-1} z
+        error = once(feedback.next_state - state.theta @ z)
         theta = jax.vmap(lambda row, error: row + gain * error)(state.theta, error)
-        return linalg.keep(LeastSquaresState(theta, inverse))
+        return LeastSquaresState(theta, inverse)
 
     def recommend(self, state: LeastSquaresState) -> jax.Array:
         """`[p, n]` the estimate of Theta* = [A'; B']."""

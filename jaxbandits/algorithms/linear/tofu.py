@@ -19,6 +19,7 @@ import numpy as np
 
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Sym, Symmetric, Vec, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.core.schedule import power
@@ -127,10 +128,10 @@ class TOFU:
     ) -> TOFUState:
         del key, obs
         inverse, _, _ = linalg.sherman_morrison(state.inverse, 1.0, decision.x)
-        inverse = linalg.keep(inverse)
+        inverse = once(inverse)
         samples = history.append(state.samples, t, decision.x * feedback.reward)
-        root = linalg.keep(_root(inverse))
-        threshold = linalg.keep(state.threshold * power(t + 1, state.exponent))
+        root = once(_root(inverse))
+        threshold = once(state.threshold * power(t + 1, state.exponent))
 
         def truncated(rows: Vector, written: jax.Array) -> Vector:
             def keep_small(z: jax.Array) -> jax.Array:  # coordinate i of every sample of the block
@@ -143,9 +144,9 @@ class TOFU:
         total = history.sum_over(samples, t + 1, truncated)
         if isinstance(total, Vec):
             total = jax.tree.map(jnp.sum, total)  # over the lanes of a block: once, not once a block
-        theta = root @ linalg.keep(total)
+        theta = root @ once(total)
         theta = jax.tree.map(lambda leaf: jnp.where(t < self.capacity, leaf, jnp.nan), theta)
-        return state._replace(theta=linalg.keep(theta), inverse=inverse, samples=samples)
+        return state._replace(theta=once(theta), inverse=inverse, samples=samples)
 
     def recommend(self, state: TOFUState) -> Vector:
         """`[d]` the estimate of theta*."""

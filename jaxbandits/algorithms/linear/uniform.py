@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg, rng
+from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import pytree, static
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
@@ -59,10 +60,10 @@ def _running_pick(u: jax.Array, arms: tuple[Any, ...], mask: Any) -> ArmDecision
     """The same over unrolled arms, by a running count (no gather, no reduction over a tiny axis)."""
     available = [jnp.ones((), bool)] * len(arms) if mask is None else [mask[k] for k in range(len(arms))]
     count = sum((a.astype(u.dtype) for a in available[1:]), available[0].astype(u.dtype))
-    to_skip = linalg.keep(jnp.floor(u * count))
+    to_skip = once(jnp.floor(u * count))
     index, x = jnp.zeros((), jnp.int32), arms[0]
     for k, (arm, here) in enumerate(zip(arms, available, strict=True)):
         hit = here & (to_skip == 0)
         index, x = jnp.where(hit, k, index), linalg.where(hit, arm, x)
         to_skip = to_skip - here.astype(u.dtype)
-    return linalg.keep(ArmDecision(index=index, x=x))
+    return once(ArmDecision(index=index, x=x))

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
@@ -61,7 +62,7 @@ class AdaGradNorm:
     ) -> AdaGradNormState:
         del key, t, obs, decision
         grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        energy = linalg.keep(state.energy + linalg.inner(grad, grad))
+        energy = once(state.energy + linalg.inner(grad, grad))
         safe = jnp.where(energy > 0.0, energy, 1.0)  # the gradient is zero as well
-        step = linalg.keep(self.step_scale * self.domain.diameter / jnp.sqrt(2.0 * safe))
-        return linalg.keep(AdaGradNormState(self.domain.project(state.x - step * grad), energy))
+        step = once(self.step_scale * self.domain.diameter / jnp.sqrt(2.0 * safe))
+        return AdaGradNormState(self.domain.project(state.x - step * grad), energy)

@@ -26,6 +26,7 @@ from jaxbandits.algorithms.oco.msmwc_master import MasterPlay, MasterState
 from jaxbandits.algorithms.oco.oons import OONS, OONSState
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.lanes import lanes
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -130,7 +131,7 @@ class CAOONS:
     def select(self, key: jax.Array, t: jax.Array, state: CAOONSState, obs: Any) -> PointDecision:
         del key, t, obs
         weighted = jax.vmap(lambda w, x: x * w)(state.play.weights, state.points)
-        play = linalg.keep(jax.tree.map(lambda x: jnp.sum(x, axis=0), weighted))
+        play = once(jax.tree.map(lambda x: jnp.sum(x, axis=0), weighted))
         asked = [state.points] * self._asks_own + [jax.tree.map(lambda x: x[None], play)] * self._asks_played
         return PointDecision(play, jax.tree.map(lambda *x: jnp.concatenate(x), *asked))
 
@@ -144,11 +145,11 @@ class CAOONS:
         feedback: Gradient | FullInformation,
     ) -> CAOONSState:
         del key, t, obs, decision
-        loss = linalg.keep(self.losses(feedback, state.points))
-        meta = linalg.keep(msmwc_master.update(state.meta, state.play, loss, self.c_meta))
+        loss = once(self.losses(feedback, state.points))
+        meta = once(msmwc_master.update(state.meta, state.play, loss, self.c_meta))
 
         base, points = lanes(_base_round)(self.base_learners, state.base, state.points, self.base_gradients(feedback))
-        hint = linalg.keep(self.losses(feedback, linalg.keep(points)))
+        hint = once(self.losses(feedback, once(points)))
         return CAOONSState(base, meta, points, msmwc_master.play(meta, hint, self.c_meta))
 
     def losses(self, feedback: Gradient | FullInformation, points: Vector) -> jax.Array:

@@ -22,6 +22,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import proximal_on_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -98,19 +99,19 @@ class CLAOONS:
     ) -> CLAOONSState:
         del key, t, obs
         grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        return linalg.keep(self.restart(self.advance(state, decision.play, grad)))
+        return self.restart(self.advance(state, decision.play, grad))
 
     def advance(self, state: CLAOONSState, play: Vector, grad: Vector) -> CLAOONSState:
         """The round without its restart."""
-        error = linalg.keep(grad - state.hint)
-        scale = linalg.keep(jnp.maximum(state.scale, linalg.norm(error)))
-        error = linalg.keep(error * (state.scale / scale))  # e_t: never longer than z_t
+        error = once(grad - state.hint)
+        scale = once(jnp.maximum(state.scale, linalg.norm(error)))
+        error = once(error * (state.scale / scale))  # e_t: never longer than z_t
         eta = self.step_size(state)
-        step = linalg.keep(error * (1.0 + self.c_corr * eta * linalg.inner(play, error)))  # v_t
+        step = once(error * (1.0 + self.c_corr * eta * linalg.inner(play, error)))  # v_t
         slope = state.hint + step
         center = proximal_on_ball(self.metric(state, eta), state.center, slope, self.domain_radius(state))
-        norm = linalg.keep(linalg.norm(grad))
-        largest = linalg.keep(jnp.maximum(state.largest, norm))
+        norm = once(linalg.norm(grad))
+        largest = once(jnp.maximum(state.largest, norm))
         return CLAOONSState(
             center=center,
             curvature=linalg.rank_one(state.curvature, eta, step),
@@ -125,7 +126,7 @@ class CLAOONS:
 
     def restart(self, state: CLAOONSState) -> CLAOONSState:
         """On the ball of radius 2 sqrt(Q_t), when Q_t has outgrown the current one."""
-        needed = linalg.keep(jnp.sqrt(state.load))
+        needed = once(jnp.sqrt(state.load))
         fresh = state._replace(
             center=linalg.zeros(self.dim),
             curvature=linalg.identity(self.dim, 0.0),
@@ -138,14 +139,14 @@ class CLAOONS:
     def step_size(self, state: CLAOONSState) -> jax.Array:
         """eta_t = min{1 / (c_eta D_t z_t), 1 / sqrt(V_{t-1})}; the second term is infinite at V = 0."""
         cap = self.c_eta * state.bound * state.scale
-        return linalg.keep(1.0 / jnp.sqrt(jnp.maximum(cap * cap, state.variation)))
+        return once(1.0 / jnp.sqrt(jnp.maximum(cap * cap, state.variation)))
 
     def metric(self, state: CLAOONSState, eta: jax.Array) -> Symmetric:
         """A_t = (c_A z_first^2 + 4 eta_t z_t^2) I + S_{t-1}."""
         first, now = state.first_scale * state.first_scale, state.scale * state.scale
         # S is known up to its rounding: a shift of that size keeps A_t positive definite in the arithmetic at hand.
         rounding = jnp.finfo(eta.dtype).eps * linalg.trace(state.curvature)
-        return linalg.keep(linalg.shift(state.curvature, self.c_A * first + 4.0 * eta * now + rounding))
+        return once(linalg.shift(state.curvature, self.c_A * first + 4.0 * eta * now + rounding))
 
     def domain_radius(self, state: CLAOONSState) -> jax.Array:
         """The radius of {||x|| <= D_t} and X."""

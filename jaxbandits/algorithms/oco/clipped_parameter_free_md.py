@@ -17,6 +17,7 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.oco.parameter_free_md import proposal
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import Gradient, PointDecision
@@ -63,7 +64,7 @@ class ClippedParameterFreeMD:
 
     def select(self, key: jax.Array, t: jax.Array, state: ClippedParameterFreeMDState, obs: Any) -> PointDecision:
         del key, t, obs
-        return PointDecision.at(linalg.keep(state.y * self._shrinkage(state)))
+        return PointDecision.at(once(state.y * self._shrinkage(state)))
 
     def update(
         self,
@@ -76,23 +77,23 @@ class ClippedParameterFreeMD:
     ) -> ClippedParameterFreeMDState:
         del key, t, obs, decision
         grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        size = linalg.keep(linalg.norm(grad))
-        hint = linalg.keep(jnp.maximum(state.hint, size))
+        size = once(linalg.norm(grad))
+        hint = once(jnp.maximum(state.hint, size))
         clipped_size = jnp.minimum(size, state.hint)
         inside = self._shrinkage(state) >= 1.0
         # Outside, y - x points along y; the fed gradient is weight * g + pull * y.
         length = linalg.norm(state.y)
         half = jnp.where(inside & (not self.halved), 1.0, 0.5)
-        weight = linalg.keep(half * clipped_size / jnp.where(size > 0.0, size, 1.0))
-        pull = linalg.keep(jnp.where(inside, 0.0, 0.5 * clipped_size / jnp.where(length > 0.0, length, 1.0)))
-        fed = linalg.keep(weight * grad + pull * state.y)
-        theta = linalg.keep(state.theta - fed)
-        variance = linalg.keep(jnp.maximum(state.variance + linalg.inner(fed, fed), 4.0 * hint * hint))
+        weight = once(half * clipped_size / jnp.where(size > 0.0, size, 1.0))
+        pull = once(jnp.where(inside, 0.0, 0.5 * clipped_size / jnp.where(length > 0.0, length, 1.0)))
+        fed = once(weight * grad + pull * state.y)
+        theta = once(state.theta - fed)
+        variance = once(jnp.maximum(state.variance + linalg.inner(fed, fed), 4.0 * hint * hint))
         y = proposal(theta, variance, hint, self.scale, self.exponent_cap)
-        return linalg.keep(ClippedParameterFreeMDState(y, theta, variance, hint, state.radius_sq + size / hint))
+        return ClippedParameterFreeMDState(y, theta, variance, hint, state.radius_sq + size / hint)
 
     def _shrinkage(self, state: ClippedParameterFreeMDState) -> jax.Array:
         """min(1, D_t / ||y_t||)."""
         length_sq = linalg.inner(state.y, state.y)
         outside = length_sq > state.radius_sq
-        return linalg.keep(jnp.where(outside, jnp.sqrt(state.radius_sq / jnp.where(outside, length_sq, 1.0)), 1.0))
+        return once(jnp.where(outside, jnp.sqrt(state.radius_sq / jnp.where(outside, length_sq, 1.0)), 1.0))

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.reductions import project
@@ -57,7 +58,7 @@ class DoG:
     ) -> DoGState:
         del key, t, obs, decision
         grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        distance = linalg.keep(jnp.maximum(state.distance, linalg.norm(state.x)))  # x_1 is the origin
-        energy = linalg.keep(state.energy + linalg.inner(grad, grad))
-        step = linalg.keep(distance / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0)))
-        return linalg.keep(DoGState(project(self.domain, state.x - step * grad), distance, energy))
+        distance = once(jnp.maximum(state.distance, linalg.norm(state.x)))  # x_1 is the origin
+        energy = once(state.energy + linalg.inner(grad, grad))
+        step = once(distance / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0)))
+        return DoGState(project(self.domain, state.x - step * grad), distance, energy)

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.reductions import project
@@ -57,8 +58,8 @@ class DoWG:
     ) -> DoWGState:
         del key, t, obs, decision
         grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        distance = linalg.keep(jnp.maximum(state.distance, linalg.norm(state.x)))  # x_1 is the origin
+        distance = once(jnp.maximum(state.distance, linalg.norm(state.x)))  # x_1 is the origin
         weight = distance * distance
-        energy = linalg.keep(state.weighted_energy + weight * linalg.inner(grad, grad))
-        step = linalg.keep(weight / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0)))
-        return linalg.keep(DoWGState(project(self.domain, state.x - step * grad), distance, energy))
+        energy = once(state.weighted_energy + weight * linalg.inner(grad, grad))
+        step = once(weight / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0)))
+        return DoWGState(project(self.domain, state.x - step * grad), distance, energy)

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.reductions import project, surrogate_gradient
@@ -63,11 +64,11 @@ class KTBetting:
         grad = jax.tree.map(lambda a: a[0], feedback.grad)
         if self.domain is not None:
             grad = surrogate_gradient(grad, self._bet(t, state), decision.play)
-        coin = linalg.keep(grad * (-1.0 / self.lipschitz))
+        coin = once(grad * (-1.0 / self.lipschitz))
         growth = 1.0 + linalg.inner(coin, state.coin_sum) / (t + 1.0)  # t counts from 0
         # Squares and sums of plays at the cap stay finite.
         cap = float(jnp.finfo(growth.dtype).max) ** 0.45 if self.wealth_cap is None else self.wealth_cap
-        return linalg.keep(KTBettingState(state.coin_sum + coin, jnp.minimum(state.wealth * growth, cap)))
+        return KTBettingState(state.coin_sum + coin, jnp.minimum(state.wealth * growth, cap))
 
     def _bet(self, t: jax.Array, state: KTBettingState) -> Vector:
-        return state.coin_sum * linalg.keep(state.wealth / (t + 1.0))
+        return state.coin_sum * once(state.wealth / (t + 1.0))

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from jaxbandits.core import linalg
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.entropy import entropic_step
+from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import Gradient, PointDecision
 
@@ -72,11 +73,11 @@ class MsMwC:
         self, key: jax.Array, t: jax.Array, state: MsMwCState, obs: Any, decision: PointDecision, feedback: Gradient
     ) -> MsMwCState:
         del key, t, obs, decision
-        loss = linalg.keep(linalg.dense(jax.tree.map(lambda a: a[0], feedback.grad)))
+        loss = once(linalg.dense(jax.tree.map(lambda a: a[0], feedback.grad)))
         error = loss - state.hint
         cost = state.cost.add(loss + self.c_meta * self._rate * error * error)
         log_weights, offset = entropic_step(self._log_prior, cost.total + loss, self._rate, state.offset)
-        return linalg.keep(MsMwCState(cost, loss, log_weights, offset))
+        return MsMwCState(cost, loss, log_weights, offset)
 
     @property
     def _log_prior(self) -> jax.Array:

@@ -27,6 +27,7 @@ from jaxbandits.core import linalg
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.entropy import entropic_step
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import Gradient, PointDecision
 
@@ -127,26 +128,26 @@ def play(state: MasterState, hint: jax.Array, c_meta: ArrayLike = 32.0) -> Maste
     """w_t and all that it is made of, from the hint h_t `[N]`."""
     rate, log_prior, count = state.learners
     n_experts = hint.shape[-1]
-    cost = linalg.keep(state.loss_sum.total + hint)[:, None] + 2.0 * c_meta * rate * state.square_sum.total[:, None]
+    cost = once(state.loss_sum.total + hint)[:, None] + 2.0 * c_meta * rate * state.square_sum.total[:, None]
     known = jnp.arange(n_experts)[:, None] < count
-    exponent = linalg.keep(jnp.where(known, -2.0 * rate * cost, -jnp.inf))  # row 0 is finite: it is in every Z(k)
-    unnormalised = linalg.keep(jnp.exp(exponent - jnp.max(exponent, axis=0)))
-    middle = linalg.keep(unnormalised / jnp.sum(unnormalised, axis=0))
-    expected = linalg.keep(jnp.sum(middle * hint[:, None], axis=0))  # H_t^k
-    log_p, offset = linalg.keep(entropic_step(log_prior, state.cost.total + expected, rate, state.offset))
-    weights = jnp.sum(linalg.keep(jnp.exp(log_p)) * middle, axis=1)
-    return linalg.keep(MasterPlay(hint, middle, log_p, weights, offset))
+    exponent = once(jnp.where(known, -2.0 * rate * cost, -jnp.inf))  # row 0 is finite: it is in every Z(k)
+    unnormalised = once(jnp.exp(exponent - jnp.max(exponent, axis=0)))
+    middle = once(unnormalised / jnp.sum(unnormalised, axis=0))
+    expected = once(jnp.sum(middle * hint[:, None], axis=0))  # H_t^k
+    log_p, offset = once(entropic_step(log_prior, state.cost.total + expected, rate, state.offset))
+    weights = jnp.sum(once(jnp.exp(log_p)) * middle, axis=1)
+    return once(MasterPlay(hint, middle, log_p, weights, offset))
 
 
 def update(state: MasterState, played: MasterPlay, loss: jax.Array, c_meta: ArrayLike = 32.0) -> MasterState:
     """The sums with the losses l_t `[N]` of the round."""
-    error = linalg.keep(loss - played.hint)
-    expected = linalg.keep(jnp.sum(played.middle * loss[:, None], axis=0))  # L_t^k
-    deviation = linalg.keep(jnp.sum(played.middle * error[:, None], axis=0))  # L_t^k - H_t^k
+    error = once(loss - played.hint)
+    expected = once(jnp.sum(played.middle * loss[:, None], axis=0))  # L_t^k
+    deviation = once(jnp.sum(played.middle * error[:, None], axis=0))  # L_t^k - H_t^k
     return MasterState(
         state.learners,
         state.loss_sum.add(loss),
-        state.square_sum.add(linalg.keep(error * error)),
+        state.square_sum.add(once(error * error)),
         state.cost.add(expected + c_meta * state.learners.rate * deviation * deviation),
         played.offset,
     )
@@ -212,6 +213,6 @@ class MsMwCMaster:
         feedback: Gradient,
     ) -> MsMwCMasterState:
         del key, t, obs, decision
-        loss = linalg.keep(linalg.dense(jax.tree.map(lambda a: a[0], feedback.grad)))
-        meta = linalg.keep(update(state.meta, state.play, loss, self.c_meta))
+        loss = once(linalg.dense(jax.tree.map(lambda a: a[0], feedback.grad)))
+        meta = once(update(state.meta, state.play, loss, self.c_meta))
         return MsMwCMasterState(meta, play(meta, loss, self.c_meta))

@@ -55,4 +55,4 @@ class OGD:
         del key, obs, decision
         grad = jax.tree.map(lambda a: a[0], feedback.grad)
         step = self.step_scale * self.domain.diameter / (self.lipschitz * jnp.sqrt(t + 1.0))  # t counts from 0
-        return linalg.keep(OGDState(self.domain.project(state.x - step * grad)))
+        return OGDState(self.domain.project(state.x - step * grad))

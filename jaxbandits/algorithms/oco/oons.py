@@ -18,6 +18,7 @@ import jax.numpy as jnp
 
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import proximal_on_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -93,24 +94,24 @@ class OONS:
         del key, t, obs
         grad = jax.tree.map(lambda a: a[0], feedback.grad)
         eta = self.step_size(state)
-        error = linalg.keep(grad - state.hint)
-        step = linalg.keep(error * (1.0 + self.c_corr * eta * linalg.inner(decision.play, error)))  # v_t
+        error = once(grad - state.hint)
+        step = once(error * (1.0 + self.c_corr * eta * linalg.inner(decision.play, error)))  # v_t
         center = proximal_on_ball(self.metric(state, eta), state.center, state.hint + step, self.domain.radius)
         curvature = linalg.rank_one(state.curvature, eta, step)
         variation = state.variation + linalg.inner(error, error)
-        return linalg.keep(OONSState(center, curvature, variation, grad))
+        return OONSState(center, curvature, variation, grad)
 
     def step_size(self, state: OONSState) -> jax.Array:
         """eta_t = min{1 / (c_eta D z), 1 / (D sqrt(V_{t-1}))}; the second term is infinite at V = 0."""
         cap = self.c_eta * 2.0 * self.lipschitz
-        return linalg.keep(1.0 / (jnp.sqrt(jnp.maximum(cap * cap, state.variation)) * self._diameter))
+        return once(1.0 / (jnp.sqrt(jnp.maximum(cap * cap, state.variation)) * self._diameter))
 
     def metric(self, state: OONSState, eta: jax.Array) -> Symmetric:
         """A_t = (c_A z^2 + 4 eta_t z^2) I + S_{t-1}: the identity term changes each round with eta_t."""
         range_sq = 4.0 * self.lipschitz * self.lipschitz
         # S is known up to its rounding: a shift of that size keeps A_t positive definite in the arithmetic at hand.
         rounding = jnp.finfo(eta.dtype).eps * linalg.trace(state.curvature)
-        return linalg.keep(linalg.shift(state.curvature, (self.c_A + 4.0 * eta) * range_sq + rounding))
+        return once(linalg.shift(state.curvature, (self.c_A + 4.0 * eta) * range_sq + rounding))
 
     @property
     def _diameter(self) -> ArrayLike:

@@ -219,7 +219,7 @@ class OptaxLearner:
         after = jax.tree.map(lambda new, old: _cast(new, old.dtype), after, state)
         if self.skip_zero_gradients:
             after = linalg.where(linalg.inner(grad, grad) > 0.0, after, state)
-        return linalg.keep(after)
+        return after
 
     def _step(self, state: OptaxLearnerState, grad: Any, value: jax.Array, value_fn: Any) -> OptaxLearnerState:
         extra = {"value": value, "grad": grad}

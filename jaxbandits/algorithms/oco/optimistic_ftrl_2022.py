@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
@@ -69,13 +70,13 @@ class OptimisticFTRL2022:
     ) -> OptimisticFTRL2022State:
         del key, t, obs, decision
         grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        error = linalg.keep(grad - state.hint)
+        error = once(grad - state.hint)
         step = self.step_size(state.denominator)
-        denominator = linalg.keep(state.denominator + step * linalg.inner(error, error))
-        total = linalg.keep(state.gradient_sum + grad)
+        denominator = once(state.denominator + step * linalg.inner(error, error))
+        total = once(state.gradient_sum + grad)
         x = self.domain.project((total + grad) * (-0.5 * self.step_size(denominator)))  # m_{t+1} = g_t
-        return linalg.keep(OptimisticFTRL2022State(x, total, grad, denominator))
+        return OptimisticFTRL2022State(x, total, grad, denominator)
 
     def step_size(self, denominator: jax.Array) -> jax.Array:
         """eta_t from N_{t-1}."""
-        return linalg.keep(self.step_scale * self.domain.diameter * self.domain.diameter / denominator)
+        return once(self.step_scale * self.domain.diameter * self.domain.diameter / denominator)

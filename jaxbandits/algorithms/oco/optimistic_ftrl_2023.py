@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
@@ -68,16 +69,16 @@ class OptimisticFTRL2023:
     ) -> OptimisticFTRL2023State:
         del key, t, obs, decision
         grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        size = linalg.keep(linalg.norm(grad - state.hint))
+        size = once(linalg.norm(grad - state.hint))
         linear = self.domain.diameter * size
         quadratic = 0.5 * self.step_size(state.denominator) * size * size
         summand = jnp.where(state.denominator > 0.0, jnp.minimum(quadratic, linear), linear)
-        denominator = linalg.keep(state.denominator + summand)
-        total = linalg.keep(state.gradient_sum + grad)
+        denominator = once(state.denominator + summand)
+        total = once(state.gradient_sum + grad)
         x = self.domain.project((total + grad) * -self.step_size(denominator))  # m_{t+1} = g_t
-        return linalg.keep(OptimisticFTRL2023State(x, total, grad, denominator))
+        return OptimisticFTRL2023State(x, total, grad, denominator)
 
     def step_size(self, denominator: jax.Array) -> jax.Array:
         """eta_t from N_{t-1}; where that is 0 every gradient was, and any number serves."""
         scale = self.step_scale * self.domain.diameter * self.domain.diameter
-        return linalg.keep(scale / jnp.where(denominator > 0.0, denominator, 1.0))
+        return once(scale / jnp.where(denominator > 0.0, denominator, 1.0))

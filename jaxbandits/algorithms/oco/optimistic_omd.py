@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
@@ -70,13 +71,13 @@ class OptimisticOMD:
     ) -> OptimisticOMDState:
         del key, t, obs, decision
         grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        error = linalg.keep(grad - state.hint)
-        variation = linalg.keep(state.variation + linalg.inner(error, error))
-        center = linalg.keep(self.domain.project(state.center - self.step_size(state.variation) * grad))
+        error = once(grad - state.hint)
+        variation = once(state.variation + linalg.inner(error, error))
+        center = once(self.domain.project(state.center - self.step_size(state.variation) * grad))
         x = self.domain.project(center - self.step_size(variation) * grad)  # m_{t+1} = g_t
-        return linalg.keep(OptimisticOMDState(x, center, grad, variation))
+        return OptimisticOMDState(x, center, grad, variation)
 
     def step_size(self, variation: jax.Array) -> jax.Array:
         """eta_t from V_{t-1}."""
         scale = self.step_scale * self.domain.diameter
-        return linalg.keep(scale / jnp.sqrt(self.offset + 4.0 * self.lipschitz * self.lipschitz + variation))
+        return once(scale / jnp.sqrt(self.offset + 4.0 * self.lipschitz * self.lipschitz + variation))

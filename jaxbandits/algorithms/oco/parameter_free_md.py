@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.reductions import project, surrogate_gradient
@@ -71,11 +72,11 @@ class ParameterFreeMD:
         del key, t, obs
         grad = jax.tree.map(lambda a: a[0], feedback.grad)
         if self.domain is not None:
-            grad = linalg.keep(surrogate_gradient(grad, state.y, decision.play))
-        theta = linalg.keep(state.theta - grad)
-        variance = linalg.keep(state.variance + linalg.inner(grad, grad))
+            grad = once(surrogate_gradient(grad, state.y, decision.play))
+        theta = once(state.theta - grad)
+        variance = once(state.variance + linalg.inner(grad, grad))
         y = proposal(theta, variance, self.lipschitz, self.scale, self.exponent_cap)
-        return linalg.keep(ParameterFreeMDState(y, theta, variance))
+        return ParameterFreeMDState(y, theta, variance)
 
 
 def proposal(
@@ -90,8 +91,8 @@ def proposal(
       scale: eps, > 0.
       exponent_cap: bound on the exponent; None: 0.45 ln(largest float), so that squares of plays stay finite.
     """
-    ratio = linalg.keep(variance / (lipschitz * lipschitz))
-    length = linalg.keep(linalg.norm(theta))
+    ratio = once(variance / (lipschitz * lipschitz))
+    length = once(linalg.norm(theta))
     near = length * length / (36.0 * variance)
     far = length / (3.0 * lipschitz) - ratio
     exponent = jnp.where(length * lipschitz <= 6.0 * variance, near, far)
@@ -99,4 +100,4 @@ def proposal(
     log_ratio = jnp.log(ratio)
     alpha = scale / (jnp.sqrt(ratio) * log_ratio * log_ratio)
     size = alpha * jnp.expm1(jnp.minimum(exponent, cap))
-    return theta * linalg.keep(size / jnp.where(length > 0.0, length, 1.0))
+    return theta * once(size / jnp.where(length > 0.0, length, 1.0))

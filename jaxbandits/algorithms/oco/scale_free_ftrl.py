@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.reductions import project
@@ -50,7 +51,7 @@ class ScaleFreeFTRL:
         del key, t, obs
         safe = jnp.where(state.energy > 0.0, state.energy, 1.0)  # where it is 0, so is the sum
         return PointDecision.at(
-            linalg.keep(project(self.domain, state.gradient_sum * linalg.keep(-self.step_scale / jnp.sqrt(safe))))
+            once(project(self.domain, state.gradient_sum * once(-self.step_scale / jnp.sqrt(safe))))
         )
 
     def update(
@@ -64,4 +65,4 @@ class ScaleFreeFTRL:
     ) -> ScaleFreeFTRLState:
         del key, t, obs, decision
         grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        return linalg.keep(ScaleFreeFTRLState(state.gradient_sum + grad, state.energy + linalg.inner(grad, grad)))
+        return ScaleFreeFTRLState(state.gradient_sum + grad, state.energy + linalg.inner(grad, grad))

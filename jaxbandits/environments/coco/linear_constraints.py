@@ -18,6 +18,7 @@ from jax import lax
 
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vec
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
@@ -75,9 +76,9 @@ class LinearConstraints:
             raise InputError(f"LinearConstraints.domain must have 'lmo'; {type(self.domain).__name__} has not")
 
     def init(self, key: jax.Array) -> LinearConstraintsState:
-        first, second = (self._point(z) for z in linalg.keep(jax.random.normal(key, (2, *self._shape))))
-        along = linalg.keep(first / linalg.norm(first))
-        across = linalg.keep(second - along * linalg.inner(along, second))
+        first, second = (self._point(z) for z in once(jax.random.normal(key, (2, *self._shape))))
+        along = once(first / linalg.norm(first))
+        across = once(second - along * linalg.inner(along, second))
         one_dim = math.prod(self._shape) == 1  # nothing is orthogonal: what remains is rounding
         across = across * 0.0 if one_dim else across / linalg.norm(across)
         conflict = self.conflict
@@ -103,8 +104,8 @@ class LinearConstraints:
         first, second = (_symmetric_uniform(word) for word in rng.random_words(key, 0))
         steepness = 1.0 + self.slope_noise * first
         offset = self.margin + self.margin_spread * 0.5 * (1.0 + second)
-        noise, steepness, offset = linalg.keep((self._noise(key), steepness, offset))
-        cost, normal = linalg.keep((state.cost + noise, state.normal * steepness))
+        noise, steepness, offset = once((self._noise(key), steepness, offset))
+        cost, normal = once((state.cost + noise, state.normal * steepness))
 
         def loss(x: Point) -> jax.Array:
             return linalg.inner(cost, x)
@@ -125,7 +126,7 @@ class LinearConstraints:
             rounds=state.rounds + 1,
             bound=jnp.minimum(state.bound, offset / steepness),
         )
-        return linalg.keep(state), feedback, outcome
+        return once(state), feedback, outcome
 
     def at_record(self, state: LinearConstraintsState, recommendation: Any) -> dict[str, jax.Array]:
         """Total loss so far of the best fixed points in hindsight.

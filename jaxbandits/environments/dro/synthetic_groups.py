@@ -20,6 +20,7 @@ import numpy as np
 
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import Gradient, GroupDecision
@@ -92,12 +93,12 @@ class SyntheticGroups:
     ) -> tuple[GroupsState, Gradient, GroupsOutcome]:
         del t, obs
         x, y = self.sample(key, state, decision.group)
-        margin = linalg.keep(y * jax.vmap(linalg.inner, (0, None))(x, decision.play))  # [Q]
+        margin = once(y * jax.vmap(linalg.inner, (0, None))(x, decision.play))  # [Q]
         small = jnp.exp(-jnp.abs(margin))
         loss = jnp.maximum(-margin, 0.0) + jnp.log1p(small)
         slope = -y * jnp.where(margin < 0.0, 1.0, small) / (1.0 + small)  # of the loss, along x
         drawn = jnp.ones_like(loss) if decision.drawn is None else decision.drawn.astype(loss.dtype)
-        loss, slope = linalg.keep((loss * drawn, slope * drawn))
+        loss, slope = once((loss * drawn, slope * drawn))
         samples = jnp.sum(drawn)
         outcome = GroupsOutcome(samples=samples, loss=jnp.sum(loss) / jnp.maximum(samples, 1.0))
         return state, Gradient(loss=loss, grad=jax.vmap(operator.mul)(x, slope)), outcome
@@ -119,7 +120,7 @@ class SyntheticGroups:
         every = isinstance(group, np.ndarray) and np.array_equal(group, np.arange(self.n_groups))
         optima, correct = state if every else jax.tree.map(lambda leaf: leaf[group], state)  # the gather costs 20 %
         side = jnp.where(jax.vmap(linalg.inner)(x, optima) < 0.0, -1.0, 1.0)
-        return x, linalg.keep(jnp.where(u < correct, side, -side))
+        return x, once(jnp.where(u < correct, side, -side))
 
     def risks(self, state: GroupsState, w: Vector) -> jax.Array:
         """The population risks `[m]` of a model."""
@@ -180,12 +181,12 @@ def _normals_and_uniforms(key: jax.Array, n: int, dim: int) -> tuple[Vector, jax
     Twice as fast as `jax.random.normal`, four times for few numbers. The tails end at 6.7 standard deviations.
     """
     pairs, real = (dim + 1) // 2, jnp.zeros(()).dtype
-    high, low = linalg.keep(rng.random_words(key, jnp.arange(pairs * n)))
+    high, low = once(rng.random_words(key, jnp.arange(pairs * n)))
     radius = jnp.sqrt(-2.0 * jnp.log((high.astype(real) + 0.5) * 2.0**-32))
     angle = ((low >> 8).astype(real) + 0.5) * 2.0**-23 - 1.0  # in quarter turns, (-1, 1); the last bit picks the half
     sine = radius * rng.sin_half_pi(angle)
     cosine = radius * rng.sin_half_pi(1.0 - jnp.abs(angle)) * jnp.where(low & 1, 1.0, -1.0)
-    sine, cosine = linalg.keep((sine, cosine))
+    sine, cosine = once((sine, cosine))
     uniforms = (rng.random_words(key, jnp.arange(pairs * n, (pairs + 1) * n))[0] >> 8).astype(real) * 2.0**-24
     if dim <= linalg.SMALL_DIM:
         return linalg.Vec([*sine.reshape(pairs, n), *cosine.reshape(pairs, n)][:dim]), uniforms

@@ -14,6 +14,7 @@ import numpy as np
 
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vec
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.datasets.covertype import Clusters, clusters, covertype_like, load_covertype
@@ -85,7 +86,7 @@ class Covertype:
         real = jnp.zeros(()).dtype
         arms = jnp.asarray(self.arms, real)
         arms = Vec(list(arms.T)) if self.dim <= linalg.SMALL_DIM else arms
-        return CovertypeState(linalg.keep(arms), jnp.max(jnp.asarray(self.means, real)))
+        return CovertypeState(once(arms), jnp.max(jnp.asarray(self.means, real)))
 
     def observe(self, key: jax.Array, t: jax.Array, state: CovertypeState) -> ArmObs:
         del key, t

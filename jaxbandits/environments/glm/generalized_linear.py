@@ -16,6 +16,7 @@ import numpy as np
 
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vec, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation.arms import largest
@@ -103,7 +104,7 @@ class GeneralizedLinear:
             theta = theta if self.center is None else theta + self.center
         else:
             theta = jnp.asarray(self.theta, jnp.zeros(()).dtype)
-        theta = linalg.vectors(linalg.keep(theta))
+        theta = linalg.vectors(once(theta))
         if self.fresh_arms:
             return GeneralizedLinearState(theta, None, None)
         if self.arms is None:
@@ -123,7 +124,7 @@ class GeneralizedLinear:
         self, key: jax.Array, t: jax.Array, state: GeneralizedLinearState, obs: ArmObs, decision: ArmDecision
     ) -> tuple[GeneralizedLinearState, Reward, RegretOutcome]:
         del t
-        z = linalg.keep(linalg.inner(decision.x, state.theta))
+        z = once(linalg.inner(decision.x, state.theta))
         best = _best(obs.arms, state.theta) if self.fresh_arms else state.best
         regret = self.link.mean(best) - self.link.mean(z)
         return state, Reward(self.link.sample(key, z)), RegretOutcome(regret)
@@ -139,7 +140,7 @@ class GeneralizedLinear:
 
     def _layout(self, coordinates: list[jax.Array]) -> ArmSet:
         """The d coordinates `[K]` in the form of `ArmSet` that suits K and d."""
-        coordinates = linalg.keep(coordinates)
+        coordinates = once(coordinates)
         if self.dim > linalg.SMALL_DIM:
             return jnp.stack(coordinates, axis=1)
         if self.fresh_arms or self.n_arms * self.dim**2 > _UNROLLED_WORK:  # fresh arms: as fast, a third of the compile

@@ -17,6 +17,7 @@ import numpy as np
 
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.environments.linear.noise import Noise, StudentT
@@ -109,14 +110,14 @@ class HeavyTailed:
 
     def init(self, key: jax.Array) -> HeavyTailedState:
         for_arms, for_theta = jax.random.split(key)
-        arms, theta = linalg.keep((self._draw_arms(for_arms), self._draw_theta(for_theta)))  # once, not in every slice
+        arms, theta = once((self._draw_arms(for_arms), self._draw_theta(for_theta)))  # once, not in every slice
         means = linalg.vectors(arms) @ linalg.vectors(theta)  # [K], rounded as in `step`
         all_arms = self._all_available
         return HeavyTailedState(
             arms=self._held(arms),
             theta=linalg.vectors(theta),
             best=jnp.max(means) if all_arms else None,
-            means=None if all_arms else (tuple(linalg.keep(means)) if self._unrolled else means),
+            means=None if all_arms else (tuple(once(means)) if self._unrolled else means),
             noise_scale=self._noise_scale(),
         )
 
@@ -125,7 +126,7 @@ class HeavyTailed:
         if self.available is None or self._all_available:
             return ArmObs(state.arms)
         if self._unrolled:
-            return ArmObs(state.arms, linalg.keep(rng.subset(key, self.n_arms, self.available)))
+            return ArmObs(state.arms, once(rng.subset(key, self.n_arms, self.available)))
         return ArmObs(state.arms, jax.random.permutation(key, self.n_arms) < self.available)
 
     def step(

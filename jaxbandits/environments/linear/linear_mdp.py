@@ -16,6 +16,7 @@ from jax import lax
 
 from jaxbandits.core import linalg, planning, rng
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.linear.noise import Noise, StudentT
@@ -95,8 +96,8 @@ class LinearMDP:
         theta = _given_or(self.theta, lambda: _directions(for_theta, (self.steps, self.dim)))
         parameter = jnp.full(self.n_states, self.concentration, dtype)
         transitions = _given_or(self.transitions, lambda: jax.random.dirichlet(for_transitions, parameter, pairs))
-        features, transitions, theta = linalg.keep((features, transitions, theta))
-        means = linalg.keep(jnp.einsum("sad,hd->hsa", features, theta))
+        features, transitions, theta = once((features, transitions, theta))
+        means = once(jnp.einsum("sad,hd->hsa", features, theta))
         scale = self.noise.scale(self.eps) if self.moment_scale is None else self.moment_scale
         return LinearMDPState(
             features=linalg.vectors(features),
@@ -124,7 +125,7 @@ class LinearMDP:
             reward = means[pair] + self.noise.sample(for_step)
             # A second counter of the key that the noise uses. The last sum is 1 up to rounding, so it is not compared.
             passed = rng.uniform(for_step, counter=1) >= state.cumulative[pair][:-1]
-            return linalg.keep(jnp.sum(passed, dtype=jnp.int32)), (x, reward)
+            return once(jnp.sum(passed, dtype=jnp.int32)), (x, reward)
 
         rows = (jnp.arange(self.steps, dtype=jnp.int32), decision.actions, state.means)
         unroll = min(self.steps, planning.UNROLL)
@@ -137,7 +138,7 @@ class LinearMDP:
         """`estimation_error`: Frobenius distance of the recommended parameters `[H, d]` from theta*."""
         if recommendation is None:
             return {}
-        each = linalg.keep(jax.vmap(linalg.norm)(recommendation - state.theta))  # [H]
+        each = once(jax.vmap(linalg.norm)(recommendation - state.theta))  # [H]
         return {"estimation_error": linalg.norm(linalg.vectors(each))}
 
 

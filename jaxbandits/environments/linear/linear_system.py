@@ -16,6 +16,7 @@ import numpy as np
 
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree
 from jaxbandits.environments.linear.noise import Noise, StudentT
@@ -96,7 +97,7 @@ class LinearSystem:
         del t
         n_inputs = linalg.dense(state.rows).shape[1] - len(state.state)
         inputs = self.input_scale * jax.random.normal(key, (n_inputs,))
-        return SystemObs(linalg.keep(linalg.vectors(jnp.concatenate([state.state, inputs]))))
+        return SystemObs(once(linalg.vectors(jnp.concatenate([state.state, inputs]))))
 
     def step(
         self, key: jax.Array, t: jax.Array, state: LinearSystemState, obs: SystemObs, decision: Prediction
@@ -104,8 +105,8 @@ class LinearSystem:
         del t
         n_states = len(state.state)
         noise = jax.vmap(self.noise.sample)(jax.random.split(key, n_states)) * self._factors(n_states)
-        mean = linalg.keep(state.rows @ obs.regressor)
-        following = linalg.keep(mean + noise)
+        mean = once(state.rows @ obs.regressor)
+        following = once(mean + noise)
         excess = jnp.sum((decision.next_state - mean) ** 2)
         return state._replace(state=following), ScaledNextState(following, state.noise_scale), ExcessOutcome(excess)
 
@@ -113,7 +114,7 @@ class LinearSystem:
         """`estimation_error`: Frobenius distance of the recommended `[p, n]` from Theta*."""
         if recommendation is None:
             return {}
-        each = linalg.keep(jax.vmap(linalg.norm)(linalg.vectors(recommendation.T) - state.rows))  # [n]
+        each = once(jax.vmap(linalg.norm)(linalg.vectors(recommendation.T) - state.rows))  # [n]
         return {"estimation_error": linalg.norm(linalg.vectors(each))}
 
     def _factors(self, n_states: int) -> jax.Array:

@@ -17,6 +17,7 @@ from jax import lax
 
 from jaxbandits.core import linalg, losses, rng
 from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.oco.outcome import FixedComparatorOutcome
 from jaxbandits.environments.oco.random_order import draw_without_replacement
@@ -154,12 +155,12 @@ class DataStream:
         else:
             row = lax.rem(t, jnp.asarray(n, t.dtype))
         real = jnp.zeros(()).dtype
-        features, target = linalg.keep(
+        features, target = once(
             (jnp.asarray(self.table.features, real)[row], jnp.asarray(self.table.targets, real)[row])
         )
-        loss = losses.Scaled(_LOSSES[self.loss](linalg.keep(linalg.vectors(features)), target), self.loss_scale)
+        loss = losses.Scaled(_LOSSES[self.loss](once(linalg.vectors(features)), target), self.loss_scale)
         values, gradients = losses.evaluate(loss, decision.query)
-        charged, compared = linalg.keep((loss.value(decision.play), loss.value(self._comparator)))
+        charged, compared = once((loss.value(decision.play), loss.value(self._comparator)))
         outcome = FixedComparatorOutcome(charged, compared, charged - compared)
         return state, FullInformation(values, gradients, loss), outcome
 

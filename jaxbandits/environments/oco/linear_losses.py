@@ -14,6 +14,7 @@ import jax.numpy as jnp
 
 from jaxbandits.core import linalg, losses
 from jaxbandits.core.compensated import Compensated
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
@@ -85,8 +86,8 @@ class LinearLosses:
         self, key: jax.Array, t: jax.Array, state: LinearLossesState, obs: None, decision: PointDecision
     ) -> tuple[LinearLossesState, FullInformation, LinearLossesOutcome]:
         del obs
-        mean = linalg.keep(self.mean_gradient(t))
-        slope = linalg.keep(mean + uniform_on_sphere(key, self.dim) * (self.loss_scale * self.noise_scale))
+        mean = once(self.mean_gradient(t))
+        slope = once(mean + uniform_on_sphere(key, self.dim) * (self.loss_scale * self.noise_scale))
         loss = losses.Linear(slope)
         values, gradients = losses.evaluate(loss, decision.query)
         outcome = LinearLossesOutcome(loss.value(decision.play), losses.Linear(mean).value(decision.play))

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg, losses, rng
+from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.oco.outcome import FixedComparatorOutcome
 from jaxbandits.environments.oco.sequences import Constant, point
@@ -46,14 +47,14 @@ class LogisticLosses:
     ) -> tuple[None, FullInformation, FixedComparatorOutcome]:
         del state, obs
         for_features, for_label = jax.random.split(key)
-        features = linalg.keep(uniform_on_sphere(for_features, self.dim) * self.feature_norm)
+        features = once(uniform_on_sphere(for_features, self.dim) * self.feature_norm)
         model = self.sequence.at(t, self.dim) * self.center
         positive = jax.nn.sigmoid(linalg.inner(features, model))
         label = jnp.where(rng.uniform(for_label) < positive, 1.0, -1.0).astype(positive.dtype)
-        loss = losses.Scaled(losses.Logistic(features, linalg.keep(label)), self.loss_scale)
+        loss = losses.Scaled(losses.Logistic(features, once(label)), self.loss_scale)
         values, gradients = losses.evaluate(loss, decision.query)
         u = point(self.center if self.comparator is None else self.comparator, self.dim)
-        charged, compared = linalg.keep((loss.value(decision.play), loss.value(u)))
+        charged, compared = once((loss.value(decision.play), loss.value(u)))
         return (
             None,
             FullInformation(values, gradients, loss),

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg, losses
+from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.oco.outcome import FixedComparatorOutcome
 from jaxbandits.environments.oco.sequences import Constant, point
@@ -52,11 +53,11 @@ class PseudoHuberLosses:
     ) -> tuple[None, FullInformation, FixedComparatorOutcome]:
         del state, obs
         center = self.sequence.at(t, self.dim) * self.center
-        target = linalg.keep(center + uniform_on_sphere(key, self.dim) * self.noise_scale)
+        target = once(center + uniform_on_sphere(key, self.dim) * self.noise_scale)
         loss = losses.Scaled(losses.PseudoHuber(target), self.loss_scale)
         values, gradients = losses.evaluate(loss, decision.query)
         u = point(self.center if self.comparator is None else self.comparator, self.dim)
-        charged, compared = linalg.keep((loss.value(decision.play), loss.value(u)))
+        charged, compared = once((loss.value(decision.play), loss.value(u)))
         # sqrt(1 + p) - sqrt(1 + q) = (p - q) / (their sum), and p - q = <x - u, x + u - 2 theta>
         difference = linalg.inner(decision.play - u, decision.play + u - 2.0 * target)
         roots = 2.0 + (charged + compared) / self.loss_scale

@@ -20,6 +20,7 @@ from jax import lax
 
 from jaxbandits.core import linalg, losses, rng
 from jaxbandits.core.compensated import Compensated
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
@@ -75,7 +76,7 @@ class RandomOrder:
             jax.random.split(key, self.pool_size)
         )
         center = linalg.dense(along_first(self.mean, self.dim))
-        pool = linalg.keep((center + self.noise_scale * directions) * self.loss_scale)
+        pool = once((center + self.noise_scale * directions) * self.loss_scale)
         total = linalg.vectors(jnp.sum(pool, axis=0))
         order = jnp.arange(self.pool_size, dtype=jnp.int32)
         nothing = Compensated.start(linalg.zeros(self.dim))
@@ -90,15 +91,15 @@ class RandomOrder:
         del obs
         order, drawn, position = draw_without_replacement(key, t, state.order)
         slope = linalg.vectors(state.pool[drawn])
-        left_sum = linalg.keep(linalg.where(position == 0, state.pool_sum, state.left_sum))
-        mean = linalg.keep(left_sum / (self.pool_size - position).astype(jnp.zeros(()).dtype))
-        slope = linalg.keep(slope)
+        left_sum = once(linalg.where(position == 0, state.pool_sum, state.left_sum))
+        mean = once(left_sum / (self.pool_size - position).astype(jnp.zeros(()).dtype))
+        slope = once(slope)
         loss = losses.Linear(slope)
         values, gradients = losses.evaluate(loss, decision.query)
         outcome = RandomOrderOutcome(loss.value(decision.play), losses.Linear(mean).value(decision.play))
         state = state._replace(
             order=order,
-            left_sum=linalg.keep(left_sum - slope),
+            left_sum=once(left_sum - slope),
             gradients=state.gradients.add(slope),
             mean_gradients=state.mean_gradients.add(mean),
         )
@@ -184,6 +185,6 @@ def draw_without_replacement(key: jax.Array, t: jax.Array, order: jax.Array) -> 
     position = lax.rem(t, jnp.asarray(n, t.dtype))
     left = (n - position).astype(jnp.zeros(()).dtype)
     chosen = position + jnp.floor(rng.uniform(key) * left).astype(jnp.int32)
-    drawn, front = linalg.keep((order[chosen], order[position]))
+    drawn, front = once((order[chosen], order[position]))
     order = order.at[chosen].set(front)
     return lax.dynamic_update_index_in_dim(order, drawn, position, 0), drawn, position

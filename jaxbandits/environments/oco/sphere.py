@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg, rng
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vec, Vector
 
 
@@ -22,7 +23,7 @@ def uniform_on_sphere(key: jax.Array, dim: int) -> Vector:
             radius = jnp.sqrt(-2.0 * jnp.log(tail))
             entries += [radius * entry for entry in _on_circle(angle)]
         direction = Vec(entries[:dim])
-    direction = linalg.keep(direction)
+    direction = once(direction)
     return direction / linalg.norm(direction)
 
 

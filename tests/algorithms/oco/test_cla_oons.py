@@ -8,6 +8,7 @@ import pytest
 from jaxbandits.algorithms.oco.cla_oons import CLAOONS
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.experiments import certificates
 from jaxbandits.types import Gradient
@@ -24,7 +25,7 @@ def replay(algorithm, offsets, curved, comparator):
     def round_(state, inputs):
         t, offset = inputs
         decision = algorithm.select(KEY, t, state, None)
-        error = linalg.keep(decision.play - linalg.vectors(offset))
+        error = once(decision.play - linalg.vectors(offset))
         huber = error / jnp.sqrt(1.0 + linalg.inner(error, error))
         grad = linalg.where(curved, huber, linalg.vectors(offset))
         feedback = Gradient(jnp.zeros(1), jax.tree.map(lambda g: g[None], grad))
