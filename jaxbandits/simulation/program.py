@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import jax
 import numpy as np
 
-from jaxbandits.simulation import loop
+from jaxbandits.simulation import compilation_cache, loop
 from jaxbandits.simulation.loop import Carry
 from jaxbandits.simulation.meters import Meter
 
@@ -58,6 +58,7 @@ def get_program(
       n_stops: record points per call.
       device: where it runs.
     """
+    compilation_cache.enable()
     begin = time.perf_counter()
     put = functools.partial(jax.device_put, device=device)
     alg, env = put(algorithm), put(environment)
