@@ -16,7 +16,7 @@ from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.algorithms.oco.parameter_free_md import ParameterFreeMD
 from jaxbandits.algorithms.oco.scale_free_ftrl import ScaleFreeFTRL
 from jaxbandits.domains.ball import L2Ball
-from tests.algorithms import replay_oco
+from tests.algorithms.oco import replay_oco
 from tests.reference import oco_baselines as reference
 
 HORIZON = 400
