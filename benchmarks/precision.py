@@ -32,7 +32,6 @@ from jaxbandits.algorithms.oco.optimistic_ftrl_2023 import OptimisticFTRL2023
 from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.algorithms.oco.parameter_free_md import ParameterFreeMD
 from jaxbandits.algorithms.oco.scale_free_ftrl import ScaleFreeFTRL
-from jaxbandits.core import linalg
 from jaxbandits.core.losses import Linear, PseudoHuber
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.domains.ball import L2Ball
@@ -41,38 +40,38 @@ from jaxbandits.types import FullInformation, narrow
 ROUNDS, AFTER, DIM, EXPERTS = 2000, (200, 2000), 2, 11
 
 ON_THE_BALL: Mapping[str, Any] = {
-    "OONS": OONS.theory(DIM),
-    "OONS, heuristic": OONS.heuristic(DIM),
+    "OONS": OONS.theory(dim=DIM),
+    "OONS, heuristic": OONS.practical(dim=DIM),
     "optimistic OMD": OptimisticOMD(dim=DIM),
     "optimistic FTRL 2022": OptimisticFTRL2022(dim=DIM),
     "optimistic FTRL 2023": OptimisticFTRL2023(dim=DIM),
     "OGD": OGD(dim=DIM),
     "AdaGrad-norm": AdaGradNorm(dim=DIM),
-    "optax SGD": OptaxLearner.sgd(DIM, learning_rate=2.0, domain=L2Ball()),
-    "optax AdaGrad": OptaxLearner.adagrad(DIM, domain=L2Ball()),
-    "optax optimistic gradient": OptaxLearner.optimistic(DIM, domain=L2Ball()),
+    "optax SGD": OptaxLearner.sgd(dim=DIM, learning_rate=2.0, domain=L2Ball()),
+    "optax AdaGrad": OptaxLearner.adagrad(dim=DIM, domain=L2Ball()),
+    "optax optimistic gradient": OptaxLearner.optimistic(dim=DIM, domain=L2Ball()),
 }
 UNBOUNDED: Mapping[str, Any] = {
-    "CA-OONS": CAOONS.for_horizon(DIM, ROUNDS),
-    "CA-OONS as printed": CAOONS.for_horizon(DIM, ROUNDS, meta_loss="paper"),
-    "CA-OONS, values": CAOONS.for_horizon(DIM, ROUNDS, meta_loss="value"),
-    "CA-OONS, heuristic": CAOONS.heuristic(DIM, ROUNDS),
-    "anytime CA-OONS": AnytimeCAOONS.up_to(DIM, ROUNDS),
+    "CA-OONS": CAOONS.theory(dim=DIM, horizon=ROUNDS),
+    "CA-OONS as printed": CAOONS.theory(dim=DIM, horizon=ROUNDS, meta_loss="paper"),
+    "CA-OONS, values": CAOONS.theory(dim=DIM, horizon=ROUNDS, meta_loss="value"),
+    "CA-OONS, heuristic": CAOONS.practical(dim=DIM, horizon=ROUNDS),
+    "anytime CA-OONS": AnytimeCAOONS.theory(dim=DIM, horizon=ROUNDS),
     "CLA-OONS": CLAOONS(dim=DIM),
-    "CLA-OONS, heuristic": CLAOONS.heuristic(DIM),
+    "CLA-OONS, heuristic": CLAOONS.practical(dim=DIM),
     "KT betting": KTBetting(dim=DIM),
     "parameter-free MD": ParameterFreeMD(dim=DIM),
     "clipped parameter-free MD": ClippedParameterFreeMD(dim=DIM),
     "scale-free FTRL": ScaleFreeFTRL(dim=DIM),
     "DoG": DoG(dim=DIM),
     "DoWG": DoWG(dim=DIM),
-    "optax Adam": OptaxLearner.adam(DIM),
-    "optax COCOB": OptaxLearner.cocob(DIM),
-    "optax DoG": OptaxLearner.dog(DIM),
-    "optax DoWG": OptaxLearner.dowg(DIM),
-    "optax Prodigy": OptaxLearner.prodigy(DIM),
-    "optax D-Adapt AdamW": OptaxLearner.dadapt_adamw(DIM),
-    "optax mechanized SGD": OptaxLearner.mechanized_sgd(DIM),
+    "optax Adam": OptaxLearner.adam(dim=DIM),
+    "optax COCOB": OptaxLearner.cocob(dim=DIM),
+    "optax DoG": OptaxLearner.dog(dim=DIM),
+    "optax DoWG": OptaxLearner.dowg(dim=DIM),
+    "optax Prodigy": OptaxLearner.prodigy(dim=DIM),
+    "optax D-Adapt AdamW": OptaxLearner.dadapt_adamw(dim=DIM),
+    "optax mechanized SGD": OptaxLearner.mechanized_sgd(dim=DIM),
 }
 OVER_EXPERTS: Mapping[str, Any] = {
     "MsMwC": MsMwC(n_experts=EXPERTS, loss_range=2.0 ** np.arange(1, EXPERTS + 1)),
@@ -85,7 +84,7 @@ def deviations(learner: Any, loss: type, parameters: np.ndarray) -> list[float]:
     paths = []
     for double in (False, True):
         with jax.enable_x64(double):
-            path = np.asarray(_path(as_arrays(learner), loss(linalg.vectors(jnp.asarray(parameters, float)))))
+            path = np.asarray(_path(as_arrays(learner), loss(jnp.asarray(parameters, float))))
             assert path.dtype == (np.float64 if double else np.float32)
             paths.append(path.astype(float))
     distance, norm = np.linalg.norm(paths[0] - paths[1], axis=1), np.linalg.norm(paths[1], axis=1)
@@ -102,7 +101,7 @@ def _path(learner: Any, losses: Any) -> jax.Array:
         decision = learner.select(key, t, state, None)
         told = FullInformation(jax.vmap(loss.value)(decision.query), jax.vmap(loss.gradient)(decision.query), loss)
         state = learner.update(key, t, state, None, decision, narrow(told, learner.feedback))
-        return state, linalg.dense(decision.play)
+        return state, decision.play
 
     rounds = jnp.arange(ROUNDS, dtype=jnp.int32)
     return jax.lax.scan(round_, learner.init(key), (rounds, losses))[1]

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jaxbandits import __version__
+
 if TYPE_CHECKING:
     from jaxbandits.experiments import Experiment
     from jaxbandits.experiments.run import Report
@@ -30,8 +32,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="jaxbandits", description="Vectorised simulation of bandit and online-learning algorithms."
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    parser.add_argument("--version", action="version", version=f"jaxbandits {__version__}")
     commands = parser.add_subparsers(metavar="command", required=True)
+    settings = _settings()
 
     reproduce = commands.add_parser("reproduce", help="run a paper's experiment: table, claims with verdicts, figure")
     reproduce.add_argument(
@@ -40,18 +43,21 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--seeds", type=_whole, help="trials per algorithm (default: the experiment's)")
     reproduce.add_argument("--horizon", type=_whole, help="rounds per trial (default: the paper's)")
     reproduce.add_argument("--preset", help="constants to use (default: the experiment's first preset)")
-    reproduce.add_argument("--seed", type=_whole, default=0, help="base seed of all random streams (default: 0)")
+    reproduce.add_argument("--seed", type=_whole, default=0, help=f"{settings['seed']} (default: 0)")
     reproduce.add_argument("--out", type=Path, help="directory for figures and data (default: results/<experiment>)")
     reproduce.add_argument(
         "--without", action="append", default=[], metavar="LABEL", help="leave an algorithm out (may be repeated)"
     )
     reproduce.add_argument("--float64", action="store_true", help="double precision (half the speed)")
     reproduce.add_argument("--data", type=Path, help="the user's own copy of the data set, where an experiment has one")
-    reproduce.add_argument("--workers", type=_whole, help="threads (default: one per core)")
+    reproduce.add_argument("--workers", type=_whole, help=settings["workers"])
+    reproduce.add_argument(
+        "--save-every", type=_number, default=10.0, metavar="SECONDS", help=f"{settings['save_every']} (default: 10)"
+    )
     reproduce.add_argument(
         "--fresh", action="store_true", help="discard an interrupted run in --out instead of resuming it"
     )
-    reproduce.add_argument("--quiet", action="store_true", help="no progress bar")
+    reproduce.add_argument("--quiet", action="store_true", help=f"without {settings['progress']}")
     reproduce.set_defaults(run=_reproduce)
 
     listing = commands.add_parser("list", help="what there is")
@@ -69,6 +75,8 @@ def _parser() -> argparse.ArgumentParser:
     plot = commands.add_parser("plot", help="draw a result file")
     plot.add_argument("file", type=Path, help="an .npz written by reproduce or Result.save")
     plot.add_argument("--metric", help="default: the first")
+    plot.add_argument("--x", default="round", metavar="METRIC", help="abscissa: any scalar metric (default: round)")
+    plot.add_argument("--only", action="append", metavar="LABEL", help="draw this label (may be repeated)")
     plot.add_argument(
         "--band",
         choices=("mean", "quantile"),
@@ -80,14 +88,25 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-class _Version(argparse.Action):
-    """Looks the version up only when it is asked for."""
+def _settings() -> dict[str, str]:
+    """What the settings of a run are, from the documentation of `simulation.options.Options`.
 
-    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> None:
-        from importlib.metadata import version
+    It is read, not imported: JAX would come with it, and `--help` would wait.
+    """
+    import ast
 
-        print(f"jaxbandits {version('jaxbandits')}")
-        parser.exit()
+    source = (Path(__file__).parent / "simulation" / "options.py").read_text(encoding="utf-8")
+    classes = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef) and node.name == "Options"]
+    attributes = (ast.get_docstring(classes[0]) or "").partition("Attributes:\n")[2]
+    found: dict[str, str] = {}
+    for line in attributes.splitlines():
+        if line.startswith("    ") and found:  # a sentence goes on
+            name = next(reversed(found))
+            found[name] += " " + line.strip()
+        elif ":" in line:
+            name, _, about = line.strip().partition(": ")
+            found[name] = about
+    return {name: about.removesuffix(".").replace("`", "").replace("%", "%%") for name, about in found.items()}
 
 
 def _whole(text: str) -> int:
@@ -95,6 +114,13 @@ def _whole(text: str) -> int:
         return int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"must be a whole number, got {text!r}") from None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}") from None
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
@@ -147,7 +173,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
             report = run(
                 experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=arguments.preset,
                 without=arguments.without, checkpoint=checkpoint, seed=arguments.seed, workers=arguments.workers,
-                progress=not arguments.quiet,
+                save_every=arguments.save_every, progress=not arguments.quiet,
             )  # fmt: skip
         except KeyboardInterrupt:
             print(f"jaxbandits: stopped; the same command resumes from {checkpoint}", file=sys.stderr)
@@ -156,7 +182,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
         _discard(panels, checkpoint)
     print(files.text(report))
     wall = sum(result.info["wall_s"] for result in report.results.values())
-    rounds = sum(t["rounds"] for result in report.results.values() for t in result.timing.values())
+    rounds = sum(t.timing["rounds"] for result in report.results.values() for t in result.trials.values())
     print(f"\n{rounds / 1e6:,.1f} M rounds in {wall:.1f} s, compilation included")
     print("wrote", *written, sep="\n  ")
     return report
@@ -198,7 +224,7 @@ def _show(arguments: argparse.Namespace) -> int:
     from jaxbandits.core.pytree import field_table
     from jaxbandits.environments import ENVIRONMENTS
     from jaxbandits.experiments import EXPERIMENTS
-    from jaxbandits.report import tables
+    from jaxbandits.results import table
 
     entries = {**ALGORITHMS, **ENVIRONMENTS}
     if arguments.name in EXPERIMENTS:
@@ -219,7 +245,7 @@ def _show(arguments: argparse.Namespace) -> int:
     module = inspect.getdoc(sys.modules[entry.cls.__module__]) or ""
     print(f"{arguments.name}: {entry.cls.__module__}.{entry.cls.__name__}\n\n{module}\n\n{inspect.getdoc(entry.cls)}\n")
     rows = [(row.name, row.kind, _value(row.value), row.range or "", row.doc) for row in field_table(entry.example)]
-    print(tables.table(("field", "kind", "example", "range", "meaning"), rows, left=5))
+    print(table.aligned(("field", "kind", "example", "range", "meaning"), rows, left=5))
     return 0
 
 
@@ -232,7 +258,7 @@ def _plot(arguments: argparse.Namespace) -> int:
     from jaxbandits.results.result import Result
 
     result = Result.load(arguments.file)
-    figure = figures.single(result, arguments.metric, arguments.band)
+    figure = figures.single(result, arguments.metric, x=arguments.x, band=arguments.band, algorithms=arguments.only)
     written = figures.save(figure, arguments.out or arguments.file.with_suffix(""))
     print("wrote", *written, sep="\n  ")
     return 0

@@ -9,29 +9,26 @@
 rounds from 0 and is a scalar that is the same for all trials, so that schedules on it stay real branches under `vmap`.
 """
 
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import jax
 
+from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.linalg import Vec, Vector
-
-# K arms: unrolled as K vectors (small K d^2: fastest under vmap), one `Vec` with leaves [K] (large K), or an array
-# [K, d] (large d). `core.linalg.dense(arms)` is [K, d] in every case; `estimation.arms.best_arm` accepts every form.
-ArmSet: TypeAlias = tuple[Vector, ...] | Vec | jax.Array
+from jaxbandits.core.linalg import Vector
 
 
 class ArmObs(NamedTuple):
     """Linear and generalised linear bandits: the arms of this round."""
 
-    arms: ArmSet  # [K, d]
-    mask: Any = None  # [K] True where the arm may be played (K scalars when `arms` is unrolled); None: all of them
+    arms: jax.Array  # [K, d]
+    mask: Any = None  # [K] True where the arm may be played; None: all of them
 
 
-class HintObs(NamedTuple):
-    """Online convex optimisation with a hint of the next gradient."""
+class FixedArmObs(ArmObs):
+    """Arms that are the same in every round of a trial; the mask may change. A fact of the type, known to Python."""
 
-    hint: Vector  # [d]
+    __slots__ = ()
 
 
 class ArmDecision(NamedTuple):
@@ -50,7 +47,7 @@ class PointDecision(NamedTuple):
     @classmethod
     def at(cls, point: Any) -> "PointDecision":
         """Play `point` and ask for the loss there only (Q = 1)."""
-        return cls(play=point, query=jax.tree.map(lambda a: a[None], point))
+        return cls(play=point, query=linalg.as_rows(point))
 
 
 class GroupDecision(NamedTuple):
@@ -81,11 +78,9 @@ class Gradient(NamedTuple):
     loss: jax.Array  # [Q]
     grad: Any  # [Q, d]
 
-
-class Value(NamedTuple):
-    """Zeroth-order feedback at the queried points."""
-
-    loss: jax.Array  # [Q]
+    def first(self) -> "Gradient":
+        """`[]` loss and `[d]` gradient at the first of them."""
+        return linalg.row(self, 0)
 
 
 class FullInformation(NamedTuple):
@@ -94,6 +89,10 @@ class FullInformation(NamedTuple):
     loss: jax.Array  # [Q]
     grad: Any  # [Q, d]
     oracle: Any  # a pytree with value(x) and gradient(x)
+
+    def first(self) -> Gradient:
+        """`[]` loss and `[d]` gradient at the first queried point."""
+        return Gradient(self.loss, self.grad).first()
 
 
 class Constrained(NamedTuple):
@@ -104,12 +103,16 @@ class Constrained(NamedTuple):
     con: jax.Array  # [Q]
     con_grad: Any  # [Q, d]
 
+    def first(self) -> "Constrained":
+        """Loss, constraint `[]` and their gradients `[d]` at the first queried point."""
+        return linalg.row(self, 0)
+
 
 class MDPObs(NamedTuple):
     """Episodic decision process with linear rewards and known transitions: nS states, nA actions."""
 
-    features: Vector  # [nS, nA, d]  phi(s, a)
-    transitions: Vector  # [nS, nA, nS]  P(. | s, a)
+    features: jax.Array  # [nS, nA, d]  phi(s, a)
+    transitions: jax.Array  # [nS, nA, nS]  P(. | s, a)
 
 
 class PolicyDecision(NamedTuple):
@@ -121,14 +124,14 @@ class PolicyDecision(NamedTuple):
 class Episode(NamedTuple):
     """What one episode shows of the rewards."""
 
-    features: Vector  # [H, d]  phi(s_h, a_h) of the pairs visited
+    features: jax.Array  # [H, d]  phi(s_h, a_h) of the pairs visited
     rewards: jax.Array  # [H]
 
 
 class ScaledEpisode(NamedTuple):
     """An episode with the moment scale of its reward noise (`ScaledReward`)."""
 
-    features: Vector  # [H, d]
+    features: jax.Array  # [H, d]
     rewards: jax.Array  # [H]
     noise_scale: jax.Array  # []
 
@@ -169,17 +172,40 @@ class Algorithm(Protocol):
 
 
 @runtime_checkable
+class Prepares(Protocol):
+    """Optional: a learner whose first state depends on what it sees, such as the number of arms.
+
+    Called once, after `init`, with the observation of round 0. It draws nothing at random.
+    """
+
+    def prepare(self, state: Any, obs: Any) -> Any: ...
+
+
+@runtime_checkable
 class Recommends(Protocol):
     """Optional: an algorithm with an output besides what it plays (an estimate, an averaged iterate)."""
 
     def recommend(self, state: Any) -> Any: ...
 
 
+@runtime_checkable
+class Covers(Protocol):
+    """Optional: a learner with a confidence set around its estimate."""
+
+    def radius(self, t: Any, state: Any) -> jax.Array:
+        """`[]` in the norm of its design, after t rounds, with which round t is played; every multiplier included."""
+        ...
+
+
 class Environment(Protocol):
     """A frozen pytree too, so that noise levels and drifts are sweepable.
 
-    `step` returns the next state, everything any learner may be told, and the `Outcome`: a NamedTuple of scalars that
-    meters sum per block (`regret`, `loss`, `violation`, ...).
+    `step` returns the next state, everything any learner may be told, and the `Outcome`: a NamedTuple of numbers or
+    arrays (of the same shape in every round) that are summed (`regret`, `loss`, `violation`, ...).
+
+    Two class variables may describe the metrics of outcome, `at_record`, `in_hindsight` and `derive`:
+    `axes: ClassVar[dict[str, tuple[str, ...]]]` names the axes of arrays (`{"risk": ("group",)}`), and
+    `units: ClassVar[dict[str, str]]` says what is counted (`{"regret": "reward"}`).
     """
 
     def init(self, key: jax.Array) -> Any: ...
@@ -188,18 +214,46 @@ class Environment(Protocol):
 
 
 @runtime_checkable
+class Admits(Protocol):
+    """Optional: an environment that knows which decisions are admissible (index in range, point in the domain).
+
+    A run counts the other rounds of every trial; `state` is the one before the round.
+    """
+
+    def admits(self, state: Any, obs: Any, decision: Any) -> jax.Array: ...
+
+
+@runtime_checkable
 class Evaluates(Protocol):
-    """Optional: an environment with quantities too expensive for every round; called at record points."""
+    """Optional: an environment with quantities too expensive for every round; called at record points.
+
+    Values are numbers or arrays, of the same shape at every record point.
+    """
 
     def at_record(self, state: Any, recommendation: Any) -> dict[str, jax.Array]: ...
+
+
+@runtime_checkable
+class InHindsight(Protocol):
+    """Optional: an environment with metrics that need the whole run and a solver, such as an offline optimum.
+
+    Called on the host after the run, once per instance: for every hyperparameter point of the environment and every
+    seed, not for every learner, with float64 arrays `[M, ...]` of the metrics named in `hindsight_needs` (sums
+    cumulated) and the `[M]` record points; what those hold must not depend on the learner, or it is called for each
+    that differs. It returns further metrics `[M, ...]`, which `derive` may use.
+    """
+
+    hindsight_needs: Any  # ClassVar[tuple[str, ...]]
+
+    def in_hindsight(self, recorded: dict[str, Any], records: Any) -> dict[str, Any]: ...
 
 
 @runtime_checkable
 class Derives(Protocol):
     """Optional: an environment with metrics that follow from others at record points, computed on the host.
 
-    `derive` receives a float64 array per metric (sums cumulated) and returns further ones of the same shape, such as
-    `regret = loss - comparator_loss`.
+    `derive` receives a float64 array per metric (sums cumulated) with axes (point, seed, record, ...), and returns
+    further ones, such as `regret = loss - comparator_loss`.
     """
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]: ...
@@ -214,6 +268,9 @@ def narrow(feedback: Any, declared: type[F]) -> F:
     Raises:
       InputError: before anything runs, when the environment does not offer a declared field.
     """
+    for what, cls in (("an algorithm's feedback", declared), ("an environment's feedback", type(feedback))):
+        if not hasattr(cls, "_fields"):
+            raise InputError(f"{what} must be a NamedTuple, got {getattr(cls, '__name__', cls)!r}")
     fields: tuple[str, ...] = getattr(declared, "_fields")  # noqa: B009 (a NamedTuple class; F cannot say so)
     missing = [name for name in fields if not hasattr(feedback, name)]
     if missing:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.pytree import param, pytree
+from jaxbandits.core.pytree import param, pytree, shared, static
 from jaxbandits.types import Gradient, PointDecision, Reward
 
 
@@ -104,3 +104,147 @@ class NeedsGradient:
     def update(self, key, t, state, obs, decision, feedback):
         del key, t, obs, decision, feedback
         return state
+
+
+@pytree
+class Draws:
+    """Keeps the uniform numbers that each of its methods draws."""
+
+    feedback: ClassVar[type] = Reward
+    unused: Any = param(0.0, "[0, 1]", "nothing")
+
+    def init(self, key):
+        return {"init": jax.random.uniform(key), "update": jnp.zeros(())}
+
+    def select(self, key, t, state, obs):
+        del t, state, obs
+        return PointDecision.at(jax.random.uniform(key))
+
+    def update(self, key, t, state, obs, decision, feedback):
+        del t, obs, decision, feedback
+        return {**state, "update": jax.random.uniform(key)}
+
+
+class DrawnOutcome(NamedTuple):
+    loss: Any
+
+
+@pytree
+class Drawn:
+    """Shows the uniform numbers that each of its methods draws."""
+
+    unused: Any = param(0.0, "[0, 1]", "nothing")
+
+    def init(self, key):
+        return jax.random.uniform(key)
+
+    def observe(self, key, t, state):
+        del t, state
+        return jax.random.uniform(key)
+
+    def step(self, key, t, state, obs, decision):
+        del t, obs, decision
+        return state, Reward(jax.random.uniform(key)), DrawnOutcome(jnp.zeros(()))
+
+
+CONSUMERS = ("environment init", "observe", "step", "algorithm init", "select", "update")
+
+
+def draws_of(played):
+    """What the six consumers of randomness drew, of `Draws` on `Drawn`."""
+    state = played.next_state
+    return jnp.stack(
+        [played.env_state, played.obs, played.feedback.reward, state["init"], played.decision.play, state["update"]]
+    )
+
+
+class VectorOutcome(NamedTuple):
+    loss: Any  # []
+    risk: Any  # [3]
+
+
+@pytree
+class Vectors:
+    """Metrics that are vectors and matrices, on a shared table; admits plays up to `limit`."""
+
+    axes: ClassVar[dict[str, tuple[str, ...]]] = {"risk": ("group",), "square": ("row", "column")}
+    units: ClassVar[dict[str, str]] = {"risk": "losses"}
+    table: Any = shared(doc="losses of the groups, round by round [n, 3]")
+    limit: Any = param(10.0, "(-inf, inf]", "the largest admissible play")
+
+    def init(self, key):
+        return jax.random.normal(key)
+
+    def observe(self, key, t, state):
+        del key, t, state
+        return None
+
+    def admits(self, state, obs, decision):
+        del state, obs
+        return decision.play <= self.limit
+
+    def step(self, key, t, state, obs, decision):
+        del key, obs
+        risk = self.table[t % len(self.table)] + decision.play
+        return state, Reward(risk.sum()), VectorOutcome(risk.mean(), risk)
+
+    def at_record(self, state, recommendation):
+        del recommendation
+        return {"square": state * jnp.arange(4.0).reshape(2, 2)}
+
+
+@pytree
+class Slow:
+    """Takes `work` steps of arithmetic a round."""
+
+    feedback: ClassVar[type] = Reward
+    work: int = static(1, "[1, inf)", "steps a round")
+
+    def init(self, key):
+        del key
+        return jnp.zeros(())
+
+    def select(self, key, t, state, obs):
+        del key, t, obs
+        return PointDecision.at(state)
+
+    def update(self, key, t, state, obs, decision, feedback):
+        del key, t, obs, decision, feedback
+        return jax.lax.fori_loop(0, self.work, lambda i, x: jnp.sin(x + i), state)
+
+    def recommend(self, state):
+        return state
+
+
+class TargetOutcome(NamedTuple):
+    loss: Any
+    target: Any
+
+
+@pytree
+class Hindsight:
+    """Loss = (play - target)^2 with noisy targets; the best fixed point needs the whole run."""
+
+    hindsight_needs: ClassVar[tuple[str, ...]] = ("target",)
+    called: ClassVar[list[float]] = []
+    scale: Any = param(1.0, "[0, inf)", "noise")
+
+    def init(self, key):
+        return jax.random.normal(key)
+
+    def observe(self, key, t, state):
+        del key, t, state
+        return None
+
+    def step(self, key, t, state, obs, decision):
+        del t, obs
+        target = state + self.scale * jax.random.normal(key)
+        loss = (decision.play - target) ** 2
+        return state, Reward(loss), TargetOutcome(loss, target)
+
+    def in_hindsight(self, recorded, records):
+        self.called.append(float(self.scale))
+        return {"best_point": recorded["target"] / records}
+
+    def derive(self, values):
+        return {"distance": abs(values["best_point"])}

@@ -39,7 +39,7 @@ def main() -> None:
                 begin = time.perf_counter()
                 simulate(algorithm, environment, horizon, width, **settings)
                 best = min(best, time.perf_counter() - begin)
-            compile_s = first.timing[type(algorithm).__name__]["compile_s"]
+            compile_s = first[type(algorithm).__name__].timing["compile_s"]
             cells.append(f"{width * horizon / best / 1e6:10.1f} ({compile_s:4.1f})")
         print(
             f"{case.name:30s} {'float64' if arguments.float64 else 'float32':8s}" + "".join(f"{c:>18s}" for c in cells),

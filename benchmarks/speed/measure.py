@@ -27,7 +27,7 @@ def _simulator(case, trials: int, workers: int) -> dict[str, float]:
     regret = float(np.mean(first.final("regret")))
     return {
         **best,
-        "compile_s": first.timing[type(algorithm).__name__]["compile_s"],
+        "compile_s": first[type(algorithm).__name__].timing["compile_s"],
         "regret_per_round": regret / horizon,
     }
 

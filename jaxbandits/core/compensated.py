@@ -5,28 +5,34 @@ rounds. Compensated, it is off by two roundings of the sum of all sizes until n 
 epsilon (10^7 in float32), and by little more beyond.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.core.batching import trials_last
 from jaxbandits.core.fusion import once
 
 
 class Compensated(NamedTuple):
-    """A running sum of vectors or arrays, as part of a state: shape and type stay those of its start."""
+    """A running sum of arrays, as part of a state: shape and type stay those of its start."""
 
-    total: Any  # [...]  Vec or array, the sum
-    rest: Any  # [...]  what the last rounding added to `total` in excess: less than the total can show
+    total: jax.Array  # [...]  the sum
+    rest: jax.Array  # [...]  what the last rounding added to `total` in excess: less than the total can show
 
     @classmethod
-    def start(cls, at: Any) -> "Compensated":
+    def start(cls, at: jax.Array) -> "Compensated":
         """The sum whose first summand is `at`: zeros of the right form for an empty one."""
-        return cls(at, jax.tree.map(jnp.zeros_like, at))
+        return cls(at, jnp.zeros_like(at))
 
-    def add(self, x: Any) -> "Compensated":
+    def add(self, x: jax.Array) -> "Compensated":
         """With one more summand."""
-        # The barriers also keep (new - total) - x from being simplified to 0.
-        x = once(x - self.rest)
-        new = once(self.total + x)
-        return Compensated(new, once((new - self.total) - x))
+        return Compensated(*_add(self.total, self.rest, x))
+
+
+@trials_last
+def _add(total: jax.Array, rest: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    # The barriers also keep (new - total) - x from being simplified to 0.
+    x = once(x - rest)
+    new = once(total + x)
+    return new, once((new - total) - x)

@@ -12,10 +12,14 @@ Excluded coordinates have `log q = -inf`. Rates that span 2^15 make a bare exp o
 logarithms until weights are asked for.
 """
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
-from jax import lax
 
+from jaxbandits.core import axes, linalg
+from jaxbandits.core.batching import trials_last, while_loop
+from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike
 
 _MAX_STEPS = 64  # a guard: 13 is the worst case measured from the lower bound with rates that span 2^15, 5 from nearby
@@ -40,21 +44,9 @@ def entropic_step(
     Returns:
       `log p` `[K]`, normalised, and nu `[]`.
     """
-    active = log_q > -jnp.inf
-    rate = jnp.broadcast_to(jnp.asarray(rate, loss.dtype), loss.shape)
-    log_q, loss = jnp.where(active, log_q, 0.0), jnp.where(active, loss, 0.0)
-    largest = jnp.max(jnp.where(active, loss, -jnp.inf))
     eps = jnp.finfo(loss.dtype).eps
-    size = jnp.abs(log_q) + rate * jnp.abs(loss)  # what cancels in the exponent at the root
-
-    def excess(nu: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """F(nu), the step of Newton's method F(nu) / <softmax, rate>, and the rounding error of that step."""
-        log_p = jnp.where(active, log_q - rate * (loss + nu), -jnp.inf)
-        top = jnp.max(log_p)
-        p = jnp.exp(log_p - top)
-        total, slope = jnp.sum(p), jnp.sum(p * rate)
-        value = top + jnp.log(total)
-        return value, value * total / slope, 2.0 * eps * (jnp.abs(nu) + jnp.sum(p * size) / slope)
+    rate = jnp.broadcast_to(jnp.asarray(rate, loss.dtype), loss.shape)
+    active, log_q, loss, size, lowest = once(_problem(log_q, loss, rate))
 
     def unsolved(carry):
         _, value, step, rounding, count = carry
@@ -63,13 +55,41 @@ def entropic_step(
     def newton(carry):
         nu, _, step, _, count = carry
         nu = nu + step
-        return nu, *excess(nu), count + 1
+        value, step, weighed = _excess(nu, active, log_q, loss, rate, size)
+        return nu, value, step, 2.0 * eps * (jnp.abs(nu) + weighed), count + 1
 
-    nu = -largest if start is None else jnp.asarray(start, loss.dtype)
-    # A first step of length 0 evaluates F(start) inside the loop: the program holds one copy of `excess`, not two.
+    nu = lowest if start is None else jnp.asarray(start, loss.dtype)
+    # A first step of length 0 evaluates F(start) inside the loop: the program holds one copy of `_excess`, not two.
     begin = (nu, jnp.full_like(nu, jnp.inf), jnp.zeros_like(nu), jnp.full_like(nu, -1.0), -1)
-    nu, value, *_ = lax.while_loop(unsolved, newton, begin)
-    return jnp.where(active, log_q - rate * (loss + nu) - value, -jnp.inf), nu
+    nu, value, *_ = while_loop(unsolved, newton, begin)
+    return _weights(nu, value, active, log_q, loss, rate), nu
+
+
+@trials_last
+def _problem(log_q: jax.Array, loss: jax.Array, rate: jax.Array) -> tuple[jax.Array, ...]:
+    """Who takes part, log q and loss without the others, what cancels in the exponent at the root, and its bound."""
+    active = log_q > -jnp.inf
+    lowest = -axes.largest(once(jnp.where(active, loss, -jnp.inf)))
+    log_q, loss = jnp.where(active, log_q, 0.0), jnp.where(active, loss, 0.0)
+    return active, log_q, loss, jnp.abs(log_q) + rate * jnp.abs(loss), lowest
+
+
+@trials_last
+def _excess(
+    nu: jax.Array, active: jax.Array, log_q: jax.Array, loss: jax.Array, rate: jax.Array, size: jax.Array
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """F(nu), the step of Newton's method F(nu) / <softmax, rate>, and what rounding it may hold, over eps."""
+    log_p = once(jnp.where(active, log_q - rate * (loss + nu), -jnp.inf))
+    top = once(axes.largest(log_p))
+    p = once(jnp.exp(log_p - top))
+    total, slope = linalg.total(p), linalg.total(p * rate)
+    value = top + jnp.log(total)
+    return value, value * total / slope, linalg.total(p * size) / slope
+
+
+@trials_last
+def _weights(nu: Any, value: Any, active: Any, log_q: Any, loss: Any, rate: Any) -> jax.Array:
+    return jnp.where(active, log_q - rate * (loss + nu) - value, -jnp.inf)
 
 
 def hedge_step(log_q: jax.Array, loss: jax.Array, rate: ArrayLike) -> jax.Array:
@@ -80,6 +100,5 @@ def hedge_step(log_q: jax.Array, loss: jax.Array, rate: ArrayLike) -> jax.Array:
       loss: `[K]`, finite.
       rate: `[]`, > 0.
     """
-    log_p = jnp.where(log_q > -jnp.inf, log_q - rate * loss, -jnp.inf)
-    top = jnp.max(log_p)
-    return log_p - (top + jnp.log(jnp.sum(jnp.exp(log_p - top))))
+    log_p = once(jnp.where(log_q > -jnp.inf, log_q - rate * loss, -jnp.inf))
+    return log_p - axes.log_sum_exp(log_p)

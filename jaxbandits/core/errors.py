@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class InputError(ValueError):
@@ -13,4 +14,10 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> InputError:
     names = sorted(known)
     close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {', '.join(names)}"
-    return InputError(f"unknown {kind} {name!r}; {hint}")
+    return InputError(f"unknown {kind} {shown(name)}; {hint}")
+
+
+def shown(value: Any) -> str:
+    """What a message says of a value: its repr on one line, shortened."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."

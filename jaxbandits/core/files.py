@@ -4,17 +4,21 @@ Nothing is pickled, and reading a file never executes code.
 """
 
 import contextlib
+import hashlib
 import io
+import json
 import os
 import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, Any
 
 import filelock
 import numpy as np
 
 from jaxbandits.core.errors import InputError
+
+_CHECKSUMS = "sha256.json"  # the last member of an npz file: array name -> checksum of its bytes in the archive
 
 
 @contextlib.contextmanager
@@ -71,32 +75,102 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def write_npz(path: Path, arrays: dict[str, np.ndarray], compress: bool = False) -> None:
-    """An npz file, replaced atomically."""
-    buffer = io.BytesIO()
-    (np.savez_compressed if compress else np.savez)(buffer, allow_pickle=False, **arrays)
+    """An npz file with a checksum of every array, replaced atomically.
+
+    Raises:
+      InputError: when it cannot be written.
+    """
+    buffer, checksums = io.BytesIO(), {}
+    method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, array in arrays.items():
+            with archive.open(_member(name + ".npy", method), "w", force_zip64=True) as member:
+                hashed = _Hashed(member)
+                np.lib.format.write_array(hashed, np.asanyarray(array), allow_pickle=False)
+            checksums[name] = hashed.hexdigest()
+        archive.writestr(_member(_CHECKSUMS, method), json.dumps(checksums))
     write_atomically(path, buffer.getvalue())
 
 
 def read_npz(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of an npz file.
+    """All arrays of an npz file that `write_npz` wrote.
 
     Raises:
-      InputError: one line when the file is missing, truncated or not an npz file.
+      InputError: one line that names the file, when it is missing, truncated, of another kind, or any bit of what it
+        holds has changed.
     """
+    with _reading(path), zipfile.ZipFile(io.BytesIO(_content(path))) as archive:
+        checksums = json.loads(archive.read(_CHECKSUMS))
+        if sorted(archive.namelist()) != sorted([_CHECKSUMS, *(name + ".npy" for name in checksums)]):
+            raise ValueError
+        return {name: _read_array(archive.read(name + ".npy"), checksum) for name, checksum in checksums.items()}
+
+
+def write_json(path: Path, value: Any) -> None:
+    """A JSON value with its checksum, replaced atomically.
+
+    Raises:
+      InputError: when it cannot be written.
+    """
+    write_atomically(path, json.dumps({"sha256": _json_checksum(value), "content": value}, indent=1).encode())
+
+
+def read_json(path: Path) -> Any:
+    """The JSON value that `write_json` wrote.
+
+    Raises:
+      InputError: one line that names the file, when it is missing, not such a file, or its content has changed.
+    """
+    with _reading(path):
+        file = json.loads(_content(path))
+        if file.keys() != {"sha256", "content"} or file["sha256"] != _json_checksum(file["content"]):
+            raise ValueError
+        return file["content"]
+
+
+class _Hashed:
+    """A file that is written through a hash."""
+
+    def __init__(self, file: IO[bytes]):
+        self._file, self._sha = file, hashlib.sha256()
+        self.hexdigest = self._sha.hexdigest
+
+    def write(self, data: bytes) -> int:
+        self._sha.update(data)
+        return self._file.write(data)
+
+
+def _member(name: str, method: int) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)  # dated 1980: equal arrays make equal files
+    info.compress_type = method
+    return info
+
+
+def _read_array(data: bytes, checksum: str) -> np.ndarray:
+    if hashlib.sha256(data).hexdigest() != checksum:  # before anything is made of what may be damaged
+        raise ValueError
+    return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+
+
+def _json_checksum(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _content(path: Path) -> bytes:
     try:
-        # Read first: np.load leaves a damaged file open.
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
+        return path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"no such file: {path}") from None
-    except (
-        OSError,
-        ValueError,
-        EOFError,
-        zipfile.BadZipFile,
-        zlib.error,
-        KeyError,
-        AttributeError,
-        TypeError,
-    ) as error:
+    except (OSError, MemoryError) as error:
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or type(error).__name__}") from None
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Whatever a damaged file makes a parser raise is one line."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:  # zip, zlib, JSON and NumPy raise a dozen kinds, RecursionError and MemoryError too
         raise InputError(f"{path} is damaged or not a jaxbandits file ({type(error).__name__})") from None

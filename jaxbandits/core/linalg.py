@@ -1,229 +1,268 @@
-"""Linear algebra that is fast under `vmap` over trials, behind names that read like linear algebra.
+"""Linear algebra that is fast under `vmap` over trials: vectors are arrays `[d]`, matrices arrays `[d, d]`.
 
-Two forms behind the same operators, chosen once by the static dimension:
+Written for one trial, in any dimension. Under `vmap` every function here puts the trial axis last (`core.batching`), so
+that an operation is one loop over contiguous trials, and sums over a short leading axis are unrolled adds of slices.
+From `UNROLLED` terms on they are reductions and batched products. Plain `jnp` code gives the same numbers, slower.
 
-* up to `SMALL_DIM`: `Vec` (a vector held as d scalar leaves) and `Sym` (a symmetric matrix held as its d(d+1)/2 upper
-  entries). Written for one trial; under `vmap` each leaf becomes an array over trials and every operation one
-  elementwise loop, with no transposes and no reductions over tiny axes.
-* above: plain arrays `[d]` and `[d, d]`.
-
-So `m @ x`, `x @ y`, `x + s * y`, `rank_one(m, s, x)`, `quad(m, x)` are written once. A `Vec` whose leaves have shape
-`[K]` is K vectors at once, as an array `[K, d]` is: `vectors(array)` and `dense(vec)` convert.
+`x + s * y` needs no function; `jnp.dot`, `@`, `jnp.sum` over d and `jnp.argmax` over K have faster ones here.
 """
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, TypeVar
 
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.core.batching import trials_last
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike
 
-SMALL_DIM = 12  # the unrolled graph grows as d^2 per product: compile time passes 10 s beyond this
+UNROLLED = 48  # terms of a sum that are written out
+_TERMS = 80  # products between two barriers of a longer sum: a larger kernel falls out of the registers, 10x slower
+_UNROLLED_SOLVE = 32  # dimensions up to which a factorisation is written out; LAPACK, one trial at a time, beyond
 
 T = TypeVar("T")
 
-
-@jax.tree_util.register_pytree_node_class
-class Vec:
-    """A vector as d scalar leaves (or, with leaves of shape [K], K vectors)."""
-
-    __slots__ = ("leaves",)
-    __array_ufunc__ = None  # NumPy scalars defer to the operators below
-    leaves: tuple[jax.Array, ...]
-
-    def __init__(self, leaves: Sequence[Any]):
-        self.leaves = tuple(leaves)
-
-    def tree_flatten(self) -> tuple[tuple[Any, ...], None]:
-        return self.leaves, None
-
-    @classmethod
-    def tree_unflatten(cls, aux: None, leaves: tuple[Any, ...]) -> "Vec":
-        del aux
-        return cls(leaves)
-
-    def __len__(self) -> int:
-        return len(self.leaves)
-
-    def __getitem__(self, i: int) -> jax.Array:
-        return self.leaves[i]
-
-    def __add__(self, other: "Vec") -> "Vec":
-        return Vec([a + b for a, b in zip(self.leaves, other.leaves, strict=True)])
-
-    def __sub__(self, other: "Vec") -> "Vec":
-        return Vec([a - b for a, b in zip(self.leaves, other.leaves, strict=True)])
-
-    def __neg__(self) -> "Vec":
-        return Vec([-a for a in self.leaves])
-
-    def __mul__(self, scalar: ArrayLike) -> "Vec":
-        return Vec([a * scalar for a in self.leaves])
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, scalar: ArrayLike) -> "Vec":
-        return Vec([a / scalar for a in self.leaves])
-
-    def __matmul__(self, other: "Vec") -> jax.Array:
-        return _sum_of_products(self.leaves, other.leaves)
-
-    def __repr__(self) -> str:
-        return f"Vec{self.leaves}"
+Vector: TypeAlias = jax.Array  # [d]
+Symmetric: TypeAlias = jax.Array  # [d, d]
 
 
-@jax.tree_util.register_pytree_node_class
-class Sym:
-    """A symmetric matrix as the rows of its upper triangle, d(d+1)/2 scalar leaves."""
-
-    __slots__ = ("rows",)
-    __array_ufunc__ = None
-    rows: tuple[tuple[jax.Array, ...], ...]
-
-    def __init__(self, rows: Sequence[Sequence[Any]]):
-        self.rows = tuple(tuple(row) for row in rows)
-
-    def tree_flatten(self) -> tuple[tuple[Any, ...], int]:
-        return tuple(x for row in self.rows for x in row), len(self.rows)
-
-    @classmethod
-    def tree_unflatten(cls, dim: int, leaves: tuple[Any, ...]) -> "Sym":
-        rows, start = [], 0
-        for i in range(dim):
-            rows.append(leaves[start : start + dim - i])
-            start += dim - i
-        return cls(rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, ij: tuple[int, int]) -> jax.Array:
-        i, j = min(ij), max(ij)
-        return self.rows[i][j - i]
-
-    def _map(self, f: Callable[..., Any], *others: "Sym") -> "Sym":
-        rows = zip(self.rows, *(o.rows for o in others), strict=True)
-        return Sym([[f(*entries) for entries in zip(*row, strict=True)] for row in rows])
-
-    def __add__(self, other: "Sym") -> "Sym":
-        return self._map(lambda a, b: a + b, other)
-
-    def __sub__(self, other: "Sym") -> "Sym":
-        return self._map(lambda a, b: a - b, other)
-
-    def __mul__(self, scalar: ArrayLike) -> "Sym":
-        return self._map(lambda a: a * scalar)
-
-    __rmul__ = __mul__
-
-    def __matmul__(self, x: Vec) -> Vec:
-        dim = len(self)
-        return Vec([_sum_of_products([self[i, j] for j in range(dim)], x.leaves) for i in range(dim)])
-
-    def __repr__(self) -> str:
-        return f"Sym{self.rows}"
-
-
-# Both forms have the operators that algorithms use; no type checker can say that of their union.
-Vector: TypeAlias = Any  # [d]  Vec or jax.Array
-Symmetric: TypeAlias = Any  # [d, d]  Sym or jax.Array
-
-
-def _sum_of_products(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    total = a[0] * b[0]
-    for x, y in zip(a[1:], b[1:], strict=True):
-        total = total + x * y
+def added(terms: Iterable[Any]) -> Any:
+    """Their sum, from the left."""
+    total, *rest = terms
+    for term in rest:
+        total = total + term
     return total
 
 
-# Making and converting ------------------------------------------------------------------------------------------------
+_SELECTED = 4  # rows up to which a stack is written as selects
 
 
-def vectors(array: jax.Array) -> Vector:
-    """`[..., d]` to vectors: a `Vec` with leaves `[...]` for small d, the array itself otherwise."""
-    dim = array.shape[-1]
-    return Vec([array[..., i] for i in range(dim)]) if dim <= SMALL_DIM else array
+def stack(rows: list[jax.Array]) -> jax.Array:
+    """The rows along a new first axis, inside a function that puts trials last.
+
+    XLA:CPU reads a concatenation entry by entry in whatever it is fused with; a few selects stay vector code.
+    """
+    if len(rows) > _SELECTED:
+        return jnp.stack(rows)
+    shape = jnp.broadcast_shapes(*(row.shape for row in rows))
+    index = jax.lax.broadcasted_iota(jnp.int32, (len(rows), *shape), 0)
+    stacked = jnp.broadcast_to(rows[-1], index.shape)
+    for k in reversed(range(len(rows) - 1)):
+        stacked = jnp.where(index == k, rows[k], stacked)
+    return stacked
 
 
-def dense(x: Vector | Symmetric | Sequence[Vector]) -> jax.Array:
-    """Back to an array: `Vec` with leaves `[...]` to `[..., d]`, `Sym` to `[..., d, d]`, K vectors to `[K, d]`."""
-    if isinstance(x, Vec):
-        return jnp.stack(jnp.broadcast_arrays(*x.leaves), axis=-1)
-    if isinstance(x, Sym):
-        dim = len(x)
-        flat = jnp.broadcast_arrays(*(x[i, j] for i in range(dim) for j in range(dim)))
-        return jnp.stack(flat, axis=-1).reshape(*flat[0].shape, dim, dim)
-    if isinstance(x, (tuple, list)):
-        return jnp.stack([dense(v) for v in x])
-    return jnp.asarray(x)
-
-
-def symmetric(array: jax.Array) -> Symmetric:
-    """`[..., d, d]` to a symmetric matrix (reads the upper triangle for small d)."""
-    dim = array.shape[-1]
-    if dim > SMALL_DIM:
-        return array
-    return Sym([[array[..., i, j] for j in range(i, dim)] for i in range(dim)])
+# Making --------------------------------------------------------------------------------------------------------------
 
 
 def zeros(dim: int) -> Vector:
     """The zero vector."""
-    return Vec([jnp.zeros(()) for _ in range(dim)]) if dim <= SMALL_DIM else jnp.zeros(dim)
+    return jnp.zeros(dim)
 
 
 def identity(dim: int, scale: ArrayLike = 1.0) -> Symmetric:
     """`scale` times the identity matrix."""
-    scale = jnp.asarray(scale, dtype=jnp.zeros(()).dtype)
-    if dim > SMALL_DIM:
-        return scale * jnp.eye(dim)
-    return Sym([[scale if j == i else jnp.zeros(()) for j in range(i, dim)] for i in range(dim)])
+    return _scaled_identity(dim)(jnp.asarray(scale, jnp.zeros(()).dtype))
 
 
-# Products -------------------------------------------------------------------------------------------------------------
+@functools.cache
+def _scaled_identity(dim: int) -> Callable[[jax.Array], Symmetric]:
+    @trials_last
+    def scaled(scale: jax.Array) -> Symmetric:
+        return scale * _eye(dim, scale)
+
+    return scaled
 
 
-def inner(x: Any, y: Any) -> jax.Array:
+def _eye(dim: int, like: jax.Array) -> jax.Array:
+    """`[d, d, 1, ...]` the identity, to go with trial axes like those of a scalar."""
+    return jnp.eye(dim, dtype=like.dtype).reshape(dim, dim, *(1,) * like.ndim)
+
+
+# Entry by entry: as plain operators, for code that is also run under a plain `vmap` (solves, losses, inner learners).
+
+
+@trials_last
+def add(x: jax.Array, y: jax.Array) -> jax.Array:
+    """`x + y`."""
+    return x + y
+
+
+@trials_last
+def subtract(x: jax.Array, y: jax.Array) -> jax.Array:
+    """`x - y`."""
+    return x - y
+
+
+@trials_last
+def scale(x: jax.Array, factor: ArrayLike) -> jax.Array:
+    """`factor x`."""
+    return x * factor
+
+
+@trials_last
+def add_scaled(x: jax.Array, factor: ArrayLike, y: jax.Array) -> jax.Array:
+    """`x + factor y`."""
+    return x + factor * y
+
+
+def row(tree: T, k: int) -> T:
+    """Entry k of the first axis of every leaf."""
+    return jax.tree.map(_row(k), tree)
+
+
+@functools.cache
+def _row(k: int) -> Callable[[jax.Array], jax.Array]:
+    return trials_last(lambda a: a[k])
+
+
+def as_rows(*trees: T) -> T:
+    """The trees, one after the other along a new first axis of every leaf."""
+    return jax.tree.map(_stack, *trees)
+
+
+@trials_last
+def _stack(*leaves: jax.Array) -> jax.Array:
+    return stack(list(leaves))
+
+
+# Products ------------------------------------------------------------------------------------------------------------
+
+
+def inner(x: jax.Array, y: jax.Array) -> jax.Array:
     """`<x, y>`: of vectors, or the Frobenius product of arrays of any shape (matrix decisions)."""
-    return x @ y if isinstance(x, Vec) else jnp.sum(x * y)
+    return _inner(jnp.ndim(x))(x, y)
 
 
-def norm(x: Any) -> jax.Array:
+@functools.cache
+def _inner(axes: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    @trials_last
+    def product(x: jax.Array, y: jax.Array) -> jax.Array:
+        terms = 1
+        for length in x.shape[:axes]:
+            terms *= length
+        if terms > UNROLLED or terms == 0:
+            return jnp.sum(x * y, axis=tuple(range(axes)))
+        x, y = (a.reshape(terms, *a.shape[axes:]) for a in (x, y))
+        return added(x[i] * y[i] for i in range(terms))
+
+    return product
+
+
+def norm(x: jax.Array) -> jax.Array:
     """Euclidean (Frobenius) norm; its gradient at zero is not used anywhere."""
     return jnp.sqrt(inner(x, x))
 
 
+def matvec(m: jax.Array, x: Vector) -> jax.Array:
+    """`[n, d]` times `[d]`, or `[..., d]` times `[d]`: the inner products of many vectors with one."""
+    return _matvec(jnp.ndim(m))(m, x)
+
+
+@functools.cache
+def _matvec(axes: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    @trials_last
+    def products(m: jax.Array, x: Vector) -> jax.Array:
+        if x.shape[0] > UNROLLED:
+            return jnp.sum(m * x, axis=axes - 1)
+        return added(_entry(m, axes - 1, j) * x[j] for j in range(x.shape[0]))
+
+    return products
+
+
+def _entry(rows: jax.Array, axis: int, j: int) -> jax.Array:
+    return rows[(slice(None),) * axis + (j,)]
+
+
+@trials_last
 def quad(m: Symmetric, x: Vector) -> jax.Array:
-    """`x' m x`, using each off-diagonal entry once (half the work of `x @ (m @ x)`)."""
-    if not isinstance(m, Sym):
-        return x @ (m @ x)
-    dim = len(m)
-    diagonal = _sum_of_products([m[i, i] * x[i] for i in range(dim)], x.leaves)
-    if dim == 1:
-        return diagonal
-    rows = [_sum_of_products([m[i, j] for j in range(i + 1, dim)], x.leaves[i + 1 :]) for i in range(dim - 1)]
-    return diagonal + 2.0 * _sum_of_products(rows, x.leaves[: dim - 1])
+    """`x' m x` for symmetric m, using each off-diagonal entry once (half the work of `inner(x, matvec(m, x))`)."""
+    if x.shape[0] > UNROLLED:
+        return jnp.sum(m * x[None] * x[:, None], axis=(0, 1))
+    return _half_quad(m, [x[i] for i in range(x.shape[0])])
 
 
+def quads(m: Symmetric, rows: jax.Array) -> jax.Array:
+    """`[n]` x' m x for every row x of `[n, d]`, or `[...]` for rows `[..., d]`."""
+    return _quads(jnp.ndim(rows))(m, rows)
+
+
+@functools.cache
+def _quads(axes: int) -> Callable[[Symmetric, jax.Array], jax.Array]:
+    @trials_last
+    def products(m: Symmetric, rows: jax.Array) -> jax.Array:
+        if m.shape[0] > UNROLLED:
+            own = "nmlk"[: axes - 1]
+            return jnp.sum(jnp.einsum(f"{own}d...,de...->{own}e...", rows, m) * rows, axis=axes - 1)
+        return _half_quad(m, [_entry(rows, axes - 1, i) for i in range(m.shape[0])])
+
+    return products
+
+
+def _half_quad(m: Symmetric, x: list[jax.Array]) -> jax.Array:
+    """`x' m x` from the coordinates of x, which may have further axes before those of trials."""
+    dim, total, terms = len(x), None, 0
+    for i in range(dim):
+        part = m[i, i] * x[i]
+        if i + 1 < dim:
+            part = part + 2.0 * added(m[i, j] * x[j] for j in range(i + 1, dim))
+        total = part * x[i] if total is None else total + part * x[i]
+        terms += dim - i
+        if terms >= _TERMS:
+            total, terms = once(total), 0
+    return total  # type: ignore[return-value]
+
+
+@trials_last
+def outer(x: Vector, y: Vector) -> jax.Array:
+    """`x y'`, `[n, d]`."""
+    return x[:, None] * y[None]
+
+
+@trials_last
 def rank_one(m: Symmetric, scale: ArrayLike, x: Vector) -> Symmetric:
-    """`m + scale x x'`."""
-    if not isinstance(m, Sym):
-        return m + scale * jnp.outer(x, x)
-    scaled = Vec([scale * a for a in x.leaves])
-    return Sym([[entry + scaled[i] * x[i + k] for k, entry in enumerate(row)] for i, row in enumerate(m.rows)])
+    """`m + scale x x'`; symmetric to the last bit where m is."""
+    return m + scale * (x[:, None] * x[None])
 
 
+@trials_last
+def gram(rows: jax.Array, weights: jax.Array) -> Symmetric:
+    """`sum_k weights_k x_k x_k'` of rows `[n, d]`."""
+    n = rows.shape[0]
+    weighted = rows * weights[:, None]
+    if n > UNROLLED:
+        return jnp.sum(weighted[:, :, None] * rows[:, None], axis=0)
+    return added(weighted[k][:, None] * rows[k][None] for k in range(n))
+
+
+@trials_last
+def total(values: jax.Array) -> jax.Array:
+    """The sum of `[n]` numbers."""
+    return jnp.sum(values, axis=0) if values.shape[0] > UNROLLED else added(values)
+
+
+@trials_last
+def combine(weights: jax.Array, rows: jax.Array) -> jax.Array:
+    """`sum_k weights_k x_k` of rows `[n, d]`."""
+    n = rows.shape[0]
+    if n > UNROLLED:
+        return jnp.sum(weights[:, None] * rows, axis=0)
+    return added(weights[k] * rows[k] for k in range(n))
+
+
+@trials_last
 def shift(m: Symmetric, scalar: ArrayLike) -> Symmetric:
     """`m + scalar I`."""
-    if not isinstance(m, Sym):
-        return m + scalar * jnp.eye(m.shape[-1], dtype=m.dtype)
-    return Sym([[entry + scalar if k == 0 else entry for k, entry in enumerate(row)] for row in m.rows])
+    scalar = jnp.asarray(scalar, m.dtype)
+    return m + scalar * _eye(m.shape[0], scalar)
 
 
+@trials_last
 def trace(m: Symmetric) -> jax.Array:
     """Sum of the diagonal."""
-    return sum((row[0] for row in m.rows[1:]), m.rows[0][0]) if isinstance(m, Sym) else jnp.trace(m)
+    return added(m[i, i] for i in range(m.shape[0]))
 
 
 def sherman_morrison(inverse: Symmetric, weight: ArrayLike, x: Vector) -> tuple[Symmetric, Vector, jax.Array]:
@@ -232,58 +271,79 @@ def sherman_morrison(inverse: Symmetric, weight: ArrayLike, x: Vector) -> tuple[
     Returns:
       The new inverse, `u = V^{-1} x` and `width_sq = x' V^{-1} x`, both from the *old* inverse.
     """
-    u = once(inverse @ x)
-    width_sq = once(x @ u)
-    return rank_one(inverse, -weight / (1.0 + weight * width_sq), u), u, width_sq
+    u = once(matvec(inverse, x))
+    width_sq = once(inner(x, u))
+    return rank_one(inverse, once(-weight / (1.0 + weight * width_sq)), u), u, width_sq
 
 
-# Solving --------------------------------------------------------------------------------------------------------------
+# Solving -------------------------------------------------------------------------------------------------------------
 
 
 def factor(m: Symmetric) -> Any:
-    """A factorisation of a positive definite `m` for `solve`: unrolled LDL' for small d, Cholesky otherwise."""
-    if not isinstance(m, Sym):
-        return jnp.linalg.cholesky(m)
-    dim = len(m)
-    low: list[list[Any]] = [[None] * dim for _ in range(dim)]
-    diag: list[Any] = []
+    """A factorisation of a positive definite `m` for `solve`: LDL' written out for small d, Cholesky otherwise."""
+    return _ldl(m) if m.shape[0] <= _UNROLLED_SOLVE else jnp.linalg.cholesky(m)
+
+
+@trials_last
+def _ldl(m: Symmetric) -> tuple[list[jax.Array], list[jax.Array]]:
+    """The columns of L below its diagonal, `[d - 1 - j]`, and the inverse of D."""
+    dim = m.shape[0]
+    columns: list[Any] = []
+    pivots: list[Any] = []
+    inverses: list[Any] = []
     for j in range(dim):
-        pivot = m[j, j]
+        column = m[j:, j]  # [d - j]
         for k in range(j):
-            pivot = pivot - low[j][k] * low[j][k] * diag[k]
-        diag.append(pivot)
-        inverse_pivot = 1.0 / pivot
-        for i in range(j + 1, dim):
-            entry = m[i, j]
-            for k in range(j):
-                entry = entry - low[i][k] * low[j][k] * diag[k]
-            low[i][j] = entry * inverse_pivot
-        diag[j], column = once((pivot, [low[i][j] for i in range(j + 1, dim)]))
-        for i in range(j + 1, dim):
-            low[i][j] = column[i - j - 1]
-    return low, diag
+            below = columns[k][j - k - 1 :]
+            column = column - below * (below[0] * pivots[k])
+        pivot = column[0] if j == 0 else once(column[0])  # an entry of m costs nothing to read again
+        inverse = once(1.0 / pivot)
+        column = once(column[1:] * inverse) if j < dim - 1 else column[1:]
+        columns.append(column)
+        pivots.append(pivot)
+        inverses.append(inverse)
+    return columns, inverses
 
 
 def solve(factored: Any, b: Vector) -> Vector:
     """`m^{-1} b` from `factor(m)`."""
-    if not isinstance(b, Vec):
-        return jax.scipy.linalg.cho_solve((factored, True), b)
-    low, diag = factored
-    dim = len(b)
+    if isinstance(factored, tuple):
+        return _ldl_solve(factored, b)
+    return jax.scipy.linalg.cho_solve((factored, True), b)
+
+
+@trials_last
+def _ldl_solve(factored: tuple[list[jax.Array], list[jax.Array]], b: Vector) -> Vector:
+    columns, inverses = factored
+    dim = b.shape[0]
     y: list[Any] = []
     for i in range(dim):
         entry = b[i]
         for k in range(i):
-            entry = entry - low[i][k] * y[k]
+            entry = entry - columns[k][i - k - 1] * y[k]
         y.append(entry)
-    y = once(y)  # else every entry of x repeats the forward substitution
-    x = [a / p for a, p in zip(y, diag, strict=True)]
+    y = [y[0], *once(y[1:])]  # else every entry of x repeats the forward substitution
+    x: list[Any] = [entry * inverse for entry, inverse in zip(y, inverses, strict=True)]
     for i in reversed(range(dim)):
         for k in range(i + 1, dim):
-            x[i] = x[i] - low[k][i] * x[k]
-    return Vec(x)
+            x[i] = x[i] - columns[i][k - i - 1] * x[k]
+    return stack(x if dim <= 2 else once(x))
+
+
+def log_det(factored: Any) -> jax.Array:
+    """The logarithm of the determinant of the matrix that `factor` factored."""
+    if isinstance(factored, tuple):
+        return -added(jnp.log(inverse_pivot) for inverse_pivot in factored[1])
+    return 2.0 * jnp.sum(jnp.log(jnp.diagonal(factored)))
 
 
 def where(condition: Any, a: T, b: T) -> T:
-    """Leafwise `jnp.where` on two equal pytrees."""
-    return jax.tree.map(lambda x, y: jnp.where(condition, x, y), a, b)
+    """Leafwise `jnp.where` on two equal pytrees; the condition is one for all their entries."""
+    leaves_a, structure = jax.tree.flatten(a)
+    leaves_b = structure.flatten_up_to(b)
+    return jax.tree.unflatten(structure, _where(condition, leaves_a, leaves_b))
+
+
+@trials_last
+def _where(condition: Any, a: list[Any], b: list[Any]) -> list[Any]:
+    return [jnp.where(condition, x, y) for x, y in zip(a, b, strict=True)]

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.batching import trials_last
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike
@@ -41,11 +42,11 @@ class Quadratic(NamedTuple):
     target: Vector  # [d]
 
     def value(self, x: Vector) -> jax.Array:
-        error = once(x - self.target)
+        error = once(linalg.subtract(x, self.target))
         return 0.5 * linalg.inner(error, error)
 
     def gradient(self, x: Vector) -> Vector:
-        return x - self.target
+        return linalg.subtract(x, self.target)
 
 
 class PseudoHuber(NamedTuple):
@@ -54,13 +55,13 @@ class PseudoHuber(NamedTuple):
     target: Vector  # [d]
 
     def value(self, x: Vector) -> jax.Array:
-        error = once(x - self.target)
+        error = once(linalg.subtract(x, self.target))
         square = once(linalg.inner(error, error))
         return square / (jnp.sqrt(1.0 + square) + 1.0)  # the difference, without its cancellation near the target
 
     def gradient(self, x: Vector) -> Vector:
-        error = once(x - self.target)
-        return error / jnp.sqrt(1.0 + linalg.inner(error, error))
+        error = once(linalg.subtract(x, self.target))
+        return linalg.scale(error, 1.0 / jnp.sqrt(1.0 + linalg.inner(error, error)))
 
 
 class Logistic(NamedTuple):
@@ -70,10 +71,10 @@ class Logistic(NamedTuple):
     label: jax.Array  # []
 
     def value(self, x: Vector) -> jax.Array:
-        return jnp.logaddexp(0.0, -self.label * linalg.inner(self.features, x))
+        return log_loss(self.label * linalg.inner(self.features, x))[0]
 
     def gradient(self, x: Vector) -> Vector:
-        return self.features * (-self.label * jax.nn.sigmoid(-self.label * linalg.inner(self.features, x)))
+        return linalg.scale(self.features, self.label * log_loss(self.label * linalg.inner(self.features, x))[1])
 
 
 class SquaredError(NamedTuple):
@@ -86,7 +87,7 @@ class SquaredError(NamedTuple):
         return 0.5 * (linalg.inner(self.features, x) - self.target) ** 2
 
     def gradient(self, x: Vector) -> Vector:
-        return self.features * (linalg.inner(self.features, x) - self.target)
+        return linalg.scale(self.features, linalg.inner(self.features, x) - self.target)
 
 
 class Scaled(NamedTuple):
@@ -99,9 +100,20 @@ class Scaled(NamedTuple):
         return self.scale * self.loss.value(x)
 
     def gradient(self, x: Vector) -> Vector:
-        return self.loss.gradient(x) * self.scale
+        return linalg.scale(self.loss.gradient(x), self.scale)
+
+
+@trials_last
+def log_loss(margin: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """`ln(1 + exp(-margin))` and its derivative, elementwise, to full relative accuracy at both ends."""
+    small = jnp.exp(-jnp.abs(margin))
+    value = jnp.maximum(-margin, 0.0) + jnp.log1p(small)
+    return value, -jnp.where(margin < 0.0, 1.0, small) / (1.0 + small)
 
 
 def evaluate(loss: Loss, points: Any) -> tuple[jax.Array, Any]:
-    """`[Q]` values and `[Q, d]` gradients at points `[Q, d]` (a `Vec` with leaves `[Q]`, or an array)."""
+    """`[Q]` values and `[Q, d]` gradients at points `[Q, d]`."""
+    if len(jax.tree.leaves(points)[0]) == 1:  # by far the most frequent: no further axis
+        x = linalg.row(points, 0)
+        return linalg.as_rows(loss.value(x)), linalg.as_rows(loss.gradient(x))
     return jax.vmap(loss.value)(points), jax.vmap(loss.gradient)(points)

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 from jaxbandits.core import linalg
+from jaxbandits.core.batching import while_loop
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike
@@ -35,9 +35,9 @@ def project_ball(inverse: Symmetric, y: Vector, radius: ArrayLike) -> Vector:
     def at(mu: jax.Array) -> tuple[Vector, Vector]:
         factored = once(linalg.factor(linalg.shift(inverse * mu, 1.0)))
         x = once(linalg.solve(factored, y))
-        return x, linalg.solve(factored, inverse @ x)  # x(mu) and -dx/dmu
+        return x, linalg.solve(factored, linalg.matvec(inverse, x))  # x(mu) and -dx/dmu
 
-    return _secular_newton(at, y, inverse @ y, radius)
+    return _secular_newton(at, y, linalg.matvec(inverse, y), radius)
 
 
 def minimise_on_ball(a: Symmetric, b: Vector, radius: ArrayLike) -> Vector:
@@ -66,8 +66,10 @@ def proximal_on_ball(a: Symmetric, center: Vector, slope: Vector, radius: ArrayL
       radius: radius of the ball, > 0.
     """
     factored = once(linalg.factor(a))
-    x = once(center - linalg.solve(factored, slope))
-    return _secular_newton(_shifted(a, once(a @ center - slope)), x, linalg.solve(factored, x), radius)
+    x = once(linalg.subtract(center, linalg.solve(factored, slope)))
+    return _secular_newton(
+        _shifted(a, once(linalg.subtract(linalg.matvec(a, center), slope))), x, linalg.solve(factored, x), radius
+    )
 
 
 def _shifted(a: Symmetric, b: Vector) -> Callable[[jax.Array], tuple[Vector, Vector]]:
@@ -98,8 +100,8 @@ def _secular_newton(
         x, minus_dx = at(mu)
         return mu, x, minus_dx, linalg.norm(x), step + 1
 
-    _, x, _, norm, _ = lax.while_loop(outside, newton, (jnp.zeros_like(norm), x, minus_dx, norm, 0))
-    return x * jnp.minimum(1.0, radius / norm)  # clears the rounding of the last step; exactly 1 inside
+    _, x, _, norm, _ = while_loop(outside, newton, (jnp.zeros_like(norm), x, minus_dx, norm, 0))
+    return linalg.scale(x, jnp.minimum(1.0, radius / norm))  # clears the rounding of the last step; exactly 1 inside
 
 
 def project_ball_and_ellipsoid(
@@ -126,7 +128,7 @@ def project_ball_and_ellipsoid(
       center: `[d]` in the ball.
       width: > 0; infinity for no ellipsoid.
     """
-    pull, middle = once((v @ y, metric @ center))
+    pull, middle = once((linalg.matvec(v, y), linalg.matvec(metric, center)))
 
     def excess(x: Vector) -> jax.Array:
         """`||x - center||_M / width - 1`."""
@@ -146,8 +148,8 @@ def project_ball_and_ellipsoid(
         a, b = once((v + metric * nu, pull + middle * nu))
         x = once(minimise_on_ball(a, b, radius))
         on_sphere = linalg.inner(x, x) >= (radius * (1.0 - tolerance)) ** 2
-        mu = jnp.where(on_sphere, jnp.maximum(linalg.inner(b - a @ x, x) / radius**2, 0.0), 0.0)
-        push = once(metric @ (x - center))
+        mu = jnp.where(on_sphere, jnp.maximum(linalg.inner(b - linalg.matvec(a, x), x) / radius**2, 0.0), 0.0)
+        push = once(linalg.matvec(metric, x - center))
         factored = once(linalg.factor(linalg.shift(a, mu)))
         by_ellipsoid, by_ball = once((linalg.solve(factored, push), linalg.solve(factored, x)))
         sideways = jnp.where(mu > 0.0, jnp.square(linalg.inner(x, by_ellipsoid)) / linalg.inner(x, by_ball), 0.0)
@@ -162,7 +164,7 @@ def project_ball_and_ellipsoid(
 
     zero = jnp.zeros_like(beyond)
     begin = (zero, first, beyond, zero, jnp.full_like(beyond, jnp.inf), 0)
-    _, x, beyond, _, _, _ = lax.while_loop(unsettled, newton, begin)
+    _, x, beyond, _, _, _ = while_loop(unsettled, newton, begin)
     # Clears the rounding of the last step, and stays in the ball.
     onto = center + (x - center) / (1.0 + jnp.maximum(beyond, 0.0))
     return linalg.where(beyond > 0.0, onto, x)

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from jaxbandits.core.errors import InputError, shown
+
 
 class Entry(NamedTuple):
     """What the tools know about a registered class.
@@ -9,8 +11,8 @@ class Entry(NamedTuple):
     Attributes:
       cls: the class.
       example: a small concrete instance that the contract tests run.
-      environments: for an algorithm, names of the environments whose examples fit `example`; empty for environments.
       source: paper or origin, one line.
+      environments: for an algorithm, names of the environments whose examples fit `example`; empty for environments.
     """
 
     cls: type
@@ -23,10 +25,32 @@ def add(registry: dict[str, Entry], name: str, entry: Entry) -> None:
     """Adds a third party's row.
 
     Raises:
-      ValueError: when the name is taken or not of the form `family/name`.
+      InputError: when the name is taken or not of the form `family/name`, or the row is not an `Entry` that fits.
     """
-    if name in registry:
-        raise ValueError(f"{name!r} is registered already")
-    if name.count("/") != 1:
-        raise ValueError(f"a registry name has the form 'family/name', got {name!r}")
+    _check_name(registry, name)
+    if not isinstance(entry, Entry):
+        raise InputError(f"entry must be an Entry(cls, example, source), got {shown(entry)}")
+    if not isinstance(entry.cls, type) or not isinstance(entry.example, entry.cls):
+        raise InputError(f"entry.cls must be a class and entry.example an instance of it, got {shown(entry.cls)}")
+    if not isinstance(entry.source, str) or not isinstance(entry.environments, tuple):
+        raise InputError("entry.source must be text and entry.environments a tuple of names")
     registry[name] = entry
+
+
+def add_part(registry: dict[str, Any], name: str, part: Any) -> None:
+    """Adds a third party's class or function.
+
+    Raises:
+      InputError: when the name is taken or not of the form `family/name`, or the part is neither class nor function.
+    """
+    _check_name(registry, name)
+    if not callable(part) or not hasattr(part, "__qualname__"):
+        raise InputError(f"part must be a class or a function, got {shown(part)}")
+    registry[name] = part
+
+
+def _check_name(registry: dict[str, Any], name: Any) -> None:
+    if not isinstance(name, str) or name.count("/") != 1 or not all(name.split("/")):
+        raise InputError(f"name must have the form 'family/name', got {shown(name)}")
+    if name in registry:
+        raise InputError(f"name {name!r} is registered already")

@@ -8,12 +8,19 @@ The functions here consume a key by counters: `counter=1` of the same key is a s
 one more block. A key given to them must not also be split or folded elsewhere.
 """
 
+import functools
 import math
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.custom_batching import custom_vmap
 
+from jaxbandits.core import linalg
+from jaxbandits.core.batching import trials_last
+from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))  # Threefry-2x32 (Salmon, Moraes, Dror & Shaw, SC 2011)
@@ -24,14 +31,35 @@ def random_words(key: jax.Array, counter: ArrayLike = 0) -> tuple[jax.Array, jax
 
     JAX lowers Threefry on CPU to a loop of five steps; unrolled, the block fuses with the code that uses its bits and
     costs half as much. Keys of other generators go through `fold_in`.
+
+    Args:
+      key: one key, or an array of them with one counter.
+      counter: a number, or an array `[n]` of them for two arrays `[n]` of words.
     """
     data = jax.random.key_data(key)
     if data.shape[-1] != 2:
-        data = jax.random.key_data(jax.random.fold_in(key, counter))
+        fold = jax.random.fold_in if jnp.ndim(counter) == 0 else jax.vmap(jax.random.fold_in, (None, 0))
+        data = jax.random.key_data(fold(key, counter))
         return data[..., 0], data[..., 1]
-    k0, k1 = data[..., 0], data[..., 1]
+    k0, k1 = _halves(data)
+    return _threefry(k0, k1, jnp.uint32(counter)) if jnp.ndim(counter) == 0 else _threefries(k0, k1, counter)
+
+
+@custom_vmap
+def _halves(data: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return data[..., 0], data[..., 1]
+
+
+@_halves.def_vmap
+def _halves_of_many(size: int, in_batched: list[bool], data: jax.Array) -> tuple[Any, tuple[bool, bool]]:
+    """Taken as the data of many keys lie, `[..., 2]`: they are never turned around."""
+    del size, in_batched
+    return _halves(data), (True, True)
+
+
+def _threefry(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[jax.Array, jax.Array]:
     schedule = (k0, k1, k0 ^ k1 ^ jnp.uint32(0x1BD11BDA))
-    x0, x1 = k0, k1 + jnp.uint32(counter)
+    x0, x1 = k0, k1 + counter
     for i in range(5):
         for r in _ROTATIONS[i % 2]:
             x0 = x0 + x1
@@ -39,6 +67,12 @@ def random_words(key: jax.Array, counter: ArrayLike = 0) -> tuple[jax.Array, jax
         x0 = x0 + schedule[(i + 1) % 3]
         x1 = x1 + schedule[(i + 2) % 3] + jnp.uint32(i + 1)
     return x0, x1
+
+
+@trials_last
+def _threefries(k0: jax.Array, k1: jax.Array, counters: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """`[n]` blocks of one key."""
+    return _threefry(k0[None], k1[None], counters.astype(jnp.uint32))
 
 
 def uniform(key: jax.Array, counter: int = 0) -> jax.Array:
@@ -73,6 +107,53 @@ def normal(key: jax.Array) -> jax.Array:
     return jnp.sqrt(-2.0 * jnp.log(tail)) * sin_half_pi(2.0 * angle - 1.0)
 
 
+def uniforms(key: jax.Array, count: int, counter: int = 0) -> jax.Array:
+    """`[count]` draws from [0, 1) with 24 bits, one block of the generator each, from the block `counter` on."""
+    return (random_words(key, jnp.arange(counter, counter + count))[0] >> 8).astype(jnp.zeros(()).dtype) * 2.0**-24
+
+
+def normals(key: jax.Array, count: int, dim: int) -> jax.Array:
+    """`[count, dim]` standard normals by Box-Muller, two from one block; tails to 6.7 standard deviations.
+
+    Uses the first `count ceil(dim / 2)` blocks of the key.
+    """
+    return _box_muller(count, dim)(*once(random_words(key, jnp.arange(count * ((dim + 1) // 2)))))
+
+
+@functools.cache
+def _box_muller(count: int, dim: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    @trials_last
+    def made(high: jax.Array, low: jax.Array) -> jax.Array:
+        real = jnp.zeros(()).dtype
+        radius = jnp.sqrt(-2.0 * jnp.log((high.astype(real) + 0.5) * 2.0**-32))
+        angle = ((low >> 8).astype(real) + 0.5) * 2.0**-23 - 1.0  # in quarter turns; the last bit picks the half
+        sine = radius * sin_half_pi(angle)
+        cosine = radius * sin_half_pi(1.0 - jnp.abs(angle)) * jnp.where(low & 1, 1.0, -1.0)
+        halves = [a.reshape(count, (dim + 1) // 2, *a.shape[1:]) for a in once((sine, cosine))]
+        return jnp.concatenate(halves, axis=1)[:, :dim]
+
+    return made
+
+
+def on_sphere(key: jax.Array, dim: int) -> jax.Array:
+    """`[d]` a uniform unit vector: a sign for d = 1, an angle for d = 2, normals divided by their length above."""
+    if dim == 1:
+        return jnp.where(tail_and_angle(key)[1] < 0.5, -1.0, 1.0)[None]
+    if dim == 2:
+        return _on_circle(tail_and_angle(key)[1])
+    direction = once(linalg.row(normals(key, 1, dim), 0))
+    return linalg.scale(direction, 1.0 / linalg.norm(direction))
+
+
+@trials_last
+def _on_circle(turns: jax.Array) -> jax.Array:
+    """The point of the unit circle at `turns` in (0, 1), to full accuracy near both axes."""
+    quarters = 4.0 * turns - 2.0
+    cosine = sin_half_pi(1.0 - jnp.abs(quarters))
+    sine = jnp.sign(quarters) * sin_half_pi(1.0 - jnp.abs(1.0 - jnp.abs(quarters)))
+    return linalg.stack(once([cosine, sine]))
+
+
 def pareto(key: jax.Array, shape: ArrayLike) -> jax.Array:
     """Pareto on [1, inf): survival `x^-shape`, mean `shape / (shape - 1)`."""
     return jnp.exp(-jnp.log(tail_and_angle(key)[0]) / shape)
@@ -94,21 +175,29 @@ def fisk(key: jax.Array, shape: ArrayLike) -> jax.Array:
     return jnp.exp(jnp.where(angle < 0.5, -logit, logit) / shape)
 
 
-def subset(key: jax.Array, n: int, size: int) -> tuple[jax.Array, ...]:
-    """A uniformly random subset of `size` of n < 2^15 elements, as n booleans (Knuth 3.4.2, algorithm S).
+def subset(key: jax.Array, n: int, size: int) -> jax.Array:
+    """A uniformly random subset of `size` of n < 2^15 elements, as `[n]` booleans (Knuth 3.4.2, algorithm S).
 
     Element k enters with probability (still wanted) / (still to come), decided by 16 bits, hence to within 2^-16.
     """
-    wanted = jnp.full((), size, jnp.uint32)
-    chosen = []
-    for k in range(n):
-        if k % 4 == 0:
-            a, b = random_words(key, counter=k // 4)
-            slices = (a >> 16, a & 0xFFFF, b >> 16, b & 0xFFFF)
-        enters = slices[k % 4] * jnp.uint32(n - k) < (wanted << 16)
-        wanted = wanted - enters.astype(jnp.uint32)
-        chosen.append(enters)
-    return tuple(chosen)
+    return _subset(n, size)(*random_words(key, jnp.arange(-(-n // 4))))
+
+
+@functools.cache
+def _subset(n: int, size: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    @trials_last
+    def choose(first: jax.Array, second: jax.Array) -> jax.Array:
+        wanted = jnp.full(first.shape[1:], size, jnp.uint32)
+        chosen = []
+        for k in range(n):
+            word = (first, first, second, second)[k % 4][k // 4]
+            bits = word >> 16 if k % 2 == 0 else word & 0xFFFF
+            enters = bits * jnp.uint32(n - k) < (wanted << 16)
+            wanted = once(wanted - enters.astype(jnp.uint32))  # else every element repeats all before it
+            chosen.append(enters)
+        return jnp.stack(once(chosen))
+
+    return choose
 
 
 def sin_half_pi(v: jax.Array) -> jax.Array:
@@ -188,30 +277,38 @@ def _log_poisson(k: jax.Array, mean: jax.Array, log_mean: jax.Array) -> jax.Arra
     return jnp.where(k < 2.0, k * log_mean - mean, -stirling - deviance - 0.5 * jnp.log(2.0 * jnp.pi * safe))
 
 
-def uniform_ball(key: jax.Array, count: int, dim: int) -> list[jax.Array]:
-    """The d coordinates, each `[count]`, of independent points uniform in the unit ball; d uniforms of 24 bits a point.
+def uniform_ball(key: jax.Array, count: int, dim: int) -> jax.Array:
+    """`[count, d]` independent points uniform in the unit ball; d uniforms of 24 bits a point.
 
     Sticks are broken off the squared length. A pair of coordinates takes the part `Beta(1, n/2 + 1)` of what is left
     when n coordinates come after it, under a uniform angle; a last single one is uniform on what is left.
     """
-    n_blocks = -(-3 * dim // 8)  # a block of 64 bits holds 8/3 uniforms; one `vmap` for all, slices cost less
-    words = lax.optimization_barrier(jax.vmap(random_words, (None, 0))(key, jnp.arange(n_blocks * count)))
-    rows = [word[i * count : (i + 1) * count] for i in range(n_blocks) for word in words]
-    uniforms = iter(_uniforms24(rows))
-    coordinates, left = [], None
-    for i in range(dim // 2):
-        stick, angle = next(uniforms), next(uniforms)
-        after = dim - 2 * i - 2
-        kept = stick if after == 0 else jnp.exp(jnp.log(stick) * (2.0 / (after + 2)))  # 1 - Beta(1, after/2 + 1)
-        length = jnp.sqrt((1.0 - kept) if left is None else (1.0 - kept) * left)
-        left = kept if left is None else left * kept
-        half = sin_half_pi(2.0 * angle - 1.0)  # the sine of half the angle
-        coordinates.append(length * (1.0 - 2.0 * half * half))
-        coordinates.append(length * 2.0 * half * jnp.sqrt(jnp.maximum(1.0 - half * half, 0.0)))
-    if dim % 2:
-        single = 2.0 * next(uniforms) - 1.0
-        coordinates.append(single if left is None else single * jnp.sqrt(left))
-    return coordinates
+    n_blocks = -(-3 * dim // 8)  # a block of 64 bits holds 8/3 uniforms
+    return _into_ball(count, dim)(*once(random_words(key, jnp.arange(n_blocks * count))))
+
+
+@functools.cache
+def _into_ball(count: int, dim: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    @trials_last
+    def points(first: jax.Array, second: jax.Array) -> jax.Array:
+        blocks = range(0, first.shape[0], count)
+        uniforms = iter(_uniforms24([word[i : i + count] for i in blocks for word in (first, second)]))
+        coordinates, left = [], None
+        for i in range(dim // 2):
+            stick, angle = next(uniforms), next(uniforms)
+            after = dim - 2 * i - 2
+            kept = stick if after == 0 else jnp.exp(jnp.log(stick) * (2.0 / (after + 2)))  # 1 - Beta(1, after/2 + 1)
+            length = jnp.sqrt((1.0 - kept) if left is None else (1.0 - kept) * left)
+            left = kept if left is None else left * kept
+            half = sin_half_pi(2.0 * angle - 1.0)  # the sine of half the angle
+            coordinates.append(length * (1.0 - 2.0 * half * half))
+            coordinates.append(length * 2.0 * half * jnp.sqrt(jnp.maximum(1.0 - half * half, 0.0)))
+        if dim % 2:
+            single = 2.0 * next(uniforms) - 1.0
+            coordinates.append(single if left is None else single * jnp.sqrt(left))
+        return jnp.stack(once(coordinates), axis=1)
+
+    return points
 
 
 def _uniforms24(words: list[jax.Array]) -> list[jax.Array]:

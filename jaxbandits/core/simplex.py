@@ -1,42 +1,28 @@
 """Entropic mirror descent on the simplex and the capped simplex `{0 <= q_i <= 1/k, sum q = 1}`, in log space.
 
-The state of a weights player is `log q`, never q: a concentrated q underflows in float32, its logarithm does not. All
-functions take weights in either form of `core.linalg`: a `Vec` of m scalars (small m) or an array `[m]`.
+The state of a weights player is `log q`, never q: a concentrated q underflows in float32, its logarithm does not.
 """
 
 import functools
 import math
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.batching import trials_last
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vec, Vector
+from jaxbandits.core.linalg import UNROLLED
 from jaxbandits.core.pytree import ArrayLike
 
-T = TypeVar("T")
+
+def log_uniform(n: int) -> jax.Array:
+    """`[n]` log q of the uniform weights, where mirror descent starts."""
+    return jnp.full(n, -math.log(n), float)
 
 
-class Saddle(NamedTuple):
-    """A point of `min_w max_q`: what the algorithms for group DRO recommend."""
-
-    w: Vector  # [d] model
-    q: Vector  # [m] group weights
-
-
-def log_uniform(n: int) -> Vector:
-    """`log q` of the uniform weights, where mirror descent starts."""
-    return linalg.vectors(jnp.full(n, -math.log(n), float))
-
-
-def exp(log_q: Vector) -> Vector:
-    """The weights q from `log q`."""
-    return jax.tree.map(jnp.exp, log_q)
-
-
-def mirror_step(log_q: Vector, gain: Vector, step: ArrayLike, k: int = 1) -> Vector:
+def mirror_step(log_q: jax.Array, gain: jax.Array, step: ArrayLike, k: int = 1) -> jax.Array:
     """`log` of `argmax_p step <gain, p> - KL(p, q)` over the weights of at most 1/k each (Hedge for k = 1).
 
     Args:
@@ -45,93 +31,104 @@ def mirror_step(log_q: Vector, gain: Vector, step: ArrayLike, k: int = 1) -> Vec
       step: step size, >= 0.
       k: static, 1 <= k <= m; the cap is 1/k.
     """
-    return kl_projection(once(jax.tree.map(lambda a, g: a + step * g, log_q, gain)), k)
+    return kl_projection(once(linalg.add_scaled(log_q, step, gain)), k)
 
 
-def kl_projection(log_p: Vector, k: int = 1) -> Vector:
+def kl_projection(log_p: jax.Array, k: int = 1) -> jax.Array:
     """`log` of the nearest weights of at most 1/k each to an unnormalised p, in the Kullback-Leibler sense.
 
     The solution is `q_i = min(c p_i, 1/k)`. With the j largest entries at the cap, the others share `1 - j/k` in
     proportion to p; the right j is the smallest for which the largest of those others stays below the cap. The test is
     one-sided, so ties and entries below the rounding of others cannot leave it without an answer, and `j = k - 1` needs
     none. Everything is taken relative to that largest uncapped entry, so that float32 sums to one at any scale of p.
-    For k = 1 this is plain normalisation.
+    For k = 1 this is plain normalisation, for k = m the uniform weights.
 
     Args:
       log_p: `[m]`; adding a constant changes nothing.
       k: static, 1 <= k <= m.
     """
-    log_cap = -math.log(k)
-    top, rest = _split(log_p, k - 1)
-    pivot, log_sum = _log_sum_exp(rest)  # j = k - 1: the sum is exp(pivot + log_sum)
-    level, log_share = pivot, log_cap - log_sum  # the largest uncapped entry, and log of its q
-    for j in reversed(range(k - 1)):
-        log_sum, pivot = jnp.logaddexp(0.0, pivot - top[j] + log_sum), top[j]
-        candidate = math.log1p(-j / k) - log_sum
-        fits = candidate <= log_cap
-        level, log_share = jnp.where(fits, pivot, level), jnp.where(fits, candidate, log_share)
-    level, log_share = once((level, log_share))
-    return jax.tree.map(lambda a: jnp.minimum((a - level) + log_share, log_cap), log_p)
+    if k == log_p.shape[-1]:
+        return jnp.full_like(log_p, -math.log(k))
+    return _kl_projection(k)(log_p)
 
 
-def inverse_cdf(q: Vector, u: jax.Array) -> jax.Array:
-    """The index i with `q_1 + ... + q_{i-1} <= u < q_1 + ... + q_i`, int32: one uniform makes a draw from q.
+@functools.cache
+def _kl_projection(k: int) -> Any:
+    @trials_last
+    def project(log_p: jax.Array) -> jax.Array:
+        log_cap = -math.log(k)
+        top, rest = _split(log_p, k - 1)
+        pivot, log_sum = _log_sum_exp(rest)  # j = k - 1: the sum is exp(pivot + log_sum)
+        level, log_share = pivot, log_cap - log_sum  # the largest uncapped entry, and log of its q
+        for j in reversed(range(k - 1)):
+            log_sum, pivot = jnp.logaddexp(0.0, pivot - top[j] + log_sum), top[j]
+            candidate = math.log1p(-j / k) - log_sum
+            fits = candidate <= log_cap
+            level, log_share = jnp.where(fits, pivot, level), jnp.where(fits, candidate, log_share)
+        level, log_share = once((level, log_share))
+        return jnp.minimum((log_p - level) + log_share, log_cap)
+
+    return project
+
+
+@trials_last
+def inverse_cdf(q: jax.Array, u: jax.Array) -> jax.Array:
+    """The index i with `q_1 + ... + q_{i-1} <= u < q_1 + ... + q_i`, int32: one uniform makes a draw from q `[m]`.
 
     The last index where rounding leaves the sum of q below u.
     """
-    if not isinstance(q, Vec):
-        below = jnp.sum(jnp.cumsum(q)[:-1] <= u)
-        return below.astype(jnp.int32)
-    total, index = jnp.zeros_like(u), jnp.zeros((), jnp.int32)
-    for mass in q.leaves[:-1]:
+    if q.shape[0] > UNROLLED:
+        return jnp.sum(jnp.cumsum(q, axis=0)[:-1] <= u, axis=0, dtype=jnp.int32)
+    total, index = jnp.zeros_like(u), jnp.zeros(u.shape, jnp.int32)
+    for mass in q[:-1]:
         total = total + mass
         index = index + (total <= u)
     return index
 
 
-def indicator(index: jax.Array, n: int) -> Vector:
+def indicator(index: jax.Array, n: int) -> jax.Array:
     """The unit vector `e_index` in R^n: multiplied, it takes or places one entry without gather and scatter."""
-    return jax.tree.map(lambda i: (i == index).astype(jnp.zeros(()).dtype), linalg.vectors(jnp.arange(n)))
+    return _indicator(n)(index)
 
 
-def combine(q: Vector, rows: Any) -> Any:
+@functools.cache
+def _indicator(n: int) -> Any:
+    @trials_last
+    def unit(index: jax.Array) -> jax.Array:
+        return (jnp.arange(n).reshape(n, *(1,) * index.ndim) == index).astype(jnp.zeros(()).dtype)
+
+    return unit
+
+
+def combine(q: jax.Array, rows: Any) -> Any:
     """`sum_i q_i rows_i` over the leading axis of every leaf."""
-    if not isinstance(q, Vec):
-        return jax.tree.map(lambda leaf: jnp.tensordot(q, leaf, 1), rows)
-    return jax.tree.map(lambda leaf: functools.reduce(jnp.add, (a * leaf[i] for i, a in enumerate(q.leaves))), rows)
+
+    def combined(leaf: jax.Array) -> jax.Array:
+        return linalg.combine(q, leaf.reshape(len(leaf), -1)).reshape(leaf.shape[1:])
+
+    return jax.tree.map(lambda leaf: linalg.combine(q, leaf) if leaf.ndim == 2 else combined(leaf), rows)
 
 
-def average(mean: T, value: T, fraction: ArrayLike) -> T:
-    """A running weighted mean of any pytree: `mean + fraction (value - mean)`.
-
-    `fraction = eta_t / (eta_1 + ... + eta_t)` for weights eta: `1/t` for the plain mean. No sum is accumulated, so that
-    float32 does not drift.
-    """
-    return jax.tree.map(lambda a, b: a + fraction * (b - a), mean, value)
-
-
-def _split(a: Vector, n: int) -> tuple[Any, Any]:
-    """The n largest entries in descending order, and the others in any order."""
-    if not isinstance(a, Vec):
-        ordered = jnp.sort(a, descending=True) if n else a
+def _split(a: jax.Array, n: int) -> tuple[Any, jax.Array]:
+    """The n largest entries along the first axis in descending order, and the others in any order."""
+    if a.shape[0] > UNROLLED:
+        ordered = jnp.sort(a, axis=0, descending=True) if n else a
         return ordered[:n], ordered[n:]
-    others, top = list(a.leaves), []
-    for _ in range(
-        n
-    ):  # n passes of a bubble sort: elementwise, where a sort of a tiny axis would run one trial at a time
+    others, top = list(a), []
+    for _ in range(n):  # n passes of a bubble sort: elementwise, where a sort would run one trial at a time
         largest, rest = others[0], []
         for entry in others[1:]:
             rest.append(jnp.minimum(largest, entry))
             largest = jnp.maximum(largest, entry)
         others = once(rest)
         top.append(largest)
-    return top, Vec(others)
+    return top, jnp.stack(others)
 
 
-def _log_sum_exp(a: Vector) -> tuple[jax.Array, jax.Array]:
-    """The largest entry, and the logarithm of the sum of exponentials relative to it."""
-    if not isinstance(a, Vec):
-        largest = jnp.max(a)
-        return largest, jnp.log(jnp.sum(jnp.exp(a - largest)))
-    largest = once(functools.reduce(jnp.maximum, a.leaves))
-    return largest, jnp.log(functools.reduce(jnp.add, (jnp.exp(entry - largest) for entry in a.leaves)))
+def _log_sum_exp(a: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The largest entry along the first axis, and the logarithm of the sum of exponentials relative to it."""
+    if a.shape[0] > UNROLLED:
+        largest = jnp.max(a, axis=0)
+        return largest, jnp.log(jnp.sum(jnp.exp(a - largest), axis=0))
+    largest = once(functools.reduce(jnp.maximum, list(a)))
+    return largest, jnp.log(linalg.added(jnp.exp(a - largest)))

@@ -1,16 +1,17 @@
 """The Euclidean ball `{||x|| <= radius}` (Frobenius norm for matrices)."""
 
-from typing import Any
-
+import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
+from jaxbandits.core.batching import trials_last
 from jaxbandits.core.pytree import ArrayLike, param, pytree
+from jaxbandits.domains import points
+from jaxbandits.domains.points import Point, Shape
 
 
 @pytree
 class L2Ball:
-    """`{||x|| <= radius}`, centred at the origin; points are vectors or arrays of any shape."""
+    """`{||x|| <= radius}`, centred at the origin; points of any form."""
 
     radius: ArrayLike = param(1.0, "(0, inf)", "radius")
 
@@ -18,15 +19,30 @@ class L2Ball:
     def diameter(self) -> ArrayLike:
         return 2.0 * self.radius
 
-    def project(self, x: Any) -> Any:
+    def zero(self, shape: Shape) -> Point:
+        """The centre."""
+        return points.zeros(shape)
+
+    def project(self, x: Point) -> Point:
         """The nearest point of the ball (Euclidean)."""
-        return x * jnp.minimum(1.0, self.radius / _positive(linalg.norm(x)))
+        return points.scale(x, jnp.minimum(1.0, self.radius / _positive(points.norm(x))))
 
-    def lmo(self, direction: Any) -> Any:
-        """`argmin_{||v|| <= radius} <direction, v>`; the origin when the direction is zero."""
-        return -(direction / _positive(linalg.norm(direction))) * self.radius
+    def lmo(self, direction: Point, guess: None = None) -> tuple[Point, None]:
+        """`argmin_{||v|| <= radius} <direction, v>`, in closed form; the origin when the direction is zero."""
+        del guess
+        norm = _positive(points.norm(direction))
+        return jax.tree.map(lambda a: _opposite(a, norm, self.radius), direction), None
+
+    def contains(self, x: Point) -> jax.Array:
+        norm = points.norm(x)
+        return norm <= self.radius * (1.0 + 16.0 * jnp.finfo(norm.dtype).eps)
 
 
-def _positive(norm: Any) -> Any:
+@trials_last
+def _opposite(direction: jax.Array, norm: jax.Array, radius: ArrayLike) -> jax.Array:
+    return -(direction / norm) * radius
+
+
+def _positive(norm: jax.Array) -> jax.Array:
     # sqrt(tiny), below which squares underflow: a direction that small gives a point inside the ball, never outside.
     return jnp.maximum(norm, jnp.finfo(norm.dtype).tiny ** 0.5)

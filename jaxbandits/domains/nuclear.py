@@ -7,6 +7,8 @@ import optax
 from jax import lax
 
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import points
+from jaxbandits.domains.points import Shape
 
 _EXACT_SIDE = 64  # up to this smaller side, an eigendecomposition of the Gram matrix costs less than the power method
 
@@ -29,12 +31,20 @@ class NuclearBall:
         """Frobenius norm of the difference of two opposite rank-one matrices."""
         return 2.0 * self.radius
 
-    def lmo(self, direction: jax.Array) -> jax.Array:
-        """`[m, n]` `argmin_{||V||_* <= radius} <direction, V>`: -radius u v' of the top singular pair, and 0 for 0."""
+    def zero(self, shape: Shape) -> jax.Array:
+        """`[m, n]` the centre."""
+        return points.zeros(shape)
+
+    def lmo(self, direction: jax.Array, guess: jax.Array | None = None) -> tuple[jax.Array, jax.Array | None]:
+        """`[m, n]` `argmin_{||V||_* <= radius} <direction, V>`: -radius u v' of the top singular pair, and 0 for 0.
+
+        The guess is the singular vector of the shorter side, from which the power method starts; None where it is not
+        needed.
+        """
         scaled = direction / jnp.maximum(jnp.max(jnp.abs(direction)), _tiny(direction))  # keeps its squares in range
-        if scaled.shape[0] < scaled.shape[1]:
-            return _top_pair(scaled.T, self.iterations).T * -jnp.asarray(self.radius)
-        return _top_pair(scaled, self.iterations) * -jnp.asarray(self.radius)
+        wide = scaled.shape[0] < scaled.shape[1]
+        pair, guess = _top_pair(scaled.T if wide else scaled, self.iterations, guess)
+        return (pair.T if wide else pair) * -jnp.asarray(self.radius), guess
 
     def project(self, x: jax.Array) -> jax.Array:
         """`[m, n]` the nearest point of the ball (Frobenius): singular values projected on the l1 ball."""
@@ -43,15 +53,20 @@ class NuclearBall:
         return jnp.where(jnp.sum(values) <= self.radius, x, (left * shrunk) @ right)
 
 
-def _top_pair(c: jax.Array, iterations: int) -> jax.Array:
-    """`u v'` of the top singular pair of `c` [m, n] with m >= n; zero for zero (and free of any sign convention)."""
+def _top_pair(c: jax.Array, iterations: int, guess: jax.Array | None) -> tuple[jax.Array, jax.Array | None]:
+    """`u v'` of the top singular pair of `c` [m, n] with m >= n, and v where it serves as a guess.
+
+    Zero for zero, and free of any sign convention.
+    """
     side = c.shape[1]
     if side <= _EXACT_SIDE:
-        right = jnp.linalg.eigh(c.T @ c)[1][:, -1]  # [n]
+        right, guess = jnp.linalg.eigh(c.T @ c)[1][:, -1], None  # [n]
     else:
-        first = jnp.asarray(np.random.default_rng(0).standard_normal(side), c.dtype)  # orthogonal to nothing likely
-        right = lax.fori_loop(0, iterations, lambda _, v: _unit(c.T @ _unit(c @ v)), _unit(first))
-    return jnp.outer(_unit(c @ right), right)
+        first = _unit(jnp.asarray(np.random.default_rng(0).standard_normal(side), c.dtype))
+        # What a guess lacks it cannot find: a trace of the fixed vector, orthogonal to nothing likely, stays in it.
+        first = first if guess is None else _unit(guess + 1e-3 * first)
+        guess = right = lax.fori_loop(0, iterations, lambda _, v: _unit(c.T @ _unit(c @ v)), first)
+    return jnp.outer(_unit(c @ right), right), guess
 
 
 def _unit(x: jax.Array) -> jax.Array:

@@ -12,27 +12,26 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vector
+from jaxbandits.domains import points
+from jaxbandits.domains.points import Point
+from jaxbandits.domains.whole_space import WholeSpace
 
 
-def project(domain: Any, y: Vector) -> Vector:
-    """The nearest point of the domain; `y` itself where there is none (R^d)."""
-    return y if domain is None else domain.project(y)
-
-
-def surrogate_gradient(grad: Vector, y: Vector, x: Vector) -> Vector:
-    """`[d]` the gradient without its part along `y - x`, where that part pulls `y` further out.
+def surrogate_gradient(domain: Any, grad: Point, y: Point, x: Point) -> Point:
+    """The gradient without its part along `y - x`, where that part pulls `y` further out.
 
     Args:
-      grad: `[d]` gradient of the loss at `x`.
-      y: `[d]` what the learner proposed.
-      x: `[d]` its projection, which was played; equal to `y` inside the domain, where the gradient is returned as is.
+      domain: X.
+      grad: gradient of the loss at `x`.
+      y: what the learner proposed.
+      x: its projection, which was played; equal to `y` inside the domain, where the gradient is returned as is.
 
     References: A. Cutkosky, "Parameter-free, Dynamic, and Strongly-Adaptive Online Learning", ICML 2020.
     """
-    gap = once(y - x)
-    gap_sq = linalg.inner(gap, gap)
-    inward = jnp.minimum(linalg.inner(grad, gap), 0.0)
-    return grad - gap * (inward / jnp.where(gap_sq > 0.0, gap_sq, 1.0))
+    if isinstance(domain, WholeSpace):
+        return grad
+    gap = once(points.subtract(y, x))
+    gap_sq = points.inner(gap, gap)
+    inward = jnp.minimum(points.inner(grad, gap), 0.0)
+    return once(points.add_scaled(grad, -inward / jnp.where(gap_sq > 0.0, gap_sq, 1.0), gap))

@@ -1,4 +1,8 @@
-"""Choosing the best arm of a set under a mask, with reproducible ties (first arm wins)."""
+"""Choosing the best arm of a set under a mask, with reproducible ties (first arm wins).
+
+Arms are an array `[K, d]`, a mask an array `[K]` or None. Under `vmap` trials are their last axis (`core.linalg`): the
+scores of all arms are one operation, and the largest of them comes out of a running `where` over K.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,115 +11,133 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
+from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Symmetric, Vec, Vector
+from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike
-from jaxbandits.types import ArmDecision, ArmSet
+from jaxbandits.types import ArmDecision
 
-_GROUP_WORK = 400  # K d^2 of arms between two barriers: 1.1x at d = 10; none at d = 2, K = 50, where it would cost
+_WRITTEN_OUT = 64  # K up to which a running `where` is written out; beyond, knock-out rounds between neighbours
 
 
-def best_arm(arms: ArmSet, mask: Any, score: Callable[[Vector], jax.Array]) -> ArmDecision:
+def best_arm(arms: jax.Array, mask: Any, score: Callable[[Vector], jax.Array]) -> ArmDecision:
     """The available arm with the largest score.
 
     Ties go to the smaller index (strict `>` in a fixed order), which is reproducible because trials run in pieces of
     one fixed width. A NaN score is chosen only when every available score is NaN.
 
     Args:
-      arms: K arms in any of the three forms of `ArmSet`.
-      mask: `[K]` True where the arm may be played, as K scalars or one array; None when all may. At least one is True.
-      score: from an arm `[d]` to its score; must be elementwise over leading axes (the operators of `core.linalg` are).
+      arms: `[K, d]`.
+      mask: `[K]` True where the arm may be played; None when all may. At least one is True.
+      score: from an arm `[d]` to its score, by `core.linalg` or `jnp`.
     """
-    if isinstance(arms, tuple):
-        return _running_best(arms, mask, score)
-    scores = score(arms) if isinstance(arms, Vec) else jax.vmap(score)(arms)  # [K]
-    index = jnp.argmax(_available(scores, mask))
-    return once(ArmDecision(index=index.astype(jnp.int32), x=jax.tree.map(lambda a: a[index], arms)))
+    return best_scored(arms, mask, jax.vmap(score)(arms))
 
 
-def optimistic_arm(arms: ArmSet, mask: Any, center: Vector, inverse: Symmetric, radius: ArrayLike) -> ArmDecision:
+def best_scored(arms: jax.Array, mask: Any, scores: jax.Array) -> ArmDecision:
+    """The available arm with the largest of the `[K]` scores; the first of equal ones, NaN below everything."""
+    index = once(_first_largest(once(_ordered(scores, True if mask is None else mask))))
+    return once(ArmDecision(index=index, x=take(arms, index)))
+
+
+def optimistic_arm(arms: jax.Array, mask: Any, center: Vector, inverse: Symmetric, radius: ArrayLike) -> ArmDecision:
     """`argmax_x x'center + radius ||x||_inverse`: the largest value that an ellipsoid around `center` allows an arm.
 
     Args:
-      arms: as for `best_arm`.
+      arms: `[K, d]`.
       mask: as for `best_arm`.
       center: `[d]`
       inverse: `[d, d]` V^{-1}, for the ellipsoid `{theta: ||theta - center||_V <= radius}`.
       radius: `[]` >= 0.
     """
-    radius = once(jnp.asarray(radius))
-
-    def optimistic_value(x: Vector) -> jax.Array:
-        return linalg.inner(x, center) + radius * jnp.sqrt(jnp.maximum(linalg.quad(inverse, x), 0.0))
-
-    return best_arm(arms, mask, optimistic_value)
+    return best_scored(arms, mask, optimistic_values(arms, center, inverse, radius))
 
 
-def nearest_arm(arms: ArmSet, mask: Any, point: Vector) -> ArmDecision:
-    """The available arm nearest to `point` in Euclidean distance (the first of equally near ones)."""
-
-    def closeness(x: Vector) -> jax.Array:
-        gap = x - point
-        return -linalg.inner(gap, gap)
-
-    return best_arm(arms, mask, closeness)
+def optimistic_values(arms: jax.Array, center: Vector, inverse: Symmetric, radius: ArrayLike) -> jax.Array:
+    """`[K]` x'center + radius ||x||_inverse."""
+    return optimistic(linalg.matvec(arms, center), linalg.quads(inverse, arms), once(jnp.asarray(radius)))
 
 
-def _running_best(arms: tuple[Vector, ...], mask: Any, score: Callable[[Vector], jax.Array]) -> ArmDecision:
-    """A running select over unrolled arms: no reduction over a tiny axis, no gather."""
-    best, x, index = _available(score(arms[0]), None if mask is None else mask[0]), arms[0], jnp.zeros((), jnp.int32)
-    group = max(1, _GROUP_WORK // len(arms[0]) ** 2)
-    for k, arm in enumerate(arms[1:], start=1):
-        value = once(score(arm))  # else every coordinate of x repeats it
-        value = value if mask is None else _available(value, mask[k])
-        better = value > best  # a NaN is not
-        best = jnp.where(better, value, best)
-        x = linalg.where(better, arm, x)
-        index = jnp.where(better, k, index)
-        if (k + 1) % group == 0:  # else every coordinate repeats the whole chain of comparisons
-            best, x, index = once((best, x, index))
-    return once(ArmDecision(index=index, x=x))
+@trials_last
+def optimistic(mean: jax.Array, width_sq: jax.Array, radius: jax.Array) -> jax.Array:
+    """`[K]` mean + radius times the root of width_sq."""
+    return mean + radius * jnp.sqrt(jnp.maximum(width_sq, 0.0))
 
 
-def _available(score: jax.Array, mask: Any) -> jax.Array:
+@trials_last
+def _ordered(scores: jax.Array, mask: Any) -> jax.Array:
     """Scores in their order, above NaN, above masked arms."""
-    lowest = jnp.finfo(score.dtype).min
-    score = jnp.where(score > lowest, score, lowest)
-    return score if mask is None else jnp.where(mask, score, -jnp.inf)
-
-
-def largest(values: Any, mask: Any = None) -> jax.Array:
-    """The largest of K values under a mask (K scalars or an array `[K]`)."""
-    if not isinstance(values, (tuple, list)):
-        return jnp.max(values if mask is None else jnp.where(mask, values, -jnp.inf))
-    best = values[0] if mask is None else jnp.where(mask[0], values[0], -jnp.inf)
-    for k, value in enumerate(values[1:], start=1):
-        best = jnp.maximum(best, value if mask is None else jnp.where(mask[k], value, -jnp.inf))
-    return best
-
-
-def stacked(arms: ArmSet, n_arms: int | None = None) -> Vector:
-    """Any form of `ArmSet` as one: a `Vec` with leaves `[K]` for small d, an array `[K, d]` otherwise.
-
-    Raises:
-      InputError: when `n_arms` is given and there are not as many.
-    """
-    shown = len(arms) if isinstance(arms, tuple) else jax.tree.leaves(arms)[0].shape[0]
-    if n_arms not in (None, shown):
-        raise InputError(f"the environment shows {shown} arms, but the learner has n_arms={n_arms}")
-    if not isinstance(arms, tuple):
-        return arms
-    if not isinstance(arms[0], Vec):
-        return jnp.stack(arms)
-    return Vec([jnp.stack(column) for column in zip(*(arm.leaves for arm in arms), strict=True)])
-
-
-def best_scored(arms: ArmSet, mask: Any, scores: jax.Array) -> ArmDecision:
-    """The available arm with the largest of the `[K]` scores; the first of equal ones, NaN below everything."""
     lowest = jnp.finfo(scores.dtype).min
-    scores = jnp.where(scores > lowest, scores, lowest)
-    if mask is not None:
-        scores = jnp.where(jnp.stack(mask) if isinstance(mask, tuple) else mask, scores, -jnp.inf)
-    index = jnp.argmax(scores).astype(jnp.int32)
-    return once(ArmDecision(index, jax.tree.map(lambda a: a[index], stacked(arms))))
+    return jnp.where(mask, jnp.where(scores > lowest, scores, lowest), -jnp.inf)
+
+
+def widths(inverse: Symmetric, arms: jax.Array) -> jax.Array:
+    """`[K]` ||x||_inverse of the arms `[K, d]`."""
+    return jnp.sqrt(jnp.maximum(linalg.quads(inverse, arms), 0.0))
+
+
+def nearest_arm(arms: jax.Array, mask: Any, point: Vector) -> ArmDecision:
+    """The available arm nearest to `point` in Euclidean distance (the first of equally near ones)."""
+    return best_scored(arms, mask, -_squared_distances(arms, point))
+
+
+def largest(values: jax.Array, mask: Any = None) -> jax.Array:
+    """The largest of `[K]` values under a mask `[K]`."""
+    return _largest(values if mask is None else jnp.where(mask, values, -jnp.inf))
+
+
+def check_count(arms: jax.Array, n_arms: int) -> None:
+    """Raises `InputError` unless `n_arms` arms are shown."""
+    if arms.shape[0] != n_arms:
+        raise InputError(f"the environment shows {arms.shape[0]} arms, but the learner has n_arms={n_arms}")
+
+
+@trials_last
+def _squared_distances(arms: jax.Array, point: jax.Array) -> jax.Array:
+    gaps = arms - point
+    if arms.shape[1] > linalg.UNROLLED:
+        return jnp.sum(gaps * gaps, axis=1)
+    return linalg.added(gaps[:, i] * gaps[:, i] for i in range(arms.shape[1]))
+
+
+@trials_last
+def _first_largest(scores: jax.Array) -> jax.Array:
+    """Where the first of the largest of `[K]` scores without NaN stands."""
+    indices = jnp.arange(scores.shape[0], dtype=jnp.int32).reshape(-1, *(1,) * (scores.ndim - 1))
+    indices = jnp.broadcast_to(indices, scores.shape)
+    while scores.shape[0] > _WRITTEN_OUT:  # each against its right neighbour, which wins where it is strictly larger
+        pairs = scores.shape[0] // 2 * 2
+        better = scores[1:pairs:2] > scores[0:pairs:2]
+        winners = jnp.where(better, scores[1:pairs:2], scores[0:pairs:2])
+        places = jnp.where(better, indices[1:pairs:2], indices[0:pairs:2])
+        scores = jnp.concatenate([winners, scores[pairs:]])
+        indices = jnp.concatenate([places, indices[pairs:]])
+        scores, indices = once((scores, indices))
+    best, index = scores[0], indices[0]
+    for k in range(1, scores.shape[0]):
+        better = scores[k] > best
+        best, index = jnp.where(better, scores[k], best), jnp.where(better, indices[k], index)
+    return index
+
+
+@trials_last
+def take(arms: jax.Array, index: jax.Array) -> jax.Array:
+    """`arms[index]`."""
+    if arms.shape[0] > _WRITTEN_OUT:
+        arms = jnp.broadcast_to(arms, (*arms.shape[:2], *index.shape))
+        return jnp.take_along_axis(arms, index[None, None], axis=0)[0]
+    x = arms[0]
+    for k in range(1, arms.shape[0]):
+        x = jnp.where(index == k, arms[k], x)
+    return x
+
+
+@trials_last
+def _largest(values: jax.Array) -> jax.Array:
+    if values.shape[0] > _WRITTEN_OUT:
+        return jnp.max(values, axis=0)
+    best = values[0]
+    for k in range(1, values.shape[0]):
+        best = jnp.maximum(best, values[k])
+    return best

@@ -10,6 +10,7 @@ O(t), not O(capacity); memory is O(capacity) for each trial.
     total = sum_over(history, t + 1, lambda rows, valid: ...)            rows: leaves [block, ...]; valid: [block]
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxbandits.core.batching import fori_loop, trials_last
 from jaxbandits.core.pytree import ArrayLike
 
 BLOCK = 128  # rows a step: long enough to hide the cost of a loop step, short beside any history that matters
@@ -42,11 +44,23 @@ def append(history: T, t: ArrayLike, row: T) -> T:
       t: `[]` the same for all trials under `vmap` (else every append copies the history).
       row: leaves `[...]`.
     """
+    return jax.tree.map(lambda leaf, value: _write(leaf, jnp.asarray(value, leaf.dtype), t), history, row)
 
-    def write(leaf: jax.Array, value: ArrayLike) -> jax.Array:
-        return lax.dynamic_update_index_in_dim(leaf, jnp.asarray(value, leaf.dtype), t % leaf.shape[0], axis=0)
 
-    return jax.tree.map(write, history, row)
+@trials_last
+def _write(leaf: jax.Array, value: jax.Array, t: jax.Array) -> jax.Array:
+    row = jnp.broadcast_shapes(leaf.shape[1:], value.shape)
+    leaf, value = jnp.broadcast_to(leaf, (leaf.shape[0], *row)), jnp.broadcast_to(value, row)
+    return lax.dynamic_update_index_in_dim(leaf, value, jnp.reshape(t, ()) % leaf.shape[0], axis=0)
+
+
+@functools.cache
+def _rows(length: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    @trials_last
+    def rows(leaf: jax.Array, start: jax.Array) -> jax.Array:
+        return lax.dynamic_slice_in_dim(leaf, jnp.reshape(start, ()), length, axis=0)
+
+    return rows
 
 
 def sum_over(history: T, count: ArrayLike, f: Callable[[T, jax.Array], Any], block: int = BLOCK) -> Any:
@@ -70,11 +84,11 @@ def sum_over(history: T, count: ArrayLike, f: Callable[[T, jax.Array], Any], blo
     def terms(i: ArrayLike) -> Any:
         first = i * block
         start = jnp.minimum(first, capacity - block)  # the last block begins early where capacity is no multiple
-        rows = jax.tree.map(lambda leaf: lax.dynamic_slice_in_dim(leaf, start, block, axis=0), history)
+        rows = jax.tree.map(lambda leaf: _rows(block)(leaf, start), history)
         return f(rows, (start + lanes >= first) & (start + lanes < count))
 
     def step(i: ArrayLike, total: Any) -> Any:
         return jax.tree.map(jnp.add, total, terms(i))
 
     zeros = jax.tree.map(lambda like: jnp.zeros(like.shape, like.dtype), jax.eval_shape(terms, jnp.int32(0)))
-    return lax.fori_loop(0, (count + block - 1) // block, step, zeros)
+    return fori_loop(0, (count + block - 1) // block, step, zeros)

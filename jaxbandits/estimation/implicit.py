@@ -10,9 +10,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 from jaxbandits.core import linalg
+from jaxbandits.core.batching import while_loop
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike
@@ -50,8 +50,8 @@ def logistic_step(
       project: `(inverse, y, weight)`, the point of the convex Theta nearest to y in the norm of `W + weight x x'`,
         whose inverse is given.
     """
-    u = once(inverse @ x)
-    width_sq, start = once((x @ u, linalg.inner(x, theta)))
+    u = once(linalg.matvec(inverse, x))
+    width_sq, start = once((linalg.inner(x, u), linalg.inner(x, theta)))
     reach = 1.001 * bound * linalg.norm(x)  # every feasible z is strictly inside
     tolerance = jnp.finfo(start.dtype).eps ** 0.6  # the answer is one quadratic step ahead of z
 
@@ -73,4 +73,4 @@ def logistic_step(
         return once((following, nearest, low, high, jnp.abs(found - z), step + 1))
 
     begin = (start, theta, -reach, reach, jnp.full_like(start, jnp.inf), 0)
-    return lax.while_loop(unsettled, search, begin)[1]
+    return while_loop(unsettled, search, begin)[1]

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 from jaxbandits.core import linalg
+from jaxbandits.core.batching import while_loop
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import proximal_on_ball
@@ -53,7 +53,7 @@ def minimise(objective: Objective, start: Vector, radius: ArrayLike | None = Non
       radius: radius of the ball, > 0.
       wanted: `[]` False: `start` is returned, at no cost when no trial of a batch wants another answer.
     """
-    dtype = jnp.result_type(*jax.tree.leaves(start))
+    dtype = start.dtype
     precision = jnp.finfo(dtype).eps ** 0.75  # of L, a log-likelihood: 2e-12 in float64, 6e-6 in float32
 
     def moving(now: _Descent) -> jax.Array:
@@ -71,9 +71,8 @@ def minimise(objective: Objective, start: Vector, radius: ArrayLike | None = Non
         return once(now._replace(passes=now.passes + 1))
 
     one, large = jnp.ones((), dtype), jnp.full((), jnp.finfo(dtype).max, dtype)
-    nowhere = jax.tree.map(jnp.zeros_like, start)
-    first = _Descent(start, large, nowhere, jnp.where(wanted, large, 0.0), one, jnp.int32(0))
-    last = lax.while_loop(moving, improve, first)
+    first = _Descent(start, large, jnp.zeros_like(start), jnp.where(wanted, large, 0.0), one, jnp.int32(0))
+    last = while_loop(moving, improve, first)
     return once(last.theta + last.step)
 
 
@@ -123,8 +122,7 @@ class _Search(NamedTuple):
 
 def nowhere(n_arms: int, dim: int) -> Maximisers:
     """A start in the centre of the ball, for the first round."""
-    theta = jax.tree.map(lambda a: jnp.zeros((n_arms, *a.shape)), linalg.zeros(dim))
-    return Maximisers(theta, jnp.zeros(n_arms), jnp.zeros(n_arms))
+    return Maximisers(jnp.zeros((n_arms, dim)), jnp.zeros(n_arms), jnp.zeros(n_arms))
 
 
 def maximise(
@@ -147,7 +145,7 @@ def maximise(
       objective: L, with `objective(estimate).value == 0` (its origin is the estimate).
       estimate: `[d]` the minimiser of L over the ball (over R^d without one).
       slack: `[]` B > 0.
-      arms: `[K, d]` a `Vec` with leaves `[K]`, or an array.
+      arms: `[K, d]`.
       radius: radius of the ball; None for none, when L must be positive definite.
       start: points in the ball near the solution, and multipliers; None for the estimate.
 
@@ -215,7 +213,7 @@ def _maximise_one(
     start = _Search(
         guess.theta, guess.level, guess.ball, one, zero, one, estimate, one, jnp.isfinite(slack), jnp.int32(0)
     )
-    last = lax.while_loop(moving, look, start)
+    last = while_loop(moving, look, start)
     inside = estimate + (last.base - estimate) * last.share
     return Maximisers(linalg.where(last.moving, inside, last.target), last.level, last.ball)
 
@@ -267,7 +265,7 @@ def _model_maximiser(
         return linalg.where(unit, level_only, theta), level_price, ball, (room > 0.0) | ~unit
 
     def model(step: Vector) -> tuple[jax.Array, Vector]:
-        bend = once(hessian @ step)
+        bend = once(linalg.matvec(hessian, step))
         return at.value + linalg.inner(gradient, step) + 0.5 * linalg.inner(step, bend), gradient + bend
 
     def dual(level: jax.Array, ball: jax.Array) -> _Dual:
@@ -316,10 +314,10 @@ def _model_maximiser(
 
     known = level > 0.0
     cold_level = 0.5 * jnp.minimum(level_price, 1.0 / jnp.maximum(linalg.norm(pole_slope), info.tiny))
-    zero, none, large = jnp.zeros_like(slack), jax.tree.map(jnp.zeros_like, theta), jnp.full_like(slack, info.max)
+    zero, none, large = jnp.zeros_like(slack), jnp.zeros_like(theta), jnp.full_like(slack, info.max)
     start = jnp.where(known, level, cold_level), jnp.where(known, ball, 0.5 / radius)
     first = _Dual(*start, none, large, zero, zero, none, large, jnp.ones_like(slack), jnp.int32(0))
-    last = lax.while_loop(searching, search, first)
+    last = while_loop(searching, search, first)
     th = once(theta + last.step + last.turn)
     th = th * jnp.minimum(1.0, radius / linalg.norm(th))
     failed = both & ~(model(th - theta)[0] <= 1.05 * slack)

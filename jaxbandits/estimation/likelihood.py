@@ -21,20 +21,20 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.core import linalg
+from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Sym, Symmetric, Vec, Vector
+from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.estimation import history
-from jaxbandits.estimation.arms import stacked
+from jaxbandits.estimation.arms import check_count
 from jaxbandits.estimation.links import Link
-from jaxbandits.types import ArmSet
 
 
 class Pulls(NamedTuple):
     """Sufficient statistics of K fixed arms."""
 
-    arms: Vector  # [K, d]  a Vec with leaves [K], or an array; zero before the first round
+    arms: jax.Array  # [K, d]  zero before the first round
     counts: jax.Array  # [K]  n_k; NaN once an arm is not what it was
     totals: jax.Array  # [K]  sum of the rewards of arm k
 
@@ -42,7 +42,7 @@ class Pulls(NamedTuple):
 class Samples(NamedTuple):
     """Every round: what was played and what it paid."""
 
-    arms: Vector  # [capacity, d]
+    arms: jax.Array  # [capacity, d]
     rewards: jax.Array  # [capacity]
 
 
@@ -71,7 +71,9 @@ def empty(dim: int, n_arms: int | None = None, capacity: int | None = None) -> D
     return Pulls(history.empty(n_arms, zero), jnp.zeros(n_arms), jnp.zeros(n_arms))
 
 
-def record(data: Data, t: jax.Array, arms: ArmSet, decision: Any, reward: jax.Array, member: ArrayLike = 1.0) -> Data:
+def record(
+    data: Data, t: jax.Array, arms: jax.Array, decision: Any, reward: jax.Array, member: ArrayLike = 1.0
+) -> Data:
     """The data with round t = 0, 1, ... added, `decision.index` and `decision.x` played; no change where `member` is 0.
 
     Arms that change under `Pulls`, and a round beyond the capacity of `Samples`, would make another estimate in
@@ -80,12 +82,20 @@ def record(data: Data, t: jax.Array, arms: ArmSet, decision: Any, reward: jax.Ar
     if isinstance(data, Samples):
         reward = jnp.where(t < data.rewards.shape[0], reward, jnp.nan)
         return Samples(*history.append(tuple(data), t, (decision.x * member, reward * member)))  # a zero row adds 0
-    now = stacked(arms, data.counts.shape[0])
-    known = jax.tree.map(lambda old, new: jnp.where(t == 0, new, old), data.arms, now)
-    differs = jax.tree.leaves(jax.tree.map(lambda a, b: a != b, known, now))
-    changed = jnp.any(jnp.stack([jnp.any(leaf) for leaf in differs]))
-    played = jnp.where(jnp.arange(data.counts.shape[0]) == decision.index, member, 0.0).astype(data.counts.dtype)
-    return Pulls(known, data.counts + jnp.where(changed, jnp.nan, played), data.totals + played * reward)
+    check_count(arms, data.counts.shape[0])
+    return Pulls(*_count(t, tuple(data), arms, decision.index, reward, jnp.asarray(member, reward.dtype)))
+
+
+@trials_last
+def _count(
+    t: jax.Array, data: tuple[jax.Array, ...], arms: jax.Array, index: jax.Array, reward: jax.Array, member: jax.Array
+) -> tuple[jax.Array, ...]:
+    known, counts, totals = data
+    known = once(jnp.where(t == 0, arms, known))
+    changed = once(jnp.any(known != arms, axis=(0, 1)))
+    numbers = jnp.arange(counts.shape[0]).reshape(-1, *(1,) * index.ndim)
+    played = once(jnp.where(numbers == index, member, 0.0))
+    return known, counts + jnp.where(changed, jnp.nan, played), totals + played * reward
 
 
 class Likelihood:
@@ -113,35 +123,21 @@ class Likelihood:
             sums = history.sum_over(tuple(self.data), self.count, block)
         g = self.link.dispersion
         value, gradient, hessian = once(jax.tree.map(lambda a: a / g, sums))
-        if isinstance(theta, Vec):  # columns back to scalar leaves
-            gradient, hessian = linalg.vectors(gradient), _unpack(hessian, len(theta))
         if self.ridge is not None:
             square = linalg.inner(theta, theta) - linalg.inner(self.origin, self.origin)
             value = value + 0.5 * self.ridge * square
             gradient, hessian = gradient + theta * self.ridge, linalg.shift(hessian, self.ridge)
         return once(Evaluation(value, gradient, hessian))
 
-    def _sums(self, theta: Vector, design: Vector, weights: jax.Array, responses: jax.Array) -> Any:
+    def _sums(self, theta: Vector, design: jax.Array, weights: jax.Array, responses: jax.Array) -> Any:
         """The three sums over rows; `weights` times m(z) less `responses` times z is the value of a row."""
         link = self.link
-        z, z0 = once((design @ theta, design @ self.origin))
+        z, z0 = once((linalg.matvec(design, theta), linalg.matvec(design, self.origin)))
         partition, mean, slope = link.log_partition(z) - link.log_partition(z0), link.mean(z), link.slope(z)
         # Row by row, so that what cancels there does not round in directions that few rows see.
         values = weights * partition - responses * (z - z0)
         residuals, curvatures = once((weights * mean - responses, weights * slope))
-        if not isinstance(design, Vec):
-            return jnp.sum(values), residuals @ design, (design.T * curvatures) @ design
-        # Products of coordinates as columns: many thetas at once (vmap) then make two matrix products.
-        dim = len(design)
-        columns = linalg.dense(design)  # [n, d]
-        squares = jnp.stack([design[i] * design[j] for i in range(dim) for j in range(i, dim)], axis=-1)
-        columns, squares = once((columns, squares))
-        return jnp.sum(values), residuals @ columns, curvatures @ squares
-
-
-def _unpack(upper: jax.Array, dim: int) -> Sym:
-    """`[d(d+1)/2]` the rows of an upper triangle, as a `Sym`."""
-    return Sym.tree_unflatten(dim, tuple(upper[i] for i in range(upper.shape[0])))
+        return linalg.total(values), linalg.combine(residuals, design), linalg.gram(design, curvatures)
 
 
 def check_form(name: str, n_arms: int | None, capacity: int | None, horizon: ArrayLike = 0) -> None:
@@ -168,6 +164,6 @@ def check_link(name: str, link: Any, bound: ArrayLike) -> None:
       InputError: for something that is not a link, or one that does not exist on [-bound, bound].
     """
     if not isinstance(link, Link):
-        raise InputError(f"{name}.link must have the members of core.links.Link, got {type(link).__name__}")
+        raise InputError(f"{name}.link must have the members of estimation.links.Link, got {type(link).__name__}")
     if not np.all(np.isfinite(link.slope_bounds(jnp.negative(bound), jnp.asarray(bound))[1])):
         raise InputError(f"{name} needs a link that exists around 0, which {type(link).__name__} does not")

@@ -1,32 +1,11 @@
-"""The registry of experiments, written out by hand."""
+"""The registry of experiments, written out by hand, family by family."""
 
-from jaxbandits.experiments import (
-    glm,
-    glm_theory,
-    linear,
-    linear_extensions,
-    linear_sensitivity,
-    linear_theory,
-    sea_ball,
-    sea_checks,
-    sea_space,
-)
-from jaxbandits.experiments.declare import Claim, Experiment, Judged
+from jaxbandits.experiments import glm, linear, oco
+from jaxbandits.experiments.claim import Claim, Judged
+from jaxbandits.experiments.declare import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
-    experiment.name: experiment
-    for experiment in (
-        *linear.FIGURES,
-        *linear_theory.THEORY,
-        linear_sensitivity.SENSITIVITY,
-        *linear_extensions.EXTENSIONS,
-        *glm.FIGURES,
-        *glm_theory.THEORY,
-        sea_ball.E1,
-        *sea_space.ON_SPACE,
-        *sea_ball.OF_NOISE,
-        *sea_checks.CHECKS,
-    )
+    experiment.name: experiment for experiment in (*linear.EXPERIMENTS, *glm.EXPERIMENTS, *oco.EXPERIMENTS)
 }
 
 __all__ = ["EXPERIMENTS", "Claim", "Experiment", "Judged"]

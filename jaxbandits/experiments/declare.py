@@ -1,106 +1,40 @@
-"""What an experiment is: panels of environments, algorithms per preset, and claims that are tested on the results."""
+"""What an experiment is: panels of environments, algorithms per preset, what is drawn, and claims that are tested."""
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from jaxbandits.core.errors import InputError, unknown
-from jaxbandits.results.intervals import Estimate
-from jaxbandits.simulation import Meter, Result, RoundTimes
-
-Verdict = Literal["holds", "does not hold", "not decided"]
-Kind = Literal["curves", "against", "bound", "shares", "exponents", "heatmap", "cost", "regions"]
-
-
-class Measured(NamedTuple):
-    """What an experiment has measured."""
-
-    results: Mapping[str, Result]  # panel name to result
-    times: Mapping[tuple[str, int], RoundTimes]  # (panel, trials side by side) to time per round; empty if not timed
-
-
-@dataclasses.dataclass(frozen=True)
-class Claim:
-    """A sentence of a paper as a statistical test.
-
-    Attributes:
-      text: the claim, with the threshold that makes it testable.
-      source: figure and place.
-      statistic: from what was measured to a scalar estimate with its confidence interval.
-      low: the claim says that the statistic lies in `(low, high)`.
-      high: see `low`.
-      trials: seeds (of timings: repeats) below which nothing is decided.
-    """
-
-    text: str
-    source: str
-    statistic: Callable[[Measured], Estimate]
-    low: float = -math.inf
-    high: float = math.inf
-    trials: int = 50
-
-    def judge(self, measured: Measured, enough_rounds: bool = True) -> "Judged":
-        """Holds when the whole interval lies inside `(low, high)`, does not hold when it lies outside.
-
-        Nothing is decided on too few seeds, on a shorter horizon than the paper's, or when a trial failed.
-        """
-        try:
-            estimate = self.statistic(measured)
-        except InputError:  # an algorithm that was left out of this run
-            estimate = Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=self.trials)
-        low, high = float(estimate.low), float(estimate.high)
-        verdict: Verdict = "not decided"
-        if estimate.n >= self.trials and enough_rounds and not estimate.failed:
-            if low > self.low and high < self.high:
-                verdict = "holds"
-            elif high <= self.low or low >= self.high:
-                verdict = "does not hold"
-        return Judged(self, verdict, float(estimate.mean), low, high, estimate.n, estimate.failed, enough_rounds)
-
-
-@dataclasses.dataclass(frozen=True)
-class Judged:
-    """A claim with its verdict: always computed from results, never written in."""
-
-    claim: Claim
-    verdict: Verdict
-    value: float
-    low: float
-    high: float
-    n: int
-    failed: int
-    enough_rounds: bool
-
-    @property
-    def why(self) -> str:
-        """One clause for the ledger."""
-        if self.failed:
-            return f"{self.failed} trials are not finite"
-        if self.n < self.claim.trials:
-            return f"needs {self.claim.trials} seeds, has {self.n}"
-        if math.isnan(self.value):
-            return "not measured in this run"
-        numbers = f"{self.value:.4g} in [{self.low:.4g}, {self.high:.4g}], claimed {_region(self.claim)}"
-        return numbers if self.enough_rounds else f"{numbers}, at fewer rounds than the paper's"
-
-
-def _region(claim: Claim) -> str:
-    if math.isinf(claim.low):
-        return f"< {claim.high:g}"
-    return f"> {claim.low:g}" if math.isinf(claim.high) else f"in ({claim.low:g}, {claim.high:g})"
+from jaxbandits.experiments.claim import Claim
+from jaxbandits.experiments.drawings import Curves, Drawing
+from jaxbandits.results.trials import Trials
+from jaxbandits.simulation import Meter
 
 
 class Panel(NamedTuple):
-    """One set of axes of a figure, or one abscissa of an "against" figure."""
+    """One set of axes of a figure, or one abscissa where panels are drawn against something."""
 
     title: str
     environment: Any
-    x: float = math.nan  # where its results stand in an "against" figure; of equal ones the largest mean is drawn
+    x: float = math.nan  # where its results stand on such an axis; of equal ones the largest mean is drawn
     bound: float = math.nan  # what the theory says (a bound, or the value itself), drawn there
+
+
+@dataclasses.dataclass(frozen=True)
+class Timed:
+    """What is timed of an experiment, once its trials are done: time per round against the round.
+
+    Attributes:
+      panels: names of the panels.
+      at: trials side by side; None: as many as in the run.
+      unit: label whose time the others' are multiples of in the table; "": that of the fastest.
+    """
+
+    panels: tuple[str, ...]
+    at: tuple[int | None, ...] = (1, None)
+    unit: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,26 +48,19 @@ class Experiment:
       horizon: the paper's number of rounds.
       seeds: default number of trials.
       presets: preset name to what it means; the first is the default.
-      algorithms: from (preset, horizon, panel) to label -> algorithm; the same labels everywhere.
+      algorithms: from (preset, horizon, panel) to label -> algorithm, or `Grid` of one that is swept.
       panels: from horizon to panel name -> title and environment.
-      metric: the metric of the curves and of the table.
+      metric: the metric of the table and, where they name no other, of the figures.
       tabulated: further metrics that get a table of their own.
       claims: what the paper says about it.
       notes: what a reader of the figure must know (tuning, readings of ambiguous text).
+      figures: what is drawn.
       meters: extra meters.
-      derive: from (result, algorithms of the panel, panel) to further metrics, such as a bound of the theory.
+      derive: from (trials, their algorithm, panel) to further metrics `[H, S, M]`, such as a bound of the theory.
       record: record points, as for `jaxbandits.compare`.
       slow: label to seeds, for learners too slow to run all of them.
       width: trials side by side; None: the default.
-      calls_of: record points per compiled call, few where a learner is so slow that progress and Ctrl-C would wait.
-      grid: hyperparameters of the one algorithm that are swept, as for `jaxbandits.sweep`.
-      figures: how the results are drawn.
-      axis: what `Panel.x` is, for the "against" figure.
-      timed: panels whose time per round against the round is measured too.
-      timed_at: trials side by side then; None: `width`.
-      time_unit: label whose time the others' are multiples of in the table; "": that of the fastest.
-      not_drawn: labels that are run and tabulated, but whose curves would flatten all others.
-      logarithmic: curves on an axis that is logarithmic above 1, where learners differ by orders.
+      timed: what is timed.
       float64: needs double precision.
       from_file: from a data file of the user to the fields (`panels`, `title`, ...) of the experiment on that file.
     """
@@ -150,20 +77,13 @@ class Experiment:
     tabulated: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
+    figures: tuple[Drawing, ...] = (Curves(),)
     meters: tuple[Meter, ...] = ()
-    derive: Callable[[Result, Mapping[str, Any], Panel], Mapping[str, Any]] | None = None
+    derive: Callable[[Trials, Any, Panel], Mapping[str, Any]] | None = None
     record: Any = 100
     slow: Mapping[str, int] = dataclasses.field(default_factory=dict)
     width: int | None = None
-    calls_of: int | None = None
-    grid: Mapping[str, Sequence[float]] | None = None
-    figures: tuple[Kind, ...] = ("curves",)
-    axis: str = ""
-    timed: tuple[str, ...] = ()
-    timed_at: tuple[int | None, ...] = (1, None)
-    time_unit: str = ""
-    not_drawn: tuple[str, ...] = ()
-    logarithmic: bool = False
+    timed: Timed | None = None
     float64: bool = False
     from_file: Callable[[Path], Mapping[str, Any]] | None = None
 

@@ -7,10 +7,14 @@ from typing import Any
 
 import jax
 
+from jaxbandits.core import ranges
 from jaxbandits.core.errors import InputError, unknown
-from jaxbandits.experiments.declare import Experiment, Judged, Measured
-from jaxbandits.simulation import Result, RoundTimes, compare, sweep, time_rounds
-from jaxbandits.simulation.api import MAX_HORIZON, whole_number
+from jaxbandits.experiments.claim import Judged, Measured
+from jaxbandits.experiments.declare import Experiment, Panel
+from jaxbandits.results.result import Result
+from jaxbandits.simulation import RoundTimes, compare, time_rounds
+from jaxbandits.simulation.grid import Grid
+from jaxbandits.simulation.options import COUNT
 
 _REPEATS_ALONE, _REPEATS_WIDE = 30, 5  # timed pieces; beside single trials one wide piece, an average already
 
@@ -25,6 +29,16 @@ class Report:
     results: dict[str, Result]  # per panel
     times: dict[tuple[str, int], RoundTimes]  # per panel and number of trials side by side
     judged: tuple[Judged, ...]
+
+    @property
+    def panels(self) -> Mapping[str, Panel]:
+        """The experiment's panels at this horizon."""
+        return self.experiment.panels(self.horizon)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of all panels in order: the first one's, then what only later ones have."""
+        return tuple(dict.fromkeys(label for result in self.results.values() for label in result))
 
 
 def run(
@@ -41,10 +55,10 @@ def run(
 
     Args:
       experiment: the declaration.
-      seeds: trials per algorithm and panel, fewer for its slow learners; None: the experiment's.
+      seeds: trials per label and panel, fewer for its slow learners; None: the experiment's.
       horizon: rounds; None: the paper's.
       preset: name of a preset; None: the first.
-      without: labels of algorithms to leave out; claims about them are not decided.
+      without: labels to leave out; claims about them are not decided.
       checkpoint: directory with one checkpoint per panel; None: no checkpoints.
       **options: as for `jaxbandits.compare`.
 
@@ -54,52 +68,63 @@ def run(
     preset = experiment.preset(preset)
     if experiment.float64 and not jax.config.read("jax_enable_x64"):
         raise InputError(f"{experiment.name} needs double precision: jax.config.update('jax_enable_x64', True) first")
-    horizon = experiment.horizon if horizon is None else whole_number("horizon", horizon, 1, MAX_HORIZON)
-    seeds = experiment.seeds if seeds is None else whole_number("seeds", seeds, 1)
-    results, times, algorithms = {}, {}, {}
+    horizon = experiment.horizon if horizon is None else ranges.whole("horizon", horizon, COUNT)
+    seeds = experiment.seeds if seeds is None else ranges.whole("seeds", seeds, COUNT)
     panels = experiment.panels(horizon)
+    algorithms = _kept({name: experiment.algorithms(preset, horizon, panel) for name, panel in panels.items()}, without)
+    results = {}
     for name, panel in panels.items():
-        algorithms[name] = _kept(experiment.algorithms(preset, horizon, panel), without)
-    for name, panel in panels.items():
-        directory = None if checkpoint is None else checkpoint / name
+        each = {label: min(seeds, experiment.slow.get(label, seeds)) for label in algorithms[name]}
         settings = {"record": experiment.record, "width": experiment.width, "meters": experiment.meters}
-        settings |= {"calls_of": experiment.calls_of, "checkpoint": directory, **options}
-        result = _panel(experiment, algorithms[name], panel.environment, horizon, seeds, settings)
-        if experiment.derive is not None:
-            further = experiment.derive(result, algorithms[name], panel)
-            result = dataclasses.replace(result, values={**result.values, **further})
-        results[name] = result
-    for name in experiment.timed:
-        for wanted in experiment.timed_at:
-            width = results[name].info["spec"]["width"] if wanted is None else wanted
-            repeats = _REPEATS_ALONE if width == 1 else 1 if 1 in experiment.timed_at else _REPEATS_WIDE
-            settings = {"width": width, "repeats": repeats, "progress": options.get("progress", True)}
-            times[name, width] = time_rounds(algorithms[name], panels[name].environment, horizon, **settings)
+        settings |= {"checkpoint": None if checkpoint is None else checkpoint / name, **options}
+        result = compare(algorithms[name], panel.environment, horizon, each, **settings)
+        results[name] = _with_derived(experiment, result, algorithms[name], panel)
+    times = _times(experiment, results, algorithms, panels, horizon, options.get("progress", True))
     measured = Measured(results, times)
     judged = tuple(claim.judge(measured, horizon >= experiment.horizon) for claim in experiment.claims)
     return Report(experiment, preset, horizon, results, times, judged)
 
 
-def _kept(algorithms: Mapping[str, Any], without: Sequence[str]) -> Mapping[str, Any]:
-    for name in without:
-        if name not in algorithms:
-            raise unknown("algorithm to leave out", name, algorithms)
-    kept = {name: algorithm for name, algorithm in algorithms.items() if name not in without}
-    if not kept:
-        raise InputError("every algorithm is left out: keep at least one")
+def _kept(algorithms: Mapping[str, Mapping[str, Any]], without: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Per panel the algorithms that are not left out, for labels that some panel has."""
+    labels = list(dict.fromkeys(label for panel in algorithms.values() for label in panel))
+    for label in without:
+        if label not in labels:
+            raise unknown("algorithm to leave out", label, labels)
+    kept = {name: {k: v for k, v in panel.items() if k not in without} for name, panel in algorithms.items()}
+    for name, panel in kept.items():
+        if not panel:
+            raise InputError(f"every algorithm of panel {name} is left out: keep at least one of {', '.join(labels)}")
     return kept
 
 
-def _panel(
+def _with_derived(experiment: Experiment, result: Result, algorithms: Mapping[str, Any], panel: Panel) -> Result:
+    if experiment.derive is None:
+        return result
+    trials = {}
+    for label, measured in result.trials.items():
+        algorithm = algorithms[label]
+        learner = algorithm.algorithm if isinstance(algorithm, Grid) else algorithm
+        further = experiment.derive(measured, learner, panel)
+        trials[label] = dataclasses.replace(measured, values={**measured.values, **further})
+    return dataclasses.replace(result, trials=trials)
+
+
+def _times(
     experiment: Experiment,
-    algorithms: Mapping[str, Any],
-    environment: Any,
+    results: Mapping[str, Result],
+    algorithms: Mapping[str, Mapping[str, Any]],
+    panels: Mapping[str, Panel],
     horizon: int,
-    seeds: int,
-    settings: dict[str, Any],
-) -> Result:
-    if experiment.grid is not None:
-        (algorithm,) = algorithms.values()
-        return sweep(algorithm, environment, horizon, seeds, grid=experiment.grid, **settings)
-    each = {name: min(seeds, experiment.slow.get(name, seeds)) for name in algorithms}
-    return compare(algorithms, environment, horizon, each, **settings)
+    progress: bool,
+) -> dict[tuple[str, int], RoundTimes]:
+    timed, times = experiment.timed, {}
+    if timed is None:
+        return times
+    for name in timed.panels:
+        for wanted in timed.at:
+            width = max(trials.spec["width"] for trials in results[name].trials.values()) if wanted is None else wanted
+            repeats = _REPEATS_ALONE if width == 1 else 1 if 1 in timed.at else _REPEATS_WIDE
+            settings = {"width": width, "repeats": repeats, "progress": progress}
+            times[name, width] = time_rounds(algorithms[name], panels[name].environment, horizon, **settings)
+    return times

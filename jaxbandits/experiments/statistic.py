@@ -1,14 +1,17 @@
 """Statistics for claims: each maps what an experiment measured to an estimate with a confidence interval."""
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from scipy import special
 
 from jaxbandits.core.errors import unknown
-from jaxbandits.experiments.declare import Measured
+from jaxbandits.experiments.claim import Measured
 from jaxbandits.results.intervals import Estimate, t_interval
-from jaxbandits.simulation import Result, RoundTimes
+from jaxbandits.results.result import Result
+from jaxbandits.results.trials import Trials
+from jaxbandits.simulation import RoundTimes
 
 Statistic = Callable[[Measured], Estimate]
 
@@ -30,8 +33,10 @@ def metric_difference(panel: str, name: str, first: str, second: str, factor: fl
     """Mean over seeds of `first - factor * second`, final values of two metrics of one algorithm."""
 
     def statistic(measured: Measured) -> Estimate:
-        (a, failed_a), (b, failed_b) = (_final(measured.results[panel], metric, name) for metric in (first, second))
-        return t_interval(a - factor * b)._replace(failed=max(failed_a, failed_b))
+        trials = measured.results[panel][name]
+        good = (trials.usable(first) & trials.usable(second))[0]
+        a, b = (trials.final(metric)[0, good] for metric in (first, second))
+        return t_interval(a - factor * b)._replace(failed=int((~good).sum()))
 
     return statistic
 
@@ -78,22 +83,20 @@ def growth_exponent(panel: str, name: str, metric: str = "regret", since: float 
     """
 
     def statistic(measured: Measured) -> Estimate:
-        return exponent(measured.results[panel], name, metric, since)
+        return exponent(measured.results[panel][name], metric, since)
 
     return statistic
 
 
-def exponent(result: Result, name: str, metric: str = "regret", since: float = 0.1) -> Estimate:
-    """`growth_exponent` of one result."""
-    curves_all = result.get(metric, name)[0]
-    index = result.algorithms.index(name)
-    good = result.usable(metric)[index, 0]
-    late = result.records >= since * result.records[-1]
-    failed = int(result.failed(metric)[index].sum())
+def exponent(trials: Trials, metric: str = "regret", since: float = 0.1) -> Estimate:
+    """`growth_exponent` of the trials of one label."""
+    good = trials.usable(metric)[0]
+    late = trials.records >= since * trials.horizon
+    failed = int((~good).sum())
     if late.sum() < 3:
         return Estimate(*_NOTHING, n=int(good.sum()), failed=failed)
-    log_t = np.log(result.records[late])
-    return _jackknife(lambda curves: _slope(log_t, curves), curves_all[good][:, late])._replace(failed=failed)
+    log_t, curves = np.log(trials.records[late]), trials.get(metric)[0, good][:, late]
+    return _jackknife(lambda rows: _slope(log_t, rows), curves)._replace(failed=failed)
 
 
 def growth_across(panels: Mapping[str, float], name: str, metric: str = "regret") -> Statistic:
@@ -142,15 +145,14 @@ def late_rate(panel: str, name: str, metric: str = "regret") -> Statistic:
     """Mean increase of a metric per round over the second half of the rounds."""
 
     def statistic(measured: Measured) -> Estimate:
-        result = measured.results[panel]
-        values = result.get(metric, name)[0]
-        index = result.algorithms.index(name)
-        curves = values[result.usable(metric)[index, 0]]
-        half = int(np.argmin(np.abs(result.records - 0.5 * result.records[-1])))
-        if half == len(result.records) - 1:
+        trials = measured.results[panel][name]
+        good = trials.usable(metric)[0]
+        curves = trials.get(metric)[0, good]
+        half = int(np.argmin(np.abs(trials.records - 0.5 * trials.horizon)))
+        if half == len(trials.records) - 1:
             return Estimate(*_NOTHING, n=len(curves))
-        rate = (curves[:, -1] - curves[:, half]) / (result.records[-1] - result.records[half])
-        return t_interval(rate)._replace(failed=int(result.failed(metric)[index].sum()))
+        rate = (curves[:, -1] - curves[:, half]) / (trials.horizon - trials.records[half])
+        return t_interval(rate)._replace(failed=int((~good).sum()))
 
     return statistic
 
@@ -158,13 +160,13 @@ def late_rate(panel: str, name: str, metric: str = "regret") -> Statistic:
 def point_difference(
     panel: str, first: dict[str, float], second: dict[str, float], factor: float = 1.0, metric: str = "regret"
 ) -> Statistic:
-    """Mean over seeds of `first - factor * second`, two points of a sweep."""
+    """Mean over seeds of `first - factor * second`, two points of the only label's sweep."""
 
     def statistic(measured: Measured) -> Estimate:
-        result = measured.results[panel]
-        rows = [_point(result, point) for point in (first, second)]
-        good = result.usable(metric)[0, rows].all(axis=0)
-        a, b = result.final(metric)[0, rows][:, good]
+        trials = measured.results[panel].one(None)
+        rows = [trials.index(point) for point in (first, second)]
+        good = trials.usable(metric)[rows].all(axis=0)
+        a, b = trials.final(metric)[rows][:, good]
         return t_interval(a - factor * b)._replace(failed=int((~good).sum()))
 
     return statistic
@@ -224,18 +226,13 @@ def _timed(measured: Measured, panel: str, name: str) -> tuple[RoundTimes, np.nd
     """The timings of a panel, of single trials where there are, and of one algorithm among them `[repeats, n]`."""
     times = measured.times[min(key for key in measured.times if key[0] == panel)]
     if name not in times.ns:
-        raise unknown("timed algorithm", name, times.ns)
+        raise unknown("timed label", name, times.ns)
     return times, times.ns[name]
 
 
 def _side_by_side(measured: Measured, panels: Sequence[str], name: str, metric: str) -> tuple[np.ndarray, int]:
-    """`[S, panels]` final values of an algorithm over the seeds where it failed in no panel, and how many it did in."""
-    results = [measured.results[panel] for panel in panels]
-    values = np.stack([result.final(metric, name)[0] for result in results], axis=-1)
-    index = [result.algorithms.index(name) for result in results]
-    good = np.stack([r.usable(metric)[i, 0] for r, i in zip(results, index, strict=True)]).all(axis=0)
-    ran = np.stack([r.ran[i, 0] for r, i in zip(results, index, strict=True)]).all(axis=0)
-    return values[good], int((ran & ~good).sum())
+    """`[S, panels]` final values of a label over the seeds where it failed in no panel, and in how many it did."""
+    return _paired([measured.results[panel][name] for panel in panels], metric)
 
 
 def _jackknife(value: Callable[[np.ndarray], float], rows: np.ndarray) -> Estimate:
@@ -255,21 +252,26 @@ def _slope(log_t: np.ndarray, curves: np.ndarray) -> float:
     return float(np.polyfit(log_t, np.log(means), 1)[0]) if (means > 0.0).all() else np.nan
 
 
-def _point(result: Result, point: dict[str, float]) -> int:
-    return next(i for i, p in enumerate(result.points) if all(np.isclose(p[k], v, rtol=1e-9) for k, v in point.items()))
-
-
 def _final(result: Result, metric: str, name: str) -> tuple[np.ndarray, int]:
-    """Final values of an algorithm over the seeds where it did not fail, and how many failed."""
-    values = result.final(metric, name)[0]
-    index = result.algorithms.index(name)
-    values = values[result.usable(metric)[index, 0]]
-    return values, int(result.failed(metric)[index].sum())
+    """Final values of a label over the seeds where it did not fail, and how many failed."""
+    good = result[name].usable(metric)[0]
+    return result[name].final(metric)[0, good], int((~good).sum())
 
 
 def _finals(result: Result, metric: str, first: str, second: str) -> tuple[np.ndarray, np.ndarray, int]:
-    """Final values of two algorithms over the seeds where neither failed, and how many seeds that leaves out."""
-    a, b = (result.final(metric, name)[0] for name in (first, second))
-    pair = [result.algorithms.index(name) for name in (first, second)]
-    both, good = result.ran[pair, 0].all(axis=0), result.usable(metric)[pair, 0].all(axis=0)
-    return a[good], b[good], int(both.sum() - good.sum())
+    """Final values of two labels over the seeds where neither failed, and how many seeds that leaves out."""
+    values, failed = _paired([result[first], result[second]], metric)
+    return values[:, 0], values[:, 1], failed
+
+
+def _paired(several: Sequence[Trials], metric: str) -> tuple[np.ndarray, int]:
+    """`[S, n]` final values of n sets of trials over the seeds that all of them ran and none failed; the failed ones.
+
+    One seed is the same instance and noise whatever the label, and the same random numbers in all panels.
+    """
+    common = functools.reduce(np.intersect1d, [trials.seeds for trials in several])
+    rows = [np.searchsorted(trials.seeds, common) for trials in several]
+    pairs = list(zip(several, rows, strict=True))
+    values = np.stack([trials.final(metric)[0, at] for trials, at in pairs], axis=-1)
+    good = np.stack([trials.usable(metric)[0, at] for trials, at in pairs]).all(axis=0)
+    return values[good], int((~good).sum())

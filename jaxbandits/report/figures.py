@@ -1,37 +1,39 @@
 """Figures of experiments with matplotlib, written byte for byte the same for the same results."""
 
 import io
-import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jaxbandits.core.files import make_directory, write_atomically
-from jaxbandits.experiments.declare import Kind
+from jaxbandits.experiments import drawings
+from jaxbandits.experiments.drawings import Drawing, Draws
 from jaxbandits.experiments.run import Report
-from jaxbandits.report import kinds
-from jaxbandits.results import curves
+from jaxbandits.report import against, bound, cost, curves, exponents, heatmap, shares
+from jaxbandits.report.style import SETTINGS
 from jaxbandits.results.result import Result
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_STYLE = {
-    "svg.hashsalt": "jaxbandits", "svg.fonttype": "none", "pdf.fonttype": 42, "font.size": 9.0, "axes.titlesize": 10.0,
-    "axes.grid": True, "grid.alpha": 0.25, "grid.linewidth": 0.6, "savefig.dpi": 160,
-}  # fmt: skip
-_ACROSS = 4  # panels in a row of curves at most; five and six stand in two rows of three
-_BLANK = "."
+_DRAW: dict[type, Callable[[Any, Any, Report], "Figure"]] = {
+    drawings.Curves: curves.draw,
+    drawings.Against: against.draw,
+    drawings.Cost: cost.draw,
+    drawings.Heatmap: heatmap.draw,
+    drawings.Bound: bound.draw,
+    drawings.Shares: shares.draw,
+    drawings.Exponents: exponents.draw,
+}
 _METADATA = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
-def draw(report: Report, kind: Kind) -> "Figure":
-    """One of the figures that an experiment declares."""
+def draw(report: Report, drawing: Drawing) -> "Figure":
+    """One of the figures that an experiment declares, with its title and its tuning."""
     plt, experiment = _pyplot(), report.experiment
-    with plt.rc_context(_STYLE):
-        figure = _KINDS[kind](plt, report)
+    with plt.rc_context(SETTINGS):
+        figure = drawing.draw(plt, report) if isinstance(drawing, Draws) else _DRAW[type(drawing)](drawing, plt, report)
         title = f"{experiment.title}, T = {report.horizon:,}", f"{experiment.source}; {report.preset} preset"
         inches = figure.get_size_inches()[0]
         figure.suptitle(
@@ -42,68 +44,21 @@ def draw(report: Report, kind: Kind) -> "Figure":
     return figure
 
 
-def _curves(plt: Any, report: Report) -> "Figure":
-    """Panels side by side, means above medians; measured times beside them when the experiment was timed."""
-    experiment, panels = report.experiment, report.experiment.panels(report.horizon)
-    names = list(panels)
-    across = math.ceil(len(names) / math.ceil(len(names) / _ACROSS))
-    mosaic = []
-    for first in range(0, len(names), across):
-        row = names[first : first + across]
-        blank = [_BLANK] * (across - len(row))
-        mosaic += [[f"{band}:{name}" for name in row] + blank for band in curves.BANDS]
-    timed = [] if "cost" in experiment.figures else list(report.times.values())[: len(mosaic)]
-    for i, row in enumerate(mosaic if timed else []):
-        row.append(f"time:{i}" if i < len(timed) else _BLANK)
-    if len(names) == 1:
-        mosaic = [list(column) for column in zip(*mosaic, strict=True)]
-    size = (4.2 * len(mosaic[0]) + 2.0, 3.2 * len(mosaic))
-    figure, axes = plt.subplot_mosaic(mosaic, figsize=size, layout="constrained", empty_sentinel=_BLANK)
-    for name, panel in panels.items():
-        for band in curves.BANDS:
-            ax = axes[f"{band}:{name}"]
-            curves.draw(report.results[name], experiment.metric, ax, band, skip=experiment.not_drawn)
-            ax.set_title(panel.title if band == "mean" else "")
-            ax.set_ylabel(f"{ax.get_ylabel()}: {curves.BANDS[band]}")
-            ax.get_legend().remove()
-            if experiment.logarithmic:
-                ax.set_yscale("symlog", linthresh=1.0)
-    for i, times in enumerate(timed):
-        kinds.times(axes[f"time:{i}"], times, next(iter(report.results.values())).algorithms)
-    seeds = f"{len(report.results[names[0]].seeds)} seeds"
-    shown = [axes[f"{next(iter(curves.BANDS))}:{names[0]}"], *(axes[f"time:{i}"] for i in range(len(timed)))]
-    figure.legend(*_distinct(shown), title=seeds, loc="outside right center", frameon=False)
-    return figure
+def single(result: Result, metric: str | None = None, **settings: Any) -> "Figure":
+    """The curves of one result.
 
+    Args:
+      result: what to draw.
+      metric: which metric; the first by default.
+      **settings: as for `Result.plot`.
 
-def _distinct(axes: "Sequence[Axes]") -> tuple[list[Any], list[str]]:
-    """Handles and labels of all axes, each algorithm once: some are timed but not drawn."""
-    found: dict[str, tuple[Any, str]] = {}
-    for ax in axes:
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            found.setdefault(label.partition(" [")[0], (handle, label))  # with its number of seeds where it differs
-    handles, labels = zip(*found.values(), strict=True)
-    return list(handles), list(labels)
-
-
-_KINDS: dict[Kind, Callable[[Any, Report], "Figure"]] = {
-    "curves": _curves,
-    "against": kinds.against,
-    "bound": kinds.bound,
-    "shares": kinds.shares,
-    "exponents": kinds.exponents,
-    "heatmap": kinds.heatmap,
-    "cost": kinds.cost,
-    "regions": kinds.regions,
-}
-
-
-def single(result: Result, metric: str | None = None, band: str = "mean") -> "Figure":
-    """The curves of one result."""
+    Raises:
+      InputError: as for `Result.plot`.
+    """
     plt = _pyplot()
-    with plt.rc_context(_STYLE):
+    with plt.rc_context(SETTINGS):
         figure, ax = plt.subplots(figsize=(5.4, 3.9), layout="constrained")
-        curves.draw(result, metric, ax, band)
+        result.plot(metric, ax=ax, **settings)
     return figure
 
 
@@ -122,7 +77,7 @@ def save(figure: "Figure", stem: Path) -> list[Path]:
     plt = _pyplot()
     make_directory(stem.parent)
     written = []
-    with plt.rc_context(_STYLE):  # the salt of SVG identifiers must be active while saving
+    with plt.rc_context(SETTINGS):  # the salt of SVG identifiers must be active while saving
         for suffix, metadata in _METADATA.items():
             buffer = io.BytesIO()
             figure.savefig(buffer, format=suffix, metadata=metadata)

@@ -10,9 +10,11 @@ from typing import Any, get_args
 
 from jaxbandits.core.files import write_atomically
 from jaxbandits.core.versions import versions
-from jaxbandits.experiments.declare import Verdict
+from jaxbandits.experiments.claim import Verdict
 from jaxbandits.experiments.run import Report
 from jaxbandits.report import figures, tables
+from jaxbandits.results import table
+from jaxbandits.results.result import Result
 
 _MOST_ROWS = 20  # of a table
 
@@ -29,9 +31,10 @@ def text(report: Report) -> str:
             if len(rows) > _MOST_ROWS:
                 header += f"; {len(rows):,} points, the best {_MOST_ROWS} of them"
                 rows = sorted(rows, key=lambda row: row.mean)[:_MOST_ROWS]
-            lines += ["", header, tables.summary(rows, metric.replace("_", " "))]
+            lines += ["", header, table.summary(rows, metric)]
+    unit = experiment.timed.unit if experiment.timed else ""
     for (panel, _), times in report.times.items():
-        lines += ["", f"panel {panel}: {tables.times(times, experiment.time_unit)}"]
+        lines += ["", f"panel {panel}: {tables.times(times, unit)}"]
     if report.judged:
         lines += ["", "claims", tables.ledger(report.judged)]
     if report.horizon != experiment.horizon:
@@ -53,16 +56,16 @@ def write(report: Report, directory: Path) -> list[Path]:
     written = [result.save(directory / f"{stem.name}-{panel}.npz") for panel, result in report.results.items()]
     path = directory / f"{stem.name}.txt"
     write_atomically(path, (text(report) + "\n").encode())
-    for kind in report.experiment.figures:
-        name = stem if kind == report.experiment.figures[0] else stem.with_name(f"{stem.name}-{kind}")
-        written += figures.save(figures.draw(report, kind), name)
+    for i, drawing in enumerate(report.experiment.figures):
+        name = stem.with_name(f"{stem.name}-{drawing.name}") if i else stem
+        written += figures.save(figures.draw(report, drawing), name)
     manifest = {
         "experiment": report.experiment.name,
         "source": report.experiment.source,
         "preset": report.preset,
         "command": shlex.join(["jaxbandits", *sys.argv[1:]]),
         "versions": versions(),
-        "panels": {panel: result.info | {"timing": result.timing} for panel, result in report.results.items()},
+        "panels": {panel: _ran(result) for panel, result in report.results.items()},
         "claims": [
             {"claim": j.claim.text, "source": j.claim.source, "verdict": j.verdict, "value": j.value,
              "interval": [j.low, j.high], "seeds": j.n} for j in report.judged
@@ -72,6 +75,13 @@ def write(report: Report, directory: Path) -> list[Path]:
     body = json.dumps(_strict(manifest), indent=1, default=str, allow_nan=False)
     write_atomically(directory / "manifest.json", body.encode())
     return [*written, path, directory / "manifest.json"]
+
+
+def _ran(result: Result) -> dict[str, Any]:
+    """Versions, devices and wall time of a result, and per label what ran and how long it took."""
+    return result.info | {
+        "labels": {label: {"spec": trials.spec, "timing": trials.timing} for label, trials in result.trials.items()}
+    }
 
 
 def write_ledger(reports: Sequence[Report], directory: Path) -> Path:

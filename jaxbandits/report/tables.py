@@ -1,46 +1,13 @@
-"""Plain text tables: summaries and the claims ledger."""
+"""Plain text tables: times per round and the claims ledger."""
 
 import textwrap
 from collections.abc import Sequence
 
 import numpy as np
 
-from jaxbandits.experiments.declare import Judged
-from jaxbandits.results.result import Row
+from jaxbandits.experiments.claim import Judged
+from jaxbandits.results.table import aligned, number
 from jaxbandits.simulation import RoundTimes
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Aligned columns; the first `left` columns to the left, the others to the right."""
-    cells = [list(header), *map(list, rows)]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
-
-    def line(row: Sequence[str]) -> str:
-        padded = [c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
-        return "  ".join(padded).rstrip()
-
-    lines = [line(row) for row in cells]
-    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
-
-
-def number(value: float) -> str:
-    """Four significant digits, no exponent for everyday sizes."""
-    return f"{value:.1f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}"
-
-
-def summary(rows: Sequence[Row], metric: str) -> str:
-    """The table of `Result.summary`."""
-    quantiles = ("median", "10 %", "25 %", "75 %", "90 %")
-    counts = ("trials", "failed", "ns/round")
-    header = ["algorithm", *rows[0].point, f"mean {metric}", "95 % t-interval", *quantiles, *counts]
-    body = []
-    for row in rows:
-        point = [f"{value:g}" for value in row.point.values()]
-        interval = f"[{number(row.low)}, {number(row.high)}]"
-        at = [number(value) for value in (row.median, row.q10, row.q25, row.q75, row.q90)]
-        tail = [str(row.trials), str(row.failed), number(row.ns_per_round)]
-        body.append([row.algorithm, *point, number(row.mean), interval, *at, *tail])
-    return table(header, body)
 
 
 def times(measured: RoundTimes, unit: str = "", marks: Sequence[int] = (1_000, 4_000, 16_000)) -> str:
@@ -56,7 +23,7 @@ def times(measured: RoundTimes, unit: str = "", marks: Sequence[int] = (1_000, 4
     of = f"{unit}'s" if unit in at else "the fastest"
     heading = f"time per round and trial, ns, on one core ({side}), also as a multiple of {of}, and bytes of state"
     columns = [f"t = {t:,}" for t in reached]
-    return heading + "\n" + table(["algorithm", *columns, *(f"x, {c}" for c in columns), "state"], body)
+    return heading + "\n" + aligned(["label", *columns, *(f"x, {c}" for c in columns), "state"], body)
 
 
 def _time(ns: float) -> str:

@@ -1,12 +1,14 @@
 """Curves with bands over seeds, in colours and line styles that also read in grey."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.core.errors import InputError, shown
 from jaxbandits.results import intervals
+from jaxbandits.results.table import plain
+from jaxbandits.results.trials import Trials, known
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,53 +20,183 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 STYLES = ("-", "--", "-.", ":", (0, (3, 1, 1, 1, 1, 1)), (0, (5, 1)), (0, (1, 1)), (0, (3, 5, 1, 5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 BANDS = {"mean": "mean, 95 % t-interval", "quantile": "median, 10 to 90 %"}
+MOST_CURVES = 20
 
 
 def draw(
-    result: "Result", metric: str | None = None, ax: "Axes | None" = None, band: str = "mean", skip: Sequence[str] = ()
+    result: "Result",
+    metric: str | None = None,
+    *,
+    x: str = "round",
+    algorithms: Sequence[str] | None = None,
+    points: Mapping[str, Any] | Sequence[int] | None = None,
+    ax: "Axes | None" = None,
+    band: str = "mean",
+    **settings: Any,
 ) -> "Axes":
-    """Draws one curve per algorithm and hyperparameter point.
-
-    Args:
-      result: what to draw.
-      metric: which metric; the first by default.
-      ax: where; a new figure by default.
-      band: `"mean"` or `"quantile"`.
-      skip: algorithms not to draw (the colours of the others stay as they are).
-
-    Raises:
-      InputError: for an unknown metric or band.
-    """
-    import matplotlib.pyplot as plt
-
-    if band not in BANDS:
-        raise InputError(f"band must be one of {', '.join(BANDS)}, got {band!r}")
-    metric = result.metrics[0] if metric is None else metric
-    values, usable, failed = result.get(metric), result.usable(metric), result.failed(metric)
-    if ax is None:
-        ax = plt.subplots(figsize=(5.0, 3.6), layout="constrained")[1]
-    for a, name in enumerate(result.algorithms):
-        if name in skip:
-            continue
-        for h, point in enumerate(result.points):
-            label = name + (f" ({', '.join(f'{k}={v:g}' for k, v in point.items())})" if point else "")
-            good = values[a, h][usable[a, h]]
-            if result.trials[a] < len(result.seeds):
-                label += f" [{result.trials[a]} seeds]"
-            if failed[a, h].any():
-                label += f" [{int(failed[a, h].sum())} failed]"
-            if len(good):
-                _one_curve(ax, result.records, good, band, a * len(result.points) + h, label)
-    unit = result.units.get(metric, "")
-    ax.set_xlabel("round")
-    ax.set_ylabel(metric.replace("_", " ") + (f" ({unit})" if unit else ""))
-    title = f"{BANDS[band]}\n{len(result.seeds)} seeds"
+    """Draws one curve per label, hyperparameter point and entry: what `Result.plot` says."""
+    if not isinstance(band, str) or band not in BANDS:
+        raise InputError(f"band must be one of {', '.join(BANDS)}, got {shown(band)}")
+    metric, of = result.measured(metric)
+    chosen = _chosen(result, algorithms, of, metric)
+    if not isinstance(x, str) or x != "round":
+        known("abscissa", x, ["round", *result.metrics])
+        for label in chosen:
+            _check_abscissa(label, of[label], x)
+    axis_names = {name for label in chosen for name in of[label].axis_names(metric)}
+    at = {name: settings.pop(name) for name in list(settings) if name in axis_names}
+    line = _checked_line(settings)
+    curves = _curves(metric, of, chosen, points, at)
+    if len(curves) > MOST_CURVES:
+        raise InputError(
+            f"{len(curves):,} curves are more than a figure can show ({MOST_CURVES}): take the best points (`best`), a "
+            "`heatmap`, or some labels (`algorithms=`) and points (`points=`)"
+        )
+    ax = _axes(ax)
+    most = max(len(of[label].seeds) for label in chosen)
+    for curve in curves:
+        trials, h = curve.trials, curve.point
+        usable = trials.usable(metric)[h] & (True if x == "round" else trials.usable(x)[h])
+        if usable.any():
+            at_x = trials.records if x == "round" else trials.values[x][h, usable].mean(axis=0)
+            name = _legend(curve, int((~usable).sum()), most)
+            _one_curve(ax, at_x, curve.values[usable], band, curve.colour, {"label": name, **line})
+    unit, x_unit = (next((t.units[m] for t in of.values() if t.units.get(m)), "") for m in (metric, x))
+    ax.set_xlabel(_named(x, x_unit))
+    ax.set_ylabel(_named(metric, unit))
+    title = f"{BANDS[band]}\n{most} seeds"
     ax.legend(title=title, fontsize="small", title_fontsize="small", frameon=False, alignment="left", loc="upper left")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
-def _one_curve(ax: "Axes", records: np.ndarray, values: np.ndarray, band: str, index: int, label: str) -> None:
+class _Curve(NamedTuple):
+    colour: int  # position among colours, styles and markers
+    label: str
+    trials: Trials
+    point: int
+    entry: dict[str, int]
+    values: np.ndarray  # [S, M]
+
+
+def _curves(
+    metric: str,
+    of: Mapping[str, Trials],
+    chosen: Sequence[str],
+    points: Mapping[str, Any] | Sequence[int] | None,
+    at: Mapping[str, int],
+) -> list[_Curve]:
+    if points is not None and not any(of[label].points[0] for label in chosen):
+        raise InputError(f"points cannot be chosen: {', '.join(chosen)} sweeps nothing")
+    curves: list[_Curve] = []
+    colour = 0
+    for label, trials in of.items():
+        if label not in chosen:
+            colour += len(trials.points)  # the colours of the others stay as they are
+            continue
+        for h in trials.indices(points if trials.points[0] else None):
+            for entry, values in trials.entries(metric, at):
+                curves.append(_Curve(colour, label, trials, h, entry, values[h]))
+                colour += 1
+    return curves
+
+
+def _legend(curve: _Curve, failed: int, most_seeds: int) -> str:
+    point, n_seeds = curve.trials.points[curve.point], len(curve.trials.seeds)
+    which = [*(f"{k}={plain(v)}" for k, v in point.items()), *(f"{k} {v}" for k, v in curve.entry.items())]
+    name = curve.label + (f" ({', '.join(which)})" if which else "")
+    return name + (f" [{n_seeds} seeds]" if n_seeds < most_seeds else "") + (f" [{failed} failed]" if failed else "")
+
+
+def heatmap(
+    result: "Result",
+    metric: str | None,
+    first: str,
+    second: str,
+    label: str | None,
+    points: Mapping[str, Any] | Sequence[int] | None,
+    ax: "Axes | None",
+    at: Mapping[str, int],
+) -> "Axes":
+    """Draws means over two swept fields: what `Result.heatmap` says."""
+    trials = result.one(label)
+    metric = trials.metric(metric)
+    for field in (first, second):
+        known("field", field, trials.points[0])
+    if first == second:
+        raise InputError(f"heatmap needs two different fields, got {shown(first)} twice")
+    entries = trials.entries(metric, at)
+    if len(entries) > 1:
+        raise InputError(f"{metric!r} has {len(entries)} entries; name one: {', '.join(trials.axis_names(metric))}")
+    final, usable = entries[0][1][:, :, -1], trials.usable(metric)
+    columns, rows = ([*dict.fromkeys(p[field] for p in trials.points)] for field in (first, second))
+    columns, rows = (sorted(v) if all(isinstance(a, (int, float)) for a in v) else v for v in (columns, rows))
+    means = np.full((len(rows), len(columns)), np.nan)
+    seen: dict[tuple[int, int], dict[str, Any]] = {}
+    for h in trials.indices(points):
+        point = trials.points[h]
+        cell = rows.index(point[second]), columns.index(point[first])
+        if cell in seen:
+            others = [name for name in point if point[name] != seen[cell][name]]
+            raise InputError(f"points of one cell differ in {', '.join(others)}: choose with points={{field: value}}")
+        seen[cell] = point
+        means[cell] = final[h, usable[h]].mean() if usable[h].any() else np.nan
+    ax = _axes(ax)
+    image = ax.imshow(np.ma.masked_invalid(means), origin="lower", aspect="auto", cmap="viridis")
+    ax.set_xticks(range(len(columns)), [f"{c:.3g}" if isinstance(c, float) else str(c) for c in columns], rotation=45)
+    ax.set_yticks(range(len(rows)), [f"{r:.3g}" if isinstance(r, float) else str(r) for r in rows])
+    ax.set_xlabel(first)
+    ax.set_ylabel(second)
+    bar = ax.figure.colorbar(image, ax=ax)
+    bar.set_label(f"mean {_named(metric, trials.units.get(metric, ''))}")
+    return ax
+
+
+def _chosen(result: "Result", algorithms: Any, of: Mapping[str, Trials], metric: str) -> list[str]:
+    if algorithms is None:
+        return list(of)
+    if isinstance(algorithms, str) or not isinstance(algorithms, Sequence) or not algorithms:
+        raise InputError(f"algorithms must be a list of labels, got {shown(algorithms)}")
+    for label in algorithms:
+        if result[label] is not of.get(label):
+            raise InputError(f"{label} did not measure {metric!r}")
+    return list(algorithms)
+
+
+def _check_abscissa(label: str, trials: Trials, x: str) -> None:
+    if x not in trials.values:
+        raise InputError(f"{label} did not measure {x!r}")
+    if trials.values[x].ndim > 3:
+        raise InputError(f"the abscissa must be a scalar metric; {x!r} has axes {', '.join(trials.axis_names(x))}")
+
+
+def _checked_line(settings: dict[str, Any]) -> dict[str, Any]:
+    from matplotlib.lines import Line2D
+
+    try:
+        Line2D([], [], **settings)
+    except (AttributeError, TypeError, ValueError) as error:
+        why = " ".join(str(error).partition(";")[0].split())[:150]  # matplotlib lists all colours after the semicolon
+        raise InputError(f"neither an axis of the metric nor a line setting: {why}") from None
+    return settings
+
+
+def _axes(ax: Any) -> "Axes":
+    import matplotlib.pyplot as plt
+    from matplotlib.axes import Axes
+
+    if ax is None:
+        return plt.subplots(figsize=(5.0, 3.6), layout="constrained")[1]
+    if not isinstance(ax, Axes):
+        raise InputError(f"ax must be matplotlib axes, got {type(ax).__name__}")
+    return ax
+
+
+def _named(metric: str, unit: str) -> str:
+    return metric.replace("_", " ") + (f" ({unit})" if unit else "")
+
+
+def _one_curve(ax: "Axes", x: np.ndarray, values: np.ndarray, band: str, index: int, line: dict[str, Any]) -> None:
     # From the ninth curve on, colours come again with another style and marker.
     colour, style, marker = (
         kind[(index + index // 8 * step) % 8] for kind, step in ((COLOURS, 0), (STYLES, 1), (MARKERS, 3))
@@ -74,8 +206,17 @@ def _one_curve(ax: "Axes", records: np.ndarray, values: np.ndarray, band: str, i
     else:
         low, centre, high = np.quantile(values, (0.1, 0.5, 0.9), axis=0)
     # Markers at a few staggered points keep the curves apart in grey.
-    every = max(1, len(records) // 8)
-    ax.plot(records, centre, color=colour, linestyle=style, marker=marker, markersize=4,
-            markevery=((index * every) // 8, every), label=label)  # fmt: skip
+    every = max(1, len(x) // 8)
+    look = {"color": colour, "linestyle": style, "marker": marker, "markersize": 4,
+            "markevery": ((index * every) // 8, every)}  # fmt: skip
+    (drawn,) = ax.plot(x, centre, **_merged(look, line))
     if np.isfinite(low).all() and np.isfinite(high).all():
-        ax.fill_between(records, low, high, color=colour, alpha=0.2, linewidth=0)
+        ax.fill_between(x, low, high, color=drawn.get_color(), alpha=0.2, linewidth=0)
+
+
+def _merged(look: dict[str, Any], line: dict[str, Any]) -> dict[str, Any]:
+    """Our settings, overruled by the caller's under whatever alias (`c` for `color`)."""
+    from matplotlib import cbook
+    from matplotlib.lines import Line2D
+
+    return look | cbook.normalize_kwargs(line, Line2D)

@@ -1,9 +1,12 @@
-"""Summaries over seeds: means with t-intervals, and which trials are finite."""
+"""Summaries over seeds: means with t-intervals."""
 
-from typing import NamedTuple
+import numbers
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
+
+from jaxbandits.core.errors import InputError, shown
 
 
 class Estimate(NamedTuple):
@@ -28,7 +31,11 @@ def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estima
       values: finite numbers.
       axis: the axis of independent trials.
       level: coverage, in (0, 1).
+
+    Raises:
+      InputError: for another level.
     """
+    level = checked_level(level)
     n = values.shape[axis]
     mean = values.mean(axis=axis) if n else np.full(np.delete(values.shape, axis), np.nan)
     if n < 2:
@@ -37,6 +44,12 @@ def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estima
     return Estimate(mean, mean - half, mean + half, n)
 
 
-def finite_trials(values: np.ndarray) -> np.ndarray:
-    """`[..., S, M]` to `[..., S]`: True where a trial's whole curve is finite."""
-    return np.isfinite(values).all(axis=-1)
+def checked_level(level: Any) -> float:
+    """A coverage level as a float.
+
+    Raises:
+      InputError: unless it lies in (0, 1): 0.95, not 95.
+    """
+    if isinstance(level, bool) or not isinstance(level, numbers.Real) or not 0.0 < float(level) < 1.0:
+        raise InputError(f"level must lie in (0, 1), such as 0.95, got {shown(level)}")
+    return float(level)

@@ -1,256 +1,311 @@
-"""Results: labelled curves over (algorithm, hyperparameter point, seed, record), saved as npz with a JSON header."""
+"""A result: label to trials, with summaries, comparisons, figures and files."""
 
 import dataclasses
-import json
 import os
 import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.core import files
-from jaxbandits.core.errors import InputError, unknown
-from jaxbandits.results import intervals
+from jaxbandits.core.errors import InputError
+from jaxbandits.results import export, intervals, notebook, store
+from jaxbandits.results import select as select_lib
+from jaxbandits.results import summary as summary_lib
+from jaxbandits.results import table as table_lib
+from jaxbandits.results.select import Best, By
+from jaxbandits.results.summary import Row
+from jaxbandits.results.trials import Trials, in_order, known, sizes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_FORMAT = "jaxbandits result 3"
-_QUANTILES = (0.1, 0.25, 0.75, 0.9)
-
-
-class Row(NamedTuple):
-    """One line of a summary table."""
-
-    algorithm: str
-    point: dict[str, Any]
-    mean: float
-    low: float
-    high: float
-    median: float
-    q10: float
-    q25: float
-    q75: float
-    q90: float
-    trials: int
-    failed: int  # trials with a NaN or an infinity in this metric, left out of the numbers beside it
-    ns_per_round: float
+_SHOWN = 5  # labels in `repr`
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What a run measured.
+    """What a run measured: one set of trials per label, each with points, seeds, records and metrics of its own.
 
     Attributes:
-      values: per metric a float64 array `[A, H, S, M]`: cumulative sums, running maxima or snapshots.
-      algorithms: `[A]` labels.
-      points: `[H]` hyperparameter points (one empty point when nothing was swept).
-      seeds: `[S]` global seed indices.
-      trials: `[A]` how many of the seeds each algorithm ran: the first ones. Values of the others are NaN.
-      records: `[M]` rounds finished at each record point.
-      healthy: `[A, H, S]` False where a trial's state held a NaN at some record point, whatever its metrics say.
-      units: per metric its unit ("" where it has none).
-      timing: per algorithm `compile_s`, `run_s` (summed over workers), `rounds` and `ns_per_round` of every piece.
-      info: configuration, versions, device, wall time: everything needed to repeat the run.
+      trials: label to `Trials`; `result[label]` is short for `result.trials[label]`.
+      info: versions, devices, workers, wall time, start, base seed.
     """
 
-    values: dict[str, np.ndarray]
-    algorithms: tuple[str, ...]
-    points: tuple[dict[str, Any], ...]
-    seeds: np.ndarray
-    trials: np.ndarray
-    records: np.ndarray
-    healthy: np.ndarray
-    units: dict[str, str]
-    timing: dict[str, dict[str, Any]]
-    info: dict[str, Any]
+    trials: dict[str, Trials]
+    info: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Labels and sizes, never numbers."""
+        labels = [f"{label}: {sizes(trials)}" for label, trials in list(self.trials.items())[:_SHOWN]]
+        if len(self.trials) > _SHOWN:
+            labels.append(f"and {len(self.trials) - _SHOWN:,} more labels")
+        return f"Result({'; '.join(labels)}; metrics {', '.join(self.metrics)})"
+
+    def _repr_html_(self) -> str:
+        """A small table, for notebooks."""
+        return notebook.page(self)
+
+    def __getitem__(self, label: str) -> Trials:
+        """The trials of a label."""
+        return self.trials[known("label", label, self.trials)]
+
+    def __iter__(self) -> Iterator[str]:
+        """Over the labels."""
+        return iter(self.trials)
+
+    def __len__(self) -> int:
+        """How many labels there are."""
+        return len(self.trials)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels in the order they were given."""
+        return tuple(self.trials)
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Names of what was measured: sums first, snapshots last."""
-        return tuple(self.values)
+        """Names of all metrics that some label measured: `regret` first where there is one."""
+        return in_order(name for trials in self.trials.values() for name in trials.metrics)
 
-    def get(self, metric: str | None = None, algorithm: str | None = None) -> np.ndarray:
-        """`[A, H, S, M]` of a metric (the first one by default), or `[H, S, M]` of one algorithm.
+    def one(self, label: str | None) -> Trials:
+        """The trials of a label, which may be left out where there is only one.
 
         Raises:
-          InputError: for unknown names.
+          InputError: for an unknown label, or none among several.
         """
-        metric = self.metrics[0] if metric is None else metric
-        if metric not in self.values:
-            raise unknown("metric", metric, self.values)
-        if algorithm is None:
-            return self.values[metric]
-        if algorithm not in self.algorithms:
-            raise unknown("algorithm", algorithm, self.algorithms)
-        return self.values[metric][self.algorithms.index(algorithm)]
+        if label is None and len(self.trials) != 1:
+            raise InputError(f"name one of the labels: {', '.join(self.trials)}")
+        return next(iter(self.trials.values())) if label is None else self[label]
 
-    def final(self, metric: str | None = None, algorithm: str | None = None) -> np.ndarray:
-        """The last record point: `[A, H, S]` or `[H, S]`."""
-        return self.get(metric, algorithm)[..., -1]
+    def get(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
+        """`[H, S, M, ...]` of a metric (the first by default) of a label (may be left out where there is only one).
 
-    @property
-    def ran(self) -> np.ndarray:
-        """`[A, 1, S]` True for the seeds that an algorithm ran."""
-        return np.arange(len(self.seeds)) < self.trials[:, None, None]
-
-    def usable(self, metric: str | None = None) -> np.ndarray:
-        """`[A, H, S]` True for trials that ran and did not fail."""
-        return self.ran & intervals.finite_trials(self.get(metric)) & self.healthy
-
-    def failed(self, metric: str | None = None) -> np.ndarray:
-        """`[A, H, S]` True for trials with a NaN or an infinity in the metric, or a NaN in their state.
-
-        Regret is made of means: it can stay finite while the learner behind it is lost.
+        Raises:
+          InputError: for unknown names, or no label among several.
         """
-        return self.ran & ~self.usable(metric)
+        return self.one(label).get(metric)
 
-    def summary(self, metric: str | None = None, level: float = 0.95) -> list[Row]:
-        """One row per algorithm and hyperparameter point, at the last record point.
+    def final(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
+        """`[H, S, ...]`: the last record point."""
+        return self.one(label).final(metric)
 
-        Warns when trials failed, and under 50 trials (t-intervals of skewed regret are then too short).
+    def usable(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
+        """`[H, S]` True for trials that did not fail."""
+        return self.one(label).usable(metric)
+
+    def failed(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
+        """`[H, S]` True for trials with a NaN or an infinity in the metric, or a NaN in their state."""
+        return self.one(label).failed(metric)
+
+    def measured(self, metric: str | None = None) -> tuple[str, dict[str, Trials]]:
+        """A metric (the first by default) and the labels that measured it.
+
+        Raises:
+          InputError: when none did.
         """
-        values, usable, failed = self.final(metric), self.usable(metric), self.failed(metric)
-        # NaN from the first record point on: an algorithm without this metric, not one that failed.
-        absent = np.isnan(self.get(metric)).all(axis=(1, 2, 3))
-        failed = failed & ~absent[:, None, None]
-        if failed.any():
-            warnings.warn(
-                f"{int(failed.sum())} of {failed.size} trials are not finite; they are left out, counted in "
-                "the column 'failed'",
-                stacklevel=2,
-            )
-        for few in dict.fromkeys(self.trials[(self.trials < 50) & ~absent].tolist()):
-            names = ", ".join(name for name, n in zip(self.algorithms, self.trials, strict=True) if n == few)
-            who = "" if (self.trials == few).all() else f" of {names}"
-            warnings.warn(f"{few} seeds{who}: intervals of skewed quantities need about 50", stacklevel=2)
-        rows = []
-        for a, name in enumerate(self.algorithms):
-            if absent[a]:
-                continue
-            pieces = self.timing[name]["ns_per_round"]
-            per_round = np.median(pieces) if len(pieces) else np.nan
-            for h, point in enumerate(self.points):
-                good = values[a, h][usable[a, h]]
-                mean = intervals.t_interval(good, level=level)
-                quantiles = np.quantile(good, (0.5, *_QUANTILES)) if len(good) else np.full(5, np.nan)
-                rows.append(
-                    Row(
-                        name,
-                        point,
-                        *map(float, (mean.mean, mean.low, mean.high)),
-                        *map(float, quantiles),
-                        trials=len(good),
-                        failed=int(failed[a, h].sum()),
-                        ns_per_round=float(per_round),
-                    )
-                )
-        return rows
+        if not self.metrics:
+            raise InputError("nothing was measured")
+        name = self.metrics[0] if metric is None else known("metric", metric, self.metrics)
+        return name, {label: trials for label, trials in self.trials.items() if name in trials.values}
+
+    def summary(self, metric: str | None = None, level: float = 0.95, **at: int) -> list[Row]:
+        """One row per label that measured the metric, hyperparameter point and entry, at the last record point.
+
+        Warns when trials failed or left the domain, and under 50 seeds (t-intervals of skewed regret are then too
+        short).
+
+        Args:
+          metric: which; the first by default.
+          level: coverage of the interval of the mean, in (0, 1).
+          **at: for a vector metric, which entries: axis name to index, such as `group=2`; all entries by default.
+
+        Raises:
+          InputError: for unknown names, an index out of range, or another level.
+        """
+        level = intervals.checked_level(level)
+        metric, of = self.measured(metric)
+        found = list(summary_lib.rows(metric, of, level, at))
+        summary_lib.warn(metric, of, stacklevel=2)
+        return found
+
+    def table(self, metric: str | None = None, level: float = 0.95, **at: int) -> str:
+        """`summary` as aligned text: what the command line prints.
+
+        Raises:
+          InputError: as for `summary`.
+        """
+        level = intervals.checked_level(level)
+        metric, of = self.measured(metric)
+        rows = list(summary_lib.rows(metric, of, level, at))
+        summary_lib.warn(metric, of, stacklevel=2)
+        return table_lib.summary(rows, metric, level)
+
+    def best(
+        self,
+        metric: str | None = None,
+        *,
+        by: By = "mean",
+        minimise: bool = True,
+        select: float = 0.5,
+        level: float = 0.95,
+    ) -> dict[str, Best]:
+        """The best hyperparameter point of every label, chosen on the first seeds and judged on the others.
+
+        Args:
+          metric: which, at the horizon; the first by default.
+          by: `"mean"`, `"median"`, or a function of one point's values `[seeds, ...]` on the selection seeds. A failed
+            trial counts as infinitely bad.
+          minimise: whether less is better.
+          select: how many seeds choose: a fraction in (0, 1) or a number.
+          level: coverage of the interval on the evaluation seeds.
+
+        Returns:
+          Per label that measured the metric its `Best`.
+
+        Raises:
+          InputError: for unknown names, a vector metric without a function, another criterion, too few seeds, or when
+            every point has a failed selection trial.
+        """
+        select_lib.checked(by, minimise)
+        level = intervals.checked_level(level)
+        metric, of = self.measured(metric)
+        return {k: select_lib.best(k, trials, metric, by, minimise, select, level) for k, trials in of.items()}
 
     def paired_difference(
         self, first: str, second: str, metric: str | None = None, level: float = 0.95
     ) -> intervals.Estimate:
-        """`[H]` mean of `first - second` at the horizon over the same instances and noise, with its interval."""
-        difference = self.final(metric, first) - self.final(metric, second)
-        pair = [self.algorithms.index(name) for name in (first, second)]
-        both, good = self.ran[pair].all(axis=(0, 1)), self.usable(metric)[pair].all(axis=(0, 1))
-        failed = int(both.sum() - good.sum())
-        if failed:
-            warnings.warn(f"{failed} of {both.sum()} pairs have a failed trial; they are left out", stacklevel=2)
-        return intervals.t_interval(difference[:, good], axis=1, level=level)._replace(failed=failed)
+        """`[H, ...]` mean of `first - second` at the horizon over the seeds that both ran, with its interval.
 
-    def plot(self, metric: str | None = None, ax: "Axes | None" = None, band: str = "mean") -> "Axes":
-        """Curves against rounds with a band: `"mean"` (t-interval) or `"quantile"` (median, 10 to 90 %)."""
+        One seed is the same instance and noise for all labels. Points are paired in their order; pairs with a failed
+        trial at any point are left out, with a warning.
+
+        Raises:
+          InputError: for unknown names, labels without common seeds, or with different numbers of points.
+        """
+        level = intervals.checked_level(level)
+        a, b = self[first], self[second]
+        metric = a.metric(metric)
+        b.metric(metric)
+        if len(a.points) != len(b.points) or a.get(metric).shape[3:] != b.get(metric).shape[3:]:
+            raise InputError(f"{first} and {second} cannot be paired: "
+                             f"{_shape(a, metric)} and {_shape(b, metric)}")  # fmt: skip
+        common, at_a, at_b = np.intersect1d(a.seeds, b.seeds, assume_unique=True, return_indices=True)
+        if not len(common):
+            raise InputError(f"{first} and {second} have no seed in common")
+        good = (a.usable(metric)[:, at_a] & b.usable(metric)[:, at_b]).all(axis=0)
+        failed = int(len(common) - good.sum())
+        if failed:
+            warnings.warn(f"{failed} of {len(common)} pairs have a failed trial; they are left out", stacklevel=2)
+        difference = a.final(metric)[:, at_a[good]] - b.final(metric)[:, at_b[good]]
+        return intervals.t_interval(difference, axis=1, level=level)._replace(failed=failed)
+
+    def plot(
+        self,
+        metric: str | None = None,
+        *,
+        x: str = "round",
+        algorithms: Sequence[str] | None = None,
+        points: Mapping[str, Any] | Sequence[int] | None = None,
+        ax: "Axes | None" = None,
+        band: str = "mean",
+        **settings: Any,
+    ) -> "Axes":
+        """Draws one curve per label, hyperparameter point and entry of a vector metric, at most 20.
+
+        Args:
+          metric: which; the first by default.
+          x: the abscissa: `"round"`, or a recorded scalar metric (its mean over seeds).
+          algorithms: labels to draw; all that measured the metric by default. Colours do not depend on it.
+          points: which points of the labels that sweep: field to a value or to several, such as `{"ridge": 0.1}`, or
+            positions; all by default.
+          ax: where; a new figure by default.
+          band: `"mean"` (t-interval) or `"quantile"` (median, 10 to 90 %).
+          **settings: of a vector metric's axes an index each, such as `group=2`; everything else goes to
+            `matplotlib.axes.Axes.plot`, such as `linewidth=2`.
+
+        Raises:
+          InputError: for unknown names and settings, and for more than 20 curves.
+        """
         from jaxbandits.results import curves
 
-        return curves.draw(self, metric, ax, band)
+        return curves.draw(self, metric, x=x, algorithms=algorithms, points=points, ax=ax, band=band, **settings)
+
+    def heatmap(
+        self,
+        metric: str | None,
+        first: str,
+        second: str,
+        *,
+        label: str | None = None,
+        points: Mapping[str, Any] | Sequence[int] | None = None,
+        ax: "Axes | None" = None,
+        **at: int,
+    ) -> "Axes":
+        """Draws the mean at the horizon over two swept fields, failed trials left out.
+
+        Args:
+          metric: which; None for the first.
+          first: the field across.
+          second: the field upwards.
+          label: whose; may be left out where there is only one.
+          points: which points, as for `plot`: needed where more than two fields are swept.
+          ax: where; a new figure by default.
+          **at: the entry of a vector metric: axis name to index.
+
+        Raises:
+          InputError: for unknown names, and when two points fall into one cell.
+        """
+        from jaxbandits.results import curves
+
+        return curves.heatmap(self, metric, first, second, label, points, ax, at)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes one compressed npz file, atomically (`.npz` is appended if missing).
+        """Writes one compressed npz file with a JSON header, atomically (`.npz` is appended if missing).
 
         Raises:
           InputError: when the path cannot be written.
         """
-        path = Path(path)
-        path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
-        files.make_directory(path.parent)
-        header = {
-            "format": _FORMAT, "metrics": list(self.values), "algorithms": self.algorithms, "points": self.points,
-            "units": self.units, "timing": self.timing, "info": self.info,
-        }  # fmt: skip
-        arrays = {f"values:{name}": array for name, array in self.values.items()}
-        text = np.frombuffer(json.dumps(header, default=_jsonable).encode(), np.uint8)
-        arrays |= {"seeds": self.seeds, "trials": self.trials, "records": self.records, "healthy": self.healthy}
-        files.write_npz(path, {"header": text, **arrays}, compress=True)
-        return path
+        return store.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Result":
         """Reads what `save` wrote (`.npz` may be left out); never executes code.
 
         Raises:
-          InputError: one line when the file is missing, damaged or of another kind.
+          InputError: one line that names the file when it is missing, damaged or of another kind.
         """
-        path = Path(path)
-        path = path if path.exists() or path.suffix == ".npz" else path.with_name(path.name + ".npz")
-        arrays = files.read_npz(path)
-        try:
-            header = json.loads(arrays["header"].tobytes().decode())
-            if header["format"] != _FORMAT:
-                raise InputError(f"{path} has format {header['format']!r}, this version reads {_FORMAT!r}")
-            return cls(
-                values={name: arrays[f"values:{name}"] for name in header["metrics"]},
-                algorithms=tuple(header["algorithms"]), points=tuple(header["points"]), seeds=arrays["seeds"],
-                trials=arrays["trials"],
-                records=arrays["records"], healthy=arrays["healthy"], units=header["units"],
-                timing=header["timing"], info=header["info"],
-            )  # fmt: skip
-        except (KeyError, ValueError, TypeError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{path} is damaged or not a jaxbandits result") from None
+        return cls(*store.load(path))
 
-    def to_xarray(self) -> Any:
-        """An `xarray.Dataset` with dimensions (algorithm, point, seed, round). Needs the extra `xarray`."""
-        xarray = _optional("xarray")
-        dims = ("algorithm", "point", "seed", "round")
-        coords: dict[str, Any] = {"algorithm": list(self.algorithms), "seed": self.seeds, "round": self.records}
-        for name in self.points[0]:
-            coords[name] = ("point", [point[name] for point in self.points])
-        data = {k: (dims, v, {"units": self.units.get(k, "")}) for k, v in self.values.items()}
-        return xarray.Dataset(data, coords=coords, attrs={"info": json.dumps(self.info, default=_jsonable)})
+    def to_xarray(self) -> dict[str, Any]:
+        """Per label an `xarray.Dataset`: labels may differ in points, seeds and records. Needs the extra `xarray`.
+
+        Dimensions are the swept fields where the points are a full grid (so `sel(ridge=0.1)` works), else `point` with
+        the fields as coordinates; then `seed`, `round`, and the named axes of a metric.
+        """
+        return {label: export.dataset(trials, self.info) for label, trials in self.trials.items()}
 
     def to_polars(self) -> Any:
-        """A tidy `polars.DataFrame`, one row per (algorithm, point, seed, round). Needs the extra `frames`."""
-        return _optional("polars", "frames").DataFrame(self._columns())
+        """A tidy `polars.DataFrame`: a row per (label, point, seed, round). Needs the extra `frames`.
+
+        Columns: label, swept fields, seed, round, healthy, outside, metrics; vector metrics have one per entry, such as
+        `risk[2]`. Null where a label has no such field or metric.
+        """
+        return export.polars(self.trials)
 
     def to_pandas(self) -> Any:
         """The same as a `pandas.DataFrame`. Needs pandas."""
-        return _optional("pandas", "frames").DataFrame(self._columns())
+        return export.pandas(self.trials)
 
-    def _columns(self) -> dict[str, np.ndarray]:
-        shape = self.get().shape
-        a, h, s, m = (axis.ravel() for axis in np.indices(shape))
-        columns = {"algorithm": np.asarray(self.algorithms)[a], "seed": self.seeds[s], "round": self.records[m]}
-        columns |= {name: np.asarray([point[name] for point in self.points])[h] for name in self.points[0]}
-        columns |= {name: values.ravel() for name, values in self.values.items()}
-        rows = np.broadcast_to(self.ran[..., None], shape).ravel()
-        return {name: values[rows] for name, values in columns.items()}
+    def to_csv(self, path: str | os.PathLike[str]) -> Path:
+        """The same as comma-separated text.
 
-
-def _optional(package: str, extra: str | None = None) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(package)
-    except ImportError:
-        raise InputError(f"this needs {package}: pip install 'jaxbandits[{extra or package}]'") from None
+        Raises:
+          InputError: when the path cannot be written.
+        """
+        return export.write_csv(self.trials, path)
 
 
-def _jsonable(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return repr(value)
+def _shape(trials: Trials, metric: str) -> str:
+    return " x ".join(map(str, (f"{len(trials.points)} points", *trials.get(metric).shape[3:])))

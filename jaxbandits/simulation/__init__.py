@@ -1,7 +1,14 @@
 """Running algorithms against environments: thousands of independent trials, compiled, on every core or device."""
 
 from jaxbandits.results.result import Result
-from jaxbandits.simulation.api import RoundTimes, compare, simulate, sweep, time_rounds
+from jaxbandits.results.trials import Trials
+from jaxbandits.simulation.api import compare, simulate, sweep
+from jaxbandits.simulation.grid import Grid, product, zipped
 from jaxbandits.simulation.meters import Meter, Round
+from jaxbandits.simulation.options import Options
+from jaxbandits.simulation.timing import RoundTimes, time_rounds
 
-__all__ = ["Meter", "Result", "Round", "RoundTimes", "compare", "simulate", "sweep", "time_rounds"]
+__all__ = [
+    "Grid", "Meter", "Options", "Result", "Round", "RoundTimes", "Trials", "compare", "product", "simulate", "sweep",
+    "time_rounds", "zipped",
+]  # fmt: skip

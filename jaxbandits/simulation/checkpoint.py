@@ -1,6 +1,6 @@
 """Checkpoints: one directory per run, one file per piece, every file replaced atomically.
 
-    spec.json          what the run is (its hash must match on resume) and the versions that wrote it
+    spec.json          everything that determines the numbers of the run; it must be the same on resume
     piece-0-00012.npz  job 0, piece 12: the rows so far and, unless it is finished, the trials' state
 
 A file is written under a temporary name, synced, then renamed: killed at any instant, the previous file survives. The
@@ -10,7 +10,6 @@ directory is locked by the process that writes it. Nothing is pickled.
 import contextlib
 import json
 import os
-import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,17 +18,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.files import exclusive, read_npz, write_atomically, write_npz
-from jaxbandits.core.versions import versions
-from jaxbandits.simulation.plan import Piece, Plan, spec_hash
+from jaxbandits.core.files import exclusive, read_json, read_npz, write_json, write_npz
+from jaxbandits.simulation.plan import Piece, Plan
 from jaxbandits.simulation.program import Device
+
+_FORMAT = "jaxbandits checkpoint 4"
 
 
 class Progress(NamedTuple):
     """A piece between two calls of `advance`."""
 
-    records: int  # record points reached
-    rows: dict[str, np.ndarray]  # [M so far, W]
+    rounds: int  # that were played
+    rows: dict[str, np.ndarray]  # [M so far, ..., W]
     carry: Any | None  # host copy of the trials; None once the piece is finished
 
 
@@ -45,9 +45,11 @@ def discard(directory: Path) -> None:
 class Store:
     """The checkpoint directory of one run; a context manager that holds the lock."""
 
-    def __init__(self, directory: str | os.PathLike[str], plan: Plan):
+    def __init__(self, directory: str | os.PathLike[str], plan: Plan, spec: dict[str, Any]):
+        """A directory for a plan; `spec` is everything that determines its numbers, and must be that of a resume."""
         self.directory = Path(directory)
         self.plan = plan
+        self.spec = json.loads(json.dumps(spec))  # as it reads back: lists for tuples
         self._held = contextlib.ExitStack()
 
     def __enter__(self) -> "Store":
@@ -65,29 +67,18 @@ class Store:
         self._held.close()
 
     def _check_spec(self) -> None:
-        path, spec = self.directory / "spec.json", self.plan.spec()
+        path = self.directory / "spec.json"
         if path.exists():
-            try:
-                saved = json.loads(path.read_text())
-                saved_spec, saved_hash = saved["spec"], saved["hash"]
-            except (ValueError, KeyError, TypeError, UnicodeDecodeError):
-                raise InputError(f"{path} is not a checkpoint of jaxbandits; choose another directory") from None
-            if saved_hash != spec_hash(spec):
+            saved = _read_spec(path)
+            if saved != self.spec:
                 raise InputError(
-                    f"{self.directory} holds another run: {first_difference(saved_spec, spec)}; "
+                    f"{self.directory} holds another run: {first_difference(saved, self.spec)}; "
                     "give the same settings to resume, or another directory"
-                )
-            if saved.get("versions") != versions():
-                warnings.warn(
-                    f"{self.directory} was written by {saved.get('versions')}, this is {versions()}: random "
-                    "streams and rounding can differ between versions",
-                    stacklevel=4,
                 )
         elif any(self.directory.glob("piece-*.npz")):
             raise InputError(f"{self.directory} holds checkpoint pieces but no spec.json; choose another directory")
         else:
-            body = json.dumps({"spec": spec, "hash": spec_hash(spec), "versions": versions()}, indent=1)
-            write_atomically(path, body.encode())
+            write_json(path, {"format": _FORMAT, "spec": self.spec})
 
     def _path(self, piece: Piece) -> Path:
         return self.directory / f"piece-{piece.job}-{piece.index:05d}.npz"
@@ -97,7 +88,7 @@ class Store:
         arrays = {f"row:{name}": rows for name, rows in progress.rows.items()}
         if progress.carry is not None:
             arrays |= {f"carry:{i}": leaf for i, leaf in enumerate(jax.tree.leaves(progress.carry))}
-        write_npz(self._path(piece), {"records": np.asarray(progress.records), **arrays})
+        write_npz(self._path(piece), {"rounds": np.asarray(progress.rounds), **arrays})
 
     def load(self, piece: Piece, carry_shape: Any) -> Progress | None:
         """What is known of a piece; None if nothing.
@@ -109,16 +100,23 @@ class Store:
         if not path.exists():
             return None
         arrays = read_npz(path)
-        if "records" not in arrays:
+        if "rounds" not in arrays:
             raise InputError(f"{path} is damaged or not a jaxbandits file; delete it to compute it again")
         rows = {name[4:]: array for name, array in arrays.items() if name.startswith("row:")}
         leaves = [arrays[f"carry:{i}"] for i in range(sum(name.startswith("carry:") for name in arrays))]
         if not leaves:
-            return Progress(int(arrays["records"]), rows, None)
+            return Progress(int(arrays["rounds"]), rows, None)
         like = jax.tree.leaves(jax.eval_shape(lambda carry: jax.tree.map(_key_data, carry), carry_shape))
         if [(x.shape, x.dtype) for x in leaves] != [(x.shape, x.dtype) for x in like]:
             raise InputError(f"{path} does not fit this run (its arrays differ); delete it to compute it again")
-        return Progress(int(arrays["records"]), rows, jax.tree.unflatten(jax.tree.structure(carry_shape), leaves))
+        return Progress(int(arrays["rounds"]), rows, jax.tree.unflatten(jax.tree.structure(carry_shape), leaves))
+
+
+def _read_spec(path: Path) -> dict[str, Any]:
+    saved = read_json(path)
+    if not isinstance(saved, dict) or saved.get("format") != _FORMAT or not isinstance(saved.get("spec"), dict):
+        raise InputError(f"{path} is not a checkpoint of this version of jaxbandits; choose another directory")
+    return saved["spec"]
 
 
 def carry_to_host(carry: Any) -> Any:

@@ -1,28 +1,34 @@
 """The driver: worker threads take pieces from a queue; progress, checkpoints and interrupts live here, outside jit.
 
 One worker per core on CPU (XLA releases the GIL while it computes) or per accelerator. A worker runs a piece from its
-start (or its checkpoint) to the horizon, in calls of a fixed number of record points.
+start (or its checkpoint) to the horizon, in calls whose number of rounds follows from the measured rate: a call takes
+about `seconds_per_call`, so that progress moves and an interrupt is answered within about that time.
 """
 
+import contextlib
 import dataclasses
 import os
 import queue
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import jax
 import numpy as np
 from tqdm import tqdm
 
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.pytree import shared_leaves
 from jaxbandits.simulation.checkpoint import Progress, Store, carry_to_device, carry_to_host
-from jaxbandits.simulation.plan import Piece, Plan
-from jaxbandits.simulation.program import Device, Program, get_program, to_host
+from jaxbandits.simulation.loop import Layout
+from jaxbandits.simulation.plan import Job, Piece, Plan
+from jaxbandits.simulation.program import Device, Program, get_layout, get_program, to_host
 
-_ROUNDS_PER_CALL = 2**22  # trial-rounds between two looks at the clock: 0.2 s at 20 M rounds/s
-_SAVE_EVERY = 10.0  # seconds between checkpoints of an unfinished piece
+_ROW_SLOTS = (16, 128, 1024)  # few sizes, so that runs with other record points find the same program
+_ROW_BYTES = 2**26  # of all rows that a call may return
+_NO_STOP = 2**31 - 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,14 +39,13 @@ class Timing:
     run_s: float
     rounds: int  # trial-rounds computed here, padding not counted, resumed rounds not counted
     ns_per_round: tuple[float, ...]  # of every piece computed here from its start, per lane (padding included)
-    calls: tuple[tuple[int, int, float], ...]  # of every call: rounds before it, rounds after it, ns per round and lane
 
 
 @dataclasses.dataclass(frozen=True)
 class Output:
-    """Raw rows of a run: per job and name `[H, S, M]` block values."""
+    """Raw rows of a run."""
 
-    blocks: list[dict[str, np.ndarray]]
+    rows: list[dict[str, np.ndarray]]  # per job, by `reduce:name`: [trials, M, ...] block values
     timing: list[Timing]
     wall_s: float
     devices: tuple[str, ...]
@@ -56,7 +61,8 @@ def run(
     *,
     devices: Sequence[Device] | None = None,
     workers: int | None = None,
-    calls_of: int | None = None,
+    seconds_per_call: float = 0.2,
+    save_every: float = 10.0,
     store: Store | None = None,
     progress: bool = True,
 ) -> Output:
@@ -66,7 +72,8 @@ def run(
       plan: what to run.
       devices: JAX devices; None: all of the default backend.
       workers: threads; None: one per available core on CPU, one per device otherwise.
-      calls_of: record points per compiled call; None: about 4 M trial-rounds per call.
+      seconds_per_call: how long compiled code runs between two looks at the clock.
+      save_every: seconds between checkpoints of an unfinished piece.
       store: checkpoint directory, already locked; None: no checkpoints.
       progress: a bar on standard error.
     """
@@ -74,7 +81,7 @@ def run(
     if workers is None:
         workers = available_cores() if devices[0].platform == "cpu" and len(devices) == 1 else len(devices)
     workers = max(1, min(workers, len(plan.pieces)))
-    return _Run(plan, devices, workers, calls_of, store, progress).output()
+    return _Run(plan, devices, workers, seconds_per_call, save_every, store, progress).output()
 
 
 def available_cores() -> int:
@@ -82,11 +89,28 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def row_slots(job: Job, row: dict[str, Any]) -> int:
+    """Record points that one call can report: all of them, in round numbers, within memory."""
+    bytes_of_one = job.width * sum(x.size * x.dtype.itemsize for x in row.values())
+    wanted = next((n for n in _ROW_SLOTS if n >= len(job.stops)), _ROW_SLOTS[-1])
+    return max(1, min(wanted, _ROW_BYTES // bytes_of_one))
+
+
 class _Run:
     """One run of a plan; the mutable state that its workers share."""
 
-    def __init__(self, plan: Plan, devices, workers: int, calls_of: int | None, store: Store | None, progress: bool):
+    def __init__(
+        self,
+        plan: Plan,
+        devices: list[Device],
+        workers: int,
+        seconds_per_call: float,
+        save_every: float,
+        store: Store | None,
+        progress: bool,
+    ):
         self.plan, self.devices, self.workers, self.store = plan, devices, workers, store
+        self.seconds_per_call, self.save_every = seconds_per_call, save_every
         self.base_key = jax.random.key(plan.base_seed, impl="threefry2x32")
         self.stop = threading.Event()
         self.lock = threading.Lock()
@@ -102,14 +126,10 @@ class _Run:
         self.run_s = [0.0] * len(plan.jobs)
         self.rounds = [0] * len(plan.jobs)
         self.ns_per_round: list[list[float]] = [[] for _ in plan.jobs]
-        self.calls: list[list[tuple[int, int, float]]] = [[] for _ in plan.jobs]
         self.compile_s = [0.0] * len(plan.jobs)
         self.programs: dict[tuple[int, Device], Program] = {}
-        self.blocks: list[dict[str, np.ndarray]] = [{} for _ in plan.jobs]
-        n_records = len(plan.stops)
-        if calls_of is None:
-            calls_of = round(n_records * _ROUNDS_PER_CALL / (plan.horizon * plan.width))
-        self.call_length = min(max(1, calls_of), n_records)
+        self.shared: dict[tuple[int, Device], list[Any]] = {}  # shared leaves, on the device once per job
+        self.rows: list[dict[str, np.ndarray]] = [{} for _ in plan.jobs]
 
     def output(self) -> Output:
         begin = time.perf_counter()
@@ -117,33 +137,31 @@ class _Run:
         for piece in self.plan.pieces:
             pieces.put(piece)
         with self.bar, ThreadPoolExecutor(self.workers, thread_name_prefix="jaxbandits") as pool:
-            self.bar.set_description("compiling")
-            first_pieces = {piece.job: piece for piece in reversed(self.plan.pieces)}.values()
-            list(pool.map(self._compile, first_pieces))  # different jobs at once
-            self.bar.set_description("simulating")
             futures = []
             try:
-                for i in range(self.workers):
-                    futures.append(pool.submit(self._work, pieces, self.devices[i % len(self.devices)]))
+                self.bar.set_description("compiling")
+                futures = [pool.submit(self._compile, j) for j in range(len(self.plan.jobs))]  # different jobs at once
+                for future in futures:
+                    future.result()
+                self.bar.set_description("simulating")
+                futures = [
+                    pool.submit(self._work, pieces, self.devices[i % len(self.devices)]) for i in range(self.workers)
+                ]
                 for future in futures:
                     future.result()
             except BaseException:
                 self.stop.set()  # the other workers finish their call, save, and leave
-                failures = [f.exception() for f in futures]  # waits for all of them
+                for future in futures:
+                    future.cancel()
+                failures = [f.exception() for f in futures if not f.cancelled()]  # waits for all of them
                 first = next((e for e in failures if e is not None and not isinstance(e, _StoppedError)), None)
                 if first is not None:
                     raise first from None
                 raise
-        per_job = zip(
-            self.compile_s, self.run_s, self.rounds, map(tuple, self.ns_per_round), map(tuple, self.calls), strict=True
-        )
-        timing = [Timing(*row) for row in per_job]
-        blocks = [
-            {name: rows.reshape(len(self.plan.points), job.n_seeds, -1) for name, rows in named.items()}
-            for job, named in zip(self.plan.jobs, self.blocks, strict=True)
-        ]
+        per_job = zip(self.compile_s, self.run_s, self.rounds, map(tuple, self.ns_per_round), strict=True)
         used = tuple(f"{d.platform}:{d.device_kind}" for d in self.devices)
-        return Output(blocks, timing, time.perf_counter() - begin, used, self.workers)
+        wall_s = time.perf_counter() - begin
+        return Output(self.rows, [Timing(*row) for row in per_job], wall_s, used, self.workers)
 
     def _work(self, pieces: "queue.SimpleQueue[Piece]", device: Device) -> None:
         try:
@@ -159,78 +177,73 @@ class _Run:
             raise
 
     def _collect(self, piece: Piece, rows: dict[str, np.ndarray]) -> None:
-        """Puts the rows `[M, W]` of a finished piece into their places, padding dropped."""
-        blocks = self.blocks[piece.job]
+        """Puts the rows `[M, ..., W]` of a finished piece into their places, padding dropped."""
+        job, of_job = self.plan.jobs[piece.job], self.rows[piece.job]
         with self.lock:
             for name, values in rows.items():
-                if name not in blocks:
-                    blocks[name] = np.full(
-                        (self.plan.trials_of_job(piece.job), len(self.plan.stops)), np.nan, values.dtype
-                    )
-                blocks[name][piece.first : piece.first + piece.count] = values[:, : piece.count].T
+                if name not in of_job:
+                    of_job[name] = np.empty((job.n_trials, *values.shape[:-1]), values.dtype)
+                of_job[name][piece.first : piece.first + piece.count] = np.moveaxis(values, -1, 0)[: piece.count]
 
     def _play(self, piece: Piece, device: Device) -> dict[str, np.ndarray]:
-        """One piece from its start or its checkpoint to the horizon: rows `[M, W]`."""
-        plan, program = self.plan, self.programs[piece.job, device]
+        """One piece from its start or its checkpoint to the horizon: rows `[M, ..., W]`."""
+        job, program = self.plan.jobs[piece.job], self.programs[piece.job, device]
         saved = self.store.load(piece, program.carry_shape) if self.store else None
-        rows = saved.rows if saved else {}
-        done = saved.records if saved else 0  # record points reached
-        self._report(piece, 0.0, self._rounds_until(done), played=False)
-        if done == len(plan.stops):
+        t, rows = (saved.rounds, saved.rows) if saved else (0, {})
+        self._report(piece, 0.0, t, played=False)
+        if t == job.horizon:
             return rows
-        algorithm, environment, seed_index = jax.device_put(plan.trials_of(piece), device)
+        rows = {name: _with_room(values, len(job.stops)) for name, values in rows.items()}
+        algorithm, environment, seed_index = self._arguments(piece, device)
         begin, seconds = time.perf_counter(), 0.0
         if saved:
             carry = carry_to_device(saved.carry, program.carry_shape, device)
         else:
             carry = program.start(algorithm, environment, jax.device_put(self.base_key, device), seed_index)
             jax.block_until_ready(carry)  # so that the first call is charged for its own rounds only
-        last_save = time.perf_counter()
-        while done < len(plan.stops):
+        last_save, last_rounds = time.perf_counter(), None
+        while t < job.horizon:
             if self.stop.is_set():
-                self._save(piece, Progress(done, rows, carry))
+                self._save(piece, t, rows, carry)
                 raise _StoppedError
-            t0, stops = self._rounds_until(done), plan.stops[done : done + self.call_length]
-            padded = np.pad(stops, (0, self.call_length - len(stops)), mode="edge")  # empty blocks, dropped below
-            arguments = jax.device_put((np.int32(t0), padded.astype(np.int32)), device)
             called = time.perf_counter()
-            carry, values = program.advance(algorithm, environment, carry, *arguments)
-            rows = _append(rows, to_host(values), len(stops))
-            done += len(stops)
+            n_rounds = program.pace.rounds(last_rounds, self.seconds_per_call)
+            carry, end = advance(program, job, algorithm, environment, carry, t, n_rounds, rows)
             now = time.perf_counter()
+            program.pace.measured(now - called, end - t, self.seconds_per_call)
             seconds += now - begin
-            rounds = self._rounds_until(done) - t0
-            self._report(piece, now - begin, rounds, played=True)
-            with self.lock:
-                self.calls[piece.job].append((t0, t0 + rounds, (now - called) / (rounds * plan.width) * 1e9))
-            begin = now
-            if self.store and done < len(plan.stops) and now - last_save > _SAVE_EVERY:
-                self._save(piece, Progress(done, rows, carry))
+            self._report(piece, now - begin, end - t, played=True)
+            last_rounds, t, begin = end - t, end, now
+            if self.store and t < job.horizon and now - last_save >= self.save_every:
+                self._save(piece, t, rows, carry)
                 last_save = begin = time.perf_counter()
-        self._save(piece, Progress(done, rows, None))
+        self._save(piece, t, rows, None)
         if not saved:
             with self.lock:
-                self.ns_per_round[piece.job].append(seconds / (plan.horizon * plan.width) * 1e9)
+                self.ns_per_round[piece.job].append(seconds / (job.horizon * job.width) * 1e9)
         return rows
 
-    def _compile(self, piece: Piece) -> None:
-        """Compiles the program of a piece's job for every device that will run it."""
-        plan = self.plan
-        for device in self.devices[: self.workers]:
-            algorithm, environment, _ = plan.trials_of(piece)
-            try:
-                program = get_program(plan.meters, algorithm, environment, plan.width, self.call_length, device)
-            except InputError:
-                raise
-            except Exception as error:  # its trace is above the line that says where
-                name, what = plan.jobs[piece.job].name, " ".join(str(error).split())[:300]
-                where = f"{name} does not run on {type(environment).__name__}"
-                raise InputError(f"{where}: {type(error).__name__}: {what}") from error
-            self.programs[piece.job, device] = program
-            self.compile_s[piece.job] += program.compile_s
+    def _arguments(self, piece: Piece, device: Device) -> tuple[Any, Any, Any]:
+        """What the program of a piece is called with, on its device; shared data go there once."""
+        job = self.plan.jobs[piece.job]
+        leaves, structure = jax.tree.flatten(arguments := job.piece(piece.first, piece.count))
+        common = shared_leaves(arguments)
+        with self.lock:
+            if (piece.job, device) not in self.shared:
+                data = [leaf for leaf, is_common in zip(leaves, common, strict=True) if is_common]
+                self.shared[piece.job, device] = jax.device_put(data, device)
+            data = iter(self.shared[piece.job, device])
+        own = iter(jax.device_put([x for x, is_common in zip(leaves, common, strict=True) if not is_common], device))
+        return jax.tree.unflatten(structure, [next(data) if is_common else next(own) for is_common in common])
 
-    def _rounds_until(self, records: int) -> int:
-        return int(self.plan.stops[records - 1]) if records else 0
+    def _compile(self, index: int) -> None:
+        """Compiles the program of a job for every device that will run it."""
+        job = self.plan.jobs[index]
+        for device in self.devices[: self.workers]:
+            if self.stop.is_set():
+                raise _StoppedError
+            self.programs[index, device] = program = program_of(job, device)
+            self.compile_s[index] += program.compile_s
 
     def _report(self, piece: Piece, seconds: float, rounds: int, played: bool) -> None:
         with self.lock:
@@ -238,11 +251,90 @@ class _Run:
             self.rounds[piece.job] += rounds * piece.count * played
             self.bar.update(rounds * piece.count)
 
-    def _save(self, piece: Piece, progress: Progress) -> None:
+    def _save(self, piece: Piece, t: int, rows: dict[str, np.ndarray], carry: Any | None) -> None:
         if self.store:
-            self.store.save(piece, progress._replace(carry=carry_to_host(progress.carry)))
+            done = int(np.searchsorted(self.plan.jobs[piece.job].stops, t, side="right"))
+            kept = {name: values[:done] for name, values in rows.items()}
+            self.store.save(piece, Progress(t, kept, None if carry is None else carry_to_host(carry)))
 
 
-def _append(rows: dict[str, np.ndarray], block: dict[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
-    """Rows `[M, W]` with the first `count` rows of a block behind them."""
-    return {name: np.concatenate([*([rows[name]] if rows else []), new[:count]]) for name, new in block.items()}
+def layout_of(job: Job) -> Layout:
+    """Shapes of one trial of a job.
+
+    Raises:
+      InputError: when algorithm and environment do not fit together.
+    """
+    with _explained(job):
+        return get_layout(job.meters, *job.trial())
+
+
+def program_of(job: Job, device: Device) -> Program:
+    """The compiled program of a job.
+
+    Raises:
+      InputError: when algorithm and environment do not fit together, or a program cannot be made of them.
+    """
+    slots = row_slots(job, layout_of(job).row)
+    with _explained(job):
+        return get_program(job.meters, *job.trial(), job.width, slots, device)
+
+
+@contextlib.contextmanager
+def _explained(job: Job) -> Iterator[None]:
+    """Says in one line what fits together with what does not; the trace is above that line."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        what = " ".join(str(error).split())[:300]
+        where = f"{job.label} does not run on {type(job.environment).__name__}"
+        raise InputError(f"{where}: {type(error).__name__}: {what}") from error
+
+
+def advance(
+    program: Program,
+    job: Job,
+    algorithm: Any,
+    environment: Any,
+    carry: Any,
+    t: int,
+    n_rounds: int,
+    rows: dict[str, np.ndarray],
+) -> tuple[Any, int]:
+    """One call: plays `n_rounds` rounds or fewer (to the horizon, or as far as there is room to report).
+
+    Args:
+      program: of the job.
+      job: what is run.
+      algorithm: arguments of the piece on the device.
+      environment: the same.
+      carry: the trials after `t` rounds.
+      t: rounds already played.
+      n_rounds: how many more to play at most.
+      rows: `[M, ..., W]` by name; receives the rows of the record points on the way (made at the first call).
+
+    Returns:
+      The trials afterwards, and how many rounds they have played.
+    """
+    done = int(np.searchsorted(job.stops, t, side="right"))
+    stops = job.stops[done : done + program.row_slots]
+    end = min(t + n_rounds, int(stops[-1]))
+    padded = np.pad(stops, (0, program.row_slots - len(stops)), constant_values=_NO_STOP).astype(np.int32)
+    arguments = jax.device_put((np.int32(t), np.int32(end), padded), program.device)
+    carry, block = program.advance(algorithm, environment, carry, *arguments)
+    block = to_host(block)
+    reached = int(np.searchsorted(stops, end, side="right"))
+    for name, values in block.items():
+        values = values[..., None] if job.width == 1 else values
+        if name not in rows:
+            rows[name] = np.empty((len(job.stops), *values.shape[1:]), values.dtype)
+        rows[name][done : done + reached] = values[:reached]
+    return carry, end
+
+
+def _with_room(rows: np.ndarray, n: int) -> np.ndarray:
+    """Rows `[M so far, ...]` at the beginning of an array of `n`."""
+    room = np.empty((n, *rows.shape[1:]), rows.dtype)
+    room[: len(rows)] = rows
+    return room

@@ -1,23 +1,30 @@
 """The loop: one trial's round, a piece of trials side by side, blocks of rounds between record points.
 
 Pure functions. `start_environment` draws the instance of a trial, `start_algorithm` the first state of its learner;
-`advance` plays a piece up to each of its record points and returns one row of block values per point. A trial's key
-depends on its global seed index only, and its environment streams do not depend on the algorithm: all methods meet the
-same instances and the same noise.
+`advance` plays a piece and returns a row of block values at each record point it reaches. A trial's key depends on its
+global seed index only, and its environment streams do not depend on the algorithm: all methods meet the same instances
+and the same noise.
+
+The trial axis is the last one of everything that has one, hyperparameters included: an operation on vectors `[d]` is
+then one loop over `d W` contiguous numbers. Shared data have no trial axis, and one trial alone is not mapped at all.
 """
 
+import dataclasses
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-import chex
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
+from jaxbandits.core.pytree import shared_leaves
+from jaxbandits.core.vmap_last import vmap_last
+from jaxbandits.results import trials
 from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation.meters import Meter, Round
-from jaxbandits.types import Evaluates, Recommends, narrow
+from jaxbandits.types import Admits, Evaluates, Prepares, Recommends, narrow
 
 
 class Streams(NamedTuple):
@@ -35,6 +42,7 @@ class Carry(NamedTuple):
     streams: Streams
     env: Any
     alg: Any
+    totals: dict[str, jax.Array]  # by `reduce:name`: of the block since the last record point
 
 
 Half: TypeAlias = tuple[jax.Array, jax.Array, Any]  # two streams and a state
@@ -47,11 +55,23 @@ def start_environment(environment: Any, base_key: jax.Array, seed_index: jax.Arr
     return observe, step, environment.init(init)
 
 
-def start_algorithm(algorithm: Any, base_key: jax.Array, seed_index: jax.Array) -> Half:
-    """The algorithm's half of a fresh trial: its streams (select, update) and its state."""
+def start_algorithm(algorithm: Any, base_key: jax.Array, seed_index: jax.Array, *met: Any) -> Half:
+    """The algorithm's half of a fresh trial: its streams (select, update) and its state.
+
+    Args:
+      algorithm: hyperparameters of one trial.
+      base_key: of the run.
+      seed_index: of the trial.
+      *met: the environment and its half, if the algorithm `Prepares`; other learners start without.
+    """
     _, for_alg = _split_trial(base_key, seed_index)
     init, select, update = jax.random.split(for_alg, 3)
-    return select, update, algorithm.init(init)
+    state = algorithm.init(init)
+    if isinstance(algorithm, Prepares):
+        environment, (observe, _, env_state) = met
+        t = jnp.int32(0)
+        state = algorithm.prepare(state, environment.observe(jax.random.fold_in(observe, t), t, env_state))
+    return select, update, state
 
 
 def _split_trial(base_key: jax.Array, seed_index: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -59,106 +79,200 @@ def _split_trial(base_key: jax.Array, seed_index: jax.Array) -> tuple[jax.Array,
     return for_env, for_alg
 
 
-def assemble(
-    environment_half: tuple[jax.Array, jax.Array, Any], algorithm_half: tuple[jax.Array, jax.Array, Any]
-) -> Carry:
-    """A fresh trial (or a piece of them) from its halves."""
+def assemble(environment_half: Half, algorithm_half: Half, totals: dict[str, jax.Array]) -> Carry:
+    """A fresh trial (or a piece of them) from its halves and empty totals."""
     observe, step, env = environment_half
     select, update, alg = algorithm_half
-    return Carry(Streams(observe, step, select, update), env, alg)
+    return Carry(Streams(observe, step, select, update), env, alg, totals)
 
 
 def start_trial(algorithm: Any, environment: Any, base_key: jax.Array, seed_index: jax.Array) -> Carry:
-    """A fresh trial."""
-    return assemble(
-        start_environment(environment, base_key, seed_index), start_algorithm(algorithm, base_key, seed_index)
-    )
+    """A fresh trial, of which nothing is measured yet."""
+    half = start_environment(environment, base_key, seed_index)
+    return assemble(half, start_algorithm(algorithm, base_key, seed_index, environment, half), {})
 
 
 def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> tuple[Carry, Round]:
-    """One round of one trial."""
+    """One round of one trial; its totals stay as they are."""
     key = Streams(*(jax.random.fold_in(stream, t) for stream in carry.streams))
     obs = environment.observe(key.observe, t, carry.env)
     decision = algorithm.select(key.select, t, carry.alg, obs)
     env_state, feedback, outcome = environment.step(key.step, t, carry.env, obs, decision)
     told = once(narrow(feedback, algorithm.feedback))  # else every consumer repeats the draw behind it
     alg_state = algorithm.update(key.update, t, carry.alg, obs, decision, told)
-    chex.assert_rank(list(outcome), 0)  # at trace time: outcomes are scalars
     played = Round(t, algorithm, environment, carry.env, carry.alg, alg_state, obs, decision, feedback, outcome)
-    return Carry(carry.streams, once(env_state), once(alg_state)), played  # else the next round repeats their making
+    # once: else the next round repeats the making of these states
+    return carry._replace(env=once(env_state), alg=once(alg_state)), played
+
+
+OUTSIDE = "sum:outside"  # rounds whose decision was inadmissible
+HEALTHY = "snapshot:healthy"  # whether the states hold no NaN
 
 
 def measure(meters: tuple[Meter, ...], played: Round) -> dict[str, jax.Array]:
-    """The values of one round, keyed `reduce:name`: the outcome's fields, then the extra meters."""
-    _distinct([*played.outcome._fields, *(meter.name for meter in meters)])
-    values = {f"sum:{name}": value for name, value in played.outcome._asdict().items()}
-    values |= {f"{meter.reduce}:{meter.name}": meter.measure(played) for meter in meters}
-    return {key: jnp.asarray(value, jnp.zeros(()).dtype) for key, value in values.items()}
+    """The values of one round, keyed `reduce:name`: the outcome's fields, the extra meters, inadmissible decisions.
+
+    Raises:
+      InputError: at trace time, for what is no number or array and for metrics of one name.
+    """
+    if not hasattr(played.outcome, "_asdict"):
+        raise InputError(f"an outcome must be a NamedTuple of numbers or arrays, got {type(played.outcome).__name__}")
+    values = {f"sum:{name}": _number(f"outcome {name!r}", v) for name, v in played.outcome._asdict().items()}
+    for meter in meters:
+        values[f"{meter.reduce}:{meter.name}"] = _number(f"meter {meter.name!r}", _measured(meter, played))
+    distinct([*played.outcome._fields, *(meter.name for meter in meters)])
+    if isinstance(played.environment, Admits):
+        admitted = played.environment.admits(played.env_state, played.obs, played.decision)
+        values[OUTSIDE] = jnp.asarray(~jnp.asarray(admitted, bool), jnp.int32)
+    return values
 
 
-def _distinct(names: list[str]) -> None:
-    """Checks at trace time that no metric hides another."""
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise InputError(f"two metrics have the name {', '.join(map(repr, repeated))}; rename the meter")
+def _measured(meter: Meter, played: Round) -> Any:
+    try:
+        return meter.measure(played)
+    except Exception as error:
+        what = " ".join(str(error).split())[:300]
+        raise InputError(f"meter {meter.name!r} cannot be measured: {type(error).__name__}: {what}") from error
 
 
-def snapshot(environment: Any, algorithm: Any, carry: Carry) -> dict[str, jax.Array]:
+def _number(what: str, value: Any) -> jax.Array:
+    try:
+        array = jnp.asarray(value)
+        if jnp.issubdtype(array.dtype, jnp.complexfloating) or not array.size:
+            raise TypeError
+        return array.astype(jnp.zeros(()).dtype)
+    except Exception:  # TypeError, ValueError, and what JAX says of values of another transformation
+        raise InputError(f"{what} must be a real number or an array, got {type(value).__name__}") from None
+
+
+RESERVED = (*(key.partition(":")[2] for key in (OUTSIDE, HEALTHY)), *trials.RESERVED)
+
+
+def distinct(names: Sequence[str]) -> None:
+    """Checks at trace time that no metric hides another, or what the loop itself reports."""
+    for name in names:
+        if name in RESERVED:
+            raise InputError(f"no metric may be called {name!r}: every result has it; choose another name")
+        if list(names).count(name) > 1:
+            raise InputError(f"two metrics have the name {name!r}; rename the meter")
+
+
+def snapshot(environment: Any, algorithm: Any, env_state: Any, alg_state: Any) -> dict[str, jax.Array]:
     """The environment's own evaluation at a record point, if it has one, and whether the trial is free of NaN."""
-    floats = [x for x in jax.tree.leaves((carry.env, carry.alg)) if jnp.issubdtype(x.dtype, jnp.floating)]
+    floats = [x for x in jax.tree.leaves((env_state, alg_state)) if jnp.issubdtype(x.dtype, jnp.floating)]
     healthy = jnp.ones((), bool)
     for x in floats:
         healthy = healthy & ~jnp.isnan(x).any()
-    values = {"healthy": healthy.astype(jnp.zeros(()).dtype)}
+    values = {}
     if isinstance(environment, Evaluates):
-        recommendation = algorithm.recommend(carry.alg) if isinstance(algorithm, Recommends) else None
-        values |= environment.at_record(carry.env, recommendation)
-    return {f"snapshot:{name}": value for name, value in values.items()}
+        recommendation = algorithm.recommend(alg_state) if isinstance(algorithm, Recommends) else None
+        at_record = environment.at_record(env_state, recommendation)
+        if not isinstance(at_record, dict):
+            raise InputError(f"at_record must return name to number or array, got {type(at_record).__name__}")
+        distinct(list(at_record))
+        values = {f"snapshot:{name}": _number(f"metric {name!r}", value) for name, value in at_record.items()}
+    return values | {HEALTHY: healthy}
+
+
+def mapped(function: Callable[..., Any], width: int, shared: Sequence[Any], *batched: Any) -> Any:
+    """`function(*shared, *batched)` over the trial axis, which is last; of one trial, which has no such axis, itself.
+
+    Args:
+      function: what one trial does.
+      width: number of trials.
+      shared: arguments without a trial axis.
+      *batched: arguments with one; shared fields in them have none.
+    """
+    if width == 1:
+        return function(*shared, *batched)
+    leaves, structure = jax.tree.flatten(batched)
+    axes = [None if common else -1 for common in shared_leaves(batched)]
+
+    def flat(leaves: list[Any]) -> Any:
+        return function(*shared, *jax.tree.unflatten(structure, leaves))
+
+    return vmap_last(flat, (axes,), width)(leaves)
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """Shapes of one trial: what it carries, what a record point reports."""
+
+    carry: Carry
+    row: dict[str, Any]
+
+
+def layout(meters: tuple[Meter, ...], algorithm: Any, environment: Any, base_key: Any, seed_index: Any) -> Layout:
+    """The shapes of one trial, from those of its arguments; here wrong names and values of metrics come to light."""
+
+    def one_round(algorithm: Any, environment: Any, carry: Carry) -> tuple[Any, Any]:
+        carry, played = play_round(algorithm, environment, jnp.int32(0), carry)
+        return measure(meters, played), snapshot(environment, algorithm, carry.env, carry.alg)
+
+    begin = jax.eval_shape(start_trial, algorithm, environment, base_key, seed_index)
+    totals, at_record = jax.eval_shape(one_round, algorithm, environment, begin)
+    distinct([name for key in (*totals, *at_record) if (name := key.partition(":")[2]) not in RESERVED])
+    return Layout(begin._replace(totals=totals), totals | at_record)
 
 
 def advance(
-    meters: tuple[Meter, ...], algorithm: Any, environment: Any, carry: Carry, t0: jax.Array, stops: jax.Array
+    meters: tuple[Meter, ...],
+    width: int,
+    algorithm: Any,
+    environment: Any,
+    carry: Carry,
+    t0: jax.Array,
+    end: jax.Array,
+    stops: jax.Array,
 ) -> tuple[Carry, dict[str, jax.Array]]:
-    """Plays rounds `t0 <= t < stops[-1]` of a piece and reports at every stop.
+    """Plays rounds `t0 <= t < end` of a piece and reports at every stop on the way.
 
     The rounds are outside and the trials inside, so that `t` is one scalar for all trials: a schedule on `t` stays a
-    branch where a counter in the state would become a select.
+    branch where a counter in the state would become a select. A call may end anywhere: what was measured since the
+    last stop is part of the carry, so that no result depends on how the rounds are cut into calls.
 
     Args:
       meters: extra meters (static).
-      algorithm: hyperparameters, leaves `[W, ...]`.
-      environment: leaves `[W, ...]`.
-      carry: the trials, leaves `[W, ...]`.
+      width: W trials (static); 1 has no trial axis.
+      algorithm: hyperparameters, leaves `[..., W]`, shared ones without `W`.
+      environment: the same.
+      carry: the trials, leaves `[..., W]`.
       t0: rounds already played.
-      stops: `[C]` non-decreasing record points, in rounds; a repeated stop is an empty block.
+      end: rounds played afterwards.
+      stops: `[C]` increasing record points after `t0`, in rounds; of those after `end` the rows mean nothing.
 
     Returns:
-      The trials afterwards, and per `reduce:name` a `[C, W]` array: block values since the previous stop.
+      The trials afterwards, and per `reduce:name` an array `[C, ..., W]`: values of the block that ends at each stop.
     """
     streams = carry.streams
 
-    def one_round(t, algorithm, environment, carry):
+    def one_round(t: jax.Array, algorithm: Any, environment: Any, carry: Carry) -> Any:
         carry, played = play_round(algorithm, environment, t, carry)
-        return (carry.env, carry.alg), measure(meters, played)
+        totals = {key: meters_lib.add(key, carry.totals[key], v) for key, v in measure(meters, played).items()}
+        return carry.env, carry.alg, totals
 
-    def all_trials(t, states):
-        carry = Carry(streams, *states)  # streams are constants of the loop
-        return jax.vmap(one_round, in_axes=(None, 0, 0, 0))(t, algorithm, environment, carry)
+    def body(t: jax.Array, states: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        # streams are constants of the loop
+        return mapped(one_round, width, (t,), algorithm, environment, Carry(streams, *states))
 
-    def body(t, loop_state):
-        states, totals = loop_state
-        states, values = all_trials(t, states)
-        return states, {k: meters_lib.add(k, totals[k], v) for k, v in values.items()}
+    def report(states: tuple[Any, Any, Any]) -> dict[str, jax.Array]:
+        return mapped(snapshot, width, (), environment, algorithm, *states[:2])
 
-    values_shape = jax.eval_shape(all_trials, t0, (carry.env, carry.alg))[1]
+    absent = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(report, carry[1:]))
 
-    def block(block_state, stop):
-        t, states = block_state
-        zeros = {k: meters_lib.zero(k, like) for k, like in values_shape.items()}
-        states, totals = lax.fori_loop(t, stop, body, (states, zeros))
-        at_stop = jax.vmap(snapshot)(environment, algorithm, Carry(streams, *states))
-        _distinct([key.partition(":")[2] for key in (*totals, *at_stop)])
-        return (jnp.maximum(t, stop), states), totals | at_stop
+    def block(loop_state: Any) -> Any:
+        i, t, states, rows = loop_state
+        stop = stops[jnp.minimum(i, len(stops) - 1)]
+        until = jnp.where(i < len(stops), jnp.minimum(stop, end), end)
+        states = lax.fori_loop(t, until, body, states)
+        reached = (i < len(stops)) & (until == stop)  # one scalar for all trials: a real branch
+        totals = states[2]
+        row = totals | lax.cond(reached, report, lambda _: absent, states)
+        rows = {key: lax.dynamic_update_index_in_dim(rows[key], x, i, 0) for key, x in row.items()}
+        fresh = {key: jnp.where(reached, meters_lib.zero(key, x), x) for key, x in totals.items()}
+        return i + reached, until, (*states[:2], fresh), rows
 
-    (_, states), rows = lax.scan(block, (t0, (carry.env, carry.alg)), stops)
+    rows = {key: jnp.zeros((len(stops), *x.shape), x.dtype) for key, x in (carry.totals | absent).items()}
+    begin = (jnp.int32(0), t0, carry[1:], rows)
+    _, _, states, rows = lax.while_loop(lambda loop_state: loop_state[1] < end, block, begin)
     return Carry(streams, *states), rows

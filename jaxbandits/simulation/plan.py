@@ -5,31 +5,97 @@ pieces of one fixed width; the last piece is padded with repeats of its last tri
 the same compiled program, and no result depends on the split.
 """
 
-import contextlib
 import dataclasses
-import hashlib
-import inspect
-import json
-import sys
+import functools
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, field_table
+from jaxbandits.core.errors import InputError, shown
+from jaxbandits.core.pytree import as_numpy, kind_of, map_traced, replace, validate
 from jaxbandits.simulation.meters import Meter
+
+ENVIRONMENT = "environment."  # what a swept field of the environment begins with
 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One algorithm on one environment, over H hyperparameter points; leaves are NumPy arrays (indexed per piece)."""
+    """One compiled program's worth of trials: an algorithm on an environment, over H points and S seeds."""
 
-    name: str
-    algorithm: Any  # leaves [H, ...]
-    environment: Any  # leaves [H, ...]
+    label: str
+    algorithm: Any  # values of swept fields are overridden by the points
+    environment: Any
+    points: tuple[dict[str, Any], ...]  # [H] values of swept fields; one empty point when nothing is swept
+    horizon: int
+    stops: np.ndarray  # [M] record points, increasing, the last is the horizon
     n_seeds: int
+    first_seed: int
+    meters: tuple[Meter, ...]
+    width: int  # trials side by side: 1 or a multiple of 32
+
+    @property
+    def n_trials(self) -> int:
+        """Hyperparameter points times seeds."""
+        return len(self.points) * self.n_seeds
+
+    @property
+    def seeds(self) -> np.ndarray:
+        """`[S]` global seed indices."""
+        return np.arange(self.first_seed, self.first_seed + self.n_seeds)
+
+    @functools.cached_property
+    def batched(self) -> tuple[Any, Any]:
+        """Algorithm and environment with leaves `[H, ...]` on the host; shared ones have no axis of points.
+
+        Raises:
+          InputError: for points that name no traced field, or values out of range.
+        """
+        pair = as_numpy((self.algorithm, self.environment))
+        repeat = functools.partial(_repeated, n=len(self.points))
+        algorithm, environment = (map_traced(repeat, obj) for obj in pair)
+        for field in self.points[0]:
+            column = np.asarray([point[field] for point in self.points])
+            if field.startswith(ENVIRONMENT):
+                environment = _with_column(self.environment, environment, field.removeprefix(ENVIRONMENT), column)
+            else:
+                algorithm = _with_column(self.algorithm, algorithm, field, column)
+        if self.points[0]:
+            validate(algorithm)
+            validate(environment)
+        return as_numpy((algorithm, environment))
+
+    def of_width(self, width: int) -> "Job":
+        """The same job in pieces of another width."""
+        job = dataclasses.replace(self, width=width)
+        job.__dict__["batched"] = self.batched  # which has no piece in it
+        return job
+
+    def trial(self, point: int = 0) -> tuple[Any, Any]:
+        """Algorithm and environment of one hyperparameter point."""
+        return map_traced(lambda leaf: leaf[point], self.batched)
+
+    def piece(self, first: int, count: int) -> tuple[Any, Any, np.ndarray]:
+        """Arguments of a program for the trials `first .. first + count`, padding included.
+
+        Returns:
+          Algorithm, environment and global seed indices; traced leaves `[..., W]`, without the axis when W is 1.
+        """
+        trial = np.minimum(np.arange(first, first + self.width), first + count - 1)
+        point, seed = np.divmod(trial, self.n_seeds)
+        seed_index = (seed + self.first_seed).astype(np.int32)
+        if self.width == 1:
+            return *self.trial(int(point[0])), seed_index[0]
+        pair = map_traced(lambda leaf: np.ascontiguousarray(np.moveaxis(leaf[point], 0, -1)), self.batched)
+        return *pair, seed_index
+
+
+def _repeated(leaf: Any, n: int) -> np.ndarray:
+    return np.broadcast_to(np.asarray(leaf), (n, *leaf.shape))
+
+
+def _with_column(obj: Any, batched: Any, field: str, column: np.ndarray) -> Any:
+    """`batched` with the values `[H]` of a field; a static field has its one value already."""
+    return batched if kind_of(obj, field) == "static" else replace(batched, field, column)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,97 +113,21 @@ class Plan:
     """Everything that determines the numbers of a run."""
 
     jobs: tuple[Job, ...]
-    points: tuple[dict[str, Any], ...]  # H hyperparameter points (one empty point when nothing is swept)
-    horizon: int
-    stops: np.ndarray  # [M] record points, increasing, the last is the horizon
-    first_seed: int
     base_seed: int
-    width: int
-    meters: tuple[Meter, ...]
-
-    @property
-    def n_seeds(self) -> int:
-        """The largest number of seeds of any job."""
-        return max(job.n_seeds for job in self.jobs)
-
-    def trials_of_job(self, job: int) -> int:
-        """Hyperparameter points times seeds."""
-        return len(self.points) * self.jobs[job].n_seeds
 
     @property
     def pieces(self) -> list[Piece]:
         """All pieces, job after job."""
         return [
-            Piece(j, i, first, min(self.width, trials - first))
-            for j, trials in enumerate(map(self.trials_of_job, range(len(self.jobs))))
-            for i, first in enumerate(range(0, trials, self.width))
+            Piece(j, i, first, min(job.width, job.n_trials - first))
+            for j, job in enumerate(self.jobs)
+            for i, first in enumerate(range(0, job.n_trials, job.width))
         ]
 
     @property
     def total_rounds(self) -> int:
         """Trial-rounds of all jobs, padding not counted."""
-        return sum(map(self.trials_of_job, range(len(self.jobs)))) * self.horizon
-
-    def trials_of(self, piece: Piece) -> tuple[Any, Any, np.ndarray]:
-        """Hyperparameters, environments and global seed indices `[width]` of a piece, padding included."""
-        trial = np.minimum(np.arange(piece.first, piece.first + self.width), piece.first + piece.count - 1)
-        job = self.jobs[piece.job]
-        point, seed = np.divmod(trial, job.n_seeds)
-        algorithm, environment = jax.tree.map(lambda leaf: leaf[point], (job.algorithm, job.environment))
-        return algorithm, environment, (seed + self.first_seed).astype(np.int32)
-
-    def spec(self) -> dict[str, Any]:
-        """A JSON description of everything that determines the numbers; its hash guards a resume."""
-        seeds = {job.name: job.n_seeds for job in self.jobs}
-        return {
-            "format": 3,
-            "algorithms": {job.name: describe(job.algorithm) for job in self.jobs},
-            "environments": {job.name: describe(job.environment) for job in self.jobs},
-            "points": len(self.points),
-            "horizon": self.horizon,
-            "record": hashlib.sha256(np.asarray(self.stops, np.int64).tobytes()).hexdigest()[:16],
-            "seeds": self.n_seeds if len(set(seeds.values())) == 1 else seeds,
-            "first_seed": self.first_seed,
-            "base_seed": self.base_seed,
-            "width": self.width,
-            "meters": {meter.name: meter.reduce for meter in self.meters},
-            "float": str(jnp.zeros(()).dtype),
-        }
-
-
-def describe(obj: Any) -> dict[str, Any]:
-    """Class and every field of a pytree dataclass as JSON values; long arrays as a digest."""
-    fields = {row.name: _plain(row.value) for row in field_table(obj)}
-    return {"class": f"{type(obj).__module__}.{type(obj).__qualname__}", "source": _source_digest(type(obj)), **fields}
-
-
-def _source_digest(cls: type) -> str:
-    """A digest of the module that defines a class: an edited algorithm must not resume an older one's run."""
-    for obj in (sys.modules[cls.__module__], cls):
-        with contextlib.suppress(OSError, TypeError):  # typed at a prompt
-            return hashlib.sha256(inspect.getsource(obj).encode()).hexdigest()[:16]
-    return "unknown"
-
-
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, (str, int, float, bool)):
-        return value
-    if isinstance(value, (jax.Array, np.ndarray, np.generic)):
-        array = np.asarray(value)
-        if array.size <= 8:
-            return array.tolist()
-        return f"{array.dtype}{list(array.shape)} sha256 {hashlib.sha256(array.tobytes()).hexdigest()[:16]}"
-    return repr(value)
-
-
-def spec_hash(spec: dict[str, Any]) -> str:
-    """A digest of a spec, independent of the order of its keys."""
-    return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()
-
-
-def broadcast_points(obj: Any, n_points: int) -> Any:
-    """A pytree of scalars and arrays to NumPy arrays with a leading axis of `n_points` equal entries."""
-    return jax.tree.map(lambda leaf: np.broadcast_to(np.asarray(leaf), (n_points, *leaf.shape)), as_arrays(obj))
+        return sum(job.n_trials * job.horizon for job in self.jobs)
 
 
 def record_points(record: Any, horizon: int) -> np.ndarray:
@@ -155,14 +145,16 @@ def record_points(record: Any, horizon: int) -> np.ndarray:
         record = ("log", max(2, int(np.ceil(20 * np.log10(max(horizon, 10))))))
     if isinstance(record, tuple) and len(record) == 2 and record[0] == "log":
         if not isinstance(record[1], (int, np.integer)) or record[1] < 1:
-            raise InputError(f'record=("log", n) needs a whole number of at least 1, got {record[1]!r}')
+            raise InputError(f'record=("log", n) needs a whole number of at least 1, got {shown(record[1])}')
         points = np.geomspace(1, horizon, num=int(record[1]))
     elif isinstance(record, (int, np.integer)) and not isinstance(record, bool):
         if record < 1:
             raise InputError(f"record must be at least 1 point, got {record}")
         points = np.linspace(0, horizon, num=min(int(record), horizon) + 1)[1:]
     elif isinstance(record, str):
-        raise InputError(f'record must be a number of points, "log", ("log", n) or increasing rounds, got {record!r}')
+        raise InputError(
+            f'record must be a number of points, "log", ("log", n) or increasing rounds, got {shown(record)}'
+        )
     else:
         try:
             points = np.asarray(record, dtype=float)

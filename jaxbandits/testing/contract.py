@@ -17,14 +17,15 @@ import numpy as np
 
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, field_table, replace, validate
-from jaxbandits.simulation import Result, simulate, sweep
+from jaxbandits.simulation import Grid, Trials, compare
 from jaxbandits.simulation import program as program_lib
 from jaxbandits.simulation.loop import play_round, start_trial
-from jaxbandits.types import ArmObs, Recommends, narrow
+from jaxbandits.types import ArmObs, Prepares, Recommends, narrow
 
 _ROUNDS = 40
 _ARGUMENTS = {
     "init": ["key"],
+    "prepare": ["state", "obs"],
     "select": ["key", "t", "state", "obs"],
     "update": ["key", "t", "state", "obs", "decision", "feedback"],
     "observe": ["key", "t", "state"],
@@ -58,6 +59,7 @@ def check_environment(environment: Any) -> None:
 
 def has_argument_names(obj: Any, methods: tuple[str, ...]) -> None:
     """The words of the protocol, in its order."""
+    assert not isinstance(obj, type), f"{obj.__name__} is a class: make an instance of it"
     for method in methods:
         assert hasattr(obj, method), f"{type(obj).__name__} has no method {method}"
         found = list(inspect.signature(getattr(obj, method)).parameters)
@@ -80,6 +82,8 @@ def _parameters(obj: Any) -> Any:
 def protocol_names_and_fields(algorithm: Any, environment: Any) -> None:
     """Both sides speak the protocol."""
     has_argument_names(algorithm, ("init", "select", "update"))
+    if isinstance(algorithm, Prepares):
+        has_argument_names(algorithm, ("prepare",))
     is_a_pytree_with_ranges(algorithm)
     check_environment(environment)
 
@@ -118,13 +122,11 @@ def masked_arms_are_never_played(algorithm: Any, environment: Any) -> None:
     obs = environment.observe(jax.random.key(1), jnp.int32(0), carry.env)
     if not isinstance(obs, ArmObs):
         return
-    unrolled = isinstance(obs.arms, tuple)
-    n_arms = len(obs.arms) if unrolled else jax.tree.leaves(obs.arms)[0].shape[0]
+    n_arms = obs.arms.shape[0]
 
     @jax.jit
     def played_under(mask):
-        narrowed = obs._replace(mask=tuple(mask) if unrolled else mask)
-        return algorithm.select(jax.random.key(2), jnp.int32(0), carry.alg, narrowed).index
+        return algorithm.select(jax.random.key(2), jnp.int32(0), carry.alg, obs._replace(mask=mask)).index
 
     for k in (0, n_arms // 2, n_arms - 1):
         played = int(played_under(jnp.arange(n_arms) == k))
@@ -159,14 +161,13 @@ def trials_do_not_depend_on_the_split(algorithm: Any, environment: Any) -> None:
     few = _run(algorithm, environment, seeds=3)
     for name, other in (
         ("more seeds", _run(algorithm, environment, seeds=11)),
-        ("one record point a call", _run(algorithm, environment, seeds=3, calls_of=1)),
+        ("one round a call", _run(algorithm, environment, seeds=3, seconds_per_call=1e-9)),
         ("a later first seed", _run(algorithm, environment, seeds=2, first_seed=1)),
     ):
         for metric, values in few.values.items():
-            mine = values[:, :, 1:3]
             start = 0 if name == "a later first seed" else 1
-            theirs = other.values[metric][:, :, start : start + 2]
-            assert np.array_equal(mine, theirs, equal_nan=True), f"{name} changed {metric}"
+            theirs = other.values[metric][:, start : start + 2]
+            assert np.array_equal(values[:, 1:3], theirs, equal_nan=True), f"{name} changed {metric}"
     with tempfile.TemporaryDirectory() as directory:
         once = _run(algorithm, environment, seeds=3, checkpoint=directory)
         again = _run(algorithm, environment, seeds=3, checkpoint=directory)
@@ -175,16 +176,22 @@ def trials_do_not_depend_on_the_split(algorithm: Any, environment: Any) -> None:
         assert np.array_equal(values, again.values[metric], equal_nan=True), f"loading a checkpoint changed {metric}"
 
 
+def decisions_are_admissible(algorithm: Any, environment: Any) -> None:
+    """Where the environment says which decisions are admissible, all of a short run are."""
+    outside = _run(algorithm, environment, seeds=3).outside
+    assert not outside.any(), f"{int(outside.sum())} of {outside.size * _ROUNDS} decisions are not admissible"
+
+
 def every_traced_field_can_be_swept(algorithm: Any, environment: Any) -> None:
     """A sweep over each numeric field equals separate runs, bit for bit, and compiles nothing new."""
     _run(algorithm, environment, seeds=2)
     compiled = program_lib.compiled_count()
     for field, values in _sweepable(algorithm):
-        swept = sweep(algorithm, environment, _ROUNDS, 2, grid={field: values}, width=32, progress=False, record=4)
+        swept = _run(Grid(algorithm, {field: values}), environment, seeds=2)
         for h, value in enumerate(values):
             alone = _run(replace(algorithm, field, value), environment, seeds=2)
             for metric, expected in alone.values.items():
-                same = np.array_equal(swept.values[metric][:, h], expected[:, 0], equal_nan=True)
+                same = np.array_equal(swept.values[metric][h], expected[0], equal_nan=True)
                 assert same, f"sweeping {field} gives another {metric} than running {field}={value:g} alone"
     assert program_lib.compiled_count() == compiled, "new hyperparameter values compiled a new program"
 
@@ -206,6 +213,7 @@ ALGORITHM_CHECKS = (
     masked_arms_are_never_played,
     stays_finite,
     recommendation_is_finite,
+    decisions_are_admissible,
     trials_do_not_depend_on_the_split,
     every_traced_field_can_be_swept,
 )
@@ -226,8 +234,9 @@ def _sweepable(algorithm: Any) -> Iterator[tuple[str, list[float]]]:
             break
 
 
-def _run(algorithm: Any, environment: Any, seeds: int, **options: Any) -> Result:
-    return simulate(algorithm, environment, _ROUNDS, seeds, width=32, progress=False, record=4, **options)
+def _run(algorithm: Any, environment: Any, seeds: int, **options: Any) -> Trials:
+    settings = {"width": 32, "progress": False, "record": 4, **options}
+    return compare({"learner": algorithm}, environment, _ROUNDS, seeds, **settings)["learner"]
 
 
 def _key() -> jax.Array:

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.speed import numpy_glm, numpy_loops, numpy_online
 from benchmarks.speed.cases import CASES, NOISE_DF, build, numpy_regret
 from jaxbandits.algorithms.oco.clipped_parameter_free_md import ClippedParameterFreeMD
-from jaxbandits.core import linalg, losses
+from jaxbandits.core import losses
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import ArmObs, Gradient, Reward
 from tests.algorithms.oco.replay_oco import plays_of
@@ -25,7 +25,7 @@ def _bandit_regrets(algorithm, arms, rewards, gaps):
     def trial(arms, rewards, gaps):
         def round_(state, row):
             t, x, reward, gap = row
-            obs = ArmObs(linalg.vectors(x))
+            obs = ArmObs(x)
             decision = algorithm.select(KEY, t, state, obs)
             state = algorithm.update(KEY, t, state, obs, decision, Reward(reward[decision.index]))
             return state, gap[decision.index]
@@ -41,10 +41,10 @@ def _online_regrets(algorithm, targets, best):
     def trial(targets):
         def round_(state, row):
             t, target = row
-            loss = losses.PseudoHuber(linalg.vectors(target))
+            loss = losses.PseudoHuber(target)
             decision = algorithm.select(KEY, t, state, None)
             feedback = Gradient(*losses.evaluate(loss, decision.query))
-            regret = loss.value(decision.play) - loss.value(linalg.vectors(best))
+            regret = loss.value(decision.play) - loss.value(jnp.asarray(best))
             return algorithm.update(KEY, t, state, None, decision, feedback), regret
 
         rounds = jnp.arange(len(targets), dtype=jnp.int32)

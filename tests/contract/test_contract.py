@@ -2,15 +2,20 @@
 
 import pytest
 
-from jaxbandits import OFWTVC, LinearConstraints, NuclearBall
 from jaxbandits.algorithms import ALGORITHMS
+from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
+from jaxbandits.algorithms.linear.oful import OFUL
+from jaxbandits.coco import OFWTVC, LinearConstraints
+from jaxbandits.domains import NuclearBall
 from jaxbandits.environments import ENVIRONMENTS
+from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
+from jaxbandits.estimation.fixed_arms import LEAST_DIM
 from jaxbandits.testing import contract
 
 # The bits of a trial depend on the loop more than on the learner: these stand for their families in the quick tests.
 QUICK = {
     "linear/hvt_ucb", "linear/heavy_oful", "linear/crmm", "linear/recursive_least_squares", "glm/glb_omd", "glm/ecolog",
-    "oco/ogd", "oco/oons", "oco/optax", "coco/ofw_tvc", "dro/smd",
+    "oco/ogd", "oco/oons", "oco/optax_learner", "coco/ofw_tvc", "dro/smd",
 }  # fmt: skip
 COMPILES_MUCH = (contract.trials_do_not_depend_on_the_split, contract.every_traced_field_can_be_swept)
 
@@ -40,8 +45,15 @@ def test_environment(name):
 @pytest.mark.parametrize("check", [contract.state_shape_is_fixed, contract.trials_do_not_depend_on_the_split])
 def test_matrix_decisions_go_through_the_same_loop(check):
     shape, domain = (4, 3), NuclearBall(radius=2.0)
-    algorithm = OFWTVC.balanced(dim=shape, horizon=200, lipschitz=2.0, domain=domain)
+    algorithm = OFWTVC.practical(dim=shape, horizon=200, lipschitz=2.0, domain=domain)
     check(algorithm, LinearConstraints(dim=shape, domain=domain))
+
+
+# every_traced_field_can_be_swept compiles for each field: the examples, of lower dimension, go through it
+@pytest.mark.parametrize("check", [c for c in contract.ALGORITHM_CHECKS if c is not COMPILES_MUCH[1]])
+@pytest.mark.parametrize("learner", [OFUL, HvtUCB])
+def test_learners_that_carry_scores_of_fixed_arms(learner, check):
+    check(learner.practical(dim=LEAST_DIM, horizon=100), HeavyTailed(dim=LEAST_DIM, n_arms=7, available=4))
 
 
 def test_every_algorithm_is_paired_with_an_environment():

@@ -14,14 +14,14 @@ from jaxbandits.core.compensated import Compensated
 @jax.jit
 def accumulate(rows):
     """Compensated and plain sum of `rows` `[n, d]`, in the form that d has."""
-    start = jax.tree.map(lambda x: jnp.zeros((), rows.dtype) * x[0], linalg.vectors(rows))
+    start = jax.tree.map(lambda x: jnp.zeros((), rows.dtype) * x[0], rows)
 
     def add(carry, row):
         compensated, plain = carry
-        return (compensated.add(linalg.vectors(row)), plain + linalg.vectors(row)), None
+        return (compensated.add(row), plain + row), None
 
     (compensated, plain), _ = jax.lax.scan(add, (Compensated.start(start), start), rows)
-    return linalg.dense(compensated.total), linalg.dense(compensated.rest), linalg.dense(plain)
+    return compensated.total, compensated.rest, plain
 
 
 def exact(rows):

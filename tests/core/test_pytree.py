@@ -4,8 +4,21 @@ import jax
 import numpy as np
 import pytest
 
-from jaxbandits import GLBOMD, GeneralizedLinear, InputError, links, simulate
-from jaxbandits.core.pytree import as_arrays, param, pytree, replace, static, validate
+from jaxbandits import InputError, links, simulate
+from jaxbandits.core.pytree import (
+    as_arrays,
+    field_table,
+    kind_of,
+    map_traced,
+    param,
+    pytree,
+    replace,
+    shared,
+    shared_leaves,
+    static,
+    validate,
+)
+from jaxbandits.glm import GLBOMD, GeneralizedLinear
 
 
 @pytree
@@ -53,6 +66,7 @@ def test_leaves_keep_their_names():
         (A(n=2.5), "A.n must be a whole number"),
         (A(x=None), "A.x must be given"),
         (A(x="1"), "A.x must be a number"),
+        (A(x=0.5 + 1j), "A.x must be a number"),
     ],
 )
 def test_ranges_are_enforced(obj, message):
@@ -71,3 +85,65 @@ def test_replace_refuses_unknown_and_static_fields():
 def test_leaves_become_strongly_typed():
     leaf = as_arrays(A(x=1)).x
     assert leaf.dtype == np.float64 and not leaf.weak_type
+
+
+@pytree
+class Data:
+    table: np.ndarray | None = shared(range="[0, 1]", doc="entries")
+    scale: float = param(1.0, "[0, inf)", "scale")
+    rest: dict | None = shared(None, doc="further arrays")
+
+
+@pytree
+class Holds:
+    parts: tuple = param((), doc="several of them")
+    data: Data = param(doc="one of them")
+
+
+def test_what_is_shared_is_known_leaf_by_leaf():
+    data = Data(table=np.ones((3, 2)), rest={"a": np.zeros(2), "b": np.arange(3)})
+    tree = (Holds(parts=(data, A()), data=data), {"x": 1.0})
+    paths = [jax.tree_util.keystr(path) for path, _ in jax.tree.leaves_with_path(tree)]
+    by_path = dict(zip(paths, shared_leaves(tree), strict=True))
+    assert [path for path, common in by_path.items() if not common] == [
+        "[0].parts[0].scale", "[0].parts[1].x", "[0].data.scale", "[1]['x']",
+    ]  # fmt: skip
+    assert sum(by_path.values()) == 6
+    larger = map_traced(lambda leaf: np.full(4, leaf), data)
+    assert larger.table is data.table and larger.rest["a"] is data.rest["a"] and larger.scale.shape == (4,)
+    kinds = {row.name: row.kind for row in field_table(data)}
+    assert kinds == {"table": "shared", "scale": "traced", "rest": "shared"}
+    assert kind_of(tree[0], "data.table") == "shared" and kind_of(tree[0], "data") == "object"
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ([0.5, 0.5], "Data.table must be an array or a tree of arrays, got float in it"),
+        ("a table", "Data.table must be an array"),
+        (None, "Data.table must be given"),
+        ((), "Data.table must be an array"),
+        (np.array(["a"]), "Data.table must hold real numbers"),
+        (np.array([0.5j]), "Data.table must hold real numbers"),
+        (np.array([0.5, 1.5]), r"Data.table must lie in \[0, 1\], got 1.5"),
+        (np.array([np.nan]), r"Data.table must lie in \[0, 1\], got nan"),
+    ],
+)
+def test_shared_data_are_arrays_of_numbers(table, message):
+    with pytest.raises(InputError, match=message):
+        validate(Data(table=table))
+
+
+def test_shared_data_cannot_be_swept():
+    with pytest.raises(InputError, match=r"Data.table is shared data .* cannot be swept"):
+        replace(Data(table=np.ones(2)), "table", np.zeros(2))
+
+
+def test_traced_values_are_refused_by_name():
+    @jax.jit
+    def under_jit(x):
+        validate(A(x=x))
+        return x
+
+    with pytest.raises(InputError, match=r"A.x is a value under a JAX transformation"):
+        under_jit(1.0)

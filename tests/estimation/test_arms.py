@@ -1,4 +1,4 @@
-"""`best_arm`: the three forms of an arm set choose alike, ties go to the first arm, NaN and masked arms lose."""
+"""`best_arm` and its like: ties go to the first arm, NaN and masked arms lose."""
 
 import jax
 import jax.numpy as jnp
@@ -7,18 +7,9 @@ import pytest
 
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.linalg import Vec
-from jaxbandits.estimation.arms import best_arm, best_scored, largest, stacked
+from jaxbandits.estimation.arms import best_arm, best_scored, check_count, largest, nearest_arm, optimistic_arm
 
 NAN, INF = np.nan, np.inf
-
-
-def forms(arms):
-    """`[K, d]` as unrolled vectors, as one `Vec` with leaves `[K]`, as an array: with the mask form that goes along."""
-    arms = jnp.asarray(arms)
-    yield tuple(linalg.vectors(arm) for arm in arms), tuple
-    yield Vec([arms[:, i] for i in range(arms.shape[1])]), jnp.asarray
-    yield arms, jnp.asarray
 
 
 def expected_index(scores, mask):
@@ -31,18 +22,12 @@ def expected_index(scores, mask):
 
 
 def choose(scores, mask=None):
-    """What every form plays when arm k has score `scores[k]` (the second coordinate is the arm's number)."""
-    arms = np.stack([np.asarray(scores, float), 100.0 + np.arange(len(scores))], axis=1)
-    chosen = []
-    for arm_set, mask_form in forms(arms):
-        first = jnp.array([1.0, 0.0])
-        theta = first if isinstance(arm_set, jax.Array) else linalg.vectors(first)
-        decision = best_arm(arm_set, None if mask is None else mask_form(np.asarray(mask)), lambda x: x @ theta)  # noqa: B023
-        assert decision.index.dtype == jnp.int32
-        played = np.asarray(linalg.dense(decision.x))
-        assert played[1] == 100.0 + int(decision.index)  # index and vector belong to the same arm
-        chosen.append(int(decision.index))
-    return chosen
+    """What is played when arm k has score `scores[k]` (the second coordinate is the arm's number)."""
+    arms = jnp.asarray(np.stack([np.asarray(scores, float), 100.0 + np.arange(len(scores))], axis=1))
+    decision = best_arm(arms, None if mask is None else jnp.asarray(mask), lambda x: x[0])
+    assert decision.index.dtype == jnp.int32
+    assert decision.x[1] == 100.0 + int(decision.index)  # index and vector belong to the same arm
+    return int(decision.index)
 
 
 CASES = [
@@ -74,74 +59,93 @@ CASES = [
 @pytest.mark.parametrize(("scores", "mask"), CASES)
 def test_cases(scores, mask):
     index = expected_index(scores, [True] * len(scores) if mask is None else mask)
-    assert choose(scores, mask) == [index] * 3
+    assert choose(scores, mask) == index
 
 
 def test_random_scores_with_ties_nans_and_masks(rng):
     for _ in range(40):
-        n_arms = int(rng.integers(1, 9))
+        n_arms = int(rng.choice([1, 2, 7, 200]))  # 200: rounds of a knock-out
         scores = rng.integers(-2, 3, n_arms).astype(float)
         scores[rng.random(n_arms) < 0.3] = NAN
         mask = rng.random(n_arms) < 0.7
         mask[rng.integers(n_arms)] = True
-        assert choose(scores, mask) == [expected_index(scores, mask)] * 3
-        assert choose(scores) == [expected_index(scores, [True] * n_arms)] * 3
+        assert choose(scores, mask) == expected_index(scores, mask)
+        assert choose(scores) == expected_index(scores, [True] * n_arms)
 
 
-def test_batched_trials_agree_with_a_loop(rng):
-    """Under vmap, with more arms than one barrier group of the unrolled form holds, and a quadratic score."""
-    trials, n_arms, dim = 6, 30, 5
+@pytest.mark.parametrize("n_arms", [30, 131])
+def test_batched_trials_agree_with_a_loop(n_arms, rng):
+    """Under vmap, with a quadratic score; in NumPy's words, in the library's, and for the arms of an ellipsoid."""
+    trials, dim = 6, 5
     arms = jnp.asarray(rng.standard_normal((trials, n_arms, dim)))
     theta = jnp.asarray(rng.standard_normal((trials, dim)))
     mask = jnp.asarray(rng.random((trials, n_arms)) < 0.5).at[:, 0].set(True)
     scores = np.einsum("skd,sd->sk", arms, theta) + np.einsum("skd,skd->sk", arms, arms)
-    expected = np.argmax(np.where(mask, scores, -np.inf), axis=1)
 
-    def unrolled(arms, mask, theta):
-        theta = linalg.vectors(theta)
-        return best_arm(tuple(map(linalg.vectors, arms)), tuple(mask), lambda x: x @ theta + x @ x).index
+    def textbook(arms, mask, theta):
+        return best_arm(arms, mask, lambda x: x @ theta + x @ x)
 
-    def columns(arms, mask, theta):
-        theta = linalg.vectors(theta)
-        return best_arm(linalg.vectors(arms), mask, lambda x: x @ theta + x @ x).index
+    def library(arms, mask, theta):
+        return best_arm(arms, mask, lambda x: linalg.inner(x, theta) + linalg.inner(x, x))
 
-    def array(arms, mask, theta):
-        return best_arm(arms, mask, lambda x: x @ theta + x @ x).index
+    def nearest(arms, mask, theta):
+        return nearest_arm(arms, mask, theta)
 
-    for form in (unrolled, columns, array):
-        np.testing.assert_array_equal(jax.jit(jax.vmap(form))(arms, mask, theta), expected)
+    def optimistic(arms, mask, theta):
+        return optimistic_arm(arms, mask, theta, linalg.identity(dim, 4.0), 0.5)
+
+    gaps = np.asarray(arms) - np.asarray(theta)[:, None]
+    lengths = np.linalg.norm(arms, axis=-1)
+    for rule, values in [
+        (textbook, scores),
+        (library, scores),
+        (nearest, -np.einsum("skd,skd->sk", gaps, gaps)),
+        (optimistic, np.einsum("skd,sd->sk", arms, theta) + lengths),
+    ]:
+        decision = jax.jit(jax.vmap(rule))(arms, mask, theta)
+        expected = np.argmax(np.where(mask, values, -np.inf), axis=1)
+        np.testing.assert_array_equal(decision.index, expected)
+        np.testing.assert_array_equal(decision.x, np.asarray(arms)[np.arange(trials), expected])
 
 
-def test_largest():
-    values = [jnp.asarray(v) for v in (1.0, 3.0, 2.0)]
-    for form, mask_form in ((values, tuple), (jnp.stack(values), jnp.asarray)):
-        assert largest(form) == 3.0
-        assert largest(form, mask_form(np.array([True, False, True]))) == 2.0
+@pytest.mark.parametrize("n_arms", [3, 200])
+def test_largest(n_arms, rng):
+    values, mask = rng.standard_normal(n_arms), rng.random(n_arms) < 0.5
+    mask[0] = True
+    assert largest(jnp.asarray(values)) == values.max()
+    assert largest(jnp.asarray(values), jnp.asarray(mask)) == values[mask].max()
 
 
-@pytest.mark.parametrize("d", [2, 14])
-def test_every_form_of_arms_is_stacked(d, rng):
-    X = jnp.asarray(rng.normal(size=(4, d)))
-    for arms in (linalg.vectors(X), tuple(linalg.vectors(x) for x in X)):
-        np.testing.assert_array_equal(linalg.dense(stacked(arms, 4)), X)
-        with pytest.raises(InputError, match="shows 4 arms, but the learner has n_arms=7"):
-            stacked(arms, 7)
+def test_a_thousand_arms_make_no_larger_a_program():
+    """Their scores are one operation, the choice a few rounds of a knock-out."""
+
+    def lines(n_arms):
+        arms, theta, inverse = jnp.zeros((n_arms, 3)), jnp.zeros(3), jnp.eye(3)
+        lowered = jax.jit(lambda *args: optimistic_arm(args[0], None, *args[1:])).lower(arms, theta, inverse, 1.0)
+        return len(lowered.as_text().splitlines())
+
+    assert lines(1000) < 1.5 * lines(50)
+
+
+def test_check_count():
+    check_count(jnp.zeros((4, 2)), 4)
+    with pytest.raises(InputError, match="shows 4 arms, but the learner has n_arms=7"):
+        check_count(jnp.zeros((4, 2)), 7)
 
 
 def test_best_scored():
-    """The first of equal ones, NaN last, masked arms never, whatever form the mask has."""
+    """The first of equal ones, NaN last, masked arms never."""
     X = jnp.asarray([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.2, 0.1]])
-    arms, nan = linalg.vectors(X), jnp.nan
+    arms, nan = X, jnp.nan
 
     def played(scores, mask=None):
         decision = best_scored(arms, mask, jnp.asarray(scores))
-        np.testing.assert_array_equal(linalg.dense(decision.x), X[decision.index])
+        np.testing.assert_array_equal(decision.x, X[decision.index])
         return int(decision.index)
 
     assert played([0.0, 2.0, 2.0, 1.0]) == 1
     assert played([nan, -5.0, nan, -7.0]) == 1
     assert played([nan, nan, nan, nan]) == 0
     mask = jnp.asarray([False, False, True, True])
-    for given in (mask, tuple(mask)):
-        assert played([3.0, 2.0, 1.0, 0.0], given) == 2
-        assert played([3.0, 2.0, nan, nan], given) == 2
+    assert played([3.0, 2.0, 1.0, 0.0], mask) == 2
+    assert played([3.0, 2.0, nan, nan], mask) == 2

@@ -60,13 +60,13 @@ def test_beyond_capacity_it_is_a_sliding_window():
 
 
 def test_trials_side_by_side_match_one_by_one(rng):
-    """Under vmap over trials with t outside, as the simulation runs: a `Vec` of leaves `[capacity]` per coordinate."""
+    """Under vmap over trials with t outside, as the simulation runs."""
     trials, rounds = 5, 23
     x, r = rng.standard_normal((trials, rounds, 3)), rng.standard_normal((trials, rounds))
 
     def one_round(t, rows, x, r):
-        rows = history.append(rows, t, (linalg.vectors(x), r))
-        return rows, history.sum_over(rows, t + 1, lambda row, valid: row[0] * jnp.where(valid, row[1], 0.0), block=8)
+        rows = history.append(rows, t, (x, r))
+        return rows, history.sum_over(rows, t + 1, lambda row, valid: jnp.where(valid, row[1], 0.0) @ row[0], block=8)
 
     @jax.jit
     def run(x, r):
@@ -74,7 +74,7 @@ def test_trials_side_by_side_match_one_by_one(rng):
 
         def step(rows, row):
             rows, total = jax.vmap(one_round, in_axes=(None, 0, 0, 0))(row[0], rows, row[1], row[2])
-            return rows, linalg.dense(total).sum(axis=1)
+            return rows, total
 
         return jax.lax.scan(step, rows, (jnp.arange(rounds, dtype=jnp.int32), x.swapaxes(0, 1), r.T))[1]
 
@@ -85,9 +85,20 @@ def test_trials_side_by_side_match_one_by_one(rng):
 def test_work_follows_the_count_not_the_capacity():
     """The number of blocks that are visited, counted by the summand itself, also under vmap."""
     rows = jnp.zeros((3, 1000))
-    blocks = jax.vmap(lambda r, c: history.sum_over(r, c, lambda _, valid: jnp.ones(()), 10), in_axes=(0, None))
+    one = lambda row, valid: jnp.where(row[0] == 0.0, 1.0, jnp.nan)  # noqa: E731
+    blocks = jax.vmap(lambda r, c: history.sum_over(r, c, one, 10), in_axes=(0, None))
     for count, visited in ((0, 0), (1, 1), (10, 1), (11, 2), (1000, 100), (5000, 100)):
         np.testing.assert_array_equal(blocks(rows, count), visited)
-    loop = jax.make_jaxpr(blocks)(rows, 7)
-    bound = next(e for e in loop.eqns if e.primitive.name == "while").params["cond_jaxpr"]
+    (loop,) = loops(jax.make_jaxpr(blocks)(rows, 7).jaxpr)
+    bound = loop.params["cond_jaxpr"]
     assert all(v.aval.shape == () for v in bound.jaxpr.invars[:2])  # the counter and its bound carry no trial axis
+
+
+def loops(jaxpr):
+    """The `while` equations of a jaxpr and of those inside it."""
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.name == "while":
+            yield eqn
+        else:
+            for inner in eqn.params.values():
+                yield from loops(inner.jaxpr) if hasattr(inner, "jaxpr") else ()

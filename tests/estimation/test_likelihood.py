@@ -29,7 +29,7 @@ def recorded(data, X, index, rewards, members=None):
 
     def one(data, row):
         t, k, r, member = row
-        arms = linalg.vectors(jnp.asarray(X))
+        arms = jnp.asarray(X)
         decision = ArmDecision(k, jax.tree.map(lambda a: a[k], arms))
         return likelihood.record(data, t, arms, decision, r, member), None
 
@@ -52,11 +52,11 @@ def test_value_gradient_hessian(name, d, form, rng):
 
     @jax.jit
     def evaluate(points):
-        L = Likelihood(LINKS[name], data, jnp.int32(150), 0.3, linalg.vectors(jnp.asarray(star)))
-        at = jax.vmap(L)(linalg.vectors(points))
+        L = Likelihood(LINKS[name], data, jnp.int32(150), 0.3, jnp.asarray(star))
+        at = jax.vmap(L)(points)
         # by differentiation of the value alone
-        value = jax.vmap(jax.grad(lambda th: L(linalg.vectors(th)).value))(points) if form == "counts" else None
-        return at.value, linalg.dense(at.gradient), linalg.dense(at.hessian), value
+        value = jax.vmap(jax.grad(lambda th: L(th).value))(points) if form == "counts" else None
+        return at.value, at.gradient, at.hessian, value
 
     values, gradients, hessians, differentiated = evaluate(jnp.asarray(points))
     for i, th in enumerate(points):
@@ -71,10 +71,10 @@ def test_a_difference_small_beside_the_sum_keeps_its_digits(rng):
     """L is about 5e6 here; a step of 1e-9 changes it by 1e-3, which subtraction of two sums would give to 6 digits."""
     X, star = arms_of(rng, 2), rng.standard_normal(2)
     counts, totals = np.full(K, 1e7), np.full(K, 3e6)
-    data = likelihood.Pulls(linalg.vectors(jnp.asarray(X)), jnp.asarray(counts), jnp.asarray(totals))
+    data = likelihood.Pulls(jnp.asarray(X), jnp.asarray(counts), jnp.asarray(totals))
     step = 1e-9 * rng.standard_normal(2)
-    L = Likelihood(Bernoulli(), data, 1, None, linalg.vectors(jnp.asarray(star)))
-    value = float(L(linalg.vectors(jnp.asarray(star + step))).value)
+    L = Likelihood(Bernoulli(), data, 1, None, jnp.asarray(star))
+    value = float(L(jnp.asarray(star + step)).value)
     z, dz = (X @ star).astype(np.longdouble), (X @ ((star + step) - star)).astype(np.longdouble)
     mean = 1 / (1 + np.exp(-z))
     exact = np.sum(counts * (mean * dz + mean * (1 - mean) * dz**2 / 2) - totals * dz)
@@ -88,10 +88,10 @@ def test_arms_that_change_under_counts_make_every_later_value_nan(rng):
     data, values = likelihood.empty(2, n_arms=K), []
     record = jax.jit(likelihood.record)
     for t, shown in enumerate((X, X, other, X)):
-        arms = linalg.vectors(jnp.asarray(shown))
-        data = record(data, jnp.int32(t), arms, ArmDecision(jnp.int32(0), linalg.vectors(jnp.asarray(shown[0]))), 1.0)
+        arms = jnp.asarray(shown)
+        data = record(data, jnp.int32(t), arms, ArmDecision(jnp.int32(0), jnp.asarray(shown[0])), 1.0)
         L = Likelihood(Bernoulli(), data, t + 1, None, linalg.zeros(2))
-        values.append(float(L(linalg.vectors(jnp.ones(2))).value))
+        values.append(float(L(jnp.ones(2)).value))
     np.testing.assert_array_equal(np.isnan(values), [False, False, True, True])
 
 
@@ -99,7 +99,7 @@ def test_more_rounds_than_the_history_holds_make_every_later_value_nan(rng):
     X = arms_of(rng, 2)
     for rounds in (3, 4, 9):
         data = recorded(likelihood.empty(2, capacity=3), X, np.zeros(rounds, int), np.ones(rounds))
-        value = Likelihood(Bernoulli(), data, rounds, None, linalg.zeros(2))(linalg.vectors(jnp.ones(2))).value
+        value = Likelihood(Bernoulli(), data, rounds, None, linalg.zeros(2))(jnp.ones(2)).value
         assert np.isnan(value) == (rounds > 3)
 
 

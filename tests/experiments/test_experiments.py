@@ -1,13 +1,21 @@
 """Every declared experiment runs, draws and judges; verdicts follow from the results alone."""
 
+import dataclasses
+import importlib
+import itertools
+import math
+
 import numpy as np
 import pytest
 
 from jaxbandits.core.errors import InputError
-from jaxbandits.experiments import EXPERIMENTS, linear_theory
-from jaxbandits.experiments.declare import chosen
+from jaxbandits.experiments import EXPERIMENTS
+from jaxbandits.experiments.declare import Experiment, Panel, chosen
+from jaxbandits.experiments.drawings import Against, Cost, Exponents, Heatmap
 from jaxbandits.experiments.run import run
 from jaxbandits.report import files
+from jaxbandits.simulation.grid import Grid, checked_points
+from tests.toys import Noisy, Shrink
 
 FAST = ("linear/sysid", "linear/sensitivity")
 TINY = {"seeds": 50, "horizon": 120, "progress": False}
@@ -23,7 +31,8 @@ def check(experiment, directory, **settings):
     assert len(report.judged) == len(experiment.claims)
     assert {item.verdict for item in report.judged} <= {"not decided"}  # too few rounds for any verdict
     for result in report.results.values():
-        assert not result.failed(experiment.metric).any()
+        for trials in result.measured(experiment.metric)[1].values():
+            assert not trials.failed(experiment.metric).any()
     return report
 
 
@@ -43,11 +52,25 @@ def test_every_experiment_runs_draws_and_judges(name, tmp_path):
 def test_every_declaration_is_complete(name):
     experiment = EXPERIMENTS[name]
     assert experiment.name == name and experiment.title and experiment.source
+    heatmaps = [drawing for drawing in experiment.figures if isinstance(drawing, Heatmap)]
     for preset in experiment.presets:
         for panel in experiment.panels(100).values():
             labels = experiment.algorithms(preset, 100, panel)
-            assert set(experiment.slow) | set(experiment.not_drawn) <= set(labels)
-    assert (experiment.grid is None) == ("heatmap" not in experiment.figures)
+            undrawn = {label for drawing in experiment.figures for label in getattr(drawing, "not_drawn", ())}
+            assert set(experiment.slow) | undrawn <= set(labels)
+            swept = [label for label, algorithm in labels.items() if isinstance(algorithm, Grid)]
+            assert swept == (list(labels) if heatmaps else [])
+            for drawing, algorithm in itertools.product(heatmaps, labels.values()):
+                assert set(drawing.nominal) == set(checked_points(algorithm.points)[0])
+                for field, value in drawing.nominal.items():  # the maps pass through what the preset plays
+                    assert float(getattr(algorithm.algorithm, field)) == pytest.approx(value)
+    timed = experiment.timed
+    assert timed is None or set(timed.panels) <= set(experiment.panels(100))
+    assert timed is None or not timed.unit or timed.unit in labels
+    for drawing in experiment.figures:
+        at = [panel.x for panel in experiment.panels(100).values()]
+        assert not isinstance(drawing, (Against, Cost, Exponents)) or not all(map(math.isnan, at))
+        assert timed is not None or not (isinstance(drawing, Cost) or getattr(drawing, "times", False))
     assert experiment.width is None or experiment.width % 32 == 0
     texts = [claim.text for claim in experiment.claims]
     assert len(set(texts)) == len(texts)
@@ -62,15 +85,60 @@ def test_groups_of_experiments():
         chosen(EXPERIMENTS, "linear/fig44")
 
 
-def test_the_explicit_bound_of_theorem_1_by_hand():
-    """At d = 2, T = 18000, eps = 0.99: kappa 33.647, tau0 1.44246, ell 32.167, beta_T 5092 (hand-checked constants).
+def test_an_experiment_stands_in_the_file_of_its_name():
+    for name, experiment in EXPERIMENTS.items():
+        module = importlib.import_module(f"jaxbandits.experiments.{name.replace('/', '.').replace('-', '_')}")
+        assert experiment in vars(module).values()
 
-    On its third branch w_t^2 is tau_0 t^e / (2 sqrt(alpha) beta_{t-1}), alpha = 4: hence the 4 of the second term.
-    """
-    panel = EXPERIMENTS["linear/bound"].panels(18_000)["student"]
-    (algorithm,) = EXPERIMENTS["linear/bound"].algorithms("theory", 18_000, panel).values()
-    rounds = np.asarray([18_000])
-    got = linear_theory.theorem_1(algorithm, rounds, np.asarray([18_000 * 1.31**2]))
-    c = np.sqrt(12.0) / 1.44246 + 107 * 32.167
-    expected = 4 * 5092 * (np.sqrt(2 * 33.647) * np.sqrt(18_000 * 1.31**2 + 1) + 4.0 * c * 33.647 / np.sqrt(2.0))
-    np.testing.assert_allclose(got, expected, rtol=1e-3)
+
+# A small one ----------------------------------------------------------------------------------------------------------
+
+
+def _doubled(trials, algorithm, panel):
+    """Twice the loss, and what `derive` was given."""
+    loss = trials.get("loss")
+    return {"doubled": 2.0 * loss, "rate": np.full_like(loss, algorithm.rate), "x": np.full_like(loss, panel.x)}
+
+
+def _algorithms(preset, horizon, panel):
+    """The second panel has one label more."""
+    labels = {"first": Shrink(rate=0.5), "slow": Shrink(rate=0.25)}
+    return labels | ({"third": Shrink(rate=0.0)} if panel.x == 2.0 else {})
+
+
+SMALL = Experiment(
+    name="toy/small", title="small", source="nobody", horizon=20, seeds=5, presets={"theory": "none"},
+    algorithms=_algorithms,
+    panels=lambda horizon: {name: Panel(name, Noisy(), x=x) for name, x in (("one", 1.0), ("two", 2.0))},
+    metric="loss", slow={"slow": 3}, derive=_doubled, record=4,
+)  # fmt: skip
+
+
+def test_derived_metrics_are_those_of_each_label():
+    report = run(SMALL, progress=False)
+    assert report.labels == ("first", "slow", "third")
+    for name, panel in report.panels.items():
+        for label, trials in report.results[name].trials.items():
+            np.testing.assert_array_equal(trials.get("doubled"), 2.0 * trials.get("loss"))
+            assert (trials.get("x") == panel.x).all() and len(trials.seeds) == (3 if label == "slow" else 5)
+        assert [float(report.results[name][label].final("rate")[0, 0]) for label in ("first", "slow")] == [0.5, 0.25]
+
+
+def test_a_swept_learner_is_given_to_derive_as_it_is():
+    swept = dataclasses.replace(
+        SMALL, slow={}, algorithms=lambda preset, horizon, panel: {"swept": Grid(Shrink(), {"rate": (0.0, 0.5)})}
+    )
+    trials = run(swept, seeds=2, progress=False).results["one"]["swept"]
+    assert trials.points == ({"rate": 0.0}, {"rate": 0.5})
+    np.testing.assert_array_equal(trials.get("doubled"), 2.0 * trials.get("loss"))
+
+
+def test_labels_are_left_out_but_not_all_of_them():
+    """Also one that only some panels have; what leaves a panel without any is an error before anything runs."""
+    report = run(SMALL, without=("slow", "third"), progress=False)
+    assert report.labels == ("first",)
+    for without in (("first", "slow", "third"), ("first", "slow")):
+        with pytest.raises(InputError, match="every algorithm of panel one is left out: keep at least one of first, "):
+            run(SMALL, without=without, progress=False)
+    with pytest.raises(InputError, match="did you mean 'third'"):
+        run(SMALL, without=("thirt",), progress=False)

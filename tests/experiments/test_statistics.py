@@ -5,19 +5,15 @@ import pytest
 
 from jaxbandits.core.errors import InputError
 from jaxbandits.experiments import statistic
-from jaxbandits.experiments.declare import Claim, Measured
-from jaxbandits.simulation import Result, RoundTimes
+from jaxbandits.experiments.claim import Claim, Measured
+from jaxbandits.results.result import Result
+from jaxbandits.simulation import RoundTimes
+from tests.results import made
 
 
-def result_of(curves, records, points=({},), trials=None):
-    """A result from label to `[H, S, M]` regret curves; shorter ones are filled up with NaN."""
-    n_seeds = max(c.shape[1] for c in curves.values())
-    filled = [np.pad(c, ((0, 0), (0, n_seeds - c.shape[1]), (0, 0)), constant_values=np.nan) for c in curves.values()]
-    trials = np.asarray([c.shape[1] for c in curves.values()]) if trials is None else np.asarray(trials)
-    healthy = np.ones((len(curves), len(points), n_seeds), bool)
-    timing = {name: {"ns_per_round": []} for name in curves}
-    return Result({"regret": np.stack(filled)}, tuple(curves), tuple(points), np.arange(n_seeds), trials,
-                  np.asarray(records), healthy, {}, timing, {})  # fmt: skip
+def result_of(curves, records, points=({},)):
+    """A result from label to `[H, S, M]` regret curves."""
+    return Result({label: made.trials({"regret": c}, points, records=records) for label, c in curves.items()})
 
 
 def measured_of(result, times=None):
@@ -69,7 +65,6 @@ def test_pairs_are_formed_over_the_seeds_that_both_ran(rng):
     np.testing.assert_allclose(estimate.mean, np.mean(slow[0, :, 0] - 2.0 * fast[0, :20, 0]))
     assert estimate.n == 20 and estimate.failed == 0
     assert statistic.win_share("panel", "slow", "fast")(measured_of(result)).n == 20
-    assert not result.failed("regret").any() and result.usable("regret").sum() == 120
 
 
 def test_the_share_below_a_threshold_has_wilsons_interval():
@@ -166,7 +161,7 @@ def test_growth_across_leaves_out_seeds_that_failed_anywhere(rng):
     good = np.delete(np.column_stack([near, far]), [3, 40], axis=0)
     check_interval(estimate, jackknife(lambda r: np.log10(r[:, 1].mean() / r[:, 0].mean()), good), 48, failed=2)
     # A panel whose learner ran fewer seeds pairs those; the others are absent, not failed.
-    fewer = {"near": result_of({"a": near[None, :, None]}, [5], trials=[45])} | measured_over(far=far).results
+    fewer = measured_over(near=near[:45], far=far).results
     estimate = statistic.growth_across({"near": 1.0, "far": 10.0}, "a")(Measured(fewer, {}))
     assert (estimate.n, estimate.failed) == (43, 2)
 
@@ -180,7 +175,7 @@ def test_final_mean_by_hand():
     )
     estimate = statistic.final_mean("panel", "b")(measured_of(result))
     assert (estimate.mean, estimate.low, estimate.high, estimate.n, estimate.failed) == (1.0, 1.0, 1.0, 2, 0)
-    result.healthy[0, 0, 4] = False  # finite, but its state held a NaN
+    result["a"].healthy[0, 4] = False  # finite, but its state held a NaN
     assert statistic.final_mean("panel", "a")(measured_of(result)).mean == 2.0
 
 
@@ -214,8 +209,8 @@ def test_late_rate_by_hand():
     result = result_of({"a": rising}, [1, 10, 21, 40])
     estimate = statistic.late_rate("panel", "a")(measured_of(result))  # 8 and 12 in 19 rounds, t = 12.706205
     check_interval(estimate, (10.0 / 19.0, 12.7062047362 * 2.0 / 19.0), 2, failed=1)
-    linear = 3.0 * np.ones((1, 7, 1)) * np.geomspace(1, 10_000, 50).astype(int) - 11.0
-    result = result_of({"a": linear}, np.geomspace(1, 10_000, 50).astype(int))
+    records = np.unique(np.geomspace(1, 10_000, 50).astype(int))
+    result = result_of({"a": 3.0 * np.ones((1, 7, 1)) * records - 11.0}, records)
     check_interval(statistic.late_rate("panel", "a")(measured_of(result)), (3.0, 0.0), 7)
 
 
@@ -239,7 +234,25 @@ def test_unknown_names():
         lambda name, metric: statistic.late_rate("far", name, metric),
     ):
         about("a", "regret")(measured)
-        with pytest.raises(InputError, match="algorithm"):
+        with pytest.raises(InputError, match="label"):
             about("b", "regret")(measured)
         with pytest.raises(InputError, match="metric"):
             about("a", "regrets")(measured)
+
+
+def test_seeds_are_paired_by_their_global_index(rng):
+    """Labels may start at different seeds: what counts is what both ran."""
+    a, b = rng.normal(size=(1, 60, 1)), rng.normal(size=(1, 60, 1))
+    shifted = made.trials({"regret": b}, first_seed=10, records=[5])
+    result = Result({"a": made.trials({"regret": a}, records=[5]), "b": shifted})
+    estimate = statistic.mean_difference("panel", "a", "b")(measured_of(result))
+    assert estimate.n == 50
+    np.testing.assert_allclose(estimate.mean, np.mean(a[0, 10:, 0] - b[0, :50, 0]))
+
+
+def test_two_metrics_of_one_label_are_compared_where_both_are_finite():
+    first, second = np.array([1.0, np.nan, 5.0, 7.0]), np.array([2.0, 3.0, np.inf, 1.0])
+    trials = made.trials({"first": first[None, :, None], "second": second[None, :, None]})
+    measured = measured_of(Result({"a": trials}))
+    estimate = statistic.metric_difference("panel", "a", "first", "second", 0.5)(measured)
+    assert (estimate.mean, estimate.n, estimate.failed) == (np.mean([0.0, 6.5]), 2, 2)

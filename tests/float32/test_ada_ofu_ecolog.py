@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog
-from jaxbandits.core import linalg
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 from tests.reference import ada_ofu_ecolog, glb_omd
@@ -18,11 +17,9 @@ KEY, ROUNDS = jax.random.key(0), 60
 def replay(algorithm, xs, rs):
     def round_(state, row):
         t, x, r = row
-        x = linalg.vectors(x)
-        state = algorithm.update(KEY, t, state, ArmObs((x,)), ArmDecision(jnp.int32(0), x), Reward(r))
+        state = algorithm.update(KEY, t, state, ArmObs(x[None]), ArmDecision(jnp.int32(0), x), Reward(r))
         seen = {"theta": state.theta, "warm_theta": state.warm.theta, "gram": state.gram, "inverse": state.inverse}
-        seen = {name: linalg.dense(a) for name, a in seen.items()}
-        return state, seen | {"count": state.warm.count, "radius": algorithm.confidence_radius(t, state)}
+        return state, seen | {"count": state.warm.count, "radius": algorithm.radius(t, state)}
 
     return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(len(rs), dtype=jnp.int32), xs, rs))[1]
 

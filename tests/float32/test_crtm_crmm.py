@@ -7,7 +7,6 @@ import pytest
 
 from jaxbandits.algorithms.linear.crmm import CRMM
 from jaxbandits.algorithms.linear.crtm import CRTM
-from jaxbandits.core import linalg
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import ArmDecision, Reward
 from tests.reference import crtm_crmm as reference
@@ -21,8 +20,8 @@ KEY = jax.random.key(0)
 def _replay(alg, xs, rewards):
     def sample(state, row):
         t, x, reward = row
-        state = alg.update(KEY, t, state, None, ArmDecision(jnp.int32(0), linalg.vectors(x)), Reward(reward))
-        return state, (linalg.dense(alg.recommend(state)), linalg.dense(state.estimate.inverse))
+        state = alg.update(KEY, t, state, None, ArmDecision(jnp.int32(0), x), Reward(reward))
+        return state, (alg.recommend(state), state.estimate.inverse)
 
     return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards))[1]
 

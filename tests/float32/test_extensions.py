@@ -9,7 +9,6 @@ from jaxbandits.algorithms.linear.hvt_identification import HvtIdentification
 from jaxbandits.algorithms.linear.hvt_mdp import HvtMDP
 from jaxbandits.algorithms.linear.oful_mdp import OFULMDP
 from jaxbandits.algorithms.linear.recursive_least_squares import RecursiveLeastSquares
-from jaxbandits.core import linalg
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.environments.linear.linear_mdp import LinearMDP
 from jaxbandits.environments.linear.linear_system import LinearSystem
@@ -38,10 +37,9 @@ def test_estimates_of_episodes_follow_the_float64_loop(rng):
     def replay(alg, xs, rewards):
         def episode(state, row):
             t, x, rewards = row
-            x = linalg.vectors(x)
             told = Episode(x, rewards) if alg.feedback is Episode else ScaledEpisode(x, rewards, jnp.float32(1.31))
             state = alg.update(KEY, t, state, None, None, told)
-            return state, linalg.dense(alg.recommend(state))
+            return state, alg.recommend(state)
 
         return jax.lax.scan(episode, alg.init(KEY), (jnp.arange(K, dtype=jnp.int32), xs, rewards))[1]
 
@@ -70,7 +68,7 @@ def test_identification_follows_the_float64_loop(n, m, rng):
         def sample(state, row):
             t, z, x = row
             told = NextState(x) if alg.feedback is NextState else ScaledNextState(x, jnp.full(n, 1.31, jnp.float32))
-            state = alg.update(KEY, t, state, SystemObs(linalg.vectors(z)), None, told)
+            state = alg.update(KEY, t, state, SystemObs(z), None, told)
             return state, alg.recommend(state)
 
         return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(T, dtype=jnp.int32), Z, X))[1]
@@ -94,8 +92,9 @@ def test_runs_end_finite_in_float32():
     identify = [HvtIdentification.practical(**size, horizon=300, eps=0.99), RecursiveLeastSquares(**size)]
     for algorithms, environment in ((algs, env), (identify, LinearSystem())):
         result = compare(algorithms, environment, 300, 64, progress=False, record=3)
-        assert result.healthy.all()
-        assert all(np.isfinite(values).all() for values in result.values.values())
+        for trials in result.trials.values():
+            assert trials.healthy.all()
+            assert all(np.isfinite(values).all() for values in trials.values.values())
     for environment in (env, LinearSystem()):
         state = jax.eval_shape(as_arrays(environment).init, KEY)
         assert all(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(state))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
-from jaxbandits.core import linalg
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.types import ArmDecision, Reward
@@ -21,9 +20,9 @@ FAMILIES = reference.FAMILIES | {"gaussian": reference.gaussian(0.5)}
 def replay(algorithm, xs, rs):
     def round_(state, row):
         t, x, r = row
-        decision = ArmDecision(jnp.int32(0), linalg.vectors(x))
+        decision = ArmDecision(jnp.int32(0), x)
         state = algorithm.update(KEY, t, state, None, decision, Reward(r))
-        after = linalg.dense(state.theta), linalg.dense(state.inverse), algorithm.confidence_radius(t + 1, state)
+        after = state.theta, state.inverse, algorithm.radius(t + 1, state)
         return state, after
 
     return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(len(rs), dtype=jnp.int32), xs, rs))[1]
@@ -48,7 +47,7 @@ def test_follows_the_float64_reference(name, S, d, radius, rounds):
     theta = rng.standard_normal(d)
     rs = reference.rewards(name, rng, xs @ theta * (S / np.linalg.norm(theta)), g=FAMILIES[name].g)
     xs, rs = (a.astype(np.float32) for a in (xs, rs))
-    algorithm = GLBOMD(dim=d, link=LINKS[name], norm_bound=S, radius=radius)
+    algorithm = GLBOMD(dim=d, link=LINKS[name], norm_bound=S, radius_rule=radius)
     got = [np.asarray(a) for a in replay(as_arrays(algorithm), jnp.asarray(xs), jnp.asarray(rs))]
     assert all(a.dtype == np.float32 for a in got)
     learner = reference.GLBOMD(FAMILIES[name], d, S, radius=radius)

@@ -44,7 +44,8 @@ def test_follows_the_float64_reference(method, name, d, S, atol):
     learner, reference = {
         "glm_ucb": (GLMUCB(**common, link=LINKS[name], horizon=ROUNDS), glm_mle.GLMUCB(f, d, S, T=ROUNDS)),
         "glm_ucb-det": (
-            GLMUCB(**common, horizon=ROUNDS, radius="det", noise_scale=0.5), glm_mle.GLMUCB(f, d, S, "det", R_sub=0.5)
+            GLMUCB(**common, horizon=ROUNDS, radius_rule="det", noise_scale=0.5),
+            glm_mle.GLMUCB(f, d, S, "det", R_sub=0.5),
         ),
         "glm_ucb-history": (
             GLMUCB(**common | {"n_arms": None, "capacity": ROUNDS}, horizon=ROUNDS), glm_mle.GLMUCB(f, d, S, T=ROUNDS)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.linear.heavy_oful import HeavyOFUL
-from jaxbandits.core import linalg
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import ArmDecision, ScaledReward
 from tests.reference import heavy_oful as reference
@@ -22,9 +21,9 @@ def replay(alg, xs, rewards, moments):
 
     def sample(state, row):
         t, x, reward, moment = row
-        decision = ArmDecision(jnp.int32(0), linalg.vectors(x))
+        decision = ArmDecision(jnp.int32(0), x)
         state = alg.update(KEY, t, state, None, decision, ScaledReward(reward, moment))
-        return state, linalg.dense(state.theta)
+        return state, state.theta
 
     rows = (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards, moments)
     return jax.lax.scan(sample, alg.init(KEY), rows)
@@ -45,9 +44,9 @@ def test_estimates_follow_the_float64_solver(dim, law, rng):
         learner.update(*row)
     want = learner.trace()
     state, theta = replay(as_arrays(HeavyOFUL.practical(dim=dim, horizon=200, eps=0.8)), *single(xs, rewards, nu))
-    assert theta.dtype == linalg.dense(state.inverse).dtype == jnp.float32
+    assert theta.dtype == state.inverse.dtype == jnp.float32
     np.testing.assert_allclose(theta, want["theta"], atol=1e-4)
-    np.testing.assert_allclose(linalg.dense(state.inverse) @ want["H"][-1], np.eye(dim), atol=1e-4)
+    np.testing.assert_allclose(state.inverse @ want["H"][-1], np.eye(dim), atol=1e-4)
 
 
 @pytest.mark.parametrize("figure", [1, 4])
@@ -73,7 +72,7 @@ def test_a_long_history_with_huge_rewards(rng):
     rewards = xs @ np.array([0.6, -0.8]) + np.where(rng.uniform(size=n) < 0.01, 1e5, 1.0) * rng.standard_t(2.1, n)
     alg = as_arrays(HeavyOFUL.practical(dim=2, horizon=n, eps=0.99))
     state, theta = replay(alg, *single(xs, rewards, np.full(n, 1.31)))
-    design = np.asarray(linalg.dense(state.samples.design), float)
+    design = np.asarray(state.samples.design, float)
     response, steepness = (np.asarray(a, float) for a in (state.samples.response, state.samples.steepness))
     want, _ = reference.solve(np.zeros(2), design, response, 1 / steepness, 2.0, 1.0)
     assert np.abs(rewards).max() > 1e4

@@ -7,7 +7,6 @@ import pytest
 
 from jaxbandits.algorithms.linear.menu import MENU
 from jaxbandits.algorithms.linear.tofu import TOFU
-from jaxbandits.core import linalg
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import ArmDecision, Reward
 from tests.reference import menu_tofu as reference
@@ -21,9 +20,9 @@ KEY = jax.random.key(0)
 def replay(alg, xs, rewards):
     def sample(state, row):
         t, x, reward = row
-        decision = ArmDecision(jnp.int32(0), linalg.vectors(x))
+        decision = ArmDecision(jnp.int32(0), x)
         state = alg.update(KEY, t, state, None, decision, Reward(reward))
-        return state, (linalg.dense(alg.recommend(state)), linalg.dense(state.inverse))
+        return state, (alg.recommend(state), state.inverse)
 
     return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards))[1]
 

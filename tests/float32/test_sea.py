@@ -9,11 +9,10 @@ from jaxbandits.algorithms.oco.ca_oons import CAOONS
 from jaxbandits.algorithms.oco.cla_oons import CLAOONS
 from jaxbandits.algorithms.oco.msmwc import MsMwC
 from jaxbandits.algorithms.oco.msmwc_master import MsMwCMaster
-from jaxbandits.core import linalg
 from jaxbandits.core.entropy import entropic_step
 from jaxbandits.core.losses import PseudoHuber
 from jaxbandits.core.pytree import as_arrays
-from jaxbandits.experiments import certificates
+from jaxbandits.experiments.oco import meters, rounds
 from jaxbandits.types import FullInformation, Gradient, narrow
 from tests.algorithms.oco.replay_oco import Played
 from tests.reference import ca_oons as ca_reference
@@ -38,7 +37,7 @@ def replay(algorithm, oracles):
 
     steps = jnp.arange(len(jax.tree.leaves(oracles)[0]), dtype=jnp.int32)
     state, (play, loss) = jax.lax.scan(round_, algorithm.init(KEY), (steps, oracles))
-    return linalg.dense(play), loss, state
+    return play, loss, state
 
 
 @jax.jit
@@ -46,8 +45,8 @@ def replay_experts(algorithm, losses):
     def round_(state, inputs):
         t, loss = inputs
         decision = algorithm.select(KEY, t, state, None)
-        feedback = Gradient(jnp.zeros(1), jax.tree.map(lambda g: g[None], linalg.vectors(loss)))
-        return algorithm.update(KEY, t, state, None, decision, feedback), linalg.dense(decision.play)
+        feedback = Gradient(jnp.zeros(1), jax.tree.map(lambda g: g[None], loss))
+        return algorithm.update(KEY, t, state, None, decision, feedback), decision.play
 
     return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(len(losses), dtype=jnp.int32), losses))[1]
 
@@ -56,7 +55,7 @@ def replay_experts(algorithm, losses):
 def test_ca_oons(meta_loss, rng):
     targets = (4.0 * np.eye(2)[0] + 0.5 * rng.standard_normal((300, 2))).astype(np.float32)
     algorithm = as_arrays(CAOONS(dim=2, n_base=6, meta_loss=meta_loss))
-    play, _, state = replay(algorithm, PseudoHuber(linalg.vectors(jnp.asarray(targets))))
+    play, _, state = replay(algorithm, PseudoHuber(jnp.asarray(targets)))
     assert play.dtype == jnp.float32
     exact = targets.astype(float)
 
@@ -75,11 +74,11 @@ def test_ca_oons(meta_loss, rng):
 @pytest.mark.slow
 def test_benchmark_e3_in_float32():
     """4096 rounds on a curved loss, N = 12: the recorded float64 regret, and certificates at the level of float32."""
-    slack = certificates.least_slack((1.0,), (-1.0,), (8.0,), (-4096.0,), relative=True)
+    slack = meters.least_slack((1.0,), (-1.0,), (8.0,), (-4096.0,), relative=True)
 
     @jax.jit
     def run(algorithm):
-        oracle = PseudoHuber(linalg.vectors(jnp.array([8.0])))
+        oracle = PseudoHuber(jnp.array([8.0]))
 
         def round_(state, t):
             decision = algorithm.select(KEY, t, state, None)
@@ -87,18 +86,18 @@ def test_benchmark_e3_in_float32():
             after = algorithm.update(KEY, t, state, None, decision, told)
             played = Played(algorithm, state, decision, told, after)
             measures = (
-                certificates.worst_projection(played),
+                meters.worst_projection(played),
                 -slack(played),
-                certificates.worst_stability(played),
-                certificates.worst_precondition(played) - 1.0,
-                certificates.worst_meta_precondition(played) - 1.0,
+                meters.worst_stability(played),
+                meters.worst_precondition(played) - 1.0,
+                meters.worst_meta_precondition(played) - 1.0,
             )
-            meta = certificates.meta_loss(played), certificates.meta_budget(played)
+            meta = meters.meta_loss(played), meters.meta_budget(played)
             return after, (oracle.value(decision.play), jnp.stack(measures), meta)
 
         return jax.lax.scan(round_, algorithm.init(KEY), jnp.arange(4096, dtype=jnp.int32))[1]
 
-    loss, measures, (meta_loss, meta_budget) = run(as_arrays(CAOONS.for_horizon(1, 4096)))
+    loss, measures, (meta_loss, meta_budget) = run(as_arrays(CAOONS.theory(dim=1, horizon=4096)))
     assert loss.dtype == measures.dtype == jnp.float32
     cumulative = np.cumsum(np.asarray(loss, float))
     np.testing.assert_allclose(cumulative[[511, 1023, 2047, 4095]], [2097.2, 2678.8, 2727.5, 2733.0], rtol=1e-4)
@@ -116,10 +115,10 @@ def test_cla_oons(dim, rng):
         def round_(state, inputs):
             t, grad = inputs
             decision = algorithm.select(KEY, t, state, None)
-            feedback = Gradient(jnp.zeros(1), jax.tree.map(lambda g: g[None], linalg.vectors(grad)))
-            r = certificates.rounds(algorithm, state, decision, feedback)
-            residual = jnp.max(jnp.stack(jax.vmap(certificates.projection_residuals)(r)))
-            return algorithm.update(KEY, t, state, None, decision, feedback), (linalg.dense(decision.play), residual)
+            feedback = Gradient(jnp.zeros(1), jax.tree.map(lambda g: g[None], grad))
+            r = rounds.inside(algorithm, state, decision, feedback)
+            residual = jnp.max(jnp.stack(jax.vmap(rounds.projection_residuals)(r)))
+            return algorithm.update(KEY, t, state, None, decision, feedback), (decision.play, residual)
 
         return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(500, dtype=jnp.int32), grads))[1]
 
@@ -161,7 +160,7 @@ def test_entropic_step_over_many_scales(rng):
 
 def test_huge_gradients_stay_finite(rng):
     for size in (1e-20, 1e4):
-        targets = PseudoHuber(linalg.vectors(jnp.asarray(size * rng.standard_normal((300, 2)), jnp.float32)))
+        targets = PseudoHuber(jnp.asarray(size * rng.standard_normal((300, 2)), jnp.float32))
         play, _, state = replay(as_arrays(CAOONS(dim=2, n_base=6)), targets)
         assert np.isfinite(play).all()
         assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state.play._replace(log_p=0.0)))

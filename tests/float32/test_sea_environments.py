@@ -13,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core import linalg
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.environments.oco.cell_noise import CellNoise
 from jaxbandits.environments.oco.data_stream import DataStream
@@ -36,9 +35,9 @@ def accumulate(environment, key, points):
     """Block sums and values at record points `[BLOCKS]`; the gradient and the loss of every round."""
 
     def step(state, t, point):
-        decision = PointDecision.at(linalg.vectors(point))
+        decision = PointDecision.at(point)
         state, feedback, outcome = environment.step(jax.random.fold_in(key, t), t, state, None, decision)
-        return state, outcome, (linalg.dense(feedback.grad)[0], getattr(feedback, "oracle", None))
+        return state, outcome, (feedback.grad[0], getattr(feedback, "oracle", None))
 
     begin = environment.init(jax.random.fold_in(key, 2**31 - 1))
     _, outcome, _ = jax.eval_shape(step, begin, jnp.int32(0), points[0])

@@ -1,7 +1,8 @@
 """Killed at any instant, a run resumes bit for bit; files are never half written and never trusted blindly."""
 
-import json
+import importlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,24 +13,26 @@ import filelock
 import numpy as np
 import pytest
 
-from jaxbandits.core import files
+from jaxbandits.core import digests, files, spec
 from jaxbandits.core.errors import InputError
-from jaxbandits.simulation import Result, checkpoint, driver, plan, simulate
-from jaxbandits.simulation.program import Program
+from jaxbandits.core.versions import versions
+from jaxbandits.linear import HeavyTailed, HvtUCB
+from jaxbandits.results.result import Result
+from jaxbandits.simulation import Meter, checkpoint, driver, simulate, sweep
+from jaxbandits.simulation.program import Pace, Program
 from tests.toys import Noisy, Shrink
 
 ROOT = Path(__file__).parents[2]
-RUN = {"progress": False, "width": 32, "record": 20, "calls_of": 1}
+RUN = {"progress": False, "width": 32, "record": 20}
 
 _SCRIPT = """
 import sys
 import jax
 jax.config.update("jax_enable_x64", True)
-from jaxbandits.simulation import driver, simulate
+from jaxbandits.simulation import simulate
 from tests.toys import Noisy, Shrink
-driver._SAVE_EVERY = 0.0
 result = simulate(Shrink(rate=1e-7), Noisy(scale=1.0), 200_000, 96, workers=1, progress=False, width=32, record=20,
-                  calls_of=1, checkpoint=sys.argv[1])
+                  seconds_per_call=0.02, save_every=0.0, checkpoint=sys.argv[1])
 result.save(sys.argv[2])
 """
 
@@ -58,32 +61,45 @@ def test_sigkill_and_resume_end_bit_for_bit_as_the_uninterrupted_run(tmp_path):
     assert kills >= 1
     assert _launch(directory, out).wait(120) == 0
     resumed = Result.load(out)
-    for name, values in whole.values.items():
-        np.testing.assert_array_equal(resumed.values[name], values, err_msg=name)
+    for name in whole.metrics:
+        np.testing.assert_array_equal(resumed.get(name), whole.get(name), err_msg=name)
 
 
 def test_an_unfinished_piece_is_continued_not_recomputed(tmp_path, monkeypatch):
-    monkeypatch.setattr(driver, "_SAVE_EVERY", 0.0)
+    """Saved in the middle of a block, resumed in other calls: the sums of that block so far are part of the file."""
     whole = simulate(Shrink(rate=0.01), Noisy(scale=1.0), 400, 5, **RUN)
-    calls = []
+    saved = []
     original = checkpoint.Store.save
 
     def failing(self, piece, progress):
         original(self, piece, progress)
-        calls.append(progress.records)
-        if progress.records == 7:
+        saved.append(progress.rounds)
+        if progress.rounds == 147:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(checkpoint.Store, "save", failing)
+    monkeypatch.setattr(Pace, "rounds", lambda self, last, seconds: 7)
     with pytest.raises(KeyboardInterrupt):
-        simulate(Shrink(rate=0.01), Noisy(scale=1.0), 400, 5, checkpoint=tmp_path, **RUN)
-    monkeypatch.setattr(checkpoint.Store, "save", original)
-    # Resumed in other calls: what is saved is a record point, not a call.
-    resumed = simulate(Shrink(rate=0.01), Noisy(scale=1.0), 400, 5, checkpoint=tmp_path, **{**RUN, "calls_of": 4})
-    assert max(calls) == 7
-    assert resumed.timing["Shrink"]["rounds"] == 5 * 13 * 20  # 13 of 20 calls were left
-    for name, values in whole.values.items():
-        np.testing.assert_array_equal(resumed.values[name], values)
+        simulate(Shrink(rate=0.01), Noisy(scale=1.0), 400, 5, checkpoint=tmp_path, save_every=0.0, **RUN)
+    monkeypatch.undo()
+    resumed = simulate(Shrink(rate=0.01), Noisy(scale=1.0), 400, 5, checkpoint=tmp_path, **RUN)
+    assert saved == list(range(7, 148, 7))
+    assert resumed["Shrink"].timing["rounds"] == 5 * (400 - 147)
+    for name in whole.metrics:
+        np.testing.assert_array_equal(resumed.get(name), whole.get(name))
+
+
+def test_the_checkpoint_interval_is_kept(tmp_path, monkeypatch):
+    saved = []
+    original = checkpoint.Store.save
+    monkeypatch.setattr(
+        checkpoint.Store, "save", lambda self, *args: (saved.append(args[1].rounds), original(self, *args))
+    )
+    simulate(Shrink(), Noisy(), 40, 5, checkpoint=tmp_path / "often", save_every=0.0, seconds_per_call=1e-9, **RUN)
+    assert saved == list(range(1, 41))
+    saved.clear()
+    simulate(Shrink(), Noisy(), 40, 5, checkpoint=tmp_path / "seldom", save_every=60.0, seconds_per_call=1e-9, **RUN)
+    assert saved == [40]
 
 
 def test_a_run_stopped_before_its_first_record_point_resumes(tmp_path, monkeypatch):
@@ -106,17 +122,79 @@ def test_a_run_stopped_before_its_first_record_point_resumes(tmp_path, monkeypat
         simulate(Shrink(), Noisy(scale=1.0), 40, 20, checkpoint=tmp_path, **RUN)
     monkeypatch.undo()
     (piece,) = tmp_path.glob("piece-*.npz")
-    assert int(files.read_npz(piece)["records"]) == 0
+    assert int(files.read_npz(piece)["rounds"]) == 0
     again = simulate(Shrink(), Noisy(scale=1.0), 40, 20, checkpoint=tmp_path, **RUN)
     whole = simulate(Shrink(), Noisy(scale=1.0), 40, 20, **RUN)
     np.testing.assert_array_equal(again.get("loss"), whole.get("loss"))
 
 
-def test_an_edited_algorithm_does_not_resume_the_old_one(tmp_path, monkeypatch):
+def test_an_edited_package_does_not_resume_the_old_run(tmp_path, monkeypatch):
     simulate(Shrink(), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
-    monkeypatch.setattr(plan, "_source_digest", lambda cls: "edited")
-    with pytest.raises(InputError, match=r"algorithms.Shrink.source was .* now 'edited'"):
+    monkeypatch.setattr(spec, "package_digest", lambda: "edited")
+    with pytest.raises(InputError, match=r"package was .* now 'edited'"):
         simulate(Shrink(), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
+
+
+def test_an_edited_estimator_does_not_resume_its_learner(tmp_path, monkeypatch):
+    """Hvt-UCB computes with `hvt_estimator.py`, which is not the module of its class."""
+    copied, checkpoint = tmp_path / "jaxbandits", tmp_path / "checkpoint"
+    shutil.copytree(digests._PACKAGE, copied, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(digests, "_PACKAGE", copied)
+    monkeypatch.setattr(spec, "package_digest", digests.package_digest.__wrapped__)  # as a new process finds it
+    algorithm, environment = HvtUCB.practical(dim=2, horizon=10, eps=0.99), HeavyTailed(dim=2, n_arms=3)
+    for _ in range(2):
+        simulate(algorithm, environment, 10, 2, checkpoint=checkpoint, **RUN)
+    edited = copied / "algorithms" / "linear" / "hvt_estimator.py"
+    edited.write_text(edited.read_text() + "# another constant\n")
+    with pytest.raises(InputError, match="package was "):
+        simulate(algorithm, environment, 10, 2, checkpoint=checkpoint, **RUN)
+
+
+def test_another_measure_under_the_same_name_does_not_resume(tmp_path):
+    def run(measure, reduce="sum", number=1.0):
+        meters = [Meter("m", measure, reduce)]
+        return simulate(Shrink(), Noisy(), 10, 3, checkpoint=tmp_path, meters=meters, **RUN)
+
+    def scaled(factor):
+        return lambda r: factor * r.decision.play
+
+    first = run(scaled(1.0))
+    np.testing.assert_array_equal(run(scaled(1.0)).get("m"), first.get("m"))  # the same code, another object
+    for measure, reduce in ((scaled(2.0), "sum"), (lambda r: r.decision.play + 1.0, "sum"), (scaled(1.0), "max")):
+        with pytest.raises(InputError, match=r"jobs.Shrink.meters.m.\w+.* was "):
+            run(measure, reduce)
+
+
+_USER = """
+from jaxbandits.core.pytree import pytree
+from tests.toys import Shrink
+from {helper} import factor
+
+@pytree
+class Mine(Shrink):
+    def update(self, key, t, state, obs, decision, feedback):
+        return factor() * state
+"""
+
+
+def test_an_edited_module_behind_the_learner_does_not_resume(tmp_path, monkeypatch):
+    """What computes the numbers may lie in another file than the class of the learner."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def learner(source):
+        for name in ("their_learner", "their_helper"):
+            sys.modules.pop(name, None)
+        (tmp_path / "their_helper.py").write_text(source)
+        (tmp_path / "their_learner.py").write_text(_USER.format(helper="their_helper"))
+        importlib.invalidate_caches()
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+        return importlib.import_module("their_learner").Mine()
+
+    directory = tmp_path / "checkpoint"
+    simulate(learner("def factor():\n    return 0.5\n"), Noisy(), 10, 3, checkpoint=directory, **RUN)
+    simulate(learner("def factor():\n    return 0.5\n"), Noisy(), 10, 3, checkpoint=directory, **RUN)
+    with pytest.raises(InputError, match=r"jobs.Mine.algorithm.code was "):
+        simulate(learner("def factor():\n    return 0.25\n"), Noisy(), 10, 3, checkpoint=directory, **RUN)
 
 
 def test_discarding_a_checkpoint_spares_other_files(tmp_path):
@@ -130,13 +208,23 @@ def test_a_changed_run_is_refused_and_the_field_is_named(tmp_path):
     simulate(Shrink(rate=0.25), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     for algorithm, environment, horizon, seeds, named in (
-        (Shrink(rate=0.5), Noisy(), 10, 3, "algorithms.Shrink.rate was .*0.25.*now .*0.5"),
-        (Shrink(rate=0.25), Noisy(scale=1.0), 10, 3, "environments.Shrink.scale"),
-        (Shrink(rate=0.25), Noisy(), 12, 3, "horizon was 10, now 12"),
-        (Shrink(rate=0.25), Noisy(), 10, 4, "seeds was 3, now 4"),
+        (Shrink(rate=0.5), Noisy(), 10, 3, "jobs.Shrink.algorithm.rate was 0.25, now 0.5"),
+        (Shrink(rate=0.25), Noisy(scale=1.0), 10, 3, "jobs.Shrink.environment.scale was 0.0, now 1.0"),
+        (Shrink(rate=0.25), Noisy(), 12, 3, "jobs.Shrink.horizon was 10, now 12"),
+        (Shrink(rate=0.25), Noisy(), 10, 4, "jobs.Shrink.seeds was 3, now 4"),
     ):
         with pytest.raises(InputError, match=named):
             simulate(algorithm, environment, horizon, seeds, checkpoint=tmp_path, **RUN)
+    for change, named in (
+        ({"seed": 1}, "base_seed was 0, now 1"),
+        ({"first_seed": 1}, "jobs.Shrink.first_seed was 0, now 1"),
+        ({"width": 64}, "jobs.Shrink.width was 32, now 64"),
+        ({"record": 5}, "jobs.Shrink.record was"),
+    ):
+        with pytest.raises(InputError, match=named):
+            simulate(Shrink(rate=0.25), Noisy(), 10, 3, checkpoint=tmp_path, **{**RUN, **change})
+    with pytest.raises(InputError, match="points was"):
+        sweep(Shrink(rate=0.25), Noisy(), 10, 3, grid={"rate": [0.25]}, checkpoint=tmp_path, **RUN)
     after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert before == after
 
@@ -163,51 +251,27 @@ def test_a_damaged_piece_is_named_and_the_others_survive(tmp_path):
 
 def test_a_strange_directory_is_refused(tmp_path):
     (tmp_path / "spec.json").write_text("{}")
-    with pytest.raises(InputError, match="not a checkpoint"):
+    with pytest.raises(InputError, match=r"spec\.json is damaged or not a jaxbandits file"):
+        simulate(Shrink(), Noisy(), 5, 2, checkpoint=tmp_path, **RUN)
+    files.write_json(tmp_path / "spec.json", {"format": "another"})
+    with pytest.raises(InputError, match="not a checkpoint of this version"):
         simulate(Shrink(), Noisy(), 5, 2, checkpoint=tmp_path, **RUN)
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot create"):
         simulate(Shrink(), Noisy(), 5, 2, checkpoint=tmp_path / "file" / "below", **RUN)
 
 
-def test_another_version_warns_but_resumes(tmp_path):
+def test_another_version_is_refused(tmp_path, monkeypatch):
     simulate(Shrink(), Noisy(), 5, 2, checkpoint=tmp_path, **RUN)
-    saved = json.loads((tmp_path / "spec.json").read_text())
-    saved["versions"]["jax"] = "0.0.1"
-    (tmp_path / "spec.json").write_text(json.dumps(saved))
-    with pytest.warns(UserWarning, match="0.0.1"):
+    monkeypatch.setattr(spec, "versions", lambda: {**versions(), "jaxlib": "99.0"})
+    with pytest.raises(InputError, match=r"versions.jaxlib was .*, now '99.0'"):
         simulate(Shrink(), Noisy(), 5, 2, checkpoint=tmp_path, **RUN)
 
 
-def test_a_write_that_fails_keeps_the_old_file_and_names_the_path(tmp_path, monkeypatch):
-    path = tmp_path / "result.npz"
-    files.write_atomically(path, b"old")
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(files.os, "fsync", full)
-    with pytest.raises(InputError, match="No space left on device"):
-        files.write_atomically(path, b"new")
-    assert path.read_bytes() == b"old"
-    assert [p.name for p in tmp_path.iterdir()] == ["result.npz"]
-
-
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 half", b"\x93NUMPY"])
-def test_loading_a_damaged_result_is_one_clear_line(tmp_path, content):
-    path = tmp_path / "r.npz"
-    path.write_bytes(content)
-    with pytest.raises(InputError, match="damaged or not") as error:
-        Result.load(path)
+@pytest.mark.parametrize("text", ["", "[]", "{", "[" * 100_000, '{"spec": 3}', "\x00"])
+def test_a_damaged_spec_is_one_line_that_names_the_file(tmp_path, text):
+    simulate(Shrink(), Noisy(), 5, 2, checkpoint=tmp_path, **RUN)
+    (tmp_path / "spec.json").write_text(text)
+    with pytest.raises(InputError, match=r"spec\.json") as error:
+        simulate(Shrink(), Noisy(), 5, 2, checkpoint=tmp_path, **RUN)
     assert "\n" not in str(error.value)
-
-
-def test_loading_never_unpickles(tmp_path):
-    np.savez(tmp_path / "r.npz", header=np.array([{"format": "jaxbandits result 2"}], dtype=object))
-    with pytest.raises(InputError):
-        Result.load(tmp_path / "r.npz")
-    np.savez(tmp_path / "other.npz", values=np.zeros(3))
-    with pytest.raises(InputError, match="damaged or not a jaxbandits result"):
-        Result.load(tmp_path / "other.npz")
-    with pytest.raises(InputError, match="no such file"):
-        Result.load(tmp_path / "missing.npz")

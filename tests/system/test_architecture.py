@@ -4,6 +4,8 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import subprocess
+import sys
 from pathlib import Path
 
 import jaxbandits
@@ -19,7 +21,8 @@ ALLOWED = {
     "algorithms": {"core", "types", "domains", "estimation", "algorithms"},
     "environments": {"core", "types", "domains", "estimation", "environments"},
     "results": {"core", "results"},
-    "simulation": {"core", "types", "results", "simulation"},
+    "catalogue": {"core", "domains", "estimation", "algorithms", "environments"},
+    "simulation": {"core", "types", "results", "catalogue", "simulation"},
     "experiments": {
         "core",
         "types",
@@ -35,18 +38,11 @@ ALLOWED = {
     "testing": {"core", "types", "results", "simulation", "testing"},
     "__main__": {"cli"},
     "cli": {"core", "algorithms", "environments", "results", "simulation", "experiments", "report"},
-    "__init__": {
-        "core",
-        "types",
-        "domains",
-        "estimation",
-        "algorithms",
-        "environments",
-        "results",
-        "simulation",
-        "testing",
-    },
 }
+FAMILIES = ("linear", "glm", "oco", "coco", "dro")
+ALLOWED |= {family: {"estimation", "algorithms", "environments"} for family in FAMILIES}
+ALLOWED["__init__"] = {"core", "types", "domains", "estimation", "results", "simulation", "testing", *FAMILIES}
+ALLOWED["__init__"] |= {"algorithms", "environments", "catalogue"}
 
 
 def _imports(path: Path) -> set[str]:
@@ -58,7 +54,7 @@ def _imports(path: Path) -> set[str]:
             }
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-    return {name.split(".")[1] for name in names if name.startswith("jaxbandits.")}
+    return {name.split(".")[1] for name in names if name.startswith("jaxbandits.")} - {"__version__"}
 
 
 def test_imports_point_one_way():
@@ -66,6 +62,23 @@ def test_imports_point_one_way():
         room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
         wrong = _imports(path) - ALLOWED[room]
         assert not wrong, f"{path.relative_to(PACKAGE)} imports {', '.join(sorted(wrong))}"
+
+
+OF_EXPERIMENTS = {"claim", "declare", "drawings", "run", "statistic"}  # what is about all of them
+
+
+def test_reports_know_no_particular_experiment():
+    """Nor does what all experiments are made of."""
+    general = [PACKAGE / "experiments" / f"{name}.py" for name in OF_EXPERIMENTS]
+    for path in [*(PACKAGE / "report").glob("*.py"), *general]:
+        for name in _all_imports(path):
+            if name.startswith("jaxbandits.experiments"):
+                assert name.split(".")[2:3] in [[known] for known in OF_EXPERIMENTS], f"{path.name} imports {name}"
+
+
+def test_declarations_do_not_load_matplotlib():
+    code = "import sys, jaxbandits.experiments; assert not [m for m in sys.modules if m.startswith('matplotlib')]"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=PACKAGE.parent)
 
 
 def _public_classes(package_name: str, method: str):
@@ -103,7 +116,9 @@ def test_references_do_not_import_the_library():
 
 def _all_imports(path: Path) -> set[str]:
     nodes = list(ast.walk(ast.parse(path.read_text())))
-    found = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    found = {
+        f"{node.module}.{alias.name}" for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
     return found | {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
 
 
@@ -118,4 +133,28 @@ def test_lazy_names_match_the_names_for_type_checkers():
     tree = ast.parse((PACKAGE / "__init__.py").read_text())
     block = next(node for node in tree.body if isinstance(node, ast.If))
     declared = {alias.asname: node.module for node in block.body for alias in node.names}
-    assert declared == jaxbandits._MODULES
+    submodules = {name: module.rpartition(".")[0] for name, module in jaxbandits._SUBMODULES.items()}
+    assert declared == jaxbandits._MODULES | submodules
+
+
+def test_a_familys_namespace_holds_every_algorithm_and_environment_of_it():
+    for name, entry in (ALGORITHMS | ENVIRONMENTS).items():
+        family = getattr(jaxbandits, name.partition("/")[0])
+        assert entry.cls.__name__ in family.__all__, f"{entry.cls.__name__} is missing in {family.__name__}"
+        assert getattr(family, entry.cls.__name__) is entry.cls
+
+
+def test_what_a_namespace_holds_is_documented():
+    for family in (*FAMILIES, "domains"):
+        namespace = getattr(jaxbandits, family)
+        assert inspect.getdoc(namespace)
+        for name in namespace.__all__:
+            assert inspect.getdoc(getattr(namespace, name)), f"{family}.{name}"
+
+
+def test_the_version_is_known_without_importing_jax():
+    code = "import sys, jaxbandits; print(jaxbandits.__version__); assert 'jax' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PACKAGE.parent)
+    assert done.returncode == 0, done.stderr
+    citation = (PACKAGE.parent / "CITATION.cff").read_text()
+    assert f"version: {done.stdout.strip()}" in citation

@@ -1,9 +1,35 @@
 """Mistakes of a user in Python: one clear line each, before anything runs."""
 
+import dataclasses
+import inspect
+
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits import OFUL, OFWTVC, HeavyTailed, HvtUCB, InputError, LinearLosses, noise, simulate
+from jaxbandits import (
+    OFUL,
+    Entry,
+    HeavyTailed,
+    HvtUCB,
+    InputError,
+    catalogue,
+    noise,
+    register_algorithm,
+    register_environment,
+    simulate,
+)
+from jaxbandits.algorithms import ALGORITHMS
+from jaxbandits.coco import OFWTVC
+from jaxbandits.core import ranges
+from jaxbandits.core.pytree import is_static, validate
+from jaxbandits.environments import ENVIRONMENTS
+from jaxbandits.environments.datasets.covertype import clusters, covertype_like
+from jaxbandits.environments.oco import sequences
+from jaxbandits.glm import load_covertype
+from jaxbandits.linear import HvtEstimator
+from jaxbandits.oco import CAOONS, AnytimeCAOONS, LinearLosses, load_csv, load_libsvm
+from tests.wrong import NO_NUMBERS, WRONG, outcome
 
 ENV = HeavyTailed(dim=2, n_arms=5)
 
@@ -42,3 +68,169 @@ def test_arms_of_the_wrong_shape():
 def test_an_algorithm_on_a_foreign_environment_is_refused_before_it_runs():
     with pytest.raises(InputError, match="con"):
         simulate(OFWTVC.theory(dim=2, horizon=10), LinearLosses(dim=2), 10, 2, progress=False)
+
+
+# Every field, preset and loader, given everything that it is not ----------------------------------------------------
+
+PARTS = {
+    "sequence/corrupted": sequences.Corrupted(horizon=100),
+    "sequence/drift": sequences.Drift(horizon=100),
+    "sequence/piecewise": sequences.Piecewise.evenly(np.eye(2), 10),
+    "estimator/hvt": HvtEstimator(dim=2, horizon=10),
+}
+OBJECTS = {name: entry.example for name, entry in (ALGORITHMS | ENVIRONMENTS).items()} | {
+    name: PARTS.get(name) or part()
+    for name, part in catalogue.parts().items()
+    if dataclasses.is_dataclass(part) and name != "data/table"
+}
+# What has no declared range: text that is a name, and arguments of a transformation, which says itself what it takes.
+ALSO_FINE = {"glm/covertype.source": {"text"}, "oco/optax_learner.options": {"dict"}}
+
+
+def inside(value, allowed):
+    """Whether all entries lie in an interval, in the precision of this process; written apart from the library's."""
+    low, high = (float(end) for end in allowed[1:-1].split(","))
+    with np.errstate(over="ignore"):
+        held = np.asarray(value).astype(jnp.zeros(()).dtype)
+    if (np.isinf(held) & np.isfinite(np.asarray(value))).any():
+        return False
+    above = held >= low if allowed[0] == "[" else held > low
+    below = held <= high if allowed[-1] == "]" else held < high
+    return bool(held.size and (above & below).all())
+
+
+def may_pass(name, field, wrong):
+    """Whether a value is no mistake by what the field declares."""
+    value, allowed = WRONG[wrong], field.metadata.get("range")
+    if wrong in ALSO_FINE.get(f"{name}.{field.name}", ()):
+        return True
+    if value is None:
+        return field.default is None
+    if allowed == ranges.BOOL:
+        return value is True
+    if wrong in NO_NUMBERS or wrong in ("ragged", "dict", "empty", "flag"):
+        return allowed is None and field.default is None and wrong not in NO_NUMBERS  # an object: its user checks it
+    if allowed is None:
+        return field.default is None and not is_static(field)
+    whole = np.issubdtype(np.asarray(value).dtype, np.integer) and np.ndim(value) == 0
+    return inside(value, allowed) and (whole or not is_static(field))
+
+
+@pytest.mark.parametrize("name", sorted(OBJECTS))
+def test_a_field_takes_what_it_declares_and_refuses_the_rest_in_one_line(name):
+    obj = OBJECTS[name]
+    for field in dataclasses.fields(obj):
+        for wrong in WRONG:
+            label = f"{name}.{field.name} = {wrong}"
+            try:
+                text = outcome(
+                    lambda value, field=field: validate(dataclasses.replace(obj, **{field.name: value})), wrong
+                )
+            except Exception as error:
+                if may_pass(name, field, wrong) and field.metadata.get("range") is None:
+                    continue
+                raise AssertionError(label) from error
+            if text is None:
+                assert may_pass(name, field, wrong), f"{label} is accepted in silence"
+            elif not may_pass(name, field, wrong) and name != "oco/optax_learner":  # which passes on what optax says
+                assert field.name in text, f"{label}: {text}"
+
+
+GIVEN = {
+    "arms": np.eye(3), "capacity": 64, "dim": 2, "eps": 0.99, "features": np.eye(2), "horizon": 200, "lipschitz": 2.0,
+    "made": clusters(covertype_like(100), 3), "n_arms": 5, "n_groups": 4, "n_inputs": 1, "n_states": 2,
+    "norm_bound": 2.0, "steps": 2, "targets": np.array([1.0, -1.0]), "theta": np.ones(3) / 3, "vectors": np.eye(2),
+}  # fmt: skip
+FURTHER = {"glm/rs_glincb": {"n_arms": 5}, "glm/covertype": {"n_arms": 3, "rows": 100}}
+
+
+def _presets():
+    for name, cls in sorted(catalogue.names().items()):
+        for method, preset in inspect.getmembers(cls, inspect.ismethod) if isinstance(cls, type) else ():
+            if not method.startswith("_") and method != "from_file":
+                yield pytest.param(name, preset, id=f"{name}.{method}")
+
+
+@pytest.mark.parametrize(("name", "preset"), list(_presets()))
+def test_a_preset_refuses_in_one_line_what_its_class_would(name, preset):
+    parameters = [p for p in inspect.signature(preset).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    given = {p.name: GIVEN[p.name] for p in parameters if p.default is p.empty}
+    given |= FURTHER.get(name, {}) if "made" not in given else {}
+    validate(preset(**given))
+    for parameter in parameters:
+        for wrong in WRONG:
+            if parameter.default is None and WRONG[wrong] is None:
+                continue
+            label = f"{parameter.name} = {wrong}"
+            text = outcome(lambda value, p=parameter: validate(preset(**given | {p.name: value})), wrong)
+            if text is None:  # numbers that the theory takes: 0, 2.5, an array to sweep over, ...
+                assert wrong in ("zero", "fraction", "shape", "inf", "huge") or name == "oco/optax_learner", label
+                assert wrong not in NO_NUMBERS, label
+            else:
+                assert parameter.name in text or name == "oco/optax_learner", f"{label}: {text}"
+
+
+FILE = "1,2,3\n4,5,6\n"
+
+
+@pytest.mark.parametrize(
+    ("function", "argument", "fine"),
+    [
+        (load_csv, "path", ()),
+        (load_csv, "target", ("zero",)),
+        (load_csv, "delimiter", ()),
+        (load_csv, "header", ("flag",)),
+        (load_csv, "standardise", ("flag",)),
+        (load_csv, "intercept", ("flag",)),
+        (load_libsvm, "path", ()),
+        (load_libsvm, "n_features", ("None",)),
+        (load_libsvm, "standardise", ("flag",)),
+        (load_libsvm, "intercept", ("flag",)),
+        (load_covertype, "path", ()),
+        (load_covertype, "rewarded", ()),
+    ],
+)
+def test_loaders_refuse_in_one_line(tmp_path, function, argument, fine):
+    path = tmp_path / "table"
+    path.write_text("1 1:2\n2 2:3\n" if function is load_libsvm else FILE)
+    given = {"path": path, **({"header": False} if function is load_csv else {})}
+    for wrong in WRONG:
+        text = outcome(lambda value: function(**given | {argument: value}), wrong)
+        assert (text is None) == (wrong in fine), f"{argument} = {wrong}: {text}"
+        assert text is None or argument in text or "cannot read x" in text or "table" in text, text
+
+
+@pytest.mark.parametrize(
+    ("register", "taken"),
+    [
+        (register_algorithm, "linear/oful"),
+        (register_environment, "linear/heavy_tailed"),
+        (catalogue.register_part, "link/poisson"),
+    ],
+)
+def test_registries_refuse_what_is_no_entry(register, taken):
+    known = dict(catalogue.names())
+    for wrong in set(WRONG) - {"class", "function"}:
+        assert outcome(lambda value: register("my/name", value), wrong), wrong
+    for wrong in WRONG:
+        assert outcome(lambda value: register(value, Entry(type(ENV), ENV, "source")), wrong), wrong
+    for name in ("noslash", "a/b/c", "/x", "x/", taken):
+        with pytest.raises(InputError, match="name"):
+            register(name, Entry(type(ENV), ENV, "source"))
+    with pytest.raises(InputError, match="example"):
+        register_algorithm("my/name", Entry(OFUL, ENV, "source"))
+    assert catalogue.names() == known
+
+
+def test_specifications_refuse_in_one_line():
+    for wrong in WRONG:
+        if wrong != "tracer":
+            outcome(lambda value: catalogue.from_spec({"type": "linear/oful", "dim": value}), wrong)
+            outcome(catalogue.from_spec, wrong)
+
+
+@pytest.mark.parametrize("horizon", [1.5, 0, "x", None, np.nan, 2**200])
+def test_a_horizon_that_decides_a_size_is_a_whole_number(horizon):
+    for preset in (CAOONS.theory, CAOONS.practical, AnytimeCAOONS.theory):
+        with pytest.raises(InputError, match="horizon must"):
+            preset(dim=2, horizon=horizon)

@@ -18,22 +18,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg, simplex
+from jaxbandits.algorithms.dro import players
+from jaxbandits.algorithms.dro.players import Model, Saddle, Weights
+from jaxbandits.core import rng, simplex
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.core.simplex import Saddle
-from jaxbandits.domains.ball import L2Ball
+from jaxbandits.core.ranges import BOOL
+from jaxbandits.domains.points import Shape
 from jaxbandits.types import Gradient, GroupDecision
 
 
 class OnlineState(NamedTuple):
     """Both players, their averages, and what `init` made of the hyperparameters."""
 
-    w: Vector  # [d]  w_t
-    log_q: Vector  # [m]  log q_t
-    average: Saddle  # [d], [m]  means of w_1..w_{t-1} and q_1..q_{t-1}
+    model: Model  # [d]
+    weights: Weights  # [m]
     step_w: jax.Array  # []  eta_w
     step_q: jax.Array  # []  eta_q
     gamma: jax.Array  # []  gamma
@@ -61,9 +60,9 @@ class Online:
     """
 
     feedback: ClassVar[type] = Gradient
-    dim: int = static(range="[1, inf)", doc="d, dimension of the model")
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the model")
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
-    clip: bool = static(False, doc="use max(1 - loss, 0) in the estimate (25)")
+    clip: bool = static(False, BOOL, doc="use max(1 - loss, 0) in the estimate (25)")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
     radius: ArrayLike = param(3.0, "(0, inf]", "B, radius of the ball of models; inf: no projection")
     lipschitz: ArrayLike | None = param(None, "(0, inf)", "G, bound on gradient norms; None: sqrt(d)")
@@ -92,8 +91,7 @@ class Online:
 
     def steps(self) -> tuple[jax.Array, jax.Array, jax.Array]:
         """`(eta_w, eta_q, gamma)` of Theorem 5 with their multipliers, or those given."""
-        lipschitz = math.sqrt(self.dim) if self.lipschitz is None else self.lipschitz
-        diameter_sq = jnp.square(self.radius) / 2.0 if self.diameter_sq is None else self.diameter_sq
+        lipschitz, diameter_sq = players.geometry(self.dim, self.radius, self.lipschitz, self.diameter_sq)
         step_w = self.w_scale * 2.0 * jnp.sqrt(diameter_sq / (5.0 * self.horizon)) / lipschitz
         step_q = self.q_scale * jnp.sqrt(math.log(self.n_groups) / (self.n_groups * self.horizon))
         step_w = step_w if self.step_w is None else self.step_w
@@ -103,27 +101,25 @@ class Online:
 
     def init(self, key: jax.Array) -> OnlineState:
         del key  # deterministic: both players start where their mirror maps are least
-        w, log_q = linalg.zeros(self.dim), simplex.log_uniform(self.n_groups)
-        return OnlineState(w, log_q, Saddle(w, simplex.exp(log_q)), *self.steps())
+        return OnlineState(Model.start(self.dim), Weights.start(self.n_groups), *self.steps())
 
     def select(self, key: jax.Array, t: jax.Array, state: OnlineState, obs: None) -> GroupDecision:
         del t, obs
-        q = once(simplex.exp(state.log_q))
-        index = simplex.inverse_cdf(q, jax.random.uniform(key))
-        return GroupDecision(play=state.w, weights=linalg.dense(q), group=index[None])
+        q = state.weights.q
+        index = simplex.inverse_cdf(q, rng.uniform(key))
+        return GroupDecision(play=state.model.w, weights=q, group=index[None])
 
     def update(self, key, t, state: OnlineState, obs: None, decision: GroupDecision, feedback: Gradient) -> OnlineState:
         del key, obs
-        loss, grad = jax.tree.map(lambda a: a[0], feedback)
-        q = once(simplex.exp(state.log_q))
-        drawn = simplex.indicator(decision.group[0], self.n_groups)
-        reward = jnp.maximum(1.0 - loss, 0.0) if self.clip else 1.0 - loss
-        estimate = once(reward / (linalg.inner(drawn, q) + state.gamma))  # (25)
-        w = L2Ball(radius=self.radius).project(once(state.w - grad * state.step_w))
-        log_q = simplex.mirror_step(state.log_q, drawn * -estimate, state.step_q)
-        mean = simplex.average(state.average, Saddle(state.w, q), 1.0 / (t + 1))
-        return OnlineState(w, log_q, mean, state.step_w, state.step_q, state.gamma)
+        loss, grad = feedback.first()
+        loss = jnp.minimum(loss, 1.0) if self.clip else loss
+        model, weights, fraction = state.model, state.weights, 1.0 / (t + 1)
+        gain = players.importance(loss, decision.group[0], weights.q, state.gamma)  # (25)
+        return state._replace(
+            model=model.step(grad, state.step_w, self.radius, fraction),
+            weights=weights.step(gain, state.step_q, fraction),
+        )
 
     def recommend(self, state: OnlineState) -> Saddle:
         """The averages of the models and of the weights so far, `[d]` and `[m]`."""
-        return state.average
+        return players.saddle(state.model, state.weights)

@@ -17,22 +17,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg, simplex
+from jaxbandits.algorithms.dro import players
+from jaxbandits.algorithms.dro.players import Model, Saddle, Weights
+from jaxbandits.core import simplex
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.core.simplex import Saddle
-from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.points import Shape
 from jaxbandits.types import Gradient, GroupDecision
 
 
 class SMDState(NamedTuple):
     """Both players, their averages, and what `init` made of the hyperparameters."""
 
-    w: Vector  # [d]  w_t
-    log_q: Vector  # [m]  log q_t
-    average: Saddle  # [d], [m]  means of w_1..w_{t-1} and q_1..q_{t-1}
+    model: Model  # [d]
+    weights: Weights  # [m]
     step_w: jax.Array  # []  eta_w
     step_q: jax.Array  # []  eta_q
 
@@ -56,7 +54,7 @@ class SMD:
     """
 
     feedback: ClassVar[type] = Gradient
-    dim: int = static(range="[1, inf)", doc="d, dimension of the model")
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the model")
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
     radius: ArrayLike = param(3.0, "(0, inf]", "B, radius of the ball of models; inf: no projection")
@@ -85,8 +83,7 @@ class SMD:
 
     def steps(self) -> tuple[jax.Array, jax.Array]:
         """`(eta_w, eta_q)` of Theorem 1 with their multipliers, or those given."""
-        lipschitz = math.sqrt(self.dim) if self.lipschitz is None else self.lipschitz
-        diameter_sq = jnp.square(self.radius) / 2.0 if self.diameter_sq is None else self.diameter_sq
+        lipschitz, diameter_sq = players.geometry(self.dim, self.radius, self.lipschitz, self.diameter_sq)
         log_m = math.log(self.n_groups)
         rate = jnp.sqrt(8.0 / (5.0 * self.horizon * (diameter_sq * jnp.square(lipschitz) + log_m)))
         step_w = self.w_scale * diameter_sq * rate if self.step_w is None else self.step_w
@@ -95,23 +92,22 @@ class SMD:
 
     def init(self, key: jax.Array) -> SMDState:
         del key  # deterministic: both players start where their mirror maps are least
-        w, log_q = linalg.zeros(self.dim), simplex.log_uniform(self.n_groups)
-        return SMDState(w, log_q, Saddle(w, simplex.exp(log_q)), *self.steps())
+        return SMDState(Model.start(self.dim), Weights.start(self.n_groups), *self.steps())
 
     def select(self, key: jax.Array, t: jax.Array, state: SMDState, obs: None) -> GroupDecision:
         del key, t, obs
-        weights = linalg.dense(simplex.exp(state.log_q))
-        return GroupDecision(play=state.w, weights=weights, group=np.arange(self.n_groups, dtype=np.int32))
+        groups = np.arange(self.n_groups, dtype=np.int32)
+        return GroupDecision(play=state.model.w, weights=state.weights.q, group=groups)
 
     def update(self, key, t, state: SMDState, obs: None, decision: GroupDecision, feedback: Gradient) -> SMDState:
         del key, obs, decision
-        q = once(simplex.exp(state.log_q))
-        grad = simplex.combine(q, feedback.grad)  # (12)
-        w = L2Ball(radius=self.radius).project(once(state.w - grad * state.step_w))
-        log_q = simplex.mirror_step(state.log_q, linalg.vectors(feedback.loss), state.step_q)
-        mean = simplex.average(state.average, Saddle(state.w, q), 1.0 / (t + 1))
-        return SMDState(w, log_q, mean, state.step_w, state.step_q)
+        model, weights, fraction = state.model, state.weights, 1.0 / (t + 1)
+        grad = simplex.combine(weights.q, feedback.grad)  # (12)
+        return state._replace(
+            model=model.step(grad, state.step_w, self.radius, fraction),
+            weights=weights.step(feedback.loss, state.step_q, fraction),
+        )
 
     def recommend(self, state: SMDState) -> Saddle:
         """The averages of the models and of the weights so far, `[d]` and `[m]`."""
-        return state.average
+        return players.saddle(state.model, state.weights)

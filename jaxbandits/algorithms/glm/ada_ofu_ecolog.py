@@ -127,7 +127,7 @@ class AdaOFUECOLog:
 
     def select(self, key: jax.Array, t: jax.Array, state: AdaOFUECOLogState, obs: ArmObs) -> ArmDecision:
         del key
-        radius = self.confidence_radius(t, state)
+        radius = self.radius(t, state)
         return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
     def update(
@@ -159,7 +159,7 @@ class AdaOFUECOLog:
         """`[d]` the estimate theta_t."""
         return state.theta
 
-    def confidence_radius(self, t: jax.Array, state: AdaOFUECOLogState) -> jax.Array:
+    def radius(self, t: jax.Array, state: AdaOFUECOLogState) -> jax.Array:
         """`sigma_{t+1}`, before round t (counted from 0); `beta_scale` included."""
         del t  # of the observed losses alone
         spread = (2.0 + self._diameter) * (state.gap - jnp.log(self.delta))
@@ -179,7 +179,7 @@ class AdaOFUECOLog:
         At most 1 where both sets contain `theta`.
         """
         error, warm_error = state.theta - theta, state.warm.theta - theta
-        ratio = jnp.sqrt(linalg.quad(state.gram, error)) / self.confidence_radius(t, state)
+        ratio = jnp.sqrt(linalg.quad(state.gram, error)) / self.radius(t, state)
         warm_ratio = jnp.sqrt(linalg.quad(state.warm.gram, warm_error)) / self.warmup_radius(state.warm.count)
         return jnp.maximum(ratio, warm_ratio)
 

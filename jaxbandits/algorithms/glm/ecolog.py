@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import errors, linalg
+from jaxbandits.core import errors, linalg, ranges
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import project_ball
@@ -27,7 +27,7 @@ from jaxbandits.estimation.implicit import logistic_step
 from jaxbandits.estimation.links import Bernoulli
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
-_RADII = ("ville", "code")
+_RADIUS_RULES = ("ville", "code")
 _LOGISTIC = Bernoulli()
 
 
@@ -49,9 +49,9 @@ class ECOLog:
       the regret of the implicit step. [ours] Leading term of the regret O(d log T sqrt(T / kappa*)) in the original.
 
     Deviations:
-      * [P] The adaptive branch of the original (rounds on which the curvature at theta_bar and at the two possible
-        next estimates differs by more than 2 go to a warm-up set, which shrinks the parameter set) is left out, as in
-        public code: `AdaOFUECOLog` has it, with a reconstructed confidence set for the warm-up data.
+      * [printed] The adaptive branch of the original (rounds on which the curvature at theta_bar and at the two
+        possible next estimates differs by more than 2 go to a warm-up set, which shrinks the parameter set) is left
+        out, as in public code: `AdaOFUECOLog` has it, with a reconstructed confidence set for the warm-up data.
       * [ours] "ville" is the default radius. "code" is the one of public implementations, with their `D = S`; its
         constants are not verified.
       * [ours] The steps are solved to rounding by a safeguarded Newton search on `x'theta`; the original stops a
@@ -69,7 +69,7 @@ class ECOLog:
 
     feedback: ClassVar[type] = Reward
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    radius: str = static("ville", doc='"ville": proved, from the observed losses; "code": of public implementations')
+    radius_rule: str = static("ville", doc='"ville": proved, from the losses observed; "code": of public code')
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     delta: ArrayLike = param(0.05, "(0, 1]", "failure probability")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
@@ -79,12 +79,12 @@ class ECOLog:
     @classmethod
     def experiments(cls, *, dim: int, **changes: Any) -> "ECOLog":
         """The figures of arXiv:2507.11847: every parameter as in the theory, `ridge = d`."""
-        return cls(**{"dim": dim, "ridge": float(dim)} | changes)
+        return cls(**{"dim": dim, "ridge": float(ranges.whole("dim", dim))} | changes)
 
     def check(self) -> None:
         """Raises `InputError` for an unknown radius."""
-        if self.radius not in _RADII:
-            raise errors.unknown("ECOLog.radius", self.radius, _RADII)
+        if self.radius_rule not in _RADIUS_RULES:
+            raise errors.unknown("ECOLog.radius_rule", self.radius_rule, _RADIUS_RULES)
 
     def init(self, key: jax.Array) -> ECOLogState:
         del key  # deterministic
@@ -92,7 +92,7 @@ class ECOLog:
 
     def select(self, key: jax.Array, t: jax.Array, state: ECOLogState, obs: ArmObs) -> ArmDecision:
         del key
-        radius = self.confidence_radius(t, state)
+        radius = self.radius(t, state)
         return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
     def update(
@@ -111,10 +111,10 @@ class ECOLog:
         """`[d]` the estimate theta_t."""
         return state.theta
 
-    def confidence_radius(self, t: jax.Array, state: ECOLogState) -> jax.Array:
+    def radius(self, t: jax.Array, state: ECOLogState) -> jax.Array:
         """`radius_{t+1}` in the W norm, before round t (counted from 0); `beta_scale` included."""
         ridge, d = self._ridge, self._diameter
-        if self.radius == "ville":
+        if self.radius_rule == "ville":
             spread = (2.0 + d) * (state.gap - jnp.log(self.delta))
         else:
             n = t + 1.0
@@ -126,7 +126,7 @@ class ECOLog:
         """`||theta_t - theta||_{W_t} / radius_t` before round t: at most 1 where the set contains `theta`."""
         error = state.theta - theta
         norm_sq = linalg.inner(error, linalg.solve(linalg.factor(state.inverse), error))
-        return jnp.sqrt(norm_sq) / self.confidence_radius(t, state)
+        return jnp.sqrt(norm_sq) / self.radius(t, state)
 
     def implicit_step(self, state: ECOLogState, x: Vector, count: ArrayLike, total: ArrayLike) -> Vector:
         """`argmin_{||theta|| <= S} ||theta - theta_t||^2_W / (2 + D) + count log(1 + e^z) - total z`, `z = x'theta`."""
@@ -146,4 +146,4 @@ class ECOLog:
     def _diameter(self) -> ArrayLike:
         if self.diameter is not None:
             return self.diameter
-        return self.norm_bound if self.radius == "code" else 2.0 * self.norm_bound
+        return self.norm_bound if self.radius_rule == "code" else 2.0 * self.norm_bound

@@ -20,18 +20,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import errors, linalg
+from jaxbandits.core import errors, linalg, ranges
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import project_ball
-from jaxbandits.core.pytree import ArrayLike, param, pytree, replace, static
+from jaxbandits.core.pytree import ArrayLike, param, pytree, replace, static, validate
 from jaxbandits.estimation import likelihood
 from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.estimation.links import Bernoulli, Link
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
-_RADII = ("theory", "data")
+_RADIUS_RULES = ("theory", "data")
 
 
 class GLBOMDState(NamedTuple):
@@ -41,7 +41,7 @@ class GLBOMDState(NamedTuple):
     inverse: Symmetric  # [d, d]  H_t^{-1}
     radius_sq: jax.Array  # []  "theory": the constant part of beta_t^2; "data": beta_t^2 itself
     growth: Any  # []  2 C_mu / (lambda g); None for "data"
-    hessian: Symmetric  # [d, d]  H_t, for "data" only; None otherwise
+    hessian: Any  # [d, d]  H_t, for "data" only; None otherwise
 
 
 @pytree
@@ -56,11 +56,13 @@ class GLBOMD:
       logarithmic in T (Theorem 2).
 
     Deviations:
-      * [P] `ridge` defaults to d, as in the paper's experiments; Theorem 1 asks for the much larger `theory_ridge`.
-      * [P] `theory_ridge` is the one of arXiv v1. The one of v2 is 0 for a Gaussian link, where H_1 would be singular.
-      * [ours] `radius="data"` replaces Theorem 1's radius by one that keeps every computable term of Lemma 4 and bounds
-        the rest by Lemma 5 with point masses at theta_s. It is valid for any `ridge > 0` and `step_size >= 1 + R S`,
-        and usually smaller; for a Poisson link with large S it is larger.
+      * [printed] `ridge` defaults to d, as in the paper's experiments; Theorem 1 asks for the much larger
+        `theory_ridge`.
+      * [printed] `theory_ridge` is the one of arXiv v1. The one of v2 is 0 for a Gaussian link, where H_1 would be
+        singular.
+      * [ours] `radius_rule="data"` replaces Theorem 1's radius by one that keeps every computable term of Lemma 4 and
+        bounds the rest by Lemma 5 with point masses at theta_s. It is valid for any `ridge > 0` and `step_size >= 1 + R
+        S`, and usually smaller; for a Poisson link with large S it is larger.
       * [ours] `center` moves the ball and theta_1, for links that do not exist at 0 (`Exponential`). Lemma 4 and the
         data radius hold by translation; Theorem 1's radius needs mu' bounded around 0 and is refused otherwise.
       * [ours] `beta_scale` multiplies the radius (the paper shrinks it on Covertype by an unstated amount).
@@ -80,7 +82,7 @@ class GLBOMD:
 
     feedback: ClassVar[type] = Reward
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    radius: str = static("theory", doc='"theory": Theorem 1; "data": from the observed losses')
+    radius_rule: str = static("theory", doc='"theory": Theorem 1; "data": from the observed losses')
     link: Link = param(factory=Bernoulli, doc="mean function and its constants R, C_mu, g")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta* - center||")
     center: ArrayLike | None = param(None, "(-inf, inf)", "[d] centre of the ball that theta* lies in; None: 0")
@@ -93,12 +95,13 @@ class GLBOMD:
     def theory(cls, *, dim: int, **changes: Any) -> "GLBOMD":
         """Theorem 1: the `ridge` that its confidence sets need (`theory_ridge` of the fields given), unless given."""
         algorithm = cls(dim=dim, **changes)
+        validate(algorithm)
         return algorithm if algorithm.ridge is not None else replace(algorithm, "ridge", algorithm.theory_ridge)
 
     @classmethod
     def experiments(cls, *, dim: int, **changes: Any) -> "GLBOMD":
         """The paper's figures: every parameter as in the theory but `ridge = d`."""
-        return cls(**{"dim": dim, "ridge": float(dim)} | changes)
+        return cls(**{"dim": dim, "ridge": float(ranges.whole("dim", dim))} | changes)
 
     @classmethod
     def practical(cls, *, dim: int, **changes: Any) -> "GLBOMD":
@@ -106,21 +109,23 @@ class GLBOMD:
 
         Smaller regret than the figures' radius but for Poisson links with S of 5 and more.
         """
-        return cls(**{"dim": dim, "ridge": float(dim), "radius": "data"} | changes)
+        return cls(**{"dim": dim, "ridge": float(ranges.whole("dim", dim)), "radius_rule": "data"} | changes)
 
     def check(self) -> None:
         """Raises `InputError` for an unknown radius, no link, or a link or radius that does not exist on the ball."""
-        if self.radius not in _RADII:
-            raise errors.unknown("GLBOMD.radius", self.radius, _RADII)
+        if self.radius_rule not in _RADIUS_RULES:
+            raise errors.unknown("GLBOMD.radius_rule", self.radius_rule, _RADIUS_RULES)
         if not isinstance(self.link, Link):
-            raise InputError(f"GLBOMD.link must have the members of core.links.Link, got {type(self.link).__name__}")
+            given = type(self.link).__name__
+            raise InputError(f"GLBOMD.link must have the members of estimation.links.Link, got {given}")
         if self.center is not None and np.shape(self.center)[-1:] != (self.dim,):
             raise InputError(f"GLBOMD.center must have shape ({self.dim},), got {np.shape(self.center)}")
         if self.center is None:  # the ball is around 0, and so is theta_1
             likelihood.check_link("GLBOMD without a center", self.link, self.norm_bound)
-        if self.radius == "theory" and not np.all(np.isfinite(self.largest_slope)):
+        if self.radius_rule == "theory" and not np.all(np.isfinite(self.largest_slope)):
             raise InputError(
-                f'GLBOMD.radius must be "data" with {type(self.link).__name__}: Theorem 1 needs mu\' bounded around 0'
+                f'GLBOMD.radius_rule must be "data" with {type(self.link).__name__}: '
+                "Theorem 1 needs mu' bounded around 0"
             )
 
     def init(self, key: jax.Array) -> GLBOMDState:
@@ -128,14 +133,14 @@ class GLBOMD:
         zero, ridge = jnp.zeros(()), self.lam
         inverse = linalg.identity(self.dim, 1.0 / ridge)
         radius_sq = zero + 4.0 * ridge * self.norm_bound**2 - 2.0 * self.eta * jnp.log(self.delta)
-        if self.radius == "data":
+        if self.radius_rule == "data":
             return GLBOMDState(self._center, inverse, radius_sq, None, linalg.identity(self.dim, ridge))
         growth = zero + 2.0 * self.largest_slope / (ridge * self.link.dispersion)
         return GLBOMDState(self._center, inverse, radius_sq, growth, None)
 
     def select(self, key: jax.Array, t: jax.Array, state: GLBOMDState, obs: ArmObs) -> ArmDecision:
         del key
-        radius = self.confidence_radius(t, state)  # mu is increasing: best before the link is best through it
+        radius = self.radius(t, state)  # mu is increasing: best before the link is best through it
         return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
     def update(
@@ -153,7 +158,7 @@ class GLBOMD:
         z_new = once(linalg.inner(x, theta))
         curvature = self.link.slope(z_new) / g
         inverse = linalg.rank_one(state.inverse, -curvature / (1.0 + curvature * width_sq), u)
-        if self.radius == "theory":
+        if self.radius_rule == "theory":
             return state._replace(theta=theta, inverse=inverse)
         radius_sq = state.radius_sq + self._radius_step(state, theta, x, z, z_new, feedback.reward)
         return GLBOMDState(theta, inverse, radius_sq, None, linalg.rank_one(state.hessian, curvature, x))
@@ -162,9 +167,9 @@ class GLBOMD:
         """`[d]` the estimate theta_t."""
         return state.theta
 
-    def confidence_radius(self, t: jax.Array, state: GLBOMDState) -> jax.Array:
+    def radius(self, t: jax.Array, state: GLBOMDState) -> jax.Array:
         """`beta_{t+1}` in the H norm, before round t (counted from 0); `beta_scale` included."""
-        if self.radius == "data":
+        if self.radius_rule == "data":
             return self.beta_scale * jnp.sqrt(jnp.maximum(state.radius_sq, 0.0))
         log_term = jnp.log(2.0 + state.growth * (t + 1))
         return self.beta_scale * jnp.sqrt(state.radius_sq + 6.0 * self.dim * self.eta**2 * log_term)
@@ -173,7 +178,7 @@ class GLBOMD:
         """`||theta_t - theta||_{H_t} / beta_t` before round t: at most 1 where the set contains `theta`."""
         error = state.theta - theta
         norm_sq = linalg.inner(error, linalg.solve(linalg.factor(state.inverse), error))
-        return jnp.sqrt(norm_sq) / self.confidence_radius(t, state)
+        return jnp.sqrt(norm_sq) / self.radius(t, state)
 
     def _project(self, inverse: Symmetric, zeta: Vector) -> Vector:
         """(42b), given the inverse of Htil."""
@@ -217,7 +222,7 @@ class GLBOMD:
     def _center(self) -> Vector:
         if self.center is None:
             return linalg.zeros(self.dim)
-        return linalg.vectors(jnp.asarray(self.center, jnp.zeros(()).dtype))
+        return jnp.asarray(self.center, jnp.zeros(()).dtype)
 
     @property
     def largest_slope(self) -> jax.Array:

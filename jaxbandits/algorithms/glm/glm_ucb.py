@@ -15,7 +15,7 @@ T `horizon`.
 Cost per round: O(K d^2), and two or three evaluations of the likelihood, O(K) for fixed arms and O(t) otherwise.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -30,7 +30,7 @@ from jaxbandits.estimation.likelihood import Data, Likelihood
 from jaxbandits.estimation.links import Bernoulli, Link
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
-_RADII = ("filippi", "det")
+_RADIUS_RULES = ("filippi", "det")
 
 
 class GLMUCBState(NamedTuple):
@@ -46,15 +46,16 @@ class GLMUCB:
     """Optimism in reward space around the maximum-likelihood estimate; the first method for generalised linear bandits.
 
     Guarantee:
-      With `radius="filippi"`, arms in the unit ball and rewards in [0, R_max]: regret
+      With `radius_rule="filippi"`, arms in the unit ball and rewards in [0, R_max]: regret
       `O(kappa d log^{3/2} T sqrt(T))` with probability `1 - delta`.
 
     Deviations:
-      * [P] `ridge` defaults to `d log(1 + t)`, as in the experiments of Zhang et al. (2025); lambda_t also takes the
-        place of the least eigenvalue of the original's initial design, which is not played. t is read as max(t, 2).
+      * [printed] `ridge` defaults to `d log(1 + t)`, as in the experiments of Zhang et al. (2025); lambda_t also takes
+        the place of the least eigenvalue of the original's initial design, which is not played. t is read as max(t, 2).
       * [ours] An estimate outside the ball is replaced by the maximum-likelihood estimate inside it; the original
         projects in another (non-convex) way, and the public code does not project.
-      * [P] `radius="det"` is the one of public code for logistic bandits, where `noise_scale` is 1; 1/2 is valid there.
+      * [printed] `radius_rule="det"` is the one of public code for logistic bandits, where `noise_scale` is 1; 1/2 is
+        valid there.
       * [ours] With `n_arms` the rounds are kept as counts and totals of K fixed arms, exact and O(K); arms that change
         would then make the estimate NaN. Without it, `capacity` rounds are kept, and a round costs O(t).
       * [ours] `rho_scale` multiplies rho_t. Ties: the first arm.
@@ -74,7 +75,7 @@ class GLMUCB:
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
     capacity: int | None = static(None, "[1, inf)", "rounds kept when arms change; at least T")
-    radius: str = static("filippi", doc='"filippi": the original; "det": from the determinant of V_t')
+    radius_rule: str = static("filippi", doc='"filippi": the original; "det": from the determinant of V_t')
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds (in the radius only)")
     link: Link = param(factory=Bernoulli, doc="mean function and its constants")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
@@ -89,8 +90,8 @@ class GLMUCB:
         """Raises `InputError` for an unknown radius, a link that is none, a wrong choice of `n_arms` and `capacity`."""
         likelihood.check_form("GLMUCB", self.n_arms, self.capacity, self.horizon)
         likelihood.check_link("GLMUCB", self.link, self.norm_bound)
-        if self.radius not in _RADII:
-            raise errors.unknown("GLMUCB.radius", self.radius, _RADII)
+        if self.radius_rule not in _RADIUS_RULES:
+            raise errors.unknown("GLMUCB.radius_rule", self.radius_rule, _RADIUS_RULES)
 
     def init(self, key: jax.Array) -> GLMUCBState:
         del key  # deterministic
@@ -99,8 +100,9 @@ class GLMUCB:
 
     def select(self, key: jax.Array, t: jax.Array, state: GLMUCBState, obs: ArmObs) -> ArmDecision:
         del key
+        radius = once(self.radius(t, state))
+
         factored = once(linalg.factor(linalg.shift(state.gram, self._ridge(t))))
-        radius = once(self.confidence_radius(t, state))
 
         def score(x: Vector) -> jax.Array:
             width_sq = linalg.inner(x, linalg.solve(factored, x))
@@ -121,17 +123,17 @@ class GLMUCB:
         """`[d]` the estimate thhat_t."""
         return state.theta
 
-    def confidence_radius(self, t: ArrayLike, state: GLMUCBState) -> jax.Array:
+    def radius(self, t: ArrayLike, state: GLMUCBState) -> jax.Array:
         """`rho_{t+1}`, before round t (counted from 0); `rho_scale` included."""
         ridge, dim = self._ridge(t), float(self.dim)
         least, largest = self.link.slope_bounds(jnp.negative(self.norm_bound), self.norm_bound)
         least = least if self.curvature is None else self.curvature
-        if self.radius == "filippi":
+        if self.radius_rule == "filippi":
             kappa0 = jnp.sqrt(3.0 + 2.0 * jnp.log(1.0 + 2.0 / ridge))
             log_t = jnp.log(jnp.maximum(t + 1.0, 2.0))
             spread = jnp.sqrt(2.0 * dim * log_t * jnp.log(2.0 * dim * self.horizon / self.delta))
             return self.rho_scale * (2.0 * largest / least * kappa0 * self.reward_bound * spread)
-        log_det = _log_det(linalg.factor(linalg.shift(state.gram, ridge))) - dim * jnp.log(ridge)
+        log_det = linalg.log_det(linalg.factor(linalg.shift(state.gram, ridge))) - dim * jnp.log(ridge)
         spread = self.noise_scale * jnp.sqrt(log_det - 2.0 * jnp.log(self.delta))
         return self.rho_scale * (largest / least * spread + jnp.sqrt(ridge) * self.norm_bound)
 
@@ -141,18 +143,10 @@ class GLMUCB:
         Where it is at most 1, no arm's score in the ball is off by more than its bonus; above 1, one may be.
         """
         error = state.theta - theta
-        length_sq = linalg.inner(error, linalg.shift(state.gram, self._ridge(t)) @ error)
+        length_sq = linalg.inner(error, linalg.matvec(linalg.shift(state.gram, self._ridge(t)), error))
         _, largest = self.link.slope_bounds(jnp.negative(self.norm_bound), self.norm_bound)
-        return largest * jnp.sqrt(length_sq) / self.confidence_radius(t, state)
+        return largest * jnp.sqrt(length_sq) / self.radius(t, state)
 
     def _ridge(self, t: ArrayLike) -> jax.Array:
         """`lambda_{t+1}`, of the round after t rounds."""
         return jnp.asarray(self.dim * jnp.log(2.0 + t) if self.ridge is None else self.ridge)
-
-
-def _log_det(factored: Any) -> jax.Array:
-    """Of the matrix that `linalg.factor` factored."""
-    if isinstance(factored, jax.Array):
-        return 2.0 * jnp.sum(jnp.log(jnp.diagonal(factored)))
-    pivots = factored[1]
-    return sum((jnp.log(pivot) for pivot in pivots[1:]), jnp.log(pivots[0]))

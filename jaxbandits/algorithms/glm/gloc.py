@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
+from jaxbandits.core import linalg, ranges
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import project_ball
@@ -48,8 +48,8 @@ class GLOC:
       default `noise_scale` is a heuristic and nothing is guaranteed.
 
     Deviations:
-      * [P] Only the definitions of GLOC were given to the comparison that this follows; the set is reconstructed from
-        the published corollary. Public code differs: it centres the set at w, puts S for R, rescales to the sphere
+      * [printed] Only the definitions of GLOC were given to the comparison that this follows; the set is reconstructed
+        from the published corollary. Public code differs: it centres the set at w, puts S for R, rescales to the sphere
         instead of projecting, and drops `lambda S^2` and the residual.
       * [ours] The residual is summed as `(z_t - x_t'theta_t)^2 / (1 + ||x_t||^2_{V_t^{-1}})`, which is the same number
         without its cancellation in float32.
@@ -79,7 +79,7 @@ class GLOC:
     @classmethod
     def experiments(cls, *, dim: int, **changes: Any) -> "GLOC":
         """The figures of arXiv:2507.11847: every parameter as in the theory, `ridge = d`."""
-        return cls(**{"dim": dim, "ridge": float(dim)} | changes)
+        return cls(**{"dim": dim, "ridge": float(ranges.whole("dim", dim))} | changes)
 
     def check(self) -> None:
         """Raises `InputError` for something that is not a link, or a link that does not exist around 0."""
@@ -93,7 +93,7 @@ class GLOC:
 
     def select(self, key: jax.Array, t: jax.Array, state: GLOCState, obs: ArmObs) -> ArmDecision:
         del key
-        radius = self.confidence_radius(t, state)
+        radius = self.radius(t, state)
         return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
     def update(
@@ -117,7 +117,7 @@ class GLOC:
         """`[d]` the centre theta_t of the confidence set."""
         return state.theta
 
-    def confidence_radius(self, t: jax.Array, state: GLOCState) -> jax.Array:
+    def radius(self, t: jax.Array, state: GLOCState) -> jax.Array:
         """`radius_t` in the V norm, `beta_scale` included."""
         del t
         k, delta = self._curvature, self.delta
@@ -132,7 +132,7 @@ class GLOC:
         """`||theta_t - theta||_{V_t} / radius_t` before round t: at most 1 where the set contains `theta`."""
         error = state.theta - theta
         norm_sq = linalg.inner(error, linalg.solve(linalg.factor(state.inverse), error))
-        return jnp.sqrt(norm_sq) / self.confidence_radius(t, state)
+        return jnp.sqrt(norm_sq) / self.radius(t, state)
 
     @property
     def _ridge(self) -> ArrayLike:

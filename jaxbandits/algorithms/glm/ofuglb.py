@@ -23,7 +23,7 @@ from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood, links
-from jaxbandits.estimation.arms import best_scored, stacked
+from jaxbandits.estimation.arms import best_scored, check_count
 from jaxbandits.estimation.level_set import Maximisers, OptimisticDecision
 from jaxbandits.estimation.likelihood import Data, Likelihood
 from jaxbandits.estimation.links import Bernoulli, Link
@@ -50,9 +50,10 @@ class OFUGLB:
       regret is `O(d sqrt(g T / kappa*) log(S T))` up to terms logarithmic in T, for self-concordant links.
 
     Deviations:
-      * [P] The maximiser over the set is exact to about 1e-12 in float64; the paper uses a general solver (SLSQP).
-      * [P] `lipschitz="paper"`: t - 1 for a Bernoulli link, `e^S (t - 1) + log(d / delta)` for a Poisson link; other
-        links, and `lipschitz="data"`, take `sum_s max(|mu(S) - r_s|, |mu(-S) - r_s|) / g`. The authors' code has
+      * [printed] The maximiser over the set is exact to about 1e-12 in float64; the paper uses a general solver
+        (SLSQP).
+      * [printed] `lipschitz="paper"`: t - 1 for a Bernoulli link, `e^S (t - 1) + log(d / delta)` for a Poisson link;
+        other links, and `lipschitz="data"`, take `sum_s max(|mu(S) - r_s|, |mu(-S) - r_s|) / g`. The authors' code has
         `(1 + S/2) (t - 1)` for Bernoulli: `lipschitz_scale`.
       * [ours] With `n_arms` the rounds are kept as counts and totals of K fixed arms, which is exact and costs O(K).
         Arms that change would then make the estimate NaN; without it, `capacity` rounds are kept, and a round costs
@@ -125,7 +126,7 @@ class OFUGLB:
         """`[d]` the estimate thhat_t."""
         return state.theta
 
-    def confidence_radius(self, t: jax.Array, state: OFUGLBState) -> jax.Array:
+    def radius(self, t: jax.Array, state: OFUGLBState) -> jax.Array:
         """`beta_{t+1}`, before round t (counted from 0); `beta_scale` included."""
         steepness = state.steepness
         if steepness is None:
@@ -137,16 +138,17 @@ class OFUGLB:
     def error_ratio(self, t: jax.Array, state: OFUGLBState, theta: Vector) -> jax.Array:
         """`sqrt(L(theta) - L(thhat_t)) / beta_t` before round t: at most 1 where the set contains `theta`."""
         excess = self._likelihood(state.data, t, state.theta)(theta).value
-        return jnp.sqrt(jnp.maximum(excess, 0.0)) / self.confidence_radius(t, state)
+        return jnp.sqrt(jnp.maximum(excess, 0.0)) / self.radius(t, state)
 
     def optimistic_values(self, t: jax.Array, state: OFUGLBState, obs: ArmObs) -> tuple[jax.Array, Maximisers]:
         """`[K]` the largest `x'theta` over the confidence set, and where it is attained."""
-        arms = stacked(obs.arms, self.n_arms)
+        if self.n_arms is not None:
+            check_count(obs.arms, self.n_arms)
         loss = self._likelihood(state.data, t, state.theta)
-        slack = once(jnp.square(self.confidence_radius(t, state)))
+        slack = once(jnp.square(self.radius(t, state)))
         # delta = 1 leaves no room before the first reward; any set will do there, since L = 0.
         slack = jnp.maximum(slack, jnp.finfo(slack.dtype).eps)
-        return level_set.maximise(loss, state.theta, slack, arms, self.norm_bound, state.guess)
+        return level_set.maximise(loss, state.theta, slack, obs.arms, self.norm_bound, state.guess)
 
     def _likelihood(self, data: Data, count: ArrayLike, origin: Vector) -> Likelihood:
         return Likelihood(self.link, data, count, None, origin)

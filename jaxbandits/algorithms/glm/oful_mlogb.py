@@ -19,7 +19,7 @@ from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.estimation.arms import best_arm
+from jaxbandits.estimation.arms import best_scored, widths
 from jaxbandits.estimation.links import Bernoulli
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
@@ -44,7 +44,7 @@ class OFULMLogB:
       * [ours] Constants not verified: the radius is `2 sqrt(lambda) S + sqrt(d) log((1 + t)/delta)`, which has the
         published growth sqrt(d) log t but neither its factors nor its proof. Use it to see the shape of the method, not
         to judge it: no claim about the original can rest on its regret.
-      * [R] The form of the bonus is the one of a public implementation.
+      * [reconstructed] The form of the bonus is the one of a public implementation.
       * [ours] `beta_scale` multiplies the radius; `ridge` defaults to d; theta_1 = 0; ties go to the first arm.
 
     Numerics:
@@ -69,14 +69,11 @@ class OFULMLogB:
 
     def select(self, key: jax.Array, t: jax.Array, state: OFULMLogBState, obs: ArmObs) -> ArmDecision:
         del key
-        b = once(self.confidence_radius(t, state))
+        b = once(self.radius(t, state))
 
-        def score(x: Vector) -> jax.Array:
-            z = linalg.inner(x, state.theta)
-            width = b * jnp.sqrt(jnp.maximum(linalg.quad(state.inverse, x), 0.0))
-            return _LOGISTIC.mean(z) + _LOGISTIC.slope(z) * width + 3.0 * width * width
-
-        return best_arm(obs.arms, obs.mask, score)
+        z, width = once((linalg.matvec(obs.arms, state.theta), b * widths(state.inverse, obs.arms)))  # [K]
+        scores = _LOGISTIC.mean(z) + _LOGISTIC.slope(z) * width + 3.0 * width * width
+        return best_scored(obs.arms, obs.mask, scores)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: OFULMLogBState, obs: ArmObs, decision: ArmDecision, feedback: Reward
@@ -96,7 +93,7 @@ class OFULMLogB:
         """`[d]` the estimate theta_t."""
         return state.theta
 
-    def confidence_radius(self, t: jax.Array, state: OFULMLogBState) -> jax.Array:
+    def radius(self, t: jax.Array, state: OFULMLogBState) -> jax.Array:
         """`b_{t+1}` before round t (counted from 0); `beta_scale` included."""
         del state
         growth = jnp.sqrt(float(self.dim)) * (jnp.log(t + 2.0) - jnp.log(self.delta))

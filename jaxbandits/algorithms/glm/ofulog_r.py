@@ -23,7 +23,7 @@ from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood
-from jaxbandits.estimation.arms import best_scored, stacked
+from jaxbandits.estimation.arms import best_scored, check_count
 from jaxbandits.estimation.level_set import Maximisers, OptimisticDecision
 from jaxbandits.estimation.likelihood import Data, Likelihood
 from jaxbandits.estimation.links import Bernoulli
@@ -47,7 +47,7 @@ class OFULogR:
       regret is `O(d S^{3/2} log T sqrt(T / kappa*))` up to terms logarithmic in T.
 
     Deviations:
-      * [P] `ridge` defaults to `d log(1 + t)`, as in the experiments of Zhang et al. (2025).
+      * [printed] `ridge` defaults to `d log(1 + t)`, as in the experiments of Zhang et al. (2025).
       * [reconstructed] gamma_t and the level are written from the analysis, not from published code, where the level
         has `gamma^2 / lambda` (smaller, and not a loss in its dimensions).
       * [ours] The maximiser over the set is exact to about 1e-12 in float64. With `n_arms` the rounds are kept as
@@ -108,7 +108,7 @@ class OFULogR:
         """`[d]` the estimate thhat_t."""
         return state.theta
 
-    def confidence_radius(self, t: ArrayLike, state: OFULogRState) -> jax.Array:
+    def radius(self, t: ArrayLike, state: OFULogRState) -> jax.Array:
         """The square root of the level, before round t (counted from 0); `gamma_scale` included."""
         del state  # of t alone
         ridge, dim = self._ridge(t), float(self.dim)
@@ -120,13 +120,15 @@ class OFULogR:
     def error_ratio(self, t: jax.Array, state: OFULogRState, theta: Vector) -> jax.Array:
         """`sqrt(L(theta) - L(thhat_t))` over that of the level, before round t: at most 1 where the set has `theta`."""
         excess = self._likelihood(state.data, t, state.theta)(theta).value
-        return jnp.sqrt(jnp.maximum(excess, 0.0)) / self.confidence_radius(t, state)
+        return jnp.sqrt(jnp.maximum(excess, 0.0)) / self.radius(t, state)
 
     def optimistic_values(self, t: jax.Array, state: OFULogRState, obs: ArmObs) -> tuple[jax.Array, Maximisers]:
         """`[K]` the largest `x'theta` over the confidence set, and where it is attained."""
-        slack = once(jnp.square(self.confidence_radius(t, state)))
+        if self.n_arms is not None:
+            check_count(obs.arms, self.n_arms)
+        slack = once(jnp.square(self.radius(t, state)))
         loss = self._likelihood(state.data, t, state.theta)
-        return level_set.maximise(loss, state.theta, slack, stacked(obs.arms, self.n_arms), None, state.guess)
+        return level_set.maximise(loss, state.theta, slack, obs.arms, None, state.guess)
 
     def _likelihood(self, data: Data, count: ArrayLike, origin: Vector) -> Likelihood:
         return Likelihood(Bernoulli(), data, count, self._ridge(count), origin)

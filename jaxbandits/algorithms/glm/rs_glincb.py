@@ -19,12 +19,13 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import errors, linalg
+from jaxbandits.core import errors, linalg, ranges
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.core.ranges import BOOL
 from jaxbandits.estimation import level_set, likelihood
-from jaxbandits.estimation.arms import best_scored, stacked
+from jaxbandits.estimation.arms import best_scored, largest, widths
 from jaxbandits.estimation.likelihood import Data, Likelihood
 from jaxbandits.estimation.links import Bernoulli, Link
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -54,9 +55,9 @@ class RSGLinCB:
       up to terms logarithmic in T, with `O(log^2 T)` refits and a warm-up that grows with kappa.
 
     Deviations:
-      * [P] `experiments` has `ridge = d`, as in Zhang et al. (2025). With the theory's gamma every round is warm-up
-        at their horizons.
-      * [P] `practical` has the constants of the authors' code: lambda = 1/2, gamma = R S sqrt(d log(T/delta)), a
+      * [printed] `experiments` has `ridge = d`, as in Zhang et al. (2025). With the theory's gamma every round is
+        warm-up at their horizons.
+      * [printed] `practical` has the constants of the authors' code: lambda = 1/2, gamma = R S sqrt(d log(T/delta)), a
         threshold 1 / (0.01 kappa R^4 S^2 d), ratio 1.5, bonus 4 sqrt(d log(T/delta)), the mean of both estimates as
         centre, and warm-up rounds in both fits.
       * [ours] The determinant is looked at when a round ends, which is the same rule; but with `reuse_warmup`,
@@ -80,13 +81,13 @@ class RSGLinCB:
     n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
     capacity: int | None = static(None, "[1, inf)", "rounds kept when arms change; at least T")
     centre: str = static("late", doc='centre of the bonus: "late": th_tau; "mean": the mean of th_o and th_tau')
-    reuse_warmup: bool = static(False, doc="True: th_tau is fitted to the warm-up rounds too")
+    reuse_warmup: bool = static(False, BOOL, doc="True: th_tau is fitted to the warm-up rounds too")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     link: Link = param(factory=Bernoulli, doc="mean function and its constants")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     reward_bound: ArrayLike = param(1.0, "(0, inf)", "R, rewards are in [0, R]; the paper: 100 for Poisson")
     kappa: ArrayLike | None = param(None, "(0, inf)", "1 / (least slope of mu at arms and parameters); None: 1 / c_mu")
-    delta: ArrayLike = param(0.05, "(0, 1]", "failure probability")
+    delta: ArrayLike = param(0.05, "(0, 1)", "failure probability; below 1, so that lambda is positive at T = 1 too")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d log(T/delta) / R^2")
     threshold: ArrayLike | None = param(None, "(0, inf)", "of the warm-up; None: 1 / (gamma^2 kappa R^2)")
     det_ratio: ArrayLike = param(2.0, "(1, inf)", "growth of det H between two fits")
@@ -101,7 +102,7 @@ class RSGLinCB:
     @classmethod
     def experiments(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "RSGLinCB":
         """As in the figures of Zhang et al. (2025): the theory with `ridge = d`."""
-        return cls(**{"dim": dim, "horizon": horizon, "ridge": float(dim)} | changes)
+        return cls(**{"dim": dim, "horizon": horizon, "ridge": float(ranges.whole("dim", dim))} | changes)
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "RSGLinCB":
@@ -109,6 +110,7 @@ class RSGLinCB:
         tuned: dict[str, Any] = {"ridge": 0.5, "gamma_scale": 1.0 / 25.0, "beta_scale": 4.0 / 150.0, "det_ratio": 1.5}
         tuned |= {"centre": "mean", "reuse_warmup": True}
         algorithm = cls(**{"dim": dim, "horizon": horizon} | tuned | changes)
+        validate(algorithm)
         if algorithm.threshold is not None:
             return algorithm
         bound, norm = algorithm.reward_bound, algorithm.norm_bound
@@ -130,19 +132,14 @@ class RSGLinCB:
 
     def select(self, key: jax.Array, t: jax.Array, state: RSGLinCBState, obs: ArmObs) -> ArmDecision:
         del key, t
-        arms = stacked(obs.arms)
-
-        def scores(x: Vector) -> tuple[jax.Array, jax.Array, jax.Array]:
-            late = _width_sq(state.h_tau_inverse, x)
-            return _width_sq(state.v_inverse, x), linalg.inner(x, state.theta_o), self._optimism(state, x, late)
-
-        width_sq, early, late = jax.vmap(scores)(arms)  # [K] each
-        available = jnp.ones_like(width_sq, bool) if obs.mask is None else jnp.stack(tuple(obs.mask))
-        width_sq = jnp.where(available, width_sq, -jnp.inf)
-        width = self._gamma * jnp.sqrt(self._kappa * jnp.maximum(width_sq, 0.0))
-        surviving = early + width >= jnp.max(jnp.where(available, early - width, -jnp.inf))
-        explore = jnp.max(width_sq) >= self._threshold
-        return best_scored(obs.arms, available, jnp.where(explore, width_sq, jnp.where(surviving, late, -jnp.inf)))
+        width_sq = once(jnp.maximum(linalg.quads(state.v_inverse, obs.arms), 0.0))  # [K]
+        width = self._gamma * jnp.sqrt(self._kappa * width_sq)
+        early = once(linalg.matvec(obs.arms, state.theta_o))
+        surviving = early + width >= largest(early - width, obs.mask)
+        explore = once(largest(width_sq, obs.mask) >= self._threshold)
+        beta = 150.0 * self.beta_scale * jnp.sqrt(self._log_term)
+        late = linalg.matvec(obs.arms, self._centre(state)) + beta * widths(state.h_tau_inverse, obs.arms)
+        return best_scored(obs.arms, obs.mask, jnp.where(explore, width_sq, jnp.where(surviving, late, -jnp.inf)))
 
     def update(
         self, key: jax.Array, t: jax.Array, state: RSGLinCBState, obs: ArmObs, decision: ArmDecision, feedback: Reward
@@ -183,10 +180,6 @@ class RSGLinCB:
     def _centre(self, state: RSGLinCBState) -> Vector:
         return state.theta_tau if self.centre == "late" else (state.theta_o + state.theta_tau) * 0.5
 
-    def _optimism(self, state: RSGLinCBState, x: Vector, width_sq: jax.Array) -> jax.Array:
-        beta = 150.0 * self.beta_scale * jnp.sqrt(self._log_term)
-        return linalg.inner(x, self._centre(state)) + beta * jnp.sqrt(width_sq)
-
     def _fit(self, data: Data, count: jax.Array, start: Vector, radius: ArrayLike | None, wanted: jax.Array) -> Vector:
         loss = Likelihood(self.link, data, count, self._ridge, start)
         return level_set.minimise(loss, start, radius, wanted)
@@ -215,7 +208,3 @@ class RSGLinCB:
     @property
     def _ridge(self) -> jax.Array:
         return self._log_term / jnp.asarray(self.reward_bound) ** 2 if self.ridge is None else jnp.asarray(self.ridge)
-
-
-def _width_sq(inverse: Symmetric, x: Vector) -> jax.Array:
-    return jnp.maximum(linalg.quad(inverse, x), 0.0)

@@ -16,14 +16,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 from jaxbandits.algorithms.linear import online_regression as regression
 from jaxbandits.algorithms.linear.online_regression import Estimate
-from jaxbandits.core import linalg
+from jaxbandits.core import linalg, ranges
+from jaxbandits.core.batching import cond, trials_last
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation import history
 from jaxbandits.estimation.arms import nearest_arm, optimistic_arm
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
@@ -90,13 +91,15 @@ class CRMM:
         cls, *, dim: int, horizon: float, eps: ArrayLike = 1.0, delta: float | None = None, **changes: Any
     ) -> "CRMM":
         """Online Newton step with lambda = 1, delta = 1/T and reps = ceil(16 log(4T/delta)) pulls an epoch."""
-        reps = math.ceil(16.0 * math.log(4.0 * horizon / (1.0 / horizon if delta is None else delta)))
+        rounds = ranges.real("horizon", horizon, "[1, 1e18]")
+        failure = 1.0 / rounds if delta is None else ranges.real("delta", delta, "(0, 1)")
+        reps = math.ceil(16.0 * math.log(4.0 * rounds / failure))
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps, "delta": delta, "reps": reps} | changes)
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "CRMM":
         """Least squares, lambda = d, 11 pulls an epoch, 3e-2 times the radius (the grid of `HvtUCB.practical`)."""
-        preset = {"mode": "ls", "reps": 11, "ridge": float(dim), "beta_scale": 3e-2}
+        preset = {"mode": "ls", "reps": 11, "ridge": float(ranges.whole("dim", dim)), "beta_scale": 3e-2}
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | preset | changes)
 
     def check(self) -> None:
@@ -132,7 +135,7 @@ class CRMM:
         def hold() -> ArmDecision:
             return nearest_arm(obs.arms, obs.mask, state.held)
 
-        return lax.cond(t % self.reps == 0, choose, hold)  # t is the same for all trials: a real branch
+        return cond(t % self.reps == 0, choose, hold)  # t is the same for all trials: a real branch
 
     def update(
         self, key: jax.Array, t: jax.Array, state: CRMMState, obs: ArmObs, decision: ArmDecision, feedback: Reward
@@ -140,29 +143,31 @@ class CRMM:
         del key, obs
         pull = t % self.reps
         held = once(linalg.where(pull == 0, decision.x, state.held))
-        rewards = lax.dynamic_update_index_in_dim(state.rewards, feedback.reward, pull, axis=0)
+        rewards = history.append(state.rewards, pull, feedback.reward)
 
         def learn() -> Estimate:
             design = regression.add_arm(self.mode, state.estimate, held)
             sample = once(_median(rewards))
             return regression.add_reward(self.mode, state.estimate, design, held, sample, self.norm_bound)
 
-        estimate = lax.cond(pull == self.reps - 1, learn, lambda: state.estimate)
+        estimate = cond(pull == self.reps - 1, learn, lambda: state.estimate)
         return state._replace(estimate=estimate, held=held, rewards=rewards)
 
     def recommend(self, state: CRMMState) -> Vector:
         """`[d]` the estimate of theta*."""
         return state.estimate.theta
 
-    def radius(self, state: CRMMState) -> jax.Array:
+    def radius(self, t: ArrayLike, state: CRMMState) -> jax.Array:
         """Confidence radius in the V_n norm, `beta_scale` included; the same at every t."""
+        del t
         return state.radius
 
 
+@trials_last
 def _median(values: jax.Array) -> jax.Array:
     """The middle of `[n]` values, the mean of the two middle ones for even n."""
     n = values.shape[0]
-    ordered = jnp.sort(values) if n > _UNROLLED_SORT else _sorted([values[i] for i in range(n)])
+    ordered = jnp.sort(values, axis=0) if n > _UNROLLED_SORT else _sorted([values[i] for i in range(n)])
     return 0.5 * (ordered[(n - 1) // 2] + ordered[n // 2])
 
 

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear import online_regression as regression
 from jaxbandits.algorithms.linear.online_regression import Estimate
+from jaxbandits.core import ranges
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation.arms import optimistic_arm
@@ -89,7 +90,7 @@ class CRTM:
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "CRTM":
         """Least squares, lambda = d, 3e-3 times the radius (the same coarse grid as `HvtUCB.practical`)."""
-        preset = {"mode": "ls", "ridge": float(dim), "beta_scale": 3e-3}
+        preset = {"mode": "ls", "ridge": float(ranges.whole("dim", dim)), "beta_scale": 3e-3}
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | preset | changes)
 
     def check(self) -> None:
@@ -131,6 +132,7 @@ class CRTM:
         """`[d]` the estimate of theta*."""
         return state.estimate.theta
 
-    def radius(self, state: CRTMState) -> jax.Array:
+    def radius(self, t: ArrayLike, state: CRTMState) -> jax.Array:
         """Confidence radius in the V_t norm, `beta_scale` included; the same at every t."""
+        del t
         return state.radius

@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
-from jaxbandits.core import linalg
+from jaxbandits.core import linalg, ranges
+from jaxbandits.core.batching import while_loop
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Sym, Symmetric, Vec, Vector
+from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import proximal_on_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.core.schedule import power
@@ -178,7 +178,7 @@ class HeavyOFUL:
     ) -> HeavyOFULState:
         del key, obs
         moment = feedback.noise_scale if self.moment_bound is None else self.moment_bound
-        u = once(state.inverse @ decision.x)
+        u = once(linalg.matvec(state.inverse, decision.x))
         width = jnp.sqrt(jnp.maximum(linalg.inner(decision.x, u), _TINY))
         scale, w, threshold = self._weigh(t, state, width, moment)
         scale, w = once((scale, w))
@@ -209,13 +209,14 @@ class HeavyOFUL:
         """
 
         def terms(samples: Sample, written: jax.Array) -> tuple[Any, Any, jax.Array]:
-            residual = samples.response - samples.design @ theta  # [block]  z_s
+            residual = samples.response - linalg.matvec(samples.design, theta)  # [block]  z_s
             weight = 1.0 / jnp.maximum(1.0, jnp.abs(residual) * samples.steepness)
             weight, residual = once((jnp.where(written, weight, 0.0), residual))
             score = weight * residual  # Huber's: z_s clipped to tau_s
-            return _moments(weight, score, samples.design)
+            design = samples.design
+            return linalg.gram(design, weight), linalg.combine(score, design), linalg.total(score * score)
 
-        matrix, slope, energy = _total(history.sum_over(state.samples, count, terms, block=_BLOCK))
+        matrix, slope, energy = history.sum_over(state.samples, count, terms, block=_BLOCK)
         matrix = linalg.shift(matrix, self._ridge)
         matrix, slope, energy = once((matrix, self._ridge * theta - slope, energy))
         reached = proximal_on_ball(matrix, theta, slope, self.norm_bound)
@@ -233,8 +234,8 @@ class HeavyOFUL:
             theta, matters = self.one_pass(count, state, carry[0])
             return theta, matters, carry[2] + 1
 
-        theta, _, _ = lax.while_loop(moving, improve, (state.theta, jnp.array(True), jnp.int32(0)))
-        return once(jax.tree.map(lambda x: jnp.where(count <= self.capacity, x, jnp.nan), theta))
+        theta, _, _ = while_loop(moving, improve, (state.theta, jnp.array(True), jnp.int32(0)))
+        return once(jnp.where(count <= self.capacity, theta, jnp.nan))
 
     def _weigh(self, t: ArrayLike, state: HeavyOFULState, width: jax.Array, moment: ArrayLike) -> tuple[Any, Any, Any]:
         """sigma, w and tau of the sample of round t = 0, 1, ..."""
@@ -253,25 +254,7 @@ class HeavyOFUL:
         return jnp.asarray(self.horizon) ** -0.5 if self.sigma_min is None else self.sigma_min
 
 
-def _moments(weight: jax.Array, score: jax.Array, design: Vector) -> tuple[Symmetric, Vector, jax.Array]:
-    """`sum_s a_s x_s x_s'`, `sum_s score_s x_s`, `sum_s score_s^2` of a block.
-
-    For small d the block axis is left to `_total`: the loop over blocks then adds elementwise, four times as fast as
-    a reduction a block.
-    """
-    if not isinstance(design, Vec):
-        return (design.T * weight) @ design, score @ design, jnp.sum(score * score)
-    weighted = once(design * weight)
-    dim = len(design)
-    gram = Sym([[weighted[i] * design[j] for j in range(i, dim)] for i in range(dim)])
-    return gram, design * score, score * score
-
-
-def _total(moments: tuple[Symmetric, Vector, jax.Array]) -> tuple[Symmetric, Vector, jax.Array]:
-    """The moments `_moments` of all blocks, summed over the block axis where that is still to do."""
-    return jax.tree.map(jnp.sum, moments) if isinstance(moments[0], Sym) else moments
-
-
 def _room(horizon: ArrayLike, changes: dict[str, Any]) -> dict[str, int]:
     """The capacity for a concrete horizon, unless one is given."""
-    return {} if "capacity" in changes else {"capacity": math.ceil(np.max(horizon))}
+    longest = math.ceil(np.max(ranges.numbers("horizon", horizon, "[1, 1e18]")))
+    return {} if "capacity" in changes else {"capacity": longest}

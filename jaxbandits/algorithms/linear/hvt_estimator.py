@@ -27,7 +27,9 @@ from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.core.ranges import BOOL
 from jaxbandits.core.schedule import power
+from jaxbandits.estimation.fixed_arms import Step
 
 _TINY = 1e-30  # floor of q^2: a zero arm then has w > 0, and its step is exactly zero because V^{-1} x is
 
@@ -41,6 +43,7 @@ class HvtState(NamedTuple):
     tau0: jax.Array  # []
     beta_start: jax.Array  # []  beta_0
     beta_slope: jax.Array  # []  107 ell tau0
+    scores: Any = None  # fixed_arms.Scores of arms that never change (`HvtUCB`)
 
 
 class HvtWeights(NamedTuple):
@@ -58,7 +61,7 @@ class HvtEstimator:
 
         estimator = HvtEstimator(dim=2, horizon=1000, eps=0.99)
         state = estimator.init()
-        state = estimator.update(t, state, x, reward, moment)   # t = 0, 1, ...; x = linalg.vectors(array of shape [d])
+        state = estimator.update(t, state, x, reward, moment)   # t = 0, 1, ...; x an array [d]
         state.theta, estimator.radius(t + 1, state), estimator.width(state, x)
 
     With `tau_scale=inf, sigma_beta_scale=0, norm_bound=inf`, nu = 1 and `step_size=1` it is ridge regression with
@@ -102,7 +105,7 @@ class HvtEstimator:
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta_t in the radius")
     sigma_beta_scale: ArrayLike | None = param(None, "[0, inf)", "multiplies beta_{t-1} in sigma_t; None: beta_scale")
     tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies tau_t; inf: least squares")
-    extra_sigma: ArrayLike = param(False, None, "True: sigma_t is at least 2 sqrt(2) q (Eq. 17)")
+    extra_sigma: ArrayLike = param(False, BOOL, "True: sigma_t is at least 2 sqrt(2) q (Eq. 17)")
 
     def init(self) -> HvtState:
         """The state before the first sample."""
@@ -134,13 +137,21 @@ class HvtEstimator:
           reward: `[]` r.
           moment: `[]` nu, the scale (E |noise|^{1+eps})^{1/(1+eps)} of its noise, or a bound on it.
         """
+        return self.step(t, state, x, reward, moment)[0]
+
+    def step(
+        self, t: ArrayLike, state: HvtState, x: Vector, reward: ArrayLike, moment: ArrayLike
+    ) -> tuple[HvtState, Step]:
+        """`update`, and how it changed V^{-1}."""
         u, width = self._leverage(state, x)
         scale, w, _, residual = self._weigh(t, state, width, reward - linalg.inner(x, state.theta), moment)
         scale, one_plus_w2, residual = once((scale, 1.0 + w * w, residual))
-        inverse = linalg.rank_one(state.inverse, -1.0 / (self.step_size * scale * scale * one_plus_w2), u)
+        weight = once(1.0 / (self.step_size * scale * scale * one_plus_w2))
+        inverse = linalg.rank_one(state.inverse, -weight, u)
         target = state.theta + u * (residual / (scale * one_plus_w2))  # u / (1 + w^2) = V_t^{-1} x
         inverse, target = once((inverse, target))
-        return state._replace(theta=project_ball(inverse, target, self.norm_bound), inverse=inverse)
+        theta = project_ball(inverse, target, self.norm_bound)
+        return state._replace(theta=theta, inverse=inverse), Step(u, weight)
 
     def radius(self, t: ArrayLike, state: HvtState) -> jax.Array:
         """`beta_scale` times beta_t, the radius of the confidence set after t samples in the norm of V_t."""
@@ -156,7 +167,7 @@ class HvtEstimator:
         return self._weigh(t, state, width, reward - linalg.inner(x, state.theta), moment)
 
     def _leverage(self, state: HvtState, x: Vector) -> tuple[Vector, jax.Array]:
-        u = once(state.inverse @ x)
+        u = once(linalg.matvec(state.inverse, x))
         return u, jnp.sqrt(jnp.maximum(linalg.inner(x, u), _TINY))
 
     def _weigh(self, t: ArrayLike, state: HvtState, width: Any, error: Any, moment: ArrayLike) -> HvtWeights:

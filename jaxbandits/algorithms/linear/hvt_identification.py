@@ -21,6 +21,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator, HvtState
 from jaxbandits.core import linalg
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.core.ranges import BOOL
 from jaxbandits.types import NextState, Prediction, ScaledNextState, SystemObs
 
 
@@ -51,7 +52,7 @@ class HvtIdentification:
 
     n_states: int = static(range="[1, inf)", doc="n, dimension of the state")
     n_inputs: int = static(range="[0, inf)", doc="m, dimension of the input")
-    shared: bool = static(True, doc="one V for all coordinates, at the largest nu; False: one each, at its own nu")
+    shared: bool = static(True, BOOL, doc="one V for all coordinates, at the largest nu; False: one each, at its nu")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of samples")
     eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
     moment_bound: ArrayLike | None = param(None, "[0, inf)", "nu, bound on every moment scale; None: told each round")
@@ -64,7 +65,7 @@ class HvtIdentification:
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta_t in the radius")
     sigma_beta_scale: ArrayLike | None = param(None, "[0, inf)", "multiplies beta_{t-1} in sigma_t; None: beta_scale")
     tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies tau_t; inf: least squares")
-    extra_sigma: ArrayLike = param(False, None, "True: sigma_t is at least 2 sqrt(2) q (Eq. 17)")
+    extra_sigma: ArrayLike = param(False, BOOL, "True: sigma_t is at least 2 sqrt(2) q (Eq. 17)")
 
     @classmethod
     def theory(
@@ -106,7 +107,7 @@ class HvtIdentification:
     def select(self, key: jax.Array, t: jax.Array, state: HvtState, obs: SystemObs) -> Prediction:
         """Predicts Theta_t' z."""
         del key, t
-        return Prediction(state.theta @ obs.regressor)
+        return Prediction(linalg.matvec(state.theta, obs.regressor))
 
     def update(
         self,
@@ -122,13 +123,13 @@ class HvtIdentification:
         moment = jnp.max(moment) if self.shared else jnp.broadcast_to(moment, (self.n_states,))
         # Sharing is what `vmap` makes of an inverse and a moment without an axis over coordinates.
         own = None if self.shared else 0
-        axes = HvtState._make((0, own, None, None, None, None))  # theta, inverse, constants
+        axes = HvtState._make((0, own, None, None, None, None, None))  # theta, inverse, constants
         each_coordinate = jax.vmap(self.estimator.update, in_axes=(None, axes, None, 0, own), out_axes=axes)
         return each_coordinate(t, state, obs.regressor, feedback.next_state, moment)
 
     def recommend(self, state: HvtState) -> jax.Array:
         """`[p, n]` the estimate of Theta* = [A'; B']."""
-        return linalg.dense(state.theta).T
+        return state.theta.T
 
     def radius(self, t: ArrayLike, state: HvtState) -> jax.Array:
         """Confidence radius of each column after t samples in the norm of V_t, `beta_scale` included."""

@@ -22,10 +22,12 @@ from jaxbandits.core import linalg, planning
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.core.ranges import BOOL
+from jaxbandits.estimation.arms import widths
 from jaxbandits.types import Episode, MDPObs, PolicyDecision, ScaledEpisode
 
 # Axes over steps, for `vmap`: each step has its own theta and inverse, the constants are common.
-_PER_STEP = HvtState._make((0, 0, None, None, None, None))
+_PER_STEP = HvtState._make((0, 0, None, None, None, None, None))
 
 
 @pytree
@@ -67,7 +69,7 @@ class HvtMDP:
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta_{k-1} in the bonus")
     sigma_beta_scale: ArrayLike | None = param(None, "[0, inf)", "multiplies beta_{k-1} in sigma; None: beta_scale")
     tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies tau; inf: least squares")
-    extra_sigma: ArrayLike = param(False, None, "True: sigma is at least 2 sqrt(2) q (Eq. 17)")
+    extra_sigma: ArrayLike = param(False, BOOL, "True: sigma is at least 2 sqrt(2) q (Eq. 17)")
 
     @classmethod
     def theory(cls, *, dim: int, steps: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HvtMDP":
@@ -125,13 +127,9 @@ class HvtMDP:
 
     def optimistic_rewards(self, t: jax.Array, state: HvtState, obs: MDPObs) -> jax.Array:
         """`[H, nS, nA]` rtil_h(s, a) after t episodes."""
-        estimator = self.estimator
-        radius = once(estimator.radius(t, state))
+        radius = once(self.estimator.radius(t, state))
 
         def one_step(state: HvtState) -> jax.Array:
-            def optimistic(x: Vector) -> jax.Array:
-                return linalg.inner(x, state.theta) + radius * estimator.width(state, x)
-
-            return planning.over_pairs(optimistic, obs.features)
+            return linalg.matvec(obs.features, state.theta) + radius * widths(state.inverse, obs.features)
 
         return jax.vmap(one_step, in_axes=(_PER_STEP,))(state)

@@ -5,7 +5,8 @@
     update  (theta, V^{-1}) by one step of mirror descent on Huber's loss: `hvt_estimator`       Eq. (8)-(10), (12)
 
 Letters: T horizon, nu moment_bound, S norm_bound, L arm_bound, lambda ridge, alpha step_size; tau0, beta_t, sigma_t
-and tau_t are defined in `hvt_estimator`. O(K d^2) a round plus the projection onto the ball; O(d^2) memory, whatever t.
+and tau_t are defined in `hvt_estimator`. O(K d^2) a round, O(K d + d^2) with arms that never change, plus the
+projection onto the ball; O(d^2 + K) memory, whatever t.
 """
 
 import dataclasses
@@ -16,7 +17,8 @@ import jax
 from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator, HvtState
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.estimation.arms import optimistic_arm
+from jaxbandits.core.ranges import BOOL
+from jaxbandits.estimation import fixed_arms
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 
 
@@ -59,7 +61,7 @@ class HvtUCB:
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta_{t-1} in the bonus")
     sigma_beta_scale: ArrayLike | None = param(None, "[0, inf)", "multiplies beta_{t-1} in sigma_t; None: beta_scale")
     tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies tau_t; inf: least squares")
-    extra_sigma: ArrayLike = param(False, None, "True: sigma_t is at least 2 sqrt(2) q (Eq. 17)")
+    extra_sigma: ArrayLike = param(False, BOOL, "True: sigma_t is at least 2 sqrt(2) q (Eq. 17)")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HvtUCB":
@@ -85,9 +87,13 @@ class HvtUCB:
         del key  # deterministic
         return self.estimator.init()
 
+    def prepare(self, state: HvtState, obs: ArmObs) -> HvtState:
+        """Carries the scores of arms that never change, where that pays."""
+        return state._replace(scores=fixed_arms.start(obs, state.theta, state.inverse))
+
     def select(self, key: jax.Array, t: jax.Array, state: HvtState, obs: ArmObs) -> ArmDecision:
         del key
-        return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, self.estimator.radius(t, state))
+        return fixed_arms.play(obs, state.scores, state.theta, state.inverse, self.estimator.radius(t, state))
 
     def update(
         self,
@@ -98,9 +104,10 @@ class HvtUCB:
         decision: ArmDecision,
         feedback: Any,  # ScaledReward, or Reward when `moment_bound` is set
     ) -> HvtState:
-        del key, obs
+        del key
         moment = feedback.noise_scale if self.moment_bound is None else self.moment_bound
-        return self.estimator.update(t, state, decision.x, feedback.reward, moment)
+        state, step = self.estimator.step(t, state, decision.x, feedback.reward, moment)
+        return state._replace(scores=fixed_arms.follow(t, obs, state.scores, state.theta, state.inverse, step))
 
     def recommend(self, state: HvtState) -> Vector:
         """`[d]` the estimate of theta*."""

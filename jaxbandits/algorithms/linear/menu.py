@@ -16,16 +16,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
-from jaxbandits.core import linalg
+from jaxbandits.core import linalg, ranges
+from jaxbandits.core.batching import cond, trials_last, while_loop
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Symmetric, Vec, Vector
+from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation import history
 from jaxbandits.estimation.arms import nearest_arm, optimistic_arm
 from jaxbandits.types import ArmDecision, ArmObs, Reward
-
-_UNROLL = 8  # rows a step when counting distances
 
 
 class MENUState(NamedTuple):
@@ -34,7 +33,7 @@ class MENUState(NamedTuple):
     theta: Vector  # [d]  theta_n
     central: jax.Array  # [] int32  which of the k estimates it is
     inverse: Symmetric  # [d, d]  V_n^{-1}
-    moments: Any  # [k, d]  sum_i y_{i,j} x_i in row j; a `Vec` with leaves [k] for small d
+    moments: jax.Array  # [k, d]  sum_i y_{i,j} x_i in row j
     held: Vector  # [d]  the arm of this epoch, set in its first round
     rewards: jax.Array  # [k]  of this epoch; entries beyond t mod k are old
 
@@ -86,14 +85,17 @@ class MENU:
         cls, *, dim: int, horizon: float, eps: ArrayLike = 1.0, delta: float | None = None, **changes: Any
     ) -> "MENU":
         """Ridge lambda = 1 and k = ceil(24 log(e T / delta)) pulls an epoch, delta = 1/T unless given."""
-        reps = math.ceil(24.0 * math.log(math.e * horizon / (1.0 / horizon if delta is None else delta)))
+        rounds = ranges.real("horizon", horizon, "[1, 1e18]")
+        failure = 1.0 / rounds if delta is None else ranges.real("delta", delta, "(0, 1)")
+        reps = math.ceil(24.0 * math.log(math.e * rounds / failure))
         return cls(**{"dim": dim, "eps": eps, "reps": reps} | changes)
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "MENU":
         """Ridge lambda = d, 51 pulls an epoch, 3e-2 times the radius (the coarse grid of `HvtUCB.practical`)."""
-        del horizon  # only `theory` needs it, for the number of pulls
-        return cls(**{"dim": dim, "eps": eps, "reps": 51, "ridge": float(dim), "beta_scale": 3e-2} | changes)
+        ranges.numbers("horizon", horizon, "[1, 1e18]")  # only `theory` needs it, for the number of pulls
+        ridge = float(ranges.whole("dim", dim))
+        return cls(**{"dim": dim, "eps": eps, "reps": 51, "ridge": ridge, "beta_scale": 3e-2} | changes)
 
     def init(self, key: jax.Array) -> MENUState:
         del key  # deterministic
@@ -101,7 +103,7 @@ class MENU:
             theta=linalg.zeros(self.dim),
             central=jnp.zeros((), jnp.int32),
             inverse=linalg.identity(self.dim, 1.0 / self.ridge),
-            moments=linalg.vectors(jnp.zeros((self.reps, self.dim))),
+            moments=jnp.zeros((self.reps, self.dim)),
             held=linalg.zeros(self.dim),
             rewards=jnp.zeros(self.reps),
         )
@@ -110,13 +112,13 @@ class MENU:
         del key
 
         def choose() -> ArmDecision:
-            radius = self.radius(t)
+            radius = self.radius(t, state)
             return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
         def hold() -> ArmDecision:
             return nearest_arm(obs.arms, obs.mask, state.held)
 
-        return lax.cond(t % self.reps == 0, choose, hold)  # t is the same for all trials: a real branch
+        return cond(t % self.reps == 0, choose, hold)  # t is the same for all trials: a real branch
 
     def update(
         self, key: jax.Array, t: jax.Array, state: MENUState, obs: ArmObs, decision: ArmDecision, feedback: Reward
@@ -124,16 +126,17 @@ class MENU:
         del key, obs
         pull = t % self.reps
         held = once(linalg.where(pull == 0, decision.x, state.held))
-        rewards = lax.dynamic_update_index_in_dim(state.rewards, feedback.reward, pull, axis=0)
+        rewards = history.append(state.rewards, pull, feedback.reward)
         state = state._replace(held=held, rewards=rewards)
-        return lax.cond(pull == self.reps - 1, _finish_epoch, lambda state: state, state)
+        return cond(pull == self.reps - 1, lambda: _finish_epoch(state), lambda: state)
 
     def recommend(self, state: MENUState) -> Vector:
         """`[d]` the estimate of theta*."""
         return state.theta
 
-    def radius(self, t: ArrayLike) -> jax.Array:
+    def radius(self, t: ArrayLike, state: MENUState) -> jax.Array:
         """Confidence radius after t rounds, of which t // k epochs, in the V_n norm; `beta_scale` included."""
+        del state  # of the number of epochs alone
         real = jnp.zeros(()).dtype
         epochs, order = jnp.asarray(t // self.reps, real), 1.0 + self.eps
         drift = jnp.sqrt(self.ridge) * self.norm_bound
@@ -146,18 +149,21 @@ def _finish_epoch(state: MENUState) -> MENUState:
     """The k regressions with this epoch's arm, and their most central estimate."""
     inverse, _, _ = linalg.sherman_morrison(state.inverse, 1.0, state.held)
     inverse = once(inverse)
-    moments = once(_add_outer(state.moments, state.rewards, state.held))
+    moments = once(state.moments + linalg.outer(state.rewards, state.held))  # y_j x to row j
     central = _most_central(inverse, moments, state.central)
-    theta = inverse @ jax.tree.map(lambda leaf: leaf[central], moments)
+    theta = linalg.matvec(inverse, _row(moments, central))
     return once(state._replace(theta=theta, central=central, inverse=inverse, moments=moments))
 
 
-def _add_outer(moments: Any, rewards: jax.Array, x: Vector) -> Any:
-    """`y_j x` added to row j."""
-    return moments + x * rewards if isinstance(x, Vec) else moments + rewards[:, None] * x
+@trials_last
+def _row(rows: jax.Array, index: jax.Array) -> jax.Array:
+    """`rows[index]`."""
+    picked = jnp.arange(rows.shape[0]).reshape(-1, *(1,) * index.ndim) == index
+    picked = jnp.expand_dims(picked, tuple(range(1, rows.ndim - index.ndim)))
+    return jnp.sum(jnp.where(picked, rows, 0.0), axis=0)
 
 
-def _most_central(inverse: Symmetric, moments: Any, guess: jax.Array) -> jax.Array:
+def _most_central(inverse: Symmetric, moments: jax.Array, guess: jax.Array) -> jax.Array:
     """The index of the estimate with the least median distance to the others, without taking all k medians.
 
     The best median so far rules out every estimate with too few neighbours within it; of those left, the one with the
@@ -174,7 +180,7 @@ def _most_central(inverse: Symmetric, moments: Any, guess: jax.Array) -> jax.Arr
     def try_next(carry):
         least, best, untried, choice = carry
         candidate = once(choice % k)
-        median = once(_median_of_finite(distance[candidate]))
+        median = once(_median_of_finite(_row(distance, candidate)))
         better = (median < least) | ((median == least) & (candidate < best))
         least, best = once((jnp.where(better, median, least), jnp.where(better, candidate, best)))
         near = _count_within(distance, least)
@@ -182,33 +188,39 @@ def _most_central(inverse: Symmetric, moments: Any, guess: jax.Array) -> jax.Arr
         return least, best, untried, jnp.max(jnp.where(untried, near * k + indices, -1))  # count and index in one
 
     start = (jnp.full((), jnp.inf, distance.dtype), jnp.int32(k), jnp.ones(k, bool), guess)
-    return lax.while_loop(is_left, try_next, start)[1]
+    return while_loop(is_left, try_next, start)[1]
 
 
-def _distances(inverse: Symmetric, moments: Any) -> jax.Array:
+@trials_last
+def _gaps(rows: jax.Array) -> jax.Array:
+    return rows[:, None] - rows[None]
+
+
+def _distances(inverse: Symmetric, moments: jax.Array) -> jax.Array:
     """`[k, k]` `||theta_j - theta_s||_V = ||moments_j - moments_s||_{V^{-1}}`; infinite on the diagonal."""
-    if isinstance(moments, Vec):
-        k = moments[0].shape[0]
-        gap = Vec([leaf[:, None] - leaf[None, :] for leaf in moments.leaves])
-        squared = linalg.quad(inverse, gap)
-    else:
-        k = moments.shape[0]
-        gap = moments[:, None] - moments[None, :]
-        squared = jnp.sum((gap @ inverse) * gap, axis=-1)
-    return jnp.where(jnp.eye(k, dtype=bool), jnp.inf, jnp.sqrt(jnp.maximum(squared, 0.0)))
+    squared = linalg.quads(inverse, _gaps(moments))
+    return _walled(jnp.sqrt(jnp.maximum(squared, 0.0)))
 
 
+@trials_last
+def _walled(distance: jax.Array) -> jax.Array:
+    k = distance.shape[0]
+    return jnp.where(jnp.eye(k, dtype=bool).reshape(k, k, *(1,) * (distance.ndim - 2)), jnp.inf, distance)
+
+
+@trials_last
 def _median_of_finite(row: jax.Array) -> jax.Array:
     """The median of the k - 1 finite ones of k values, by counting: faster than a sort when trials run side by side."""
-    k, rank = row.shape[0], once(_count_within(row, row))
-    low, high = (jnp.min(jnp.where(rank > position, row, jnp.inf)) for position in ((k - 2) // 2, (k - 1) // 2))
+    k, rank = row.shape[0], once(_within(row[:, None], row))
+    low, high = (jnp.min(jnp.where(rank > position, row, jnp.inf), axis=0) for position in ((k - 2) // 2, (k - 1) // 2))
     return 0.5 * (low + high)
 
 
+@trials_last
 def _count_within(rows: jax.Array, bound: jax.Array) -> jax.Array:
-    """How many of `rows[0], ..., rows[k-1]` are at most `bound`, entry by entry.
+    """How many of `rows[0], ..., rows[k-1]` are at most `bound`, entry by entry."""
+    return _within(rows, bound)
 
-    A sum over the leading axis in row steps: XLA's own reduction over a tiny axis takes twice as long.
-    """
-    zeros = jnp.zeros(rows.shape[-1:], jnp.int32)
-    return lax.fori_loop(0, rows.shape[0], lambda s, count: count + (rows[s] <= bound), zeros, unroll=_UNROLL)
+
+def _within(rows: jax.Array, bound: jax.Array) -> jax.Array:
+    return jnp.sum(rows <= bound, axis=0, dtype=jnp.int32)

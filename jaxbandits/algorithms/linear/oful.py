@@ -5,7 +5,8 @@
     theta_t  = theta_{t-1} + V_t^{-1} x_t (r_t - x_t'theta_{t-1}),   which is V_t^{-1} sum_{s <= t} r_s x_s
     radius_t = R sqrt(log(det V_t / det lambda I) + 2 log(1/delta)) + sqrt(lambda) S
 
-Letters: R noise_scale, lambda ridge, S norm_bound. Cost per round O(K d^2); memory O(d^2).
+Letters: R noise_scale, lambda ridge, S norm_bound. Cost per round O(K d^2), O(K d + d^2) with arms that never
+change; memory O(d^2 + K).
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -13,11 +14,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
+from jaxbandits.core import linalg, ranges
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.estimation.arms import optimistic_arm
+from jaxbandits.estimation import fixed_arms
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
@@ -27,6 +28,7 @@ class OFULState(NamedTuple):
     theta: Vector  # [d]  theta_t
     inverse: Symmetric  # [d, d]  V_t^{-1}
     log_ratio: jax.Array  # []  log(det V_t / det lambda I) + 2 log(1/delta), the argument of the root in radius_t
+    scores: Any = None  # fixed_arms.Scores of arms that never change
 
 
 @pytree
@@ -65,7 +67,8 @@ class OFUL:
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: Any) -> "OFUL":
         """Theorem 2 with delta = 1/(8T), the level at which the heavy-tailed methods are run."""
-        return cls(**{"dim": dim, "noise_scale": noise_scale, "delta": 1.0 / (8.0 * horizon)} | changes)
+        delta = 1.0 / (8.0 * ranges.numbers("horizon", horizon, "[1, 1e18]"))
+        return cls(**{"dim": dim, "noise_scale": noise_scale, "delta": delta} | changes)
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: Any) -> "OFUL":
@@ -77,26 +80,33 @@ class OFUL:
         log_ratio = jnp.zeros(()) - 2.0 * jnp.log(self.delta)
         return OFULState(linalg.zeros(self.dim), linalg.identity(self.dim, 1.0 / self._ridge), log_ratio)
 
+    def prepare(self, state: OFULState, obs: ArmObs) -> OFULState:
+        """Carries the scores of arms that never change, where that pays."""
+        return state._replace(scores=fixed_arms.start(obs, state.theta, state.inverse))
+
     def select(self, key: jax.Array, t: jax.Array, state: OFULState, obs: ArmObs) -> ArmDecision:
-        del key, t
-        radius = self.radius(state)
-        return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
+        del key
+        return fixed_arms.play(obs, state.scores, state.theta, state.inverse, self.radius(t, state))
 
     def update(
         self, key: jax.Array, t: jax.Array, state: OFULState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> OFULState:
-        del key, t, obs
+        del key
         inverse, u, width_sq = linalg.sherman_morrison(state.inverse, 1.0, decision.x)
         error = feedback.reward - linalg.inner(decision.x, state.theta)
-        theta = state.theta + u * once(error / (1.0 + width_sq))  # u / (1 + x'u) = V_t^{-1} x
-        return OFULState(theta, inverse, state.log_ratio + jnp.log1p(jnp.maximum(width_sq, 0.0)))
+        length = once(error / (1.0 + width_sq))
+        theta = state.theta + u * length  # u / (1 + x'u) = V_t^{-1} x
+        step = fixed_arms.Step(u, once(1.0 / (1.0 + width_sq)), length)
+        scores = fixed_arms.follow(t, obs, state.scores, theta, inverse, step)
+        return OFULState(theta, inverse, state.log_ratio + jnp.log1p(jnp.maximum(width_sq, 0.0)), scores)
 
     def recommend(self, state: OFULState) -> Vector:
         """`[d]` the ridge estimate of theta*."""
         return state.theta
 
-    def radius(self, state: OFULState) -> jax.Array:
-        """Confidence radius in the V_t norm, `beta_scale` included."""
+    def radius(self, t: ArrayLike, state: OFULState) -> jax.Array:
+        """Confidence radius after t rounds in the V_t norm, `beta_scale` included."""
+        del t  # of the determinant alone
         root, drift = jnp.sqrt(state.log_ratio), jnp.sqrt(self._ridge)
         return (root * self.noise_scale + drift * self.norm_bound) * self.beta_scale
 

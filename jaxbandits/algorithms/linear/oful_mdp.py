@@ -17,10 +17,11 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear.oful import OFUL, OFULState
-from jaxbandits.core import linalg, planning
+from jaxbandits.core import linalg, planning, ranges
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation.arms import widths
 from jaxbandits.types import ArmDecision, ArmObs, Episode, MDPObs, PolicyDecision, Reward
 
 
@@ -59,7 +60,7 @@ class OFULMDP:
         cls, *, dim: int, steps: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: Any
     ) -> "OFULMDP":
         """Theorem 2 with delta = 1/(8K) over K = horizon episodes, the level at which `HvtMDP` is run."""
-        delta = {"delta": 1.0 / (8.0 * horizon)} | changes
+        delta = {"delta": 1.0 / (8.0 * ranges.numbers("horizon", horizon, "[1, 1e18]"))} | changes
         return cls(dim=dim, steps=steps, noise_scale=noise_scale, **delta)
 
     @classmethod
@@ -81,8 +82,9 @@ class OFULMDP:
         return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.steps, *leaf.shape)), state)
 
     def select(self, key: jax.Array, t: jax.Array, state: OFULState, obs: MDPObs) -> PolicyDecision:
-        del key, t
-        return PolicyDecision(planning.backward_induction(self.optimistic_rewards(state, obs), obs.transitions).actions)
+        del key
+        rewards = self.optimistic_rewards(t, state, obs)
+        return PolicyDecision(planning.backward_induction(rewards, obs.transitions).actions)
 
     def update(
         self,
@@ -98,7 +100,7 @@ class OFULMDP:
 
         def one_step(state: OFULState, x: Vector, reward: jax.Array) -> OFULState:
             played = ArmDecision(jnp.zeros((), jnp.int32), x)
-            return estimator.update(key, t, state, ArmObs((x,)), played, Reward(reward))
+            return estimator.update(key, t, state, ArmObs(x[None]), played, Reward(reward))
 
         return jax.vmap(one_step)(state, feedback.features, feedback.rewards)
 
@@ -106,17 +108,13 @@ class OFULMDP:
         """`[H, d]` the ridge estimates of theta*_h."""
         return jax.vmap(self.estimator.recommend)(state)
 
-    def optimistic_rewards(self, state: OFULState, obs: MDPObs) -> jax.Array:
-        """`[H, nS, nA]` rtil_h(s, a)."""
+    def optimistic_rewards(self, t: jax.Array, state: OFULState, obs: MDPObs) -> jax.Array:
+        """`[H, nS, nA]` rtil_h(s, a) before episode t."""
         estimator = self.estimator
 
         def one_step(state: OFULState) -> jax.Array:
-            theta, radius = once((estimator.recommend(state), estimator.radius(state)))
+            theta, radius = once((estimator.recommend(state), estimator.radius(t, state)))
 
-            def optimistic(x: Vector) -> jax.Array:
-                width = jnp.sqrt(jnp.maximum(linalg.quad(state.inverse, x), 0.0))
-                return linalg.inner(x, theta) + radius * width
-
-            return planning.over_pairs(optimistic, obs.features)
+            return linalg.matvec(obs.features, theta) + radius * widths(state.inverse, obs.features)
 
         return jax.vmap(one_step)(state)

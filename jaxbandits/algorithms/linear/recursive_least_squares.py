@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from jaxbandits.core import linalg
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.linalg import Symmetric
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import NextState, Prediction, SystemObs
 
@@ -21,7 +21,7 @@ from jaxbandits.types import NextState, Prediction, SystemObs
 class LeastSquaresState(NamedTuple):
     """Ridge regression after t samples."""
 
-    theta: Vector  # [n, p]  Theta_{t+1}'
+    theta: jax.Array  # [n, p]  Theta_{t+1}'
     inverse: Symmetric  # [p, p]  V_t^{-1}
 
 
@@ -53,13 +53,12 @@ class RecursiveLeastSquares:
     def init(self, key: jax.Array) -> LeastSquaresState:
         del key  # deterministic
         dim = self.n_states + self.n_inputs
-        theta = linalg.vectors(jnp.zeros((self.n_states, dim)))
-        return LeastSquaresState(theta, linalg.identity(dim, 1.0 / self.ridge))
+        return LeastSquaresState(jnp.zeros((self.n_states, dim)), linalg.identity(dim, 1.0 / self.ridge))
 
     def select(self, key: jax.Array, t: jax.Array, state: LeastSquaresState, obs: SystemObs) -> Prediction:
         """Predicts Theta_t' z."""
         del key, t
-        return Prediction(state.theta @ obs.regressor)
+        return Prediction(linalg.matvec(state.theta, obs.regressor))
 
     def update(
         self,
@@ -74,10 +73,9 @@ class RecursiveLeastSquares:
         z = obs.regressor
         inverse, u, width_sq = linalg.sherman_morrison(state.inverse, 1.0, z)
         gain = once(u / (1.0 + width_sq))  # V_t^{-1} z
-        error = once(feedback.next_state - state.theta @ z)
-        theta = jax.vmap(lambda row, error: row + gain * error)(state.theta, error)
-        return LeastSquaresState(theta, inverse)
+        error = once(feedback.next_state - linalg.matvec(state.theta, z))
+        return LeastSquaresState(state.theta + linalg.outer(error, gain), inverse)
 
     def recommend(self, state: LeastSquaresState) -> jax.Array:
         """`[p, n]` the estimate of Theta* = [A'; B']."""
-        return linalg.dense(state.theta).T
+        return state.theta.T

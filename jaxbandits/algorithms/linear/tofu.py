@@ -17,10 +17,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg
+from jaxbandits.core import linalg, ranges
+from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Sym, Symmetric, Vec, Vector
+from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.core.schedule import power
 from jaxbandits.estimation import history
@@ -33,7 +34,7 @@ class TOFUState(NamedTuple):
 
     theta: Vector  # [d]  theta_t
     inverse: Symmetric  # [d, d]  V_t^{-1}
-    samples: Vector  # [capacity, d]  r_s x_s; a `Vec` with leaves [capacity] for small d
+    samples: jax.Array  # [capacity, d]  r_s x_s
     exponent: jax.Array  # []  e
     threshold: jax.Array  # []  b_t / t^e
     slope: jax.Array  # []  (radius_t - radius_0) / t^e
@@ -91,7 +92,7 @@ class TOFU:
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "TOFU":
         """Ridge lambda = d and 3e-2 times the radius (the same coarse grid as `HvtUCB.practical`)."""
-        tuned: dict[str, Any] = {"ridge": float(dim), "beta_scale": 3e-2}
+        tuned: dict[str, Any] = {"ridge": float(ranges.whole("dim", dim)), "beta_scale": 3e-2}
         return cls.theory(**{"dim": dim, "horizon": horizon, "eps": eps} | tuned | changes)
 
     def check(self) -> None:
@@ -133,19 +134,11 @@ class TOFU:
         root = once(_root(inverse))
         threshold = once(state.threshold * power(t + 1, state.exponent))
 
-        def truncated(rows: Vector, written: jax.Array) -> Vector:
-            def keep_small(z: jax.Array) -> jax.Array:  # coordinate i of every sample of the block
-                return jnp.where(written & (jnp.abs(z) <= threshold), z, 0.0)
-
-            if isinstance(rows, Vec):
-                return jax.tree.map(keep_small, root @ rows)
-            return jnp.sum(jax.vmap(keep_small, in_axes=1, out_axes=1)(rows @ root), axis=0)
+        def truncated(rows: jax.Array, written: jax.Array) -> Vector:
+            return _sum_of_small(root, rows, written, threshold)
 
         total = history.sum_over(samples, t + 1, truncated)
-        if isinstance(total, Vec):
-            total = jax.tree.map(jnp.sum, total)  # over the lanes of a block: once, not once a block
-        theta = root @ once(total)
-        theta = jax.tree.map(lambda leaf: jnp.where(t < self.capacity, leaf, jnp.nan), theta)
+        theta = jnp.where(t < self.capacity, linalg.matvec(root, once(total)), jnp.nan)
         return state._replace(theta=once(theta), inverse=inverse, samples=samples)
 
     def recommend(self, state: TOFUState) -> Vector:
@@ -158,16 +151,34 @@ class TOFU:
         return (spread + jnp.sqrt(self.ridge) * self.norm_bound) * self.beta_scale
 
 
+@trials_last
+def _sum_of_small(root: jax.Array, rows: jax.Array, written: jax.Array, threshold: jax.Array) -> jax.Array:
+    """`[d]` the sum of the entries of root x, over the rows x written, that are at most the threshold."""
+    if root.shape[0] > linalg.UNROLLED:
+        z = jnp.einsum("nd...,de...->ne...", rows, root)
+    else:
+        z = linalg.added(rows[:, j][:, None] * root[j][None] for j in range(root.shape[0]))
+    return jnp.sum(jnp.where(written[:, None] & (jnp.abs(z) <= threshold), z, 0.0), axis=0)
+
+
 def _root(m: Symmetric) -> Symmetric:
     """The symmetric square root of a positive definite matrix: in closed form up to d = 2, by `eigh` beyond."""
-    if isinstance(m, Sym) and len(m) == 1:
-        return Sym([[jnp.sqrt(m[0, 0])]])
-    if isinstance(m, Sym) and len(m) == 2:  # Cayley-Hamilton for the root: trace(R) R = m + det(R) I
-        det = jnp.sqrt(jnp.maximum(m[0, 0] * m[1, 1] - m[0, 1] * m[0, 1], 0.0))
-        return linalg.shift(m, det) * (1.0 / jnp.sqrt(linalg.trace(m) + 2.0 * det))
-    values, frame = jnp.linalg.eigh(linalg.dense(m))
-    return linalg.symmetric((frame * jnp.sqrt(jnp.maximum(values, 0.0))) @ frame.T)
+    if m.shape[0] == 1:
+        return jnp.sqrt(m)
+    if m.shape[0] == 2:
+        return _root_of_two(m)
+    values, frame = jnp.linalg.eigh(m)
+    return (frame * jnp.sqrt(jnp.maximum(values, 0.0))) @ frame.T
+
+
+@trials_last
+def _root_of_two(m: jax.Array) -> jax.Array:
+    """Cayley-Hamilton for the root: trace(R) R = m + det(R) I."""
+    det = jnp.sqrt(jnp.maximum(m[0, 0] * m[1, 1] - m[0, 1] * m[0, 1], 0.0))
+    scale = 1.0 / jnp.sqrt(m[0, 0] + m[1, 1] + 2.0 * det)
+    off = m[0, 1] * scale
+    return jnp.stack([jnp.stack([(m[0, 0] + det) * scale, off]), jnp.stack([off, (m[1, 1] + det) * scale])])
 
 
 def _longest(horizon: ArrayLike) -> int:
-    return int(np.ceil(np.max(np.asarray(horizon))))
+    return int(np.ceil(np.max(ranges.numbers("horizon", horizon, "[1, 1e18]"))))

@@ -10,18 +10,18 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.points import Point, Shape
 from jaxbandits.types import Gradient, PointDecision
 
 
 class AdaGradNormState(NamedTuple):
     """What round t starts from."""
 
-    x: Vector  # [d]  x_t, the next play
+    x: Point  # [d]  x_t, the next play
     energy: jax.Array  # []  sum_{s<t} ||g_s||^2
 
 
@@ -39,13 +39,13 @@ class AdaGradNorm:
     """
 
     feedback: ClassVar[type] = Gradient
-    dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; 1 is the theory")
 
     def init(self, key: jax.Array) -> AdaGradNormState:
         del key  # deterministic
-        return AdaGradNormState(linalg.zeros(self.dim), jnp.zeros(()))
+        return AdaGradNormState(self.domain.zero(self.dim), jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: AdaGradNormState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -61,8 +61,8 @@ class AdaGradNorm:
         feedback: Gradient,
     ) -> AdaGradNormState:
         del key, t, obs, decision
-        grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        energy = once(state.energy + linalg.inner(grad, grad))
+        grad = feedback.first().grad
+        energy = once(state.energy + points.inner(grad, grad))
         safe = jnp.where(energy > 0.0, energy, 1.0)  # the gradient is zero as well
         step = once(self.step_scale * self.domain.diameter / jnp.sqrt(2.0 * safe))
-        return AdaGradNormState(self.domain.project(state.x - step * grad), energy)
+        return AdaGradNormState(self.domain.project(points.add_scaled(state.x, -step, grad)), energy)

@@ -12,6 +12,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxbandits.algorithms.oco.ca_oons import CAOONS, CAOONSState
+from jaxbandits.core import ranges
+from jaxbandits.core.errors import InputError, shown
 from jaxbandits.core.pytree import param, pytree
 from jaxbandits.types import FullInformation, Gradient, PointDecision
 
@@ -30,10 +32,15 @@ class AnytimeCAOONS:
     learner: CAOONS = param(doc="what is restarted; its n_base is the largest N_k")
 
     @classmethod
-    def up_to(cls, dim: int, horizon: int, **changes: Any) -> "AnytimeCAOONS":
+    def theory(cls, *, dim: int, horizon: int, **changes: Any) -> "AnytimeCAOONS":
         """Room for the epochs of the first `horizon` rounds; `changes` are fields of the learner."""
-        fields: dict[str, Any] = {"dim": dim, "n_base": max(1, int(horizon).bit_length() - 1)} | changes
+        n_base = max(1, ranges.whole("horizon", horizon, "[1, 1e30]").bit_length() - 1)
+        fields: dict[str, Any] = {"dim": dim, "n_base": n_base} | changes
         return cls(learner=CAOONS(**fields))
+
+    def check(self) -> None:
+        if not isinstance(self.learner, CAOONS):
+            raise InputError(f"AnytimeCAOONS.learner must be a CAOONS(...), got {shown(self.learner)}")
 
     @property
     def feedback(self) -> type:

@@ -15,7 +15,9 @@ All three coincide on linear losses. Letters: G `lipschitz` | N `n_base` | c_eta
 Cost per round O(N d^3 + N K) with K <= 3N/2 middle learners; memory O(N d^2 + N K).
 """
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -24,7 +26,8 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.oco import msmwc_master
 from jaxbandits.algorithms.oco.msmwc_master import MasterPlay, MasterState
 from jaxbandits.algorithms.oco.oons import OONS, OONSState
-from jaxbandits.core import linalg
+from jaxbandits.core import linalg, ranges
+from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
 from jaxbandits.core.lanes import lanes
@@ -40,9 +43,9 @@ BaseGrad = Literal["own", "played"]
 class CAOONSState(NamedTuple):
     """What round t starts from; its points and weights are known as soon as round t - 1 is over."""
 
-    base: OONSState  # leaves [N, ...]
+    base: OONSState  # leaves [..., N]: base learners and trials are one long axis (`core.lanes`)
     meta: MasterState
-    points: Vector  # [N, d]  x_t^j
+    points: jax.Array  # [d, N]  x_t^j in column j
     play: MasterPlay  # w_t, h_t
 
 
@@ -95,15 +98,16 @@ class CAOONS:
         return FullInformation if self.meta_loss == "value" else Gradient
 
     @classmethod
-    def for_horizon(cls, dim: int, horizon: int, **changes: Any) -> "CAOONS":
+    def theory(cls, *, dim: int, horizon: int, **changes: Any) -> "CAOONS":
         """The paper's N = ceil(log2 T), at least 1."""
-        return cls(**{"dim": dim, "n_base": base_learners(horizon), "horizon": float(horizon)} | changes)
+        n_base = base_learners(ranges.whole("horizon", horizon, "[1, 1e30]"))
+        return cls(**{"dim": dim, "n_base": n_base, "horizon": float(horizon)} | changes)
 
     @classmethod
-    def heuristic(cls, dim: int, horizon: int, **changes: Any) -> "CAOONS":
+    def practical(cls, *, dim: int, horizon: int, **changes: Any) -> "CAOONS":
         """Small constants (ours), no guarantee: the start-up cost shrinks with `c_meta`."""
         constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5, "c_meta": 1.0}
-        return cls.for_horizon(dim, horizon, **constants | changes)
+        return cls.theory(dim=dim, horizon=horizon, **constants | changes)
 
     def check(self) -> None:
         if self.meta_loss not in ("played", "paper", "value"):
@@ -123,17 +127,16 @@ class CAOONS:
         learners = msmwc_master.middle_learners(
             self.n_learners, first, self.lipschitz, horizon, self.c_meta, n_base + self.n_small
         )
-        base = jax.vmap(lambda learner: learner.init(None))(self.base_learners)
+        base = jax.vmap(lambda learner: learner.init(None), out_axes=-1)(self.base_learners)
         meta = msmwc_master.start(learners, self.n_learners)
         # Everything is at the origin and the hints are 0, whatever the loss.
         return CAOONSState(base, meta, base.center, msmwc_master.first_play(meta))
 
     def select(self, key: jax.Array, t: jax.Array, state: CAOONSState, obs: Any) -> PointDecision:
         del key, t, obs
-        weighted = jax.vmap(lambda w, x: x * w)(state.play.weights, state.points)
-        play = once(jax.tree.map(lambda x: jnp.sum(x, axis=0), weighted))
-        asked = [state.points] * self._asks_own + [jax.tree.map(lambda x: x[None], play)] * self._asks_played
-        return PointDecision(play, jax.tree.map(lambda *x: jnp.concatenate(x), *asked))
+        play = once(linalg.matvec(state.points, state.play.weights))
+        asked = state.points if self._asks_own else state.points[:, :0]
+        return PointDecision(play, _query(asked, play) if self._asks_played else _rows(asked))
 
     def update(
         self,
@@ -153,21 +156,19 @@ class CAOONS:
         return CAOONSState(base, meta, points, msmwc_master.play(meta, hint, self.c_meta))
 
     def losses(self, feedback: Gradient | FullInformation, points: Vector) -> jax.Array:
-        """`[N]` what the base learners lose at `points` `[N, d]`: l_t^j at x_t^j, and h_{t+1}^j at x_{t+1}^j."""
+        """`[N]` what the base learners lose at `points` `[d, N]`: l_t^j at x_t^j, and h_{t+1}^j at x_{t+1}^j."""
         if self.meta_loss == "value":
             oracle = getattr(feedback, "oracle")  # noqa: B009 (FullInformation, as `feedback` declares)
-            return jax.vmap(oracle.value)(points) - oracle.value(linalg.zeros(self.dim))
+            return jax.vmap(oracle.value, in_axes=-1)(points) - oracle.value(linalg.zeros(self.dim))
         if self.meta_loss == "paper":
-            return jax.vmap(linalg.inner)(self._own(feedback), points)
-        played = self._played(feedback)
-        return jax.vmap(lambda x: linalg.inner(played, x))(points)
+            return linalg.total(self._own(feedback) * points)
+        return linalg.combine(self._played(feedback), points)
 
-    def base_gradients(self, feedback: Gradient | FullInformation) -> Vector:
-        """`[N, d]` what the base learners are told."""
+    def base_gradients(self, feedback: Gradient | FullInformation) -> jax.Array:
+        """`[d, N]` what the base learners are told."""
         if self.base_grad == "own":
             return self._own(feedback)
-        played, n = self._played(feedback), self.n_learners
-        return jax.tree.map(lambda g: jnp.broadcast_to(g, (n, *g.shape)), played)
+        return _repeated(self.n_learners)(self._played(feedback))
 
     @property
     def n_learners(self) -> int:
@@ -181,11 +182,11 @@ class CAOONS:
         bound = jnp.asarray([2.0**j for j in range(1 - self.n_small, self.n_base + 1)], dtype)
 
         def each(value: ArrayLike) -> jax.Array:
-            return jnp.broadcast_to(jnp.asarray(value, dtype), (n,))
+            return _at_most(jnp.full(n, jnp.inf, dtype), jnp.asarray(value, dtype))
 
         return OONS(
             dim=self.dim,
-            domain=L2Ball(radius=jnp.minimum(bound, self.radius)),
+            domain=L2Ball(radius=_at_most(bound, jnp.asarray(self.radius, dtype))),
             lipschitz=each(self.lipschitz),
             diameter=bound,
             c_eta=each(self.c_eta),
@@ -201,17 +202,43 @@ class CAOONS:
     def _asks_played(self) -> bool:
         return self.base_grad == "played" or self.meta_loss == "played"
 
-    def _own(self, feedback: Gradient | FullInformation) -> Vector:
-        return jax.tree.map(lambda g: g[: self.n_learners], feedback.grad)
+    def _own(self, feedback: Gradient | FullInformation) -> jax.Array:
+        return _as_columns(self.n_learners)(feedback.grad)
 
-    def _played(self, feedback: Gradient | FullInformation) -> Vector:
-        return jax.tree.map(lambda g: g[-1], feedback.grad)
+    def _played(self, feedback: Gradient | FullInformation) -> jax.Array:
+        return linalg.row(feedback.grad, -1)
+
+
+@trials_last
+def _rows(points: jax.Array) -> jax.Array:
+    """`[d, N]` to `[N, d]`."""
+    return jnp.moveaxis(points, 1, 0)
+
+
+@trials_last
+def _query(points: jax.Array, play: jax.Array) -> jax.Array:
+    """`[N + 1, d]` the points `[d, N]` and the play."""
+    column = jnp.broadcast_to(play[:, None], (len(play), 1, *points.shape[2:]))
+    return jnp.moveaxis(jnp.concatenate([points, column], axis=1), 1, 0)
+
+
+@functools.cache
+def _as_columns(n: int) -> Callable[[jax.Array], jax.Array]:
+    return trials_last(lambda rows: jnp.moveaxis(rows[:n], 0, 1))  # [Q, d] to [d, n]
+
+
+@functools.cache
+def _repeated(n: int) -> Callable[[jax.Array], jax.Array]:
+    return trials_last(lambda x: jnp.stack([x] * n, axis=1))  # [d] to [d, n]
+
+
+_at_most = trials_last(jnp.minimum)
 
 
 def _base_round(learner: OONS, before: OONSState, point: Vector, grad: Vector) -> tuple[OONSState, Vector]:
     """The state after a round of one base learner, and where it plays next."""
     key, t = jax.random.key(0), jnp.int32(0)  # OONS uses neither
-    told = Gradient(jnp.zeros(1), jax.tree.map(lambda g: g[None], grad))
+    told = Gradient(jnp.zeros(1), linalg.as_rows(grad))
     after = learner.update(key, t, before, None, PointDecision.at(point), told)
     return after, learner.select(key, t, after, None).play
 

@@ -69,7 +69,12 @@ class CLAOONS:
     c_corr: ArrayLike = param(32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; theory: 32")
 
     @classmethod
-    def heuristic(cls, dim: int, **changes: Any) -> "CLAOONS":
+    def theory(cls, *, dim: int, **changes: Any) -> "CLAOONS":
+        """The paper's constants: the defaults."""
+        return cls(**{"dim": dim} | changes)
+
+    @classmethod
+    def practical(cls, *, dim: int, **changes: Any) -> "CLAOONS":
         """Small constants (ours), no guarantee."""
         return cls(**{"dim": dim, "c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5} | changes)
 
@@ -98,17 +103,17 @@ class CLAOONS:
         self, key: jax.Array, t: jax.Array, state: CLAOONSState, obs: Any, decision: PointDecision, feedback: Gradient
     ) -> CLAOONSState:
         del key, t, obs
-        grad = jax.tree.map(lambda a: a[0], feedback.grad)
+        grad = feedback.first().grad
         return self.restart(self.advance(state, decision.play, grad))
 
     def advance(self, state: CLAOONSState, play: Vector, grad: Vector) -> CLAOONSState:
         """The round without its restart."""
-        error = once(grad - state.hint)
+        error = once(linalg.subtract(grad, state.hint))
         scale = once(jnp.maximum(state.scale, linalg.norm(error)))
-        error = once(error * (state.scale / scale))  # e_t: never longer than z_t
+        error = once(linalg.scale(error, state.scale / scale))  # e_t: never longer than z_t
         eta = self.step_size(state)
-        step = once(error * (1.0 + self.c_corr * eta * linalg.inner(play, error)))  # v_t
-        slope = state.hint + step
+        step = once(linalg.scale(error, 1.0 + self.c_corr * eta * linalg.inner(play, error)))  # v_t
+        slope = linalg.add(state.hint, step)
         center = proximal_on_ball(self.metric(state, eta), state.center, slope, self.domain_radius(state))
         norm = once(linalg.norm(grad))
         largest = once(jnp.maximum(state.largest, norm))

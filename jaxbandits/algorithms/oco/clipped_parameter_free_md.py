@@ -16,18 +16,19 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.oco.parameter_free_md import proposal
-from jaxbandits.core import linalg
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.core.ranges import BOOL
+from jaxbandits.domains import points
+from jaxbandits.domains.points import Point, Shape
 from jaxbandits.types import Gradient, PointDecision
 
 
 class ClippedParameterFreeMDState(NamedTuple):
     """What round t starts from."""
 
-    y: Vector  # [d]  y_t, what the inner learner proposes
-    theta: Vector  # [d]  minus the sum of what it was fed
+    y: Point  # [d]  y_t, what the inner learner proposes
+    theta: Point  # [d]  minus the sum of what it was fed
     variance: jax.Array  # []  V_t
     hint: jax.Array  # []  h_t
     radius_sq: jax.Array  # []  D_t^2
@@ -51,20 +52,20 @@ class ClippedParameterFreeMD:
     """
 
     feedback: ClassVar[type] = Gradient
-    dim: int = static(range="[1, inf)", doc="d, dimension of the space R^d")
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     initial_hint: ArrayLike = param(1.0, "(0, inf)", "B_0, first guess of the norm of the gradients")
     scale: ArrayLike = param(1.0, "(0, inf)", "eps of the inner learner")
     exponent_cap: ArrayLike | None = param(None, "(0, inf)", "bound on its exponent; None: 0.45 ln(largest float)")
-    halved: bool = static(False, doc="feed c_t / 2 inside the ball too, as the constraint reduction is stated")
+    halved: bool = static(False, BOOL, doc="feed c_t / 2 inside the ball too, as the constraint reduction is stated")
 
     def init(self, key: jax.Array) -> ClippedParameterFreeMDState:
         del key  # deterministic
-        zero, hint = linalg.zeros(self.dim), jnp.zeros(()) + self.initial_hint
+        zero, hint = points.zeros(self.dim), jnp.zeros(()) + self.initial_hint
         return ClippedParameterFreeMDState(zero, zero, 4.0 * hint * hint, hint, jnp.ones(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: ClippedParameterFreeMDState, obs: Any) -> PointDecision:
         del key, t, obs
-        return PointDecision.at(once(state.y * self._shrinkage(state)))
+        return PointDecision.at(once(points.scale(state.y, self._shrinkage(state))))
 
     def update(
         self,
@@ -76,24 +77,24 @@ class ClippedParameterFreeMD:
         feedback: Gradient,
     ) -> ClippedParameterFreeMDState:
         del key, t, obs, decision
-        grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        size = once(linalg.norm(grad))
+        grad = feedback.first().grad
+        size = once(points.norm(grad))
         hint = once(jnp.maximum(state.hint, size))
         clipped_size = jnp.minimum(size, state.hint)
         inside = self._shrinkage(state) >= 1.0
         # Outside, y - x points along y; the fed gradient is weight * g + pull * y.
-        length = linalg.norm(state.y)
+        length = points.norm(state.y)
         half = jnp.where(inside & (not self.halved), 1.0, 0.5)
         weight = once(half * clipped_size / jnp.where(size > 0.0, size, 1.0))
         pull = once(jnp.where(inside, 0.0, 0.5 * clipped_size / jnp.where(length > 0.0, length, 1.0)))
-        fed = once(weight * grad + pull * state.y)
-        theta = once(state.theta - fed)
-        variance = once(jnp.maximum(state.variance + linalg.inner(fed, fed), 4.0 * hint * hint))
+        fed = once(points.add_scaled(points.scale(grad, weight), pull, state.y))
+        theta = once(points.subtract(state.theta, fed))
+        variance = once(jnp.maximum(state.variance + points.inner(fed, fed), 4.0 * hint * hint))
         y = proposal(theta, variance, hint, self.scale, self.exponent_cap)
         return ClippedParameterFreeMDState(y, theta, variance, hint, state.radius_sq + size / hint)
 
     def _shrinkage(self, state: ClippedParameterFreeMDState) -> jax.Array:
         """min(1, D_t / ||y_t||)."""
-        length_sq = linalg.inner(state.y, state.y)
+        length_sq = points.inner(state.y, state.y)
         outside = length_sq > state.radius_sq
         return once(jnp.where(outside, jnp.sqrt(state.radius_sq / jnp.where(outside, length_sq, 1.0)), 1.0))

@@ -10,18 +10,18 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.domains.reductions import project
+from jaxbandits.domains import points
+from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.whole_space import WholeSpace
 from jaxbandits.types import Gradient, PointDecision
 
 
 class DoGState(NamedTuple):
     """What round t starts from."""
 
-    x: Vector  # [d]  x_t, the next play
+    x: Point  # [d]  x_t, the next play
     distance: jax.Array  # []  r_{t-1}
     energy: jax.Array  # []  sum_{s<t} ||g_s||^2
 
@@ -41,13 +41,13 @@ class DoG:
     """
 
     feedback: ClassVar[type] = Gradient
-    dim: int = static(range="[1, inf)", doc="d, dimension of the space")
-    domain: Any = param(None, doc="X, with project; must contain the origin; None: R^d")
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
+    domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     initial_distance: ArrayLike = param(1e-3, "(0, inf)", "r_eps, the first guess of the distance")
 
     def init(self, key: jax.Array) -> DoGState:
         del key  # deterministic
-        return DoGState(linalg.zeros(self.dim), jnp.zeros(()) + self.initial_distance, jnp.zeros(()))
+        return DoGState(self.domain.zero(self.dim), jnp.zeros(()) + self.initial_distance, jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: DoGState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -57,8 +57,8 @@ class DoG:
         self, key: jax.Array, t: jax.Array, state: DoGState, obs: Any, decision: PointDecision, feedback: Gradient
     ) -> DoGState:
         del key, t, obs, decision
-        grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        distance = once(jnp.maximum(state.distance, linalg.norm(state.x)))  # x_1 is the origin
-        energy = once(state.energy + linalg.inner(grad, grad))
+        grad = feedback.first().grad
+        distance = once(jnp.maximum(state.distance, points.norm(state.x)))  # x_1 is the origin
+        energy = once(state.energy + points.inner(grad, grad))
         step = once(distance / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0)))
-        return DoGState(project(self.domain, state.x - step * grad), distance, energy)
+        return DoGState(self.domain.project(points.add_scaled(state.x, -step, grad)), distance, energy)

@@ -11,18 +11,19 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.domains.reductions import project, surrogate_gradient
+from jaxbandits.domains import points
+from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.reductions import surrogate_gradient
+from jaxbandits.domains.whole_space import WholeSpace
 from jaxbandits.types import Gradient, PointDecision
 
 
 class KTBettingState(NamedTuple):
     """What round t starts from."""
 
-    coin_sum: Vector  # [d]  sum_{s<t} c_s
+    coin_sum: Point  # [d]  sum_{s<t} c_s
     wealth: jax.Array  # []  W_{t-1}
 
 
@@ -35,40 +36,38 @@ class KTBetting:
     Deviations: the wealth is updated as a product, which is the same number with relative instead of absolute rounding
       errors, and it is held below `wealth_cap`: on linear losses it grows exponentially, which is what the algorithm
       promises and what no floating-point number holds. With a `domain` (ours) the bet is projected and the learner
-      fed the surrogate gradient of `reductions`, which keeps the guarantee for every u in the domain; None is the
-      paper's R^d. Gradients beyond G are not clipped: they can turn the wealth negative.
+      fed the surrogate gradient of `reductions`, which keeps the guarantee for every u in the domain; R^d is
+      the paper's. Gradients beyond G are not clipped: they can turn the wealth negative.
     Numerics: float32 and float64.
     References: F. Orabona, D. Pal, "Coin Betting and Parameter-Free Online Learning", NeurIPS 2016, arXiv:1602.04128,
       Algorithm 1, Corollary 5.
     """
 
     feedback: ClassVar[type] = Gradient
-    dim: int = static(range="[1, inf)", doc="d, dimension of the space")
-    domain: Any = param(None, doc="X, with project; must contain the origin; None: R^d")
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
+    domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     initial_wealth: ArrayLike = param(1.0, "(0, inf)", "eps: what may be lost at the origin, in units of G")
     wealth_cap: ArrayLike | None = param(None, "(0, inf]", "bound on the wealth; None: (largest float)^0.45")
 
     def init(self, key: jax.Array) -> KTBettingState:
         del key  # deterministic
-        return KTBettingState(linalg.zeros(self.dim), jnp.zeros(()) + self.initial_wealth)
+        return KTBettingState(points.zeros(self.dim), jnp.zeros(()) + self.initial_wealth)
 
     def select(self, key: jax.Array, t: jax.Array, state: KTBettingState, obs: Any) -> PointDecision:
         del key, obs
-        return PointDecision.at(project(self.domain, self._bet(t, state)))
+        return PointDecision.at(self.domain.project(self._bet(t, state)))
 
     def update(
         self, key: jax.Array, t: jax.Array, state: KTBettingState, obs: Any, decision: PointDecision, feedback: Gradient
     ) -> KTBettingState:
         del key, obs
-        grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        if self.domain is not None:
-            grad = surrogate_gradient(grad, self._bet(t, state), decision.play)
-        coin = once(grad * (-1.0 / self.lipschitz))
-        growth = 1.0 + linalg.inner(coin, state.coin_sum) / (t + 1.0)  # t counts from 0
+        grad = surrogate_gradient(self.domain, feedback.first().grad, self._bet(t, state), decision.play)
+        coin = once(points.scale(grad, -1.0 / self.lipschitz))
+        growth = 1.0 + points.inner(coin, state.coin_sum) / (t + 1.0)  # t counts from 0
         # Squares and sums of plays at the cap stay finite.
         cap = float(jnp.finfo(growth.dtype).max) ** 0.45 if self.wealth_cap is None else self.wealth_cap
-        return KTBettingState(state.coin_sum + coin, jnp.minimum(state.wealth * growth, cap))
+        return KTBettingState(points.add(state.coin_sum, coin), jnp.minimum(state.wealth * growth, cap))
 
-    def _bet(self, t: jax.Array, state: KTBettingState) -> Vector:
-        return state.coin_sum * once(state.wealth / (t + 1.0))
+    def _bet(self, t: jax.Array, state: KTBettingState) -> Point:
+        return points.scale(state.coin_sum, once(state.wealth / (t + 1.0)))

@@ -17,10 +17,8 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.entropy import entropic_step
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import Gradient, PointDecision
 
@@ -67,13 +65,13 @@ class MsMwC:
 
     def select(self, key: jax.Array, t: jax.Array, state: MsMwCState, obs: Any) -> PointDecision:
         del key, t, obs
-        return PointDecision.at(linalg.vectors(jnp.exp(state.log_weights)))
+        return PointDecision.at(jnp.exp(state.log_weights))
 
     def update(
         self, key: jax.Array, t: jax.Array, state: MsMwCState, obs: Any, decision: PointDecision, feedback: Gradient
     ) -> MsMwCState:
         del key, t, obs, decision
-        loss = once(linalg.dense(jax.tree.map(lambda a: a[0], feedback.grad)))
+        loss = feedback.first().grad
         error = loss - state.hint
         cost = state.cost.add(loss + self.c_meta * self._rate * error * error)
         log_weights, offset = entropic_step(self._log_prior, cost.total + loss, self._rate, state.offset)

@@ -23,7 +23,8 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
+from jaxbandits.core import axes, linalg
+from jaxbandits.core.batching import trials_last
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.entropy import entropic_step
 from jaxbandits.core.errors import InputError
@@ -120,37 +121,54 @@ def first_play(state: MasterState) -> MasterPlay:
     _, log_prior, count = state.learners
     n_experts = state.loss_sum.total.shape[-1]
     middle = jnp.where(jnp.arange(n_experts)[:, None] < count, 1.0 / count.astype(log_prior.dtype), 0.0)
-    weights = jnp.sum(jnp.exp(log_prior) * middle, axis=1)
+    weights = linalg.matvec(middle, jnp.exp(log_prior))
     return MasterPlay(jnp.zeros(n_experts), middle, log_prior, weights, jnp.zeros(()))
 
 
 def play(state: MasterState, hint: jax.Array, c_meta: ArrayLike = 32.0) -> MasterPlay:
     """w_t and all that it is made of, from the hint h_t `[N]`."""
     rate, log_prior, count = state.learners
-    n_experts = hint.shape[-1]
-    cost = once(state.loss_sum.total + hint)[:, None] + 2.0 * c_meta * rate * state.square_sum.total[:, None]
-    known = jnp.arange(n_experts)[:, None] < count
-    exponent = once(jnp.where(known, -2.0 * rate * cost, -jnp.inf))  # row 0 is finite: it is in every Z(k)
-    unnormalised = once(jnp.exp(exponent - jnp.max(exponent, axis=0)))
-    middle = once(unnormalised / jnp.sum(unnormalised, axis=0))
-    expected = once(jnp.sum(middle * hint[:, None], axis=0))  # H_t^k
-    log_p, offset = once(entropic_step(log_prior, state.cost.total + expected, rate, state.offset))
-    weights = jnp.sum(once(jnp.exp(log_p)) * middle, axis=1)
+    cost = once(linalg.add(state.loss_sum.total, hint))
+    middle = _middle_weights(cost, state.square_sum.total, rate, count, jnp.asarray(c_meta, rate.dtype))
+    expected = once(linalg.combine(hint, middle))  # H_t^k
+    log_p, offset = once(entropic_step(log_prior, linalg.add(state.cost.total, expected), rate, state.offset))
+    weights = linalg.matvec(middle, once(jnp.exp(log_p)))
     return once(MasterPlay(hint, middle, log_p, weights, offset))
+
+
+@trials_last
+def _middle_weights(
+    cost: jax.Array, square: jax.Array, rate: jax.Array, count: jax.Array, c_meta: jax.Array
+) -> jax.Array:
+    """`[N, K]` w_t^k in column k: a softmax over Z(k) of `-2 beta_k (cost + 2 c beta_k square)`."""
+    expert = jnp.arange(len(cost)).reshape(len(cost), *(1,) * count.ndim)
+    exponent = -2.0 * rate * (cost[:, None] + 2.0 * c_meta * rate * square[:, None])
+    exponent = once(jnp.where(expert < count, exponent, -jnp.inf))  # row 0 is finite: it is in every Z(k)
+    unnormalised = once(jnp.exp(exponent - axes.largest(exponent)))
+    return once(unnormalised / linalg.total(unnormalised))
 
 
 def update(state: MasterState, played: MasterPlay, loss: jax.Array, c_meta: ArrayLike = 32.0) -> MasterState:
     """The sums with the losses l_t `[N]` of the round."""
-    error = once(loss - played.hint)
-    expected = once(jnp.sum(played.middle * loss[:, None], axis=0))  # L_t^k
-    deviation = once(jnp.sum(played.middle * error[:, None], axis=0))  # L_t^k - H_t^k
+    error = once(linalg.subtract(loss, played.hint))
+    expected = once(linalg.combine(loss, played.middle))  # L_t^k
+    deviation = once(linalg.combine(error, played.middle))  # L_t^k - H_t^k
     return MasterState(
         state.learners,
         state.loss_sum.add(loss),
-        state.square_sum.add(once(error * error)),
-        state.cost.add(expected + c_meta * state.learners.rate * deviation * deviation),
+        state.square_sum.add(once(_square(error))),
+        state.cost.add(_corrected(expected, deviation, state.learners.rate, jnp.asarray(c_meta, loss.dtype))),
         played.offset,
     )
+
+
+_square = trials_last(jnp.square)
+
+
+@trials_last
+def _corrected(expected: jax.Array, deviation: jax.Array, rate: jax.Array, c_meta: jax.Array) -> jax.Array:
+    """`[K]` L_t + b_t."""
+    return expected + c_meta * rate * deviation * deviation
 
 
 class MsMwCMasterState(NamedTuple):
@@ -201,7 +219,7 @@ class MsMwCMaster:
 
     def select(self, key: jax.Array, t: jax.Array, state: MsMwCMasterState, obs: Any) -> PointDecision:
         del key, t, obs
-        return PointDecision.at(linalg.vectors(state.play.weights))
+        return PointDecision.at(state.play.weights)
 
     def update(
         self,
@@ -213,6 +231,6 @@ class MsMwCMaster:
         feedback: Gradient,
     ) -> MsMwCMasterState:
         del key, t, obs, decision
-        loss = once(linalg.dense(jax.tree.map(lambda a: a[0], feedback.grad)))
+        loss = feedback.first().grad
         meta = once(update(state.meta, state.play, loss, self.c_meta))
         return MsMwCMasterState(meta, play(meta, loss, self.c_meta))

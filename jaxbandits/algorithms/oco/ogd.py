@@ -10,17 +10,17 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
-from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.points import Point, Shape
 from jaxbandits.types import Gradient, PointDecision
 
 
 class OGDState(NamedTuple):
     """The point."""
 
-    x: Vector  # [d]  x_t, the next play
+    x: Point  # [d]  x_t, the next play
 
 
 @pytree
@@ -36,14 +36,14 @@ class OGD:
     """
 
     feedback: ClassVar[type] = Gradient
-    dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; 1 is the theory")
 
     def init(self, key: jax.Array) -> OGDState:
         del key  # deterministic
-        return OGDState(linalg.zeros(self.dim))
+        return OGDState(self.domain.zero(self.dim))
 
     def select(self, key: jax.Array, t: jax.Array, state: OGDState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -53,6 +53,6 @@ class OGD:
         self, key: jax.Array, t: jax.Array, state: OGDState, obs: Any, decision: PointDecision, feedback: Gradient
     ) -> OGDState:
         del key, obs, decision
-        grad = jax.tree.map(lambda a: a[0], feedback.grad)
+        grad = feedback.first().grad
         step = self.step_scale * self.domain.diameter / (self.lipschitz * jnp.sqrt(t + 1.0))  # t counts from 0
-        return OGDState(self.domain.project(state.x - step * grad))
+        return OGDState(self.domain.project(points.add_scaled(state.x, -step, grad)))

@@ -46,9 +46,9 @@ class OONS:
       cap only when V_t > (c_eta z)^2 = 16384 G^2, so that runs of T below about 10^4 are pre-asymptotic.
     Deviations: none with the default constants. The paper's D is both the diameter of X and (in the proofs) a bound
       on ||x||: the default takes the centred ball of diameter D, and `diameter` may be set apart from the domain for
-      learners that live inside another algorithm ([R], X = {||x|| <= D}). The eigendecomposition is replaced by linear
-      systems and Newton's method on the multiplier of the ball: the same minimiser. Invariant under rotation and sign,
-      by design *not* under a change of the unit of the losses (A_t adds terms of different units).
+      learners that live inside another algorithm ([reconstructed], X = {||x|| <= D}). The eigendecomposition is
+      replaced by linear systems and Newton's method on the multiplier of the ball: the same minimiser. Invariant under
+      rotation and sign, by design *not* under a change of the unit of the losses (A_t adds terms of different units).
     Numerics: A_t is shifted by the rounding of S (eps tr S), so that gradients far beyond G stay finite. float32
       suffices to about 10^7 rounds, where a round no longer changes `variation`; float64 beyond.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
@@ -65,12 +65,12 @@ class OONS:
     c_corr: ArrayLike = param(32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; theory: 32")
 
     @classmethod
-    def theory(cls, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0) -> "OONS":
+    def theory(cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0) -> "OONS":
         """The paper's constants on the ball of this radius."""
         return cls(dim=dim, domain=L2Ball(radius=radius), lipschitz=lipschitz)
 
     @classmethod
-    def heuristic(cls, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0) -> "OONS":
+    def practical(cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0) -> "OONS":
         """Small constants (ours), no guarantee: eta_t leaves its cap at V_t = 4 G^2 instead of 16384 G^2."""
         return cls(dim=dim, domain=L2Ball(radius=radius), lipschitz=lipschitz, c_eta=1.0, c_A=0.25, c_corr=0.5)
 
@@ -92,11 +92,14 @@ class OONS:
         self, key: jax.Array, t: jax.Array, state: OONSState, obs: Any, decision: PointDecision, feedback: Gradient
     ) -> OONSState:
         del key, t, obs
-        grad = jax.tree.map(lambda a: a[0], feedback.grad)
+        grad = feedback.first().grad
         eta = self.step_size(state)
-        error = once(grad - state.hint)
-        step = once(error * (1.0 + self.c_corr * eta * linalg.inner(decision.play, error)))  # v_t
-        center = proximal_on_ball(self.metric(state, eta), state.center, state.hint + step, self.domain.radius)
+        error = once(linalg.subtract(grad, state.hint))
+        correction = 1.0 + self.c_corr * eta * linalg.inner(decision.play, error)
+        step = once(linalg.scale(error, correction))  # v_t
+        center = proximal_on_ball(
+            self.metric(state, eta), state.center, linalg.add(state.hint, step), self.domain.radius
+        )
         curvature = linalg.rank_one(state.curvature, eta, step)
         variation = state.variation + linalg.inner(error, error)
         return OONSState(center, curvature, variation, grad)

@@ -7,12 +7,8 @@
 rate is swept like every other field, under the name `"hyperparameters.learning_rate"`, without a new compilation.
 """
 
-import contextlib
 import dataclasses
 import functools
-import hashlib
-import inspect
-import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -22,17 +18,20 @@ import numpy as np
 import optax
 from jax import lax
 
-from jaxbandits.core import linalg
-from jaxbandits.core.errors import InputError
+from jaxbandits.core import ranges
+from jaxbandits.core.errors import InputError, shown
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.domains.reductions import project
+from jaxbandits.core.ranges import BOOL
+from jaxbandits.domains import points
+from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.whole_space import WholeSpace
 from jaxbandits.types import FullInformation, Gradient, PointDecision
 
 
 class OptaxLearnerState(NamedTuple):
     """What round t starts from."""
 
-    x: Any  # [d]  x_t, the next play, in the layout that the transformation works on
+    x: Point  # [d]  x_t, the next play
     inner: Any  # the transformation's own state s_t
 
 
@@ -42,23 +41,6 @@ def _settings_class(names: tuple[str, ...]) -> type:
     fields = {name: param(range="[-inf, inf]", doc="an argument of `make`") for name in names}
     namespace = {"__annotations__": dict.fromkeys(names, ArrayLike), "__module__": __name__, **fields}
     return pytree(type("Hyperparameters", (), namespace))
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class _Make:
-    """A function that prints alike in every process, by its name and source: so a killed run of it can be resumed."""
-
-    function: Callable[..., Any]
-
-    def __call__(self, **arguments: Any) -> Any:
-        return self.function(**arguments)
-
-    def __repr__(self) -> str:
-        module, name = getattr(self.function, "__module__", ""), getattr(self.function, "__qualname__", "")
-        with contextlib.suppress(AttributeError, OSError, TypeError):
-            if functools.reduce(getattr, name.split("."), sys.modules.get(module)) is self.function:
-                return f"{module}.{name} {hashlib.sha256(inspect.getsource(self.function).encode()).hexdigest()[:16]}"
-        return repr(self.function)  # a lambda or a local function: its address, so that no other passes for it
 
 
 @pytree
@@ -84,16 +66,13 @@ class OptaxLearner:
     `oracle=True`, which asks the environment for the loss itself.
     """
 
-    dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points (each array a block of its own)")
     make: Any = static(doc="makes the transformation from options and hyperparameters")
     hyperparameters: Any = param(None, doc="the traced keyword arguments of make, by name")
     options: Any = static((), doc="further keyword arguments of make, fixed: (name, value) pairs")
-    domain: Any = param(None, doc="X, with project; must contain the origin; None: R^d")
-    layout: str = static(
-        "array", doc="what optax sees: one 'array' [d], or d 'scalars' (fast; each a block of its own)"
-    )
-    oracle: bool = static(False, doc="pass value_fn; needs an environment that tells the loss itself")
-    skip_zero_gradients: bool = static(False, doc="leave the state as it is where the gradient is exactly zero")
+    domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
+    oracle: bool = static(False, BOOL, doc="pass value_fn; needs an environment that tells the loss itself")
+    skip_zero_gradients: bool = static(False, BOOL, doc="leave the state as it is where the gradient is exactly zero")
 
     def __post_init__(self) -> None:
         # Mappings become sweepable or hashable; values are not looked at (they may be tracers).
@@ -102,104 +81,123 @@ class OptaxLearner:
             object.__setattr__(self, "hyperparameters", settings)
         if isinstance(self.options, dict):
             object.__setattr__(self, "options", tuple(sorted(self.options.items())))
-        if not isinstance(self.make, _Make):
-            object.__setattr__(self, "make", _Make(self.make))
 
     @classmethod
     def sgd(
-        cls, dim: int, learning_rate: ArrayLike = 0.1, decay: ArrayLike = 0.5, domain: Any = None
+        cls, *, dim: Shape, learning_rate: ArrayLike = 0.1, decay: ArrayLike = 0.5, **fields: Any
     ) -> "OptaxLearner":
         """Gradient descent with the step size learning_rate / t^decay."""
-        return cls._scalars(dim, _sgd, {"learning_rate": learning_rate, "decay": decay}, domain)
+        return cls._of(decaying_sgd, {"learning_rate": learning_rate, "decay": decay}, dim=dim, **fields)
 
     @classmethod
     def adam(
-        cls, dim: int, learning_rate: ArrayLike = 0.1, b1: ArrayLike = 0.9, b2: ArrayLike = 0.999, domain: Any = None
+        cls,
+        *,
+        dim: Shape,
+        learning_rate: ArrayLike = 0.1,
+        b1: ArrayLike = 0.9,
+        b2: ArrayLike = 0.999,
+        **fields: Any,
     ) -> "OptaxLearner":
         """Adam with a constant learning rate."""
-        return cls._scalars(dim, optax.adam, {"learning_rate": learning_rate, "b1": b1, "b2": b2}, domain)
+        return cls._of(optax.adam, {"learning_rate": learning_rate, "b1": b1, "b2": b2}, dim=dim, **fields)
 
     @classmethod
-    def adagrad(cls, dim: int, learning_rate: ArrayLike = 1.0, domain: Any = None) -> "OptaxLearner":
+    def adagrad(cls, *, dim: Shape, learning_rate: ArrayLike = 1.0, **fields: Any) -> "OptaxLearner":
         """AdaGrad with a step size for each coordinate."""
-        return cls._scalars(dim, optax.adagrad, {"learning_rate": learning_rate}, domain)
+        return cls._of(optax.adagrad, {"learning_rate": learning_rate}, dim=dim, **fields)
 
     @classmethod
-    def optimistic(cls, dim: int, learning_rate: ArrayLike = 0.1, domain: Any = None) -> "OptaxLearner":
+    def optimistic(cls, *, dim: Shape, learning_rate: ArrayLike = 0.1, **fields: Any) -> "OptaxLearner":
         """Optimistic gradient descent with a constant step size."""
-        return cls._scalars(dim, optax.optimistic_gradient_descent, {"learning_rate": learning_rate}, domain)
+        return cls._of(optax.optimistic_gradient_descent, {"learning_rate": learning_rate}, dim=dim, **fields)
 
     @classmethod
-    def cocob(cls, dim: int, alpha: ArrayLike = 100.0, domain: Any = None) -> "OptaxLearner":
+    def cocob(cls, *, dim: Shape, alpha: ArrayLike = 100.0, **fields: Any) -> "OptaxLearner":
         """COntinuous COin Betting, coordinate by coordinate (Orabona & Tommasi, NeurIPS 2017)."""
-        return cls._scalars(dim, optax.contrib.cocob, {"alpha": alpha}, domain)
+        return cls._of(optax.contrib.cocob, {"alpha": alpha}, dim=dim, **fields)
 
     @classmethod
-    def dog(cls, dim: int, initial_distance: ArrayLike = 1e-3, domain: Any = None) -> "OptaxLearner":
+    def dog(cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, **fields: Any) -> "OptaxLearner":
         """Distance over gradients, as optax has it: an eps under the root."""
-        return cls._scalars(dim, _dog, {"initial_distance": initial_distance}, domain)
+        return cls._of(dog_from_distance, {"initial_distance": initial_distance}, dim=dim, **fields)
 
     @classmethod
-    def dowg(cls, dim: int, initial_distance: ArrayLike = 1e-3, domain: Any = None) -> "OptaxLearner":
+    def dowg(cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, **fields: Any) -> "OptaxLearner":
         """Distance over weighted gradients, as optax has it: an eps beside the root."""
-        return cls._scalars(dim, _dowg, {"initial_distance": initial_distance}, domain)
+        return cls._of(dowg_from_distance, {"initial_distance": initial_distance}, dim=dim, **fields)
 
     @classmethod
     def prodigy(
-        cls, dim: int, initial_distance: ArrayLike = 1e-3, learning_rate: ArrayLike = 1.0, domain: Any = None
+        cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, learning_rate: ArrayLike = 1.0, **fields: Any
     ) -> "OptaxLearner":
         """Prodigy: Adam with an estimate of the distance (Mishchenko & Defazio, ICML 2024)."""
-        values = {"estim_lr0": initial_distance, "learning_rate": learning_rate}
-        return cls._scalars(dim, optax.contrib.prodigy, values, domain, skip_zero_gradients=True)
+        values = {
+            "estim_lr0": ranges.numbers("initial_distance", initial_distance, "[0, inf)"),
+            "learning_rate": learning_rate,
+        }
+        return cls._of(optax.contrib.prodigy, values, dim=dim, skip_zero_gradients=True, **fields)
 
     @classmethod
     def dadapt_adamw(
-        cls, dim: int, initial_distance: ArrayLike = 1e-3, learning_rate: ArrayLike = 1.0, domain: Any = None
+        cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, learning_rate: ArrayLike = 1.0, **fields: Any
     ) -> "OptaxLearner":
         """D-adapted AdamW (Defazio & Mishchenko, ICML 2023), no weight decay."""
-        values = {"estim_lr0": initial_distance, "learning_rate": learning_rate}
-        return cls._scalars(dim, optax.contrib.dadapt_adamw, values, domain, skip_zero_gradients=True)
+        values = {
+            "estim_lr0": ranges.numbers("initial_distance", initial_distance, "[0, inf)"),
+            "learning_rate": learning_rate,
+        }
+        return cls._of(optax.contrib.dadapt_adamw, values, dim=dim, skip_zero_gradients=True, **fields)
 
     @classmethod
-    def mechanized_sgd(cls, dim: int, initial_scale: ArrayLike = 1e-3, domain: Any = None) -> "OptaxLearner":
+    def mechanized_sgd(cls, *, dim: Shape, initial_scale: ArrayLike = 1e-3, **fields: Any) -> "OptaxLearner":
         """Gradient descent with its scale learned by Mechanic (Cutkosky, Defazio & Mehta, NeurIPS 2023), no decay."""
-        return cls._scalars(dim, _mechanized_sgd, {"s_init": initial_scale}, domain)
+        scale = ranges.numbers("initial_scale", initial_scale, "[0, inf)")
+        return cls._of(mechanized_sgd, {"s_init": scale}, dim=dim, **fields)
 
     @classmethod
-    def _scalars(
-        cls, dim: int, make: Callable[..., Any], hyperparameters: dict[str, Any], domain: Any, **fields: Any
-    ) -> "OptaxLearner":
-        """For transformations that treat d scalars as one vector: by coordinates, or by norms of the whole tree."""
-        return cls(dim=dim, make=make, hyperparameters=hyperparameters, domain=domain, layout="scalars", **fields)
+    def _of(cls, make: Callable[..., Any], hyperparameters: dict[str, Any], **fields: Any) -> "OptaxLearner":
+        return cls(make=make, hyperparameters=hyperparameters, **fields)
 
     @property
     def feedback(self) -> type:
         """The loss itself for those who evaluate it elsewhere, its value and gradient at the play otherwise."""
         return FullInformation if self.oracle else Gradient
 
+    def spec_fields(self) -> dict[str, Any]:
+        """What a specification writes: the hyperparameters as the mapping that they were given as."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return values | {"hyperparameters": None if self.hyperparameters is None else dict(vars(self.hyperparameters))}
+
     def check(self) -> None:
-        if self.layout not in ("array", "scalars"):
-            raise InputError(f"OptaxLearner.layout must be 'array' or 'scalars', got {self.layout!r}")
+        if not callable(self.make):
+            raise InputError(f"OptaxLearner.make must be a function, got {shown(self.make)}")
+        if self.hyperparameters is not None and not dataclasses.is_dataclass(self.hyperparameters):
+            given = shown(self.hyperparameters)
+            raise InputError(f"OptaxLearner.hyperparameters must be a mapping of numbers by name, got {given}")
+        try:
+            dict(self.options)
+        except (TypeError, ValueError):
+            raise InputError(f"OptaxLearner.options must be a mapping, got {shown(self.options)}") from None
         one = jax.tree.map(lambda leaf: np.ravel(np.asarray(leaf))[0], self)  # a swept field has an axis of points
         try:
             jax.eval_shape(one.init, jax.random.key(0))
         except Exception as error:  # whatever `make`, which is not ours, raises
-            name = getattr(self.make.function, "__name__", repr(self.make))
+            name = getattr(self.make, "__name__", repr(self.make))
             reason = " ".join(str(error).split())
             hint = "" if self.oracle else "; a transformation that evaluates the loss itself needs oracle=True"
             raise InputError(f"OptaxLearner cannot run {name}: {reason[:200]}{hint}") from None
 
     def init(self, key: jax.Array) -> OptaxLearnerState:
         del key  # deterministic
-        origin = linalg.zeros(self.dim)
-        x = linalg.dense(origin) if self.layout == "array" else origin
+        x = self.domain.zero(self.dim)
         begin = OptaxLearnerState(x, self._transformation().init(x))
-        after = jax.eval_shape(lambda s: self._step(s, x, jnp.zeros(()), lambda v: 0.0 * linalg.norm(v)), begin)
+        after = jax.eval_shape(lambda s: self._step(s, x, jnp.zeros(()), _nothing), begin)
         return jax.tree.map(_settle, begin, after)
 
     def select(self, key: jax.Array, t: jax.Array, state: OptaxLearnerState, obs: Any) -> PointDecision:
         del key, t, obs
-        return PointDecision.at(self._vector(state.x))
+        return PointDecision.at(state.x)
 
     def update(
         self,
@@ -211,29 +209,44 @@ class OptaxLearner:
         feedback: Gradient | FullInformation,
     ) -> OptaxLearnerState:
         del key, t, obs, decision
-        grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        if self.layout == "array":
-            grad = linalg.dense(grad)
-        value_fn = feedback.oracle.value if isinstance(feedback, FullInformation) else None
-        after = self._step(state, grad, feedback.loss[0], value_fn)
+        told = feedback.first()
+        value_fn = _differentiable(feedback.oracle) if isinstance(feedback, FullInformation) else None
+        after = self._step(state, told.grad, told.loss, value_fn)
         after = jax.tree.map(lambda new, old: _cast(new, old.dtype), after, state)
         if self.skip_zero_gradients:
-            after = linalg.where(linalg.inner(grad, grad) > 0.0, after, state)
+            after = points.where(points.inner(told.grad, told.grad) > 0.0, after, state)
         return after
 
     def _step(self, state: OptaxLearnerState, grad: Any, value: jax.Array, value_fn: Any) -> OptaxLearnerState:
         extra = {"value": value, "grad": grad}
         if self.oracle:
-            extra["value_fn"] = lambda x: value_fn(self._vector(x))
+            extra["value_fn"] = value_fn
         step, inner = self._transformation().update(grad, state.inner, state.x, **extra)
-        return OptaxLearnerState(project(self.domain, optax.apply_updates(state.x, step)), inner)
+        return OptaxLearnerState(self.domain.project(optax.apply_updates(state.x, step)), inner)
 
     def _transformation(self) -> optax.GradientTransformationExtraArgs:
         values = {} if self.hyperparameters is None else vars(self.hyperparameters)
         return optax.with_extra_args_support(self.make(**dict(self.options), **values))
 
-    def _vector(self, x: Any) -> linalg.Vector:
-        return linalg.vectors(x) if self.layout == "array" else x
+
+def _differentiable(loss: Any) -> Callable[[Point], jax.Array]:
+    """The loss as a function that line searches may differentiate, by its own gradient."""
+
+    @jax.custom_jvp
+    def value(x: Point) -> jax.Array:
+        return loss.value(x)
+
+    @value.defjvp
+    def tangent(primals: tuple[Point], tangents: tuple[Point]) -> tuple[jax.Array, jax.Array]:
+        products = jax.tree.map(lambda g, dx: jnp.sum(g * dx), loss.gradient(*primals), *tangents)
+        return loss.value(*primals), functools.reduce(jnp.add, jax.tree.leaves(products))
+
+    return value
+
+
+def _nothing(x: Point) -> jax.Array:
+    """A loss that is zero, where only types matter."""
+    return 0.0 * functools.reduce(jnp.add, map(jnp.sum, jax.tree.leaves(x)))
 
 
 def _settle(begin: jax.Array, after: Any) -> jax.Array:
@@ -245,17 +258,21 @@ def _cast(leaf: jax.Array, dtype: Any) -> jax.Array:
     return leaf if jnp.issubdtype(dtype, jax.dtypes.prng_key) else lax.convert_element_type(leaf, dtype)
 
 
-def _sgd(learning_rate: jax.Array, decay: jax.Array) -> optax.GradientTransformation:
+def decaying_sgd(learning_rate: jax.Array, decay: jax.Array) -> optax.GradientTransformation:
+    """Gradient descent with the step size learning_rate / t^decay."""
     return optax.sgd(lambda count: learning_rate * (count + 1.0) ** -decay)
 
 
-def _dog(initial_distance: jax.Array) -> optax.GradientTransformation:
+def dog_from_distance(initial_distance: jax.Array) -> optax.GradientTransformation:
+    """Distance over gradients, started by a distance."""
     return optax.contrib.dog(init_step=("distance", initial_distance))
 
 
-def _dowg(initial_distance: jax.Array) -> optax.GradientTransformation:
+def dowg_from_distance(initial_distance: jax.Array) -> optax.GradientTransformation:
+    """Distance over weighted gradients, started by a distance."""
     return optax.contrib.dowg(init_estim_sq_dist=initial_distance**2)
 
 
-def _mechanized_sgd(s_init: jax.Array) -> optax.GradientTransformationExtraArgs:
+def mechanized_sgd(s_init: jax.Array) -> optax.GradientTransformationExtraArgs:
+    """Gradient descent of rate 1 whose scale Mechanic learns."""
     return optax.contrib.mechanize(optax.sgd(1.0), weight_decay=0.0, s_init=s_init)

@@ -11,20 +11,20 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.points import Point, Shape
 from jaxbandits.types import Gradient, PointDecision
 
 
 class OptimisticFTRL2022State(NamedTuple):
     """What round t starts from."""
 
-    x: Vector  # [d]  x_t, the next play
-    gradient_sum: Vector  # [d]  sum_{s<t} g_s
-    hint: Vector  # [d]  m_t
+    x: Point  # [d]  x_t, the next play
+    gradient_sum: Point  # [d]  sum_{s<t} g_s
+    hint: Point  # [d]  m_t
     denominator: jax.Array  # []  N_{t-1}
 
 
@@ -43,7 +43,7 @@ class OptimisticFTRL2022:
     """
 
     feedback: ClassVar[type] = Gradient
-    dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients; enters through nu only")
     offset: ArrayLike | None = param(None, "(0, inf)", "nu, start of the denominator; None: 2 D G")
@@ -51,7 +51,7 @@ class OptimisticFTRL2022:
 
     def init(self, key: jax.Array) -> OptimisticFTRL2022State:
         del key  # deterministic
-        zero = linalg.zeros(self.dim)
+        zero = self.domain.zero(self.dim)
         nu = 2.0 * self.domain.diameter * self.lipschitz if self.offset is None else self.offset
         return OptimisticFTRL2022State(zero, zero, zero, jnp.zeros(()) + nu)
 
@@ -69,12 +69,13 @@ class OptimisticFTRL2022:
         feedback: Gradient,
     ) -> OptimisticFTRL2022State:
         del key, t, obs, decision
-        grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        error = once(grad - state.hint)
+        grad = feedback.first().grad
+        error = once(points.subtract(grad, state.hint))
         step = self.step_size(state.denominator)
-        denominator = once(state.denominator + step * linalg.inner(error, error))
-        total = once(state.gradient_sum + grad)
-        x = self.domain.project((total + grad) * (-0.5 * self.step_size(denominator)))  # m_{t+1} = g_t
+        denominator = once(state.denominator + step * points.inner(error, error))
+        total = once(points.add(state.gradient_sum, grad))
+        hinted = points.add(total, grad)  # m_{t+1} = g_t
+        x = self.domain.project(points.scale(hinted, -0.5 * self.step_size(denominator)))
         return OptimisticFTRL2022State(x, total, grad, denominator)
 
     def step_size(self, denominator: jax.Array) -> jax.Array:

@@ -12,20 +12,20 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.points import Point, Shape
 from jaxbandits.types import Gradient, PointDecision
 
 
 class OptimisticFTRL2023State(NamedTuple):
     """What round t starts from."""
 
-    x: Vector  # [d]  x_t, the next play
-    gradient_sum: Vector  # [d]  sum_{s<t} g_s
-    hint: Vector  # [d]  m_t
+    x: Point  # [d]  x_t, the next play
+    gradient_sum: Point  # [d]  sum_{s<t} g_s
+    hint: Point  # [d]  m_t
     denominator: jax.Array  # []  N_{t-1}
 
 
@@ -45,13 +45,13 @@ class OptimisticFTRL2023:
     """
 
     feedback: ClassVar[type] = Gradient
-    dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; 1 is the theory")
 
     def init(self, key: jax.Array) -> OptimisticFTRL2023State:
         del key  # deterministic
-        zero = linalg.zeros(self.dim)
+        zero = self.domain.zero(self.dim)
         return OptimisticFTRL2023State(zero, zero, zero, jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: OptimisticFTRL2023State, obs: Any) -> PointDecision:
@@ -68,14 +68,14 @@ class OptimisticFTRL2023:
         feedback: Gradient,
     ) -> OptimisticFTRL2023State:
         del key, t, obs, decision
-        grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        size = once(linalg.norm(grad - state.hint))
+        grad = feedback.first().grad
+        size = once(points.norm(points.subtract(grad, state.hint)))
         linear = self.domain.diameter * size
         quadratic = 0.5 * self.step_size(state.denominator) * size * size
         summand = jnp.where(state.denominator > 0.0, jnp.minimum(quadratic, linear), linear)
         denominator = once(state.denominator + summand)
-        total = once(state.gradient_sum + grad)
-        x = self.domain.project((total + grad) * -self.step_size(denominator))  # m_{t+1} = g_t
+        total = once(points.add(state.gradient_sum, grad))
+        x = self.domain.project(points.scale(points.add(total, grad), -self.step_size(denominator)))  # m_{t+1} = g_t
         return OptimisticFTRL2023State(x, total, grad, denominator)
 
     def step_size(self, denominator: jax.Array) -> jax.Array:

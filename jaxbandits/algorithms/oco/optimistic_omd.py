@@ -12,20 +12,20 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.points import Point, Shape
 from jaxbandits.types import Gradient, PointDecision
 
 
 class OptimisticOMDState(NamedTuple):
     """What round t starts from."""
 
-    x: Vector  # [d]  x_t, the next play
-    center: Vector  # [d]  xh_t
-    hint: Vector  # [d]  m_t
+    x: Point  # [d]  x_t, the next play
+    center: Point  # [d]  xh_t
+    hint: Point  # [d]  m_t
     variation: jax.Array  # []  V_{t-1}
 
 
@@ -45,7 +45,7 @@ class OptimisticOMD:
     """
 
     feedback: ClassVar[type] = Gradient
-    dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     offset: ArrayLike = param(1.0, "(0, inf)", "delta, added to the variation under the root")
@@ -53,7 +53,7 @@ class OptimisticOMD:
 
     def init(self, key: jax.Array) -> OptimisticOMDState:
         del key  # deterministic
-        zero = linalg.zeros(self.dim)
+        zero = self.domain.zero(self.dim)
         return OptimisticOMDState(zero, zero, zero, jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: OptimisticOMDState, obs: Any) -> PointDecision:
@@ -70,11 +70,11 @@ class OptimisticOMD:
         feedback: Gradient,
     ) -> OptimisticOMDState:
         del key, t, obs, decision
-        grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        error = once(grad - state.hint)
-        variation = once(state.variation + linalg.inner(error, error))
-        center = once(self.domain.project(state.center - self.step_size(state.variation) * grad))
-        x = self.domain.project(center - self.step_size(variation) * grad)  # m_{t+1} = g_t
+        grad = feedback.first().grad
+        error = once(points.subtract(grad, state.hint))
+        variation = once(state.variation + points.inner(error, error))
+        center = once(self.domain.project(points.add_scaled(state.center, -self.step_size(state.variation), grad)))
+        x = self.domain.project(points.add_scaled(center, -self.step_size(variation), grad))  # m_{t+1} = g_t
         return OptimisticOMDState(x, center, grad, variation)
 
     def step_size(self, variation: jax.Array) -> jax.Array:

@@ -14,19 +14,20 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.domains.reductions import project, surrogate_gradient
+from jaxbandits.domains import points
+from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.reductions import surrogate_gradient
+from jaxbandits.domains.whole_space import WholeSpace
 from jaxbandits.types import Gradient, PointDecision
 
 
 class ParameterFreeMDState(NamedTuple):
     """What round t starts from."""
 
-    y: Vector  # [d]  what is proposed next (played, where there is no domain)
-    theta: Vector  # [d]  theta_t
+    y: Point  # [d]  what is proposed next (played, where there is no domain)
+    theta: Point  # [d]  theta_t
     variance: jax.Array  # []  V_t
 
 
@@ -39,26 +40,26 @@ class ParameterFreeMD:
     Deviations: the closed form of the static-regret algorithm, cross-checked with one public implementation, not
       re-derived. E_t is held below `exponent_cap`, so that plays on linear losses (exponential, by design) stay finite.
       With a `domain` (ours) the play is projected and the learner fed the surrogate gradient of `reductions`, which
-      keeps the guarantee for every u in the domain; None is the paper's R^d.
+      keeps the guarantee for every u in the domain; R^d is the paper's.
     Numerics: float32 and float64; exp(E) - 1 by expm1.
     References: A. Jacobsen, A. Cutkosky, "Parameter-free Mirror Descent", COLT 2022, arXiv:2203.00444.
     """
 
     feedback: ClassVar[type] = Gradient
-    dim: int = static(range="[1, inf)", doc="d, dimension of the space")
-    domain: Any = param(None, doc="X, with project; must contain the origin; None: R^d")
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
+    domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     scale: ArrayLike = param(1.0, "(0, inf)", "eps: what may be lost at the origin, in units of G")
     exponent_cap: ArrayLike | None = param(None, "(0, inf)", "bound on E; None: 0.45 ln(largest float)")
 
     def init(self, key: jax.Array) -> ParameterFreeMDState:
         del key  # deterministic
-        zero = linalg.zeros(self.dim)
+        zero = points.zeros(self.dim)
         return ParameterFreeMDState(zero, zero, jnp.zeros(()) + 4.0 * self.lipschitz * self.lipschitz)
 
     def select(self, key: jax.Array, t: jax.Array, state: ParameterFreeMDState, obs: Any) -> PointDecision:
         del key, t, obs
-        return PointDecision.at(project(self.domain, state.y))
+        return PointDecision.at(self.domain.project(state.y))
 
     def update(
         self,
@@ -70,18 +71,16 @@ class ParameterFreeMD:
         feedback: Gradient,
     ) -> ParameterFreeMDState:
         del key, t, obs
-        grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        if self.domain is not None:
-            grad = once(surrogate_gradient(grad, state.y, decision.play))
-        theta = once(state.theta - grad)
-        variance = once(state.variance + linalg.inner(grad, grad))
+        grad = surrogate_gradient(self.domain, feedback.first().grad, state.y, decision.play)
+        theta = once(points.subtract(state.theta, grad))
+        variance = once(state.variance + points.inner(grad, grad))
         y = proposal(theta, variance, self.lipschitz, self.scale, self.exponent_cap)
         return ParameterFreeMDState(y, theta, variance)
 
 
 def proposal(
-    theta: Vector, variance: jax.Array, lipschitz: ArrayLike, scale: ArrayLike, exponent_cap: ArrayLike | None
-) -> Vector:
+    theta: Point, variance: jax.Array, lipschitz: ArrayLike, scale: ArrayLike, exponent_cap: ArrayLike | None
+) -> Point:
     """`[d]` x_t from theta_t and V_t >= 4 G^2; the origin at theta_t = 0.
 
     Args:
@@ -92,7 +91,7 @@ def proposal(
       exponent_cap: bound on the exponent; None: 0.45 ln(largest float), so that squares of plays stay finite.
     """
     ratio = once(variance / (lipschitz * lipschitz))
-    length = once(linalg.norm(theta))
+    length = once(points.norm(theta))
     near = length * length / (36.0 * variance)
     far = length / (3.0 * lipschitz) - ratio
     exponent = jnp.where(length * lipschitz <= 6.0 * variance, near, far)
@@ -100,4 +99,4 @@ def proposal(
     log_ratio = jnp.log(ratio)
     alpha = scale / (jnp.sqrt(ratio) * log_ratio * log_ratio)
     size = alpha * jnp.expm1(jnp.minimum(exponent, cap))
-    return theta * once(size / jnp.where(length > 0.0, length, 1.0))
+    return points.scale(theta, once(size / jnp.where(length > 0.0, length, 1.0)))

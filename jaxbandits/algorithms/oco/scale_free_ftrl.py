@@ -10,18 +10,18 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.domains.reductions import project
+from jaxbandits.domains import points
+from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.whole_space import WholeSpace
 from jaxbandits.types import Gradient, PointDecision
 
 
 class ScaleFreeFTRLState(NamedTuple):
     """What round t starts from."""
 
-    gradient_sum: Vector  # [d]  sum_{s<t} g_s
+    gradient_sum: Point  # [d]  sum_{s<t} g_s
     energy: jax.Array  # []  sum_{s<t} ||g_s||^2
 
 
@@ -39,19 +39,19 @@ class ScaleFreeFTRL:
     """
 
     feedback: ClassVar[type] = Gradient
-    dim: int = static(range="[1, inf)", doc="d, dimension of the space")
-    domain: Any = param(None, doc="X, with project; must contain the origin; None: R^d")
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
+    domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the play before its projection; 1 is the paper")
 
     def init(self, key: jax.Array) -> ScaleFreeFTRLState:
         del key  # deterministic
-        return ScaleFreeFTRLState(linalg.zeros(self.dim), jnp.zeros(()))
+        return ScaleFreeFTRLState(self.domain.zero(self.dim), jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: ScaleFreeFTRLState, obs: Any) -> PointDecision:
         del key, t, obs
         safe = jnp.where(state.energy > 0.0, state.energy, 1.0)  # where it is 0, so is the sum
         return PointDecision.at(
-            once(project(self.domain, state.gradient_sum * once(-self.step_scale / jnp.sqrt(safe))))
+            once(self.domain.project(points.scale(state.gradient_sum, once(-self.step_scale / jnp.sqrt(safe)))))
         )
 
     def update(
@@ -64,5 +64,5 @@ class ScaleFreeFTRL:
         feedback: Gradient,
     ) -> ScaleFreeFTRLState:
         del key, t, obs, decision
-        grad = jax.tree.map(lambda a: a[0], feedback.grad)
-        return ScaleFreeFTRLState(state.gradient_sum + grad, state.energy + linalg.inner(grad, grad))
+        grad = feedback.first().grad
+        return ScaleFreeFTRLState(points.add(state.gradient_sum, grad), state.energy + points.inner(grad, grad))

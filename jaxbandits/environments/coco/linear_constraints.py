@@ -14,25 +14,22 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 from jaxbandits.core import linalg, rng
-from jaxbandits.core.errors import InputError
+from jaxbandits.core.batching import fori_loop
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vec
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.types import Constrained, PointDecision
-
-Point = Any  # [d] a vector of core.linalg, or [m, n] an array on matrix domains
 
 
 class LinearConstraintsState(NamedTuple):
     """The instance, and what the comparators need of the rounds so far."""
 
-    cost: Point  # [d]  c
-    normal: Point  # [d]  a
-    noise_sum: Point  # [d]  sum of noise_t, so that sum c_t = rounds c + noise_sum keeps its digits
+    cost: jax.Array  # [d] or [m, n]  c
+    normal: jax.Array  # [d]  a
+    noise_sum: jax.Array  # [d]  sum of noise_t, so that sum c_t = rounds c + noise_sum keeps its digits
     rounds: jax.Array  # [] int32
     bound: jax.Array  # []  min_t b_t / s_t
 
@@ -72,11 +69,10 @@ class LinearConstraints:
         return jnp.maximum(self.cost + self.cost_noise, self.slope * (1.0 + self.slope_noise))
 
     def check(self) -> None:
-        if not hasattr(self.domain, "lmo"):
-            raise InputError(f"LinearConstraints.domain must have 'lmo'; {type(self.domain).__name__} has not")
+        protocol.check(self.domain, "LinearConstraints.domain", "lmo")
 
     def init(self, key: jax.Array) -> LinearConstraintsState:
-        first, second = (self._point(z) for z in once(jax.random.normal(key, (2, *self._shape))))
+        first, second = once(jax.random.normal(key, (2, *self._shape)))
         along = once(first / linalg.norm(first))
         across = once(second - along * linalg.inner(along, second))
         one_dim = math.prod(self._shape) == 1  # nothing is orthogonal: what remains is rounding
@@ -105,28 +101,34 @@ class LinearConstraints:
         steepness = 1.0 + self.slope_noise * first
         offset = self.margin + self.margin_spread * 0.5 * (1.0 + second)
         noise, steepness, offset = once((self._noise(key), steepness, offset))
-        cost, normal = once((state.cost + noise, state.normal * steepness))
+        cost, normal = once((linalg.add(state.cost, noise), linalg.scale(state.normal, steepness)))
 
-        def loss(x: Point) -> jax.Array:
+        def loss(x: jax.Array) -> jax.Array:
             return linalg.inner(cost, x)
 
-        def constraint(x: Point) -> jax.Array:
+        def constraint(x: jax.Array) -> jax.Array:
             return linalg.inner(normal, x) - offset
 
+        asked = [linalg.row(decision.query, k) for k in range(len(decision.query))]
         feedback = Constrained(
-            loss=jax.vmap(loss)(decision.query),
-            grad=_repeat(cost, decision.query),
-            con=jax.vmap(constraint)(decision.query),
-            con_grad=_repeat(normal, decision.query),
+            loss=linalg.as_rows(*(loss(x) for x in asked)),
+            grad=linalg.as_rows(*[cost] * len(asked)),
+            con=linalg.as_rows(*(constraint(x) for x in asked)),
+            con_grad=linalg.as_rows(*[normal] * len(asked)),
         )
         signed = constraint(decision.play)
         outcome = LinearConstraintsOutcome(loss(decision.play), jnp.maximum(signed, 0.0), signed)
         state = state._replace(
-            noise_sum=state.noise_sum + noise,
+            noise_sum=linalg.add(state.noise_sum, noise),
             rounds=state.rounds + 1,
             bound=jnp.minimum(state.bound, offset / steepness),
         )
         return once(state), feedback, outcome
+
+    def admits(self, state: LinearConstraintsState, obs: None, decision: PointDecision) -> jax.Array:
+        """Whether the play lies in the domain, where the domain can tell."""
+        del state, obs
+        return protocol.contains(self.domain, decision.play)
 
     def at_record(self, state: LinearConstraintsState, recommendation: Any) -> dict[str, jax.Array]:
         """Total loss so far of the best fixed points in hindsight.
@@ -137,7 +139,7 @@ class LinearConstraints:
         """
         del recommendation
         total = state.cost * state.rounds.astype(state.bound.dtype) + state.noise_sum
-        best = linalg.inner(total, self.domain.lmo(total))
+        best = linalg.inner(total, self.domain.lmo(total)[0])
         return {"comparator_loss": best, "feasible_comparator_loss": self._feasible_loss(total, best, state)}
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
@@ -147,48 +149,38 @@ class LinearConstraints:
             "feasible_regret": values["loss"] - values["feasible_comparator_loss"],
         }
 
-    def _feasible_loss(self, total: Point, best: jax.Array, state: LinearConstraintsState) -> jax.Array:
+    def _feasible_loss(self, total: jax.Array, best: jax.Array, state: LinearConstraintsState) -> jax.Array:
         """`min_{x in K, <a, x> <= bound} <total, x>`, as the maximum of the concave dual function over mu >= 0.
 
         `dual(mu) = min_K <total + mu a, x> - mu bound` has slope `<a, lmo(total + mu a)> - bound`: bisection. Since the
         origin has slack `bound`, the maximiser is at most `(0 - best) / bound`.
         """
 
-        def halve(_: jax.Array, interval: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            low, high = interval
+        def halve(_: jax.Array, interval: tuple[jax.Array, jax.Array, Any]) -> tuple[jax.Array, jax.Array, Any]:
+            low, high, guess = interval
             mu = 0.5 * (low + high)
-            infeasible = linalg.inner(state.normal, self.domain.lmo(total + state.normal * mu)) > state.bound
-            return jnp.where(infeasible, mu, low), jnp.where(infeasible, high, mu)
+            vertex, guess = self.domain.lmo(total + state.normal * mu, guess)
+            infeasible = linalg.inner(state.normal, vertex) > state.bound
+            return jnp.where(infeasible, mu, low), jnp.where(infeasible, high, mu), guess
 
         steps = jnp.finfo(state.bound.dtype).nmant + 4
-        low, _ = lax.fori_loop(0, steps, halve, (jnp.zeros_like(best), -best / state.bound))  # stays 0 if inactive
+        begin = (jnp.zeros_like(best), -best / state.bound, self.domain.lmo(total)[1])
+        low, _, guess = fori_loop(0, steps, halve, begin)  # low stays 0 if inactive
         shifted = total + state.normal * low
-        return linalg.inner(shifted, self.domain.lmo(shifted)) - low * state.bound
+        return linalg.inner(shifted, self.domain.lmo(shifted, guess)[0]) - low * state.bound
 
-    def _noise(self, key: jax.Array) -> Point:
+    def _noise(self, key: jax.Array) -> jax.Array:
         """Uniform coordinates of length `cost_noise` at most; draws the blocks 1, 2, ... of the key."""
         size = math.prod(self._shape)
-        blocks = range(1, 1 + (size + 1) // 2)  # two words a block
-        scale = self.cost_noise / math.sqrt(size)
-        if size <= linalg.SMALL_DIM and len(self._shape) == 1:  # straight-line code: 7x the speed of an array
-            scalars = [word for block in blocks for word in rng.random_words(key, block)]
-            return Vec([scale * _symmetric_uniform(word) for word in scalars[:size]])
-        words = jnp.stack(jax.vmap(rng.random_words, in_axes=(None, 0))(key, jnp.asarray(blocks)), axis=1)
-        return scale * _symmetric_uniform(words.reshape(-1)[:size].reshape(self._shape))
+        first, second = rng.random_words(key, 1 + jnp.arange((size + 1) // 2))  # two words a block
+        words = jnp.concatenate(once((first, second)))[:size].reshape(self._shape)
+        return self.cost_noise / math.sqrt(size) * _symmetric_uniform(words)
 
     @property
     def _shape(self) -> tuple[int, ...]:
         return self.dim if isinstance(self.dim, tuple) else (self.dim,)
 
-    def _point(self, array: jax.Array) -> Point:
-        return linalg.vectors(array) if len(self._shape) == 1 else array
-
 
 def _symmetric_uniform(word: jax.Array) -> jax.Array:
     """Uniform on [-1, 1] with mean zero, from 24 of 32 random bits."""
     return ((word >> 8).astype(jnp.zeros(()).dtype) + 0.5) * 2.0**-23 - 1.0
-
-
-def _repeat(gradient: Point, query: Point) -> Point:
-    """`[Q, d]` the same gradient at each queried point."""
-    return jax.tree.map(lambda g, q: jnp.broadcast_to(g, q.shape), gradient, query)

@@ -16,7 +16,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.core import ranges
+from jaxbandits.core.errors import InputError, shown, unknown
 
 Path: TypeAlias = str | os.PathLike[str]
 
@@ -49,10 +50,12 @@ def load_csv(
       InputError: naming file and line, when the file cannot be read, rows differ in length, or a cell is not a finite
         number.
     """
+    for name, value in (("header", header), ("standardise", standardise), ("intercept", intercept)):
+        ranges.flag(name, value)
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"':
-        raise InputError(f"delimiter must be one character, got {delimiter!r}")
+        raise InputError(f"delimiter must be one character, got {shown(delimiter)}")
     if isinstance(target, bool) or not isinstance(target, (str, int, np.integer)):
-        raise InputError(f"target must be the name or the number of a column, got {target!r}")
+        raise InputError(f"target must be the name or the number of a column, got {shown(target)}")
     if isinstance(target, str) and not header:
         raise InputError(f"target {target!r} is a name, but header=False: give the number of a column")
     names: list[str] | None = None
@@ -95,8 +98,10 @@ def load_libsvm(
     Raises:
       InputError: naming file and line, when the file cannot be read or a line is malformed.
     """
-    if n_features is not None and (isinstance(n_features, bool) or n_features != int(n_features) or n_features < 1):
-        raise InputError(f"n_features must be a whole number of at least 1, got {n_features!r}")
+    if n_features is not None:
+        n_features = ranges.whole("n_features", n_features, f"[1, {MAX_ENTRIES}]")
+    ranges.flag("standardise", standardise)
+    ranges.flag("intercept", intercept)
     targets: list[float] = []
     places: list[tuple[int, int]] = []
     values: list[float] = []
@@ -109,14 +114,14 @@ def load_libsvm(
         for token in tokens[1:]:
             index, colon, value = token.partition(":")
             if not colon or not index.removeprefix("-").isascii() or not index.removeprefix("-").isdigit():
-                raise InputError(f"{path}, line {line}: expected index:value, got {_shown(token)}")
+                raise InputError(f"{path}, line {line}: expected index:value, got {_quoted(token)}")
             if len(index) > 18:
-                raise InputError(f"{path}, line {line}: index too large, got {_shown(token)}")
+                raise InputError(f"{path}, line {line}: index too large, got {_quoted(token)}")
             place = int(index)
             if place < 1:
-                raise InputError(f"{path}, line {line}: indices start at 1, got {_shown(token)}")
+                raise InputError(f"{path}, line {line}: indices start at 1, got {_quoted(token)}")
             if place <= last:
-                raise InputError(f"{path}, line {line}: indices must increase, got {_shown(token)} after {last}")
+                raise InputError(f"{path}, line {line}: indices must increase, got {_quoted(token)} after {last}")
             if n_features is not None and place > n_features:
                 raise InputError(f"{path}, line {line}: index {place} exceeds n_features = {n_features}")
             last = place
@@ -153,7 +158,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     except TypeError:
-        raise InputError(f"path must be a string or a path, got {path!r}") from None
+        raise InputError(f"path must be a string or a path, got {shown(path)}") from None
 
 
 def _csv_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -175,7 +180,7 @@ def _number(path: Path, line: int, text: str, what: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or "_" in text:
-        raise InputError(f"{path}, line {line}: {what} must be a finite number, got {_shown(text)}")
+        raise InputError(f"{path}, line {line}: {what} must be a finite number, got {_quoted(text)}")
     return value
 
 
@@ -206,5 +211,5 @@ def _finish(
     return features, targets
 
 
-def _shown(text: str) -> str:
+def _quoted(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:37] + "...")

@@ -11,18 +11,19 @@ paper estimates them from samples):
 """
 
 import math
-import operator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg, rng
+from jaxbandits.core import linalg, losses, rng
+from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation.arms import take
 from jaxbandits.types import Gradient, GroupDecision
 
 _HALF_NORMAL = math.sqrt(2.0 / math.pi)  # E|g|
@@ -62,12 +63,12 @@ class SyntheticGroups:
     radius: ArrayLike = param(3.0, "(0, inf]", "B, radius of the models that the duality gap compares with")
 
     @classmethod
-    def homogeneous(cls, dim: int = 1000, n_groups: int = 20, **fields) -> "SyntheticGroups":
+    def homogeneous(cls, *, dim: int = 1000, n_groups: int = 20, **fields: Any) -> "SyntheticGroups":
         """The paper's balanced and imbalanced experiments: rho = 0.5, pi_i = 0.9."""
         return cls(dim=dim, n_groups=n_groups, **fields)
 
     @classmethod
-    def heterogeneous(cls, dim: int = 1000, n_groups: int = 20, **fields) -> "SyntheticGroups":
+    def heterogeneous(cls, *, dim: int = 1000, n_groups: int = 20, **fields: Any) -> "SyntheticGroups":
         """The paper's outlier experiments: rho = 0.2, pi_1 = 0.6, the others uniform on [0.85, 0.95]."""
         labels = {"rho": 0.2, "first_correct": 0.6, "low_correct": 0.85, "high_correct": 0.95}
         return cls(dim=dim, n_groups=n_groups, **(labels | fields))
@@ -83,7 +84,7 @@ class SyntheticGroups:
         optima = _unit(directions[0] + self.rho * directions[1:])
         low, high = jnp.asarray(self.low_correct), jnp.asarray(self.high_correct)
         correct = low + (high - low) * jax.random.uniform(key_labels, (self.n_groups,))
-        return GroupsState(linalg.vectors(optima), correct.at[0].set(self.first_correct))
+        return GroupsState(optima, correct.at[0].set(self.first_correct))
 
     def observe(self, key: jax.Array, t: jax.Array, state: GroupsState) -> None:
         del key, t, state
@@ -93,15 +94,19 @@ class SyntheticGroups:
     ) -> tuple[GroupsState, Gradient, GroupsOutcome]:
         del t, obs
         x, y = self.sample(key, state, decision.group)
-        margin = once(y * jax.vmap(linalg.inner, (0, None))(x, decision.play))  # [Q]
-        small = jnp.exp(-jnp.abs(margin))
-        loss = jnp.maximum(-margin, 0.0) + jnp.log1p(small)
-        slope = -y * jnp.where(margin < 0.0, 1.0, small) / (1.0 + small)  # of the loss, along x
-        drawn = jnp.ones_like(loss) if decision.drawn is None else decision.drawn.astype(loss.dtype)
-        loss, slope = once((loss * drawn, slope * drawn))
-        samples = jnp.sum(drawn)
-        outcome = GroupsOutcome(samples=samples, loss=jnp.sum(loss) / jnp.maximum(samples, 1.0))
-        return state, Gradient(loss=loss, grad=jax.vmap(operator.mul)(x, slope)), outcome
+        drawn = jnp.ones(len(y), y.dtype) if decision.drawn is None else decision.drawn.astype(y.dtype)
+        loss, slope = once(_charge(linalg.matvec(x, decision.play), y, drawn))
+        samples = linalg.total(drawn)
+        outcome = GroupsOutcome(samples=samples, loss=linalg.total(loss) / jnp.maximum(samples, 1.0))
+        return state, Gradient(loss=loss, grad=_scaled_rows(x, slope)), outcome
+
+    def admits(self, state: GroupsState, obs: None, decision: GroupDecision) -> jax.Array:
+        """Whether every group asked for exists."""
+        del state, obs
+        if isinstance(decision.group, np.ndarray):
+            return jnp.asarray(((decision.group >= 0) & (decision.group < self.n_groups)).all())
+        inside = (decision.group >= 0) & (decision.group < self.n_groups)
+        return linalg.total((~inside).astype(jnp.int32)) == 0
 
     def at_record(self, state: GroupsState, recommendation: tuple[Vector, Vector] | None) -> dict[str, jax.Array]:
         if recommendation is None:
@@ -116,21 +121,25 @@ class SyntheticGroups:
 
     def sample(self, key: jax.Array, state: GroupsState, group: jax.Array) -> tuple[Vector, jax.Array]:
         """One row of each listed group: features `[Q, d]` and labels `[Q]` in {-1, 1}."""
-        x, u = _normals_and_uniforms(key, len(group), self.dim)
+        count = len(group)
+        x = rng.normals(key, count, self.dim)
+        u = rng.uniforms(key, count, counter=count * ((self.dim + 1) // 2))  # the blocks after those of x
         every = isinstance(group, np.ndarray) and np.array_equal(group, np.arange(self.n_groups))
-        optima, correct = state if every else jax.tree.map(lambda leaf: leaf[group], state)  # the gather costs 20 %
-        side = jnp.where(jax.vmap(linalg.inner)(x, optima) < 0.0, -1.0, 1.0)
-        return x, once(jnp.where(u < correct, side, -side))
+        optima, correct = state
+        if not every:
+            optima = linalg.as_rows(*(take(state.optima, linalg.row(group, k)) for k in range(count)))
+            chances = state.correct[:, None]
+            correct = linalg.as_rows(*(linalg.row(take(chances, linalg.row(group, k)), 0) for k in range(count)))
+        return x, once(_labels(x, optima, u, correct))
 
     def risks(self, state: GroupsState, w: Vector) -> jax.Array:
         """The population risks `[m]` of a model."""
-        w = linalg.dense(w)
-        attraction = _HALF_NORMAL * (state.correct - 0.5) * (linalg.dense(state.optima) @ w)
+        attraction = _HALF_NORMAL * (state.correct - 0.5) * linalg.matvec(state.optima, w)
         return expected_log_cosh(linalg.norm(w)) - attraction
 
     def least_risk(self, state: GroupsState, q: Vector) -> jax.Array:
         """`min_{||w|| <= radius} sum_i q_i R_i(w)`, by bisection on the norm of w."""
-        pull = (linalg.dense(q) * (state.correct - 0.5)) @ linalg.dense(state.optima)
+        pull = linalg.combine(q * (state.correct - 0.5), state.optima)
         slope = _HALF_NORMAL * linalg.norm(pull)
         # H'(s) >= H'(inf) - (pi^2 / 12) sqrt(2/pi) / s^2 bounds the root of H' = slope from above
         room = jnp.maximum(_HALF_NORMAL / 2.0 - slope, 1e-12)
@@ -171,23 +180,29 @@ def _half_line(s: ArrayLike) -> tuple[jax.Array, jax.Array, jax.Array]:
     return g, jnp.exp(-s * g), 2.0 * reach * _WEIGHTS * jnp.exp(-g * g / 2.0) / math.sqrt(2.0 * math.pi)
 
 
+@trials_last
+def _labels(x: jax.Array, optima: jax.Array, u: jax.Array, correct: jax.Array) -> jax.Array:
+    """`[Q]` labels: the side of its group's optimum on which a row `[Q, d]` lies, kept where u < correct."""
+    if x.shape[1] > linalg.UNROLLED:
+        product = jnp.sum(x * optima, axis=1)
+    else:
+        product = linalg.added(x[:, i] * optima[:, i] for i in range(x.shape[1]))
+    side = jnp.where(product < 0.0, -1.0, 1.0).astype(x.dtype)
+    return jnp.where(u < correct, side, -side)
+
+
+@trials_last
+def _charge(score: jax.Array, y: jax.Array, drawn: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """`[Q]` losses, and their derivatives by the score x'w; 0 where nothing is drawn."""
+    loss, slope = losses.log_loss(once(y * score))
+    return loss * drawn, slope * drawn * y
+
+
+@trials_last
+def _scaled_rows(x: jax.Array, factor: jax.Array) -> jax.Array:
+    """`[Q, d]` with each row multiplied by its factor `[Q]`."""
+    return x * factor[:, None]
+
+
 def _unit(x: jax.Array) -> jax.Array:
     return x / jnp.sqrt(jnp.sum(x * x, axis=-1, keepdims=True))
-
-
-def _normals_and_uniforms(key: jax.Array, n: int, dim: int) -> tuple[Vector, jax.Array]:
-    """Standard normals `[n, dim]` and uniforms on [0, 1) `[n]`; one counter block makes two normals (Box-Muller).
-
-    Twice as fast as `jax.random.normal`, four times for few numbers. The tails end at 6.7 standard deviations.
-    """
-    pairs, real = (dim + 1) // 2, jnp.zeros(()).dtype
-    high, low = once(rng.random_words(key, jnp.arange(pairs * n)))
-    radius = jnp.sqrt(-2.0 * jnp.log((high.astype(real) + 0.5) * 2.0**-32))
-    angle = ((low >> 8).astype(real) + 0.5) * 2.0**-23 - 1.0  # in quarter turns, (-1, 1); the last bit picks the half
-    sine = radius * rng.sin_half_pi(angle)
-    cosine = radius * rng.sin_half_pi(1.0 - jnp.abs(angle)) * jnp.where(low & 1, 1.0, -1.0)
-    sine, cosine = once((sine, cosine))
-    uniforms = (rng.random_words(key, jnp.arange(pairs * n, (pairs + 1) * n))[0] >> 8).astype(real) * 2.0**-24
-    if dim <= linalg.SMALL_DIM:
-        return linalg.Vec([*sine.reshape(pairs, n), *cosine.reshape(pairs, n)][:dim]), uniforms
-    return jnp.concatenate([sine.reshape(n, pairs), cosine.reshape(n, pairs)], axis=1)[:, :dim], uniforms

@@ -6,32 +6,19 @@ The arms are real and the logistic model is wrong: no parameter gives the shares
 """
 
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg, rng
+from jaxbandits.core import rng
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vec
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.core.pytree import ArrayLike, pytree, shared, static
 from jaxbandits.environments.datasets.covertype import Clusters, clusters, covertype_like, load_covertype
-from jaxbandits.types import ArmDecision, ArmObs, ArmSet, Reward
-
-
-class CovertypeState(NamedTuple):
-    """Nothing changes over the rounds."""
-
-    arms: ArmSet  # [K, d]
-    best: jax.Array  # []  the largest mean reward
-
-
-class RegretOutcome(NamedTuple):
-    """What meters sum."""
-
-    regret: jax.Array  # []  pseudo-regret by the cluster averages
+from jaxbandits.environments.outcomes import RegretOutcome
+from jaxbandits.estimation.arms import take
+from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
 
 
 @pytree
@@ -49,12 +36,14 @@ class Covertype:
     n_arms: int = static(range="[1, inf)", doc="K, number of clusters")
     dim: int = static(range="[1, inf)", doc="d, measurements and a constant")
     source: str = static(doc='name of the data: "covertype", the real file; "stand-in", synthetic; or your own')
-    arms: ArrayLike = param(None, "[-1, 1]", "[K, d] means of the clusters, in the unit ball")
-    means: ArrayLike = param(None, "[0, 1]", "[K] share of label 1 in each cluster")
+    arms: ArrayLike = shared(range="[-1, 1]", doc="[K, d] means of the clusters, in the unit ball")
+    means: ArrayLike = shared(range="[0, 1]", doc="[K] share of label 1 in each cluster")
 
     @classmethod
     def from_clusters(cls, made: Clusters) -> "Covertype":
         """From any data set's clusters; `made.source` is the name that figures will show."""
+        if not isinstance(made, Clusters):
+            raise InputError(f"made must be Clusters(arms, means, sizes, source), got {type(made).__name__}")
         n_arms, dim = made.arms.shape
         return cls(n_arms=n_arms, dim=dim, source=made.source, arms=made.arms, means=made.means)
 
@@ -78,27 +67,30 @@ class Covertype:
             raise InputError(f"Covertype.source must be the name of the data, got {self.source!r}")
         for name, shape in (("arms", (self.n_arms, self.dim)), ("means", (self.n_arms,))):
             value = getattr(self, name)
-            if value is None or np.shape(value)[-len(shape) :] != shape:
+            if np.shape(value) != shape:
                 raise InputError(f"Covertype.{name} must have shape {shape}, got {np.shape(value)}")
 
-    def init(self, key: jax.Array) -> CovertypeState:
+    def init(self, key: jax.Array) -> None:
         del key  # one instance: only the rewards are drawn
-        real = jnp.zeros(()).dtype
-        arms = jnp.asarray(self.arms, real)
-        arms = Vec(list(arms.T)) if self.dim <= linalg.SMALL_DIM else arms
-        return CovertypeState(once(arms), jnp.max(jnp.asarray(self.means, real)))
 
-    def observe(self, key: jax.Array, t: jax.Array, state: CovertypeState) -> ArmObs:
-        del key, t
-        return ArmObs(state.arms)
+    def observe(self, key: jax.Array, t: jax.Array, state: None) -> ArmObs:
+        del key, t, state
+        return FixedArmObs(jnp.asarray(self.arms))
 
     def step(
-        self, key: jax.Array, t: jax.Array, state: CovertypeState, obs: ArmObs, decision: ArmDecision
-    ) -> tuple[CovertypeState, Reward, RegretOutcome]:
+        self, key: jax.Array, t: jax.Array, state: None, obs: ArmObs, decision: ArmDecision
+    ) -> tuple[None, Reward, RegretOutcome]:
+        """The regret is by the cluster averages."""
         del t, obs
-        mean = jnp.asarray(self.means, state.best.dtype)[decision.index]
+        means = jnp.asarray(self.means)
+        mean = take(means[:, None], decision.index)[0]
         reward = (rng.uniform(key) < mean).astype(mean.dtype)
-        return state, Reward(reward), RegretOutcome(state.best - mean)
+        return state, Reward(reward), RegretOutcome(jnp.max(means) - mean)
+
+    def admits(self, state: None, obs: ArmObs, decision: ArmDecision) -> jax.Array:
+        """Whether the arm exists."""
+        del state, obs
+        return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def best_fit(self, ridge: float = 1e-6, steps: int = 50) -> Any:
         """`[d]` the logistic parameter of least cross-entropy over the clusters (NumPy; equal weight a cluster).

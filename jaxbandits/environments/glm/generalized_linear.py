@@ -17,27 +17,21 @@ import numpy as np
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vec, Vector
+from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.core.ranges import BOOL
+from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
 from jaxbandits.estimation.links import Bernoulli, Exponential, Link
-from jaxbandits.types import ArmDecision, ArmObs, ArmSet, Reward
-
-_UNROLLED_WORK = 6000  # K d^2 up to which arms are K separate vectors: fastest, but the program grows with it
+from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
 
 
 class GeneralizedLinearState(NamedTuple):
     """The instance; nothing in it changes over the rounds."""
 
     theta: Vector  # [d]  theta*
-    arms: Any  # [K, d]  an `ArmSet`; None when they are drawn afresh each round
+    arms: Any  # [K, d]; None when they are drawn afresh each round
     best: Any  # []  max_k x_k'theta*; None likewise
-
-
-class RegretOutcome(NamedTuple):
-    """What meters sum."""
-
-    regret: jax.Array  # []  pseudo-regret in mean space
 
 
 @pytree
@@ -52,7 +46,7 @@ class GeneralizedLinear:
 
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int = static(20, range="[1, inf)", doc="K, number of arms")
-    fresh_arms: bool = static(False, doc="True: new arms each round; False: one set per trial")
+    fresh_arms: bool = static(False, BOOL, doc="True: new arms each round; False: one set per trial")
     link: Link = param(factory=Bernoulli, doc="family of the rewards")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S = ||theta* - center||; not used when theta is given")
     center: ArrayLike | None = param(None, "(-inf, inf)", "[d] centre of the sphere of theta*; None: 0")
@@ -81,7 +75,7 @@ class GeneralizedLinear:
     def check(self) -> None:
         """Raises `InputError` for shapes that do not fit; warns of arms outside the unit ball."""
         if not isinstance(self.link, Link):
-            raise InputError(f"link must have the members of core.links.Link, got {type(self.link).__name__}")
+            raise InputError(f"link must have the members of estimation.links.Link, got {type(self.link).__name__}")
         if self.theta is not None and np.shape(self.theta)[-1:] != (self.dim,):
             raise InputError(f"theta must have shape ({self.dim},), got {np.shape(self.theta)}")
         if self.center is not None and np.shape(self.center)[-1:] != (self.dim,):
@@ -104,21 +98,19 @@ class GeneralizedLinear:
             theta = theta if self.center is None else theta + self.center
         else:
             theta = jnp.asarray(self.theta, jnp.zeros(()).dtype)
-        theta = linalg.vectors(once(theta))
         if self.fresh_arms:
             return GeneralizedLinearState(theta, None, None)
         if self.arms is None:
-            coordinates = rng.uniform_ball(for_arms, self.n_arms, self.dim)
+            arms = rng.uniform_ball(for_arms, self.n_arms, self.dim)
         else:
-            coordinates = list(jnp.asarray(self.arms, jnp.zeros(()).dtype).T)
-        arms = self._layout(coordinates)
+            arms = jnp.asarray(self.arms, jnp.zeros(()).dtype)
         return GeneralizedLinearState(theta, arms, _best(arms, theta))
 
     def observe(self, key: jax.Array, t: jax.Array, state: GeneralizedLinearState) -> ArmObs:
         del t
         if self.fresh_arms:
-            return ArmObs(self._layout(rng.uniform_ball(key, self.n_arms, self.dim)))
-        return ArmObs(state.arms)
+            return ArmObs(once(rng.uniform_ball(key, self.n_arms, self.dim)))
+        return FixedArmObs(state.arms)
 
     def step(
         self, key: jax.Array, t: jax.Array, state: GeneralizedLinearState, obs: ArmObs, decision: ArmDecision
@@ -135,23 +127,8 @@ class GeneralizedLinear:
 
     def kappa(self, state: GeneralizedLinearState, obs: ArmObs) -> jax.Array:
         """`1 / min_k mu'(x_k'theta*)` over the arms shown: the kappa of this instance (fixed arms) or of this round."""
-        slopes = jax.tree.map(self.link.slope, _natural(obs.arms, state.theta))
-        return 1.0 / -largest(jax.tree.map(jnp.negative, slopes))
-
-    def _layout(self, coordinates: list[jax.Array]) -> ArmSet:
-        """The d coordinates `[K]` in the form of `ArmSet` that suits K and d."""
-        coordinates = once(coordinates)
-        if self.dim > linalg.SMALL_DIM:
-            return jnp.stack(coordinates, axis=1)
-        if self.fresh_arms or self.n_arms * self.dim**2 > _UNROLLED_WORK:  # fresh arms: as fast, a third of the compile
-            return Vec(coordinates)
-        return tuple(Vec([c[k] for c in coordinates]) for k in range(self.n_arms))
+        return 1.0 / -largest(-self.link.slope(linalg.matvec(obs.arms, state.theta)))
 
 
-def _best(arms: ArmSet, theta: Vector) -> jax.Array:
-    return largest(_natural(arms, theta))
-
-
-def _natural(arms: ArmSet, theta: Vector) -> Any:
-    """`[K]` x_k'theta, as K scalars where the arms are unrolled."""
-    return [x @ theta for x in arms] if isinstance(arms, tuple) else arms @ theta
+def _best(arms: jax.Array, theta: Vector) -> jax.Array:
+    return largest(linalg.matvec(arms, theta))

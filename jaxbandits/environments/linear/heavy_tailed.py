@@ -20,27 +20,23 @@ from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.core.ranges import BOOL
 from jaxbandits.environments.linear.noise import Noise, StudentT
+from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
-from jaxbandits.types import ArmDecision, ArmObs, ArmSet, ScaledReward
+from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, ScaledReward
 
-_UNROLLED_WORK = 6000  # K d^2 up to which arms are held as K vectors: fastest, but the graph grows with it
+_SUBSET_ARMS = 128  # K up to which the available arms are drawn one by one; longer, they are a sorted permutation
 
 
 class HeavyTailedState(NamedTuple):
     """The instance; nothing in it changes over the rounds."""
 
-    arms: ArmSet  # [K, d]
+    arms: jax.Array  # [K, d]
     theta: Vector  # [d]  theta*
     best: jax.Array | None  # []  max_k x_k'theta*; None when the available arms change
-    means: Any  # [K]  x_k'theta*, K scalars when arms are unrolled; None when all arms are always available
+    means: Any  # [K]  x_k'theta*; None when all arms are always available
     noise_scale: jax.Array  # []  nu, the moment scale of the noise before a_t
-
-
-class RegretOutcome(NamedTuple):
-    """What meters sum."""
-
-    regret: jax.Array  # []
 
 
 @pytree
@@ -57,10 +53,10 @@ class HeavyTailed:
     moment_scale: ArrayLike | None = param(None, "(0, inf)", "the scale told instead of eta's own; None: the exact one")
     noise_decades: ArrayLike | None = param(None, "[0, inf)", "log10 a_t is uniform on (0, this); None: a_t = 1")
     theta_norm: ArrayLike = param(1.0, "(0, inf)", "S = ||theta*|| when it is drawn")
-    unit_arms: ArrayLike = param(False, None, "drawn arms: True divides each by its own norm, False all by the largest")
+    unit_arms: ArrayLike = param(False, BOOL, "drawn arms: True divides each by its own norm, False all by the largest")
     available: int | None = static(None, "[1, inf)", "arms available a round, a uniformly random subset; None: all")
-    arms: ArrayLike | None = param(None, None, "[K, d] fixed arms for all trials; None: drawn per trial")
-    theta: ArrayLike | None = param(None, None, "[d] fixed theta* for all trials; None: drawn per trial")
+    arms: ArrayLike | None = param(None, "(-inf, inf)", "[K, d] fixed arms for all trials; None: drawn per trial")
+    theta: ArrayLike | None = param(None, "(-inf, inf)", "[d] fixed theta* for all trials; None: drawn per trial")
 
     @classmethod
     def from_arms(cls, arms: Any, theta: Any, **settings: Any) -> "HeavyTailed":
@@ -111,23 +107,23 @@ class HeavyTailed:
     def init(self, key: jax.Array) -> HeavyTailedState:
         for_arms, for_theta = jax.random.split(key)
         arms, theta = once((self._draw_arms(for_arms), self._draw_theta(for_theta)))  # once, not in every slice
-        means = linalg.vectors(arms) @ linalg.vectors(theta)  # [K], rounded as in `step`
+        means = linalg.matvec(arms, theta)  # [K], rounded as in `step`
         all_arms = self._all_available
         return HeavyTailedState(
-            arms=self._held(arms),
-            theta=linalg.vectors(theta),
+            arms=arms,
+            theta=theta,
             best=jnp.max(means) if all_arms else None,
-            means=None if all_arms else (tuple(once(means)) if self._unrolled else means),
+            means=None if all_arms else means,
             noise_scale=self._noise_scale(),
         )
 
     def observe(self, key: jax.Array, t: jax.Array, state: HeavyTailedState) -> ArmObs:
         del t
         if self.available is None or self._all_available:
-            return ArmObs(state.arms)
-        if self._unrolled:
-            return ArmObs(state.arms, once(rng.subset(key, self.n_arms, self.available)))
-        return ArmObs(state.arms, jax.random.permutation(key, self.n_arms) < self.available)
+            return FixedArmObs(state.arms)
+        if self.n_arms <= _SUBSET_ARMS:
+            return FixedArmObs(state.arms, rng.subset(key, self.n_arms, self.available))
+        return FixedArmObs(state.arms, jax.random.permutation(key, self.n_arms) < self.available)
 
     def step(
         self, key: jax.Array, t: jax.Array, state: HeavyTailedState, obs: ArmObs, decision: ArmDecision
@@ -148,15 +144,8 @@ class HeavyTailed:
         return {"estimation_error": linalg.norm(recommendation - state.theta)}
 
     @property
-    def _unrolled(self) -> bool:
-        return self.dim <= linalg.SMALL_DIM and self.n_arms * self.dim**2 <= _UNROLLED_WORK
-
-    @property
     def _all_available(self) -> bool:
         return self.available is None or self.available == self.n_arms
-
-    def _held(self, arms: jax.Array) -> ArmSet:
-        return tuple(linalg.vectors(arm) for arm in arms) if self._unrolled else linalg.vectors(arms)
 
     def _draw_arms(self, key: jax.Array) -> jax.Array:
         if self.arms is not None:

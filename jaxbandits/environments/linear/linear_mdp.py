@@ -17,28 +17,22 @@ from jax import lax
 from jaxbandits.core import linalg, planning, rng
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.linear.noise import Noise, StudentT
+from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.types import MDPObs, PolicyDecision, ScaledEpisode
 
 
 class LinearMDPState(NamedTuple):
     """The instance; nothing in it changes over the episodes."""
 
-    features: Vector  # [nS, nA, d]  phi(s, a)
-    transitions: Vector  # [nS, nA, nS]  P(. | s, a)
+    features: jax.Array  # [nS, nA, d]  phi(s, a)
+    transitions: jax.Array  # [nS, nA, nS]  P(. | s, a)
     cumulative: jax.Array  # [nS, nA, nS]  P(s' <= . | s, a)
-    theta: Vector  # [H, d]  theta*_h
+    theta: jax.Array  # [H, d]  theta*_h
     means: jax.Array  # [H, nS, nA]  phi(s, a)'theta*_h
     optimal: jax.Array  # []  V*_1(s_1)
     noise_scale: jax.Array  # []  nu, the moment scale of the noise
-
-
-class RegretOutcome(NamedTuple):
-    """What meters sum."""
-
-    regret: jax.Array  # []
 
 
 @pytree
@@ -60,9 +54,13 @@ class LinearMDP:
     eps: ArrayLike = param(0.99, "(0, 1]", "nu is the scale of the moment of order 1 + eps")
     moment_scale: ArrayLike | None = param(None, "(0, inf)", "the scale told instead of eta's own; None: the exact one")
     concentration: ArrayLike = param(0.3, "(0, inf)", "Dirichlet parameter of the rows of P; small: nearly determined")
-    features: ArrayLike | None = param(None, None, "[nS, nA, d] fixed phi for all trials; None: drawn per trial")
-    transitions: ArrayLike | None = param(None, None, "[nS, nA, nS] fixed P for all trials; None: drawn per trial")
-    theta: ArrayLike | None = param(None, None, "[H, d] fixed theta* for all trials; None: drawn per trial")
+    features: ArrayLike | None = param(
+        None, "(-inf, inf)", "[nS, nA, d] fixed phi for all trials; None: drawn per trial"
+    )
+    transitions: ArrayLike | None = param(
+        None, "(-inf, inf)", "[nS, nA, nS] fixed P for all trials; None: drawn per trial"
+    )
+    theta: ArrayLike | None = param(None, "(-inf, inf)", "[H, d] fixed theta* for all trials; None: drawn per trial")
 
     def check(self) -> None:
         """Raises InputError on fields that do not fit each other."""
@@ -100,12 +98,12 @@ class LinearMDP:
         means = once(jnp.einsum("sad,hd->hsa", features, theta))
         scale = self.noise.scale(self.eps) if self.moment_scale is None else self.moment_scale
         return LinearMDPState(
-            features=linalg.vectors(features),
-            transitions=linalg.vectors(transitions),
+            features=features,
+            transitions=transitions,
             cumulative=jnp.cumsum(transitions, axis=-1),
-            theta=linalg.vectors(theta),
+            theta=theta,
             means=means,
-            optimal=planning.backward_induction(means, linalg.vectors(transitions)).values[0, 0],
+            optimal=planning.backward_induction(means, transitions).values[0, 0],
             noise_scale=jnp.asarray(scale, dtype),
         )
 
@@ -118,14 +116,13 @@ class LinearMDP:
     ) -> tuple[LinearMDPState, ScaledEpisode, RegretOutcome]:
         del t, obs
 
-        def move(place: jax.Array, row: Any) -> tuple[jax.Array, tuple[Vector, jax.Array]]:
+        def move(place: jax.Array, row: Any) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
             h, actions, means = row
             for_step, pair = jax.random.fold_in(key, h), (place, actions[place])
-            x = jax.tree.map(lambda leaf: leaf[pair], state.features)
             reward = means[pair] + self.noise.sample(for_step)
             # A second counter of the key that the noise uses. The last sum is 1 up to rounding, so it is not compared.
             passed = rng.uniform(for_step, counter=1) >= state.cumulative[pair][:-1]
-            return once(jnp.sum(passed, dtype=jnp.int32)), (x, reward)
+            return once(jnp.sum(passed, dtype=jnp.int32)), (state.features[pair], reward)
 
         rows = (jnp.arange(self.steps, dtype=jnp.int32), decision.actions, state.means)
         unroll = min(self.steps, planning.UNROLL)
@@ -138,8 +135,7 @@ class LinearMDP:
         """`estimation_error`: Frobenius distance of the recommended parameters `[H, d]` from theta*."""
         if recommendation is None:
             return {}
-        each = once(jax.vmap(linalg.norm)(recommendation - state.theta))  # [H]
-        return {"estimation_error": linalg.norm(linalg.vectors(each))}
+        return {"estimation_error": linalg.norm(recommendation - state.theta)}
 
 
 def _given_or(value: ArrayLike | None, draw: Any) -> jax.Array:

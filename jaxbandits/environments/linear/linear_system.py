@@ -17,7 +17,6 @@ import numpy as np
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree
 from jaxbandits.environments.linear.noise import Noise, StudentT
 from jaxbandits.types import Prediction, ScaledNextState, SystemObs
@@ -30,7 +29,7 @@ class LinearSystemState(NamedTuple):
     """Where the system is, and constants that do not change."""
 
     state: jax.Array  # [n]  x_t
-    rows: Vector  # [n, p]  Theta*' = [A B]
+    rows: jax.Array  # [n, p]  Theta*' = [A B]
     noise_scale: jax.Array  # [n]  moment scale of every coordinate of w
 
 
@@ -52,8 +51,8 @@ class LinearSystem:
       Theta* excepted (printed there as [A; B], without the transposes).
     """
 
-    A: ArrayLike | None = param(None, None, "[n, n] A; None: [[0.8, 0.2], [0, 0.7]]")
-    B: ArrayLike | None = param(None, None, "[n, m] B; None: [[0], [0.5]]")
+    A: ArrayLike | None = param(None, "(-inf, inf)", "[n, n] A; None: [[0.8, 0.2], [0, 0.7]]")
+    B: ArrayLike | None = param(None, "(-inf, inf)", "[n, m] B; None: [[0], [0.5]]")
     input_scale: ArrayLike = param(1.0, "[0, inf)", "standard deviation of every input")
     noise: Noise = param(factory=lambda: StudentT(spread=0.3), doc="law of every coordinate of w, before its factor")
     noise_factors: ArrayLike | None = param(None, "[0, inf)", "[n] factor on every coordinate of w; None: 1")
@@ -89,15 +88,15 @@ class LinearSystem:
         scale = self.noise.scale(self.eps) if self.moment_scale is None else self.moment_scale
         return LinearSystemState(
             state=jnp.zeros(len(a)),
-            rows=linalg.vectors(jnp.concatenate([a, b], axis=1)),
+            rows=jnp.concatenate([a, b], axis=1),
             noise_scale=jnp.asarray(scale, dtype) * self._factors(len(a)),
         )
 
     def observe(self, key: jax.Array, t: jax.Array, state: LinearSystemState) -> SystemObs:
         del t
-        n_inputs = linalg.dense(state.rows).shape[1] - len(state.state)
+        n_inputs = state.rows.shape[1] - len(state.state)
         inputs = self.input_scale * jax.random.normal(key, (n_inputs,))
-        return SystemObs(once(linalg.vectors(jnp.concatenate([state.state, inputs]))))
+        return SystemObs(once(jnp.concatenate([state.state, inputs])))
 
     def step(
         self, key: jax.Array, t: jax.Array, state: LinearSystemState, obs: SystemObs, decision: Prediction
@@ -105,17 +104,17 @@ class LinearSystem:
         del t
         n_states = len(state.state)
         noise = jax.vmap(self.noise.sample)(jax.random.split(key, n_states)) * self._factors(n_states)
-        mean = once(state.rows @ obs.regressor)
+        mean = once(linalg.matvec(state.rows, obs.regressor))
         following = once(mean + noise)
-        excess = jnp.sum((decision.next_state - mean) ** 2)
+        error = once(decision.next_state - mean)
+        excess = linalg.inner(error, error)
         return state._replace(state=following), ScaledNextState(following, state.noise_scale), ExcessOutcome(excess)
 
     def at_record(self, state: LinearSystemState, recommendation: Any) -> dict[str, jax.Array]:
         """`estimation_error`: Frobenius distance of the recommended `[p, n]` from Theta*."""
         if recommendation is None:
             return {}
-        each = once(jax.vmap(linalg.norm)(linalg.vectors(recommendation.T) - state.rows))  # [n]
-        return {"estimation_error": linalg.norm(linalg.vectors(each))}
+        return {"estimation_error": linalg.norm(recommendation.T - state.rows)}
 
     def _factors(self, n_states: int) -> jax.Array:
         factors = 1.0 if self.noise_factors is None else self.noise_factors

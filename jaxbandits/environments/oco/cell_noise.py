@@ -42,6 +42,5 @@ class CellNoise:
     ) -> tuple[None, Gradient, CellNoiseOutcome]:
         del t, state, obs
         hit = jax.random.bernoulli(key, 1.0 / self.n_cells, (self.n_cells,)).astype(jnp.zeros(()).dtype)
-        nothing = jax.tree.map(lambda x: 0.0 * x, decision.query)
-        feedback = Gradient(jnp.zeros(jax.tree.leaves(nothing)[0].shape[:1]), nothing)
+        feedback = Gradient(jnp.zeros(len(decision.query)), jnp.zeros_like(decision.query))
         return None, feedback, CellNoiseOutcome(pointwise=hit[0], uniform=jnp.max(hit))

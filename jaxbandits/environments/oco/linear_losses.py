@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg, losses
+from jaxbandits.core import linalg, losses, rng
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.sequences import Constant, point
-from jaxbandits.environments.oco.sphere import uniform_on_sphere
 from jaxbandits.types import FullInformation, PointDecision
 
 
@@ -87,12 +87,17 @@ class LinearLosses:
     ) -> tuple[LinearLossesState, FullInformation, LinearLossesOutcome]:
         del obs
         mean = once(self.mean_gradient(t))
-        slope = once(mean + uniform_on_sphere(key, self.dim) * (self.loss_scale * self.noise_scale))
+        slope = once(linalg.add_scaled(mean, self.loss_scale * self.noise_scale, rng.on_sphere(key, self.dim)))
         loss = losses.Linear(slope)
         values, gradients = losses.evaluate(loss, decision.query)
         outcome = LinearLossesOutcome(loss.value(decision.play), losses.Linear(mean).value(decision.play))
         state = LinearLossesState(jnp.asarray(t + 1, jnp.int32), state.gradients.add(slope))
         return state, FullInformation(values, gradients, loss), outcome
+
+    def admits(self, state: LinearLossesState, obs: None, decision: PointDecision) -> jax.Array:
+        """Whether the play lies in the domain, unless a comparator outside says that there is none."""
+        del state, obs
+        return protocol.contains(self.domain, decision.play) | (self.comparator is not None)
 
     def at_record(self, state: LinearLossesState, recommendation: Any) -> dict[str, jax.Array]:
         del recommendation
@@ -110,11 +115,11 @@ class LinearLosses:
 
     def mean_gradient(self, t: jax.Array) -> Vector:
         """`[d]` grad F of the round that `t` counts from 0."""
-        return self.sequence.at(t, self.dim) * (self.loss_scale * self.mean)
+        return linalg.scale(self.sequence.at(t, self.dim), self.loss_scale * self.mean)
 
     def mean_gradient_sum(self, rounds: jax.Array) -> Vector:
         """`[d]` the sum of grad F over the first `rounds` rounds."""
-        return self.sequence.sum(rounds, self.dim) * (self.loss_scale * self.mean)
+        return linalg.scale(self.sequence.sum(rounds, self.dim), self.loss_scale * self.mean)
 
     @property
     def lipschitz(self) -> ArrayLike:
@@ -138,5 +143,5 @@ class LinearLosses:
         return self.loss_scale * abs(self.mean) * self.sequence.length_sum(horizon)
 
     def _comparator_loss(self, gradient_sum: Vector) -> jax.Array:
-        best = self.domain.lmo(gradient_sum) if self.comparator is None else point(self.comparator, self.dim)
+        best = self.domain.lmo(gradient_sum)[0] if self.comparator is None else point(self.comparator, self.dim)
         return linalg.inner(gradient_sum, best)

@@ -14,9 +14,8 @@ import jax.numpy as jnp
 from jaxbandits.core import linalg, losses, rng
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.environments.oco.outcome import FixedComparatorOutcome
 from jaxbandits.environments.oco.sequences import Constant, point
-from jaxbandits.environments.oco.sphere import uniform_on_sphere
+from jaxbandits.environments.outcomes import FixedComparatorOutcome
 from jaxbandits.types import FullInformation, PointDecision
 
 
@@ -47,8 +46,8 @@ class LogisticLosses:
     ) -> tuple[None, FullInformation, FixedComparatorOutcome]:
         del state, obs
         for_features, for_label = jax.random.split(key)
-        features = once(uniform_on_sphere(for_features, self.dim) * self.feature_norm)
-        model = self.sequence.at(t, self.dim) * self.center
+        features = once(linalg.scale(rng.on_sphere(for_features, self.dim), self.feature_norm))
+        model = linalg.scale(self.sequence.at(t, self.dim), self.center)
         positive = jax.nn.sigmoid(linalg.inner(features, model))
         label = jnp.where(rng.uniform(for_label) < positive, 1.0, -1.0).astype(positive.dtype)
         loss = losses.Scaled(losses.Logistic(features, once(label)), self.loss_scale)

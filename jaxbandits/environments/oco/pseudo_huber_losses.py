@@ -11,12 +11,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg, losses
+from jaxbandits.core import linalg, losses, rng
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.environments.oco.outcome import FixedComparatorOutcome
+from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.sequences import Constant, point
-from jaxbandits.environments.oco.sphere import uniform_on_sphere
+from jaxbandits.environments.outcomes import FixedComparatorOutcome
 from jaxbandits.types import FullInformation, PointDecision
 
 
@@ -52,17 +52,23 @@ class PseudoHuberLosses:
         self, key: jax.Array, t: jax.Array, state: None, obs: None, decision: PointDecision
     ) -> tuple[None, FullInformation, FixedComparatorOutcome]:
         del state, obs
-        center = self.sequence.at(t, self.dim) * self.center
-        target = once(center + uniform_on_sphere(key, self.dim) * self.noise_scale)
+        center = linalg.scale(self.sequence.at(t, self.dim), self.center)
+        target = once(linalg.add_scaled(center, self.noise_scale, rng.on_sphere(key, self.dim)))
         loss = losses.Scaled(losses.PseudoHuber(target), self.loss_scale)
         values, gradients = losses.evaluate(loss, decision.query)
         u = point(self.center if self.comparator is None else self.comparator, self.dim)
         charged, compared = once((loss.value(decision.play), loss.value(u)))
         # sqrt(1 + p) - sqrt(1 + q) = (p - q) / (their sum), and p - q = <x - u, x + u - 2 theta>
-        difference = linalg.inner(decision.play - u, decision.play + u - 2.0 * target)
+        around = linalg.add_scaled(linalg.add(decision.play, u), -2.0, target)
+        difference = linalg.inner(linalg.subtract(decision.play, u), around)
         roots = 2.0 + (charged + compared) / self.loss_scale
         outcome = FixedComparatorOutcome(charged, compared, self.loss_scale * difference / roots)
         return None, FullInformation(values, gradients, loss), outcome
+
+    def admits(self, state: None, obs: None, decision: PointDecision) -> jax.Array:
+        """Whether the play lies in the domain."""
+        del state, obs
+        return L2Ball(radius=self.radius).contains(decision.play)
 
     @property
     def lipschitz(self) -> ArrayLike:

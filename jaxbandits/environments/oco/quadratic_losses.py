@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg, losses
+from jaxbandits.core import linalg, losses, rng
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.sequences import Constant, point
-from jaxbandits.environments.oco.sphere import uniform_on_sphere
 from jaxbandits.types import FullInformation, PointDecision
 
 
@@ -71,8 +70,8 @@ class QuadraticLosses:
         self, key: jax.Array, t: jax.Array, state: QuadraticLossesState, obs: None, decision: PointDecision
     ) -> tuple[QuadraticLossesState, FullInformation, QuadraticLossesOutcome]:
         del obs
-        center = once(self.sequence.at(t, self.dim) * self.center)
-        target = once(center + uniform_on_sphere(key, self.dim) * self.noise_scale)
+        center = once(linalg.scale(self.sequence.at(t, self.dim), self.center))
+        target = once(linalg.add_scaled(center, self.noise_scale, rng.on_sphere(key, self.dim)))
         loss = losses.Scaled(losses.Quadratic(target), self.loss_scale)
         mean, spread = losses.Scaled(losses.Quadratic(center), self.loss_scale), self._spread
         values, gradients = losses.evaluate(loss, decision.query)
@@ -85,6 +84,11 @@ class QuadraticLosses:
         )
         state = QuadraticLossesState(jnp.asarray(t + 1, jnp.int32), state.targets.add(target))
         return state, FullInformation(values, gradients, loss), outcome
+
+    def admits(self, state: QuadraticLossesState, obs: None, decision: PointDecision) -> jax.Array:
+        """Whether the play lies in the domain."""
+        del state, obs
+        return L2Ball(radius=self.radius).contains(decision.play)
 
     def at_record(self, state: QuadraticLossesState, recommendation: Any) -> dict[str, jax.Array]:
         """The losses of the comparators above those of the origin."""

@@ -23,9 +23,9 @@ from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.sequences import along_first, point
-from jaxbandits.environments.oco.sphere import uniform_on_sphere
 from jaxbandits.types import FullInformation, PointDecision
 
 
@@ -72,12 +72,11 @@ class RandomOrder:
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
 
     def init(self, key: jax.Array) -> RandomOrderState:
-        directions = jax.vmap(lambda k: linalg.dense(uniform_on_sphere(k, self.dim)))(
-            jax.random.split(key, self.pool_size)
-        )
-        center = linalg.dense(along_first(self.mean, self.dim))
+        keys = jax.random.split(key, self.pool_size)
+        directions = jax.vmap(lambda k: rng.on_sphere(k, self.dim))(keys)
+        center = along_first(self.mean, self.dim)
         pool = once((center + self.noise_scale * directions) * self.loss_scale)
-        total = linalg.vectors(jnp.sum(pool, axis=0))
+        total = jnp.sum(pool, axis=0)
         order = jnp.arange(self.pool_size, dtype=jnp.int32)
         nothing = Compensated.start(linalg.zeros(self.dim))
         return RandomOrderState(pool, order, total, total, nothing, nothing)
@@ -90,20 +89,24 @@ class RandomOrder:
     ) -> tuple[RandomOrderState, FullInformation, RandomOrderOutcome]:
         del obs
         order, drawn, position = draw_without_replacement(key, t, state.order)
-        slope = linalg.vectors(state.pool[drawn])
+        slope = once(state.pool[drawn])
         left_sum = once(linalg.where(position == 0, state.pool_sum, state.left_sum))
-        mean = once(left_sum / (self.pool_size - position).astype(jnp.zeros(()).dtype))
-        slope = once(slope)
+        mean = once(linalg.scale(left_sum, 1.0 / (self.pool_size - position).astype(jnp.zeros(()).dtype)))
         loss = losses.Linear(slope)
         values, gradients = losses.evaluate(loss, decision.query)
         outcome = RandomOrderOutcome(loss.value(decision.play), losses.Linear(mean).value(decision.play))
         state = state._replace(
             order=order,
-            left_sum=once(left_sum - slope),
+            left_sum=once(linalg.subtract(left_sum, slope)),
             gradients=state.gradients.add(slope),
             mean_gradients=state.mean_gradients.add(mean),
         )
         return state, FullInformation(values, gradients, loss), outcome
+
+    def admits(self, state: RandomOrderState, obs: None, decision: PointDecision) -> jax.Array:
+        """Whether the play lies in the domain, unless a comparator outside says that there is none."""
+        del state, obs
+        return protocol.contains(self.domain, decision.play) | (self.comparator is not None)
 
     def at_record(self, state: RandomOrderState, recommendation: Any) -> dict[str, jax.Array]:
         del recommendation
@@ -171,7 +174,7 @@ class RandomOrder:
         return jnp.sum((pool - center) ** 2) / max(n - 1, 1), center @ center
 
     def _comparator_loss(self, gradient_sum: Vector) -> jax.Array:
-        best = self.domain.lmo(gradient_sum) if self.comparator is None else point(self.comparator, self.dim)
+        best = self.domain.lmo(gradient_sum)[0] if self.comparator is None else point(self.comparator, self.dim)
         return linalg.inner(gradient_sum, best)
 
 

@@ -10,7 +10,9 @@ partial sums and how far it has moved, so that the constants of the theory are e
 Write your own as a `pytree` class with these members and `at`, `sum`.
 """
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import jax
@@ -18,10 +20,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core import linalg
+from jaxbandits.core import linalg, ranges, simplex
+from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Vec, Vector
+from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree
 
 
@@ -193,7 +196,10 @@ class Piecewise:
     @classmethod
     def evenly(cls, vectors: Any, horizon: int) -> "Piecewise":
         """Segments of equal length (to rounding) over `horizon` rounds."""
-        vectors = np.asarray(vectors, float)
+        vectors = np.asarray(ranges.numbers("vectors", vectors, "(-inf, inf)"), float)
+        if vectors.ndim != 2:
+            raise InputError(f"vectors must have shape [S, d], got {vectors.shape}")
+        horizon = ranges.whole("horizon", horizon, "[1, 2147483647]")
         return cls(vectors=vectors, starts=np.arange(len(vectors), dtype=np.int32) * horizon // len(vectors))
 
     @property
@@ -212,11 +218,12 @@ class Piecewise:
             raise InputError("Piecewise.starts must begin with 0 and increase")
 
     def at(self, t: jax.Array, dim: int) -> Vector:
-        segment = jnp.sum(t >= jnp.asarray(self.starts)) - 1
-        return _of_dim(jnp.asarray(self.vectors)[segment], dim)
+        starts = jnp.asarray(self.starts)
+        segment = linalg.total((t >= starts).astype(jnp.int32)) - 1
+        return linalg.combine(simplex.indicator(segment, len(starts)), _of_dim(self.vectors, dim))
 
     def sum(self, rounds: jax.Array, dim: int) -> Vector:
-        return _of_dim(_real(self._played(rounds)) @ jnp.asarray(self.vectors), dim)
+        return linalg.combine(_real(self._played(rounds)), _of_dim(self.vectors, dim))
 
     def squared_path(self, horizon: ArrayLike) -> ArrayLike:
         vectors = jnp.asarray(self.vectors)
@@ -234,10 +241,7 @@ class Piecewise:
 
 def along_first(scale: ArrayLike, dim: int) -> Vector:
     """`[d]` scale e_1."""
-    scale = _real(scale)
-    if dim > linalg.SMALL_DIM:
-        return jnp.zeros(dim).at[0].set(scale)
-    return Vec([scale, *(jnp.zeros(()) for _ in range(dim - 1))])
+    return _padded(dim)(_real(scale)[None])
 
 
 def point(value: ArrayLike, dim: int) -> Vector:
@@ -247,21 +251,31 @@ def point(value: ArrayLike, dim: int) -> Vector:
         return along_first(value, dim)
     if value.shape != (dim,):
         raise InputError(f"a comparator must be a number or have shape ({dim},), got shape {value.shape}")
-    return linalg.vectors(value)
+    return value
 
 
 def _in_plane(x: jax.Array, y: jax.Array, dim: int) -> Vector:
     if dim == 1:
         raise InputError("Drift needs dim >= 2")
-    if dim > linalg.SMALL_DIM:
-        return jnp.zeros(dim).at[:2].set(jnp.stack([x, y]))
-    return Vec([x, y, *(jnp.zeros(()) for _ in range(dim - 2))])
+    return _padded(dim)(jnp.stack([x, y]))
 
 
-def _of_dim(vector: jax.Array, dim: int) -> Vector:
-    if vector.shape != (dim,):
-        raise InputError(f"Piecewise.vectors must have shape (S, {dim}), got (S, {vector.shape[-1]})")
-    return linalg.vectors(vector)
+@functools.cache
+def _padded(dim: int) -> Callable[[jax.Array], Vector]:
+    @trials_last
+    def padded(first: jax.Array) -> Vector:
+        """The first coordinates, and zeros up to `dim`."""
+        return jnp.concatenate([first, jnp.zeros((dim - len(first), *first.shape[1:]), first.dtype)])
+
+    return padded
+
+
+def _of_dim(vectors: ArrayLike, dim: int) -> jax.Array:
+    """The directions `[S, d]`, if they have the right dimension."""
+    vectors = jnp.asarray(vectors)
+    if vectors.shape[-1] != dim:
+        raise InputError(f"Piecewise.vectors must have shape (S, {dim}), got (S, {vectors.shape[-1]})")
+    return vectors
 
 
 def _int32(x: ArrayLike) -> jax.Array:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.dro.online import Online
-from jaxbandits.core import linalg, simplex
+from jaxbandits.core import simplex
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.types import Gradient
@@ -17,8 +17,8 @@ KEY = jax.random.key(0)
 
 def logistic(w, x, y):
     """Feedback at w for rows `[Q, d]`, in the form that d asks for."""
-    margin = y * (x @ linalg.dense(w))
-    return Gradient(jnp.logaddexp(-margin, 0.0), linalg.vectors((-y * jax.nn.sigmoid(-margin))[:, None] * x))
+    margin = y * (x @ w)
+    return Gradient(jnp.logaddexp(-margin, 0.0), (-y * jax.nn.sigmoid(-margin))[:, None] * x)
 
 
 @jax.jit
@@ -28,14 +28,14 @@ def replay(algorithm, x, y, u):
     def round_(state, row):
         t, x, y, u = row
         decision = algorithm.select(KEY, t, state, None)
-        index = simplex.inverse_cdf(linalg.vectors(decision.weights), u)
+        index = simplex.inverse_cdf(decision.weights, u)
         decision = decision._replace(group=index[None])
         feedback = logistic(decision.play, x[decision.group], y[decision.group])
         state = algorithm.update(KEY, t, state, None, decision, feedback)
         return state, (index, dense(state))
 
     def dense(state):
-        return tuple(map(linalg.dense, (state.w, jax.tree.map(jnp.exp, state.log_q), *algorithm.recommend(state))))
+        return tuple(map(jnp.asarray, (state.model.w, jnp.exp(state.weights.log_q), *algorithm.recommend(state))))
 
     start = algorithm.init(KEY)
     _, (index, after) = jax.lax.scan(round_, start, (jnp.arange(len(x)), x, y, u))
@@ -43,13 +43,18 @@ def replay(algorithm, x, y, u):
     return index, jnp.concatenate([w0[None], w]), jnp.concatenate([q0[None], q]), w_mean, q_mean
 
 
+def placed(state, w, q):
+    """The state with both players elsewhere."""
+    return state._replace(model=state.model._replace(w=w), weights=state.weights._replace(log_q=jnp.log(q)))
+
+
 def one_step(algorithm, w, q, index, loss, grad):
     """The state after one round in which group `index` reads this loss and gradient."""
-    state = algorithm.init(KEY)._replace(w=linalg.vectors(w), log_q=linalg.vectors(jnp.log(q)))
+    state = placed(algorithm.init(KEY), w, q)
     decision = algorithm.select(KEY, 0, state, None)._replace(group=index[None])
-    feedback = Gradient(loss[None], jax.tree.map(lambda a: a[None], linalg.vectors(grad)))
+    feedback = Gradient(loss[None], jax.tree.map(lambda a: a[None], grad))
     state = algorithm.update(KEY, 0, state, None, decision, feedback)
-    return linalg.dense(state.w), linalg.dense(state.log_q)
+    return state.model.w, state.weights.log_q
 
 
 each_group = jax.jit(jax.vmap(one_step, in_axes=(None, None, None, 0, 0, 0)))
@@ -175,7 +180,7 @@ def test_permuting_groups_permutes_weights(round_):
 def test_groups_are_drawn_with_their_weights(m, rng, key):
     algorithm = as_arrays(Online(dim=2, n_groups=m, horizon=10))
     q = rng.dirichlet(np.full(m, 5.0))
-    state = algorithm.init(key)._replace(log_q=linalg.vectors(jnp.log(q)))
+    state = placed(algorithm.init(key), jnp.zeros(2), q)
     draw = jax.jit(jax.vmap(lambda k: algorithm.select(k, 0, state, None)))
     decisions, n = draw(jax.random.split(key, 40_000)), 40_000
     assert decisions.group.shape == (n, 1)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.dro.smd import SMD
-from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.types import Gradient
@@ -17,8 +16,8 @@ KEY = jax.random.key(0)
 
 def logistic(w, x, y):
     """Feedback at w for rows `[Q, d]`, in the form that d asks for."""
-    margin = y * (x @ linalg.dense(w))
-    return Gradient(jnp.logaddexp(-margin, 0.0), linalg.vectors((-y * jax.nn.sigmoid(-margin))[:, None] * x))
+    margin = y * (x @ w)
+    return Gradient(jnp.logaddexp(-margin, 0.0), (-y * jax.nn.sigmoid(-margin))[:, None] * x)
 
 
 @jax.jit
@@ -33,7 +32,7 @@ def replay(algorithm, x, y):
         return state, dense(state)
 
     def dense(state):
-        return tuple(map(linalg.dense, (state.w, jax.tree.map(jnp.exp, state.log_q), *algorithm.recommend(state))))
+        return tuple(map(jnp.asarray, (state.model.w, jnp.exp(state.weights.log_q), *algorithm.recommend(state))))
 
     start = algorithm.init(KEY)
     _, after = jax.lax.scan(round_, start, (jnp.arange(len(x)), x, y))
@@ -125,9 +124,9 @@ def test_weights_survive_where_probabilities_underflow():
     def weights(algorithm):
         def round_(state, row):
             t, loss = row
-            feedback = Gradient(loss, linalg.vectors(jnp.zeros((4, 3))))
+            feedback = Gradient(loss, jnp.zeros((4, 3)))
             decision = algorithm.select(KEY, t, state, None)
-            return (state := algorithm.update(KEY, t, state, None, decision, feedback)), linalg.dense(state.log_q)
+            return (state := algorithm.update(KEY, t, state, None, decision, feedback)), state.weights.log_q
 
         return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(80), losses))[1]
 
@@ -141,13 +140,16 @@ def test_gradient_is_unbiased_over_all_samples(rng):
     pool_x, pool_y = rng.normal(size=(2, 3, 2)), rng.choice([-1.0, 1.0], size=(2, 3))
     q, w, step = rng.dirichlet(np.ones(3)), rng.normal(size=2), 0.3
     algorithm = as_arrays(SMD(dim=2, n_groups=3, horizon=9, step_w=step, step_q=1.0, radius=np.inf))
-    start = algorithm.init(KEY)._replace(w=linalg.vectors(jnp.asarray(w)), log_q=linalg.vectors(jnp.log(q)))
+    start = algorithm.init(KEY)
+    start = start._replace(
+        model=start.model._replace(w=jnp.asarray(w)), weights=start.weights._replace(log_q=jnp.log(q))
+    )
 
     @jax.jit
     @jax.vmap
     def after(x, y):
         decision = algorithm.select(KEY, 0, start, None)
-        return linalg.dense(algorithm.update(KEY, 0, start, None, decision, logistic(start.w, x, y)).w)
+        return algorithm.update(KEY, 0, start, None, decision, logistic(start.model.w, x, y)).model.w
 
     picks = np.stack(np.meshgrid(*[[0, 1]] * 3), -1).reshape(-1, 3)
     steps = after(pool_x[picks, np.arange(3)], pool_y[picks, np.arange(3)])

@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import ArmObs, Reward
 
@@ -16,11 +15,11 @@ ROUNDS = 150  # of every trace; shorter ones are padded with zero arms, which ch
 def _play(algorithm, arms, rewards):
     def round_(state, row):
         t, x, r = row
-        radius = algorithm.confidence_radius(t, state)
-        obs = ArmObs(linalg.vectors(x))
+        radius = algorithm.radius(t, state)
+        obs = ArmObs(x)
         decision = algorithm.select(KEY, t, state, obs)
         state = algorithm.update(KEY, t, state, obs, decision, Reward(r[decision.index]))
-        fields = {name: linalg.dense(value) for name, value in state._asdict().items() if value is not None}
+        fields = {name: value for name, value in state._asdict().items() if value is not None}
         return state, fields | {"index": decision.index, "radius": radius}
 
     rounds = jnp.arange(len(arms), dtype=jnp.int32)

@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import ArmObs, Reward
 
@@ -17,15 +16,15 @@ def _play(algorithm, arms, rewards):
 
     def round_(state, row):
         t, x, r = row
-        obs = ArmObs(linalg.vectors(arms if fixed else x))
+        obs = ArmObs(arms if fixed else x)
         decision = algorithm.select(KEY, t, state, obs)
         after = algorithm.update(KEY, t, state, obs, decision, Reward(r[decision.index]))
         seen = {name: getattr(after, name) for name in after._fields if name.startswith(("theta", "growth"))}
         if hasattr(decision, "maximisers"):
             seen["points"] = decision.maximisers.theta
-        if hasattr(algorithm, "confidence_radius"):
-            seen["radius"] = algorithm.confidence_radius(t, state)
-        return after, jax.tree.map(linalg.dense, seen, is_leaf=_is_vector) | {"index": decision.index}
+        if hasattr(algorithm, "radius"):
+            seen["radius"] = algorithm.radius(t, state)
+        return after, seen | {"index": decision.index}
 
     rounds = jnp.arange(len(rewards), dtype=jnp.int32)
     return jax.lax.scan(round_, algorithm.init(KEY), (rounds, None if fixed else arms, rewards))[1]
@@ -61,7 +60,3 @@ def fixed_instance(seed, d, K, T, S, name):
     if name == "poisson":
         return theta, X, rng.poisson(np.exp(z), (T, K)).astype(float)
     return theta, X, z + rng.standard_normal((T, K))
-
-
-def _is_vector(x):
-    return isinstance(x, linalg.Vec)

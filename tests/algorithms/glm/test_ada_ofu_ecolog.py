@@ -8,12 +8,11 @@ from scipy.special import expit
 
 from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog
 from jaxbandits.algorithms.glm.ecolog import ECOLog
-from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.projection import project_ball, project_ball_and_ellipsoid
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
-from jaxbandits.experiments import glm_meters
+from jaxbandits.experiments.glm import meters as glm_meters
 from jaxbandits.simulation import simulate
 from jaxbandits.testing import contract
 from jaxbandits.types import ArmObs, Reward
@@ -26,16 +25,16 @@ KEY, ROUNDS, ARMS = jax.random.key(0), 60, 5
 def _play(algorithm, arms, rewards):
     def round_(state, row):
         t, x, r = row
-        obs = ArmObs(linalg.vectors(arms if arms.ndim == 2 else x))
+        obs = ArmObs(arms if arms.ndim == 2 else x)
         decision = algorithm.select(KEY, t, state, obs)
-        radius = algorithm.confidence_radius(t, state)
+        radius = algorithm.radius(t, state)
         state = algorithm.update(KEY, t, state, obs, decision, Reward(r[decision.index]))
         seen = {"theta": state.theta, "inverse": state.inverse, "gap": state.gap}
         if isinstance(algorithm, AdaOFUECOLog):
             warm = state.warm
             seen |= {"gram": state.gram, "count": warm.count, "warm_theta": warm.theta, "warm_gram": warm.gram}
             seen |= {"width": algorithm.warmup_radius(warm.count)}
-        return state, {name: linalg.dense(a) for name, a in seen.items()} | {"index": decision.index, "radius": radius}
+        return state, seen | {"index": decision.index, "radius": radius}
 
     rounds = jnp.arange(len(rewards), dtype=jnp.int32)
     return jax.lax.scan(round_, algorithm.init(KEY), (rounds, None if arms.ndim == 2 else arms, rewards))[1]
@@ -135,10 +134,9 @@ def test_a_warm_up_round_by_hand():
 
 @jax.jit
 def _cut(v, y, radius, metric, center, width):
-    v, metric, inverse = linalg.symmetric(v), linalg.symmetric(metric), linalg.symmetric(jnp.linalg.inv(v))
-    y, center = linalg.vectors(y), linalg.vectors(center)
+    v, metric, inverse = v, metric, jnp.linalg.inv(v)
     both = project_ball_and_ellipsoid(v, inverse, y, radius, metric, center, width)
-    return linalg.dense(both), linalg.dense(project_ball(inverse, y, radius))
+    return both, project_ball(inverse, y, radius)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 14])
@@ -153,7 +151,7 @@ def test_projection_meets_the_optimality_conditions(d):
         width = 10.0 ** rng.uniform(-1.5, 0.7)
         x, ball = (np.asarray(a) for a in _cut(v, y, 1.0, metric, center, width))
         length = np.sqrt((x - center) @ metric @ (x - center))
-        assert np.linalg.norm(x) <= 1.0 + 1e-12 and length <= width * (1.0 + 1e-12)
+        assert np.linalg.norm(x) <= 1.0 + 1e-12 and length <= width * (1.0 + 1e-11)  # rounding of x, seen by M
         on_sphere, on_ellipsoid = np.linalg.norm(x) > 1.0 - 1e-9, length > width * (1.0 - 1e-9)
         cases.add((on_sphere, on_ellipsoid))
         if not on_ellipsoid:
@@ -192,5 +190,5 @@ def test_coverage(ridge):
     environment = GeneralizedLinear(dim=2, n_arms=10, fresh_arms=True, norm_bound=3.0)
     algorithm = AdaOFUECOLog(dim=2, capacity=300, norm_bound=3.0, ridge=ridge)
     result = simulate(algorithm, environment, 300, 64, record=1, meters=[glm_meters.coverage()], progress=False)
-    ratio = result.final("error_ratio")[0, 0]
+    ratio = result.final("error_ratio")[0]
     assert ratio.max() < 1.0 and np.median(ratio) > 0.05

@@ -10,11 +10,10 @@ import pytest
 from jaxbandits import simulation
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.linear.uniform import Uniform
-from jaxbandits.core import linalg
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
-from jaxbandits.experiments import glm_meters
+from jaxbandits.experiments.glm import meters as glm_meters
 from jaxbandits.simulation import meters
 from jaxbandits.types import ArmDecision, Reward
 from tests.algorithms.glm.replay_glm import ROUNDS, lemma_4
@@ -32,14 +31,14 @@ def test_slack_meter_is_equation_11():
     R = reference.rewards("poisson", rng, X @ star)
     star, xs, rs = 0.8 * star, X[:40, 0], R[:40, 0]
     algorithm, meter = as_arrays(GLBOMD(dim=3, link=Poisson(), norm_bound=1.0, ridge=0.7)), glm_meters.lemma_4_slack()
-    env_state = SimpleNamespace(theta=linalg.vectors(jnp.asarray(star)))
+    env_state = SimpleNamespace(theta=jnp.asarray(star))
 
     def round_(state, row):
         t, x, r = row
-        decision, feedback = ArmDecision(jnp.int32(0), linalg.vectors(x)), Reward(r)
+        decision, feedback = ArmDecision(jnp.int32(0), x), Reward(r)
         after = algorithm.update(KEY, t, state, None, decision, feedback)
         seen = meters.Round(t, algorithm, None, env_state, state, after, None, decision, feedback, None)
-        return after, (meter.measure(seen), linalg.dense(after.theta))
+        return after, (meter.measure(seen), after.theta)
 
     rows = (jnp.arange(40, dtype=jnp.int32), jnp.asarray(xs), jnp.asarray(rs))
     slack, thetas = jax.jit(lambda rows: jax.lax.scan(round_, algorithm.init(KEY), rows)[1])(rows)
@@ -55,8 +54,8 @@ def test_meters_along_a_run(name):
     algorithm = GLBOMD(dim=2, link=LINKS[name], norm_bound=S, ridge=0.5)
     extra = [glm_meters.lemma_4_slack(), glm_meters.kappa(), glm_meters.optimal_slope()]
     result = simulation.simulate(algorithm, wrong, 200, 32, record=8, meters=extra, progress=False)
-    assert result.values["lemma_4_slack"].min() > 0.0
-    np.testing.assert_allclose(result.values["kappa"], 1.0)  # of the environment's link: mu' = 1
+    assert result.get("lemma_4_slack").min() > 0.0
+    np.testing.assert_allclose(result.get("kappa"), 1.0)  # of the environment's link: mu' = 1
     np.testing.assert_allclose(result.final("optimal_slope"), 200.0)
     right = GeneralizedLinear(dim=2, n_arms=5, fresh_arms=True, norm_bound=S, link=LINKS[name])
     result = simulation.simulate(
@@ -78,9 +77,9 @@ def error_to_radius(algorithm, environment, keys):
         def round_(carry, t):
             env, alg = carry
             for_obs, for_step = jax.random.split(jax.random.fold_in(for_rounds, t))
-            error = linalg.dense(alg.theta - env.theta)
-            ratio = jnp.sqrt(error @ jnp.linalg.solve(linalg.dense(alg.inverse), error))
-            ratio /= algorithm.confidence_radius(t, alg)
+            error = alg.theta - env.theta
+            ratio = jnp.sqrt(error @ jnp.linalg.solve(alg.inverse, error))
+            ratio /= algorithm.radius(t, alg)
             obs = environment.observe(for_obs, t, env)
             decision = algorithm.select(key, t, alg, obs)
             env, feedback, _ = environment.step(for_step, t, env, obs, decision)
@@ -103,8 +102,8 @@ def test_coverage(name, radius):
     environment = as_arrays(GeneralizedLinear(dim=2, n_arms=10, fresh_arms=True, link=link, norm_bound=S))
     keys = jax.random.split(jax.random.key(1), 60)
     for algorithm in (
-        GLBOMD.experiments(dim=2, link=link, norm_bound=S, radius=radius),
-        GLBOMD.theory(dim=2, link=link, norm_bound=S, radius=radius),
+        GLBOMD.experiments(dim=2, link=link, norm_bound=S, radius_rule=radius),
+        GLBOMD.theory(dim=2, link=link, norm_bound=S, radius_rule=radius),
     ):
         ratio = np.asarray(error_to_radius(as_arrays(algorithm), environment, keys))
         assert ratio.max() < 0.9
@@ -122,11 +121,11 @@ def test_regret_of_the_paper_s_setting():
         learners = {
             "uniform": Uniform(dim=2),
             "theory": GLBOMD.experiments(dim=2, norm_bound=S),
-            "data": GLBOMD.experiments(dim=2, norm_bound=S, radius="data"),
+            "data": GLBOMD.experiments(dim=2, norm_bound=S, radius_rule="data"),
         }
         environment = GeneralizedLinear(dim=2, n_arms=20, norm_bound=S)
         result = simulation.compare(learners, environment, 3000, 512, record=1, progress=False)
-        finals[S] = dict(zip(learners, np.asarray(result.final("regret"))[:, 0], strict=True))
+        finals[S] = {name: result.final("regret", name)[0] for name in learners}
     for S, final in finals.items():
         assert final["theory"].mean() < 0.1 * final["uniform"].mean(), S
         assert np.mean(final["data"] < final["theory"]) > 0.5 + 5.0 * 0.5 / np.sqrt(512), S

@@ -39,7 +39,9 @@ def pair(method, name, form, d, radius="filippi"):
     """A learner and its reference."""
     f, S, common = FAMILIES[name], BOUNDS[name], {"dim": d, **FORMS[form], "norm_bound": BOUNDS[name]}
     if method == "glm_ucb":
-        learner = GLMUCB(**common, link=LINKS[name], horizon=ROUNDS, reward_bound=2.0, noise_scale=0.7, radius=radius)
+        learner = GLMUCB(
+            **common, link=LINKS[name], horizon=ROUNDS, reward_bound=2.0, noise_scale=0.7, radius_rule=radius
+        )
         return learner, glm_mle.GLMUCB(f, d, S, radius, T=ROUNDS, R_max=2.0, R_sub=0.7)
     if method == "ofuglb":
         return OFUGLB(**common, link=LINKS[name]), glm_mle.OFUGLB(f, d, S, name)
@@ -125,7 +127,7 @@ def test_radius_from_the_rewards():
     reference.r = np.array([0.0, 3.0, 40.0])
     once = np.maximum(np.abs(np.exp(1.5) - reference.r), np.abs(np.exp(-1.5) - reference.r))
     state = learner.init(None)._replace(steepness=once.sum() / 2.0)
-    assert float(learner.confidence_radius(3, state)) == pytest.approx(reference.beta(), rel=1e-12)
+    assert float(learner.radius(3, state)) == pytest.approx(reference.beta(), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +227,7 @@ def test_arms_that_change_under_counts_end_the_trial():
     """Regret is made of means and would stay finite: the trial is reported as lost instead."""
     environment = GeneralizedLinear(dim=3, n_arms=ARMS, fresh_arms=True, norm_bound=3.0)
     result = simulate(GLMUCB(dim=3, n_arms=ARMS, horizon=10), environment, 10, 2, record=1, progress=False)
-    assert not result.healthy.any() and np.isfinite(result.get("regret")).all()
+    assert not result["GLMUCB"].healthy.any() and np.isfinite(result.get("regret")).all()
 
 
 @pytest.mark.parametrize(
@@ -234,7 +236,10 @@ def test_arms_that_change_under_counts_end_the_trial():
         (OFUGLB(dim=2), r"OFUGLB needs either n_arms .* got neither"),
         (OFULogR(dim=2, n_arms=3, capacity=9), r"OFULogR needs either n_arms .* got both"),
         (GLMUCB(dim=2, capacity=9, horizon=10), r"GLMUCB.capacity must be at least the horizon, got 9 < 10"),
-        (GLMUCB(dim=2, n_arms=3, horizon=9, radius="dets"), r"unknown GLMUCB.radius 'dets'; did you mean 'det'"),
+        (
+            GLMUCB(dim=2, n_arms=3, horizon=9, radius_rule="dets"),
+            r"unknown GLMUCB.radius_rule 'dets'; did you mean 'det'",
+        ),
         (RSGLinCB(dim=2, n_arms=3, horizon=9, centre="lat"), r"unknown RSGLinCB.centre 'lat'; did you mean 'late'"),
         (OFUGLB(dim=2, n_arms=3, lipschitz="dat"), r"unknown OFUGLB.lipschitz 'dat'; did you mean 'data'"),
         (OFUGLB(dim=2, n_arms=3, link=Exponential()), r"OFUGLB needs a link that exists around 0, which Exponential"),
@@ -270,7 +275,7 @@ def test_contract_with_arms_that_change(method):
         (OFUGLB(dim=2, n_arms=20, norm_bound=3.0, link=Poisson()), "poisson", 3.0, 1000, 2, 20.6),
         (GLMUCB(dim=2, n_arms=20, norm_bound=3.0, horizon=3000), "bernoulli", 3.0, 3000, 3, 962),
         (
-            GLMUCB(dim=2, n_arms=20, norm_bound=3.0, horizon=3000, radius="det", noise_scale=0.5),
+            GLMUCB(dim=2, n_arms=20, norm_bound=3.0, horizon=3000, radius_rule="det", noise_scale=0.5),
             "bernoulli",
             3.0,
             3000,

@@ -39,6 +39,6 @@ def test_scale_zero_is_greedy_and_the_radius_grows_like_a_logarithm():
     np.testing.assert_array_equal(trace["index"][1:], np.argmax(np.einsum("tkd,td->tk", X, before), axis=1)[1:])
     algorithm = OFULMLogB(dim=4, norm_bound=3.0, ridge=9.0, delta=0.1)
     state = algorithm.init(jax.random.key(0))
-    assert float(algorithm.confidence_radius(0, state)) == pytest.approx(18.0 + 2.0 * np.log(2.0 / 0.1))
-    grown = algorithm.confidence_radius(199, state) - algorithm.confidence_radius(0, state)
+    assert float(algorithm.radius(0, state)) == pytest.approx(18.0 + 2.0 * np.log(2.0 / 0.1))
+    grown = algorithm.radius(199, state) - algorithm.radius(0, state)
     assert float(grown) == pytest.approx(2.0 * np.log(201.0 / 2.0))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB
-from jaxbandits.core import linalg
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.types import ArmObs
 from tests.algorithms.glm.replay_mle import fixed_instance, play, regret
 from tests.reference import glb_omd
@@ -64,13 +64,24 @@ def test_constants_by_hand():
     )
 
 
+@pytest.mark.parametrize("delta", [1e-12, 0.05, np.nextafter(1.0, 0.0)])
+def test_one_round_with_the_theory_s_constants(delta):
+    """lambda = d log(T/delta) / R^2 stays positive, so nothing is divided by zero."""
+    algorithm = RSGLinCB.theory(dim=2, n_arms=5, horizon=1, delta=delta)
+    validate(algorithm)
+    for leaf in jax.tree.leaves(algorithm.init(KEY)):
+        assert np.isfinite(leaf).all()
+    with pytest.raises(InputError, match=r"RSGLinCB\.delta must lie in \(0, 1\), got 1\.0"):
+        validate(RSGLinCB(dim=2, n_arms=5, horizon=1, delta=1.0))
+
+
 def at_rest(algorithm, theta_o, widths, bonuses):
     """After the warm-up, theta_tau = 0, diagonal matrices: arm e_i has the given width and the given bonus."""
     state = algorithm.init(KEY)
     beta = 150.0 * float(algorithm.beta_scale) * np.sqrt(float(algorithm._log_term))
     diagonals = np.diag(np.square(np.asarray(widths) / float(algorithm._gamma))), np.diag(np.square(bonuses) / beta**2)
-    v_inverse, h_tau_inverse = (linalg.symmetric(jnp.asarray(m)) for m in diagonals)
-    theta_o = linalg.vectors(jnp.asarray(theta_o))
+    v_inverse, h_tau_inverse = (jnp.asarray(m) for m in diagonals)
+    theta_o = jnp.asarray(theta_o)
     return state._replace(theta_o=theta_o, v_inverse=v_inverse, h_tau_inverse=h_tau_inverse)
 
 
@@ -83,7 +94,7 @@ def test_elimination_is_against_the_largest_lower_bound(upper, second, expected)
     algorithm = as_arrays(RSGLinCB(dim=3, n_arms=3, horizon=100, kappa=1.0, threshold=1.0))
     widths = [0.1, second - 0.8, upper - 0.5]
     state = at_rest(algorithm, [1.0, 0.8, 0.5], widths, [1.0, 2.0, 3.0])
-    obs = ArmObs(linalg.vectors(jnp.eye(3)))
+    obs = ArmObs(jnp.eye(3))
     assert int(algorithm.select(KEY, jnp.int32(0), state, obs).index) == expected
     masked = obs._replace(mask=jnp.asarray([False, True, True]))  # the largest lower bound left is that of the second
     assert int(algorithm.select(KEY, jnp.int32(0), state, masked).index) == 2

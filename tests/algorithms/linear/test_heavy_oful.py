@@ -9,7 +9,6 @@ from scipy.optimize import minimize
 
 from jaxbandits.algorithms.linear import heavy_oful
 from jaxbandits.algorithms.linear.heavy_oful import HeavyOFUL
-from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
@@ -36,9 +35,9 @@ def _replay(alg, xs, rewards, moments):
 
     def sample(state, row):
         t, x, reward, moment = row
-        decision = ArmDecision(jnp.int32(0), linalg.vectors(x))
+        decision = ArmDecision(jnp.int32(0), x)
         state = alg.update(KEY, t, state, None, decision, told(alg, reward, moment))
-        return state, (linalg.dense(alg.recommend(state)), alg.radius(t + 1, state))
+        return state, (alg.recommend(state), alg.radius(t + 1, state))
 
     rows = (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards, moments)
     return jax.lax.scan(sample, alg.init(KEY), rows)
@@ -51,7 +50,7 @@ def replay(alg, xs=X, rewards=R, moments=NU):
 
 def stored(state, xs):
     """sigma and tau of every sample, read back from the history."""
-    n, design = len(xs), np.asarray(linalg.dense(state.samples.design))
+    n, design = len(xs), np.asarray(state.samples.design)
     largest = np.abs(xs).argmax(axis=1)
     sigma = xs[np.arange(n), largest] / design[np.arange(n), largest]
     return sigma, 1 / np.asarray(state.samples.steepness)[:n]
@@ -61,11 +60,11 @@ def stored(state, xs):
 def _closed_loop(alg, arms, mask, theta_star, noise, moments):
     def play(state, row):
         t, arms, mask, noise, moment = row
-        obs = ArmObs(linalg.vectors(arms), mask)
+        obs = ArmObs(arms, mask)
         decision = alg.select(KEY, t, state, obs)
-        reward = linalg.dense(decision.x) @ theta_star + noise
+        reward = decision.x @ theta_star + noise
         state = alg.update(KEY, t, state, obs, decision, told(alg, reward, moment))
-        return state, (decision.index, linalg.dense(state.theta), linalg.dense(state.inverse))
+        return state, (decision.index, state.theta, state.inverse)
 
     rows = (jnp.arange(len(noise), dtype=jnp.int32), arms, mask, noise, moments)
     return jax.lax.scan(play, alg.init(KEY), rows)[1]
@@ -123,7 +122,7 @@ def test_every_quantity_matches_the_reference(dim, law, rng):
     assert (want["mu"] > 0).sum() > 5 and want["clipped"][-1] > 0
     np.testing.assert_allclose(theta, want["theta"], atol=1e-10)
     np.testing.assert_allclose(beta, want["beta"], rtol=1e-12)
-    np.testing.assert_allclose(linalg.dense(state.inverse), np.linalg.inv(want["H"][-1]), rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(state.inverse, np.linalg.inv(want["H"][-1]), rtol=1e-9, atol=1e-13)
     sigma, tau = stored(state, data[0])
     np.testing.assert_allclose(sigma, want["sigma"], rtol=1e-10)
     np.testing.assert_allclose(tau, want["tau"], rtol=1e-9)
@@ -196,14 +195,14 @@ def test_no_pass_increases_the_objective(norm_bound, rng):
     problem = xs / sigma[:, None], rewards / sigma, tau, 0.5
     one_pass = jax.jit(as_arrays(alg).one_pass)
     for start in norm_bound * rng.uniform(-0.7, 0.7, (5, 2)):
-        point, values = linalg.vectors(jnp.asarray(start)), []
+        point, values = jnp.asarray(start), []
         for _ in range(150):
-            values.append(reference.objective(np.asarray(linalg.dense(point)), *problem))
+            values.append(reference.objective(np.asarray(point), *problem))
             point, matters = one_pass(300, state, point)
         values = np.array(values)
         assert (np.diff(values) <= 1e-12 * values[0]).all() and values[-1] < values[0] - 1e-3
         assert not matters
-        np.testing.assert_allclose(linalg.dense(point), theta[-1], atol=1e-12)
+        np.testing.assert_allclose(point, theta[-1], atol=1e-12)
 
 
 @pytest.mark.parametrize("dim", [3, 16])
@@ -212,12 +211,12 @@ def test_least_squares_limit_is_weighted_ridge_regression(dim, rng):
     xs, rewards, nu = clipped_data(rng, 60, dim)
     alg = HeavyOFUL(dim=dim, capacity=60, horizon=60, ridge=0.7, tau_scale=jnp.inf, c0=1.0, c1=1.0, norm_bound=1e9)
     state, theta, _ = replay(alg, xs, rewards, nu)
-    sigma = np.linalg.norm(xs, axis=1) / np.linalg.norm(linalg.dense(state.samples.design), axis=1)
+    sigma = np.linalg.norm(xs, axis=1) / np.linalg.norm(state.samples.design, axis=1)
     for t in (1, 2, 7, 60):
         weighted = xs[:t].T / sigma[:t] ** 2
         matrix = 0.7 * np.eye(dim) + weighted @ xs[:t]
         np.testing.assert_allclose(theta[t - 1], np.linalg.solve(matrix, weighted @ rewards[:t]), rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(linalg.dense(state.inverse) @ matrix, np.eye(dim), atol=1e-9)
+    np.testing.assert_allclose(state.inverse @ matrix, np.eye(dim), atol=1e-9)
 
 
 def test_eps_one_has_no_growth_factors():
@@ -262,7 +261,7 @@ def test_only_the_blocks_written_so_far_are_read(rng):
     poisoned = state._replace(samples=jax.tree.map(lambda a: a.at[512:].set(jnp.nan), state.samples))
     both = jax.tree.map(lambda *leaves: jnp.stack(leaves), state, poisoned)
     for count, finite in ((256, True), (512, True), (600, False)):
-        theta = linalg.dense(one_pass(count, both, both.theta)[0])
+        theta = one_pass(count, both, both.theta)[0]
         assert np.isfinite(theta[0]).all() and np.isfinite(theta[1]).all() == finite
         assert np.array_equal(theta[0], theta[1]) == finite
 
@@ -328,7 +327,7 @@ def test_confidence_set_covers(rng):
     state, (theta, beta) = jax.vmap(_replay, (None, 0, 0, None))(
         alg, jnp.asarray(xs), jnp.asarray(rewards), jnp.full(T, 4.387787)
     )
-    design = np.asarray(linalg.dense(state.samples.design))
+    design = np.asarray(state.samples.design)
     matrices = 2 * np.eye(2) + np.cumsum(np.einsum("sti,stj->stij", design, design), axis=1)
     error = np.asarray(theta) - star
     ratio = np.sqrt(np.einsum("sti,stij,stj->st", error, matrices, error)) / beta

@@ -8,7 +8,6 @@ import pytest
 from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator
 from jaxbandits.algorithms.linear.hvt_identification import HvtIdentification
 from jaxbandits.algorithms.linear.recursive_least_squares import RecursiveLeastSquares
-from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.types import NextState, ScaledNextState, SystemObs
@@ -21,11 +20,11 @@ KEY = jax.random.key(0)
 def _replay(alg, Z, X, nu):
     def sample(state, row):
         t, z, x, nu = row
-        obs = SystemObs(linalg.vectors(z))
+        obs = SystemObs(z)
         decision = alg.select(KEY, t, state, obs)
         told = NextState(x) if alg.feedback is NextState else ScaledNextState(x, nu)
         state = alg.update(KEY, t, state, obs, decision, told)
-        return state, (alg.recommend(state), decision.next_state, linalg.dense(state.inverse))
+        return state, (alg.recommend(state), decision.next_state, state.inverse)
 
     return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(len(Z), dtype=jnp.int32), Z, X, nu))[1]
 
@@ -76,10 +75,10 @@ def test_own_designs_are_separate_estimators(data):
     for i in range(n):
         state, update = estimator.init(), jax.jit(estimator.update)
         for t in range(150):
-            x = linalg.vectors(jnp.asarray(Z[t]))
+            x = jnp.asarray(Z[t])
             state = update(jnp.int32(t), state, x, jnp.asarray(X[t, i]), jnp.asarray(nu[i]))
-        np.testing.assert_allclose(estimates[-1][:, i], linalg.dense(state.theta), atol=1e-12)
-        np.testing.assert_allclose(inverse[-1, i], linalg.dense(state.inverse), rtol=1e-10, atol=1e-13)
+        np.testing.assert_allclose(estimates[-1][:, i], state.theta, atol=1e-12)
+        np.testing.assert_allclose(inverse[-1, i], state.inverse, rtol=1e-10, atol=1e-13)
 
 
 def test_sharing_is_nothing_but_sharing(data):

@@ -17,7 +17,6 @@ from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.menu import MENU
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.algorithms.linear.tofu import TOFU
-from jaxbandits.core import linalg
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import ArmObs, ScaledReward, narrow
 from tests.reference import crtm_crmm, heavy_oful, menu_tofu
@@ -70,11 +69,11 @@ def play(alg, arms, mask, theta_star, noise, moments):
 
     def one_round(state, row):
         t, arms, mask, noise, moment = row
-        obs = ArmObs(linalg.vectors(arms), mask)
+        obs = ArmObs(arms, mask)
         decision = alg.select(KEY, t, state, obs)
-        reward = linalg.dense(decision.x) @ theta_star + noise
+        reward = decision.x @ theta_star + noise
         state = alg.update(KEY, t, state, obs, decision, narrow(ScaledReward(reward, moment), alg.feedback))
-        return state, (decision.index, linalg.dense(alg.recommend(state)))
+        return state, (decision.index, alg.recommend(state))
 
     rows = (jnp.arange(ROUNDS, dtype=jnp.int32), arms, mask, noise, moments)
     return jax.lax.scan(one_round, alg.init(KEY), rows)[1]

@@ -7,7 +7,6 @@ import pytest
 
 from jaxbandits.algorithms.linear import menu
 from jaxbandits.algorithms.linear.menu import MENU
-from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -23,9 +22,9 @@ R = np.array([[1.1, -0.4, 60, 0.7, -25], [0.2, 0.3, -9, 0.1, 4], [-1, -0.2, 0.4,
 def replay(alg, xs, rewards):
     def sample(state, row):
         t, x, reward = row
-        decision = ArmDecision(jnp.int32(0), linalg.vectors(x))
+        decision = ArmDecision(jnp.int32(0), x)
         state = alg.update(KEY, t, state, None, decision, Reward(reward))
-        return state, (linalg.dense(alg.recommend(state)), alg.radius(t + 1), linalg.dense(state.inverse))
+        return state, (alg.recommend(state), alg.radius(t + 1, state), state.inverse)
 
     return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards))[1]
 
@@ -34,11 +33,11 @@ def replay(alg, xs, rewards):
 def closed_loop(alg, arms, mask, theta_star, noise):
     def play(state, row):
         t, arms, mask, noise = row
-        obs = ArmObs(linalg.vectors(arms), mask)
+        obs = ArmObs(arms, mask)
         decision = alg.select(KEY, t, state, obs)
-        reward = linalg.dense(decision.x) @ theta_star + noise
+        reward = decision.x @ theta_star + noise
         state = alg.update(KEY, t, state, obs, decision, Reward(reward))
-        return state, (decision.index, linalg.dense(alg.recommend(state)), linalg.dense(state.held))
+        return state, (decision.index, alg.recommend(state), state.held)
 
     return jax.lax.scan(play, alg.init(KEY), (jnp.arange(len(noise), dtype=jnp.int32), arms, mask, noise))[1]
 
@@ -99,16 +98,14 @@ def test_most_central_estimate_equals_sorting_every_row(k, dim, rng):
     factors = rng.standard_normal((40, dim, dim))
     inverse = factors @ factors.swapaxes(1, 2) + np.eye(dim)
     inverse[25:] = np.eye(dim)
-    distance = np.asarray(
-        jax.vmap(lambda v, m: menu._distances(linalg.symmetric(v), linalg.vectors(m)))(inverse, moments)
-    )
+    distance = np.asarray(jax.vmap(lambda v, m: menu._distances(v, m))(inverse, moments))
     gaps = moments[:, :, None] - moments[:, None]
     exact = np.sqrt(np.einsum("wjsa,wab,wjsb->wjs", gaps, inverse, gaps))
     off = ~np.eye(k, dtype=bool)
     np.testing.assert_allclose(distance[:, off], exact[:, off], rtol=1e-9, atol=1e-12)
     assert np.isinf(distance[:, ~off]).all()
     medians = np.median(distance[:, off].reshape(40, k, k - 1), axis=2)
-    search = jax.jit(jax.vmap(lambda v, m, g: menu._most_central(linalg.symmetric(v), linalg.vectors(m), g)))
+    search = jax.jit(jax.vmap(lambda v, m, g: menu._most_central(v, m, g)))
     for guess in (np.zeros(40), rng.integers(0, k, 40)):  # the guess changes nothing
         got = search(inverse, moments, jnp.asarray(guess, jnp.int32))
         np.testing.assert_array_equal(got, medians.argmin(axis=1))
@@ -130,9 +127,9 @@ def test_a_minority_of_corrupted_pulls_moves_nothing_far(rng):
 def test_first_epoch_is_hand_computed():
     """V = lambda I, theta = 0 and radius sqrt(lambda) S: the longest arm; then its neighbour when it is missing."""
     alg = as_arrays(MENU(dim=2, reps=3, ridge=4.0, norm_bound=3.0, beta_scale=0.5))
-    np.testing.assert_allclose(alg.radius(jnp.arange(3)), 3.0, rtol=1e-14)
-    np.testing.assert_allclose(alg.radius(3), 0.5 * 3 * (np.sqrt(18.0) + 6.0), rtol=1e-14)
-    arms = linalg.vectors(jnp.asarray([[0.5, 0.5], [0.0, 0.9], [0.9, 0.0]]))
+    np.testing.assert_allclose(alg.radius(jnp.arange(3), None), 3.0, rtol=1e-14)
+    np.testing.assert_allclose(alg.radius(3, None), 0.5 * 3 * (np.sqrt(18.0) + 6.0), rtol=1e-14)
+    arms = jnp.asarray([[0.5, 0.5], [0.0, 0.9], [0.9, 0.0]])
     state = alg.init(KEY)
     obs = ArmObs(arms, jnp.asarray([True, True, True]))
     select, update = jax.jit(type(alg).select), jax.jit(type(alg).update)
@@ -145,7 +142,7 @@ def test_first_epoch_is_hand_computed():
     assert int(second.index) == 0
     state = update(alg, KEY, jnp.int32(1), state, without, second, Reward(jnp.asarray(1.0)))
     state = update(alg, KEY, jnp.int32(2), state, without, second, Reward(jnp.asarray(1.0)))
-    np.testing.assert_allclose(linalg.dense(state.theta), [0.0, 0.9 / (4.0 + 0.81)], rtol=1e-14)  # credited to the held
+    np.testing.assert_allclose(state.theta, [0.0, 0.9 / (4.0 + 0.81)], rtol=1e-14)  # credited to the held
 
 
 def test_presets_and_bad_values():

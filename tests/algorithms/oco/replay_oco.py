@@ -29,11 +29,11 @@ def _play(algorithm, offsets, curved):
     def round_(state, inputs):
         t, offset = inputs
         decision = algorithm.select(KEY, t, state, None)
-        offset = linalg.vectors(offset)
+        offset = offset
         huber = PseudoHuber(offset).gradient(jax.tree.map(lambda q: q[0], decision.query))
         grad = jax.tree.map(lambda g: g[None], linalg.where(curved, huber, offset))
         state = algorithm.update(KEY, t, state, None, decision, Gradient(loss=jnp.zeros(1), grad=grad))
-        return state, linalg.dense(decision.play)
+        return state, decision.play
 
     steps = jnp.arange(len(offsets), dtype=jnp.int32)
     return jax.lax.scan(round_, algorithm.init(KEY), (steps, offsets))[1]

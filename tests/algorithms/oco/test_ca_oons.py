@@ -14,7 +14,7 @@ from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.losses import Linear, PseudoHuber
 from jaxbandits.core.pytree import as_arrays, validate
-from jaxbandits.experiments import certificates
+from jaxbandits.experiments.oco import meters, rounds
 from jaxbandits.types import FullInformation, narrow
 from tests.algorithms.oco.replay_oco import Played
 from tests.reference import ca_oons as reference
@@ -53,8 +53,8 @@ def replay(algorithm, oracles):
 
 
 def trace(algorithm, loss, params):
-    decision, _, lost, before, last = replay(as_arrays(algorithm), loss(linalg.vectors(jnp.asarray(params))))
-    play, points = linalg.dense(decision.play), linalg.dense(before.points)
+    decision, _, lost, before, last = replay(as_arrays(algorithm), loss(jnp.asarray(params)))
+    play, points = decision.play, jnp.swapaxes(before.points, 1, 2)
     return jax.tree.map(np.asarray, reference.Trace(play, points, before.play.weights, lost, before.play.hint)), last
 
 
@@ -111,7 +111,7 @@ def test_matches_the_reference(case, rng):
 def test_linear_losses(meta_loss, rng):
     """A trace recorded from an independent implementation (d = 1, G = 1, T = 16), and the same for all meta losses."""
     params = np.concatenate([[[1.0], [1.0], [-0.5], [1.0]], slopes(1, np.random.default_rng(5))])[:HORIZON]
-    algorithm = CAOONS.for_horizon(1, 16, meta_loss=meta_loss)
+    algorithm = CAOONS.theory(dim=1, horizon=16, meta_loss=meta_loss)
     ours, _ = trace(algorithm, Linear, params)
     play = [0.0, -0.1245358277, -0.186796736, -0.059265761]
     np.testing.assert_allclose(ours.play[:4, 0], play, rtol=0.0, atol=6e-11)
@@ -120,7 +120,7 @@ def test_linear_losses(meta_loss, rng):
     np.testing.assert_allclose(ours.weights[[0, 3]], [first, fourth], rtol=0.0, atol=6e-11)
     points = [-0.059006062, -0.0607458177, -0.0616210979, -0.0620600952]
     np.testing.assert_allclose(ours.points[3, :, 0], points, rtol=0.0, atol=6e-11)
-    expected = expected_trace(CAOONS.for_horizon(1, 16), Linear, params)
+    expected = expected_trace(CAOONS.theory(dim=1, horizon=16), Linear, params)
     for name in reference.Trace._fields:
         np.testing.assert_allclose(getattr(ours, name), getattr(expected, name), rtol=1e-10, atol=1e-12, err_msg=name)
 
@@ -146,8 +146,8 @@ E3 = {  # cumulative loss at 512, 1024, 2048, 4096, recorded from an independent
 )
 def test_benchmark_e3(meta_loss, base_grad):
     """f(x) = sqrt(1 + (x - 8)^2) - 1 in every round: sigma = 0 and Sigma^2 = 1, so the theorem says polylog(T)."""
-    algorithm = as_arrays(CAOONS.for_horizon(1, 4096, meta_loss=meta_loss, base_grad=base_grad))
-    oracle = PseudoHuber(linalg.vectors(jnp.array([8.0])))
+    algorithm = as_arrays(CAOONS.theory(dim=1, horizon=4096, meta_loss=meta_loss, base_grad=base_grad))
+    oracle = PseudoHuber(jnp.array([8.0]))
 
     @jax.jit
     def run(algorithm):
@@ -167,13 +167,13 @@ def test_benchmark_e3(meta_loss, base_grad):
 
 def test_the_printed_surrogate_prefers_the_wrong_point():
     """One round against inequality (5): x^2 = 4, x^3 = 8, w = e_2, i = 3, f = sqrt(1 + (x - 8)^2) - 1."""
-    oracle = PseudoHuber(linalg.vectors(jnp.array([8.0])))
-    points = linalg.vectors(jnp.array([[4.0], [8.0]]))
-    told = FullInformation(jax.vmap(oracle.value)(points), jax.vmap(oracle.gradient)(points), oracle)
+    oracle = PseudoHuber(jnp.array([8.0]))
+    points = jnp.array([[4.0, 8.0]])  # [d, N]
+    told = FullInformation(jax.vmap(oracle.value)(points.T), jax.vmap(oracle.gradient)(points.T), oracle)
     near, exact = np.asarray(CAOONS(dim=1, n_base=2, meta_loss="paper").losses(told, points))
     assert near < exact == 0.0  # although f(4) = 3.12 > f(8) = 0
     for meta_loss in ("value", "played"):
-        played = told._replace(grad=jax.vmap(oracle.gradient)(linalg.vectors(jnp.array([[4.0], [8.0], [4.0]]))))
+        played = told._replace(grad=jax.vmap(oracle.gradient)(jnp.array([[4.0], [8.0], [4.0]])))
         near, exact = np.asarray(CAOONS(dim=1, n_base=2, meta_loss=meta_loss).losses(played, points))
         assert near - exact >= np.sqrt(17.0) - 1.0 - 1e-12  # at least f(4) - f(8): a valid loss for mixing
 
@@ -191,26 +191,26 @@ def measure(algorithm, before, decision, told, after, loss):
     """Certificates `[T, ...]` of every round and base learner."""
 
     def round_(before, decision, told, after, loss):
-        r = certificates.rounds(algorithm, before, decision, told)
+        r = rounds.inside(algorithm, before, decision, told)
         played = Played(algorithm, before, decision, told, after)
 
         def slack(r, u):
-            return certificates.inequality_slack(r, u * jnp.minimum(1.0, r.radius / (linalg.norm(u) + 1e-300)))
+            return rounds.inequality_slack(r, u * jnp.minimum(1.0, r.radius / (linalg.norm(u) + 1e-300)))
 
-        n = before.points[0].shape[0]
+        n = before.points.shape[-1]
         return {
-            "slack": jax.vmap(lambda u: jax.vmap(slack, (0, None))(r, u))(linalg.vectors(jnp.asarray(COMPARATORS))),
-            "projection": jnp.stack(jax.vmap(certificates.projection_residuals)(r)),
-            "preconditions": jnp.stack(jax.vmap(certificates.preconditions)(r)),
-            "stability": jnp.stack(jax.vmap(certificates.stability)(r)),
+            "slack": jax.vmap(lambda u: jax.vmap(slack, (0, None))(r, u))(jnp.asarray(COMPARATORS)),
+            "projection": jnp.stack(jax.vmap(rounds.projection_residuals)(r)),
+            "preconditions": jnp.stack(jax.vmap(rounds.preconditions)(r)),
+            "stability": jnp.stack(jax.vmap(rounds.stability)(r)),
             "eta": r.eta,
-            "metric": linalg.dense(r.metric),
-            "meta precondition": certificates.worst_meta_precondition(played),
-            "meta regret": jnp.stack([certificates.meta_regret(i)(played) for i in range(n)]),
-            "meta allowance": jnp.stack([certificates.meta_allowance(i)(played) for i in range(n)]),
-            "meta loss": certificates.meta_loss(played),
-            "meta budget": certificates.meta_budget(played),
-            "excess": loss.value(decision.play) - jax.vmap(loss.value)(before.points),
+            "metric": r.metric,
+            "meta precondition": meters.worst_meta_precondition(played),
+            "meta regret": jnp.stack([meters.meta_regret(i)(played) for i in range(n)]),
+            "meta allowance": jnp.stack([meters.meta_allowance(i)(played) for i in range(n)]),
+            "meta loss": meters.meta_loss(played),
+            "meta budget": meters.meta_budget(played),
+            "excess": loss.value(decision.play) - jax.vmap(loss.value, in_axes=-1)(before.points),
         }
 
     return jax.vmap(round_)(before, decision, told, after, loss)
@@ -229,7 +229,7 @@ def run(request):
     theory = {name: getattr(OONS(dim=2), name) for name in ("c_eta", "c_A", "c_corr")} | {"c_meta": 32.0}
     algorithm = as_arrays(dataclasses.replace(algorithm, lipschitz=1.0, **theory))
     params = (slopes if kind is Linear else targets)(2, np.random.default_rng(len(request.param)))
-    loss = kind(linalg.vectors(jnp.asarray(params)))
+    loss = kind(jnp.asarray(params))
     measured = {name: np.asarray(x) for name, x in measure(algorithm, *rounds_of(algorithm, loss), loss).items()}
     return measured | {"printed": algorithm.meta_loss == "paper"}
 
@@ -278,30 +278,28 @@ def test_the_meta_loss_bounds_the_loss(run):
 def test_meters_take_the_worst_base_learner(rng):
     """The measures of a whole round, as meters ask for them, against the base learners one by one."""
     algorithm = as_arrays(CASES["played"][0])
-    last = jax.tree.map(
-        lambda x: x[-1], rounds_of(algorithm, PseudoHuber(linalg.vectors(jnp.asarray(targets(2, rng)))))
-    )
+    last = jax.tree.map(lambda x: x[-1], rounds_of(algorithm, PseudoHuber(jnp.asarray(targets(2, rng)))))
 
     @jax.jit
     def both(algorithm, before, decision, told, after):
         played = Played(algorithm, before, decision, told, after)
-        r = certificates.rounds(algorithm, before, decision, told)
-        comparators = linalg.vectors(jnp.array([[3.0, 4.0], [-0.6, 0.8]]))
+        r = rounds.inside(algorithm, before, decision, told)
+        comparators = jnp.array([[3.0, 4.0], [-0.6, 0.8]])
 
         def each(r):
             def slack(u, relative):
-                return certificates.inequality_slack(r, u * jnp.minimum(1.0, r.radius / linalg.norm(u)), relative)
+                return rounds.inequality_slack(r, u * jnp.minimum(1.0, r.radius / linalg.norm(u)), relative)
 
             slacks = [jax.vmap(lambda u, kind=kind: slack(u, kind))(comparators) for kind in (False, True)]
-            return slacks, *map(jnp.stack, (certificates.projection_residuals(r), certificates.preconditions(r)))
+            return slacks, *map(jnp.stack, (rounds.projection_residuals(r), rounds.preconditions(r)))
 
-        worst = certificates.worst_projection, certificates.worst_precondition, certificates.worst_stability
+        worst = meters.worst_projection, meters.worst_precondition, meters.worst_stability
         least = [
-            certificates.least_slack((3.0, 4.0))(played),
-            certificates.least_slack((3.0, 4.0), (-0.6, 0.8))(played),
-            certificates.least_slack((3.0, 4.0), (-0.6, 0.8), relative=True)(played),
+            meters.least_slack((3.0, 4.0))(played),
+            meters.least_slack((3.0, 4.0), (-0.6, 0.8))(played),
+            meters.least_slack((3.0, 4.0), (-0.6, 0.8), relative=True)(played),
         ]
-        return least, [f(played) for f in worst], jax.vmap(each)(r), jax.vmap(certificates.stability)(r), r
+        return least, [f(played) for f in worst], jax.vmap(each)(r), jax.vmap(rounds.stability)(r), r
 
     least, worst, (slacks, residuals, ratios), (product, bound), r = both(algorithm, *last)
     projection, precondition, stability = worst
@@ -310,19 +308,19 @@ def test_meters_take_the_worst_base_learner(rng):
     assert (np.abs(relative) < 1.0).all() and (np.sign(relative) == np.sign(absolute)).all()
     np.testing.assert_allclose(projection, np.max(residuals), rtol=0.0, atol=1e-15)
     np.testing.assert_allclose(precondition, np.max(ratios), rtol=1e-12)
-    play, center, step = map(linalg.dense, (r.play, r.next_center, r.nabla - r.hint))
+    play, center, step = map(jnp.asarray, (r.play, r.next_center, r.nabla - r.hint))
     size = np.linalg.norm(step, axis=1) * (np.linalg.norm(play, axis=1) + np.linalg.norm(center, axis=1)) + bound
     np.testing.assert_allclose(stability, np.max(np.maximum(product - bound, -product) / size), rtol=1e-9, atol=1e-15)
 
 
 def test_meters_of_the_meta_algorithm_know_its_forms(rng):
     """The anytime version is looked into, but has no sums of a whole run; other learners are refused by name."""
-    anytime = as_arrays(AnytimeCAOONS.up_to(2, HORIZON))
-    loss = PseudoHuber(linalg.vectors(jnp.asarray(targets(2, rng))))
+    anytime = as_arrays(AnytimeCAOONS.theory(dim=2, horizon=HORIZON))
+    loss = PseudoHuber(jnp.asarray(targets(2, rng)))
     before, decision, told, after = rounds_of(anytime, loss)
     played = jax.tree.map(lambda x: x[70], Played(None, before, decision, told, after))  # N_k = 6 since round 64
 
-    measures = certificates.worst_meta_precondition, certificates.meta_loss, certificates.meta_regret(2)
+    measures = meters.worst_meta_precondition, meters.meta_loss, meters.meta_regret(2)
 
     @jax.jit
     def both(anytime, played):
@@ -331,10 +329,10 @@ def test_meters_of_the_meta_algorithm_know_its_forms(rng):
     ours, alone = both(anytime, played)
     np.testing.assert_array_equal(ours, alone)
     assert 0.0 < ours[0] <= 1.0
-    for measure in (certificates.meta_allowance(0), certificates.meta_budget):
+    for measure in (meters.meta_allowance(0), meters.meta_budget):
         with pytest.raises(InputError, match="restarts its sums"):
             measure(played._replace(algorithm=anytime))
-    for measure in (certificates.meta_regret(0), certificates.meta_budget, certificates.worst_meta_precondition):
+    for measure in (meters.meta_regret(0), meters.meta_budget, meters.worst_meta_precondition):
         with pytest.raises(InputError, match="know CAOONS, not OONS"):
             measure(played._replace(algorithm=OONS(dim=2)))
 
@@ -385,7 +383,7 @@ def test_expert_sets_share_one_program(lipschitz, horizon, rng):
 def test_anytime_is_a_sequence_of_fresh_runs(rng):
     value, grad = LOSSES[PseudoHuber]
     params = targets(2, rng)
-    algorithm = as_arrays(AnytimeCAOONS.up_to(2, HORIZON, lipschitz=1.2))
+    algorithm = as_arrays(AnytimeCAOONS.theory(dim=2, horizon=HORIZON, lipschitz=1.2))
     assert algorithm.learner.n_base == 6
     play = trace(algorithm, PseudoHuber, params)[0].play
     expected = reference.run_anytime(
@@ -403,7 +401,11 @@ def test_number_of_base_learners():
 
 
 def test_inputs():
-    for fine in (CAOONS.for_horizon(2, 1), CAOONS.heuristic(2, 100), AnytimeCAOONS.up_to(2, 1)):
+    for fine in (
+        CAOONS.theory(dim=2, horizon=1),
+        CAOONS.practical(dim=2, horizon=100),
+        AnytimeCAOONS.theory(dim=2, horizon=1),
+    ):
         validate(fine)
     with pytest.raises(InputError, match="at most 2"):
         validate(CAOONS(dim=2, n_base=3, horizon=9.0))
@@ -415,4 +417,4 @@ def test_inputs():
         with pytest.raises(InputError):
             validate(CAOONS(**{"dim": 2, "n_base": 3, **wrong}))
     with pytest.raises(InputError, match="certificates know"):
-        certificates.rounds("oons", None, None, None)
+        rounds.inside("oons", None, None, None)

@@ -8,10 +8,9 @@ import pytest
 from jaxbandits.algorithms.oco import msmwc_master
 from jaxbandits.algorithms.oco.msmwc import MsMwC
 from jaxbandits.algorithms.oco.msmwc_master import MsMwCMaster
-from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
-from jaxbandits.experiments.certificates import meta_bound
+from jaxbandits.experiments.oco.meters import meta_bound
 from jaxbandits.types import Gradient
 from tests.reference import msmwc as reference
 
@@ -26,8 +25,8 @@ def replay(algorithm, losses):
     def round_(state, inputs):
         t, loss = inputs
         decision = algorithm.select(KEY, t, state, None)
-        feedback = Gradient(jnp.zeros(1), jax.tree.map(lambda g: g[None], linalg.vectors(loss)))
-        return algorithm.update(KEY, t, state, None, decision, feedback), linalg.dense(decision.play)
+        feedback = Gradient(jnp.zeros(1), jax.tree.map(lambda g: g[None], loss))
+        return algorithm.update(KEY, t, state, None, decision, feedback), decision.play
 
     state, plays = jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(len(losses), dtype=jnp.int32), losses))
     return plays, state

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.oco.ogd import OGD
-from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.linalg import Vec
 from jaxbandits.core.pytree import as_arrays, param, pytree, validate
+from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.types import Gradient
 from tests.reference import ogd as reference
@@ -27,9 +26,9 @@ def replay(algorithm, offsets, curvature):
     def round_(state, inputs):
         t, offset = inputs
         decision = algorithm.select(KEY, t, state, None)
-        grad = jax.tree.map(lambda g, q: g + curvature * q, linalg.vectors(offset), decision.query)
+        grad = jax.tree.map(lambda g, q: g + curvature * q, offset, decision.query)
         state = algorithm.update(KEY, t, state, None, decision, Gradient(loss=jnp.zeros(1), grad=grad))
-        return state, linalg.dense(decision.play)
+        return state, decision.play
 
     steps = jnp.arange(len(offsets), dtype=jnp.int32)
     return jax.lax.scan(round_, algorithm.init(KEY), (steps, offsets))[1]
@@ -39,7 +38,7 @@ def replay(algorithm, offsets, curvature):
 @pytest.mark.parametrize("dim", [1, 2, 5, 20])
 def test_matches_the_reference(dim, curvature, rng):
     offsets = rng.standard_normal((200, dim)) + 0.3
-    radius, lipschitz, scale = rng.uniform(0.3, 3.0, 3)
+    radius, lipschitz, scale = rng.uniform((0.3, 0.3, 1.0), (3.0, 1.0, 3.0))  # steps as long as the radius
     algorithm = as_arrays(OGD(dim=dim, domain=L2Ball(radius=radius), lipschitz=lipschitz, step_scale=scale))
     plays = replay(algorithm, jnp.asarray(offsets), curvature)
     expected = reference.run(lambda t, x: offsets[t - 1] + curvature * x, 200, dim, radius, lipschitz, step_scale=scale)
@@ -75,7 +74,7 @@ def test_regret_bound_on_every_sequence(horizon, rng):
 
 @pytree
 class Segment:
-    """`[0, 1]` on every axis: a domain that only OGD's own calls (project, diameter) know."""
+    """`[0, 1]` on every axis: a domain that only OGD's own calls (zero, project, diameter) know."""
 
     upper: Any = param(1.0)
 
@@ -83,15 +82,18 @@ class Segment:
     def diameter(self):
         return self.upper * jnp.sqrt(2.0)
 
+    def zero(self, shape):
+        return points.zeros(shape)
+
     def project(self, x):
         return jax.tree.map(partial(jnp.clip, min=0.0, max=self.upper), x)
 
 
-def test_any_domain_with_project_and_diameter():
+def test_any_domain_with_zero_project_and_diameter():
     algorithm = as_arrays(OGD(dim=2, domain=Segment()))
-    feedback = Gradient(jnp.zeros(1), Vec([jnp.array([-0.25]), jnp.array([1.0])]))
+    feedback = Gradient(jnp.zeros(1), jnp.array([[-0.25, 1.0]]))
     state = algorithm.update(KEY, jnp.int32(0), algorithm.init(KEY), None, None, feedback)
-    np.testing.assert_allclose(linalg.dense(state.x), [0.25 * np.sqrt(2.0), 0.0])
+    np.testing.assert_allclose(state.x, [0.25 * np.sqrt(2.0), 0.0])
 
 
 def test_ranges():

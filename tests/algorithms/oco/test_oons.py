@@ -7,7 +7,6 @@ import pytest
 
 from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.algorithms.oco.oons import OONS
-from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.domains.ball import L2Ball
@@ -25,14 +24,14 @@ def replay(algorithm, offsets, curvature=0.0):
     def round_(state, inputs):
         t, offset = inputs
         decision = algorithm.select(KEY, t, state, None)
-        grad = jax.tree.map(lambda g, q: g + curvature * q, linalg.vectors(offset), decision.query)
+        grad = jax.tree.map(lambda g, q: g + curvature * q, offset, decision.query)
         after = algorithm.update(KEY, t, state, None, decision, Gradient(loss=jnp.zeros(1), grad=grad))
         return after, (decision.play, state, after)
 
     steps = jnp.arange(len(offsets), dtype=jnp.int32)
     play, before, after = jax.lax.scan(round_, algorithm.init(KEY), (steps, offsets))[1]
-    states = [type(s)(*(linalg.dense(field) for field in s)) for s in (before, after)]
-    return linalg.dense(play), *states
+    states = [type(s)(*(field for field in s)) for s in (before, after)]
+    return play, *states
 
 
 def trace(algorithm, offsets, curvature=0.0):
@@ -65,7 +64,7 @@ def losses(kind, dim, rng, horizon=HORIZON):
     raise ValueError(kind)
 
 
-PRESETS = {"theory": OONS.theory, "heuristic": OONS.heuristic}
+PRESETS = {"theory": OONS.theory, "heuristic": OONS.practical}
 CONSTANTS = {
     "theory": {"c_eta": 64.0, "c_A": 4.0, "c_corr": 32.0},
     "heuristic": {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5},
@@ -83,7 +82,7 @@ CONSTANTS = {
 def test_matches_the_reference(dim, kind, curvature, preset, rng):
     offsets = losses(kind, dim, rng)
     radius = 0.7
-    ours = trace(PRESETS[preset](dim, radius=radius, lipschitz=1.3), offsets, curvature)
+    ours = trace(PRESETS[preset](dim=dim, radius=radius, lipschitz=1.3), offsets, curvature)
     expected = reference.run(
         lambda t, x: offsets[t - 1] + curvature * x, HORIZON, dim, radius, 1.3, **CONSTANTS[preset]
     )
@@ -94,7 +93,7 @@ def test_matches_the_reference(dim, kind, curvature, preset, rng):
 
 def test_golden_trace():
     """Recorded from an independent implementation: d = 2, D = 2, G = 1, gradients (1,0), (0,-1), (1,1)/sqrt 2."""
-    ours = trace(OONS.theory(2), np.array([[1.0, 0.0], [0.0, -1.0], [2**-0.5, 2**-0.5]]))
+    ours = trace(OONS.theory(dim=2), np.array([[1.0, 0.0], [0.0, -1.0], [2**-0.5, 2**-0.5]]))
     plays = [[0.0, 0.0], [-0.1244984821, 0.0], [-0.0613037887, 0.1254668711]]
     centers = [[-0.0622568093, 0.0], [-0.0612881851, 0.0632256691], [-0.1062166749, 0.0169567821]]
     np.testing.assert_allclose(ours.play, plays, rtol=0.0, atol=6e-11)
@@ -118,7 +117,7 @@ TABLE = {  # i.i.d. rows, m = .1: regret recorded from an independent implementa
 def test_benchmark_e1_iid(noise_scale):
     """The recorded draws, so the recorded digits."""
     horizon, dim = 2048, 5
-    algorithms = {"theory": OONS.theory(dim), "heuristic": OONS.heuristic(dim), "ogd": OGD(dim=dim)}
+    algorithms = {"theory": OONS.theory(dim=dim), "heuristic": OONS.practical(dim=dim), "ogd": OGD(dim=dim)}
     regret = {name: [] for name in algorithms}
     for seed in (100, 101):
         noise = np.random.default_rng(seed).standard_normal((horizon, dim))
@@ -137,8 +136,8 @@ def play_linear(algorithm, grads):
     def round_(state, inputs):
         t, grad = inputs
         decision = algorithm.select(KEY, t, state, None)
-        feedback = Gradient(jnp.zeros(1), jax.tree.map(lambda g: g[None], linalg.vectors(grad)))
-        return algorithm.update(KEY, t, state, None, decision, feedback), linalg.dense(decision.play)
+        feedback = Gradient(jnp.zeros(1), jax.tree.map(lambda g: g[None], grad))
+        return algorithm.update(KEY, t, state, None, decision, feedback), decision.play
 
     return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(len(grads), dtype=jnp.int32), grads))[1]
 
@@ -155,7 +154,7 @@ def run(request):
     """A trace on the unit ball and the constants that made it."""
     preset, dim, kind = request.param
     rng = np.random.default_rng([dim, len(kind), len(preset)])
-    return trace(PRESETS[preset](dim), losses(kind, dim, rng)), CONSTANTS[preset], preset, kind
+    return trace(PRESETS[preset](dim=dim), losses(kind, dim, rng)), CONSTANTS[preset], preset, kind
 
 
 def test_path_wise_certificate(run, rng):
@@ -230,12 +229,12 @@ def test_preconditions(run):
 def test_the_step_size_leaves_its_cap_when_the_variation_is_large():
     """eta_t = 1 / (D sqrt(V_{t-1})) from V > (c_eta z)^2: here (1 * 2)^2, and never within 250 rounds at 64."""
     alternating = np.where(np.arange(HORIZON) % 2, 1.0, -1.0)[:, None] * [1.0, 0.0]
-    ours = trace(OONS.heuristic(2), alternating)
+    ours = trace(OONS.practical(dim=2), alternating)
     before = np.concatenate([[0.0], ours.variation[:-1]])
     np.testing.assert_array_equal(ours.eta[before <= 4.0], 0.25)
     np.testing.assert_allclose(ours.eta[before > 4.0], 0.5 / np.sqrt(before[before > 4.0]), rtol=1e-15)
     assert (before > 4.0).sum() > 200
-    assert (trace(OONS.theory(2), alternating).eta == 1.0 / 256.0).all()
+    assert (trace(OONS.theory(dim=2), alternating).eta == 1.0 / 256.0).all()
 
 
 # Symmetries and hand cases --------------------------------------------------------------------------------------------
@@ -245,7 +244,7 @@ def test_the_step_size_leaves_its_cap_when_the_variation_is_large():
 def test_rotation_equivariance(preset, rng):
     q = np.linalg.qr(rng.standard_normal((5, 5)))[0]
     offsets = losses("skewed", 5, rng)
-    plain, rotated = trace(PRESETS[preset](5), offsets), trace(PRESETS[preset](5), offsets @ q.T)
+    plain, rotated = trace(PRESETS[preset](dim=5), offsets), trace(PRESETS[preset](dim=5), offsets @ q.T)
     np.testing.assert_allclose(rotated.play, plain.play @ q.T, rtol=0.0, atol=1e-11)
     np.testing.assert_allclose(rotated.curvature, q @ plain.curvature @ q.T, rtol=0.0, atol=1e-11)
 
@@ -254,20 +253,20 @@ def test_rotation_equivariance(preset, rng):
 def test_sign_symmetry(preset, rng):
     """Reflecting one axis reflects the plays on that axis only, exactly (also for all axes: -g gives -x)."""
     offsets = losses("iid", 2, rng)
-    plain = trace(PRESETS[preset](2), offsets)
+    plain = trace(PRESETS[preset](dim=2), offsets)
     for signs in ([-1.0, 1.0], [-1.0, -1.0]):
-        np.testing.assert_array_equal(trace(PRESETS[preset](2), offsets * signs).play, plain.play * signs)
+        np.testing.assert_array_equal(trace(PRESETS[preset](dim=2), offsets * signs).play, plain.play * signs)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 20])
 def test_zero_gradients_keep_the_origin(dim):
-    ours = trace(OONS.theory(dim), np.zeros((10, dim)))
+    ours = trace(OONS.theory(dim=dim), np.zeros((10, dim)))
     for field in (ours.play, ours.next_center, ours.curvature, ours.variation):
         np.testing.assert_array_equal(field, 0.0)
 
 
 def test_one_dimension_is_a_clipped_step(rng):
-    ours = trace(OONS.heuristic(1, radius=0.4), losses("iid", 1, rng))
+    ours = trace(OONS.practical(dim=1, radius=0.4), losses("iid", 1, rng))
     a = ours.metric[:, 0, 0]
     for x, slope in ((ours.play, ours.hint), (ours.next_center, ours.nabla)):
         expected = np.clip(ours.center[:, 0] - slope[:, 0] / a, -0.4, 0.4)
@@ -277,7 +276,7 @@ def test_one_dimension_is_a_clipped_step(rng):
 
 def test_perfect_hints_leave_curvature_and_variation():
     """A constant gradient is its own hint from round 2: e_t = 0, and OONS is gradient descent with step 1 / A."""
-    ours = trace(OONS.theory(2), np.tile([0.03, -0.04], (30, 1)))
+    ours = trace(OONS.theory(dim=2), np.tile([0.03, -0.04], (30, 1)))
     np.testing.assert_array_equal(ours.curvature, np.broadcast_to(ours.curvature[0], ours.curvature.shape))
     np.testing.assert_array_equal(ours.variation, ours.variation[0])
     np.testing.assert_allclose(ours.variation[0], 0.05**2)
@@ -307,7 +306,7 @@ def test_batched_base_learners_agree_with_a_loop(rng):
 
 
 def test_inputs():
-    for fine in (OONS(dim=3), OONS.theory(3, radius=2.0, lipschitz=5.0), OONS.heuristic(3)):
+    for fine in (OONS(dim=3), OONS.theory(dim=3, radius=2.0, lipschitz=5.0), OONS.practical(dim=3)):
         validate(fine)
     validate(OONS(dim=2, domain=L2Ball(radius=4.0), diameter=4.0))
     with pytest.raises(InputError, match="at least the radius"):

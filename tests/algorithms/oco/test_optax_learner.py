@@ -13,15 +13,14 @@ from jaxbandits.algorithms.oco.dog import DoG
 from jaxbandits.algorithms.oco.dowg import DoWG
 from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.algorithms.oco.optax_learner import OptaxLearner
-from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.losses import PseudoHuber
 from jaxbandits.core.pytree import as_arrays, field_table, replace, validate
 from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.whole_space import WholeSpace
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.simulation import compare, simulate, sweep
 from jaxbandits.simulation import program as program_lib
-from jaxbandits.simulation.plan import describe
 from jaxbandits.types import FullInformation, Gradient
 
 KEY = jax.random.key(0)
@@ -34,10 +33,10 @@ def replay(algorithm, targets):
     def round_(state, inputs):
         t, target = inputs
         decision = algorithm.select(KEY, t, state, None)
-        loss = PseudoHuber(linalg.vectors(target))
+        loss = PseudoHuber(target)
         value, grad = jax.vmap(lambda x: (loss.value(x), loss.gradient(x)))(decision.query)
         told = FullInformation(value, grad, loss) if algorithm.oracle else Gradient(value, grad)
-        return algorithm.update(KEY, t, state, None, decision, told), linalg.dense(decision.play)
+        return algorithm.update(KEY, t, state, None, decision, told), decision.play
 
     steps = jnp.arange(len(targets), dtype=jnp.int32)
     return jax.lax.scan(round_, algorithm.init(KEY), (steps, targets))[1]
@@ -109,35 +108,35 @@ def test_ready_made_learners_match_plain_optax(name, rng):
     make, arguments, transformation = READY[name]
     targets = targets_of(rng, 3)
     for radius in (None, 1.5):
-        domain = None if radius is None else L2Ball(radius=radius)
+        domain = WholeSpace() if radius is None else L2Ball(radius=radius)
         ours = plays_of(make(dim=3, domain=domain, **arguments), targets)
         theirs = plain(transformation(), targets, radius)
         np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-10)
         assert np.linalg.norm(theirs, axis=1).max() > (1.0 if name != "mechanized_sgd" else 0.1)
 
 
-@pytest.mark.parametrize("layout", ["array", "scalars"])
 @pytest.mark.parametrize("dim", [1, 3, 20])
-def test_any_transformation_in_both_layouts(dim, layout, rng):
+def test_any_transformation(dim, rng):
     targets = targets_of(rng, dim)
     learner = OptaxLearner(
         dim=dim, make=optax.sgd, hyperparameters={"learning_rate": 0.3, "momentum": 0.6}, options={"nesterov": True},
-        domain=L2Ball(radius=2.0), layout=layout,
+        domain=L2Ball(radius=2.0),
     )  # fmt: skip
     validate(learner)
     theirs = plain(optax.sgd(0.3, 0.6, nesterov=True), targets, 2.0)
     np.testing.assert_allclose(plays_of(learner, targets), theirs, rtol=0.0, atol=1e-12)
 
 
-def test_blocks_differ_between_the_layouts(rng):
-    """A trust ratio is taken for each block: one array is one block, d scalars are d."""
+def test_each_array_of_a_point_is_a_block(rng):
+    """A trust ratio is taken for each block."""
     targets = targets_of(rng, 3)
-    array, scalars = (
-        plays_of(OptaxLearner(dim=3, make=optax.lars, hyperparameters={"learning_rate": 10.0}, layout=layout), targets)
-        for layout in ("array", "scalars")
-    )
-    np.testing.assert_allclose(array, plain(optax.lars(10.0), targets), rtol=0.0, atol=1e-11)
-    assert np.abs(array - scalars).max() > 1e-3
+    make = functools.partial(OptaxLearner, make=optax.lars, hyperparameters={"learning_rate": 10.0})
+    np.testing.assert_allclose(plays_of(make(dim=3), targets), plain(optax.lars(10.0), targets), rtol=0.0, atol=1e-11)
+    learner = as_arrays(make(dim=((1,), (2,))))
+    told = Gradient(jnp.zeros(1), (jnp.ones((1, 1)), 5.0 * jnp.ones((1, 2))))
+    begin = learner.init(KEY)._replace(x=(jnp.ones(1), jnp.ones(2)))
+    first, second = learner.update(KEY, jnp.int32(0), begin, None, None, told).x
+    np.testing.assert_allclose(first - 1.0, second[:1] - 1.0, rtol=1e-6)  # as long as its block
 
 
 @pytest.mark.parametrize(
@@ -187,16 +186,17 @@ def test_dog_and_dowg_up_to_their_eps(rng):
     ours = plays_of_gradient(DoG(dim=2, initial_distance=0.1), targets)
     np.testing.assert_allclose(plays_of(OptaxLearner.dog(dim=2, initial_distance=0.1), targets), ours, rtol=1e-5)
     ours = plays_of_gradient(DoWG(dim=2, initial_distance=0.1), targets)
-    np.testing.assert_allclose(plays_of(OptaxLearner.dowg(dim=2, initial_distance=0.1), targets), ours, rtol=2e-2)
+    gap = plays_of(OptaxLearner.dowg(dim=2, initial_distance=0.1), targets) - ours
+    assert np.abs(gap).max() < 2e-2 * np.abs(ours).max()
 
 
 def plays_of_gradient(algorithm, targets):
     x, plays = algorithm.init(KEY), []
     for t, target in enumerate(targets):
-        play = np.asarray(linalg.dense(algorithm.select(KEY, jnp.int32(t), x, None).play))
+        play = np.asarray(algorithm.select(KEY, jnp.int32(t), x, None).play)
         plays.append(play)
         error = play - target
-        grad = linalg.vectors(jnp.asarray(error / np.sqrt(1.0 + error @ error))[None])
+        grad = jnp.asarray(error / np.sqrt(1.0 + error @ error))[None]
         x = algorithm.update(KEY, jnp.int32(t), x, None, None, Gradient(jnp.zeros(1), grad))
     return np.array(plays)
 
@@ -208,31 +208,27 @@ def test_sweep_over_hyperparameters():
     """Every point has the bits of its own run; the values enter the one compiled program as arguments."""
     environment = LinearLosses(dim=3)
     settings = {"record": 3, "progress": False, "width": 32}
-    learner = OptaxLearner(
-        dim=3, make=optax.adam, hyperparameters={"learning_rate": 0.1, "b1": 0.9}, domain=L2Ball(), layout="scalars"
-    )
+    learner = OptaxLearner(dim=3, make=optax.adam, hyperparameters={"learning_rate": 0.1, "b1": 0.9}, domain=L2Ball())
     rates, momenta = [0.01, 0.1, 1.0], [0.0, 0.9]
     simulate(learner, environment, 50, 4, **settings)
     compiled = program_lib.compiled_count()
     grid = {"hyperparameters.learning_rate": rates, "hyperparameters.b1": momenta, "domain.radius": [0.5]}
     swept = sweep(learner, environment, 50, 4, grid=grid, **settings)
-    assert swept.values["loss"].shape == (1, 6, 4, 3)
+    assert swept.get("loss").shape == (6, 4, 3)
     for i, (rate, b1) in enumerate((r, b) for r in rates for b in momenta):
         alone = OptaxLearner(
             dim=3, make=optax.adam, hyperparameters={"learning_rate": rate, "b1": b1}, domain=L2Ball(radius=0.5),
-            layout="scalars",
         )  # fmt: skip
         expected = simulate(alone, environment, 50, 4, **settings)
-        np.testing.assert_array_equal(swept.values["loss"][0, i], expected.values["loss"][0, 0])
+        np.testing.assert_array_equal(swept.get("loss")[i], expected.get("loss")[0])
     assert program_lib.compiled_count() == compiled
-    assert len(np.unique(swept.values["loss"][0, :, 0, -1])) == 6
+    assert len(np.unique(swept.get("loss")[:, 0, -1])) == 6
 
 
 def test_compare_with_other_learners():
     learners = {"ogd": OGD(dim=2), "sgd": OptaxLearner.sgd(dim=2, learning_rate=2.0, domain=L2Ball())}
     result = compare(learners, LinearLosses(dim=2), 40, 5, record=2, progress=False, width=32)
-    ogd, sgd = result.values["loss"]
-    np.testing.assert_allclose(sgd, ogd, rtol=1e-11)
+    np.testing.assert_allclose(result.get("loss", "sgd"), result.get("loss", "ogd"), rtol=1e-11)
 
 
 NAMES = [
@@ -246,8 +242,8 @@ NAMES = [
 def test_the_state_keeps_its_types(name):
     """After one round as at the start: shape, dtype, weak type; so that every transformation can be scanned."""
     make = functools.reduce(getattr, name.split("."), optax)
-    for layout in ("array", "scalars") if name != "sm3" else ("array",):  # sm3 needs an axis
-        learner = OptaxLearner(dim=3, make=make, hyperparameters={"learning_rate": 0.1}, layout=layout)
+    for dim in (3, ((2, 2), (3,))):
+        learner = OptaxLearner(dim=dim, make=make, hyperparameters={"learning_rate": 0.1})
         validate(learner)
         learner = as_arrays(learner)
         begin = jax.eval_shape(learner.init, KEY)
@@ -279,19 +275,6 @@ def test_same_names_are_one_structure():
     assert {"hyperparameters.learning_rate", "hyperparameters.momentum"} <= set(names)
 
 
-def test_a_checkpoint_knows_the_transformation_by_name_and_source():
-    """Not by an address, which is another in the next process; except where there is no name to go by."""
-
-    def described(make):
-        return describe(OptaxLearner(dim=2, make=make, hyperparameters={"learning_rate": 0.1}))["make"]
-
-    assert described(optax.adam) == described(optax.adam)
-    assert described(optax.adam).startswith("optax.") and ".adam " in described(optax.adam)
-    assert "0x" not in described(optax.adam).partition(" ")[0] and " at " not in described(optax.adam)
-    assert described(optax.adam) != described(optax.nadam)
-    assert " at 0x" in described(lambda learning_rate: optax.sgd(learning_rate))
-
-
 @pytest.mark.parametrize("make", [OptaxLearner.prodigy, OptaxLearner.dadapt_adamw])
 def test_zero_gradients_are_skipped(make):
     """Optax divides zero by zero there, for good."""
@@ -299,26 +282,23 @@ def test_zero_gradients_are_skipped(make):
     state = learner.init(KEY)
 
     def told(state, grad):
-        feedback = Gradient(jnp.zeros(1), linalg.vectors(jnp.full((1, 2), grad)))
+        feedback = Gradient(jnp.zeros(1), jnp.full((1, 2), grad))
         return learner.update(KEY, jnp.int32(0), state, None, None, feedback)
 
     state = told(state, 0.0)
-    np.testing.assert_array_equal(linalg.dense(state.x), 0.0)
+    np.testing.assert_array_equal(state.x, 0.0)
     for _ in range(3):
         state = told(state, 1.0)
-    x = np.asarray(linalg.dense(state.x))
+    x = np.asarray(state.x)
     assert np.isfinite(x).all() and (x < 0.0).all()
     unguarded = as_arrays(replace_static(make(dim=2)))
-    feedback = Gradient(jnp.zeros(1), linalg.vectors(jnp.zeros((1, 2))))
-    assert np.isnan(
-        jax.tree.leaves(unguarded.update(KEY, jnp.int32(0), unguarded.init(KEY), None, None, feedback))
-    ).any()
+    feedback = Gradient(jnp.zeros(1), jnp.zeros((1, 2)))
+    after = unguarded.update(KEY, jnp.int32(0), unguarded.init(KEY), None, None, feedback)
+    assert any(np.isnan(leaf).any() for leaf in jax.tree.leaves(after))
 
 
 def replace_static(learner):
-    return OptaxLearner(
-        dim=learner.dim, make=learner.make, hyperparameters=learner.hyperparameters, layout=learner.layout
-    )
+    return OptaxLearner(dim=learner.dim, make=learner.make, hyperparameters=learner.hyperparameters)
 
 
 def test_bad_input_is_one_line():
@@ -328,10 +308,8 @@ def test_bad_input_is_one_line():
         ({"hyperparameters": {"lerning_rate": 0.1}}, "lerning_rate"),
         ({"hyperparameters": {"learning_rate": "fast"}}, "learning_rate"),
         ({"hyperparameters": {"learning_rate": float("nan")}}, "learning_rate"),
-        ({"layout": "list"}, "layout"),
         ({"make": optax.lbfgs}, "oracle=True"),
         ({"make": lambda learning_rate: learning_rate}, "cannot run"),
-        ({"make": optax.sm3, "layout": "scalars"}, "cannot run sm3"),
         ({"dim": 0}, "dim"),
         ({"options": {"nesterov": []}}, "hashable"),
     ):

@@ -10,7 +10,6 @@ import scipy.stats
 
 from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.smd import SMD
-from jaxbandits.core import linalg
 from jaxbandits.core import rng as rng_
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
@@ -24,7 +23,7 @@ HALF_NORMAL = np.sqrt(2.0 / np.pi)
 @jax.jit
 def draw_rows(environment, keys, state, group):
     x, y = jax.vmap(lambda k: environment.sample(k, state, group))(keys)
-    return linalg.dense(x), y
+    return x, y
 
 
 @jax.jit
@@ -55,13 +54,13 @@ def least_risk_of(environment, state, q):
 
 def two_groups(correct=0.9):
     """Two orthogonal groups of equal difficulty."""
-    state = GroupsState(optima=linalg.vectors(jnp.eye(2)), correct=jnp.full(2, correct))
+    state = GroupsState(optima=jnp.eye(2), correct=jnp.full(2, correct))
     return as_arrays(SyntheticGroups(dim=2, n_groups=2, radius=np.inf)), state
 
 
 def saddle(environment, state):
     """`(w, q)` from the quadratic program for q, by SLSQP, and the best norm along its direction, by Brent."""
-    a = (np.asarray(state.correct) - 0.5)[:, None] * np.asarray(linalg.dense(state.optima))
+    a = (np.asarray(state.correct) - 0.5)[:, None] * np.asarray(state.optima)
     m = len(a)
     found = scipy.optimize.minimize(
         lambda q: 50.0 * np.sum((q @ a) ** 2),
@@ -165,12 +164,12 @@ def test_risks_equal_sample_means(d, rng, key):
     """Closed-form risks and their gradients within 4.5 standard errors of what `step` returns."""
     environment = as_arrays(SyntheticGroups.heterogeneous(dim=d, n_groups=4))
     state = environment.init(key)
-    w, n = linalg.vectors(jnp.asarray(rng.normal(size=d))), 20_000
+    w, n = jnp.asarray(rng.normal(size=d)), 20_000
     group = jnp.array([0, 1, 2, 3, 3])
     play = jax.jit(jax.vmap(lambda k: step(environment, k, state, w, group, None)[1]))
     feedback = play(jax.random.split(key, n))
-    risks, slopes = risks_of(environment, state, w), slopes_of(environment, state, linalg.dense(w))
-    for sampled, exact in [(feedback.loss, risks[group]), (linalg.dense(feedback.grad), slopes[group])]:
+    risks, slopes = risks_of(environment, state, w), slopes_of(environment, state, w)
+    for sampled, exact in [(feedback.loss, risks[group]), (feedback.grad, slopes[group])]:
         sampled = np.asarray(sampled)
         error = np.abs(sampled.mean(0) - exact)
         assert np.all(error < 4.5 * sampled.std(0) / np.sqrt(n))
@@ -188,7 +187,7 @@ def test_law_of_the_rows(d, key):
     assert min(scipy.stats.kstest(column, "norm").pvalue for column in flat.T) > 1e-5
     assert set(np.unique(y)) == {-1.0, 1.0}
     for q, i in enumerate([2, 0]):
-        right = np.mean(np.sign(x[:, q] @ np.asarray(linalg.dense(state.optima))[i]) == y[:, q])
+        right = np.mean(np.sign(x[:, q] @ np.asarray(state.optima)[i]) == y[:, q])
         correct = float(state.correct[i])
         assert abs(right - correct) < 4.5 * np.sqrt(correct * (1 - correct) / n)
 
@@ -199,7 +198,7 @@ def test_blocks_are_those_of_jax(key):
 
 
 def test_normals_have_tails(key):
-    normals, uniforms = jax.jit(lambda k: synthetic_groups._normals_and_uniforms(k, 100, 20_001))(key)
+    normals, uniforms = jax.jit(lambda k: (rng_.normals(k, 100, 2001), rng_.uniforms(k, 100, 100 * 1001)))(key)
     assert scipy.stats.kstest(np.asarray(normals).ravel(), "norm").pvalue > 1e-5
     n, far = normals.size, np.mean(np.abs(normals) > 4.0)
     p = 2.0 * scipy.stats.norm.sf(4.0)
@@ -229,12 +228,12 @@ def test_label_probabilities_of_the_presets(key):
 @pytest.mark.parametrize("d", [3, 15])
 def test_rows_that_are_not_drawn_read_zero(d, key):
     environment = as_arrays(SyntheticGroups.homogeneous(dim=d, n_groups=4))
-    state, w, group = environment.init(key), linalg.vectors(jnp.ones(d)), jnp.arange(4)
+    state, w, group = environment.init(key), jnp.ones(d), jnp.arange(4)
     drawn = jnp.array([True, False, True, False])
     _, every, outcome = step(environment, key, state, w, group, None)
     _, some, masked = step(environment, key, state, w, group, drawn)
     np.testing.assert_array_equal(some.loss, np.where(drawn, every.loss, 0.0))
-    np.testing.assert_array_equal(linalg.dense(some.grad), np.where(drawn[:, None], linalg.dense(every.grad), 0.0))
+    np.testing.assert_array_equal(some.grad, np.where(drawn[:, None], every.grad, 0.0))
     np.testing.assert_allclose((outcome.samples, outcome.loss), (4.0, np.mean(every.loss)), rtol=1e-14)
     np.testing.assert_allclose((masked.samples, masked.loss), (2.0, np.mean(every.loss[::2])), rtol=1e-14)
     _, _, none = step(environment, key, state, w, group, jnp.zeros(4, bool))
@@ -248,7 +247,7 @@ def test_indices_known_at_trace_time_give_the_same_rows(d, key):
     state, keys = environment.init(key), jax.random.split(key, 50)
     traced = draw_rows(environment, keys, state, jnp.arange(4))
     known = jax.jit(jax.vmap(lambda k: environment.sample(k, state, np.arange(4))))(keys)
-    np.testing.assert_array_equal(linalg.dense(known[0]), traced[0])
+    np.testing.assert_array_equal(known[0], traced[0])
     np.testing.assert_array_equal(known[1], traced[1])
     backwards = draw_rows(environment, keys, state, jnp.arange(4)[::-1])[1]
     listed = jax.jit(jax.vmap(lambda k: environment.sample(k, state, np.arange(4)[::-1])))(keys)[1]

@@ -11,7 +11,6 @@ import scipy.special as sp
 import scipy.stats as st
 
 from jaxbandits.algorithms.linear.uniform import Uniform
-from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, pytree, validate
 from jaxbandits.environments.linear import heavy_tailed
@@ -128,15 +127,14 @@ def states(env, key, trials=64):
 
 def arms_of(state):
     """[S, K, d]"""
-    arms = state.arms
-    return np.stack([linalg.dense(a) for a in arms], 1) if isinstance(arms, tuple) else np.asarray(linalg.dense(arms))
+    return np.asarray(state.arms)
 
 
 @pytest.mark.parametrize("dim", [1, 3, 13])
 def test_drawn_instances_lie_in_the_ball(dim, key):
     for unit_arms in (False, True):
         state = states(HeavyTailed(dim=dim, n_arms=4, unit_arms=unit_arms, theta_norm=2.0), key)
-        norms, theta = np.linalg.norm(arms_of(state), axis=-1), np.asarray(linalg.dense(state.theta))
+        norms, theta = np.linalg.norm(arms_of(state), axis=-1), np.asarray(state.theta)
         np.testing.assert_allclose(norms.max(axis=1), 1.0, rtol=1e-12)
         if unit_arms:
             np.testing.assert_allclose(norms, 1.0, rtol=1e-12)
@@ -152,20 +150,6 @@ def test_coordinates_are_uniform_before_rescaling(key):
     arms = arms_of(states(HeavyTailed(dim=2, n_arms=8), key, 4096)).reshape(-1, 2)
     share = (np.abs(arms[:, 1]) < np.tan(np.pi / 8) * np.abs(arms[:, 0])).mean()
     assert abs(share - np.tan(np.pi / 8) / 2) < 5 * 0.41 / np.sqrt(len(arms))
-
-
-def test_forms_hold_the_same_instance(key, monkeypatch):
-    env = HeavyTailed(dim=3, n_arms=4, available=2)
-    unrolled = states(env, key, 4)
-    monkeypatch.setattr(heavy_tailed, "_UNROLLED_WORK", 0)
-    stacked = states(env, key, 4)
-    monkeypatch.setattr(linalg, "SMALL_DIM", 2)
-    dense = states(env, key, 4)
-    assert isinstance(unrolled.arms, tuple) and isinstance(stacked.arms, linalg.Vec)
-    assert isinstance(dense.arms, jax.Array)
-    for other in (stacked, dense):
-        np.testing.assert_array_equal(arms_of(unrolled), arms_of(other))
-        np.testing.assert_allclose(np.stack(unrolled.means, 1), other.means, atol=1e-15)
 
 
 # Rounds ---------------------------------------------------------------------------------------------------------------
@@ -186,7 +170,7 @@ def rounds(env, key, n=4000, dim=2):
 
     run = jax.jit(jax.vmap(one), compiler_options=QUICK)
     mask, index, feedback, regret, noise = run(jax.random.split(jax.random.fold_in(key, 1), n))
-    arms, theta = np.asarray(linalg.dense(state.arms)), np.asarray(linalg.dense(state.theta))
+    arms, theta = np.asarray(state.arms), np.asarray(state.theta)
     return arms @ theta, *map(np.asarray, (mask, index, feedback.reward, feedback.noise_scale, regret, noise))
 
 
@@ -199,10 +183,10 @@ def test_reward_is_mean_plus_noise_and_regret_uses_means(key):
     assert (np.abs(regret[index == means.argmax()]) < 1e-15).all()
 
 
-@pytest.mark.parametrize("unrolled", [True, False])
-def test_regret_is_against_the_best_available_arm(unrolled, key, monkeypatch):
-    if not unrolled:
-        monkeypatch.setattr(heavy_tailed, "_UNROLLED_WORK", 0)
+@pytest.mark.parametrize("longest", [1, 128])
+def test_regret_is_against_the_best_available_arm(longest, key, monkeypatch):
+    """However the available arms are drawn: one by one, or as a permutation."""
+    monkeypatch.setattr(heavy_tailed, "_SUBSET_ARMS", longest)
     means, mask, index, _, _, regret, _ = rounds(HeavyTailed(dim=2, n_arms=5, available=2), key)
     assert (mask.sum(axis=1) == 2).all() and mask[np.arange(len(index)), index].all()
     best = np.where(mask, means, -np.inf).max(axis=1)
@@ -235,7 +219,7 @@ def test_moment_scale_replaces_the_exact_one(key):
 def test_estimation_error_at_record(key):
     env = HeavyTailed(dim=3, n_arms=4)
     state = jax.jit(env.init, compiler_options=QUICK)(key)
-    off = linalg.vectors(linalg.dense(state.theta) + jnp.asarray([3.0, 0.0, 4.0]))
+    off = state.theta + jnp.asarray([3.0, 0.0, 4.0])
     np.testing.assert_allclose(env.at_record(state, off)["estimation_error"], 5.0, rtol=1e-12)
     assert env.at_record(state, None) == {}
 
@@ -269,7 +253,7 @@ def test_own_arms_are_the_same_in_every_trial(key):
     state = states(env, key, 3)
     np.testing.assert_array_equal(arms_of(state), np.broadcast_to(arms, (3, 3, 2)))
     np.testing.assert_allclose(state.best, 0.6)
-    x = linalg.vectors(jnp.asarray(arms[1]))
+    x = jnp.asarray(arms[1])
     _, feedback, outcome = env.step(key, T0, env.init(key), None, ArmDecision(jnp.int32(1), x))
     np.testing.assert_allclose(outcome.regret, 0.2, rtol=1e-12)
     np.testing.assert_allclose(feedback.reward, 0.4 + 0.1 * Gaussian().sample(key), rtol=1e-12)
@@ -311,7 +295,7 @@ def test_arms_outside_the_ball_are_reported():
         ({"noise": StudentT(df=1.7)}, r"HeavyTailed\.eps must lie below 0\.7, .* StudentT noise end, got 0\.99"),
         ({"noise": StudentT(df=1.0)}, r"HeavyTailed\.noise\.df must lie in \(1, inf\), got 1"),
         ({"arms": np.ones((4, 2))}, r"HeavyTailed\.arms must have shape \(5, 2\), got \(4, 2\)"),
-        ({"arms": np.full((5, 2), np.inf)}, r"HeavyTailed\.arms must be finite, got inf"),
+        ({"arms": np.full((5, 2), np.inf)}, r"HeavyTailed\.arms must lie in \(-inf, inf\), got inf"),
     ],
 )
 def test_bad_settings_are_refused(change, message):
@@ -321,3 +305,17 @@ def test_bad_settings_are_refused(change, message):
 
 def test_a_given_moment_scale_admits_any_eps():
     validate(HeavyTailed(dim=2, n_arms=5, noise=StudentT(df=1.7), eps=0.99, moment_scale=1.31))
+
+
+@pytest.mark.parametrize("unit_arms", [False, True])
+def test_arms_and_theta_are_drawn_independently(unit_arms, key):
+    env = HeavyTailed(dim=3, n_arms=4, unit_arms=unit_arms)
+    n = 4000
+    state = jax.jit(jax.vmap(as_arrays(env).init))(jax.random.split(key, n))
+    arms, theta = (
+        np.concatenate([np.reshape(leaf, (n, -1)) for leaf in jax.tree.leaves(part)], axis=1)
+        for part in (state.arms, state.theta)
+    )
+    correlations = np.corrcoef(arms, theta, rowvar=False)[:12, 12:]
+    assert arms.shape == (n, 12) and theta.shape == (n, 3)
+    assert np.abs(correlations).max() < 5.0 / np.sqrt(n)  # the largest of 36 of standard error 1 / sqrt(n)

@@ -7,7 +7,6 @@ import pytest
 import scipy.linalg
 import scipy.stats as st
 
-from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.environments.linear.linear_system import LinearSystem
@@ -27,7 +26,7 @@ def _run(env, prediction, keys):
         for_obs, for_step = jax.random.split(key)
         obs = env.observe(for_obs, t, state)
         state, feedback, outcome = env.step(for_step, t, state, obs, Prediction(prediction))
-        return state, (linalg.dense(obs.regressor), *feedback, outcome.excess_loss)
+        return state, (obs.regressor, *feedback, outcome.excess_loss)
 
     return jax.lax.scan(round_, env.init(keys[0]), (jnp.arange(len(keys), dtype=jnp.int32), keys))[1]
 
@@ -93,7 +92,7 @@ def test_least_squares_on_its_trajectory_finds_the_system():
     [
         ({"A": np.ones((2, 3))}, r"LinearSystem\.A must be square, got shape \(2, 3\)"),
         ({"A": np.eye(3)}, r"LinearSystem\.B must have shape \(3, m\), got \(2, 1\)"),
-        ({"B": np.array([[np.inf], [1.0]])}, r"LinearSystem\.B must be finite"),
+        ({"B": np.array([[np.inf], [1.0]])}, r"LinearSystem\.B must lie in"),
         ({"noise_factors": np.ones(3)}, r"LinearSystem\.noise_factors must have shape \(2,\)"),
         ({"input_scale": -1.0}, r"LinearSystem\.input_scale must lie in \[0, inf\)"),
         ({"noise": StudentT(df=1.7)}, r"LinearSystem\.eps: the StudentT noise has no moment"),

@@ -8,9 +8,9 @@ import pytest
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.core.rng import on_sphere
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.environments.oco.sphere import uniform_on_sphere
 from jaxbandits.types import PointDecision
 
 DIMS = [1, 2, 3, 5, 20]
@@ -18,11 +18,11 @@ DIMS = [1, 2, 3, 5, 20]
 
 def draws(key, dim, n=20_000):
     keys = jax.random.split(key, n)
-    return np.asarray(jax.jit(jax.vmap(lambda k: linalg.dense(uniform_on_sphere(k, dim))))(keys))
+    return np.asarray(jax.jit(jax.vmap(lambda k: on_sphere(k, dim)))(keys))
 
 
 @pytest.mark.parametrize("dim", DIMS)
-def test_uniform_on_sphere(dim, key):
+def test_on_sphere(dim, key):
     """Unit norm exactly; moments of order 1, 2 and 4 within 5 standard errors; all orthants alike."""
     n = 20_000
     x = draws(key, dim, n)
@@ -51,10 +51,10 @@ def run(environment, key, points, queries):
 
     def round_(state, inputs):
         t, point, query = inputs
-        decision = PointDecision(play=linalg.vectors(point), query=linalg.vectors(query))
+        decision = PointDecision(play=point, query=query)
         obs = environment.observe(key, t, state)
         state, feedback, outcome = environment.step(jax.random.fold_in(key, t), t, state, obs, decision)
-        return state, (feedback.loss, linalg.dense(feedback.grad), outcome)
+        return state, (feedback.loss, feedback.grad, outcome)
 
     steps = jnp.arange(len(points), dtype=jnp.int32)
     state, rows = jax.lax.scan(round_, environment.init(key), (steps, jnp.asarray(points), jnp.asarray(queries)))
@@ -121,7 +121,7 @@ def test_noise_and_mean_are_sweepable_and_constants_are_stated(key):
         jnp.array([0.1, -1.0]), jnp.array([0.0, 0.5])
     )
     decision = PointDecision.at(linalg.zeros(2))
-    grad = jax.vmap(lambda e: linalg.dense(e.step(key, jnp.int32(0), e.init(key), None, decision)[1].grad))(environment)
+    grad = jax.vmap(lambda e: e.step(key, jnp.int32(0), e.init(key), None, decision)[1].grad)(environment)
     np.testing.assert_allclose(grad[0, 0], [0.1, 0.0], atol=1e-16)
     np.testing.assert_allclose(np.linalg.norm(np.asarray(grad[1, 0]) - [-1.0, 0.0]), 0.5)
     one = LinearLosses(dim=2, mean=-0.1, noise_scale=0.3)

@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core import linalg
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.environments.oco import noise_measures
 from jaxbandits.environments.oco.logistic_losses import LogisticLosses
@@ -19,11 +18,11 @@ from jaxbandits.types import PointDecision
 def run(environment, key, points, queries):
     def round_(state, inputs):
         t, point, query = inputs
-        decision = PointDecision(play=linalg.vectors(point), query=linalg.vectors(query))
+        decision = PointDecision(play=point, query=query)
         state, feedback, outcome = environment.step(jax.random.fold_in(key, t), t, state, None, decision)
         oracle = jax.tree.map(jnp.asarray, jax.tree.leaves(feedback.oracle))  # the parameters of the loss, in order
         at = environment.at_record(state, None) if hasattr(environment, "at_record") else {}
-        return state, (feedback.loss, linalg.dense(feedback.grad), oracle, outcome, at)
+        return state, (feedback.loss, feedback.grad, oracle, outcome, at)
 
     steps = jnp.arange(len(points), dtype=jnp.int32)
     return jax.lax.scan(round_, environment.init(key), (steps, points, queries))[1]
@@ -132,7 +131,7 @@ def test_pseudo_huber_regret_keeps_its_digits(key):
     """Next to the comparator the difference of the losses is lost to rounding, the regret is not."""
     environment = as_arrays(PseudoHuberLosses(dim=1, center=0.0, noise_scale=0.5))
     h = 1e-12
-    decision = PointDecision.at(linalg.vectors(jnp.array([h])))
+    decision = PointDecision.at(jnp.array([h]))
     _, feedback, outcome = environment.step(key, jnp.int32(0), None, None, decision)
     slope = float(feedback.grad[0][0])
     np.testing.assert_allclose(outcome.regret, slope * h, rtol=1e-9)

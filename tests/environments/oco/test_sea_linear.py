@@ -23,9 +23,9 @@ def run(environment, key, points, queries):
 
     def round_(state, inputs):
         t, point, query = inputs
-        decision = PointDecision(play=linalg.vectors(point), query=linalg.vectors(query))
+        decision = PointDecision(play=point, query=query)
         state, feedback, outcome = environment.step(jax.random.fold_in(key, t), t, state, None, decision)
-        rows = (feedback.loss, linalg.dense(feedback.grad), linalg.dense(feedback.oracle.slope))
+        rows = (feedback.loss, feedback.grad, feedback.oracle.slope)
         return state, (rows, outcome, environment.at_record(state, None))
 
     begin = environment.init(jax.random.fold_in(key, 2**31 - 1))
@@ -158,12 +158,12 @@ def orders(key, pool, horizon, trials):
     environment = as_arrays(RandomOrder(dim=2, pool_size=len(pool)))
 
     def trial(key):
-        state = environment.init(key)._replace(pool=pool, pool_sum=linalg.vectors(pool.sum(axis=0)))
+        state = environment.init(key)._replace(pool=pool, pool_sum=pool.sum(axis=0))
 
         def round_(state, t):
             decision = PointDecision.at(linalg.zeros(2))
             state, feedback, _ = environment.step(jax.random.fold_in(key, t), t, state, None, decision)
-            return state, linalg.dense(feedback.grad)[0]
+            return state, feedback.grad[0]
 
         return jax.lax.scan(round_, state, jnp.arange(horizon, dtype=jnp.int32))[1]
 

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.environments.oco.sequences import Alternating, Constant, Corrupted, Drift, Piecewise
@@ -53,7 +52,7 @@ def tabulate(sequence, steps, dim):
     """Directions and sums `[n, dim]`, squared paths and lengths `[n]`, at `steps`."""
 
     def one(t):
-        both = (linalg.dense(f(t, dim)) for f in (sequence.at, sequence.sum))
+        both = (f(t, dim) for f in (sequence.at, sequence.sum))
         return *both, sequence.squared_path(t), sequence.length_sum(t)
 
     return jax.vmap(one)(steps)
@@ -104,7 +103,7 @@ def test_corrupted_is_exact_where_products_overflow():
 
 def test_drift_without_turns_stands_still():
     sequence = as_arrays(Drift(turns=0.0, horizon=10))
-    np.testing.assert_array_equal(linalg.dense(sequence.sum(jnp.int32(7), 2)), [7.0, 0.0])
+    np.testing.assert_array_equal(sequence.sum(jnp.int32(7), 2), [7.0, 0.0])
     assert sequence.squared_path(10) == 1.0
 
 

@@ -1,0 +1,62 @@
+"""The Lyapunov surrogate of loss and violation, and what learners with time-varying constraints make of it.
+
+    Q_t = Q_{t-1} + g_t^+(x_t)                                           cumulative violation
+    w_t = Phi'(beta Q_t),   Phi(x) = exp(lam x) - 1                      what a unit of violation costs now
+    h_t = beta (gamma grad f_t(x_t) + w_t 1[g_t(x_t) > 0] grad g_t(x_t))
+
+Everything is divided by beta gamma here: with the weight rho = w / gamma, h' = grad f + rho 1[g > 0] grad g. Iterates
+are the same where step sizes are divided likewise, and nothing has the size of beta gamma, 1e-10 for the theorems'
+constants on a large domain.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.domains import points
+from jaxbandits.domains.points import Point
+
+
+class Lyapunov(NamedTuple):
+    """The constants of the surrogate."""
+
+    beta: ArrayLike  # []  scale of the violation
+    gamma: ArrayLike  # []  weight of the loss
+    lam: ArrayLike  # []  lambda, exponent of Phi
+
+    def weight(self, queue: jax.Array) -> jax.Array:
+        """Rho = `Phi'(beta Q) / gamma`, the weight of the constraint relative to the loss.
+
+        The exponent lam beta Q is clamped at 60 (float32) or 600 (float64): `clamped` tells.
+        """
+        exponent = jnp.minimum(queue * self.beta * self.lam, _largest_exponent(queue))
+        return jnp.exp(exponent) * (self.lam / self.gamma)
+
+    def clamped(self, queue: jax.Array) -> jax.Array:
+        """Whether the exponent has left what the theory (and the arithmetic) is about."""
+        return queue * self.beta * self.lam > _largest_exponent(queue)
+
+
+def surrogate_gradient(grad: Point, con: jax.Array, con_grad: Point, weight: jax.Array) -> Point:
+    """H' = grad f + rho 1[g > 0] grad g."""
+    return points.add_scaled(grad, jnp.where(con > 0.0, weight, 0.0), con_grad)
+
+
+def doubled(level: jax.Array, target: ArrayLike) -> jax.Array:
+    """`while level < target: level *= 2` for a positive level, without the loop, exact on every device.
+
+    The least power of two at or above the ratio is a carry in its binary form: adding all ones to the fraction moves
+    the exponent up by one unless the fraction was zero. (log2 and exp2 are not exact at powers of two.)
+    """
+    ratio = jnp.asarray(target / level, level.dtype)
+    unsigned = jnp.uint32 if level.dtype == jnp.float32 else jnp.uint64
+    fraction = unsigned((1 << jnp.finfo(level.dtype).nmant) - 1)
+    power = lax.bitcast_convert_type((lax.bitcast_convert_type(ratio, unsigned) + fraction) & ~fraction, level.dtype)
+    return level * jnp.maximum(power, 1.0)
+
+
+def _largest_exponent(x: jax.Array) -> float:
+    return 60.0 if x.dtype == jnp.float32 else 600.0

@@ -1,0 +1,166 @@
+"""Every name that a specification may use: ALGORITHMS, ENVIRONMENTS, and PARTS, what these are made of, written out.
+
+`to_spec(OFUL(dim=2))` is `{"type": "linear/oful", "dim": 2, "noise_scale": 1.0, ...}`, and
+`from_spec({"type": "linear/oful", "dim": 2, "ridge": 0.5})` is `OFUL(dim=2, ridge=0.5)`.
+
+Writing a name imports nothing, for every run does it: an algorithm or environment of this package is called after its
+file, `linear/oful` in `algorithms/linear/oful.py`, and parts are looked for in modules that are loaded already.
+"""
+
+import importlib
+import sys
+from collections.abc import Mapping, MutableMapping
+from typing import Any
+
+import numpy as np
+
+from jaxbandits.core import registry, spec
+from jaxbandits.core.errors import InputError
+
+FAMILIES = ("linear", "glm", "oco", "coco", "dro")
+
+# Name -> "module:name", or the class or function that a user registered.
+PARTS: dict[str, Any] = {
+    "noise/gaussian": "jaxbandits.environments.linear.noise:Gaussian",
+    "noise/student_t": "jaxbandits.environments.linear.noise:StudentT",
+    "noise/pareto": "jaxbandits.environments.linear.noise:Pareto",
+    "noise/lomax": "jaxbandits.environments.linear.noise:Lomax",
+    "noise/fisk": "jaxbandits.environments.linear.noise:Fisk",
+    "link/gaussian": "jaxbandits.estimation.links:Gaussian",
+    "link/bernoulli": "jaxbandits.estimation.links:Bernoulli",
+    "link/poisson": "jaxbandits.estimation.links:Poisson",
+    "link/exponential": "jaxbandits.estimation.links:Exponential",
+    "domain/l2_ball": "jaxbandits.domains.ball:L2Ball",
+    "domain/nuclear_ball": "jaxbandits.domains.nuclear:NuclearBall",
+    "domain/whole_space": "jaxbandits.domains.whole_space:WholeSpace",
+    "sequence/constant": "jaxbandits.environments.oco.sequences:Constant",
+    "sequence/alternating": "jaxbandits.environments.oco.sequences:Alternating",
+    "sequence/corrupted": "jaxbandits.environments.oco.sequences:Corrupted",
+    "sequence/drift": "jaxbandits.environments.oco.sequences:Drift",
+    "sequence/piecewise": "jaxbandits.environments.oco.sequences:Piecewise",
+    "data/table": "jaxbandits.environments.oco.data_stream:Table",
+    "estimator/hvt": "jaxbandits.algorithms.linear.hvt_estimator:HvtEstimator",
+    # What OptaxLearner may be made of.
+    "optax/decaying_sgd": "jaxbandits.algorithms.oco.optax_learner:decaying_sgd",
+    "optax/dog_from_distance": "jaxbandits.algorithms.oco.optax_learner:dog_from_distance",
+    "optax/dowg_from_distance": "jaxbandits.algorithms.oco.optax_learner:dowg_from_distance",
+    "optax/mechanized_sgd": "jaxbandits.algorithms.oco.optax_learner:mechanized_sgd",
+    "optax/adabelief": "optax:adabelief",
+    "optax/adadelta": "optax:adadelta",
+    "optax/adagrad": "optax:adagrad",
+    "optax/adam": "optax:adam",
+    "optax/adamax": "optax:adamax",
+    "optax/adamaxw": "optax:adamaxw",
+    "optax/adamw": "optax:adamw",
+    "optax/adan": "optax:adan",
+    "optax/amsgrad": "optax:amsgrad",
+    "optax/fromage": "optax:fromage",
+    "optax/lamb": "optax:lamb",
+    "optax/lars": "optax:lars",
+    "optax/lbfgs": "optax:lbfgs",
+    "optax/lion": "optax:lion",
+    "optax/nadam": "optax:nadam",
+    "optax/nadamw": "optax:nadamw",
+    "optax/noisy_sgd": "optax:noisy_sgd",
+    "optax/novograd": "optax:novograd",
+    "optax/optimistic_adam": "optax:optimistic_adam",
+    "optax/optimistic_gradient_descent": "optax:optimistic_gradient_descent",
+    "optax/polyak_sgd": "optax:polyak_sgd",
+    "optax/radam": "optax:radam",
+    "optax/rmsprop": "optax:rmsprop",
+    "optax/rprop": "optax:rprop",
+    "optax/sgd": "optax:sgd",
+    "optax/sign_sgd": "optax:sign_sgd",
+    "optax/sm3": "optax:sm3",
+    "optax/yogi": "optax:yogi",
+    "optax/acprop": "optax.contrib:acprop",
+    "optax/ademamix": "optax.contrib:ademamix",
+    "optax/adopt": "optax.contrib:adopt",
+    "optax/cocob": "optax.contrib:cocob",
+    "optax/dadapt_adamw": "optax.contrib:dadapt_adamw",
+    "optax/dog": "optax.contrib:dog",
+    "optax/dowg": "optax.contrib:dowg",
+    "optax/madgrad": "optax.contrib:madgrad",
+    "optax/momo": "optax.contrib:momo",
+    "optax/momo_adam": "optax.contrib:momo_adam",
+    "optax/muon": "optax.contrib:muon",
+    "optax/prodigy": "optax.contrib:prodigy",
+    "optax/schedule_free_adamw": "optax.contrib:schedule_free_adamw",
+    "optax/schedule_free_sgd": "optax.contrib:schedule_free_sgd",
+    "optax/sophia": "optax.contrib:sophia",
+}
+
+
+def register_part(name: str, part: Any) -> None:
+    """Adds a class or function of your own, under `family/name`, to what specifications can name and read back.
+
+    Raises:
+      InputError: when the name is taken or malformed, or the part is neither class nor function.
+    """
+    registry.add_part(PARTS, name, part)
+
+
+def names() -> dict[str, Any]:
+    """All names, with what was registered since.
+
+    Raises:
+      InputError: when one name was given to two things.
+    """
+    from jaxbandits.algorithms import ALGORITHMS
+    from jaxbandits.environments import ENVIRONMENTS
+
+    for name in (ALGORITHMS.keys() & ENVIRONMENTS.keys()) | ((ALGORITHMS.keys() | ENVIRONMENTS.keys()) & PARTS.keys()):
+        raise InputError(f"the name {name!r} was registered twice, for things of different kinds")
+    return {name: entry.cls for name, entry in (ALGORITHMS | ENVIRONMENTS).items()} | parts()
+
+
+def parts() -> dict[str, Any]:
+    """Name to class or function of every part."""
+    return {name: _resolved(part) if isinstance(part, str) else part for name, part in PARTS.items()}
+
+
+def name_of(obj: Any) -> str | None:
+    """The name of a class or function; None if it has none."""
+    for name, part in PARTS.items():
+        if part is obj or (isinstance(part, str) and _loaded(part) is obj):
+            return name
+    for room in ("algorithms", "environments"):
+        table = sys.modules.get(f"jaxbandits.{room}.registry")  # loaded by whoever registers
+        for name, entry in getattr(table, room.upper(), {}).items():
+            if entry.cls is obj:
+                return name
+        family, _, file = str(getattr(obj, "__module__", None)).removeprefix(f"jaxbandits.{room}.").rpartition(".")
+        if family in FAMILIES and getattr(obj, "__qualname__", "").lower() == file.replace("_", ""):
+            return f"{family}/{file}"
+    return None
+
+
+def _loaded(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return vars(sys.modules[module]).get(name) if module in sys.modules else None
+
+
+def _resolved(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def to_spec(obj: Any, data: MutableMapping[str, np.ndarray] | None = None) -> Any:
+    """The JSON value that names an object (`core.spec.to_spec` with all names).
+
+    Example:
+      >>> from jaxbandits import OFUL
+      >>> to_spec(OFUL(dim=2, ridge=0.5))["type"]
+      'linear/oful'
+    """
+    return spec.to_spec(obj, name_of, data)
+
+
+def from_spec(value: Any, data: Mapping[str, np.ndarray] | None = None, where: str = "spec") -> Any:
+    """The object that a JSON value names (`core.spec.from_spec` with all names).
+
+    Example:
+      >>> from_spec({"type": "linear/oful", "dim": 2, "ridge": 0.5}).ridge
+      0.5
+    """
+    return spec.from_spec(value, names(), data, where)

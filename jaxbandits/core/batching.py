@@ -1,0 +1,176 @@
+"""Where `vmap` puts the trial axis: last, behind the axes that a function works on.
+
+`jax.vmap` puts it first. The short axes of vectors `[d]`, matrices `[d, d]` and arms `[K, d]` are then the fast ones,
+and every operation runs at a few percent of what the machine can do. A function made by `trials_last` has the trial
+axis at the end instead: it is one loop over contiguous trials. The simulation keeps its state that way, so that the
+moves between two such functions cancel, and the compiled program of a round holds no transpose.
+
+`while_loop`, `fori_loop` and `cond` are those of `jax.lax`, with the trial axis of what they carry last as well.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.core import eval_jaxpr
+from jax.custom_batching import custom_vmap
+
+from jaxbandits.core.vmap_last import vmap_last
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+def trials_last(f: F) -> F:
+    """`f`, batched by further axes at the end of its arguments.
+
+    Args:
+      f: a function of pytrees of arrays to pytrees of arrays, which closes over no array. It is written for arguments
+        whose first axes are its own and whose other axes, equally many everywhere, are anything that broadcasts: axes
+        of trials, of length 1 where an argument is the same for all of them.
+    """
+
+    @jax.custom_jvp
+    def call(*args: Any) -> Any:
+        return mapped(*args)
+
+    @call.defjvp
+    def tangent(primals: Any, tangents: Any) -> Any:
+        return jax.jvp(f, primals, tangents)  # `custom_vmap` knows no reverse mode
+
+    @custom_vmap
+    def mapped(*args: Any) -> Any:
+        return f(*args)
+
+    @mapped.def_vmap
+    def over_trials(size: int, in_batched: Any, *args: Any) -> Any:
+        def behind(x: jax.Array, batched: bool) -> jax.Array:
+            return jnp.moveaxis(x, 0, -1) if batched else jnp.asarray(x)[..., None]
+
+        def before(x: jax.Array) -> jax.Array:
+            return jnp.moveaxis(jnp.broadcast_to(x, (*x.shape[:-1], size)), -1, 0)
+
+        out = call(*jax.tree.map(behind, args, tuple(in_batched)))  # by `call`: there may be a vmap around this one
+        return jax.tree.map(before, out), jax.tree.map(lambda _: True, out)
+
+    return call  # type: ignore[return-value]
+
+
+def _last(tree: Any, batched: Any) -> Any:
+    """The trial axis, first where `batched`, moved to the end."""
+    return jax.tree.map(lambda x, b: jnp.moveaxis(x, 0, -1) if b else x, tree, batched)
+
+
+def _all_last(tree: Any, batched: Any, size: int) -> Any:
+    """The same, with an axis of `size` equal trials where there was none."""
+
+    def last(x: Any, batched: bool) -> jax.Array:
+        return jnp.moveaxis(x, 0, -1) if batched else jnp.broadcast_to(jnp.asarray(x)[..., None], (*jnp.shape(x), size))
+
+    return jax.tree.map(last, tree, batched)
+
+
+def _first(tree: T) -> T:
+    """The trial axis, at the end, moved back to the front."""
+    return jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), tree)
+
+
+def _axes(batched: Any) -> Any:
+    return jax.tree.map(lambda b: -1 if b else None, batched)
+
+
+def _hoisted(f: Callable[..., Any], *args: Any) -> tuple[Callable[..., Any], list[Any]]:
+    """`f` as a function of the arrays it closes over and of its arguments, and those arrays."""
+    closed, shape = jax.make_jaxpr(f, return_shape=True)(*args)
+    structure = jax.tree.structure(shape)
+
+    def pure(captured: list[Any], *args: Any) -> Any:
+        return jax.tree.unflatten(structure, eval_jaxpr(closed.jaxpr, captured, *jax.tree.leaves(args)))
+
+    return pure, list(closed.consts)
+
+
+def _strong(tree: T) -> T:
+    """Arrays with types of their own: a Python number may not change its type along a loop."""
+    return jax.tree.map(lambda x: lax.convert_element_type(x, jnp.result_type(x)), tree)
+
+
+def while_loop(moving: Callable[[T], Any], step: Callable[[T], T], start: T) -> T:
+    """`lax.while_loop`. Under `vmap` it runs as long as any trial moves; the others keep what they have."""
+    start = _strong(start)
+    pure_moving, for_moving = _hoisted(moving, start)
+    pure_step, for_step = _hoisted(step, start)
+
+    @custom_vmap
+    def run(for_moving: Any, for_step: Any, now: Any) -> Any:
+        return lax.while_loop(lambda now: pure_moving(for_moving, now), lambda now: pure_step(for_step, now), now)
+
+    @run.def_vmap
+    def over_trials(size: int, in_batched: Any, for_moving: Any, for_step: Any, now: Any) -> Any:
+        moving_axes, step_axes = _axes(in_batched[0]), _axes(in_batched[1])
+        for_moving, for_step = _last(for_moving, in_batched[0]), _last(for_step, in_batched[1])
+
+        def each_moving(now: Any) -> jax.Array:
+            return vmap_last(pure_moving, (moving_axes, -1))(for_moving, now)
+
+        def each_step(now: Any) -> Any:
+            following = vmap_last(pure_step, (step_axes, -1))(for_step, now)
+            moves = each_moving(now)
+            return jax.tree.map(lambda new, old: jnp.where(moves, new, old), following, now)
+
+        start = _all_last(now, in_batched[2], size)
+        end = while_loop(lambda now: jnp.any(each_moving(now)), each_step, start)
+        return _first(end), jax.tree.map(lambda _: True, end)
+
+    return run(for_moving, for_step, start)
+
+
+def fori_loop(lower: Any, upper: Any, step: Callable[[Any, T], T], start: T) -> T:
+    """`lax.fori_loop`; the bounds are the same for all trials under `vmap`."""
+    start = _strong(start)
+    lower, upper = (jnp.asarray(bound, jnp.int32) for bound in (lower, upper))
+    pure, captured = _hoisted(step, lower, start)
+
+    @custom_vmap
+    def run(lower: Any, upper: Any, captured: Any, start: Any) -> Any:
+        return lax.fori_loop(lower, upper, lambda i, now: pure(captured, i, now), start)
+
+    @run.def_vmap
+    def over_trials(size: int, in_batched: Any, lower: Any, upper: Any, captured: Any, start: Any) -> Any:
+        if any(in_batched[:2]):
+            raise NotImplementedError("the bounds of fori_loop must be the same for all trials; use while_loop")
+        axes, captured = _axes(in_batched[2]), _last(captured, in_batched[2])
+
+        def each_step(i: jax.Array, now: Any) -> Any:
+            return vmap_last(pure, (axes, None, -1))(captured, i, now)
+
+        end = fori_loop(lower, upper, each_step, _all_last(start, in_batched[3], size))
+        return _first(end), jax.tree.map(lambda _: True, end)
+
+    return run(lower, upper, captured, start)
+
+
+def cond(condition: Any, if_true: Callable[[], T], if_false: Callable[[], T]) -> T:
+    """`lax.cond`: a branch where the condition is the same for all trials, a select between both answers otherwise."""
+    (pure_true, for_true), (pure_false, for_false) = _hoisted(if_true), _hoisted(if_false)
+
+    @custom_vmap
+    def run(condition: Any, for_true: Any, for_false: Any) -> Any:
+        return lax.cond(condition, lambda: pure_true(for_true), lambda: pure_false(for_false))
+
+    @run.def_vmap
+    def over_trials(size: int, in_batched: Any, condition: Any, for_true: Any, for_false: Any) -> Any:
+        def each(pure: Callable[..., Any], captured: Any, batched: Any) -> Callable[[], Any]:
+            captured = _last(captured, batched)
+            return lambda: vmap_last(pure, (_axes(batched),), size)(captured)
+
+        branches = each(pure_true, for_true, in_batched[1]), each(pure_false, for_false, in_batched[2])
+        if in_batched[0]:
+            end = jax.tree.map(lambda a, b: jnp.where(condition, a, b), *(branch() for branch in branches))
+        else:
+            end = cond(condition, *branches)
+        return _first(end), jax.tree.map(lambda _: True, end)
+
+    return run(condition, for_true, for_false)

@@ -1,0 +1,202 @@
+"""Digests: of JSON values, of arrays, of this package's source, and of code that a user wrote.
+
+A digest of code answers one question: could this function or class compute other numbers than the one that had the same
+name before? It covers the source of the module that defines it and of the user's modules that this one uses, and of
+every function its byte code, constants, defaults, closure and the global names it reads, recursively.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import hashlib
+import json
+import sys
+import sysconfig
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_LENGTH = 32  # hexadecimal digits: 128 bits
+_PACKAGE = Path(__file__).parents[1]
+
+
+def digest(value: Any) -> str:
+    """A digest of a JSON value, independent of the order of its keys."""
+    return _sha(json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode())
+
+
+def array_digest(array: np.ndarray) -> str:
+    """A digest of an array: its type, shape and bytes."""
+    head = f"{array.dtype.name} {array.shape} ".encode()
+    return _sha(head, np.ascontiguousarray(array))
+
+
+@functools.cache
+def package_digest() -> str:
+    """A digest of the source of this package: every .py file, by its path and content."""
+    files = sorted(_PACKAGE.rglob("*.py"))
+    return _sha(*(part for path in files for part in (str(path.relative_to(_PACKAGE)).encode(), path.read_bytes())))
+
+
+def code_digest(obj: Any) -> str:
+    """A digest of what a function, class or callable object computes; equal for equal code and equal captured values.
+
+    Functions of this package, of installed packages and of the standard library count by name: their versions are
+    another part of what guards a run.
+    """
+    return digest(_describe(obj, {}))
+
+
+def is_users(obj: Any) -> bool:
+    """Whether a class or function was written by the user, not by this package or an installed one."""
+    return _is_users_module(getattr(obj, "__module__", None))
+
+
+def _sha(*parts: Any) -> str:
+    sha = hashlib.sha256()
+    for part in parts:
+        sha.update(part)
+    return sha.hexdigest()[:_LENGTH]
+
+
+def _describe(obj: Any, seen: dict[int, int]) -> Any:
+    """A JSON value that differs where the code, or a value that it captured, differs."""
+    if obj is None or isinstance(obj, (bool, int, str)):
+        return obj
+    if isinstance(obj, (float, complex, bytes, range, slice, type(...))):
+        return [type(obj).__name__, repr(obj)]
+    if isinstance(obj, types.CodeType):
+        return _code(obj, seen)
+    if isinstance(obj, (staticmethod, classmethod)):
+        return [type(obj).__name__, _describe(obj.__func__, seen)]
+    if isinstance(obj, property):
+        return ["property", *(_describe(part, seen) for part in (obj.fget, obj.fset, obj.fdel))]
+    if isinstance(obj, functools.cached_property):
+        return ["property", _describe(obj.func, seen)]
+    if isinstance(obj, functools.partial):
+        return ["partial", *(_describe(part, seen) for part in (obj.func, obj.args, obj.keywords))]
+    if isinstance(obj, types.MethodType):
+        return ["method", _describe(obj.__func__, seen), _describe(obj.__self__, seen)]
+    if isinstance(obj, (tuple, frozenset)):  # not by identity: equal constants may or may not be one object
+        return _items(obj, seen)
+    if id(obj) in seen:
+        return ["again", seen[id(obj)]]
+    seen[id(obj)] = len(seen)
+    if isinstance(obj, types.ModuleType):
+        return ["module", obj.__name__, _module(obj, seen)]
+    if isinstance(obj, (list, set, dict)):
+        return _items(obj, seen)
+    if callable(obj) and hasattr(obj, "__qualname__"):
+        return _callable(obj, seen)
+    if hasattr(obj, "dtype") and hasattr(obj, "shape"):
+        with contextlib.suppress(TypeError):  # random keys have no NumPy form
+            array = np.asarray(obj)
+            if array.dtype != object:
+                return ["array", array_digest(array)]
+    if is_users(type(obj)) or dataclasses.is_dataclass(obj):
+        slots = {name: getattr(obj, name) for name in getattr(type(obj), "__slots__", ()) if hasattr(obj, name)}
+        return ["object", _describe(type(obj), seen), _items(slots | getattr(obj, "__dict__", {}), seen)]
+    # The repr of an object that says nothing of itself holds its address: it equals no other, so no run resumes it.
+    return ["value", type(obj).__module__, type(obj).__qualname__, repr(obj)]
+
+
+def _items(obj: Any, seen: dict[int, int]) -> Any:
+    if isinstance(obj, (set, frozenset)):
+        return ["set", *sorted(digest(_describe(item, dict(seen))) for item in obj)]
+    if isinstance(obj, dict):
+        return ["dict", *([_describe(key, seen), _describe(value, seen)] for key, value in obj.items())]
+    return [type(obj).__name__, *(_describe(item, seen) for item in obj)]
+
+
+def _callable(obj: Any, seen: dict[int, int]) -> Any:
+    name = [getattr(obj, "__module__", None), obj.__qualname__]
+    if not is_users(obj):
+        return ["name", *name]
+    parts: list[Any] = [_describe(sys.modules[obj.__module__], seen)]
+    inner = getattr(obj, "__wrapped__", None)  # jax.jit, functools.wraps
+    if inner is not None:
+        parts.append(_describe(inner, seen))
+    if isinstance(obj, types.FunctionType):
+        parts += [_code(obj.__code__, seen), _describe(obj.__defaults__, seen), _describe(obj.__kwdefaults__, seen)]
+        parts += [_describe(_content(cell), seen) for cell in obj.__closure__ or ()]
+        used = sorted(_names(obj.__code__) & obj.__globals__.keys())
+        parts += [[key, _describe(obj.__globals__[key], seen)] for key in used]
+    elif isinstance(obj, type):
+        parts += [_describe(base, seen) for base in obj.__bases__]
+        parts += [[key, _describe(value, seen)] for key, value in sorted(vars(obj).items()) if _is_written(key, value)]
+        parts += [[field.name, _default(field, seen)] for field in getattr(obj, "__dataclass_fields__", {}).values()]
+    return ["code", *name, *parts]
+
+
+def _is_written(name: str, value: Any) -> bool:
+    """Whether an attribute of a class is the user's: not a descriptor, nor what a dataclass generates."""
+    if isinstance(value, types.FunctionType):
+        return value.__code__.co_filename != "<string>"
+    if name.startswith("__"):
+        return False
+    written = (staticmethod, classmethod, property, functools.cached_property, functools.partial, type)
+    return isinstance(value, (*written, bool, int, float, str, tuple, list, dict, np.ndarray))
+
+
+def _default(field: Any, seen: dict[int, int]) -> Any:
+    missing = dataclasses.MISSING
+    return [_describe(value, seen) for value in (field.default, field.default_factory) if value is not missing]
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # a name that is not bound yet
+        return None
+
+
+def _code(code: types.CodeType, seen: dict[int, int]) -> Any:
+    """Byte code, constants and names: what a function does, wherever it stands in its file."""
+    constants = [_describe(constant, seen) for constant in code.co_consts]
+    return [code.co_code.hex(), constants, *map(list, (code.co_names, code.co_varnames, code.co_freevars))]
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """The names that a function and the functions inside it look up."""
+    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return set(code.co_names).union(*map(_names, inner))
+
+
+def _module(module: types.ModuleType, seen: dict[int, int]) -> Any:
+    """The source of a user's module and of the user's modules that it uses; null for others, and for a prompt."""
+    if not _is_users_module(module.__name__):
+        return None
+    values = vars(module).values()
+    named = (value.__name__ if isinstance(value, types.ModuleType) else _module_of(value) for value in values)
+    used = sorted({name for name in named if name is not None and _is_users_module(name)})
+    file = getattr(module, "__file__", None)
+    source = None
+    if file is not None:
+        with contextlib.suppress(OSError):
+            source = _sha(Path(file).read_bytes())
+    return [source, *(_describe(sys.modules[name], seen) for name in used)]
+
+
+def _module_of(value: Any) -> str | None:
+    name = getattr(value, "__module__", None)
+    return name if isinstance(name, str) else None
+
+
+def _is_users_module(name: Any) -> bool:
+    module = sys.modules.get(name) if isinstance(name, str) else None
+    if module is None:
+        return False
+    file = getattr(module, "__file__", None)
+    if file is None:
+        return name == "__main__"  # a prompt or a notebook; other modules without a file are built in
+    path = Path(file).resolve()
+    installed = {"site-packages", "dist-packages"} & set(path.parts)
+    return not installed and not any(path.is_relative_to(root) for root in _roots())
+
+
+@functools.cache
+def _roots() -> tuple[Path, ...]:
+    """Where this package and the standard library lie."""
+    return (_PACKAGE, *(Path(sysconfig.get_path(key)).resolve() for key in ("stdlib", "platstdlib")))

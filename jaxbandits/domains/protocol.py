@@ -1,0 +1,64 @@
+"""What a convex set offers to learners and environments: each domain what it can, each learner asks what it needs.
+
+A learner with projections never calls `lmo`, a projection-free one never `project`: a domain may leave out either.
+`check(domain, name, *members)` says by name what a domain lacks.
+"""
+
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.domains.points import Point, Shape
+
+
+class Domain(Protocol):
+    """A closed convex set of points."""
+
+    @property
+    def diameter(self) -> ArrayLike:
+        """The largest distance of two of its points; inf where there is none."""
+        ...
+
+    def zero(self, shape: Shape) -> Point:
+        """The point of the set from which learners start: the origin, or the point nearest to it."""
+        ...
+
+    def project(self, x: Point) -> Point:
+        """The nearest point of the set (Euclidean)."""
+        ...
+
+    def lmo(self, direction: Point, guess: Any = None) -> tuple[Point, Any]:
+        """The linear minimisation oracle: an extreme point v with the least `<direction, v>`.
+
+        Args:
+          direction: what to minimise.
+          guess: what the oracle returned with an answer in a nearby direction; None: start anew. An oracle that
+            iterates starts from there; one that does not ignores it.
+
+        Returns:
+          The point, and the guess for the next call, of the same structure from call to call.
+        """
+        ...
+
+    def contains(self, x: Point) -> jax.Array:
+        """Whether `x` lies in the set up to rounding; only for sets where this is cheap."""
+        ...
+
+
+def check(domain: Any, name: str, *members: str) -> None:
+    """Says what a domain lacks.
+
+    Raises:
+      InputError: naming the field, the class of the domain and the missing member.
+    """
+    for member in members:
+        if not hasattr(domain, member):
+            raise InputError(f"{name} must have {member!r}; {type(domain).__name__} has not")
+
+
+def contains(domain: Any, x: Point) -> jax.Array:
+    """Whether `x` lies in the set up to rounding; True where the set cannot tell."""
+    return domain.contains(x) if hasattr(domain, "contains") else jnp.ones((), bool)

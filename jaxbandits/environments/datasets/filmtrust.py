@@ -1,0 +1,28 @@
+"""FilmTrust: 1,508 users, 2,071 films, 35,497 ratings from 0.5 to 4 by halves (Guo, Zhang & Yorke-Smith, IJCAI 2013).
+
+The file is `ratings.txt` of the FilmTrust data set that the authors of LibRec published. Three pairs of user and item
+occur twice in it, two of them with different ratings: the last one counts, which leaves 35,494.
+"""
+
+import os
+
+from jaxbandits.environments.datasets.ratings import Format, Ratings, read_ratings
+
+SHAPE, N_RATINGS = (1508, 2071), 35_497
+_FORMAT = Format("filmtrust", ("user", "item", "rating"), None, (0.5, 4.0), 0.5, repeats=True)
+
+
+def load_filmtrust(
+    path: str | os.PathLike[str], *, shape: tuple[int, int] = SHAPE, n_ratings: int | None = N_RATINGS
+) -> Ratings:
+    """Reads `ratings.txt`, plain or gzip-compressed: a line is `user item rating` between spaces, ids from 1.
+
+    Args:
+      path: the file.
+      shape: (users, items), which bound the ids.
+      n_ratings: how many lines there must be; None takes any number.
+
+    Raises:
+      InputError: one line naming the file, and the line for malformed rows.
+    """
+    return read_ratings(path, _FORMAT, shape, n_ratings)

@@ -1,0 +1,258 @@
+"""Labelled tables whose rows belong to groups, from arrays or from the user's own files (CSV, LIBSVM, npz).
+
+    table = load_groups_csv("loans.csv", label="defaulted", group="region", standardise=True, intercept=True)
+    everything = table.rows()                        one array of row numbers a group: draw from them with replacement
+    split = hold_out(table, per_group=364, seed=0)   the rest once, in random order; the held-out rows measure the risks
+
+Whatever is wrong with a file is one `InputError` that names the file and, where there are lines, the line.
+"""
+
+import dataclasses
+from pathlib import Path as FilePath
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.environments.datasets import streams
+from jaxbandits.environments.datasets.streams import Path, load_libsvm
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class GroupTable:
+    """Rows with a label and a group; its arrays are read-only copies.
+
+    Raises:
+      InputError: shapes that do not fit, entries that are not finite numbers, a group number out of range, a group
+        without rows.
+    """
+
+    features: np.ndarray  # [n, d] float64
+    labels: np.ndarray  # [n] float64, as they stand in the source
+    group: np.ndarray  # [n] int32, from 0
+    names: tuple[str, ...]  # [m] of the groups
+    source: str = "user"  # where the rows come from: reports show it
+
+    def __post_init__(self) -> None:
+        """Copies, checks, and makes read-only."""
+        try:
+            features, labels = np.array(self.features, np.float64), np.array(self.labels, np.float64)
+        except (TypeError, ValueError):
+            raise InputError("features and labels must be numbers of shapes (n, d) and (n,)") from None
+        group, names = np.array(self.group), tuple(self.names)
+        shapes = features.shape, labels.shape, group.shape
+        if features.ndim != 2 or not features.size or labels.shape != features.shape[:1] or group.shape != labels.shape:
+            raise InputError(
+                f"features, labels and group must have shapes (n, d), (n,), (n,) with n, d >= 1, got {shapes}"
+            )
+        for name, array in (("features", features), ("labels", labels)):
+            if not np.isfinite(array).all():
+                raise InputError(f"{name} must be finite, but row {np.argwhere(~np.isfinite(array))[0][0]} is not")
+        if group.dtype.kind not in "iu" or group.min() < 0 or group.max() >= len(names):
+            raise InputError(f"group must hold whole numbers from 0 to {len(names) - 1}, one a row")
+        sizes = np.bincount(group, minlength=len(names))
+        if not sizes.all():
+            raise InputError(f"group {names[int(np.argmin(sizes))]!r} has no rows")
+        for name, array in (("features", features), ("labels", labels), ("group", group.astype(np.int32))):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        object.__setattr__(self, "names", names)
+
+    @classmethod
+    def from_arrays(cls, features: Any, labels: Any, group: Any, source: str = "user") -> "GroupTable":
+        """A table whose groups are the distinct values of `group` [n], in sorted order and named after themselves."""
+        values = np.asarray(group)
+        if values.ndim != 1 or values.dtype.kind not in "biufU":
+            raise InputError("group must be one number or text a row")
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise InputError(f"group must be finite, but row {np.argmin(np.isfinite(values))} is not")
+        distinct, numbers = np.unique(values, return_inverse=True)
+        return cls(features, labels, numbers, tuple(_name(value) for value in distinct), source)
+
+    def __len__(self) -> int:
+        """n, the number of rows."""
+        return len(self.labels)
+
+    @property
+    def dim(self) -> int:
+        """d, the number of features."""
+        return self.features.shape[1]
+
+    @property
+    def n_groups(self) -> int:
+        """m, the number of groups."""
+        return len(self.names)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """`[m]` rows of each group."""
+        return np.bincount(self.group, minlength=self.n_groups)
+
+    def rows(self) -> tuple[np.ndarray, ...]:
+        """The row numbers of each group, ascending."""
+        return tuple(np.split(np.argsort(self.group, kind="stable"), np.cumsum(self.sizes)[:-1]))
+
+
+class Split(NamedTuple):
+    """Row numbers, one array a group."""
+
+    train: tuple[np.ndarray, ...]  # in random order: visited once, front to back
+    held_out: tuple[np.ndarray, ...]  # as many of every group
+
+
+def hold_out(table: GroupTable, per_group: int, seed: int = 0) -> Split:
+    """Sets `per_group` random rows of every group aside.
+
+    Raises:
+      InputError: when a group would keep no rows.
+    """
+    if isinstance(per_group, bool) or not isinstance(per_group, (int, np.integer)) or per_group < 1:
+        raise InputError(f"per_group must be a whole number of at least 1, got {per_group!r}")
+    least = int(np.argmin(table.sizes))
+    if table.sizes[least] <= per_group:
+        raise InputError(f"group {table.names[least]!r} has {table.sizes[least]} rows: cannot hold out {per_group}")
+    rng = np.random.default_rng(seed)
+    shuffled = [rng.permutation(rows) for rows in table.rows()]
+    return Split(tuple(rows[per_group:] for rows in shuffled), tuple(np.sort(rows[:per_group]) for rows in shuffled))
+
+
+def load_groups_csv(
+    path: Path,
+    label: str | int,
+    group: str | int,
+    *,
+    delimiter: str = ",",
+    header: bool = True,
+    standardise: bool = False,
+    intercept: bool = False,
+) -> GroupTable:
+    """Reads a table with one row an example; the group's column may hold text, all others numbers.
+
+    Args:
+      path: the file, plain or gzip-compressed (`.gz`); blank lines are skipped.
+      label: the column to predict: its name in the header, or its number from 0 (negative: from the end).
+      group: the column of groups, likewise; its distinct cells, sorted as text, are the groups.
+      delimiter: one character between the cells.
+      header: whether the first row holds names.
+      standardise: give every feature mean 0 and standard deviation 1 over the file (constant ones become 0).
+      intercept: append a feature that is always 1.
+
+    Raises:
+      InputError: naming file and line, when the file cannot be read, rows differ in length, a cell is not a finite
+        number, or a group is empty.
+    """
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"':
+        raise InputError(f"delimiter must be one character, got {delimiter!r}")
+    for name, column in (("label", label), ("group", group)):
+        if isinstance(column, bool) or not isinstance(column, (str, int, np.integer)):
+            raise InputError(f"{name} must be the name or the number of a column, got {column!r}")
+        if isinstance(column, str) and not header:
+            raise InputError(f"{name} {column!r} is a name, but header=False: give the number of a column")
+    rows, groups = [], []
+    width = label_at = group_at = -1
+    for line, cells in streams._csv_rows(path, delimiter):
+        if width < 0:
+            width, titles = len(cells), [cell.strip() for cell in cells] if header else None
+            if width < 3:
+                raise InputError(f"{path}, line {line}: needs a label, a group and a feature, got {width} cells")
+            label_at = _column(path, "label", label, titles, width)
+            group_at = _column(path, "group", group, titles, width)
+            if label_at == group_at:
+                raise InputError(f"label and group are the same column of {path}")
+            if header:
+                continue
+        if len(cells) != width:
+            raise InputError(f"{path}, line {line}: {len(cells)} cells, but the first row has {width}")
+        groups.append(cells[group_at].strip())
+        if not groups[-1]:
+            raise InputError(f"{path}, line {line}: the group (column {group_at + 1}) is empty")
+        rows.append(
+            [
+                streams._number(path, line, cell, f"column {k + 1}") if k != group_at else 0.0
+                for k, cell in enumerate(cells)
+            ]
+        )
+    if not rows:
+        raise InputError(f"{path} holds no rows")
+    table = np.array(rows)
+    features = np.delete(table, [label_at, group_at], axis=1)
+    features, labels = streams._finish(features, table[:, label_at], standardise, intercept)
+    return GroupTable.from_arrays(features, labels, np.array(groups), str(path))
+
+
+def load_groups_libsvm(
+    path: Path, group: int, n_features: int | None = None, *, standardise: bool = False, intercept: bool = False
+) -> GroupTable:
+    """Reads `label index:value ...` (indices from 1), where the values of one index are the groups.
+
+    Args:
+      path: the file, plain or gzip-compressed (`.gz`).
+      group: the index, from 1, whose values are the groups (0 where it is absent); it is no feature.
+      n_features: the largest index; None: that of the file.
+      standardise: give every feature mean 0 and standard deviation 1 over the file (constant ones become 0).
+      intercept: append a feature that is always 1.
+
+    Raises:
+      InputError: naming file and line, when the file cannot be read or a line is malformed.
+    """
+    features, labels = load_libsvm(path, n_features)
+    width = features.shape[1]
+    if isinstance(group, bool) or not isinstance(group, (int, np.integer)) or not 1 <= group <= width:
+        raise InputError(f"group must be an index from 1 to {width} of {path}, got {group!r}")
+    if width == 1:
+        raise InputError(f"{path} has no feature besides the group")
+    others, labels = streams._finish(np.delete(features, group - 1, axis=1), labels, standardise, intercept)
+    return GroupTable.from_arrays(others, labels, features[:, group - 1], str(path))
+
+
+def load_groups_npz(
+    path: Path,
+    *,
+    features: str = "features",
+    labels: str = "labels",
+    group: str = "group",
+    standardise: bool = False,
+    intercept: bool = False,
+) -> GroupTable:
+    """Reads three arrays of an npz file: features `[n, d]`, labels `[n]`, group `[n]` (numbers or text; no objects).
+
+    Args:
+      path: the file.
+      features: name of the features' array.
+      labels: name of the labels' array.
+      group: name of the groups' array.
+      standardise: give every feature mean 0 and standard deviation 1 over the file (constant ones become 0).
+      intercept: append a feature that is always 1.
+
+    Raises:
+      InputError: naming the file, when it is damaged, or an array is missing or malformed.
+    """
+    try:
+        with FilePath(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            missing = next((name for name in (features, labels, group) if name not in archive.files), None)
+            if missing is not None:
+                raise unknown(f"array of {path}", missing, archive.files)
+            arrays = [archive[name] for name in (features, labels, group)]
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except Exception as error:  # a damaged archive raises whatever its bytes lead to
+        raise InputError(f"{path} is no readable npz file: {' '.join(str(error).split())[:100]}") from None
+    try:
+        table = GroupTable.from_arrays(*arrays, source=str(path))
+        made, kept = streams._finish(table.features, table.labels, standardise, intercept)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return dataclasses.replace(table, features=made, labels=kept)
+
+
+def _column(path: Path, what: str, column: str | int, titles: list[str] | None, width: int) -> int:
+    try:
+        return streams._column(path, column, titles, width)
+    except InputError as error:
+        raise InputError(str(error).replace("target", what, 1) if not isinstance(column, str) else str(error)) from None
+
+
+def _name(value: Any) -> str:
+    return str(value) if isinstance(value, str) else f"{float(value):.12g}"

@@ -1,0 +1,28 @@
+"""MovieLens-100k: 943 users, 1,682 films, 100,000 ratings from 1 to 5 (Harper & Konstan, ACM TiiS 2015).
+
+The file is `u.data` of `ml-100k.zip` from GroupLens (grouplens.org/datasets/movielens/100k), which may not be passed
+on: get it there.
+"""
+
+import os
+
+from jaxbandits.environments.datasets.ratings import Format, Ratings, read_ratings
+
+SHAPE, N_RATINGS = (943, 1682), 100_000
+_FORMAT = Format("movielens-100k", ("user", "item", "rating", "timestamp"), "\t", (1.0, 5.0), 1.0, repeats=False)
+
+
+def load_movielens(
+    path: str | os.PathLike[str], *, shape: tuple[int, int] = SHAPE, n_ratings: int | None = N_RATINGS
+) -> Ratings:
+    """Reads `u.data`, plain or gzip-compressed: a line is `user item rating timestamp` between tabs, ids from 1.
+
+    Args:
+      path: the file.
+      shape: (users, items), which bound the ids.
+      n_ratings: how many there must be; None for parts of the data, such as `u1.base`.
+
+    Raises:
+      InputError: one line naming the file, and the line for malformed rows; a pair that is rated twice is one.
+    """
+    return read_ratings(path, _FORMAT, shape, n_ratings)

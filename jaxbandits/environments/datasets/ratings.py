@@ -1,0 +1,182 @@
+"""Who rated what: the observed entries of a matrix of users and items, read from text files or made up.
+
+`movielens.py` and `filmtrust.py` say what the lines of their files look like; this file has the container, the reader
+that they share, and a low-rank stand-in of any shape for where no real file is at hand.
+"""
+
+import dataclasses
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from jaxbandits.core.errors import InputError
+
+
+@dataclasses.dataclass(frozen=True)
+class Ratings:
+    """The observed entries of a user-by-item matrix; every (user, item) occurs once."""
+
+    users: np.ndarray  # [N] int32, from 0
+    items: np.ndarray  # [N] int32, from 0
+    ratings: np.ndarray  # [N] float64
+    shape: tuple[int, int]  # (m users, n items), those without a rating included
+    scale: tuple[float, float]  # least and largest rating that can be given
+    source: str  # "movielens-100k" | "filmtrust" | "stand-in"
+
+    def __len__(self) -> int:
+        """N, the number of ratings."""
+        return len(self.ratings)
+
+
+@dataclasses.dataclass(frozen=True)
+class Format:
+    """What a line of a file of ratings looks like: user, item, rating, then fields that are not used."""
+
+    source: str
+    fields: tuple[str, ...]
+    separator: str | None  # None: any white space
+    scale: tuple[float, float]  # least and largest rating
+    step: float  # ratings are the least one plus a multiple of this
+    repeats: bool  # whether a pair may occur again, in which case its last rating counts
+
+
+def read_ratings(path: str | os.PathLike[str], form: Format, shape: tuple[int, int], n_ratings: int | None) -> Ratings:
+    """Reads one rating a line, in the order of the file; gzip-compressed if it begins like gzip, blank lines skipped.
+
+    Args:
+      path: the file.
+      form: what a line looks like.
+      shape: (users, items): ids run from 1 to these.
+      n_ratings: how many lines there must be; None: any number from one on.
+
+    Raises:
+      InputError: one line naming the file, and the line for malformed rows.
+    """
+    if n_ratings is not None and not _is_count(n_ratings):
+        raise InputError(f"n_ratings must be a whole number of at least 1, or None for any number, got {n_ratings!r}")
+    shape, last, lines = _checked_shape(shape), {}, 0
+    try:
+        for number, line in enumerate(_lines(path), start=1):
+            if not line.strip():
+                continue
+            user, item, rating = _parsed(line, form, shape, f"{path}, line {number}")
+            if (user, item) in last:
+                if not form.repeats:
+                    raise InputError(f"{path}, line {number}: user {user} has rated item {item} before")
+                del last[user, item]  # so that the pair stands where its last rating does
+            last[user, item] = rating
+            lines += 1
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    if not lines:
+        raise InputError(f"{path} has no ratings")
+    if n_ratings is not None and lines != n_ratings:
+        raise InputError(f"{path} has {lines} ratings, expected {n_ratings} (n_ratings=None takes any number)")
+    pairs = np.array(list(last), np.int32) - 1
+    return Ratings(pairs[:, 0], pairs[:, 1], np.array(list(last.values())), shape, form.scale, form.source)
+
+
+def low_rank_ratings(
+    shape: tuple[int, int] = (943, 1682),
+    n_ratings: int = 100_000,
+    *,
+    rank: int = 3,
+    scale: tuple[float, float] = (1.0, 5.0),
+    step: float = 1.0,
+    noise: float = 0.3,
+    seed: int = 0,
+) -> Ratings:
+    """A stand-in of any shape and density, labelled so: a low-rank matrix, rounded to ratings, entries at random.
+
+    The entry of user i and item j is `(low + high) / 2 + 0.5 + 0.225 (high - low) <a_i, b_j> / sqrt(rank) + noise z`
+    for standard normal a_i, b_j [rank] and z, rounded to the scale and clipped to it.
+
+    Args:
+      shape: (users, items).
+      n_ratings: observed entries, drawn without replacement.
+      rank: of the matrix before noise and rounding.
+      scale: least and largest rating.
+      step: distance of neighbouring ratings.
+      noise: standard deviation of what the factors do not explain.
+      seed: the same seed gives the same ratings.
+    """
+    users, items = shape = _checked_shape(shape)
+    low, high = scale
+    if not _is_count(n_ratings) or n_ratings > users * items:
+        raise InputError(f"n_ratings must lie in [1, {users * items}] for shape {shape}, got {n_ratings!r}")
+    if not _is_count(rank):
+        raise InputError(f"rank must be a whole number of at least 1, got {rank!r}")
+    if not (low < high and step > 0.0 and noise >= 0.0 and np.isfinite([low, high, step, noise]).all()):
+        raise InputError(f"needs low < high, step > 0 and noise >= 0, got scale {scale}, step {step}, noise {noise}")
+    rng = np.random.default_rng(seed)
+    left, right = rng.standard_normal((users, rank)), rng.standard_normal((items, rank))
+    i, j = np.divmod(rng.choice(users * items, n_ratings, replace=False), items)
+    explained = np.einsum("nk,nk->n", left[i], right[j]) / np.sqrt(rank)
+    liking = 0.5 * (low + high) + 0.5 + 0.225 * (high - low) * explained + noise * rng.standard_normal(n_ratings)
+    ratings = np.clip(low + step * np.round((liking - low) / step), low, high)
+    return Ratings(i.astype(np.int32), j.astype(np.int32), ratings, shape, (float(low), float(high)), "stand-in")
+
+
+def _parsed(line: str, form: Format, shape: tuple[int, int], where: str) -> tuple[int, int, float]:
+    cells = line.strip("\r\n").split(form.separator)
+    if len(cells) != len(form.fields):
+        kind = "tab-separated" if form.separator == "\t" else "space-separated"
+        raise InputError(
+            f"{where}: expected {len(form.fields)} {kind} fields ({' '.join(form.fields)}), got {len(cells)}"
+        )
+    user, item = (_id(cells[k], form.fields[k], shape[k], where) for k in (0, 1))
+    for text, name in zip(cells[3:], form.fields[3:], strict=True):
+        if not text.strip().isdigit():
+            raise InputError(f"{where}: the {name} must be a whole number, got {_shown(text)}")
+    return user, item, _rating(cells[2], form, where)
+
+
+def _id(text: str, name: str, largest: int, where: str) -> int:
+    digits = text.strip()  # the file is ASCII: a digit is 0 to 9
+    if not digits.removeprefix("-").isdigit() or len(digits) > 18:
+        raise InputError(f"{where}: the {name} must be a whole number, got {_shown(text)}")
+    if not 1 <= int(digits) <= largest:
+        raise InputError(f"{where}: the {name} must be from 1 to {largest}, got {int(digits)}")
+    return int(digits)
+
+
+def _rating(text: str, form: Format, where: str) -> float:
+    low, high = form.scale
+    try:
+        value = np.nan if "_" in text else float(text)
+    except ValueError:
+        value = np.nan
+    if not (low <= value <= high and (value - low) % form.step == 0.0):
+        raise InputError(f"{where}: the rating must be from {low:g} to {high:g} by {form.step:g}, got {_shown(text)}")
+    return value
+
+
+def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
+    try:
+        file = Path(path)
+    except TypeError:
+        raise InputError(f"path must be a string or a path, got {path!r}") from None
+    with file.open("rb") as probe:
+        compressed = probe.read(2) == b"\x1f\x8b"
+    with gzip.open(file, "rt", encoding="ascii") if compressed else file.open(encoding="ascii") as lines:
+        yield from lines
+
+
+def _checked_shape(shape: tuple[int, int]) -> tuple[int, int]:
+    if not isinstance(shape, (tuple, list)) or len(shape) != 2 or not all(map(_is_count, shape)):
+        raise InputError(f"shape must be (users, items), two whole numbers of at least 1, got {shape!r}")
+    if max(shape) >= 2**31:
+        raise InputError(f"shape must stay below 2^31, got {shape!r}")
+    return int(shape[0]), int(shape[1])
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:37] + "...")

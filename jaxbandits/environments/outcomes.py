@@ -1,0 +1,19 @@
+"""What the environments of several families charge."""
+
+from typing import NamedTuple
+
+import jax
+
+
+class RegretOutcome(NamedTuple):
+    """Of one round of a bandit."""
+
+    regret: jax.Array  # []  of means: no noise in it
+
+
+class FixedComparatorOutcome(NamedTuple):
+    """Of one round against a stated comparator: at the decision x_t and at the fixed point u."""
+
+    loss: jax.Array  # []  f_t(x_t)
+    comparator_loss: jax.Array  # []  f_t(u)
+    regret: jax.Array  # []  f_t(x_t) - f_t(u)

@@ -1,0 +1,76 @@
+"""The registry of environments, written out by hand."""
+
+from jaxbandits.core import registry
+from jaxbandits.core.registry import Entry
+from jaxbandits.environments.coco.linear_constraints import LinearConstraints
+from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
+from jaxbandits.environments.glm.covertype import Covertype
+from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
+from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
+from jaxbandits.environments.linear.linear_mdp import LinearMDP
+from jaxbandits.environments.linear.linear_system import LinearSystem
+from jaxbandits.environments.oco.cell_noise import CellNoise
+from jaxbandits.environments.oco.data_stream import DataStream
+from jaxbandits.environments.oco.linear_losses import LinearLosses
+from jaxbandits.environments.oco.logistic_losses import LogisticLosses
+from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
+from jaxbandits.environments.oco.quadratic_losses import QuadraticLosses
+from jaxbandits.environments.oco.random_order import RandomOrder
+
+ENVIRONMENTS: dict[str, Entry] = {
+    "linear/heavy_tailed": Entry(
+        HeavyTailed, HeavyTailed(dim=2, n_arms=5), "Wang, Zhang, Zhao & Zhou, ICML 2025, Section 5"
+    ),
+    "linear/linear_mdp": Entry(
+        LinearMDP,
+        LinearMDP(n_states=2, n_actions=2, dim=2, steps=2),
+        "ours, after Wang, Zhang, Zhao & Zhou, ICML 2025, Section 6.1",
+    ),
+    "linear/linear_system": Entry(
+        LinearSystem, LinearSystem(), "ours, after Wang, Zhang, Zhao & Zhou, ICML 2025, Section 6.2"
+    ),
+    "glm/generalized_linear": Entry(
+        GeneralizedLinear,
+        GeneralizedLinear(dim=2, n_arms=5, norm_bound=3.0),
+        "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025, Section 5",
+    ),
+    "oco/linear_losses": Entry(
+        LinearLosses, LinearLosses(dim=2), "stochastically extended adversarial model, i.i.d. linear losses"
+    ),
+    "oco/random_order": Entry(
+        RandomOrder, RandomOrder(dim=2, pool_size=8), "Sachs et al., NeurIPS 2022: a pool of losses in random order"
+    ),
+    "oco/quadratic_losses": Entry(QuadraticLosses, QuadraticLosses(dim=2), "SEA model, quadratic losses on a ball"),
+    "oco/pseudo_huber_losses": Entry(
+        PseudoHuberLosses, PseudoHuberLosses(dim=2), "SEA model, smooth Lipschitz losses on R^d"
+    ),
+    "oco/logistic_losses": Entry(LogisticLosses, LogisticLosses(dim=2), "SEA model, logistic losses on R^d"),
+    "oco/data_stream": Entry(
+        DataStream,
+        DataStream.from_arrays([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]], [1.0, 2.0, 2.5, -1.0]),
+        "your own regression or classification rows as losses",
+    ),
+    "oco/cell_noise": Entry(CellNoise, CellNoise(n_cells=4), "Wang, Barik, Zhao & Tan, NeurIPS 2025, Proposition A.1"),
+    "glm/covertype": Entry(
+        Covertype,
+        Covertype.stand_in(n_arms=5, rows=500),
+        "UCI Covertype as a bandit; a labelled stand-in without the file",
+    ),
+    "coco/linear_constraints": Entry(
+        LinearConstraints, LinearConstraints(dim=2), "linear losses, one time-varying linear constraint (ours)"
+    ),
+    "dro/synthetic_groups": Entry(
+        SyntheticGroups,
+        SyntheticGroups.homogeneous(dim=3, n_groups=4),
+        "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Section 7.1",
+    ),
+}
+
+
+def register_environment(name: str, entry: Entry) -> None:
+    """Adds your own environment under `family/name`.
+
+    Raises:
+      ValueError: when the name is taken or malformed.
+    """
+    registry.add(ENVIRONMENTS, name, entry)

@@ -1,0 +1,113 @@
+"""Arms that never change: `x'theta` and `x'V^{-1} x` of every arm, carried along instead of computed anew.
+
+A round changes V^{-1} by one outer product. With p_k = x_k'u
+
+    V^{-1} <- V^{-1} - c u u'       hence   x_k'V^{-1} x_k  <-  x_k'V^{-1} x_k - c p_k^2
+    theta  <- theta + s u           hence   x_k'theta       <-  x_k'theta + s p_k
+
+which is O(K d) a round where it would be O(K d^2). Every `REFRESH` rounds both are computed from theta and V^{-1}.
+
+What is carried differs from what would be computed by rounding alone, by no more than two refreshes allow: eps the
+spacing of the type, s the round of the last refresh and R = `REFRESH`,
+
+    |width_sq_k - x_k'V_t^{-1} x_k|  <=  (R + 4d) eps ||x_k||^2 trace(V_s^{-1})
+    |mean_k - x_k'theta_t|           <=  (R + 4d) eps ||x_k|| (||theta_s|| + sum of the steps ||s u|| since then)
+
+whatever the number of rounds: a step rounds `width_sq`, which never grows, once, and adds at most the error of c p_k^2,
+the sum of which the loss of `width_sq` bounds; rounding V^{-1} itself is in the bound too. Measured in float32 over
+10^6 rounds: at most a seventh of it with the refresh, 80 times it without.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core import batching, linalg
+from jaxbandits.core.batching import trials_last
+from jaxbandits.core.fusion import once
+from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.estimation.arms import best_scored, optimistic, optimistic_arm
+from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs
+
+REFRESH = 256  # rounds between two computations from theta and V^{-1}
+# Dimension from which carrying pays, measured with 5 to 100 arms: OFUL 0.8 at d = 2, 0.97 at 3, 1.05 to 1.2 at 5, 1.15
+# to 1.9 at 10, 1.8 to 2.1 at 20; Hvt-UCB 0.8, -, 1.03, 1.02 to 1.2, 1.1 to 1.3; GLB-OMD 0.95 at 5 and 10: not used.
+LEAST_DIM = 5
+
+
+class Scores(NamedTuple):
+    """What an optimistic learner needs of K arms."""
+
+    mean: jax.Array  # [K]  x_k'theta
+    width_sq: jax.Array  # [K]  x_k'V^{-1} x_k
+
+
+class Step(NamedTuple):
+    """How a round changed the estimate: V^{-1} <- V^{-1} - weight u u', theta <- theta + length u."""
+
+    direction: Vector  # [d]  u
+    weight: jax.Array  # []  c
+    length: Any = None  # []  s; None where theta moved elsewhere (a projection)
+
+
+def start(obs: ArmObs, theta: Vector, inverse: Symmetric) -> Scores | None:
+    """What to carry from round to round: None where the arms may change, or where carrying does not pay."""
+    if not isinstance(obs, FixedArmObs) or obs.arms.shape[1] < LEAST_DIM:
+        return None
+    return _computed(obs.arms, theta, inverse)
+
+
+def play(obs: ArmObs, scores: Scores | None, theta: Vector, inverse: Symmetric, radius: ArrayLike) -> ArmDecision:
+    """`argmax_x x'theta + radius ||x||_inverse` of the arms shown, from what was carried if it was."""
+    if scores is None:
+        return optimistic_arm(obs.arms, obs.mask, theta, inverse, radius)
+    return best_scored(obs.arms, obs.mask, optimistic(*scores, once(jnp.asarray(radius))))
+
+
+def follow(
+    t: jax.Array, obs: ArmObs, scores: Scores | None, theta: Vector, inverse: Symmetric, step: Step
+) -> Scores | None:
+    """What is carried, after a round.
+
+    Args:
+      t: `[]` the round, the same for all trials: the refresh is a branch.
+      obs: as in `start`.
+      scores: carried until now; None: nothing is.
+      theta: `[d]` after the round.
+      inverse: `[d, d]` V^{-1} after the round.
+      step: what led to them.
+    """
+    if scores is None:
+        return None
+    if step.length is None:
+        mean, moved = _two_products(obs.arms, theta, step.direction)
+    else:
+        moved = once(linalg.matvec(obs.arms, step.direction))
+        mean = linalg.add_scaled(scores.mean, step.length, moved)
+    carried = Scores(mean, _lessened(scores.width_sq, step.weight, moved))
+    carried, theta, inverse = once((carried, theta, inverse))  # else both branches begin with their making, and copies
+    due = (t + 1) % REFRESH == 0
+    return batching.cond(due, lambda: _computed(obs.arms, theta, inverse), lambda: carried)
+
+
+def _computed(arms: jax.Array, theta: Vector, inverse: Symmetric) -> Scores:
+    return Scores(linalg.matvec(arms, theta), linalg.quads(inverse, arms))
+
+
+@trials_last
+def _lessened(width_sq: jax.Array, weight: jax.Array, moved: jax.Array) -> jax.Array:
+    return width_sq - weight * (moved * moved)
+
+
+@trials_last
+def _two_products(arms: jax.Array, x: Vector, y: Vector) -> tuple[jax.Array, jax.Array]:
+    """`[K]` inner products with x and with y, of arms that are read from memory once."""
+    both = once(linalg.stack([x, y]))
+    if arms.shape[1] > linalg.UNROLLED:
+        products = jnp.sum(arms[:, None] * both[None], axis=2)
+    else:
+        products = linalg.added(arms[:, j][:, None] * both[None, :, j] for j in range(arms.shape[1]))
+    products = once(products)
+    return products[:, 0], products[:, 1]

@@ -1,0 +1,152 @@
+"""What is drawn of an experiment: one object a figure, each with its own settings only.
+
+`report` draws those of this file. A figure that only one experiment has is an object of that experiment's own file
+which draws itself (`Draws`).
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from jaxbandits.experiments.run import Report
+
+
+class Drawing(Protocol):
+    """A figure of an experiment."""
+
+    @property
+    def name(self) -> str:
+        """What its files are called beside those of the experiment's first figure; no two of an experiment alike."""
+        ...
+
+
+@runtime_checkable
+class Draws(Drawing, Protocol):
+    """A figure that draws itself."""
+
+    def draw(self, plt: Any, report: "Report") -> "Figure":
+        """Makes the figure, without its title.
+
+        Args:
+          plt: `matplotlib.pyplot`.
+          report: the experiment and what it measured.
+        """
+        ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Curves:
+    """A metric along a run, panels side by side: means with t-intervals above medians with quantiles.
+
+    Attributes:
+      metric: which; None: the experiment's.
+      x: the abscissa: `round`, or any scalar metric that is recorded, such as a number of samples.
+      not_drawn: labels that are run and tabulated, but whose curves would flatten all others.
+      logarithmic: on an axis that is logarithmic above 1, where learners differ by orders.
+      times: the measured time per round beside them, of the first timed panels.
+      name: see `Drawing`.
+    """
+
+    metric: str | None = None
+    x: str = "round"
+    not_drawn: tuple[str, ...] = ()
+    logarithmic: bool = False
+    times: bool = False
+    name: str = "curves"
+
+
+@dataclasses.dataclass(frozen=True)
+class Against:
+    """Final mean of a metric of each label against `Panel.x`, with t-intervals; `Panel.bound` dashed.
+
+    Attributes:
+      axis: what `Panel.x` is.
+      metric: which; None: the experiment's.
+      not_drawn: as for `Curves`.
+      name: see `Drawing`.
+    """
+
+    axis: str
+    metric: str | None = None
+    not_drawn: tuple[str, ...] = ()
+    name: str = "against"
+
+
+@dataclasses.dataclass(frozen=True)
+class Cost:
+    """Time of one whole trial against `Panel.x`, and the time per round behind it in the first and last timed panel.
+
+    Attributes:
+      axis: what `Panel.x` is.
+      name: see `Drawing`.
+    """
+
+    axis: str
+    name: str = "cost"
+
+
+@dataclasses.dataclass(frozen=True)
+class Heatmap:
+    """Mean of the final metric over all pairs of the swept fields, the others at their nominal values.
+
+    Attributes:
+      nominal: field to the value (of the nearest point) at which the other maps pass; outlined.
+      metric: which; None: the experiment's.
+      name: see `Drawing`.
+    """
+
+    nominal: Mapping[str, float]
+    metric: str | None = None
+    name: str = "heatmap"
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    """Quantiles of a metric over trials beside a bound of the theory, on logarithmic axes; one column per panel.
+
+    Attributes:
+      metric: which; None: the experiment's.
+      bound: the metric that is the bound.
+      name: see `Drawing`.
+    """
+
+    metric: str | None = None
+    bound: str = "bound"
+    name: str = "bound"
+
+
+@dataclasses.dataclass(frozen=True)
+class Shares:
+    """Distribution function of the final metric over seeds, one curve per panel and label.
+
+    Attributes:
+      metric: which; None: the experiment's.
+      mark: a value that is marked: what the theory allows.
+      name: see `Drawing`.
+    """
+
+    metric: str | None = None
+    mark: float = 1.0
+    name: str = "shares"
+
+
+@dataclasses.dataclass(frozen=True)
+class Exponents:
+    """Growth exponents of a mean metric against `Panel.x`, beside the theory's; and the mean curves behind them.
+
+    Attributes:
+      axis: what `Panel.x` is.
+      theory: from `Panel.x` to the exponent that the theory states.
+      statement: what the theory's curve is called.
+      metric: which; None: the experiment's.
+      name: see `Drawing`.
+    """
+
+    axis: str
+    theory: Callable[[float], float]
+    statement: str
+    metric: str | None = None
+    name: str = "exponents"

@@ -1,0 +1,13 @@
+"""Experiments on generalised linear bandits, written out by hand."""
+
+from jaxbandits.experiments.glm.bound import BOUND
+from jaxbandits.experiments.glm.coverage import COVERAGE
+from jaxbandits.experiments.glm.coverage_links import COVERAGE_LINKS
+from jaxbandits.experiments.glm.covertype import COVERTYPE
+from jaxbandits.experiments.glm.fig1 import FIG1
+from jaxbandits.experiments.glm.fig1_tv import FIG1_TV
+from jaxbandits.experiments.glm.fig2 import FIG2
+from jaxbandits.experiments.glm.kappa import KAPPA
+from jaxbandits.experiments.glm.regions import REGIONS
+
+EXPERIMENTS = (FIG1, FIG1_TV, FIG2, COVERTYPE, COVERAGE, COVERAGE_LINKS, BOUND, KAPPA, REGIONS)

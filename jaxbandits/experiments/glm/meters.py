@@ -1,0 +1,73 @@
+"""Meters of the generalised linear family: coverage, Lemma 4 along a run, and the two kappas of an instance."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core import linalg
+from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.estimation.arms import largest
+from jaxbandits.simulation.meters import Meter, Round
+
+
+@functools.cache  # one object a name: programs are looked up by their meters
+def coverage(name: str = "error_ratio") -> Meter:
+    """The largest `||theta_t - theta*|| / radius_t` so far: above 1 as soon as theta* leaves a confidence set.
+
+    For learners with `error_ratio(t, state, theta)` on environments whose state has `theta`; taken after each update.
+    """
+
+    def measure(r: Round) -> jax.Array:
+        return r.algorithm.error_ratio(r.t + 1, r.next_state, r.env_state.theta)
+
+    return Meter(name, measure, "max")
+
+
+@functools.cache
+def lemma_4_slack(largest_slope: ArrayLike | None = None, name: str = "lemma_4_slack") -> Meter:
+    """Right minus left side of (11) in arXiv:2507.11847 for GLB-OMD: never negative, whatever the rewards.
+
+        ||theta_t+1 - theta*||^2_{H_t+1} <= 4 lambda S^2 + 2 eta sum_s [l_s(theta*) - l_s(theta_s+1)]
+            + (2 eta R S C_mu / g) sum_s ||theta_s - theta_s+1||^2 - sum_s ||theta_s - theta_s+1||^2_{H_s}
+
+    Both sides are summed by their increments, so that the value at a record point is the slack at that round.
+
+    Args:
+      largest_slope: `C_mu`, sup of mu' over arms and parameters; None: over the learner's ball and unit arms.
+      name: of the metric.
+    """
+
+    def measure(r: Round) -> jax.Array:
+        learner, link, star, x = r.algorithm, r.algorithm.link, r.env_state.theta, r.decision.x
+        eta, radius, g = learner.eta, learner.norm_bound, link.dispersion
+        bound = learner.largest_slope if largest_slope is None else largest_slope
+        old, new = r.state.theta - star, r.next_state.theta - star
+        move = new - old
+        weighted = linalg.solve(linalg.factor(r.state.inverse), move)  # H_t (theta_t+1 - theta_t)
+        z_star, z_new = linalg.inner(x, star), linalg.inner(x, r.next_state.theta)
+        losses = link.log_partition(z_star) - link.log_partition(z_new) - r.feedback.reward * (z_star - z_new)
+        right = 2.0 * eta * losses / g - linalg.inner(move, weighted)
+        right = right + 2.0 * eta * link.self_concordance * radius * bound / g * linalg.inner(move, move)
+        left = linalg.inner(weighted, new + old) + link.slope(z_new) / g * jnp.square(linalg.inner(x, new))
+        start = learner.lam * (4.0 * radius**2 - linalg.inner(old, old))  # 4 lambda S^2 - ||theta_1 - theta*||^2_{H_1}
+        return right - left + jnp.where(r.t == 0, start, 0.0)
+
+    return Meter(name, measure, "sum")
+
+
+@functools.cache
+def kappa(name: str = "kappa") -> Meter:
+    """`1 / min mu'(x'theta*)` over all arms of all rounds so far, the kappa that RS-GLinCB asks for."""
+    return Meter(name, lambda r: r.environment.kappa(r.env_state, r.obs), "max")
+
+
+@functools.cache
+def optimal_slope(name: str = "optimal_slope") -> Meter:
+    """Sum of mu' at the best arm of each round: `kappa_*` is the number of rounds over this."""
+
+    def measure(r: Round) -> jax.Array:
+        arms, theta = r.obs.arms, r.env_state.theta
+        return r.environment.link.slope(largest(linalg.matvec(arms, theta)))
+
+    return Meter(name, measure, "sum")

@@ -1,0 +1,57 @@
+"""Figure 2: Gaussian noise."""
+
+from jaxbandits.environments.linear.noise import Gaussian
+from jaxbandits.experiments.claim import Claim
+from jaxbandits.experiments.declare import Experiment, Timed
+from jaxbandits.experiments.drawings import Curves
+from jaxbandits.experiments.linear.claims import comparable, time_claims
+from jaxbandits.experiments.linear.setting import (
+    FEWER,
+    HORIZON,
+    PAPER,
+    PRESETS,
+    READINGS,
+    SLOW,
+    TUNING,
+    TWO_READINGS,
+    WIDTH,
+    both_readings,
+    told_once,
+)
+from jaxbandits.experiments.statistic import mean_difference
+
+FIG2 = Experiment(
+    name="linear/fig2",
+    title="Gaussian noise",
+    source=f"{PAPER}, Figure 2",
+    horizon=HORIZON,
+    seeds=512,
+    presets=PRESETS,
+    algorithms=told_once(eps=1.0, bound=1.0),
+    panels=lambda horizon: both_readings(noise=Gaussian(), eps=1.0),
+    metric="regret",
+    claims=(
+        Claim(
+            "Hvt-UCB is competitive with OFUL: mean regret at most 1.5 times OFUL's (largest norm 1)",
+            "Figure 2, left; Section 5", mean_difference("max", "Hvt-UCB", "OFUL", factor=1.5), high=0.0,
+        ),
+        Claim(
+            "the same when every arm is normalised to 1",
+            "Figure 2, left; Section 5", mean_difference("unit", "Hvt-UCB", "OFUL", factor=1.5), high=0.0,
+        ),
+        *(
+            Claim(
+                f"CRTM truncates too much: its mean regret is above Hvt-UCB's ({title})",
+                "Figure 2, left; Section 5", mean_difference(panel, "CRTM", "Hvt-UCB"), low=0.0,
+            )
+            for panel, (_, title) in READINGS.items()
+        ),
+        *comparable("Figure 2, left; Section 5", READINGS),
+        *time_claims("Figure 2"),
+    ),
+    notes=(TWO_READINGS, TUNING, FEWER),
+    slow=SLOW,
+    width=WIDTH,
+    figures=(Curves(not_drawn=("uniform",), times=True),),
+    timed=Timed(("max",), unit="Hvt-UCB"),
+)  # fmt: skip

@@ -1,0 +1,68 @@
+"""Figure 4: Student t noise of random scale."""
+
+from jaxbandits.environments.linear.noise import StudentT
+from jaxbandits.experiments.claim import Claim
+from jaxbandits.experiments.declare import Experiment, Panel
+from jaxbandits.experiments.drawings import Curves
+from jaxbandits.experiments.linear.claims import comparable
+from jaxbandits.experiments.linear.setting import (
+    FEWER,
+    HORIZON,
+    PAPER,
+    PRESETS,
+    SLOW,
+    TUNING,
+    WIDTH,
+    environment,
+    told_the_scale,
+)
+from jaxbandits.experiments.statistic import mean_difference
+
+_DECADES = {"scale1.5": 1.5, "scale2": 2.0, "scale2.5": 2.5}
+
+FIG4 = Experiment(
+    name="linear/fig4",
+    title="Student t noise (1.7) of random scale",
+    source=f"{PAPER}, Figure 4 (Appendix E.2)",
+    horizon=HORIZON,
+    seeds=512,
+    presets=PRESETS,
+    algorithms=told_the_scale,
+    panels=lambda horizon: {
+        name: Panel(
+            f"log10 of the scale uniform on (0, {decades:g})",
+            environment(noise=StudentT(df=1.7), eps=0.69, noise_decades=decades),
+        )
+        for name, decades in _DECADES.items()
+    },
+    metric="regret",
+    claims=tuple(
+        Claim(
+            f"knowing nu_t puts Hvt-UCB far ahead of {other}: mean regret below half ({name})",
+            "Figure 4; Appendix E.2", mean_difference(name, "Hvt-UCB", other, factor=0.5), high=0.0,
+        )
+        for name in _DECADES
+        for other in ("OFUL", "CRTM", "CRMM", "Hvt-UCB, bound only")
+    )
+    + tuple(
+        Claim(
+            f"HEAVY-OFUL, told nu_t too, is far ahead of {other}: mean regret below half ({name})",
+            "Figure 4; Appendix E.2", mean_difference(name, "HEAVY-OFUL", other, factor=0.5), high=0.0,
+        )
+        for name in _DECADES
+        for other in ("OFUL", "CRTM", "CRMM")
+    )
+    + comparable("Figure 4; Appendix E.2", _DECADES)
+    + tuple(
+        Claim(
+            f"OFUL is worst: mean regret above {other}'s ({name})",
+            "Figure 4; Appendix E.2", mean_difference(name, "OFUL", other), low=0.0,
+        )
+        for name in _DECADES
+        for other in ("CRTM", "CRMM")
+    ),
+    notes=(TUNING, FEWER, "The paper prints eps = df - 0.01 = 1.69, outside (0, 1]: 1 + eps is meant."),
+    slow=SLOW,
+    width=WIDTH,
+    figures=(Curves(not_drawn=("uniform",)),),
+)  # fmt: skip

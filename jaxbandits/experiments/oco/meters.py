@@ -1,0 +1,159 @@
+"""Certificates of the analysis of OONS, CLA-OONS and CA-OONS as measures of a whole `Round`, for meters.
+
+    Meter("projection", meters.worst_projection, "max")
+    Meter("slack", meters.least_slack((8.0,), (-8.0,)), "sum")
+
+They take the rounds of OONS and CLA-OONS as they are, and all base learners of CA-OONS. Those of the meta algorithm,
+`meta_*` and `worst_meta_precondition`, are about CA-OONS alone.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.oco.anytime_ca_oons import AnytimeCAOONS
+from jaxbandits.algorithms.oco.ca_oons import CAOONS
+from jaxbandits.algorithms.oco.msmwc_master import Middle
+from jaxbandits.core import linalg
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.linalg import Vector
+from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.experiments.oco import rounds
+
+
+@functools.cache
+def least_slack(*comparators: tuple[float, ...], relative: bool = False) -> Callable[[Any], jax.Array]:
+    """The inequality for comparators u, each drawn into a learner's ball: the least of them, and of the learners.
+
+    Every summand is >= 0 but for rounding, so its sum over the rounds is, and "max" of its negative is about 0.
+
+    Args:
+      *comparators: one or several u, `d` coordinates each.
+      relative: to the size of the terms of the inequality (`rounds.inequality_slack`); for "max", not for "sum".
+    """
+
+    def measure(played: Any) -> jax.Array:
+        dtype = jnp.zeros(()).dtype
+
+        def slack(u: Vector, r: rounds.OONSRound) -> jax.Array:
+            length = jnp.maximum(linalg.norm(u), jnp.finfo(dtype).tiny)
+            return rounds.inequality_slack(r, u * jnp.minimum(1.0, r.radius / length), relative)
+
+        each = jax.vmap(jax.vmap(slack, (None, 0)), (0, None))
+        return jnp.min(each(jnp.asarray(comparators, dtype), _rounds(played)))
+
+    return measure
+
+
+def worst_projection(played: Any) -> jax.Array:
+    """The larger residual of both steps, the worst of the learners; for "max"."""
+    return jnp.max(jnp.stack(jax.vmap(rounds.projection_residuals)(_rounds(played))))
+
+
+def worst_precondition(played: Any) -> jax.Array:
+    """The worst ratio of `rounds.preconditions`; at most 1 under the theory's constants. For "max"."""
+    return jnp.max(jnp.stack(jax.vmap(rounds.preconditions)(_rounds(played))))
+
+
+def worst_stability(played: Any) -> jax.Array:
+    """How far Lemma C.3 (with factor 1) is left, the worst of the learners; <= 0 but for rounding. For "max".
+
+    Relative to the right side and to the product of norms on the left, which is what rounding of the points costs.
+    """
+    r = _rounds(played)
+    product, bound = jax.vmap(rounds.stability)(r)
+    norm = jax.vmap(linalg.norm)
+    scale = bound + (norm(r.play) + norm(r.next_center)) * norm(r.nabla - r.hint)
+    excess = jnp.maximum(product - bound, -product)
+    return jnp.max(excess / jnp.maximum(scale, jnp.finfo(scale.dtype).tiny ** 0.5))
+
+
+@functools.cache
+def meta_regret(i: int) -> Callable[[Any], jax.Array]:
+    """`<l_t, w_t - e_i>` of CA-OONS, for its base learner i = 0, 1, ...; for "sum"."""
+
+    def measure(played: Any) -> jax.Array:
+        return meta_loss(played) - _meta_losses(played)[i]
+
+    return measure
+
+
+@functools.cache
+def meta_allowance(i: int) -> Callable[[Any], jax.Array]:
+    """`meta_bound` for base learner i after the rounds so far; for "last". At least the sum of `meta_regret(i)`."""
+
+    def measure(played: Any) -> jax.Array:
+        return _allowances(played)[i]
+
+    return measure
+
+
+def meta_loss(played: Any) -> jax.Array:
+    """`<l_t, w_t>` of CA-OONS; for "sum"."""
+    return jnp.sum(_meta_losses(played) * played.state.play.weights)
+
+
+def meta_budget(played: Any) -> jax.Array:
+    """The least over base learners i of `sum_t l_{t,i}` plus its `meta_bound`; for "last".
+
+    The sum of `meta_loss` minus this is the largest violation of the meta regret inequality over all base learners:
+    negative where all hold.
+    """
+    return jnp.min(played.next_state.meta.loss_sum.total + _allowances(played))
+
+
+def worst_meta_precondition(played: Any) -> jax.Array:
+    """`2 c_meta beta_k |l_t^j - h_t^j|`, the largest over k and j in Z(k); at most 1 under the theory's constants."""
+    error = _meta_losses(played) - played.state.play.hint
+    learners = played.state.meta.learners
+    known = jnp.arange(error.shape[0])[:, None] < learners.count
+    rate = jnp.where(learners.log_prior > -jnp.inf, learners.rate, 0.0)
+    return jnp.max(jnp.where(known, 2.0 * _ca_oons(played).c_meta * rate * jnp.abs(error)[:, None], 0.0))
+
+
+def meta_bound(learners: Middle, square_sum: jax.Array, c_meta: ArrayLike = 32.0) -> jax.Array:
+    """`[N]` the meta regret that MsMwC-Master may have against each expert i, with all its constants.
+
+    sum_t <l_t, w_t - e_i> <= min over k with i in Z(k) of ln(1 / p'_{1,k}) / beta_k + sum_j p'_{1,j} / beta_j - 1 /
+    beta_k + ln(card Z(k)) / (2 beta_k) + 2 c beta_k sum_t (l_{t,i} - h_{t,i})^2.
+
+    Args:
+      learners: the middle learners.
+      square_sum: `[N]` sum_t (l_t - h_t)^2.
+      c_meta: 32 in the theory.
+    """
+    rate, log_prior, count = learners
+    active = log_prior > -jnp.inf
+    prior = jnp.where(active, jnp.exp(log_prior), 0.0)
+    start = (-jnp.where(active, log_prior, 0.0) - 1.0 + 0.5 * jnp.log(1.0 * count)) / rate + jnp.sum(prior / rate)
+    bound = start + 2.0 * c_meta * rate * square_sum[:, None]
+    known = (jnp.arange(square_sum.shape[0])[:, None] < count) & active
+    return jnp.min(jnp.where(known, bound, jnp.inf), axis=1)
+
+
+def _rounds(played: Any) -> rounds.OONSRound:
+    return rounds.inside(played.algorithm, played.state, played.decision, played.feedback)
+
+
+def _ca_oons(played: Any) -> CAOONS:
+    """CA-OONS, as it is or restarted by the anytime version."""
+    algorithm = played.algorithm.learner if isinstance(played.algorithm, AnytimeCAOONS) else played.algorithm
+    if not isinstance(algorithm, CAOONS):
+        raise InputError(f"certificates of the meta algorithm know CAOONS, not {type(algorithm).__name__}")
+    return algorithm
+
+
+def _meta_losses(played: Any) -> jax.Array:
+    """`[N]` l_t."""
+    return _ca_oons(played).losses(played.feedback, played.state.points)
+
+
+def _allowances(played: Any) -> jax.Array:
+    """`[N]` meta_bound of the rounds so far: of a whole run, which the anytime version forgets at every restart."""
+    if isinstance(played.algorithm, AnytimeCAOONS):
+        raise InputError("AnytimeCAOONS restarts its sums: bound the meta regret of CAOONS, or of one epoch")
+    meta = played.next_state.meta
+    return meta_bound(meta.learners, meta.square_sum.total, _ca_oons(played).c_meta)

@@ -1,0 +1,177 @@
+"""What the analysis of OONS, CLA-OONS and CA-OONS promises of every round on every single trace, as numbers.
+
+Nothing here is hidden in an O(.), so a run can watch all of it: pure functions of one round of OONS, `OONSRound`.
+`inequality_slack` for a comparator u (the path-wise regret inequality), `projection_residuals` (both steps are
+minimisers), `stability` (Lemma C.3), `preconditions` (Theorem 3.1). `meters` has them as measures for meters.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.oco.anytime_ca_oons import AnytimeCAOONS
+from jaxbandits.algorithms.oco.ca_oons import CAOONS
+from jaxbandits.algorithms.oco.cla_oons import CLAOONS
+from jaxbandits.algorithms.oco.oons import OONS
+from jaxbandits.core import linalg
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
+from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.types import Gradient, PointDecision
+
+
+class OONSRound(NamedTuple):
+    """One round of an Optimistic Online Newton Step, under the names of the paper."""
+
+    play: Vector  # [d]  x_t
+    center: Vector  # [d]  x'_t
+    next_center: Vector  # [d]  x'_{t+1}, before a restart
+    hint: Vector  # [d]  m_t
+    grad: Vector  # [d]  g_t; the clipped gradient of CLA-OONS
+    nabla: Vector  # [d]  g_t + c_corr eta_t <x_t, e_t> e_t
+    metric: Symmetric  # [d, d]  A_t
+    eta: jax.Array  # []  eta_t
+    radius: jax.Array  # []  of the ball
+    hint_range: jax.Array  # []  z_t, which bounds ||e_t||
+    c_corr: jax.Array  # []
+
+
+# One round of OONS ----------------------------------------------------------------------------------------------------
+
+
+def inequality_slack(r: OONSRound, u: Vector, relative: bool = False) -> jax.Array:
+    """Right minus left of the path-wise inequality in one round, >= 0 but for rounding, for every ||u|| <= radius.
+
+    <g_t, x_t - u> <= <x_t - x'_{t+1}, nabla_t - m_t> + (||u - x'_t||^2 - ||u - x'_{t+1}||^2 - ||x'_{t+1} - x_t||^2
+                      - ||x_t - x'_t||^2) / 2 + (c_corr / 2) eta_t (<u, e_t>^2 - <x_t, e_t>^2)        norms of A_t
+
+    Both steps being minimisers gives it; it holds for any constants. `relative`: divided by the sum of the sizes of its
+    terms, so that rounding leaves a few machine epsilons wherever u is.
+    """
+    error = once(r.grad - r.hint)
+    left = linalg.inner(r.grad, r.play - u)
+    terms = (
+        0.5 * linalg.quad(r.metric, u - r.center),
+        -0.5 * linalg.quad(r.metric, u - r.next_center),
+        -0.5 * linalg.quad(r.metric, r.next_center - r.play),
+        -0.5 * linalg.quad(r.metric, r.play - r.center),
+        linalg.inner(r.play - r.next_center, r.nabla - r.hint),
+        0.5 * r.c_corr * r.eta * linalg.inner(u, error) ** 2,
+        -0.5 * r.c_corr * r.eta * linalg.inner(r.play, error) ** 2,
+    )
+    slack = sum(terms) - left
+    if not relative:
+        return slack
+    size = sum(abs(term) for term in terms) + linalg.norm(r.grad) * (linalg.norm(r.play) + linalg.norm(u))
+    return slack / jnp.maximum(size, jnp.finfo(size.dtype).tiny)
+
+
+def projection_residuals(r: OONSRound) -> tuple[jax.Array, jax.Array]:
+    """`(R ||q|| + <q, x>) / (R s)` of both steps, q the gradient at x, s its scale: 0 at the minimiser over the ball.
+
+    Rescaling to the sphere in the Euclidean norm, the tempting mistake, leaves about 0.1 here while the inequality
+    above goes on to hold.
+    """
+    return _residual(r, r.play, r.hint), _residual(r, r.next_center, r.nabla)
+
+
+def _residual(r: OONSRound, x: Vector, slope: Vector) -> jax.Array:
+    pull = once(linalg.matvec(r.metric, x - r.center))
+    gradient = once(pull + slope)
+    # A (x - x') is known up to the rounding of x, eps R ||A||: the scale contains that, too.
+    scale = linalg.norm(slope) + linalg.norm(pull) + r.radius * linalg.trace(r.metric)
+    return (linalg.norm(gradient) + linalg.inner(gradient, x) / r.radius) / scale
+
+
+def stability(r: OONSRound) -> tuple[jax.Array, jax.Array]:
+    """Lemma C.3: `0 <= <x_t - x'_{t+1}, nabla_t - m_t> <= ||nabla_t - m_t||^2` in the inverse of A_t; both numbers.
+
+    The lemma has a factor 2 on the right; it holds without.
+    """
+    step = once(r.nabla - r.hint)
+    solved = linalg.solve(once(linalg.factor(r.metric)), step)
+    return linalg.inner(r.play - r.next_center, step), linalg.inner(step, solved)
+
+
+class Preconditions(NamedTuple):
+    """What Theorem 3.1 asks for, each at most 1 under the theory's constants."""
+
+    hint_error: jax.Array  # ||e_t|| / z_t
+    step_size: jax.Array  # 64 eta_t R z_t, with R the radius of the ball
+    correction: jax.Array  # 2 c_corr eta_t |<x_t, e_t>|
+    step: jax.Array  # ||nabla_t - m_t|| / (1.5 ||e_t||)
+
+
+def preconditions(r: OONSRound) -> Preconditions:
+    """The conditions as ratios to what is allowed."""
+    error = once(r.grad - r.hint)
+    norm = linalg.norm(error)
+    correction = r.c_corr * r.eta * linalg.inner(r.play, error)
+    return Preconditions(
+        hint_error=norm / r.hint_range,
+        step_size=64.0 * r.eta * r.radius * r.hint_range,
+        correction=2.0 * jnp.abs(correction),
+        # nabla_t - m_t is (1 + correction) e_t; subtracting would show rounding where e_t is of its size.
+        step=jnp.where(norm > 0.0, jnp.abs(1.0 + correction) / 1.5, 0.0),
+    )
+
+
+# Rounds of the three algorithms ---------------------------------------------------------------------------------------
+
+
+def oons_round(learner: OONS, state: Any, play: Vector, grad: Vector) -> OONSRound:
+    """A round of OONS from the state before it, what it played and what it was told."""
+    told = Gradient(jnp.zeros(1), jax.tree.map(lambda g: g[None], grad))
+    after = learner.update(jax.random.key(0), jnp.int32(0), state, None, PointDecision.at(play), told)
+    eta = learner.step_size(state)
+    return _round(
+        learner.c_corr, eta, learner.metric(state, eta), state, after.center, play, grad, learner.domain.radius,
+        2.0 * learner.lipschitz,
+    )  # fmt: skip
+
+
+def cla_oons_round(learner: CLAOONS, state: Any, play: Vector, grad: Vector) -> OONSRound:
+    """The same for CLA-OONS: clipped gradient, and x'_{t+1} before a restart."""
+    after = learner.advance(state, play, grad)
+    clipped = state.hint + (grad - state.hint) * (state.scale / after.scale)
+    eta = learner.step_size(state)
+    radius = learner.domain_radius(state)
+    return _round(
+        learner.c_corr, eta, learner.metric(state, eta), state, after.center, play, clipped, radius, state.scale
+    )
+
+
+def _round(
+    c_corr: ArrayLike,
+    eta: jax.Array,
+    metric: Symmetric,
+    state: Any,
+    next_center: Vector,
+    play: Vector,
+    grad: Vector,
+    radius: ArrayLike,
+    hint_range: ArrayLike,
+) -> OONSRound:
+    error = once(grad - state.hint)
+    nabla = linalg.add_scaled(grad, c_corr * eta * linalg.inner(play, error), error)
+    values = [jnp.asarray(x, eta.dtype) for x in (eta, radius, hint_range, c_corr)]
+    return OONSRound(play, state.center, next_center, state.hint, grad, nabla, metric, *values)
+
+
+def inside(algorithm: Any, state: Any, decision: PointDecision, feedback: Any) -> OONSRound:
+    """`[L]` the OONS rounds inside a round of OONS or CLA-OONS (L = 1) or CA-OONS (L = N base learners)."""
+    if isinstance(algorithm, AnytimeCAOONS):
+        algorithm = algorithm.learner
+    if isinstance(algorithm, CAOONS):
+        gradients = algorithm.base_gradients(feedback)
+        return jax.vmap(oons_round, in_axes=-1)(algorithm.base_learners, state.base, state.points, gradients)
+    if not isinstance(algorithm, (OONS, CLAOONS)):
+        raise InputError(f"certificates know OONS, CLAOONS, CAOONS and AnytimeCAOONS, not {type(algorithm).__name__}")
+    grad = linalg.row(feedback.grad, 0)
+    if isinstance(algorithm, OONS):
+        alone = oons_round(algorithm, state, decision.play, grad)
+    else:
+        alone = cla_oons_round(algorithm, state, decision.play, grad)
+    return jax.tree.map(lambda x: x[None], alone)

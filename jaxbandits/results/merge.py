@@ -1,0 +1,102 @@
+"""One result from several: the same jobs run for other seeds or other points."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxbandits.core.errors import InputError
+from jaxbandits.results.result import Result
+from jaxbandits.results.trials import Trials
+
+
+def merge(results: Sequence[Result]) -> Result:
+    """Joins results: labels of one name become one, with the points and seeds of all.
+
+    Every trial keeps the bits it has: shards by `first_seed` merge to what one run would have given.
+
+    Args:
+      results: at least one; results that share a label must share its job (spec, records, metrics), and all of them
+        the base seed. Per label, points times seeds must come out complete.
+
+    Raises:
+      InputError: naming the label and the field that differs, a trial that two results hold with different values, or
+        points that lack seeds.
+    """
+    if not isinstance(results, (list, tuple)) or not results or not all(isinstance(r, Result) for r in results):
+        raise InputError(f"merge needs a list of results, got {type(results).__name__}")
+    info = results[0].info
+    for other in results[1:]:
+        _same("base_seed", info.get("base_seed"), other.info.get("base_seed"), "the results")
+    labels = dict.fromkeys(label for result in results for label in result)
+    trials = {label: _joined(label, [r[label] for r in results if label in r.trials]) for label in labels}
+    walls = [result.info["wall_s"] for result in results if "wall_s" in result.info]
+    starts = [result.info["started_unix_s"] for result in results if "started_unix_s" in result.info]
+    times = ({"wall_s": sum(walls)} if walls else {}) | ({"started_unix_s": min(starts)} if starts else {})
+    return Result(trials, info | times)
+
+
+def _joined(label: str, parts: Sequence[Trials]) -> Trials:
+    first = parts[0]
+    for other in parts[1:]:
+        for field in [*(name for name in first.spec if name != "digest"), *other.spec, "digest"]:
+            _same(field, first.spec.get(field), other.spec.get(field), label)
+        _same("record points", first.records.tolist(), other.records.tolist(), label)
+        _same("metrics", tuple(first.values), tuple(other.values), label)
+        _same("swept fields", list(first.points[0]), list(other.points[0]), label)
+        _same("units", first.units, other.units, label)
+        for metric in first.values:
+            mine, its = ((t.axis_names(metric), t.values[metric].shape[3:]) for t in (first, other))
+            _same(f"axes of {metric}", mine, its, label)
+    points = list({_key(point): point for part in parts for point in part.points}.values())
+    position = {_key(point): h for h, point in enumerate(points)}
+    seeds = np.unique(np.concatenate([part.seeds for part in parts]))
+    shape = (len(points), len(seeds))
+    names = {"healthy": first.healthy, "outside": first.outside, **first.values}
+    joined = {name: np.empty((*shape, *array.shape[2:]), array.dtype) for name, array in names.items()}
+    filled = np.zeros(shape, bool)
+    for part in parts:
+        cells = np.ix_([position[_key(point)] for point in part.points], np.searchsorted(seeds, part.seeds))
+        twice = filled[cells]
+        for name, array in joined.items():
+            given = {"healthy": part.healthy, "outside": part.outside, **part.values}[name]
+            if not np.array_equal(array[cells][twice], given[twice], equal_nan=array.dtype.kind == "f"):
+                raise InputError(f"cannot merge: {label} has different {name} for the same points and seeds")
+            array[cells] = given
+        filled[cells] = True
+    if not filled.all():
+        h, s = np.argwhere(~filled)[0]
+        missing = f"{int((~filled).sum()):,} of {filled.size:,} trials, such as seed {seeds[s]} of point {points[h]}"
+        raise InputError(f"cannot merge: {label} lacks {missing}")
+    healthy, outside = joined.pop("healthy"), joined.pop("outside")
+    timing = _timing([part.timing for part in parts])
+    return dataclasses.replace(first, values=joined, points=tuple(points), seeds=seeds, healthy=healthy,
+                               outside=outside, timing=timing)  # fmt: skip
+
+
+def _key(point: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(point.items())
+
+
+def _same(field: str, first: Any, second: Any, label: str) -> None:
+    if first != second:
+        if isinstance(first, Mapping) and isinstance(second, Mapping):  # the innermost field that differs
+            for name in dict.fromkeys([*first, *second]):
+                _same(f"{field}.{name}", first.get(name), second.get(name), label)
+        raise InputError(f"cannot merge: {field} of {label} differs, {_short(first)} and {_short(second)}")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _timing(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Sums of numbers, joined lists."""
+    joined: dict[str, Any] = dict(parts[0])
+    for part in parts[1:]:
+        for name, value in part.items():
+            if isinstance(value, (int, float, list)):
+                joined[name] = joined.get(name, type(value)()) + value
+    return joined

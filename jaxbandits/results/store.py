@@ -1,0 +1,92 @@
+"""Result files: npz with a JSON header. Nothing is pickled, and what is read is checked before it is believed."""
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxbandits.core import files
+from jaxbandits.core.errors import InputError, shown
+from jaxbandits.results.trials import Trials
+
+if TYPE_CHECKING:
+    from jaxbandits.results.result import Result
+
+_FORMAT = "jaxbandits result 4"
+_ARRAYS = ("seeds", "records", "healthy", "outside")
+
+
+def save(result: "Result", path: str | os.PathLike[str]) -> Path:
+    """Writes one compressed file, atomically (`.npz` is appended if missing), and returns its path.
+
+    Raises:
+      InputError: when the path cannot be written.
+    """
+    path = _path(path)
+    path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
+    files.make_directory(path.parent)
+    header: dict[str, Any] = {"format": _FORMAT, "info": result.info, "trials": []}
+    arrays: dict[str, np.ndarray] = {}
+    for i, (label, trials) in enumerate(result.trials.items()):
+        described = {name: getattr(trials, name) for name in ("points", "axes", "units", "timing", "spec")}
+        header["trials"].append({"label": label, "metrics": list(trials.values), **described})
+        arrays |= {f"{i}:{name}": getattr(trials, name) for name in _ARRAYS}
+        arrays |= {f"{i}:values:{j}": values for j, values in enumerate(trials.values.values())}
+    text = np.frombuffer(json.dumps(header, default=_jsonable).encode(), np.uint8)
+    files.write_npz(path, {"header": text, **arrays}, compress=True)
+    return path
+
+
+def load(path: str | os.PathLike[str]) -> tuple[dict[str, Trials], dict[str, Any]]:
+    """Trials by label and the info of a file that `save` wrote (`.npz` may be left out).
+
+    Raises:
+      InputError: one line that names the file when it is missing, damaged or of another kind.
+    """
+    path = _path(path)
+    path = path if path.exists() or path.suffix == ".npz" else path.with_name(path.name + ".npz")
+    arrays = files.read_npz(path)
+    try:
+        header = json.loads(arrays.pop("header").tobytes())
+        found = header["format"]
+        if found == _FORMAT:
+            trials = {item["label"]: _trials(i, item, arrays) for i, item in enumerate(header["trials"])}
+            return trials, _of_type(dict, header["info"])
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        why = f": {error}" if isinstance(error, InputError) else ""
+        raise InputError(f"{path} is damaged or not a jaxbandits result{why}") from None
+    raise InputError(f"{path} has format {str(found)[:40]!r}, this version reads {_FORMAT!r}")
+
+
+def _trials(i: int, item: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trials:
+    names = [_of_type(str, name) for name in (item["label"], *item["metrics"])][1:]
+    return Trials(
+        values={name: arrays[f"{i}:values:{j}"] for j, name in enumerate(names)},
+        points=tuple(_of_type(dict, point) for point in _of_type(list, item["points"])),
+        **{name: arrays[f"{i}:{name}"] for name in _ARRAYS},
+        axes={name: tuple(axes) for name, axes in item["axes"].items()},
+        **{name: _of_type(dict, item[name]) for name in ("units", "timing", "spec")},
+    )
+
+
+def _of_type(kind: type, value: Any) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"{type(value).__name__} instead of {kind.__name__}")
+    return value
+
+
+def _path(path: Any) -> Path:
+    if not isinstance(path, (str, os.PathLike)) or not str(path):
+        raise InputError(f"a file is named by text or a path, got {shown(path)}")
+    return Path(path)
+
+
+def _jsonable(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    return repr(value)

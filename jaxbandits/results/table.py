@@ -1,0 +1,51 @@
+"""Plain text tables: aligned columns, and the summary of a metric."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from jaxbandits.results.summary import Row
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Aligned columns; the first `left` columns to the left, the others to the right."""
+    cells = [list(header), *map(list, rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+
+    def line(row: Sequence[str]) -> str:
+        padded = [c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
+        return "  ".join(padded).rstrip()
+
+    lines = [line(row) for row in cells]
+    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+
+
+def number(value: float) -> str:
+    """Four significant digits, no exponent for everyday sizes."""
+    return f"{value:.1f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}"
+
+
+def plain(value: Any) -> str:
+    """A hyperparameter's value: numbers to six digits, anything else as text."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def summary(rows: Sequence[Row], metric: str, level: float = 0.95) -> str:
+    """The table of `Result.summary`: a line per row, a column per field that some label sweeps."""
+    return aligned(*cells(rows, metric, level))
+
+
+def cells(rows: Sequence[Row], metric: str, level: float = 0.95) -> tuple[list[str], list[list[str]]]:
+    """Header and lines of the summary of a metric, as text."""
+    fields = dict.fromkeys(name for row in rows for name in row.point)
+    axes = dict.fromkeys(name for row in rows for name in row.entry)
+    header = ["label", *fields, *axes, f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} % t-interval"]
+    header += ["median", "10 %", "25 %", "75 %", "90 %", "trials", "failed", "ns/round"]
+    lines = []
+    for row in rows:
+        point = [plain(row.point[name]) if name in row.point else "" for name in fields]
+        entry = [str(row.entry.get(name, "")) for name in axes]
+        interval = f"[{number(row.low)}, {number(row.high)}]"
+        at = [number(value) for value in (row.median, row.q10, row.q25, row.q75, row.q90)]
+        tail = [str(row.trials), str(row.failed), number(row.ns_per_round)]
+        lines.append([row.label, *point, *entry, number(row.mean), interval, *at, *tail])
+    return header, lines

@@ -1,0 +1,248 @@
+"""What one label measured: an array per metric over (hyperparameter point, seed, record), and which trials failed."""
+
+import dataclasses
+import itertools
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxbandits.core.errors import InputError, shown, unknown
+from jaxbandits.core.ranges import check_concrete
+
+RESERVED = ("label", "point", "seed", "round")  # no axis of a metric may have these names
+_FIRST = "regret"  # the metric that is meant where none is named
+
+
+@dataclasses.dataclass(frozen=True)
+class Trials:
+    """H hyperparameter points times S seeds, measured at M record points.
+
+    Attributes:
+      values: per metric a float64 array `[H, S, M, ...]`: cumulative sums, running maxima or snapshots.
+      points: `[H]` hyperparameter points, field to value; one empty point when nothing was swept.
+      seeds: `[S]` global seed indices, increasing.
+      records: `[M]` rounds finished at each record point, increasing; the last is the horizon.
+      healthy: `[H, S]` False where a trial's state held a NaN at some record point, whatever its metrics say.
+      outside: `[H, S]` rounds whose decision was inadmissible: an arm or group index out of range, a point outside the
+        domain.
+      axes: per metric the names of its axes beyond `[H, S, M]`; scalars may be left out.
+      units: per metric its unit, "" where it has none.
+      timing: `compile_s`, `run_s` (summed over workers), `rounds`, and `ns_per_round` of every piece.
+      spec: the job: algorithm, environment, horizon, record points, meters, width, and the digest of what determines
+        the numbers.
+
+    Raises:
+      InputError: when shapes, kinds or order are others than these.
+    """
+
+    values: dict[str, np.ndarray]
+    points: tuple[dict[str, Any], ...]
+    seeds: np.ndarray
+    records: np.ndarray
+    healthy: np.ndarray
+    outside: np.ndarray
+    axes: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    units: dict[str, str] = dataclasses.field(default_factory=dict)
+    timing: dict[str, Any] = dataclasses.field(default_factory=dict)
+    spec: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Checks shapes, kinds and order."""
+        if not self.points or any(point.keys() != self.points[0].keys() for point in self.points):
+            raise InputError("points must be at least one point, the same fields in each")
+        for name, least in (("seeds", 0), ("records", 1)):
+            numbers_of = getattr(self, name)
+            if numbers_of.ndim != 1 or numbers_of.dtype.kind not in "iu" or not len(numbers_of):
+                raise InputError(f"{name} must be whole numbers [n], got {numbers_of.dtype} {numbers_of.shape}")
+            if numbers_of[0] < least or (np.diff(numbers_of) <= 0).any():
+                raise InputError(f"{name} must be at least {least} and increase strictly")
+        shape = (len(self.points), len(self.seeds))
+        for name, kinds in (("healthy", "b"), ("outside", "iu")):
+            counts = getattr(self, name)
+            if counts.shape != shape or counts.dtype.kind not in kinds:
+                raise InputError(f"{name} must be an array {shape}, got {counts.dtype} {counts.shape}")
+        sizes: dict[str, int] = {}
+        for metric, values in self.values.items():
+            if values.dtype != np.float64 or values.shape[:3] != (*shape, len(self.records)):
+                need = f"float64 {[*shape, len(self.records)]}"
+                raise InputError(f"values of {metric!r} must be {need} or more axes, got {values.dtype} {values.shape}")
+            names, more = self.axis_names(metric), values.shape[3:]
+            if len(names) != len(more) or len({*names, *RESERVED}) < len(names) + len(RESERVED):
+                raise InputError(f"{metric!r} has axes named {names}: {len(more)} different names are needed, none of "
+                                 f"them {', '.join(RESERVED)}")  # fmt: skip
+            for name, size in zip(names, more, strict=True):
+                if sizes.setdefault(name, size) != size:
+                    raise InputError(f"axis {name!r} of {metric!r} has {size} entries, but {sizes[name]} elsewhere")
+
+    def __repr__(self) -> str:
+        """Sizes and names, never numbers."""
+        return f"Trials({sizes(self)}; {', '.join(self.metrics)})"
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of what was measured: `regret` first where there is one, then sums, maxima and snapshots."""
+        return in_order(self.values)
+
+    @property
+    def horizon(self) -> int:
+        """Rounds of every trial."""
+        return int(self.records[-1])
+
+    def metric(self, metric: str | None = None) -> str:
+        """The name of a metric, checked; the first by default.
+
+        Raises:
+          InputError: for an unknown name.
+        """
+        if not self.values:
+            raise InputError("nothing was measured")
+        return self.metrics[0] if metric is None else known("metric", metric, self.values)
+
+    def axis_names(self, metric: str) -> tuple[str, ...]:
+        """Names of a metric's axes beyond `[H, S, M]`; `metric_0`, `metric_1`, ... where none were given."""
+        return tuple(self.axes.get(metric, ())) or tuple(f"{metric}_{i}" for i in range(self.values[metric].ndim - 3))
+
+    def get(self, metric: str | None = None) -> np.ndarray:
+        """`[H, S, M, ...]` of a metric, the first by default.
+
+        Raises:
+          InputError: for an unknown name.
+        """
+        return self.values[self.metric(metric)]
+
+    def final(self, metric: str | None = None) -> np.ndarray:
+        """`[H, S, ...]`: the last record point."""
+        return self.get(metric)[:, :, -1]
+
+    def usable(self, metric: str | None = None) -> np.ndarray:
+        """`[H, S]` True for trials that did not fail."""
+        values = self.get(metric)
+        return np.isfinite(values).all(axis=tuple(range(2, values.ndim))) & self.healthy
+
+    def failed(self, metric: str | None = None) -> np.ndarray:
+        """`[H, S]` True for trials with a NaN or an infinity in the metric, or a NaN in their state.
+
+        Regret is made of means: it can stay finite while the learner behind it is lost.
+        """
+        return ~self.usable(metric)
+
+    def entries(self, metric: str, at: Mapping[str, int]) -> list[tuple[dict[str, int], np.ndarray]]:
+        """Splits a metric into scalars: every entry of a vector metric, or those `at` an index of its named axes.
+
+        Args:
+          metric: which one.
+          at: axis name to index, such as `{"group": 2}`; negative indices count from the end.
+
+        Returns:
+          Pairs of the entry (axis name to index; empty for scalars) and its values `[H, S, M]`.
+
+        Raises:
+          InputError: for an unknown axis or an index out of range.
+        """
+        names, values = self.axis_names(metric), self.values[metric]
+        for name in at:
+            if name not in names:
+                has = f"its axes: {', '.join(names)}" if names else "it is a scalar"
+                raise InputError(f"metric {metric!r} has no axis {name!r}; {has}")
+        ranges = [
+            [_index(name, at[name], n)] if name in at else range(n)
+            for name, n in zip(names, values.shape[3:], strict=True)
+        ]
+        return [
+            (dict(zip(names, entry, strict=True)), values[(slice(None), slice(None), slice(None), *entry)])
+            for entry in itertools.product(*ranges)
+        ]
+
+    def index(self, point: Mapping[str, Any]) -> int:
+        """The position of the one point with these values of some fields or all.
+
+        Raises:
+          InputError: when no point has them, or several do.
+        """
+        if not isinstance(point, Mapping):
+            raise InputError(f"a point maps fields to values, got {shown(point)}")
+        found = self.indices(point)
+        if len(found) > 1:
+            which = f"{len(found)} points have {_text(point)}"
+            raise InputError(f"{which}; name the fields of one: {', '.join(self.points[0])}")
+        return found[0]
+
+    def indices(self, points: Mapping[str, Any] | Sequence[int] | None) -> list[int]:
+        """Positions of some points.
+
+        Args:
+          points: field to a value or to several; or positions; all points by default. Numbers that differ by rounding
+            are the same.
+
+        Raises:
+          InputError: for an unknown field, a value that no point has, or a position out of range.
+        """
+        if points is None:
+            return list(range(len(self.points)))
+        if not isinstance(points, Mapping):
+            listed = isinstance(points, (list, tuple, range)) or (isinstance(points, np.ndarray) and points.ndim)
+            if not listed or not len(points):
+                raise InputError(f"points must map fields to values, or be a list of positions, got {shown(points)}")
+            return [_index("points", position, len(self.points)) for position in points]
+        kept = list(range(len(self.points)))
+        for field, wanted in points.items():
+            known("field", field, self.points[0])
+            check_concrete(f"the value of {field}", wanted)
+            several = _listed(wanted) if isinstance(wanted, (list, tuple, range, np.ndarray)) else [wanted]
+            if not several:
+                raise InputError(f"no value of {field} is asked for")
+            for value in several:
+                if not any(_same(point[field], value) for point in self.points):
+                    has = ", ".join(map(str, dict.fromkeys(point[field] for point in self.points)))
+                    raise InputError(f"no point has {field}={shown(value)}; there are {has[:200]}")
+            kept = [i for i in kept if any(_same(self.points[i][field], value) for value in several)]
+        if not kept:
+            raise InputError(f"no point has {_text(points)} together")
+        return kept
+
+
+def known(kind: str, name: Any, names: Iterable[str]) -> str:
+    """A name that is one of `names`.
+
+    Raises:
+      InputError: if it is not, with the closest of them.
+    """
+    names = list(names)
+    if not isinstance(name, str) or name not in names:
+        raise unknown(kind, name, names)
+    return name
+
+
+def in_order(metrics: Iterable[str]) -> tuple[str, ...]:
+    """Different names in the order they come, `regret` before all others."""
+    return tuple(sorted(dict.fromkeys(metrics), key=lambda name: name != _FIRST))
+
+
+def sizes(trials: Trials) -> str:
+    """Points, seeds and rounds in words."""
+    points = f"{len(trials.points):,} points x " if len(trials.points) > 1 else ""
+    seeds = f"{len(trials.seeds):,} seed{'s' if len(trials.seeds) > 1 else ''}"
+    return f"{points}{seeds}, {trials.horizon:,} rounds at {len(trials.records):,} record points"
+
+
+def _text(point: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={shown(value)}" for name, value in point.items())
+
+
+def _listed(values: Sequence[Any] | np.ndarray) -> list[Any]:
+    """Entries of a sequence, or rows of an array; an array without axes has one entry."""
+    return [values.item()] if isinstance(values, np.ndarray) and not values.ndim else list(values)
+
+
+def _index(name: str, index: Any, n: int) -> int:
+    if isinstance(index, bool) or not isinstance(index, numbers.Integral) or not -n <= int(index) < n:
+        raise InputError(f"{name} must be an index below {n}, got {shown(index)}")
+    return int(index) % n
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, numbers.Real) and isinstance(b, numbers.Real):
+        return bool(np.isclose(float(a), float(b), rtol=1e-9, atol=0.0))
+    return type(a) is type(b) and bool(a == b)

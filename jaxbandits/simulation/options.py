@@ -1,0 +1,89 @@
+"""What `simulate`, `compare`, `sweep` and the command line can be told besides what to run."""
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from jaxbandits.core import ranges
+from jaxbandits.core.errors import InputError, shown, unknown
+from jaxbandits.simulation import meters as meters_lib
+from jaxbandits.simulation.meters import Meter
+from jaxbandits.simulation.program import Device
+
+COUNT = f"[1, {2**31 - 1}]"  # rounds, trials, threads: counted in int32
+MAX_SEED = 2**31 - 1  # global seed indices are int32 too
+# Loops over 8 trials are unrolled by LLVM and then round differently lane by lane (seen in float64); from 16 on every
+# lane runs the same vector code, so a trial has the same bits wherever it stands in a piece. 32 leaves a margin.
+WIDTH_UNIT = 32
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Options:
+    """Settings of a run; the first four determine numbers, the others only how they are computed.
+
+    Attributes:
+      meters: extra `Meter`s, a list.
+      seed: base seed, 0 to 2^32 - 1; every random draw of the run follows from it.
+      first_seed: global index of the first trial: more trials later, or elsewhere, continue where these end.
+      width: trials side by side in one program, 1 or a multiple of 32; by default from the bytes that one trial holds
+        (64 for small ones, 1 from about 1 MB on). Numbers depend on it in their last bits.
+      devices: JAX devices; all of the default backend by default.
+      workers: threads; one per core by default, one per device where there are several or an accelerator.
+      seconds_per_call: how long compiled code runs between two looks at the clock: how soon an interrupt is answered
+        and the bar moves.
+      checkpoint: a directory: killed at any instant, the same call resumes bit for bit.
+      save_every: seconds between checkpoints of trials that are not finished.
+      progress: a bar on standard error.
+    """
+
+    meters: Sequence[Meter] = ()
+    seed: int = 0
+    first_seed: int = 0
+    width: int | None = None
+    devices: Sequence[Device] | None = None
+    workers: int | None = None
+    seconds_per_call: float = 0.2
+    checkpoint: str | os.PathLike[str] | None = None
+    save_every: float = 10.0
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        """Checks every setting; whole numbers become ints."""
+        if self.width is not None and ranges.whole("width", self.width, COUNT) > 1 and self.width % WIDTH_UNIT:
+            raise InputError(f"width must be 1 or a multiple of {WIDTH_UNIT}, got {self.width}")
+        if self.devices is not None and not _are_devices(self.devices):
+            raise InputError(f"devices must be a list of JAX devices, got {shown(self.devices)}")
+        if self.checkpoint is not None and (
+            not isinstance(self.checkpoint, (str, os.PathLike)) or not str(self.checkpoint)
+        ):
+            raise InputError(f"checkpoint must be the path of a directory, got {shown(self.checkpoint)}")
+        checked = {
+            "meters": meters_lib.checked(self.meters),
+            "seed": ranges.whole("seed", self.seed, f"[0, {2**32 - 1}]"),
+            "first_seed": ranges.whole("first_seed", self.first_seed, f"[0, {MAX_SEED}]"),
+            "width": None if self.width is None else int(self.width),
+            "workers": None if self.workers is None else ranges.whole("workers", self.workers, COUNT),
+            "seconds_per_call": ranges.real("seconds_per_call", self.seconds_per_call, "(0, inf)"),
+            "save_every": ranges.real("save_every", self.save_every, "[0, inf]"),
+            "progress": ranges.flag("progress", self.progress),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+
+def options(**settings: Any) -> Options:
+    """Checked options.
+
+    Raises:
+      InputError: for an unknown name, with the closest ones, or a value that is not allowed.
+    """
+    names = [field.name for field in dataclasses.fields(Options)]
+    for name in settings:
+        if name not in names:
+            raise unknown("option", name, names)
+    return Options(**settings)
+
+
+def _are_devices(devices: Any) -> bool:
+    return isinstance(devices, (list, tuple)) and bool(devices) and all(hasattr(d, "device_kind") for d in devices)

@@ -1,0 +1,59 @@
+"""One round, one arm, one dimension, as few groups as there can be: every registered learner on its environments."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from jaxbandits.algorithms import ALGORITHMS
+from jaxbandits.dro import SyntheticGroups
+from jaxbandits.environments import ENVIRONMENTS
+from jaxbandits.glm import Covertype
+from jaxbandits.linear import LinearSystem
+from jaxbandits.oco import DataStream
+from jaxbandits.simulation import simulate
+
+SIZES = ("dim", "n_arms", "n_groups", "n_experts", "n_states", "n_inputs", "n_actions", "n_cells", "pool_size", "steps")
+MADE = {
+    "oco/data_stream": lambda: DataStream.from_arrays([[1.0]], [1.0]),
+    "linear/linear_system": lambda: LinearSystem(A=np.array([[0.8]]), B=np.array([[0.5]])),
+    "dro/synthetic_groups": lambda: SyntheticGroups.homogeneous(dim=1, n_groups=2),
+    "glm/covertype": lambda: Covertype.stand_in(n_arms=1, rows=100),
+}
+QUICK = {"linear/hvt_ucb", "glm/rs_glincb", "oco/ca_oons", "coco/ofw_tvc", "dro/smd"}  # one per family
+
+
+def smallest(name, obj):
+    """The example with every size at the low end of its range, mostly 1, and a horizon of one round."""
+    return MADE[name]() if name in MADE else _shrunk(obj)
+
+
+def _shrunk(obj):
+    changes = {}
+    for field in dataclasses.fields(obj):
+        value = getattr(obj, field.name)
+        if field.name in SIZES and value is not None:
+            changes[field.name] = max(1, int(field.metadata["range"][1:].split(",")[0]))
+        elif field.name == "horizon" and value is not None:
+            changes[field.name] = type(value)(1)
+        elif dataclasses.is_dataclass(value):
+            changes[field.name] = _shrunk(value)
+    return dataclasses.replace(obj, **changes)
+
+
+def _cases():
+    for algorithm, entry in ALGORITHMS.items():
+        for environment in entry.environments:
+            marks = () if algorithm in QUICK else (pytest.mark.slow,)
+            yield pytest.param(algorithm, environment, marks=marks, id=f"{algorithm}-{environment}")
+
+
+@pytest.mark.parametrize(("algorithm", "environment"), list(_cases()))
+def test_one_round_of_the_smallest_problem(algorithm, environment):
+    learner = smallest(algorithm, ALGORITHMS[algorithm].example)
+    result = simulate(learner, smallest(environment, ENVIRONMENTS[environment].example), 1, 3, progress=False)
+    (trials,) = result.trials.values()
+    for metric, values in trials.values.items():
+        assert np.isfinite(values).all(), metric
+    assert trials.healthy.all()
+    assert not trials.outside.any()

@@ -1,0 +1,83 @@
+"""`vmap_last` is `jax.vmap` along the last axis, operation by operation."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from jaxbandits.core.vmap_last import vmap_last
+
+# of a scalar s, an array x [3, 4] and a number the same for all
+OPERATIONS = {
+    "a scalar times an array": lambda s, x, k: s * x + k,
+    "where": lambda s, x, k: (jnp.where(s > 0, x, 2.0), jnp.where(x > s, s, k), jnp.where(k > 0, s, 0.0)),
+    "where for all": lambda s, x, k: (jnp.where(k > 0, x, k), lax.select(k > 0, x, s * x), lax.clamp(0.0, x, s)),
+    "clip": lambda s, x, k: (jnp.clip(x, 0.0, s), jnp.clip(x, s, k), jnp.clip(s, -1.0, 1.0)),
+    "constants": lambda s, x, k: x + jnp.arange(4.0) * s + jnp.arange(3.0)[:, None],
+    "functions with derivatives of their own": lambda s, x, k: (jax.nn.sigmoid(x), jnp.logaddexp(x, s), jax.nn.relu(s)),
+    "reductions": lambda s, x, k: (x.sum(), x.max(axis=1), jnp.argmin(x, axis=0), jnp.cumsum(x, axis=0), (x > s).any()),
+    "shapes": lambda s, x, k: (x.reshape(6, 2), x.T, x[1:, ::2], x[2], jnp.pad(x, 1), x[None], jnp.flip(x, 1)),
+    "joining": lambda s, x, k: (jnp.stack([x[0], s * x[1], jnp.ones(4)]), jnp.concatenate([x, jnp.zeros((1, 4))])),
+    "taking": lambda s, x, k: (x[jnp.argmax(x[:, 0])], lax.dynamic_slice(x, (1, 2), (2, 2)), x[jnp.int32(k)]),
+    "putting": lambda s, x, k: (x.at[1].set(s), lax.dynamic_update_index_in_dim(x, x[0], jnp.int32(k), 0)),
+    "products": lambda s, x, k: (x @ x.T, jnp.outer(x[0], x[1]), x @ x[0], jnp.linalg.inv(x @ x.T + 9.0 * jnp.eye(3))),
+    "sorting": lambda s, x, k: (jnp.sort(x, axis=0), jnp.median(x)),
+    "loops": lambda s, x, k: (
+        lax.while_loop(lambda c: c[1] < 9.0 + s, lambda c: (c[0] * s, c[1] + 1.0), (x, 0.0)),
+        lax.scan(lambda c, row: (c + s, row * c), s, x),
+        lax.fori_loop(0, 3, lambda i, c: c + i * s, x),
+        lax.cond(k > 0, lambda: x, lambda: -x),
+    ),
+    "what is the same for all": lambda s, x, k: (jnp.arange(3.0) + k, k, s),
+    "random draws": lambda s, x, k: s * jax.random.normal(jax.random.fold_in(jax.random.key(0), jnp.int32(k)), (2,)),
+    "types": lambda s, x, k: (x.astype(jnp.float32), x > s, jnp.int32(3) * (x > s), 2),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_as_vmap(name, rng):
+    f = OPERATIONS[name]
+    args = jnp.asarray(rng.standard_normal(5)), jnp.asarray(rng.standard_normal((3, 4, 5))), 2.0
+    ours = jax.jit(vmap_last(f, (-1, -1, None)))(*args)
+    theirs = jax.jit(jax.vmap(f, (-1, -1, None), -1))(*args)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14), ours, theirs)
+    assert jax.tree.map(lambda a: (a.shape, a.dtype), ours) == jax.tree.map(lambda a: (a.shape, a.dtype), theirs)
+
+
+@pytest.mark.parametrize("name", ["a scalar times an array", "where", "clip", "constants", "loops", "random draws"])
+def test_inside_another(name, rng):
+    """Under `jax.vmap`, and one in the other."""
+    f = OPERATIONS[name]
+    args = jnp.asarray(rng.standard_normal((2, 5))), jnp.asarray(rng.standard_normal((2, 3, 4, 5))), 2.0
+    theirs = jax.vmap(jax.vmap(f, (-1, -1, None), -1), (0, 0, None))(*args)
+    under = jax.vmap(vmap_last(f, (-1, -1, None)), (0, 0, None))(*args)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), under, theirs)
+    twice = vmap_last(vmap_last(f, (-1, -1, None)), (-1, -1, None))(*(jnp.moveaxis(a, 0, -1) for a in args[:2]), 2.0)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(jnp.moveaxis(a, -1, 0), b, rtol=1e-12), twice, theirs)
+
+
+def test_axes(key):
+    """A pytree of axes; keys; no batched argument at all; a length of the axis."""
+    keys = jax.random.split(key, 4)
+    draw = vmap_last(lambda tree, k: tree["a"] + tree["b"] + jax.random.normal(k), ({"a": -1, "b": None}, -1))
+    got = draw({"a": jnp.arange(4.0), "b": 1.0}, keys)
+    np.testing.assert_allclose(got, jnp.arange(4.0) + 1.0 + jax.vmap(jax.random.normal)(keys), rtol=1e-12)
+    assert vmap_last(lambda x: x, None, 3)(jnp.ones(2)).shape == (2, 3)
+
+
+def test_no_transposes():
+    def f(s, x):
+        return jnp.where(x > s, s * x, jax.nn.sigmoid(x + s)) / (1.0 + s)
+
+    text = jax.jit(vmap_last(f)).lower(jnp.ones(64), jnp.ones((5, 64))).as_text()
+    assert "transpose" not in text
+
+
+def test_a_side_of_length_one_is_stretched(rng):
+    """As `lax` does between arrays of one rank: a trial's `[1]` meets the `[7]` of all trials, and the other way."""
+    one, many = jnp.asarray(rng.standard_normal((1, 5))), jnp.asarray(rng.standard_normal(7))
+    got = vmap_last(lambda a, b: a * b, (-1, None))(one, many)
+    np.testing.assert_allclose(got, one * many[:, None], rtol=1e-15)
+    got = vmap_last(lambda a, b: a * b, (None, -1))(many[:1], jnp.ones((7, 5)))
+    np.testing.assert_allclose(got, jnp.full((7, 5), many[0]), rtol=1e-15)

@@ -1,0 +1,39 @@
+"""How far the scores that are carried are from those computed anew, in units of the bound in `fixed_arms`."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core import linalg
+from jaxbandits.estimation.fixed_arms import REFRESH
+from jaxbandits.simulation.loop import play_round, start_trial
+
+
+@functools.partial(jax.jit, static_argnums=(2, 3))
+def largest_drift(algorithm, environment, rounds, trials):
+    """The largest over rounds, arms and trials, of `width_sq` and of `mean`."""
+
+    def begin(seed):
+        carry = start_trial(algorithm, environment, jax.random.key(3, impl="threefry2x32"), seed)
+        return carry, linalg.trace(carry.alg.inverse), jnp.zeros(()), {"width_sq": jnp.zeros(()), "mean": jnp.zeros(())}
+
+    def one_round(t, carry, at_refresh, path, worst):
+        carry, played = play_round(algorithm, environment, t, carry)
+        before, after, arms = played.state, carry.alg, played.obs.arms
+        path = path + linalg.norm(after.theta - before.theta)
+        eps, norm_sq = jnp.finfo(path.dtype).eps, linalg.matvec(arms * arms, jnp.ones(arms.shape[1]))
+        unit = (REFRESH + 4 * arms.shape[1]) * eps
+        width_sq = jnp.abs(after.scores.width_sq - linalg.quads(after.inverse, arms)) / (unit * norm_sq * at_refresh)
+        mean = jnp.abs(after.scores.mean - linalg.matvec(arms, after.theta)) / (unit * jnp.sqrt(norm_sq) * path)
+        now = {"width_sq": jnp.max(width_sq), "mean": jnp.max(mean)}
+        worst = jax.tree.map(jnp.maximum, worst, now)
+        due = (t + 1) % REFRESH == 0
+        at_refresh = jnp.where(due, linalg.trace(after.inverse), at_refresh)
+        return carry, at_refresh, jnp.where(due, linalg.norm(after.theta), path), worst
+
+    def all_trials(t, states):
+        return jax.vmap(functools.partial(one_round, t), in_axes=-1, out_axes=-1)(*states)
+
+    states = jax.vmap(begin, out_axes=-1)(jnp.arange(trials, dtype=jnp.int32))
+    return jax.tree.map(jnp.max, jax.lax.fori_loop(0, rounds, all_trials, states)[-1])

@@ -1,0 +1,47 @@
+"""A report of any experiment with numbers that nobody simulated: for tests of what is drawn and written."""
+
+import itertools
+
+import numpy as np
+
+from jaxbandits.experiments.declare import Experiment
+from jaxbandits.experiments.drawings import Bound, Curves
+from jaxbandits.experiments.run import Report
+from jaxbandits.results.result import Result
+from jaxbandits.simulation import RoundTimes
+from jaxbandits.simulation.grid import Grid, checked_points
+from tests.results import made
+
+HORIZON, SEEDS, RECORDS = 60, 6, (1, 3, 10, 20, 30, 40, 50, 60)
+
+
+def report(experiment: Experiment, seed: int = 0) -> Report:
+    """Every label of every panel with all metrics that the experiment draws or tabulates, positive and increasing."""
+    rng = np.random.default_rng(seed)
+    preset = experiment.preset(None)
+    names = {experiment.metric, *experiment.tabulated, *(meter.name for meter in experiment.meters)}
+    axes = {meter.name: meter.axes for meter in experiment.meters if meter.axes}
+    for drawing in experiment.figures:
+        names |= {getattr(drawing, "metric", None)} - {None}
+        names |= {drawing.bound} if isinstance(drawing, Bound) else set()
+        names |= {drawing.x} - {"round"} if isinstance(drawing, Curves) else set()
+    records = range(1, HORIZON + 1) if experiment.record == 3000 else RECORDS  # a whole trace
+    results, times = {}, {}
+    for name, panel in experiment.panels(HORIZON).items():
+        trials = {}
+        for label, algorithm in experiment.algorithms(preset, HORIZON, panel).items():
+            points = checked_points(algorithm.points) if isinstance(algorithm, Grid) else [{}]
+            shape = (len(points), SEEDS, len(records))
+            values = {
+                metric: np.cumsum(rng.gamma(2.0, 0.1, (*shape, *(2 for _ in axes.get(metric, ())))), axis=2)
+                for metric in sorted(names)
+            }
+            trials[label] = made.trials(values, points, records=records, axes=axes)
+        results[name] = Result(trials, {"wall_s": 1.0})
+    if experiment.timed is not None:
+        stops = np.linspace(0, HORIZON, 11)[1:].astype(int)
+        for name, wanted in itertools.product(experiment.timed.panels, experiment.timed.at):
+            width = wanted or 64
+            ns = {label: rng.uniform(50.0, 90.0, (4 if width == 1 else 1, len(stops))) for label in results[name]}
+            times[name, width] = RoundTimes(width, stops, ns, dict.fromkeys(ns, 64))
+    return Report(experiment, preset, HORIZON, results, times, ())

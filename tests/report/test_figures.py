@@ -1,0 +1,194 @@
+"""Every figure that an experiment declares is drawn; each kind shows the numbers it is given."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from jaxbandits.experiments import EXPERIMENTS
+from jaxbandits.experiments.declare import Experiment, Panel
+from jaxbandits.experiments.drawings import Against, Bound, Cost, Curves, Exponents, Heatmap, Shares
+from jaxbandits.experiments.run import Report
+from jaxbandits.report import figures, files
+from jaxbandits.results.result import Result
+from jaxbandits.simulation import RoundTimes
+from tests.report import made
+from tests.results import made as results
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")  # few seeds by design
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """No figure stays open."""
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_declared_figure_is_drawn(name):
+    report = made.report(EXPERIMENTS[name])
+    for drawing in report.experiment.figures:
+        figure = figures.draw(report, drawing)  # laid out where files are written, which is slow
+        assert report.preset in figure.get_supxlabel() and report.experiment.title[:10] in figure.get_suptitle()
+        shown = [line for ax in figure.axes for line in (*ax.lines, *ax.collections, *ax.images)]
+        assert len(shown) >= len(report.results), drawing
+
+
+def test_files_of_several_figures_have_different_names():
+    for experiment in EXPERIMENTS.values():
+        names = [drawing.name for drawing in experiment.figures]
+        assert len(set(names)) == len(names) >= 1
+
+
+# Each kind, by hand ---------------------------------------------------------------------------------------------------
+
+
+def report_of(panels, figures_, times=None, metric="regret"):
+    """A report of Trials: panel name to (x, bound, label to trials)."""
+    experiment = Experiment(
+        name="toy/toy", title="toy", source="nobody", horizon=40, seeds=3, presets={"theory": "none"},
+        algorithms=lambda preset, horizon, panel: {},
+        panels=lambda horizon: {name: Panel(name, None, x, bound) for name, (x, bound, _) in panels.items()},
+        metric=metric, figures=figures_,
+    )  # fmt: skip
+    return Report(experiment, "theory", 40, {k: Result(v[2]) for k, v in panels.items()}, times or {}, ())
+
+
+def curve(*finals, **more):
+    """Trials whose regret rises linearly to the given values at rounds 10, 20, 30, 40."""
+    values = np.asarray(finals)[None, :, None] * np.asarray([0.25, 0.5, 0.75, 1.0])
+    return results.trials({"regret": values} | {k: np.asarray(v)[None] for k, v in more.items()})
+
+
+def by_label(ax):
+    return {line.get_label(): line for line in ax.lines}
+
+
+def test_curves_are_means_over_rounds_and_leave_labels_out():
+    panels = {"p": (np.nan, np.nan, {"a": curve(1.0, 3.0), "b": curve(4.0, 8.0), "huge": curve(1e6, 1e6)})}
+    drawing = Curves(not_drawn=("huge",), logarithmic=True)
+    mean, quantile = figures.draw(report_of(panels, (drawing,)), drawing).axes
+    assert set(by_label(mean)) == {"a", "b"} and mean.get_yscale() == "symlog"
+    np.testing.assert_allclose(by_label(mean)["a"].get_xydata(), [[10, 0.5], [20, 1.0], [30, 1.5], [40, 2.0]])
+    assert "median" in quantile.get_ylabel()
+
+
+def test_curves_may_stand_over_any_recorded_metric():
+    samples = np.asarray([[1.0, 2.0, 4.0, 8.0], [3.0, 6.0, 8.0, 12.0]])
+    panels = {"p": (np.nan, np.nan, {"a": curve(1.0, 3.0, samples=samples)})}
+    drawing = Curves(x="samples")
+    mean, _ = figures.draw(report_of(panels, (drawing,)), drawing).axes
+    np.testing.assert_allclose(by_label(mean)["a"].get_xdata(), samples.mean(axis=0))
+    assert mean.get_xlabel() == "samples"
+
+
+def test_a_figure_is_never_empty():
+    """Where all but the labels that would flatten the others are left out, they are drawn."""
+    panels = {"p": (1.0, np.nan, {"uniform": curve(1.0, 3.0)}), "q": (2.0, np.nan, {"uniform": curve(1.0, 3.0)})}
+    drawing, against = Curves(not_drawn=("uniform",)), Against("x", not_drawn=("uniform",))
+    assert set(by_label(figures.draw(report_of(panels, (drawing,)), drawing).axes[0])) == {"uniform"}
+    assert len(figures.draw(report_of(panels, (against,)), against).axes[0].containers) == 1
+
+
+def test_against_shows_the_worst_panel_of_each_abscissa_and_the_bound():
+    panels = {
+        "low": (1.0, np.nan, {"a": curve(1.0, 3.0)}),
+        "high": (1.0, 9.0, {"a": curve(5.0, 7.0)}),
+        "far": (10.0, np.nan, {"a": curve(30.0, 50.0)}),
+        "nowhere": (np.nan, np.nan, {"a": curve(99.0, 99.0)}),
+    }
+    drawing = Against("x")
+    (ax,) = figures.draw(report_of(panels, (drawing,)), drawing).axes
+    np.testing.assert_allclose(ax.containers[0].lines[0].get_xydata(), [[1.0, 6.0], [10.0, 40.0]])
+    np.testing.assert_allclose(by_label(ax)["theory"].get_xydata(), [[1.0, 9.0]])
+    assert ax.get_xlabel() == "x" and ax.get_yscale() == "log"
+
+
+def test_cost_is_the_time_of_whole_trials():
+    """10 rounds of 100 ns and 30 of 200 ns: 7 microseconds."""
+    stops = np.asarray([10, 40])
+    ns = {"a": np.asarray([[100.0, 200.0]] * 3)}
+    times = {(name, 1): RoundTimes(1, stops, ns, {"a": 8}) for name in ("p", "q")}
+    panels = {"p": (1.0, np.nan, {"a": curve(1.0, 2.0)}), "q": (5.0, np.nan, {"a": curve(1.0, 2.0)})}
+    drawing = Cost("size")
+    left, first, _ = figures.draw(report_of(panels, (drawing,), times), drawing).axes
+    np.testing.assert_allclose(by_label(left)["a"].get_xydata(), [[1.0, 7e-6], [5.0, 7e-6]])
+    np.testing.assert_allclose(by_label(first)["a"].get_xydata(), [[5.0, 100.0], [25.0, 200.0]])
+
+
+def test_run_times_are_drawn_however_often_each_learner_was_timed(rng):
+    ns = {"often": rng.uniform(1e4, 2e4, (5, 2)), "lost": rng.normal(50, 60, (30, 2))}
+    times = {(name, 1): RoundTimes(1, np.asarray([10, 40]), ns, {}) for name in ("p", "q")}
+    both = {"often": curve(1.0, 2.0), "lost": curve(1.0, 2.0)}
+    drawing = Cost("size")
+    figure = figures.draw(report_of({"p": (1.0, np.nan, both), "q": (2.0, np.nan, both)}, (drawing,), times), drawing)
+    figure.draw_without_rendering()
+
+
+def test_bound_and_shares_show_the_trials():
+    limit = np.full((3, 4), 8.0)
+    panels = {"p": (np.nan, np.nan, {"a": curve(1.0, 2.0, 6.0, bound=limit)})}
+    drawing = Bound()
+    (ax,) = figures.draw(report_of(panels, (drawing,)), drawing).axes
+    lines = by_label(ax)
+    assert lines["a, median"].get_ydata()[-1] == 2.0 and lines["a, largest"].get_ydata()[-1] == 6.0
+    assert lines["bound"].get_ydata()[-1] == 8.0
+    drawing = Shares(mark=3.0)
+    (ax,) = figures.draw(report_of(panels, (drawing,)), drawing).axes
+    np.testing.assert_allclose(by_label(ax)["a, p"].get_xydata(), [[1.0, 1 / 3], [2.0, 2 / 3], [6.0, 1.0]])
+    assert any(list(line.get_xdata()) == [3.0, 3.0] for line in ax.lines)
+
+
+def test_exponents_stand_beside_the_theory():
+    records = np.unique(np.geomspace(1, 1000, 40).astype(int))
+    grown = {p: records ** (1.0 / (1.0 + p)) * np.ones((1, 60, 1)) for p in (0.5, 1.0)}
+    panels = {f"eps{p:g}": (p, np.nan, {"a": results.trials({"regret": v}, records=records)}) for p, v in grown.items()}
+    drawing = Exponents("eps", theory=lambda eps: 1.0 / (1.0 + eps), statement="theory")
+    left, right = figures.draw(report_of(panels, (drawing,)), drawing).axes
+    np.testing.assert_allclose(left.containers[0].lines[0].get_xydata(), [[0.5, 2 / 3], [1.0, 0.5]])
+    np.testing.assert_allclose(by_label(left)["theory"].get_ydata()[[0, -1]], [2 / 3, 0.5])
+    assert set(by_label(right)) == {"eps0.5", "eps1"}
+
+
+def test_a_heat_map_passes_through_the_nominal_point():
+    points = [{"rate": r, "size": s, "other": o} for r in (0.1, 1.0) for s in (1.0, 2.0, 3.0) for o in (5.0, 6.0)]
+    values = np.arange(1.0, 13.0)[:, None, None] * np.ones((12, 4, 1))
+    values[3, :, 0] = np.nan  # every trial of one point failed: rate 0.1, size 2, other 6
+    panels = {"p": (np.nan, np.nan, {"a": results.trials({"regret": values}, points)})}
+    drawing = Heatmap({"rate": 1.01, "size": 2.0, "other": 6.0})
+    figure = figures.draw(report_of(panels, (drawing,)), drawing)
+    maps = {(ax.get_ylabel(), ax.get_xlabel()): ax for ax in figure.axes if ax.images}
+    assert set(maps) == {("rate", "size"), ("rate", "other"), ("size", "other")}
+    shown = np.ma.filled(maps["rate", "size"].images[0].get_array(), np.nan)
+    np.testing.assert_allclose(shown, [[2.0, np.nan, 6.0], [8.0, 10.0, 12.0]])
+    (outlined,) = maps["rate", "size"].patches
+    assert outlined.get_xy() == (0.5, 0.5)  # size 2 is the middle column, rate 1 the upper row
+
+
+def test_a_figure_of_an_experiment_s_own_draws_itself():
+    @dataclasses.dataclass(frozen=True)
+    class Own:
+        name: str = "own"
+
+        def draw(self, plt, report):
+            figure, ax = plt.subplots()
+            ax.plot([report.horizon], [1.0])
+            return figure
+
+    figure = figures.draw(report_of({"p": (1.0, 1.0, {"a": curve(1.0, 2.0)})}, (Own(),)), Own())
+    assert figure.axes[0].lines[0].get_xdata()[0] == 40 and "toy" in figure.get_suptitle()
+
+
+def test_equal_results_give_equal_files(tmp_path):
+    """PNG, SVG and PDF, byte for byte; the second figure is named after its kind."""
+    drawings = (Against("x"), Curves())
+    panels = {"p": (1.0, np.nan, {"a": curve(1.0, 3.0)}), "q": (3.0, np.nan, {"a": curve(2.0, 3.0)})}
+    written = []
+    for turn in ("one", "two"):
+        paths = files.write(report_of(panels, drawings), tmp_path / turn)
+        written.append({path.name: path.read_bytes() for path in paths if path.suffix in {".png", ".svg", ".pdf"}})
+    assert set(written[0]) == {f"toy{kind}.{suffix}" for kind in ("", "-curves") for suffix in ("png", "svg", "pdf")}
+    assert written[0] == written[1]

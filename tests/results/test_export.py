@@ -1,0 +1,95 @@
+"""Labelled arrays and tidy tables agree with the values."""
+
+import csv
+import sys
+
+import numpy as np
+import pytest
+
+from jaxbandits.core.errors import InputError
+from jaxbandits.results.result import Result
+from tests.results import made
+
+
+def test_a_grid_has_one_dimension_per_field(rng):
+    pytest.importorskip("xarray")
+    points = [{"rate": r, "environment.scale": s} for s in (1.0, 2.0) for r in (0.1, 0.2, 0.4)]
+    trials = made.trials({"loss": rng.normal(size=(6, 4, 3)), "risk": rng.normal(size=(6, 4, 3, 2))}, points,
+                         axes={"risk": ("group",)}, units={"loss": "points"})  # fmt: skip
+    dataset = Result({"a": trials}).to_xarray()["a"]
+    assert dataset["loss"].dims == ("rate", "environment.scale", "seed", "round")
+    assert dataset["risk"].dims[-1] == "group" and dataset["loss"].units == "points"
+    one = dataset.sel({"rate": 0.2, "environment.scale": 2.0, "seed": 3, "round": 30})
+    assert float(one["loss"]) == trials.values["loss"][4, 3, 2]
+    np.testing.assert_array_equal(one["risk"], trials.values["risk"][4, 3, 2])
+
+
+def test_points_that_are_no_grid_share_a_dimension(rng):
+    pytest.importorskip("xarray")
+    points = [{"rate": 0.1, "scale": 1.0}, {"rate": 0.2, "scale": 4.0}, {"rate": 0.2, "scale": 9.0}]
+    trials = made.trials({"loss": rng.normal(size=(3, 4, 2))}, points)
+    dataset = Result({"a": trials}).to_xarray()["a"]
+    assert dataset["loss"].dims == ("point", "seed", "round")
+    np.testing.assert_array_equal(dataset.sel(rate=0.2).sel(scale=9.0)["loss"].squeeze(), trials.values["loss"][2])
+
+
+def test_every_label_has_arrays_of_its_own(tmp_path):
+    xarray = pytest.importorskip("xarray")
+    result = made.result()
+    arrays = result.to_xarray()
+    assert arrays["swept"]["regret"].shape == (3, 6, 4) and arrays["grouped"]["risk"].dims == ("seed", "round", "group")
+    pytest.importorskip("h5netcdf")
+    arrays["swept"].to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+    with xarray.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as again:
+        np.testing.assert_array_equal(again["loss"], arrays["swept"]["loss"])
+
+
+def test_tidy_tables_hold_every_number_once():
+    polars, pandas = pytest.importorskip("polars"), pytest.importorskip("pandas")
+    result = made.result()
+    frame = result.to_polars()
+    assert frame.columns == ["label", "rate", "seed", "round", "healthy", "outside", "regret", "loss", "risk[0]",
+                             "risk[1]", "risk[2]"]  # fmt: skip
+    assert len(frame) == 3 * 6 * 4 + 4 * 2
+    one = frame.filter((polars.col("rate") == 0.2) & (polars.col("seed") == 1) & (polars.col("round") == 40))
+    assert one["loss"].to_list() == [result.get("loss", "swept")[1, 1, -1]] and one["risk[0]"].to_list() == [None]
+    one = frame.filter((polars.col("label") == "grouped") & (polars.col("seed") == 3) & (polars.col("round") == 5))
+    assert one["risk[2]"].to_list() == [result.get("risk", "grouped")[0, 1, 0, 2]] and one["rate"].to_list() == [None]
+    other = result.to_pandas()
+    assert isinstance(other, pandas.DataFrame) and list(other) == frame.columns
+    np.testing.assert_array_equal(other["loss"].dropna(), frame["loss"].drop_nulls())
+
+
+def test_csv_is_the_same_table(tmp_path):
+    result = made.result()
+    path = result.to_csv(tmp_path / "deep" / "r.csv")
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 3 * 6 * 4 + 4 * 2
+    assert float(rows[0]["loss"]) == result.get("loss", "swept")[0, 0, 0] and rows[0]["risk[0]"] == ""
+    assert rows[-1]["label"] == "grouped" and rows[-1]["rate"] == ""
+    assert float(rows[-1]["risk[2]"]) == result.get("risk", "grouped")[0, 3, 1, 2]
+    with pytest.raises(InputError, match="a file is named by text or a path"):
+        result.to_csv(None)
+    with pytest.raises(InputError, match="cannot write"):
+        result.to_csv(tmp_path)
+
+
+def test_a_field_and_a_metric_of_one_name_are_told_apart():
+    pytest.importorskip("xarray")
+    result = Result({"a": made.trials({"radius": np.ones((1, 2, 3))}, [{"radius": 7.0}])})
+    dataset = result.to_xarray()["a"]
+    assert dataset["radius"].dims == ("radius (field)", "seed", "round")
+    assert dataset["radius (field)"].values.tolist() == [7.0]
+    assert list(result.to_pandas()["radius (field)"].unique()) == [7.0]
+
+
+@pytest.mark.parametrize(
+    ("method", "package", "how"),
+    [("to_xarray", "xarray", r"jaxbandits\[xarray\]"), ("to_polars", "polars", r"jaxbandits\[frames\]"),
+     ("to_pandas", "pandas", "pip install pandas")],
+)  # fmt: skip
+def test_a_missing_package_says_how_to_install_it(monkeypatch, method, package, how):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InputError, match=how):
+        getattr(made.result(), method)()

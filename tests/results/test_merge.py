@@ -1,0 +1,110 @@
+"""Results of the same jobs for other seeds or other points become one."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from jaxbandits.core.errors import InputError
+from jaxbandits.results.merge import merge
+from jaxbandits.results.result import Result
+from tests.results import made
+
+
+def _part(whole, points=slice(None), seeds=slice(None)):
+    """Some points and seeds of a result, cut out."""
+
+    def cut(trials):
+        values = {name: array[points, seeds].copy() for name, array in trials.values.items()}
+        return dataclasses.replace(
+            trials, values=values, points=trials.points[points], seeds=trials.seeds[seeds],
+            healthy=trials.healthy[points, seeds].copy(), outside=trials.outside[points, seeds].copy(),
+        )  # fmt: skip
+
+    return Result({label: cut(whole[label]) for label in whole}, whole.info)
+
+
+def _same(a, b):
+    assert a.labels == b.labels
+    for label in a:
+        for name in ("seeds", "records", "healthy", "outside"):
+            np.testing.assert_array_equal(getattr(a[label], name), getattr(b[label], name))
+        assert a[label].points == b[label].points and a[label].values.keys() == b[label].values.keys()
+        for name, values in a[label].values.items():
+            np.testing.assert_array_equal(values, b[label].values[name])
+
+
+@pytest.fixture
+def whole():
+    result = made.result()
+    result["swept"].values["loss"][1, 2] = np.nan
+    result["swept"].healthy[0, 1] = False
+    result["grouped"].outside[0, 3] = 5
+    return result
+
+
+@pytest.mark.parametrize(
+    "cuts",
+    [
+        [{"seeds": slice(0, 1)}, {"seeds": slice(1, 3)}, {"seeds": slice(3, None)}],
+        [{"seeds": slice(0, 3)}, {"seeds": slice(1, None)}],  # identical where they overlap
+        [{"seeds": slice(2, None)}, {"seeds": slice(0, 2)}],
+        [{}],
+    ],
+)
+def test_parts_by_seeds_merge_to_the_whole(whole, cuts):
+    _same(merge([_part(whole, **cut) for cut in cuts]), whole)
+
+
+def test_parts_by_points_and_tiles_merge_to_the_whole(whole):
+    swept = Result({"swept": whole["swept"]}, whole.info)
+    tiles = [
+        _part(swept, points, seeds) for points in (slice(0, 1), slice(1, 3)) for seeds in (slice(0, 2), slice(2, 6))
+    ]
+    _same(merge(tiles), swept)
+    with pytest.raises(InputError, match=r"swept lacks 8 of 18 trials, such as seed 2 of point {'rate': 0.2}"):
+        merge(tiles[:3])
+    labels = [Result({label: whole[label]}, whole.info) for label in whole]
+    _same(merge(labels), whole)
+
+
+def test_time_adds_up(whole):
+    merged = merge([_part(whole, seeds=slice(0, 2)), _part(whole, seeds=slice(2, None))])
+    assert merged["swept"].timing == {"compile_s": 2.0, "run_s": 4.0, "rounds": 120, "ns_per_round": [10, 30, 20] * 2}
+    assert merged.info == {"base_seed": 0, "wall_s": 3.0, "started_unix_s": 100.0}
+
+
+def test_trials_that_contradict_each_other_are_refused(whole):
+    other = _part(whole, seeds=slice(1, None))
+    other["swept"].values["loss"][0, 0, 0] += 1e-12
+    with pytest.raises(InputError, match="swept has different loss for the same points and seeds"):
+        merge([_part(whole, seeds=slice(0, 3)), other])
+
+
+def _swept(**change):
+    return lambda r: Result({**r.trials, "swept": dataclasses.replace(r["swept"], **change)}, r.info)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_swept(spec={"algorithm": {"type": "other"}, "horizon": 40, "digest": "d1"}),
+         "algorithm.type of swept differs, 'toy' and 'other'"),
+        (_swept(spec={"algorithm": {"type": "toy"}, "horizon": 40, "digest": "d1"}), "digest of swept differs"),
+        (_swept(spec={"algorithm": {"type": "toy"}, "horizon": 40, "digest": "d0", "width": 1}), "width of swept"),
+        (_swept(records=np.array([1, 2, 3, 40])), "record points of swept differs"),
+        (_swept(units={}), "units.loss of swept differs, 'points' and None"),
+        (_swept(points=tuple({"ridge": float(i)} for i in range(3))), "swept fields of swept differs"),
+        (lambda r: Result(r.trials, r.info | {"base_seed": 1}), "base_seed of the results differs, 0 and 1"),
+    ],
+)  # fmt: skip
+def test_other_jobs_are_refused_by_the_field_that_differs(whole, change, message):
+    with pytest.raises(InputError, match=message) as error:
+        merge([whole, change(whole)])
+    assert "\n" not in str(error.value)
+
+
+def test_what_is_no_list_of_results_is_refused(whole):
+    for results in ([], whole, [whole, 3], None):
+        with pytest.raises(InputError, match="merge needs a list of results"):
+            merge(results)

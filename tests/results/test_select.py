@@ -1,0 +1,89 @@
+"""The best point: chosen on the first seeds, judged on the others."""
+
+import numpy as np
+import pytest
+
+from jaxbandits.core.errors import InputError
+from jaxbandits.results.result import Result
+from tests.results import made
+
+POINTS = [{"rate": rate} for rate in (0.1, 0.2, 0.4)]
+
+
+def _result(finals, **more):
+    """`[H, S]` values at the horizon."""
+    return Result({"a": made.trials({"loss": np.asarray(finals)[..., None]}, POINTS, **more)})
+
+
+def test_selection_and_evaluation_seeds_are_apart():
+    finals = np.array([[1.0, 1.0, 9.0, 7.0], [3.0, 3.0, 0.0, 0.0], [5.0, 5.0, 1.0, 1.0]])
+    best = _result(finals).best("loss")["a"]
+    assert (best.point, best.index, best.value) == ({"rate": 0.1}, 0, 1.0)
+    assert best.estimate.mean == 8.0 and best.estimate.n == 2  # not 4.5, and not the 1.0 it was chosen for
+    best = _result(finals).best("loss", select=3)["a"]
+    assert best.index == 1 and best.estimate.mean == 0.0 and best.estimate.n == 1
+    assert _result(finals).best("loss", minimise=False)["a"].index == 2
+
+
+def test_the_choice_of_pure_noise_is_not_believed(rng):
+    """A thousand equal points: the selection value of the best is far below the truth, its estimate is not."""
+    trials = made.trials({"loss": rng.normal(size=(1000, 100, 1))}, [{"rate": float(i)} for i in range(1000)])
+    best = Result({"a": trials}).best("loss")["a"]
+    assert best.value < -0.3
+    assert abs(best.estimate.mean) < 4.0 / np.sqrt(50)
+
+
+def test_criteria():
+    finals = np.array([[0.0, 0.0, 9.0, 1.0], [2.0, 2.0, 2.0, 1.0], [1.0, 1.0, 8.0, 1.0]])
+    result = _result(finals)
+    assert result.best("loss", select=3)["a"].index == 1
+    assert result.best("loss", by="median", select=3)["a"].index == 0
+    assert result.best("loss", by=lambda values: values.max(), select=3)["a"].index == 1
+    assert result.best("loss", by=lambda values: np.quantile(values, 0.9), select=0.7)["a"].index == 1
+
+
+def test_a_failed_trial_counts_as_infinitely_bad():
+    finals = np.array([[0.0, np.nan, 0.0, 0.0], [3.0, 3.0, 3.0, np.inf], [5.0, 5.0, 5.0, 5.0]])
+    for minimise, index in ((True, 1), (False, 2)):
+        assert _result(finals).best("loss", minimise=minimise)["a"].index == index
+    estimate = _result(finals).best("loss")["a"].estimate
+    assert (estimate.mean, estimate.n, estimate.failed) == (3.0, 1, 1)
+    lost = np.ones((3, 4), bool)
+    lost[:, 0] = False
+    with pytest.raises(InputError, match="every point of a has a failed trial among its 2 selection seeds"):
+        _result(finals, healthy=lost).best("loss")
+
+
+def test_vector_metrics_need_a_function():
+    result = Result({"a": made.trials({"risk": np.arange(24.0).reshape(1, 4, 2, 3)}, axes={"risk": ("group",)})})
+    with pytest.raises(InputError, match=r"'risk' is a vector \(group\)"):
+        result.best("risk")
+    best = result.best("risk", by=lambda values: values.max(axis=1).mean())["a"]
+    assert best.value == (5.0 + 11.0) / 2 and best.estimate.mean.shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"by": "mode"}, "by must be 'mean', 'median' or a function"),
+        ({"by": 3}, "by must be"),
+        ({"by": lambda values: values[:2]}, "must return one number"),
+        ({"minimise": "no"}, "minimise must be True or False"),
+        ({"select": 0}, "must be at least 1"),
+        ({"select": 4}, "leave some to judge by"),
+        ({"select": 1.5}, "select must be a fraction"),
+        ({"select": float("nan")}, "select must be a fraction"),
+        ({"select": "half"}, "select must be a fraction"),
+        ({"select": True}, "select must be a fraction"),
+        ({"metric": "los"}, "did you mean 'loss'"),
+    ],
+)
+def test_bad_criteria_are_one_clear_line(settings, message):
+    with pytest.raises(InputError, match=message) as error:
+        _result(np.ones((3, 4))).best(**settings)
+    assert "\n" not in str(error.value)
+
+
+def test_one_seed_cannot_both_choose_and_judge():
+    with pytest.raises(InputError, match="a has 1 seeds"):
+        _result(np.ones((3, 1))).best()

@@ -1,0 +1,160 @@
+"""Result files: everything comes back; whatever is wrong with a file is one line that names it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from jaxbandits.core import files
+from jaxbandits.core.errors import InputError
+from jaxbandits.results.result import Result
+from tests.results import made
+
+
+def _same(a, b):
+    if a.labels != b.labels or a.info != b.info:
+        return False
+    for label in a:
+        one, other = a[label], b[label]
+        if any(getattr(one, name) != getattr(other, name) for name in ("points", "axes", "units", "timing", "spec")):
+            return False
+        arrays = [{**t.values, **{k: getattr(t, k) for k in ("seeds", "records", "healthy", "outside")}}
+                  for t in (one, other)]  # fmt: skip
+        if list(arrays[0]) != list(arrays[1]):
+            return False
+        for x, y in zip(arrays[0].values(), arrays[1].values(), strict=True):
+            if x.dtype != y.dtype or x.shape != y.shape or x.tobytes() != y.tobytes():
+                return False
+    return True
+
+
+def test_save_and_load_keep_everything(tmp_path):
+    result = made.result()
+    result["swept"].values["loss"][0, 0, 0] = np.nan
+    path = result.save(tmp_path / "deep" / "run")
+    assert path.name == "run.npz" and not list(tmp_path.rglob("*.tmp"))
+    for name in (path, str(path), path.with_suffix("")):
+        assert _same(Result.load(name), result)
+
+
+def test_labels_metrics_and_fields_of_any_spelling_survive(tmp_path):
+    trials = made.trials({"a/b:c": np.ones((1, 2, 3)), "ü ": np.zeros((1, 2, 3))}, [{"environment.noise.df": 2.5}])
+    result = Result({"../x": trials, "0:seeds": trials, "": trials})
+    assert _same(Result.load(result.save(tmp_path / "r")), result)
+
+
+def test_numbers_of_numpy_in_the_header(tmp_path):
+    trials = made.trials({"a": np.ones((1, 2, 3))}, [{"rate": np.float32(0.5)}], spec={"at": np.arange(3)})
+    loaded = Result.load(Result({"x": trials}, {"devices": np.int64(2)}).save(tmp_path / "r"))
+    assert loaded["x"].points == ({"rate": 0.5},) and loaded["x"].spec == {"at": [0, 1, 2]}
+    assert loaded.info == {"devices": 2}
+
+
+def test_a_flipped_bit_is_an_error_or_changes_nothing(tmp_path, rng):
+    """Single bytes at 400 places of a small file: refused by one line, or the content is exactly what it was."""
+    result = made.result()
+    path = result.save(tmp_path / "r.npz")
+    intact = path.read_bytes()
+    refused = 0
+    for place in rng.choice(len(intact), 400, replace=len(intact) < 400):
+        damaged = bytearray(intact)
+        damaged[place] ^= int(rng.integers(1, 256))
+        path.write_bytes(damaged)
+        try:
+            assert _same(Result.load(path), result), f"byte {place} changed the content unnoticed"
+        except InputError as error:
+            refused += 1
+            assert str(path) in str(error) and "\n" not in str(error)
+    assert refused > 200
+
+
+def test_a_truncated_file_is_refused(tmp_path, rng):
+    path = made.result().save(tmp_path / "r.npz")
+    intact = path.read_bytes()
+    for length in (0, 1, 100, *rng.integers(2, len(intact), 40), len(intact) - 1):
+        path.write_bytes(intact[:length])
+        with pytest.raises(InputError, match=r"r\.npz") as error:
+            Result.load(path)
+        assert "\n" not in str(error.value)
+
+
+def _rewritten(path, change):
+    """Writes a result's arrays again, changed, with checksums that fit."""
+    arrays = files.read_npz(path)
+    header = json.loads(arrays["header"].tobytes())
+    arrays = change(header, arrays)
+    files.write_npz(path, arrays | {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)})
+
+
+def _with(name, array):
+    return lambda header, arrays: arrays | {name: array}
+
+
+def _header(act):
+    def change(header, arrays):
+        act(header)
+        return arrays
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _with("0:seeds", np.arange(5)),
+        _with("0:seeds", np.array(["a"] * 6)),
+        _with("0:records", np.zeros((2, 2), np.int64)),
+        _with("0:healthy", np.array([["yes"] * 6] * 3)),
+        _with("0:values:0", np.array([["x"]])),
+        _with("0:values:0", np.zeros((3, 6, 4), complex)),
+        _with("0:values:0", np.zeros(())),
+        lambda header, arrays: {name: array for name, array in arrays.items() if name != "1:values:1"},
+        _header(lambda h: h.pop("info")),
+        _header(lambda h: h.update(trials=3)),
+        _header(lambda h: h.update(trials=[[]])),
+        _header(lambda h: h.update(info=[])),
+        _header(lambda h: h["trials"][0].update(points={})),
+        _header(lambda h: h["trials"][0].update(points=[])),
+        _header(lambda h: h["trials"][0].update(points=["rate"] * 3)),
+        _header(lambda h: h["trials"][0].update(metrics=["loss"] * 9)),
+        _header(lambda h: h["trials"][0].update(metrics=[1, 2])),
+        _header(lambda h: h["trials"][0].update(label=None)),
+        _header(lambda h: h["trials"][0].update(axes=[1])),
+        _header(lambda h: h["trials"][1].update(axes={"risk": ["seed"]})),
+        _header(lambda h: h["trials"][0].update(timing=None)),
+    ],
+)
+def test_content_that_does_not_fit_is_one_line(tmp_path, change):
+    path = made.result().save(tmp_path / "r.npz")
+    _rewritten(path, change)
+    with pytest.raises(InputError, match="damaged or not a jaxbandits result") as error:
+        Result.load(path)
+    assert str(path) in str(error.value) and "\n" not in str(error.value)
+
+
+def test_other_files_are_one_line(tmp_path):
+    path = made.result().save(tmp_path / "r.npz")
+    _rewritten(path, _header(lambda h: h.update(format="jaxbandits result 3")))
+    with pytest.raises(InputError, match="has format 'jaxbandits result 3', this version reads 'jaxbandits result 4'"):
+        Result.load(path)
+    for header in (b"", b"\xff\xfe", b"[" * 100_000, b"3", b"{}"):
+        files.write_npz(path, {"header": np.frombuffer(header, np.uint8)})
+        with pytest.raises(InputError, match="damaged or not a jaxbandits result"):
+            Result.load(path)
+    np.savez(path, header=np.array([{"format": 1}], dtype=object))
+    with pytest.raises(InputError, match="damaged or not"):
+        Result.load(path)
+    with pytest.raises(InputError, match="no such file"):
+        Result.load(tmp_path / "missing.npz")
+    (tmp_path / "directory").mkdir()
+    with pytest.raises(InputError, match="directory"):
+        Result.load(tmp_path / "directory")
+    for name in (3, None, "", b"x"):
+        with pytest.raises(InputError, match="a file is named by text or a path"):
+            Result.load(name)
+
+
+def test_an_unwritable_path_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot create"):
+        made.result().save(tmp_path / "file" / "r.npz")

@@ -1,0 +1,116 @@
+"""What one label measured: shapes that are checked, entries of vector metrics, points by their values."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from jaxbandits.core.errors import InputError
+from tests.results import made
+
+
+def test_metrics_come_in_order_with_regret_first():
+    trials = made.trials({"comparator": np.zeros((1, 2, 3)), "regret": np.ones((1, 2, 3))})
+    assert trials.metrics == ("regret", "comparator")
+    np.testing.assert_array_equal(trials.get(), np.ones((1, 2, 3)))
+    assert trials.horizon == 30 and trials.final("comparator").shape == (1, 2)
+
+
+def test_a_trial_fails_by_any_number_that_is_not_finite_or_by_its_state():
+    values = np.zeros((2, 4, 3, 2))
+    values[0, 1, 0, 1], values[1, 2, 2, 0] = np.nan, np.inf
+    healthy = np.ones((2, 4), bool)
+    healthy[1, 3] = False
+    trials = made.trials(
+        {"risk": values, "loss": np.zeros((2, 4, 3))}, points=[{"a": 1.0}, {"a": 2.0}], healthy=healthy
+    )
+    assert np.argwhere(trials.failed("risk")).tolist() == [[0, 1], [1, 2], [1, 3]]
+    assert np.argwhere(trials.failed("loss")).tolist() == [[1, 3]]
+    np.testing.assert_array_equal(trials.usable("risk"), ~trials.failed("risk"))
+
+
+def test_entries_of_a_matrix_metric_by_named_axes(rng):
+    values = rng.normal(size=(1, 2, 3, 4, 5))
+    trials = made.trials({"gap": values}, axes={"gap": ("group", "arm")})
+    assert len(trials.entries("gap", {})) == 20
+    entries = trials.entries("gap", {"arm": -1})
+    assert [entry for entry, _ in entries] == [{"group": g, "arm": 4} for g in range(4)]
+    np.testing.assert_array_equal(entries[2][1], values[:, :, :, 2, 4])
+    unnamed = made.trials({"gap": values})
+    assert unnamed.axis_names("gap") == ("gap_0", "gap_1")
+
+
+@pytest.mark.parametrize(
+    ("at", "message"),
+    [
+        ({"grup": 1}, "'gap' has no axis 'grup'; its axes: group"),
+        ({"group": 4}, "group must be an index below 4, got 4"),
+        ({"group": 1.0}, "group must be an index"),
+        ({"group": True}, "group must be an index"),
+        ({"group": None}, "group must be an index"),
+    ],
+)
+def test_entries_that_do_not_exist(at, message):
+    trials = made.trials({"gap": np.zeros((1, 2, 3, 4))}, axes={"gap": ("group",)})
+    with pytest.raises(InputError, match=message):
+        trials.entries("gap", at)
+
+
+def test_points_are_found_by_their_values():
+    points = [{"rate": rate, "scale": scale} for rate in (0.1, 0.2, 0.3) for scale in (1.0, 2.0)]
+    trials = made.trials({"loss": np.zeros((6, 2, 3))}, points=points)
+    assert trials.indices({"rate": 0.1 + 0.2}) == [4, 5]  # 0.30000000000000004
+    assert trials.indices({"rate": [0.1, 0.3], "scale": 2}) == [1, 5]
+    assert trials.indices([-1, 0]) == [5, 0]
+    assert trials.index({"rate": 0.2, "scale": 1.0}) == 2
+    for wanted, message in (
+        ({"rat": 0.1}, "did you mean 'rate'"),
+        ({"rate": 0.15}, "no point has rate=0.15; there are 0.1, 0.2, 0.3"),
+        ([6], "points must be an index below 6"),
+        (3, "points must map fields to values"),
+        ("rate", "points must map fields to values"),
+        ([], "points must map fields to values"),
+        (np.array("x"), "points must map fields to values"),
+        ([None], "points must be an index below 6, got None"),
+        ({"rate": []}, "no value of rate is asked for"),
+    ):
+        with pytest.raises(InputError, match=message):
+            trials.indices(wanted)
+    with pytest.raises(InputError, match=r"2 points have rate=0\.1; name the fields of one: rate, scale"):
+        trials.index({"rate": 0.1})
+    with pytest.raises(InputError, match="no point has a=1, b=2 together"):
+        made.trials({"x": np.zeros((2, 1, 1))}, [{"a": 1, "b": 1}, {"a": 2, "b": 2}]).indices({"a": 1, "b": 2})
+    with pytest.raises(InputError, match="a point maps fields to values, got 3"):
+        trials.index(3)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"points": ()}, "at least one point"),
+        ({"points": ({"a": 1.0}, {"b": 1.0})}, "the same fields"),
+        ({"seeds": np.arange(3)}, "healthy must be an array"),
+        ({"seeds": np.array([1, 0])}, "seeds must be at least 0 and increase"),
+        ({"seeds": np.array(["a", "b"])}, "seeds must be whole numbers"),
+        ({"records": np.array([0, 1, 2])}, "records must be at least 1"),
+        ({"records": np.array([1, 2])}, "values of 'loss' must be float64"),
+        ({"healthy": np.ones((1, 2))}, "healthy must be an array"),
+        ({"outside": np.zeros((1, 2))}, "outside must be an array"),
+        ({"values": {"loss": np.zeros((1, 2, 3), np.float32)}}, "values of 'loss' must be float64"),
+        ({"values": {"loss": np.zeros((1, 2, 3, 4))}, "axes": {"loss": ("a", "b")}}, "1 different names are needed"),
+        ({"values": {"loss": np.zeros((1, 2, 3, 4))}, "axes": {"loss": ("seed",)}}, "none of them label, point, seed"),
+        ({"values": {"a": np.zeros((1, 2, 3, 4)), "b": np.zeros((1, 2, 3, 5))}, "axes": {"a": ("g",), "b": ("g",)}},
+         "axis 'g' of 'b' has 5 entries, but 4 elsewhere"),
+    ],
+)  # fmt: skip
+def test_arrays_that_do_not_fit_are_refused(change, message):
+    trials = made.trials({"loss": np.zeros((1, 2, 3))})
+    with pytest.raises(InputError, match=message) as error:
+        dataclasses.replace(trials, **change)
+    assert "\n" not in str(error.value)
+
+
+def test_nothing_measured_is_an_error_and_no_crash():
+    trials = dataclasses.replace(made.trials({"loss": np.zeros((1, 2, 3))}), values={})
+    with pytest.raises(InputError, match="nothing was measured"):
+        trials.get()

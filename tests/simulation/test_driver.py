@@ -1,0 +1,84 @@
+"""Calls by measured rate: interrupts are answered soon, however slow the learner is; rows have room from the start."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from jaxbandits.simulation import driver, simulate
+from jaxbandits.simulation.program import Pace
+from tests.toys import Noisy, Shrink, Slow
+
+
+def test_the_first_call_is_short_and_later_ones_follow_the_measured_rate():
+    pace = Pace()
+    assert pace.rounds(None, 0.2) == 1
+    pace.measured(0.001, 1, 0.2)  # mostly cost of the call
+    assert pace.rounds(1, 0.2) == 8  # grows step by step: early rounds may be cheap
+    pace.measured(0.001, 8, 0.2)
+    assert pace.rounds(8, 0.2) == 64
+    pace.measured(0.2, 200_000, 0.2)
+    assert pace.rounds(150_000, 0.2) == 200_000
+    assert pace.rounds(None, 0.2) == 200_000  # the next piece, or the next run, starts from it
+    pace.measured(0.001, 3, 0.2)  # the last rounds before a horizon say little about the rate
+    assert pace.rounds(None, 0.2) == 200_000
+    pace.measured(3.0, 150_000, 0.2)  # it became slower
+    assert pace.rounds(150_000, 0.2) == 10_000
+    pace.measured(5.0, 1, 0.2)
+    assert pace.rounds(1, 0.2) == 1
+
+
+def test_the_rate_of_a_program_is_remembered(monkeypatch):
+    seen = []
+    original = Pace.rounds
+    monkeypatch.setattr(Pace, "rounds", lambda *args: seen.append(original(*args)) or seen[-1])
+    settings = {"progress": False, "width": 32, "record": 1, "workers": 1}
+    simulate(Slow(work=7), Noisy(), 20_000, 32, **settings)
+    first, seen[:] = seen[:], []
+    simulate(Slow(work=7), Noisy(), 20_000, 32, **settings)
+    assert first[:2] == [1, 8] and seen[0] > 8
+
+
+def test_calls_take_about_the_time_they_should(monkeypatch):
+    called = []
+    original = driver.advance
+
+    def timed(*arguments):
+        begin = time.perf_counter()
+        result = original(*arguments)
+        called.append(time.perf_counter() - begin)
+        return result
+
+    monkeypatch.setattr(driver, "advance", timed)
+    simulate(Slow(work=20), Noisy(), 300_000, 32, progress=False, width=32, record=1, workers=1, seconds_per_call=0.05)
+    late = called[len(called) // 2 : -1]
+    assert len(called) > 5 and 0.01 < np.median(late) < 0.25  # on a machine that others use too
+
+
+def test_an_interrupt_is_answered_soon_even_by_a_slow_learner():
+    slow = {"progress": False, "width": 32, "record": 1, "workers": 2}
+    simulate(Slow(work=20_000), Noisy(), 2, 64, **slow)  # compiled; a round takes some milliseconds
+    sent = []
+
+    def interrupt():
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(1.0, interrupt)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        simulate(Slow(work=20_000), Noisy(), 10**6, 64, **slow)
+    assert time.perf_counter() - sent[0] < 2.0  # a call takes 0.2 s on a quiet machine
+
+
+def test_memory_of_rows_is_reserved_once(monkeypatch):
+    made = []
+    original = np.empty
+    monkeypatch.setattr(driver.np, "empty", lambda shape, *a, **k: made.append(shape) or original(shape, *a, **k))
+    simulate(Shrink(), Noisy(), 300, 5, progress=False, width=32, record=300, seconds_per_call=1e-9)
+    assert (
+        len([shape for shape in made if isinstance(shape, tuple) and shape[:1] == (300,)]) == 5
+    )  # loss, played, offset, newest, healthy

@@ -1,0 +1,160 @@
+"""Programs: bounded in number, shared data in one copy, one trial alone without an axis of trials."""
+
+import gc
+
+import jax
+import numpy as np
+import pytest
+
+from jaxbandits.simulation import program as program_lib
+from jaxbandits.simulation import simulate
+from jaxbandits.simulation.driver import layout_of, program_of
+from jaxbandits.simulation.plan import Job
+from jaxbandits.simulation.width import bytes_of, default_width
+from tests.toys import Noisy, Shrink, Slow, Vectors
+
+
+def _job(algorithm, environment, width=32, n_seeds=64):
+    return Job("job", algorithm, environment, ({},), 10, np.array([10]), n_seeds, 0, (), width)
+
+
+def _text(program):
+    return program.advance.as_text()
+
+
+@pytest.mark.parametrize("width", [1, 64])
+def test_shared_data_exist_once_however_many_trials_run_on_them(width):
+    table = np.random.default_rng(0).random((2000, 3))
+    job = _job(Shrink(), Vectors(table=table), width)
+    program = program_of(job, jax.devices()[0])
+    memory = program.advance.memory_analysis()
+    assert table.nbytes <= memory.argument_size_in_bytes < table.nbytes + 200 * width  # not once per trial
+    assert memory.temp_size_in_bytes + memory.generated_code_size_in_bytes < table.nbytes  # and no constant
+    assert f"f64[2000,3,{width}]" not in _text(program) and f"f64[{width},2000,3]" not in _text(program)
+    environment = job.piece(0, width)[1]
+    assert environment.table.shape == table.shape and environment.limit.shape == ((width,) if width > 1 else ())
+
+
+def test_other_data_of_the_same_shape_reuse_the_program():
+    def run(table):
+        settings = {"progress": False, "width": 32, "record": 1}
+        return simulate(Shrink(), Vectors(table=table), 4, 2, **settings).final("risk")[0, 0]
+
+    first = run(np.zeros((4, 3)))
+    compiled = program_lib.compiled_count()
+    np.testing.assert_allclose(run(np.ones((4, 3))) - first, 4.0)
+    assert program_lib.compiled_count() == compiled
+
+
+def test_data_go_to_the_device_once_per_job(monkeypatch):
+    put = []
+    original = jax.device_put
+
+    def counting(x, *arguments, **settings):
+        put.extend(leaf for leaf in jax.tree.leaves(x) if getattr(leaf, "shape", None) == (50, 3))
+        return original(x, *arguments, **settings)
+
+    monkeypatch.setattr(jax, "device_put", counting)
+    simulate(Shrink(), Vectors(table=np.ones((50, 3))), 4, 5, progress=False, width=1, workers=2)  # five pieces
+    assert len(put) == 1
+
+
+def test_one_trial_alone_has_no_axis_of_trials():
+    alone, many = (program_of(_job(Shrink(), Noisy(), width), jax.devices()[0]) for width in (1, 32))
+    assert alone.carry_shape.alg.shape == () and many.carry_shape.alg.shape == (32,)
+    assert alone.carry_shape.streams.step.shape == () and alone.carry_shape.totals["sum:loss"].shape == ()
+
+
+def test_the_trial_axis_is_last():
+    many = program_of(_job(Shrink(), Vectors(table=np.ones((4, 3)))), jax.devices()[0])
+    assert many.carry_shape.totals["sum:risk"].shape == (3, 32)
+
+
+def test_programs_are_kept_within_a_bound_least_recently_used_first_out(monkeypatch):
+    shelf = program_lib.Shelf(6)
+    monkeypatch.setattr(program_lib, "_parts", shelf)
+    monkeypatch.setattr(program_lib, "_layouts", program_lib.Shelf(6))
+    device = jax.devices()[0]
+
+    def run(work):
+        simulate(Slow(work=work), Noisy(), 3, 2, progress=False, width=1, record=1)
+
+    def alive():
+        gc.collect()
+        return len(device.client.live_executables())
+
+    run(1)
+    run(2)
+    before = alive()
+    for work in range(3, 13):
+        run(work)
+        run(2)  # used again and again, and so never forgotten
+    assert len(shelf) <= 6
+    assert alive() <= before + 4
+    compiled = []
+    monkeypatch.setattr(program_lib, "_build", lambda *_: compiled.append(1))
+    run_parts = program_of(_job(Slow(work=2), Noisy(), 1, 2), device)
+    assert run_parts.advance is not None and not compiled
+
+
+def test_a_shelf_makes_each_entry_once_and_again_after_a_failure():
+    shelf, made = program_lib.Shelf(2), []
+
+    def make(name):
+        made.append(name)
+        if name == "bad" and made.count("bad") == 1:
+            raise ValueError(name)
+        return name
+
+    for name in ("a", "b", "a", "c", "a", "b"):  # b goes when c comes
+        assert shelf.get(name, lambda name=name: make(name)) == name
+    assert made == ["a", "b", "c", "b"]
+    with pytest.raises(ValueError, match="bad"):
+        shelf.get("bad", lambda: make("bad"))
+    assert shelf.get("bad", lambda: make("bad")) == "bad"
+
+
+def test_the_default_width_falls_with_the_bytes_of_a_trial():
+    cpu = jax.devices("cpu")[0]
+    widths = [default_width(n, cpu) for n in (8, 2**10, 2**15, 2**15 + 1, 2**16, 2**19, 2**20 - 1, 2**20, 2**30)]
+    assert widths == [64, 64, 64, 32, 32, 32, 32, 1, 1]
+
+    class Accelerator:
+        platform = "gpu"
+
+        def __init__(self, limit):
+            self.limit = limit
+
+        def memory_stats(self):
+            if self.limit is None:
+                raise NotImplementedError
+            return {"bytes_limit": self.limit}
+
+    for limit, n_bytes, width in (
+        (2**34, 100, 8192), (2**34, 2**20, 2048), (2**34, 2**28, 1), (2**34, 2**26, 32), (None, 100, 8192),
+    ):  # fmt: skip
+        assert default_width(n_bytes, Accelerator(limit)) == width
+    assert default_width(2**20, Accelerator(2**34 - 2**20)) in (1024, 2048)  # a power of two
+
+
+def test_a_large_trial_runs_alone_by_default():
+    carry = layout_of(_job(Shrink(), Noisy())).carry
+    assert bytes_of((carry.env, carry.alg)) == 16
+    result = simulate(Shrink(start=np.ones(2**17)), Noisy2D(), 2, 3, progress=False, record=1)
+    assert result["Shrink"].spec["width"] == 1 and len(result["Shrink"].timing["ns_per_round"]) == 3
+    assert simulate(Shrink(), Noisy(), 2, 3, progress=False, record=1)["Shrink"].spec["width"] == 64
+
+
+class Noisy2D(Noisy):
+    """The loss of the first coordinate of a vector that is played."""
+
+    def step(self, key, t, state, obs, decision):
+        return super().step(key, t, state, obs, decision._replace(play=decision.play[0]))
+
+    def at_record(self, state, recommendation):
+        return {"newest": recommendation[0]}
+
+
+jax.tree_util.register_pytree_node(
+    Noisy2D, lambda e: ((e.scale, e.fail_at), None), lambda _, leaves: Noisy2D(scale=leaves[0], fail_at=leaves[1])
+)
