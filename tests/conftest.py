@@ -35,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
     x64 = os.environ.get("JAX_ENABLE_X64", "0" if only_float32 else "1").lower() in ("1", "true", "yes", "on")
     jax.config.update("jax_enable_x64", x64)
     if not all(any(path.is_relative_to(directory) for directory in AS_SHIPPED) for path in paths):
-        os.environ.setdefault("XLA_FLAGS", FAST_COMPILE)  # read when JAX first compiles
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FAST_COMPILE}"  # read when JAX first compiles
 
 
 def pytest_report_header() -> str:

@@ -17,7 +17,13 @@ QUICK = {
     "linear/hvt_ucb", "linear/heavy_oful", "linear/crmm", "linear/recursive_least_squares", "glm/glb_omd", "glm/ecolog",
     "oco/ogd", "oco/oons", "oco/optax_learner", "coco/ofw_tvc", "dro/smd",
 }  # fmt: skip
-COMPILES_MUCH = (contract.trials_do_not_depend_on_the_split, contract.every_traced_field_can_be_swept)
+COMPILES_MUCH = (
+    contract.decisions_are_admissible, contract.trials_do_not_depend_on_the_split,
+    contract.every_traced_field_can_be_swept,
+)  # fmt: skip
+# Learners with searches inside, whose every operation compiles on its own here: their own tests see the rest quickly.
+LARGE = {"glm/ada_ofu_ecolog", "glm/ofuglb", "glm/ofulog_r", "oco/anytime_ca_oons", "linear/oful_mdp"}
+AT_ONCE = (contract.protocol_names_and_fields, contract.state_shape_is_fixed, contract.masked_arms_are_never_played)
 
 
 def _cases():
@@ -25,7 +31,8 @@ def _cases():
         for environment in entry.environments:
             for check in contract.ALGORITHM_CHECKS:
                 marks = [pytest.mark.xdist_group(f"{algorithm} {environment}")]  # what one check compiles, others find
-                if algorithm not in QUICK and check in COMPILES_MUCH:
+                much = algorithm not in QUICK and check in COMPILES_MUCH
+                if much or (algorithm in LARGE and check not in AT_ONCE):
                     marks.append(pytest.mark.slow)
                 yield pytest.param(
                     algorithm, environment, check, marks=marks, id=f"{algorithm}-{environment}-{check.__name__}"
@@ -50,7 +57,9 @@ def test_matrix_decisions_go_through_the_same_loop(check):
 
 
 # every_traced_field_can_be_swept compiles for each field: the examples, of lower dimension, go through it
-@pytest.mark.parametrize("check", [c for c in contract.ALGORITHM_CHECKS if c is not COMPILES_MUCH[1]])
+@pytest.mark.parametrize(
+    "check", [c for c in contract.ALGORITHM_CHECKS if c is not contract.every_traced_field_can_be_swept]
+)
 @pytest.mark.parametrize("learner", [OFUL, HvtUCB])
 def test_learners_that_carry_scores_of_fixed_arms(learner, check):
     check(learner.practical(dim=LEAST_DIM, horizon=100), HeavyTailed(dim=LEAST_DIM, n_arms=7, available=4))

@@ -85,7 +85,7 @@ def test_matches_the_reference(d, S, ridge, scale, fixed):
     assert 1 <= len(learner.r) <= ROUNDS - 5 and bound >= 5
 
 
-@pytest.mark.parametrize(("d", "S"), [(2, 3.0), (5, 5.0), (20, 3.0)])
+@pytest.mark.parametrize(("d", "S"), [(2, 3.0), (5, 5.0), pytest.param(20, 3.0, marks=pytest.mark.slow)])
 def test_without_uncertain_rounds_it_is_ecolog(d, S):
     X, R = fresh(d, d, S)
     ada = play(AdaOFUECOLog(dim=d, capacity=ROUNDS, norm_bound=S, curvature_ratio=1e9), X, R)

@@ -13,7 +13,7 @@ from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.linear.noise import Gaussian
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 
-DIMS = [2, 3, 12, 13, 40]
+DIMS = [2, 13, *(pytest.param(d, marks=pytest.mark.slow) for d in (3, 12, 40))]
 ROUNDS, SEEDS, ARMS, NOISE = 60, 5, 9, 0.3
 PLAYED = Meter("played", lambda r: r.decision.index, "last")
 
