@@ -121,6 +121,11 @@ class GeneralizedLinear:
         regret = self.link.mean(best) - self.link.mean(z)
         return state, Reward(self.link.sample(key, z)), RegretOutcome(regret)
 
+    def admits(self, state: GeneralizedLinearState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
+        """Whether there is such an arm."""
+        del state, obs
+        return (decision.index >= 0) & (decision.index < self.n_arms)
+
     def at_record(self, state: GeneralizedLinearState, recommendation: Any) -> dict[str, jax.Array]:
         """`estimation_error`: `||recommendation - theta*||`, for learners that recommend an estimate `[d]`."""
         return {} if recommendation is None else {"estimation_error": linalg.norm(recommendation - state.theta)}

@@ -137,6 +137,11 @@ class HeavyTailed:
         best = largest(state.means, obs.mask) if state.best is None else state.best
         return state, ScaledReward(reward=mean + noise, noise_scale=scale), RegretOutcome(regret=best - mean)
 
+    def admits(self, state: HeavyTailedState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
+        """Whether there is such an arm."""
+        del state, obs
+        return (decision.index >= 0) & (decision.index < self.n_arms)
+
     def at_record(self, state: HeavyTailedState, recommendation: Any) -> dict[str, jax.Array]:
         """`estimation_error`: Euclidean distance of the recommended parameter from theta*."""
         if recommendation is None:

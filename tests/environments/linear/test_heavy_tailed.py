@@ -319,3 +319,11 @@ def test_arms_and_theta_are_drawn_independently(unit_arms, key):
     correlations = np.corrcoef(arms, theta, rowvar=False)[:12, 12:]
     assert arms.shape == (n, 12) and theta.shape == (n, 3)
     assert np.abs(correlations).max() < 5.0 / np.sqrt(n)  # the largest of 36 of standard error 1 / sqrt(n)
+
+
+def test_an_index_that_is_no_arm_is_not_admitted(key):
+    environment = as_arrays(HeavyTailed(dim=2, n_arms=3))
+    state = environment.init(key)
+    obs = environment.observe(key, 0, state)
+    admitted = [bool(environment.admits(state, obs, ArmDecision(jnp.int32(k), obs.arms[0]))) for k in (-1, 0, 2, 3)]
+    assert admitted == [False, True, True, False]
