@@ -111,7 +111,7 @@ def test_what_learners_demand():
             likelihood.check_form("It", n_arms, capacity)
     with pytest.raises(InputError, match=r"It\.capacity must be at least the horizon, got 9 < 10"):
         likelihood.check_form("It", None, 9, 10)
-    with pytest.raises(InputError, match=r"It\.link must have the members of core\.links\.Link, got int"):
+    with pytest.raises(InputError, match=r"It\.link must have the members of estimation\.links\.Link, got int"):
         likelihood.check_link("It", 3, 1.0)
     with pytest.raises(InputError, match="It needs a link that exists around 0, which Exponential does not"):
         likelihood.check_link("It", Exponential(), 1.0)
