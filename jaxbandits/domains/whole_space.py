@@ -2,9 +2,6 @@
 
 import math
 
-import jax
-import jax.numpy as jnp
-
 from jaxbandits.core.pytree import pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
@@ -23,7 +20,3 @@ class WholeSpace:
 
     def project(self, x: Point) -> Point:
         return x
-
-    def contains(self, x: Point) -> jax.Array:
-        """Finite points."""
-        return jnp.isfinite(points.norm(x))
