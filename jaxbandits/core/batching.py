@@ -9,7 +9,7 @@ moves between two such functions cancel, and the compiled program of a round hol
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ from jax import lax
 from jax.core import eval_jaxpr
 from jax.custom_batching import custom_vmap
 
+from jaxbandits.core.errors import InputError
 from jaxbandits.core.vmap_last import vmap_last
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -55,7 +56,7 @@ def trials_last(f: F) -> F:
         out = call(*jax.tree.map(behind, args, tuple(in_batched)))  # by `call`: there may be a vmap around this one
         return jax.tree.map(before, out), jax.tree.map(lambda _: True, out)
 
-    return call  # type: ignore[return-value]
+    return cast(F, call)
 
 
 def _last(tree: Any, batched: Any) -> Any:
@@ -140,7 +141,7 @@ def fori_loop(lower: Any, upper: Any, step: Callable[[Any, T], T], start: T) -> 
     @run.def_vmap
     def over_trials(size: int, in_batched: Any, lower: Any, upper: Any, captured: Any, start: Any) -> Any:
         if any(in_batched[:2]):
-            raise NotImplementedError("the bounds of fori_loop must be the same for all trials; use while_loop")
+            raise InputError("the bounds of fori_loop must be the same for all trials; use while_loop")
         axes, captured = _axes(in_batched[2]), _last(captured, in_batched[2])
 
         def each_step(i: jax.Array, now: Any) -> Any:

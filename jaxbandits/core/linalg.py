@@ -203,7 +203,8 @@ def _quads(axes: int) -> Callable[[Symmetric, jax.Array], jax.Array]:
 
 def _half_quad(m: Symmetric, x: list[jax.Array]) -> jax.Array:
     """`x' m x` from the coordinates of x, which may have further axes before those of trials."""
-    dim, total, terms = len(x), None, 0
+    total: Any = None
+    dim, terms = len(x), 0
     for i in range(dim):
         part = m[i, i] * x[i]
         if i + 1 < dim:
@@ -212,7 +213,7 @@ def _half_quad(m: Symmetric, x: list[jax.Array]) -> jax.Array:
         terms += dim - i
         if terms >= _TERMS:
             total, terms = once(total), 0
-    return total  # type: ignore[return-value]
+    return total
 
 
 @trials_last
