@@ -41,7 +41,7 @@ ROUNDS, AFTER, DIM, EXPERTS = 2000, (200, 2000), 2, 11
 
 ON_THE_BALL: Mapping[str, Any] = {
     "OONS": OONS.theory(dim=DIM),
-    "OONS, heuristic": OONS.practical(dim=DIM),
+    "OONS, practical": OONS.practical(dim=DIM),
     "optimistic OMD": OptimisticOMD(dim=DIM),
     "optimistic FTRL 2022": OptimisticFTRL2022(dim=DIM),
     "optimistic FTRL 2023": OptimisticFTRL2023(dim=DIM),
@@ -55,10 +55,10 @@ UNBOUNDED: Mapping[str, Any] = {
     "CA-OONS": CAOONS.theory(dim=DIM, horizon=ROUNDS),
     "CA-OONS as printed": CAOONS.theory(dim=DIM, horizon=ROUNDS, meta_loss="paper"),
     "CA-OONS, values": CAOONS.theory(dim=DIM, horizon=ROUNDS, meta_loss="value"),
-    "CA-OONS, heuristic": CAOONS.practical(dim=DIM, horizon=ROUNDS),
+    "CA-OONS, practical": CAOONS.practical(dim=DIM, horizon=ROUNDS),
     "anytime CA-OONS": AnytimeCAOONS.theory(dim=DIM, horizon=ROUNDS),
     "CLA-OONS": CLAOONS(dim=DIM),
-    "CLA-OONS, heuristic": CLAOONS.practical(dim=DIM),
+    "CLA-OONS, practical": CLAOONS.practical(dim=DIM),
     "KT betting": KTBetting(dim=DIM),
     "parameter-free MD": ParameterFreeMD(dim=DIM),
     "clipped parameter-free MD": ClippedParameterFreeMD(dim=DIM),

@@ -46,11 +46,16 @@ if TYPE_CHECKING:
     from jaxbandits.simulation import sweep as sweep
     from jaxbandits.simulation import time_rounds as time_rounds
     from jaxbandits.simulation import zipped as zipped
+    from jaxbandits.sweeps.load import SweepResult as SweepResult
+    from jaxbandits.sweeps.load import load_sweep as load_sweep
+    from jaxbandits.sweeps.run import run_sweep as run_sweep
+    from jaxbandits.sweeps.sweep import Sweep as Sweep
     from jaxbandits.testing import check_algorithm as check_algorithm
     from jaxbandits.testing import check_environment as check_environment
     from jaxbandits.types import ArmDecision as ArmDecision
     from jaxbandits.types import ArmObs as ArmObs
     from jaxbandits.types import Constrained as Constrained
+    from jaxbandits.types import ConstrainedValue as ConstrainedValue
     from jaxbandits.types import FixedArmObs as FixedArmObs
     from jaxbandits.types import FullInformation as FullInformation
     from jaxbandits.types import Gradient as Gradient
@@ -90,9 +95,12 @@ _NAMES = {
         *("Grid", "Meter", "Options", "Round"),
         *("compare", "product", "simulate", "sweep", "time_rounds", "zipped"),
     ),
+    "jaxbandits.sweeps.load": ("SweepResult", "load_sweep"),
+    "jaxbandits.sweeps.run": ("run_sweep",),
+    "jaxbandits.sweeps.sweep": ("Sweep",),
     "jaxbandits.testing": ("check_algorithm", "check_environment"),
     "jaxbandits.types": (
-        *("ArmDecision", "ArmObs", "Constrained", "FixedArmObs", "FullInformation", "Gradient"),
+        *("ArmDecision", "ArmObs", "Constrained", "ConstrainedValue", "FixedArmObs", "FullInformation", "Gradient"),
         *("GroupDecision", "PointDecision", "Reward", "ScaledReward"),
     ),
 }

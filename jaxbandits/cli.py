@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command; the exit code is 0, 2 for a mistake in the request, 130 when interrupted."""
+    """Runs a command; the exit code is 0, 1 when parts of a sweep failed, 2 for a mistake, 130 when interrupted."""
     arguments = _parser().parse_args(argv)
     from jaxbandits.core.errors import InputError
 
@@ -55,21 +55,50 @@ def _parser() -> argparse.ArgumentParser:
         "--save-every", type=_number, default=10.0, metavar="SECONDS", help=f"{settings['save_every']} (default: 10)"
     )
     reproduce.add_argument(
-        "--fresh", action="store_true", help="discard an interrupted run in --out instead of resuming it"
+        "--fresh", action="store_true", help="replace what --out holds, an interrupted or a finished run"
     )
     reproduce.add_argument("--quiet", action="store_true", help=f"without {settings['progress']}")
     reproduce.set_defaults(run=_reproduce)
 
+    sweep = commands.add_parser("sweep", help="run a sweep file; the same command resumes")
+    sweep.add_argument("file", type=Path, help="TOML: algorithms, environments, horizon, seeds (see docs/sweeps.md)")
+    sweep.add_argument(
+        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
+        help="another value than the file's, such as horizon=500 or env.dim=5,10 (may be repeated)",
+    )  # fmt: skip
+    sweep.add_argument("--out", type=Path, help="directory of the sweep (default: the file's `out`, or results/FILE)")
+    sweep.add_argument("--dry-run", action="store_true", help="check the file; say what it would cost")
+    sweep.add_argument("--shard", type=_shard, default=(1, 1), metavar="I/N", help="every N-th part, from the I-th on")
+    sweep.add_argument("--fail-fast", action="store_true", help="stop at the first part that fails")
+    sweep.add_argument("--retry-failed", action="store_true", help="try parts again that failed before")
+    sweep.add_argument("--workers", type=_whole, help=settings["workers"])
+    sweep.add_argument(
+        "--save-every", type=_number, default=10.0, metavar="SECONDS", help=f"{settings['save_every']} (default: 10)"
+    )
+    sweep.add_argument("--quiet", action="store_true", help=f"without {settings['progress']}")
+    sweep.set_defaults(run=_sweep)
+
+    status = commands.add_parser("status", help="how far a sweep is")
+    status.add_argument("directory", type=Path, help="of the sweep")
+    status.add_argument("--json", action="store_true", help="for programs")
+    status.set_defaults(run=_status)
+
+    export = commands.add_parser("export", help="write the finished parts of a sweep as comma-separated text")
+    export.add_argument("directory", type=Path, help="of the sweep")
+    export.add_argument("--out", type=Path, help="the file (default: DIRECTORY.csv)")
+    export.add_argument("--final", action="store_true", help="the last record point only")
+    export.set_defaults(run=_export)
+
     listing = commands.add_parser("list", help="what there is")
     listing.add_argument(
-        "what", nargs="?", choices=("algorithms", "environments", "experiments"), help="default: all three"
+        "what", nargs="?", help="algorithms, environments, experiments, or a family such as linear (default: all)"
     )
     listing.set_defaults(run=_list)
 
     show = commands.add_parser(
         "show", help="documentation, fields and ranges of an algorithm, environment or experiment"
     )
-    show.add_argument("name", help="such as linear/hvt_ucb")
+    show.add_argument("name", help="such as linear/hvt_ucb, or the name of the class, HvtUCB, or a family, linear")
     show.set_defaults(run=_show)
 
     plot = commands.add_parser("plot", help="draw a result file")
@@ -123,6 +152,59 @@ def _number(text: str) -> float:
         raise argparse.ArgumentTypeError(f"must be a number, got {text!r}") from None
 
 
+def _shard(text: str) -> tuple[int, int]:
+    first, slash, n = text.partition("/")
+    if not slash or not first.isdigit() or not n.isdigit() or not 1 <= int(first) <= int(n):
+        raise argparse.ArgumentTypeError(f"must be I/N with 1 <= I <= N, such as 2/8, got {text!r}")
+    return int(first), int(n)
+
+
+def _sweep(arguments: argparse.Namespace) -> int:
+    import jax
+
+    from jaxbandits.simulation.options import Options
+    from jaxbandits.sweeps import estimate, file, run, status
+    from jaxbandits.sweeps import sweep as sweep_lib
+    from jaxbandits.sweeps.directory import Directory
+
+    document = file.read(arguments.file, arguments.overrides)
+    if document.precision is not None:
+        jax.config.update("jax_enable_x64", document.precision == "float64")
+    options = Options(workers=arguments.workers, save_every=arguments.save_every, progress=not arguments.quiet)
+    planned = sweep_lib.plan(file.sweep_of(document))
+    if arguments.dry_run:
+        print(estimate.estimate(planned, options.workers).text())
+        return 0
+    directory = Directory(document.out if arguments.out is None else arguments.out)
+    try:
+        result = run.run_planned(
+            planned, directory, arguments.shard, arguments.fail_fast, arguments.retry_failed, options
+        )
+    except KeyboardInterrupt:
+        print(f"jaxbandits: stopped; the same command resumes in {directory.path}", file=sys.stderr)
+        raise
+    print(status.text(status.status(directory.path)))
+    return 1 if result.failures else 0
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    import json
+
+    from jaxbandits.sweeps import status
+
+    found = status.status(arguments.directory)
+    print(json.dumps(found, indent=1) if arguments.json else status.text(found))
+    return 0
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from jaxbandits.sweeps.load import load_sweep
+
+    path = arguments.out or arguments.directory.with_name(arguments.directory.name + ".csv")
+    print("wrote", load_sweep(arguments.directory).to_csv(path, final=arguments.final), sep="\n  ")
+    return 0
+
+
 def _reproduce(arguments: argparse.Namespace) -> int:
     import warnings
 
@@ -161,14 +243,23 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
 
     from jaxbandits.core import files as files_lib
     from jaxbandits.experiments.run import run
-    from jaxbandits.report import files
+    from jaxbandits.report import files, finished
 
     jax.config.update("jax_enable_x64", arguments.float64 or experiment.float64)
     checkpoint = out / "checkpoint"
     panels = [checkpoint / name for name in experiment.panels(experiment.horizon)]
+    asked = finished.request(
+        experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=arguments.preset,
+        without=arguments.without, seed=arguments.seed, data=arguments.data,
+    )  # fmt: skip
     with files_lib.exclusive(out):
         if arguments.fresh:
             _discard(panels, checkpoint)
+            (out / finished.MANIFEST).unlink(missing_ok=True)  # else what follows could not be resumed
+        elif (report := finished.find(experiment, asked, out)) is not None:
+            print(f"{out} holds this run already, finished; --fresh computes it again", file=sys.stderr)
+            print((out / files.text_name(experiment)).read_text(encoding="utf-8"), end="")
+            return report
         try:
             report = run(
                 experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=arguments.preset,
@@ -176,9 +267,10 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
                 save_every=arguments.save_every, progress=not arguments.quiet,
             )  # fmt: skip
         except KeyboardInterrupt:
-            print(f"jaxbandits: stopped; the same command resumes from {checkpoint}", file=sys.stderr)
+            same = "the same command" + (" without --fresh" if arguments.fresh else "")
+            print(f"jaxbandits: stopped; {same} resumes from {checkpoint}", file=sys.stderr)
             raise
-        written = files.write(report, out)
+        written = files.write(report, out, asked)
         _discard(panels, checkpoint)
     print(files.text(report))
     wall = sum(result.info["wall_s"] for result in report.results.values())
@@ -200,27 +292,52 @@ def _discard(panels: Sequence[Path], parent: Path) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
+    from jaxbandits.core.errors import unknown
+
+    rooms, families = _rooms(), _families()
+    if arguments.what in families:
+        rooms = {room: _of_family(names, arguments.what) for room, names in rooms.items()}
+    elif arguments.what is not None:
+        if arguments.what not in rooms:
+            raise unknown("room or family", arguments.what, [*rooms, *families])
+        rooms = {arguments.what: rooms[arguments.what]}
+    _print_rooms(rooms)
+    return 0
+
+
+def _rooms() -> dict[str, dict[str, str]]:
+    """Per room what there is, by name, in a line each."""
     from jaxbandits.algorithms import ALGORITHMS
     from jaxbandits.environments import ENVIRONMENTS
     from jaxbandits.experiments import EXPERIMENTS
 
-    rooms = {
+    return {
         "algorithms": {name: entry.source for name, entry in ALGORITHMS.items()},
         "environments": {name: entry.source for name, entry in ENVIRONMENTS.items()},
         "experiments": {name: f"{e.title} ({e.source})" for name, e in EXPERIMENTS.items()},
     }
-    for room in [arguments.what] if arguments.what else rooms:
-        width = max(map(len, rooms[room]))
-        print(f"{room}:")
-        print(*(f"  {name:{width}}  {about}" for name, about in rooms[room].items()), sep="\n")
-    return 0
+
+
+def _families() -> list[str]:
+    return list(dict.fromkeys(name.partition("/")[0] for names in _rooms().values() for name in names))
+
+
+def _of_family(names: dict[str, str], family: str) -> dict[str, str]:
+    return {name: about for name, about in names.items() if name.startswith(f"{family}/")}
+
+
+def _print_rooms(rooms: dict[str, dict[str, str]]) -> None:
+    for room, names in rooms.items():
+        if names:
+            width = max(map(len, names))
+            print(f"{room}:", *(f"  {name:{width}}  {about}" for name, about in names.items()), sep="\n")
 
 
 def _show(arguments: argparse.Namespace) -> int:
     import inspect
 
     from jaxbandits.algorithms import ALGORITHMS
-    from jaxbandits.core.errors import unknown
+    from jaxbandits.core.errors import InputError, unknown
     from jaxbandits.core.pytree import field_table
     from jaxbandits.environments import ENVIRONMENTS
     from jaxbandits.experiments import EXPERIMENTS
@@ -239,8 +356,16 @@ def _show(arguments: argparse.Namespace) -> int:
         print("claims:", *(f"  {claim.text} [{claim.source}]" for claim in e.claims), sep="\n")
         print(*(f"note: {note}" for note in e.notes), sep="\n")
         return 0
+    if arguments.name in (families := _families()):
+        _print_rooms({room: _of_family(names, arguments.name) for room, names in _rooms().items()})
+        return 0
+    of_class = [name for name, entry in entries.items() if entry.cls.__name__ == arguments.name]
+    if len(of_class) > 1:
+        raise InputError(f"{arguments.name} is the class of {' and '.join(of_class)}: name one of them")
+    arguments.name = of_class[0] if of_class else arguments.name
     if arguments.name not in entries:
-        raise unknown("name", arguments.name, [*entries, *EXPERIMENTS])
+        classes = [entry.cls.__name__ for entry in entries.values()]
+        raise unknown("name", arguments.name, [*entries, *EXPERIMENTS, *classes, *families])
     entry = entries[arguments.name]
     module = inspect.getdoc(sys.modules[entry.cls.__module__]) or ""
     print(f"{arguments.name}: {entry.cls.__module__}.{entry.cls.__name__}\n\n{module}\n\n{inspect.getdoc(entry.cls)}\n")

@@ -83,6 +83,15 @@ class Gradient(NamedTuple):
         return linalg.row(self, 0)
 
 
+class SampledRows(NamedTuple):
+    """First-order feedback at rows drawn from groups, and the labelled rows themselves."""
+
+    loss: jax.Array  # [Q]
+    grad: Any  # [Q, d]
+    x: jax.Array  # [Q, d]  features
+    y: jax.Array  # [Q]  labels
+
+
 class FullInformation(NamedTuple):
     """First-order feedback at the queried points, and the loss itself, which may be asked anywhere (`core.losses`)."""
 
@@ -105,6 +114,17 @@ class Constrained(NamedTuple):
 
     def first(self) -> "Constrained":
         """Loss, constraint `[]` and their gradients `[d]` at the first queried point."""
+        return linalg.row(self, 0)
+
+
+class ConstrainedValue(NamedTuple):
+    """Bandit feedback: the loss and one constraint g_t(x) <= 0 at the queried points, no gradients."""
+
+    loss: jax.Array  # [Q]
+    con: jax.Array  # [Q]
+
+    def first(self) -> "ConstrainedValue":
+        """Loss and constraint `[]` at the first queried point."""
         return linalg.row(self, 0)
 
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.speed import numpy_glm, numpy_loops, numpy_online
+from benchmarks.speed import numpy_constrained, numpy_dro, numpy_glm, numpy_loops, numpy_online
 
 TRIALS = (1, 16, 256, 1024, 4096)
 
@@ -14,16 +14,22 @@ class Case(NamedTuple):
 
     algorithm: str
     dim: int
-    n_arms: int  # 0: online convex optimisation
+    n_arms: int  # 0: online convex optimisation, or groups
     horizon: int  # rounds of the simulator's run with 256 trials or more
     numpy_rounds: int  # rounds of the single NumPy loop
     numpy_trial_rounds: int = 200_000  # rounds of NumPy over seeds, all seeds together
     fresh_arms: bool = False  # new arms each round
+    groups: int = 0  # 0: no group DRO
 
     @property
     def name(self) -> str:
-        arms = f" K={self.n_arms}" if self.n_arms else ""
+        arms = f" K={self.n_arms}" if self.n_arms else f" m={self.groups}" if self.groups else ""
         return f"{self.algorithm} d={self.dim}{arms}" + (" fresh" if self.fresh_arms else "")
+
+    @property
+    def metric(self) -> str:
+        """What the runs of simulator and NumPy sum up."""
+        return "loss" if self.groups else "regret"
 
 
 CASES = (
@@ -49,6 +55,9 @@ CASES = (
             "dog", "dowg", "optimistic_omd", "optimistic_ftrl_2022", "optimistic_ftrl_2023",
         )
     ),
+    Case("ofw_tvc", 10, 0, 8000, 20_000),
+    Case("smd", 10, 0, 2000, 20_000, groups=10),
+    Case("online", 10, 0, 8000, 20_000, groups=10),
 )  # fmt: skip
 HORIZON_IN_FORMULAS = 18_000
 NOISE_DF, NOISE_SCALE = 2.1, 1.31
@@ -61,14 +70,24 @@ def named(parts: list[str] | None) -> tuple[Case, ...]:
 
 def build(case: Case) -> tuple[Any, Any]:
     """The algorithm and the environment of a case."""
+    if case.algorithm == "ofw_tvc":
+        return _constrained(case)
+    if case.groups:
+        return _grouped(case)
     if not case.n_arms:
         return _online(case)
     return _generalized_linear(case) if case.algorithm == "glb_omd" else _linear(case)
 
 
 def numpy_regret(case: Case, rounds: int, rng: np.random.Generator, seeds: int | None = None) -> Any:
-    """The regret of the NumPy loop, or of the NumPy version over `seeds`: one each, or (OCO) their mean."""
+    """The metric of the NumPy loop, or of the NumPy version over `seeds`: one each, or (OCO) their mean."""
     which, many = (0, ()) if seeds is None else (1, (seeds,))
+    if case.groups:
+        run = (numpy_dro.ONE, numpy_dro.MANY)[which][case.algorithm]
+        return run(case.dim, case.groups, rounds, HORIZON_IN_FORMULAS, rng, *many)
+    if case.algorithm == "ofw_tvc":
+        run = (numpy_constrained.regret_one, numpy_constrained.regret_many)[which]
+        return run(case.dim, rounds, HORIZON_IN_FORMULAS, rng, *many)
     if not case.n_arms:
         run = (numpy_online.online_one, numpy_online.online_many)[which]
         return run(case.algorithm, case.dim, rounds, rng, *many)
@@ -113,3 +132,20 @@ def _online(case: Case) -> tuple[Any, Any]:
     if case.algorithm == "ca_oons":
         return CAOONS(dim=case.dim, n_base=numpy_online.N_BASE), environment
     return ALGORITHMS[f"oco/{case.algorithm}"].cls(dim=case.dim), environment
+
+
+def _constrained(case: Case) -> tuple[Any, Any]:
+    """Linear losses under a linear constraint that changes each round, every trial its own, on the unit ball."""
+    from jaxbandits.coco import OFWTVC, LinearConstraints
+
+    algorithm = OFWTVC.practical(dim=case.dim, horizon=HORIZON_IN_FORMULAS, lipschitz=numpy_constrained.LIPSCHITZ)
+    return algorithm, LinearConstraints(dim=case.dim)
+
+
+def _grouped(case: Case) -> tuple[Any, Any]:
+    """Fresh samples of synthetic groups, every trial its own, without the optima that a solver finds afterwards."""
+    from benchmarks.speed.groups import FreshGroups
+    from jaxbandits.algorithms import ALGORITHMS
+
+    told = {"dim": case.dim, "n_groups": case.groups}
+    return ALGORITHMS[f"dro/{case.algorithm}"].cls.practical(horizon=HORIZON_IN_FORMULAS, **told), FreshGroups(**told)

@@ -24,11 +24,11 @@ def _simulator(case, trials: int, workers: int) -> dict[str, float]:
         simulate(algorithm, environment, horizon, trials, **settings)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
         best = {"cpu": max(best["cpu"], trials * horizon / cpu), "wall": max(best["wall"], trials * horizon / wall)}
-    regret = float(np.mean(first.final("regret")))
+    regret = float(np.mean(first.final(case.metric)))
     return {
         **best,
         "compile_s": first[type(algorithm).__name__].timing["compile_s"],
-        "regret_per_round": regret / horizon,
+        f"{case.metric}_per_round": regret / horizon,
     }
 
 
@@ -41,7 +41,7 @@ def _numpy(case, seeds: int) -> dict[str, float]:
         begin = time.process_time()
         regret = float(np.mean(numpy_regret(case, rounds, rng, None if seeds == 1 else seeds)))
         best = max(best, rounds * seeds / (time.process_time() - begin))
-    return {"cpu": best, "regret_per_round": regret / rounds}
+    return {"cpu": best, f"{case.metric}_per_round": regret / rounds}
 
 
 def main() -> None:

@@ -1,8 +1,31 @@
 """The registry of algorithms, written out by hand."""
 
+from jaxbandits.algorithms.coco.bfw_tvc import BFWTVC
+from jaxbandits.algorithms.coco.lbpm import LBPM
+from jaxbandits.algorithms.coco.loo_bogd import LOOBOGD
+from jaxbandits.algorithms.coco.lpm import LPM
+from jaxbandits.algorithms.coco.ofw import OFW
 from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
+from jaxbandits.algorithms.coco.opdp import OPDP
+from jaxbandits.algorithms.coco.pf_ofw import PFOFW
+from jaxbandits.algorithms.coco.scbfw_tvc import SCBFWTVC
+from jaxbandits.algorithms.coco.scofw import SCOFW
+from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
+from jaxbandits.algorithms.coco.sinha_vaze import SinhaVaze
+from jaxbandits.algorithms.coco.strongly_convex_sinha_vaze import StronglyConvexSinhaVaze
+from jaxbandits.algorithms.dro.anytime_atkro_1 import AnytimeATkRO1
+from jaxbandits.algorithms.dro.anytime_atkro_m import AnytimeATkROm
+from jaxbandits.algorithms.dro.anytime_online import AnytimeOnline
+from jaxbandits.algorithms.dro.anytime_smd import AnytimeSMD
+from jaxbandits.algorithms.dro.atkro_k import ATkROk
+from jaxbandits.algorithms.dro.atkro_m import ATkROm
+from jaxbandits.algorithms.dro.haghtalab import Haghtalab
 from jaxbandits.algorithms.dro.online import Online
+from jaxbandits.algorithms.dro.sagawa_smd import SagawaSMD
 from jaxbandits.algorithms.dro.smd import SMD
+from jaxbandits.algorithms.dro.smd_r import SMDr
+from jaxbandits.algorithms.dro.smpa import SMPA
+from jaxbandits.algorithms.dro.soma import Soma
 from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog
 from jaxbandits.algorithms.glm.ecolog import ECOLog
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
@@ -215,16 +238,154 @@ ALGORITHMS: dict[str, Entry] = {
         "Wang, Wan & Zhang, AAAI 2025, Algorithm 1",
         ("coco/linear_constraints",),
     ),
+    "coco/bfw_tvc": Entry(
+        BFWTVC,
+        BFWTVC.practical(dim=2, horizon=36, lipschitz=2.0),
+        "Wang, Wan & Zhang, AAAI 2025, Algorithm 3",
+        ("coco/linear_constraints",),
+    ),
+    "coco/scbfw_tvc": Entry(
+        SCBFWTVC,
+        SCBFWTVC.practical(dim=2, horizon=36, lipschitz=3.0),
+        "Wang, Wan & Zhang, AAAI 2025, Algorithm 4",
+        ("coco/quadratic_constraints",),
+    ),
+    "coco/loo_bogd": Entry(
+        LOOBOGD,
+        LOOBOGD.practical(dim=2, horizon=36, lipschitz=2.0, eta=0.3),
+        "Garber & Kretzu, COLT 2022, Algorithm 4",
+        ("coco/linear_constraints",),
+    ),
+    "coco/lpm": Entry(
+        LPM,
+        LPM.practical(dim=2, horizon=36, lipschitz=2.0, eta=0.3),
+        "reconstruction after Garber & Kretzu, ICML 2024, Algorithm 4",
+        ("coco/linear_constraints",),
+    ),
+    "coco/lbpm": Entry(
+        LBPM,
+        LBPM(dim=2, horizon=36, lipschitz=2.0),
+        "reconstruction after Garber & Kretzu, ICML 2024, Algorithm 5",
+        ("coco/linear_constraints",),
+    ),
+    "coco/opdp": Entry(
+        OPDP,
+        OPDP(dim=2, horizon=200, lipschitz=2.0),
+        "reconstruction after Lee, Ho-Nguyen & Lee, 2023, Algorithm 1",
+        ("coco/linear_constraints",),
+    ),
+    "coco/scofw_tvc": Entry(
+        SCOFWTVC,
+        SCOFWTVC.theory(dim=2, horizon=200, curvature=0.5, lipschitz=2.0),
+        "Wang, Wan & Zhang, AAAI 2025, Algorithm 2",
+        ("coco/linear_constraints",),
+    ),
+    "coco/pf_ofw": Entry(
+        PFOFW,
+        PFOFW(dim=2, horizon=200),
+        "Wang, Wan & Zhang, AAAI 2025, inside Algorithm 1; ignores constraints",
+        ("coco/linear_constraints",),
+    ),
+    "coco/ofw": Entry(
+        OFW,
+        OFW(dim=2, horizon=200, lipschitz=2.0),
+        "Hazan & Kale, ICML 2012; ignores constraints",
+        ("coco/linear_constraints",),
+    ),
+    "coco/scofw": Entry(
+        SCOFW,
+        SCOFW(dim=2, curvature=0.5),
+        "Wan & Zhang, AAAI 2021; ignores constraints",
+        ("coco/linear_constraints",),
+    ),
+    "coco/sinha_vaze": Entry(
+        SinhaVaze,
+        SinhaVaze(dim=2, horizon=200, lipschitz=2.0),
+        "Sinha & Vaze, NeurIPS 2024, convex losses; projects",
+        ("coco/linear_constraints",),
+    ),
+    "coco/strongly_convex_sinha_vaze": Entry(
+        StronglyConvexSinhaVaze,
+        StronglyConvexSinhaVaze(dim=2, horizon=200, curvature=0.5, lipschitz=2.0),
+        "Sinha & Vaze, NeurIPS 2024, strongly convex losses; projects",
+        ("coco/linear_constraints",),
+    ),
     "dro/smd": Entry(
         SMD,
         SMD(dim=3, n_groups=4, horizon=200),
         "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 1",
         ("dro/synthetic_groups",),
     ),
+    "dro/anytime_smd": Entry(
+        AnytimeSMD,
+        AnytimeSMD(dim=3, n_groups=4),
+        "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Section 3.2.1",
+        ("dro/synthetic_groups",),
+    ),
     "dro/online": Entry(
         Online,
         Online(dim=3, n_groups=4, horizon=200),
         "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 2",
+        ("dro/synthetic_groups", "dro/group_data"),
+    ),
+    "dro/anytime_online": Entry(
+        AnytimeOnline,
+        AnytimeOnline(dim=3, n_groups=4),
+        "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Section 3.3.1",
+        ("dro/synthetic_groups",),
+    ),
+    "dro/smd_r": Entry(
+        SMDr,
+        SMDr(dim=3, budgets=(200, 150, 100, 50)),
+        "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 3",
+        ("dro/synthetic_groups",),
+    ),
+    "dro/smpa": Entry(
+        SMPA,
+        SMPA(dim=3, budgets=(200, 150, 100, 50)),
+        "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 4",
+        ("dro/synthetic_groups",),
+    ),
+    "dro/atkro_m": Entry(
+        ATkROm,
+        ATkROm(dim=3, n_groups=4, k=2, horizon=200),
+        "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 5",
+        ("dro/synthetic_groups",),
+    ),
+    "dro/anytime_atkro_m": Entry(
+        AnytimeATkROm,
+        AnytimeATkROm(dim=3, n_groups=4, k=2),
+        "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Theorem 13",
+        ("dro/synthetic_groups",),
+    ),
+    "dro/atkro_k": Entry(
+        ATkROk,
+        ATkROk(dim=3, n_groups=4, k=2, horizon=200),
+        "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 6",
+        ("dro/synthetic_groups",),
+    ),
+    "dro/anytime_atkro_1": Entry(
+        AnytimeATkRO1,
+        AnytimeATkRO1(dim=3, n_groups=4, k=2),
+        "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 7",
+        ("dro/synthetic_groups",),
+    ),
+    "dro/sagawa_smd": Entry(
+        SagawaSMD,
+        SagawaSMD(dim=3, n_groups=4, horizon=200),
+        "Sagawa, Koh, Hashimoto & Liang, ICLR 2020: SMD(1), a baseline",
+        ("dro/synthetic_groups",),
+    ),
+    "dro/haghtalab": Entry(
+        Haghtalab,
+        Haghtalab(dim=3, n_groups=4, horizon=200),
+        "Haghtalab, Jordan & Zhao, NeurIPS 2022, first version: a comparator",
+        ("dro/synthetic_groups",),
+    ),
+    "dro/soma": Entry(
+        Soma,
+        Soma(dim=3, n_groups=4, horizon=200),
+        "Soma, Gatmiry & Jegelka, 2022: a comparator",
         ("dro/synthetic_groups",),
     ),
 }

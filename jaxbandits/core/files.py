@@ -21,9 +21,21 @@ from jaxbandits.core.errors import InputError
 _CHECKSUMS = "sha256.json"  # the last member of an npz file: array name -> checksum of its bytes in the archive
 
 
+class HeldError(InputError):
+    """Another process writes there."""
+
+
+class UnwritableError(InputError):
+    """A file or directory cannot be written: permission, a full disk."""
+
+
 @contextlib.contextmanager
-def exclusive(directory: Path) -> Iterator[None]:
+def exclusive(directory: Path, patience: float = 0.0) -> Iterator[None]:
     """Creates a directory and holds it against other processes.
+
+    Args:
+      directory: which.
+      patience: seconds to wait for another process to leave.
 
     Raises:
       InputError: when it cannot be written or another process holds it.
@@ -31,15 +43,31 @@ def exclusive(directory: Path) -> Iterator[None]:
     make_directory(directory)
     lock = filelock.FileLock(str(directory / ".lock"))
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=patience)
     except filelock.Timeout:
-        raise InputError(
-            f"another process is writing to {directory}; wait for it or choose another directory"
-        ) from None
+        raise HeldError(f"another process is writing to {directory}; wait for it or choose another directory") from None
+    except OSError as error:
+        raise UnwritableError(f"cannot write {directory / '.lock'}: {error.strerror or error}") from None
     try:
         yield
     finally:
         lock.release()
+
+
+def is_held(directory: Path) -> bool:
+    """Whether a process holds a directory now; leaves no trace where none ever did, or where nothing can be written."""
+    path = directory / ".lock"
+    if not path.exists():
+        return False
+    lock = filelock.FileLock(str(path))
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        return True
+    except OSError:
+        return False
+    lock.release()
+    return False
 
 
 def make_directory(directory: Path) -> None:
@@ -51,9 +79,9 @@ def make_directory(directory: Path) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot create {directory}: {error.strerror or error}") from None
+        raise UnwritableError(f"cannot create {directory}: {error.strerror or error}") from None
     if not os.access(directory, os.W_OK):
-        raise InputError(f"cannot write to {directory}: permission denied")
+        raise UnwritableError(f"cannot write to {directory}: permission denied")
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -62,16 +90,30 @@ def write_atomically(path: Path, data: bytes) -> None:
     Raises:
       InputError: naming the path when it cannot be written (full disk, read-only directory).
     """
+    with replacing(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A file to be written bit by bit, which takes its name when it is complete, as `write_atomically` does.
+
+    Raises:
+      InputError: naming the path when it cannot be written.
+    """
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         with open(temporary, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+        raise UnwritableError(f"cannot write {path}: {error.strerror or error}") from None
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def write_npz(path: Path, arrays: dict[str, np.ndarray], compress: bool = False) -> None:

@@ -96,7 +96,8 @@ def _secular_newton(
 
     def newton(carry):
         mu, x, minus_dx, norm, step = carry
-        mu = mu + (norm / radius - 1.0) * norm * norm / linalg.inner(x, minus_dx)
+        # In this order: `norm * norm` overflows in float32 from 1e19 / radius on, and neither factor here does.
+        mu = mu + (norm / radius - 1.0) * (norm * (norm / linalg.inner(x, minus_dx)))
         x, minus_dx = at(mu)
         return mu, x, minus_dx, linalg.norm(x), step + 1
 

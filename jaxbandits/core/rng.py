@@ -145,13 +145,35 @@ def on_sphere(key: jax.Array, dim: int) -> jax.Array:
     return linalg.scale(direction, 1.0 / linalg.norm(direction))
 
 
+def on_spheres(key: jax.Array, count: int, dim: int) -> jax.Array:
+    """`[count, d]` independent uniform unit vectors, made as by `on_sphere`.
+
+    Uses the first `count ceil(dim / 2)` blocks of the key.
+    """
+    if dim > 2:
+        directions = once(normals(key, count, dim))
+        return directions / jnp.sqrt(jnp.sum(directions * directions, axis=1, keepdims=True))
+    low = random_words(key, jnp.arange(count))[1]
+    angles = ((low >> 8).astype(jnp.zeros(()).dtype) + 0.5) * 2.0**-24
+    return _on_circles(angles) if dim == 2 else jnp.where(angles < 0.5, -1.0, 1.0)[:, None]
+
+
 @trials_last
 def _on_circle(turns: jax.Array) -> jax.Array:
-    """The point of the unit circle at `turns` in (0, 1), to full accuracy near both axes."""
+    """`[2]` the point of the unit circle at `turns` in (0, 1), to full accuracy near both axes."""
+    return linalg.stack(once(_cosine_and_sine(turns)))
+
+
+@trials_last
+def _on_circles(turns: jax.Array) -> jax.Array:
+    """`[n, 2]` those at `[n]` turns."""
+    return jnp.stack(once(_cosine_and_sine(turns)), axis=1)
+
+
+def _cosine_and_sine(turns: jax.Array) -> list[jax.Array]:
     quarters = 4.0 * turns - 2.0
     cosine = sin_half_pi(1.0 - jnp.abs(quarters))
-    sine = jnp.sign(quarters) * sin_half_pi(1.0 - jnp.abs(1.0 - jnp.abs(quarters)))
-    return linalg.stack(once([cosine, sine]))
+    return [cosine, jnp.sign(quarters) * sin_half_pi(1.0 - jnp.abs(1.0 - jnp.abs(quarters)))]
 
 
 def pareto(key: jax.Array, shape: ArrayLike) -> jax.Array:

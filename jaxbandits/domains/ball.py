@@ -23,9 +23,21 @@ class L2Ball:
         """The centre."""
         return points.zeros(shape)
 
+    def center(self, shape: Shape) -> Point:
+        return points.zeros(shape)
+
+    def inner_radius(self, shape: Shape) -> ArrayLike:
+        del shape
+        return self.radius
+
+    def outer_radius(self, shape: Shape) -> ArrayLike:
+        del shape
+        return self.radius
+
     def project(self, x: Point) -> Point:
         """The nearest point of the ball (Euclidean)."""
-        return points.scale(x, jnp.minimum(1.0, self.radius / _positive(points.norm(x))))
+        norm = _positive(points.norm(x))
+        return points.scale(x, jnp.minimum(1.0, self.radius / points.or_failed(norm)))
 
     def lmo(self, direction: Point, guess: None = None) -> tuple[Point, None]:
         """`argmin_{||v|| <= radius} <direction, v>`, in closed form; the origin when the direction is zero."""

@@ -1,16 +1,25 @@
 """The nuclear-norm (trace-norm) ball `{||X||_* <= radius}` of matrices: the convex hull of rank-one matrices."""
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jax import lax
 
+from jaxbandits.core import linalg
+from jaxbandits.core.batching import fori_loop
+from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Shape
 
-_EXACT_SIDE = 64  # up to this smaller side, an eigendecomposition of the Gram matrix costs less than the power method
+
+class WarmStart(NamedTuple):
+    """Where the next Lanczos iteration starts, and how good the answer was that came with it."""
+
+    right: jax.Array  # [n]  a unit vector near the top right singular vector
+    residual: jax.Array  # []  ||C'u - s v|| / s of the pair before its last improvement; 0 for C = 0
 
 
 @pytree
@@ -18,13 +27,20 @@ class NuclearBall:
     """`{X in R^{m x n}: sum of singular values <= radius}`; points are arrays `[m, n]`.
 
     The linear oracle needs one pair of singular vectors where the projection needs them all: the standard reason to be
-    projection-free. Up to min(m, n) = 64 the pair is exact; above, it comes from `iterations` steps of the power method
-    from a fixed vector, so that the answer is a point of the ball whose value is close to the best (943 x 1682, dense
-    uniform entries: 0.977 of it after 20 steps, 0.997 after 50; low rank: all of it after 5).
+    projection-free. For min(m, n) < `exact_below` the pair is exact. Above, it is the best one of a Krylov space of
+    `iterations` vectors, kept orthogonal, that starts from the right vector of the previous answer: 2 `iterations`
+    products of the direction with a vector, and nothing else of its size. What is returned is a point of the ball in
+    any case. How good it is: the value `<direction, V>` lies within `radius residual s` of the one that a nearby
+    singular value s would give, with the `residual` that travels in the guess. A residual says nothing about singular
+    vectors orthogonal to all that was met; a trace of a fixed vector in every start makes those unlikely to last.
+    `top_singular_value` asks independently (docs/performance.md has figures at 943 x 1682).
+
+    The answer is formed from its two vectors where it is used, so that `x + sigma (V - x)` is one rank-one update.
     """
 
     radius: ArrayLike = param(1.0, "(0, inf)", "radius tau")
-    iterations: int = static(50, "[1, inf)", "steps of the power method, used when min(m, n) > 64")
+    iterations: int = static(6, "[1, inf)", "vectors of the Krylov space; each costs two products")
+    exact_below: int = static(64, "[1, inf)", "an eigendecomposition of the Gram matrix up to this smaller side")
 
     @property
     def diameter(self) -> ArrayLike:
@@ -35,16 +51,28 @@ class NuclearBall:
         """`[m, n]` the centre."""
         return points.zeros(shape)
 
-    def lmo(self, direction: jax.Array, guess: jax.Array | None = None) -> tuple[jax.Array, jax.Array | None]:
+    def center(self, shape: Shape) -> jax.Array:
+        return points.zeros(shape)
+
+    def inner_radius(self, shape: tuple[int, int]) -> ArrayLike:
+        """All singular values equal: `radius / sqrt(min(m, n))`."""
+        return self.radius / min(shape) ** 0.5
+
+    def outer_radius(self, shape: tuple[int, int]) -> ArrayLike:
+        del shape
+        return self.radius
+
+    def lmo(self, direction: jax.Array, guess: WarmStart | None = None) -> tuple[jax.Array, WarmStart | None]:
         """`[m, n]` `argmin_{||V||_* <= radius} <direction, V>`: -radius u v' of the top singular pair, and 0 for 0.
 
-        The guess is the singular vector of the shorter side, from which the power method starts; None where it is not
-        needed.
+        The guess is None where the pair is exact.
         """
-        scaled = direction / jnp.maximum(jnp.max(jnp.abs(direction)), _tiny(direction))  # keeps its squares in range
-        wide = scaled.shape[0] < scaled.shape[1]
-        pair, guess = _top_pair(scaled.T if wide else scaled, self.iterations, guess)
-        return (pair.T if wide else pair) * -jnp.asarray(self.radius), guess
+        if min(direction.shape) < self.exact_below:
+            left, right = once(_exact_pair(direction))
+        else:
+            left, right, residual = once(_krylov_pair(direction, self.iterations, guess))
+            guess = WarmStart(right, residual)
+        return linalg.outer(linalg.scale(left, -jnp.asarray(self.radius)), right), guess
 
     def project(self, x: jax.Array) -> jax.Array:
         """`[m, n]` the nearest point of the ball (Frobenius): singular values projected on the l1 ball."""
@@ -53,24 +81,66 @@ class NuclearBall:
         return jnp.where(jnp.sum(values) <= self.radius, x, (left * shrunk) @ right)
 
 
-def _top_pair(c: jax.Array, iterations: int, guess: jax.Array | None) -> tuple[jax.Array, jax.Array | None]:
-    """`u v'` of the top singular pair of `c` [m, n] with m >= n, and v where it serves as a guess.
+def top_singular_value(c: jax.Array, key: jax.Array, iterations: int = 60) -> jax.Array:
+    """`[]` the largest singular value of `c` [m, n] from a random start, from below; 2 `iterations` products.
 
-    Zero for zero, and free of any sign convention.
+    Independent of any guess. With probability 1 - p it is at least `sqrt(1 - e)` of the true one for
+    `e = (ln(1.648 sqrt(n) / p) / (2 iterations - 1))^2` (Kuczynski & Wozniakowski 1992, Theorem 4.1), and far closer on
+    most matrices.
     """
-    side = c.shape[1]
-    if side <= _EXACT_SIDE:
-        right, guess = jnp.linalg.eigh(c.T @ c)[1][:, -1], None  # [n]
-    else:
-        first = _unit(jnp.asarray(np.random.default_rng(0).standard_normal(side), c.dtype))
-        # What a guess lacks it cannot find: a trace of the fixed vector, orthogonal to nothing likely, stays in it.
-        first = first if guess is None else _unit(guess + 1e-3 * first)
-        guess = right = lax.fori_loop(0, iterations, lambda _, v: _unit(c.T @ _unit(c @ v)), first)
-    return jnp.outer(_unit(c @ right), right), guess
+    start = WarmStart(_unit(jax.random.normal(key, (c.shape[1],), c.dtype)), jnp.zeros((), c.dtype))
+    left, right, _ = _krylov_pair(c, iterations, start)
+    return left @ (c @ right)
+
+
+def _exact_pair(c: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Unit vectors u [m] and v [n] of the top singular pair; u = 0 for zero. Free of any sign convention."""
+    scaled = c / jnp.maximum(jnp.max(jnp.abs(c)), _tiny(c))  # keeps its squares in range
+    tall = scaled if c.shape[0] >= c.shape[1] else scaled.T
+    right = jnp.linalg.eigh(tall.T @ tall)[1][:, -1]
+    left = _unit(tall @ right)
+    return (left, right) if c.shape[0] >= c.shape[1] else (right, left)
+
+
+def _krylov_pair(c: jax.Array, iterations: int, guess: WarmStart | None) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Unit vectors u [m], v [n] with the largest u'Cv of a Krylov space of C'C, and the residual; u = 0 for zero.
+
+    Golub-Kahan-Lanczos bidiagonalisation in the form of Rayleigh and Ritz: with orthonormal V, the best v = V q has the
+    top eigenvector q of (CV)'(CV). The last product C'u gives the residual, and a better v for the same u.
+    Products are `c @ v` and `u @ c`: XLA:CPU turns `c.T @ u` into a transposed copy.
+    """
+    fixed = _unit(jnp.asarray(np.random.default_rng(0).standard_normal(c.shape[1]), c.dtype))
+    # What a guess lacks it cannot find: a trace of a fixed vector, orthogonal to nothing likely, stays in it.
+    first = fixed if guess is None else _unit(guess.right + 1e-3 * fixed)
+    image = c @ first
+    scale = 1.0 / jnp.maximum(jnp.max(jnp.abs(image)), _tiny(c))  # keeps squares in range without a copy of c
+    size = min(iterations, c.shape[0] + 1, c.shape[1])  # then the space holds all that c does not send to 0
+
+    def first_row(row: jax.Array) -> jax.Array:
+        return jnp.zeros((size, len(row)), c.dtype).at[0].set(row)
+
+    def extend(k: jax.Array, space: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        right, images = space  # [K, n] orthonormal rows and [K, m] their images, rows from k on still 0
+        new = scale * (images[k - 1] @ c)
+        for _ in range(2):  # twice is enough, also where nothing but rounding is left
+            new = _unit(new - (right @ new) @ right)
+        return right.at[k].set(new), images.at[k].set(scale * (c @ new))
+
+    right, images = fori_loop(1, size, extend, (first_row(first), first_row(image * scale)))
+    mix = jnp.linalg.eigh(images @ images.T)[1][:, -1]
+    value, before = _norm(mix @ images), mix @ right
+    left = (mix @ images) / jnp.maximum(value, _tiny(c))
+    after = scale * (left @ c)
+    residual = _norm(after - value * before) / jnp.maximum(value, _tiny(c))
+    return left, jnp.where(value > 0.0, _unit(after), first), residual
+
+
+def _norm(x: jax.Array) -> jax.Array:
+    return jnp.sqrt(jnp.sum(x * x))
 
 
 def _unit(x: jax.Array) -> jax.Array:
-    return x / jnp.maximum(jnp.sqrt(jnp.sum(x * x)), _tiny(x))
+    return x / jnp.maximum(_norm(x), _tiny(x))
 
 
 def _tiny(x: jax.Array) -> ArrayLike:

@@ -3,11 +3,14 @@
 Learners that need no more than an inner product and multiples of points are written with these functions and play
 points of any form. The form of the origin is a static `Shape`: `d`, one array's `(m, n)`, or a tuple of shapes for as
 many arrays, `((20, 10), (10,))`.
+
+A gradient that is zero but for some entries of a matrix is given as `Entries`; `add`, `add_scaled`, `scale` and `inner`
+take it beside a dense matrix, at the cost of its entries.
 """
 
 import functools
 import math
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +25,14 @@ Point: TypeAlias = Any
 Shape: TypeAlias = int | tuple["Shape", ...]
 
 T = TypeVar("T")
+
+
+class Entries(NamedTuple):
+    """A matrix that is zero but for some entries; what is listed twice adds up."""
+
+    rows: jax.Array  # [B] int32
+    cols: jax.Array  # [B] int32
+    values: jax.Array  # [B]
 
 
 def _sides(shape: Shape) -> tuple[int, ...] | None:
@@ -45,6 +56,11 @@ def zeros_like(x: T) -> T:
     return jax.tree.map(jnp.zeros_like, x)
 
 
+def shape_of(x: Point) -> Shape:
+    """The shape of a point that is one array or a tuple of such."""
+    return jax.tree.map(jnp.shape, x)
+
+
 def size(shape: Shape) -> int:
     """How many coordinates a point of this shape has."""
     return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(jax.eval_shape(lambda: zeros(shape))))
@@ -52,12 +68,29 @@ def size(shape: Shape) -> int:
 
 def inner(x: Point, y: Point) -> jax.Array:
     """`<x, y>`, the sum of the products of all coordinates."""
-    return functools.reduce(jnp.add, jax.tree.leaves(jax.tree.map(linalg.inner, x, y)))
+    return functools.reduce(jnp.add, jax.tree.leaves(_leaf_by_leaf(_inner, x, y)))
 
 
 def norm(x: Point) -> jax.Array:
-    """Euclidean (Frobenius) norm; its gradient at zero is not used anywhere."""
-    return jnp.sqrt(inner(x, x))
+    """Euclidean (Frobenius) norm; its gradient at zero is not used anywhere.
+
+    No square overflows: where it would, the coordinates are scaled by a power of two first. Elsewhere it is the root
+    of `inner(x, x)`, bit for bit.
+    """
+    square = inner(x, x)
+    power = 3 * jnp.finfo(square.dtype).maxexp // 4
+    lowered = scale(x, 2.0**-power)
+    plain = square <= 2.0**power  # False where the sum is infinite or NaN
+    return jnp.sqrt(jnp.where(plain, square, inner(lowered, lowered))) * jnp.where(plain, 1.0, 2.0**power)
+
+
+def or_failed(value: jax.Array) -> jax.Array:
+    """`value`, NaN where it is infinite.
+
+    For sums of squares that step sizes are divided by: one that overflowed would stop a learner for good, at the origin
+    or where it stands, and nothing would show. NaN in the state has the trial counted as failed.
+    """
+    return jnp.where(jnp.isinf(value), jnp.nan, value)
 
 
 _average = trials_last(lambda mean, value, fraction: mean + fraction * (value - mean))
@@ -65,7 +98,7 @@ _average = trials_last(lambda mean, value, fraction: mean + fraction * (value - 
 
 def add(x: T, y: T) -> T:
     """`x + y`."""
-    return jax.tree.map(linalg.add, x, y)
+    return _leaf_by_leaf(_add, x, y)
 
 
 def subtract(x: T, y: T) -> T:
@@ -75,12 +108,12 @@ def subtract(x: T, y: T) -> T:
 
 def scale(x: T, factor: ArrayLike) -> T:
     """`factor x`."""
-    return jax.tree.map(lambda a: linalg.scale(a, factor), x)
+    return jax.tree.map(lambda a: _scale(a, factor), x, is_leaf=_is_entries)
 
 
 def add_scaled(x: T, factor: ArrayLike, y: T) -> T:
     """`x + factor y`."""
-    return jax.tree.map(lambda a, b: linalg.add_scaled(a, factor, b), x, y)
+    return _leaf_by_leaf(lambda a, b: _add_scaled(a, factor, b), x, y)
 
 
 def average(mean: T, value: T, fraction: ArrayLike) -> T:
@@ -110,3 +143,45 @@ def check(x: Point, shape: Shape, name: str) -> None:
         for a, b in zip(jax.tree.leaves(x), jax.tree.leaves(wanted), strict=True)
     ):
         raise InputError(f"{name} must have shape {shape}, got {jax.tree.map(np.shape, x)}")
+
+
+def _is_entries(a: Any) -> bool:
+    return isinstance(a, Entries)
+
+
+def _leaf_by_leaf(f: Any, x: Point, y: Point) -> Any:
+    """`f` of the arrays (or `Entries`) of two points of one form."""
+    return jax.tree.map(f, x, y, is_leaf=_is_entries)
+
+
+def _scale(a: Any, factor: ArrayLike) -> Any:
+    return a._replace(values=linalg.scale(a.values, factor)) if _is_entries(a) else linalg.scale(a, factor)
+
+
+def _add(a: Any, b: Any) -> Any:
+    if _is_entries(a) or _is_entries(b):
+        return _added(b, a) if _is_entries(a) else _added(a, b)
+    return linalg.add(a, b)
+
+
+def _add_scaled(a: Any, factor: ArrayLike, b: Any) -> Any:
+    if _is_entries(a) or _is_entries(b):
+        return _add(a, _scale(b, factor))
+    return linalg.add_scaled(a, factor, b)
+
+
+def _added(a: Any, entries: Entries) -> Any:
+    if _is_entries(a):
+        return jax.tree.map(lambda *parts: jnp.concatenate(parts), a, entries)
+    return a.at[entries.rows, entries.cols].add(entries.values)
+
+
+def _inner(a: Any, b: Any) -> jax.Array:
+    if _is_entries(b):
+        a, b = b, a
+    if not _is_entries(a):
+        return linalg.inner(a, b)
+    if not _is_entries(b):
+        return linalg.inner(a.values, b[a.rows, a.cols])
+    met = (a.rows[:, None] == b.rows) & (a.cols[:, None] == b.cols)
+    return jnp.sum(jnp.where(met, a.values[:, None] * b.values, 0.0))

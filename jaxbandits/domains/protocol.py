@@ -1,7 +1,8 @@
 """What a convex set offers to learners and environments: each domain what it can, each learner asks what it needs.
 
-A learner with projections never calls `lmo`, a projection-free one never `project`: a domain may leave out either.
-`check(domain, name, *members)` says by name what a domain lacks.
+A learner with projections never calls `lmo`, a projection-free one never `project`: a domain leaves out what it cannot.
+A learner's `check` calls `check(domain, name, *members)`, so that asking a set for what it cannot do is an error of one
+line before anything runs; `offers(domain)` lists what there is.
 """
 
 from typing import Any, Protocol
@@ -23,7 +24,19 @@ class Domain(Protocol):
         ...
 
     def zero(self, shape: Shape) -> Point:
-        """The point of the set from which learners start: the origin, or the point nearest to it."""
+        """The point of the set from which learners start: the origin, or where the class says."""
+        ...
+
+    def center(self, shape: Shape) -> Point:
+        """The middle of the largest ball inside; only for sets with interior points."""
+        ...
+
+    def inner_radius(self, shape: Shape) -> ArrayLike:
+        """The radius of that ball, r; only for sets with interior points."""
+        ...
+
+    def outer_radius(self, shape: Shape) -> ArrayLike:
+        """R, the largest norm of a point of the set, or a bound on it."""
         ...
 
     def project(self, x: Point) -> Point:
@@ -31,7 +44,7 @@ class Domain(Protocol):
         ...
 
     def lmo(self, direction: Point, guess: Any = None) -> tuple[Point, Any]:
-        """The linear minimisation oracle: an extreme point v with the least `<direction, v>`.
+        """The linear minimisation oracle: a point v of the set with the least `<direction, v>`.
 
         Args:
           direction: what to minimise.
@@ -48,15 +61,24 @@ class Domain(Protocol):
         ...
 
 
+MEMBERS = ("diameter", "zero", "center", "inner_radius", "outer_radius", "project", "lmo", "contains")
+
+
+def offers(domain: Any) -> tuple[str, ...]:
+    """What a set can do, by the names of the protocol."""
+    return tuple(member for member in MEMBERS if hasattr(domain, member))
+
+
 def check(domain: Any, name: str, *members: str) -> None:
     """Says what a domain lacks.
 
     Raises:
-      InputError: naming the field, the class of the domain and the missing member.
+      InputError: naming the field, the class of the domain, the missing member and those that it has.
     """
     for member in members:
         if not hasattr(domain, member):
-            raise InputError(f"{name} must have {member!r}; {type(domain).__name__} has not")
+            has = ", ".join(offers(domain)) or "nothing of a domain"
+            raise InputError(f"{name} must have {member!r}; {type(domain).__name__} has not (it has: {has})")
 
 
 def contains(domain: Any, x: Point) -> jax.Array:

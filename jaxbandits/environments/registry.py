@@ -1,8 +1,15 @@
 """The registry of environments, written out by hand."""
 
+import numpy as np
+
 from jaxbandits.core import registry
 from jaxbandits.core.registry import Entry
 from jaxbandits.environments.coco.linear_constraints import LinearConstraints
+from jaxbandits.environments.coco.matrix_completion import MatrixCompletion
+from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
+from jaxbandits.environments.datasets.groups import GroupTable
+from jaxbandits.environments.dro.example_groups import ExampleGroups
+from jaxbandits.environments.dro.group_data import GroupData
 from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
 from jaxbandits.environments.glm.covertype import Covertype
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
@@ -59,10 +66,24 @@ ENVIRONMENTS: dict[str, Entry] = {
     "coco/linear_constraints": Entry(
         LinearConstraints, LinearConstraints(dim=2), "linear losses, one time-varying linear constraint (ours)"
     ),
+    "coco/matrix_completion": Entry(
+        MatrixCompletion,
+        MatrixCompletion.stand_in((5, 7), 20, batch=4),
+        "Wang, Wan & Zhang, AAAI 2025, Section 5: MovieLens and FilmTrust, or a stand-in",
+    ),
+    "coco/quadratic_constraints": Entry(
+        QuadraticConstraints, QuadraticConstraints(dim=2), "quadratic losses, one time-varying linear constraint (ours)"
+    ),
     "dro/synthetic_groups": Entry(
         SyntheticGroups,
         SyntheticGroups.homogeneous(dim=3, n_groups=4),
         "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Section 7.1",
+    ),
+    "dro/example_groups": Entry(ExampleGroups, ExampleGroups(), "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Example 1"),
+    "dro/group_data": Entry(
+        GroupData,
+        GroupData.from_table(GroupTable.from_arrays(np.eye(8, 3), [0, 1, 1, 0, 1, 0, 1, 0], [0, 0, 1, 1, 2, 2, 3, 3])),
+        "your own labelled rows with groups, and UCI Adult; Zhang, Bai, Zhao, Yang & Zhou, JMLR, Section 7",
     ),
 }
 

@@ -20,6 +20,7 @@ class Panel(NamedTuple):
     environment: Any
     x: float = math.nan  # where its results stand on such an axis; of equal ones the largest mean is drawn
     bound: float = math.nan  # what the theory says (a bound, or the value itself), drawn there
+    rounds: int | None = None  # its own number of rounds; None: those of the run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +36,23 @@ class Timed:
     panels: tuple[str, ...]
     at: tuple[int | None, ...] = (1, None)
     unit: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Tuning:
+    """Equal tuning: the same grid for every learner, chosen on seeds of its own, judged on those of the run.
+
+    Attributes:
+      presets: where learners are tuned; elsewhere they stay as `algorithms` gives them.
+      grid: from a learner to field -> values; a field that it has not is no choice.
+      metric: what is least in the mean, at the end of the run.
+      seeds: how many choose; they are none of those that judge.
+    """
+
+    presets: tuple[str, ...]
+    grid: Callable[[Any], Mapping[str, tuple[float, ...]]]
+    metric: str
+    seeds: int = 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +79,8 @@ class Experiment:
       slow: label to seeds, for learners too slow to run all of them.
       width: trials side by side; None: the default.
       timed: what is timed.
+      horizons: from (horizon, panel, label -> algorithm) to label -> rounds, where learners need rounds of their own.
+      tuning: how learners are tuned.
       float64: needs double precision.
       from_file: from a data file of the user to the fields (`panels`, `title`, ...) of the experiment on that file.
     """
@@ -84,6 +104,8 @@ class Experiment:
     slow: Mapping[str, int] = dataclasses.field(default_factory=dict)
     width: int | None = None
     timed: Timed | None = None
+    horizons: Callable[[int, Panel, Mapping[str, Any]], Mapping[str, int]] | None = None
+    tuning: Tuning | None = None
     float64: bool = False
     from_file: Callable[[Path], Mapping[str, Any]] | None = None
 

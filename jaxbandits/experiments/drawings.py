@@ -25,7 +25,7 @@ class Drawing(Protocol):
 
 @runtime_checkable
 class Draws(Drawing, Protocol):
-    """A figure that draws itself."""
+    """A figure that draws itself; `needs` names the metrics it draws besides the experiment's, where there are any."""
 
     def draw(self, plt: Any, report: "Report") -> "Figure":
         """Makes the figure, without its title.

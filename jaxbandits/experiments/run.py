@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxbandits.core import ranges
 from jaxbandits.core.errors import InputError, unknown
@@ -16,6 +17,7 @@ from jaxbandits.simulation import RoundTimes, compare, time_rounds
 from jaxbandits.simulation.grid import Grid
 from jaxbandits.simulation.options import COUNT
 
+_TUNING_FROM = 1_000_000  # the same choice however many seeds judge it
 _REPEATS_ALONE, _REPEATS_WIDE = 30, 5  # timed pieces; beside single trials one wide piece, an average already
 
 
@@ -29,6 +31,8 @@ class Report:
     results: dict[str, Result]  # per panel
     times: dict[tuple[str, int], RoundTimes]  # per panel and number of trials side by side
     judged: tuple[Judged, ...]
+    declared: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # per panel, labels left out too
+    chosen: Mapping[str, Mapping[str, Mapping[str, Any]]] = dataclasses.field(default_factory=dict)  # panel, label
 
     @property
     def panels(self) -> Mapping[str, Panel]:
@@ -39,6 +43,15 @@ class Report:
     def labels(self) -> tuple[str, ...]:
         """Labels of all panels in order: the first one's, then what only later ones have."""
         return tuple(dict.fromkeys(label for result in self.results.values() for label in result))
+
+    def order(self, last: Sequence[str] = ()) -> tuple[str, ...]:
+        """Every label that the experiment declares, run or not: a label's place in it is that of its colour.
+
+        Args:
+          last: labels that come after all others, since a figure leaves them out.
+        """
+        every = dict.fromkeys([*(label for labels in self.declared.values() for label in labels), *self.labels])
+        return (*(label for label in every if label not in last), *(label for label in every if label in last))
 
 
 def run(
@@ -71,18 +84,25 @@ def run(
     horizon = experiment.horizon if horizon is None else ranges.whole("horizon", horizon, COUNT)
     seeds = experiment.seeds if seeds is None else ranges.whole("seeds", seeds, COUNT)
     panels = experiment.panels(horizon)
-    algorithms = _kept({name: experiment.algorithms(preset, horizon, panel) for name, panel in panels.items()}, without)
-    results = {}
+    declared = {name: experiment.algorithms(preset, horizon, panel) for name, panel in panels.items()}
+    algorithms = _kept(declared, without)
+    results, tuned = {}, {}
     for name, panel in panels.items():
+        rounds: Any = panel.rounds or horizon
+        if experiment.horizons is not None:
+            rounds = dict(experiment.horizons(horizon, panel, algorithms[name]))
+        if experiment.tuning is not None and preset in experiment.tuning.presets:
+            algorithms[name], tuned[name] = _tuned(experiment, algorithms[name], panel, rounds, options)
         each = {label: min(seeds, experiment.slow.get(label, seeds)) for label in algorithms[name]}
         settings = {"record": experiment.record, "width": experiment.width, "meters": experiment.meters}
-        settings |= {"checkpoint": None if checkpoint is None else checkpoint / name, **options}
-        result = compare(algorithms[name], panel.environment, horizon, each, **settings)
+        settings |= {"checkpoint": None if checkpoint is None else checkpoint / name, "title": name, **options}
+        result = compare(algorithms[name], panel.environment, rounds, each, **settings)
         results[name] = _with_derived(experiment, result, algorithms[name], panel)
     times = _times(experiment, results, algorithms, panels, horizon, options.get("progress", True))
     measured = Measured(results, times)
     judged = tuple(claim.judge(measured, horizon >= experiment.horizon) for claim in experiment.claims)
-    return Report(experiment, preset, horizon, results, times, judged)
+    labels = {name: tuple(learners) for name, learners in declared.items()}
+    return Report(experiment, preset, horizon, results, times, judged, labels, tuned)
 
 
 def _kept(algorithms: Mapping[str, Mapping[str, Any]], without: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -96,6 +116,29 @@ def _kept(algorithms: Mapping[str, Mapping[str, Any]], without: Sequence[str]) -
         if not panel:
             raise InputError(f"every algorithm of panel {name} is left out: keep at least one of {', '.join(labels)}")
     return kept
+
+
+def _tuned(
+    experiment: Experiment,
+    algorithms: Mapping[str, Any],
+    panel: Panel,
+    rounds: Any,
+    options: dict[str, Any],
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """The learners with the best points of their grids, on seeds that no run judges by; and these points."""
+    tuning = experiment.tuning
+    assert tuning is not None
+    grids = {label: Grid(algorithm, tuning.grid(algorithm)) for label, algorithm in algorithms.items()}
+    settings = {"record": 1, "width": experiment.width, **options, "first_seed": _TUNING_FROM}
+    metric = tuning.metric
+    found = compare(grids, panel.environment, rounds, tuning.seeds, **settings)
+    points = {}
+    for label, algorithm in algorithms.items():
+        trials = found[label]
+        scores = np.where(trials.usable(metric), trials.final(metric), np.inf).mean(axis=1)
+        points[label] = trials.points[int(np.argmin(scores))]
+        algorithms = {**algorithms, label: dataclasses.replace(algorithm, **points[label])}
+    return dict(algorithms), points
 
 
 def _with_derived(experiment: Experiment, result: Result, algorithms: Mapping[str, Any], panel: Panel) -> Result:
@@ -125,6 +168,7 @@ def _times(
         for wanted in timed.at:
             width = max(trials.spec["width"] for trials in results[name].trials.values()) if wanted is None else wanted
             repeats = _REPEATS_ALONE if width == 1 else 1 if 1 in timed.at else _REPEATS_WIDE
-            settings = {"width": width, "repeats": repeats, "progress": progress}
-            times[name, width] = time_rounds(algorithms[name], panels[name].environment, horizon, **settings)
+            settings = {"width": width, "repeats": repeats, "progress": progress, "title": name}
+            rounds = panels[name].rounds or horizon
+            times[name, width] = time_rounds(algorithms[name], panels[name].environment, rounds, **settings)
     return times

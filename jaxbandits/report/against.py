@@ -25,13 +25,15 @@ def draw(drawing: Against, plt: Any, report: Report) -> "Figure":
     bounds = {x: panels[name].bound for name, x in at.items() if not math.isnan(panels[name].bound)}
     figure, ax = plt.subplots(figsize=(8.8, 5.2), layout="constrained")
     rows = {name: {row.label: row for row in report.results[name].summary(metric)} for name in at}
-    values = []
-    for i, label in enumerate(drawn_of(report.labels, drawing.not_drawn)):
+    values, order = [], report.order(drawing.not_drawn)
+    for label in drawn_of(report.labels, drawing.not_drawn):
         worst = _worst(rows, label, at)
         xs = sorted(worst)
         mean, low, high = (np.asarray([getattr(worst[x], k) for x in xs]) for k in ("mean", "low", "high"))
         values += [*mean]
-        look = style.of_label(i) | ({"linestyle": ""} if bounds else {})  # the panels are then different instances
+        look = style.of_label(order.index(label)) | (
+            {"linestyle": ""} if bounds else {}
+        )  # the panels are then different instances
         ax.errorbar(xs, mean, [mean - low, high - mean], label=label, capsize=2, markersize=5, **look)
     if bounds:
         ax.plot(sorted(bounds), [bounds[x] for x in sorted(bounds)], color="#000000", linestyle="--", label="theory")

@@ -7,7 +7,6 @@ import numpy as np
 from jaxbandits.experiments.drawings import Bound
 from jaxbandits.experiments.run import Report
 from jaxbandits.report import style
-from jaxbandits.results.curves import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,8 +19,8 @@ def draw(drawing: Bound, plt: Any, report: Report) -> "Figure":
     figure, axes = plt.subplots(1, len(panels), figsize=size, layout="constrained", sharey=True, squeeze=False)
     for ax, (name, panel) in zip(axes[0], panels.items(), strict=True):
         result = report.results[name]
-        for i, (label, trials) in enumerate(result.measured(metric)[1].items()):
-            good, colour = trials.usable(metric)[0], COLOURS[i % len(COLOURS)]
+        for label, trials in result.measured(metric)[1].items():
+            good, colour = trials.usable(metric)[0], style.of_label(report.order().index(label))["color"]
             values = np.maximum(trials.get(metric)[0, good], 1e-3)
             ax.plot(trials.records, np.median(values, axis=0), color=colour, label=f"{label}, median")
             ax.plot(trials.records, values.max(axis=0), color=colour, linestyle=":", label=f"{label}, largest")

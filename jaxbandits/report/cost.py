@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 def draw(drawing: Cost, plt: Any, report: Report) -> "Figure":
     """The figure, without its title."""
-    panels, order = report.panels, report.labels
+    panels, order = report.panels, report.order()
     names = list(dict.fromkeys(name for name, _ in report.times))
     figure, (left, *rest) = plt.subplots(1, 3, figsize=(13.2, 4.4), layout="constrained")
     # One trial at a time where that was timed.
     alone = [report.times[min(key for key in report.times if key[0] == name)] for name in names]
     xs = [panels[name].x for name in names]
-    for i, label in enumerate(order):
+    for label in report.labels:
         seconds = [t.ns[label] @ np.diff(t.stops, prepend=0) / 1e9 for t in alone]  # more or fewer repeats each
-        look = style.of_label(i)
+        look = style.of_label(order.index(label))
         low, middle, high = np.transpose([np.quantile(row, (0.25, 0.5, 0.75)) for row in seconds])
         left.plot(xs, middle, label=label, markersize=4, **look)
         left.fill_between(xs, low, high, color=look["color"], alpha=0.2, linewidth=0)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from jaxbandits.experiments.drawings import Curves
 from jaxbandits.experiments.run import Report
 from jaxbandits.report import cost
+from jaxbandits.results import curves
 from jaxbandits.results.curves import BANDS
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def draw(drawing: Curves, plt: Any, report: Report) -> "Figure":
             _panel(drawing, report, name, band, ax)
             ax.set_title(panel.title if band == "mean" else "")
     for i, times in enumerate(timed):
-        cost.per_round(axes[f"time:{i}"], times, report.labels)
+        cost.per_round(axes[f"time:{i}"], times, report.order(drawing.not_drawn))
     first = next(iter(panels))
     seeds = max(len(trials.seeds) for trials in report.results[first].trials.values())
     shown = [axes[f"{next(iter(BANDS))}:{first}"], *(axes[f"time:{i}"] for i in range(len(timed)))]
@@ -55,7 +56,8 @@ def _mosaic(names: Sequence[str]) -> list[list[str]]:
 def _panel(drawing: Curves, report: Report, name: str, band: str, ax: "Axes") -> None:
     metric, measured = report.results[name].measured(drawing.metric or report.experiment.metric)
     drawn = drawn_of(list(measured), drawing.not_drawn)
-    report.results[name].plot(metric, x=drawing.x, algorithms=drawn, ax=ax, band=band)
+    order = report.order(drawing.not_drawn)
+    curves.draw(report.results[name], metric, x=drawing.x, algorithms=drawn, ax=ax, band=band, order=order)
     ax.set_ylabel(f"{ax.get_ylabel()}: {BANDS[band]}")
     if (legend := ax.get_legend()) is not None:  # one for all panels stands beside them
         legend.remove()

@@ -19,11 +19,11 @@ def draw(drawing: Exponents, plt: Any, report: Report) -> "Figure":
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 4.2), layout="constrained")
     panels, metric = report.panels, drawing.metric or report.experiment.metric
     at = [panel.x for panel in panels.values()]
-    for i, label in enumerate(report.labels):
+    for label in report.labels:
         found = [exponent(report.results[name][label], metric) for name in panels]
         centre, low, high = (np.asarray([getattr(e, field) for e in found], float) for field in ("mean", "low", "high"))
         reach = [centre - low, high - centre]
-        colour = COLOURS[i % len(COLOURS)]
+        colour = style.of_label(report.order().index(label))["color"]
         left.errorbar(at, centre, reach, color=colour, marker="o", linestyle="", capsize=3, label=label)
         for j, (name, panel) in enumerate(panels.items()):
             trials = report.results[name][label]

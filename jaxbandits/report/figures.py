@@ -11,7 +11,7 @@ from jaxbandits.experiments import drawings
 from jaxbandits.experiments.drawings import Drawing, Draws
 from jaxbandits.experiments.run import Report
 from jaxbandits.report import against, bound, cost, curves, exponents, heatmap, shares
-from jaxbandits.report.style import SETTINGS
+from jaxbandits.report.style import SETTINGS, mathtext
 from jaxbandits.results.result import Result
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ def draw(report: Report, drawing: Drawing) -> "Figure":
         )
         constants = f"{report.preset} preset: {experiment.presets[report.preset]}"  # no curve without its tuning
         figure.supxlabel("\n".join(textwrap.wrap(constants, int(14 * inches))), fontsize=7)
+        texts: list[Any] = figure.findobj(plt.matplotlib.text.Text)
+        for text in texts:
+            if (formula := mathtext(text.get_text())) != text.get_text():
+                text.set_text(formula)
     return figure
 
 

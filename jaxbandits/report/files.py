@@ -4,13 +4,14 @@ import json
 import math
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 from jaxbandits.core.files import write_atomically
 from jaxbandits.core.versions import versions
 from jaxbandits.experiments.claim import Verdict
+from jaxbandits.experiments.declare import Experiment
 from jaxbandits.experiments.run import Report
 from jaxbandits.report import figures, tables
 from jaxbandits.results import table
@@ -25,8 +26,9 @@ def text(report: Report) -> str:
     lines = [f"{experiment.name}: {experiment.title} ({experiment.source})"]
     lines += [f"preset {report.preset}: {experiment.presets[report.preset]}"]
     for panel, result in report.results.items():
+        rounds = max(trials.horizon for trials in result.trials.values())
         for metric in (experiment.metric, *experiment.tabulated):
-            header = f"panel {panel}: {metric.replace('_', ' ')} after {report.horizon:,} rounds"
+            header = f"panel {panel}: {metric.replace('_', ' ')} after {rounds:,} rounds"
             rows = result.summary(metric)
             if len(rows) > _MOST_ROWS:
                 header += f"; {len(rows):,} points, the best {_MOST_ROWS} of them"
@@ -35,6 +37,9 @@ def text(report: Report) -> str:
     unit = experiment.timed.unit if experiment.timed else ""
     for (panel, _), times in report.times.items():
         lines += ["", f"panel {panel}: {tables.times(times, unit)}"]
+    for panel, points in report.chosen.items():
+        lines += ["", f"panel {panel}: chosen on {experiment.tuning.seeds if experiment.tuning else 0} other seeds"]
+        lines += [f"{label}: " + ", ".join(f"{k} = {v:g}" for k, v in point.items()) for label, point in points.items()]
     if report.judged:
         lines += ["", "claims", tables.ledger(report.judged)]
     if report.horizon != experiment.horizon:
@@ -46,15 +51,25 @@ def text(report: Report) -> str:
     return "\n".join(lines)
 
 
-def write(report: Report, directory: Path) -> list[Path]:
+def text_name(experiment: Experiment) -> str:
+    """The name of the file that holds the text of a report."""
+    return f"{experiment.name.rpartition('/')[2]}.txt"
+
+
+def write(report: Report, directory: Path, request: Mapping[str, Any] | None = None) -> list[Path]:
     """Writes everything into `directory` and returns the paths.
+
+    Args:
+      report: what to write.
+      directory: where; it exists.
+      request: what was asked for (`finished.request`), by which a later run finds this one.
 
     Raises:
       InputError: naming the path that cannot be written.
     """
     stem = directory / report.experiment.name.rpartition("/")[2]
     written = [result.save(directory / f"{stem.name}-{panel}.npz") for panel, result in report.results.items()]
-    path = directory / f"{stem.name}.txt"
+    path = directory / text_name(report.experiment)
     write_atomically(path, (text(report) + "\n").encode())
     for i, drawing in enumerate(report.experiment.figures):
         name = stem.with_name(f"{stem.name}-{drawing.name}") if i else stem
@@ -63,12 +78,16 @@ def write(report: Report, directory: Path) -> list[Path]:
         "experiment": report.experiment.name,
         "source": report.experiment.source,
         "preset": report.preset,
+        "horizon": report.horizon,
+        "request": request,
         "command": shlex.join(["jaxbandits", *sys.argv[1:]]),
         "versions": versions(),
+        "chosen": report.chosen,
         "panels": {panel: _ran(result) for panel, result in report.results.items()},
         "claims": [
             {"claim": j.claim.text, "source": j.claim.source, "verdict": j.verdict, "value": j.value,
-             "interval": [j.low, j.high], "seeds": j.n} for j in report.judged
+             "interval": [j.low, j.high], "seeds": j.n, "failed": j.failed, "enough_rounds": j.enough_rounds}
+            for j in report.judged
         ],
         "files": [p.name for p in (*written, path)],
     }  # fmt: skip

@@ -17,11 +17,12 @@ def draw(drawing: Shares, plt: Any, report: Report) -> "Figure":
     figure, ax = plt.subplots(figsize=(8.6, 4.4), layout="constrained")
     metric, panels = drawing.metric or report.experiment.metric, report.panels
     pairs = [(panel, label) for panel in panels for label in report.results[panel].measured(metric)[1]]
-    for i, (panel, label) in enumerate(pairs):
+    order = list(dict.fromkeys([*((p, label) for p in panels for label in report.declared.get(p, ())), *pairs]))
+    for panel, label in pairs:
         trials = report.results[panel][label]
         values = np.sort(trials.final(metric)[0, trials.usable(metric)[0]])
         share = np.arange(1, len(values) + 1) / len(values)
-        look = style.of_label(i) | {"marker": ""}
+        look = style.of_label(order.index((panel, label))) | {"marker": ""}
         ax.step(values, share, where="post", label=f"{label}, {panels[panel].title}", **look)
     ax.axvline(drawing.mark, color="#000000", linewidth=0.8)
     ax.set(xscale="log", xlabel=metric.replace("_", " "), ylabel="share of trials at or below", ylim=(0.0, 1.02))

@@ -32,9 +32,13 @@ def draw(
     points: Mapping[str, Any] | Sequence[int] | None = None,
     ax: "Axes | None" = None,
     band: str = "mean",
+    order: Sequence[str] | None = None,
     **settings: Any,
 ) -> "Axes":
-    """Draws one curve per label, hyperparameter point and entry: what `Result.plot` says."""
+    """Draws one curve per label, hyperparameter point and entry: what `Result.plot` says.
+
+    A label that is in `order` begins with the colour of its place there, whatever else is drawn.
+    """
     if not isinstance(band, str) or band not in BANDS:
         raise InputError(f"band must be one of {', '.join(BANDS)}, got {shown(band)}")
     metric, of = result.measured(metric)
@@ -46,7 +50,7 @@ def draw(
     axis_names = {name for label in chosen for name in of[label].axis_names(metric)}
     at = {name: settings.pop(name) for name in list(settings) if name in axis_names}
     line = _checked_line(settings)
-    curves = _curves(metric, of, chosen, points, at)
+    curves = _curves(metric, of, chosen, points, at, list(order or ()))
     if len(curves) > MOST_CURVES:
         raise InputError(
             f"{len(curves):,} curves are more than a figure can show ({MOST_CURVES}): take the best points (`best`), a "
@@ -85,6 +89,7 @@ def _curves(
     chosen: Sequence[str],
     points: Mapping[str, Any] | Sequence[int] | None,
     at: Mapping[str, int],
+    order: list[str],
 ) -> list[_Curve]:
     if points is not None and not any(of[label].points[0] for label in chosen):
         raise InputError(f"points cannot be chosen: {', '.join(chosen)} sweeps nothing")
@@ -94,6 +99,7 @@ def _curves(
         if label not in chosen:
             colour += len(trials.points)  # the colours of the others stay as they are
             continue
+        colour = order.index(label) if label in order else colour
         for h in trials.indices(points if trials.points[0] else None):
             for entry, values in trials.entries(metric, at):
                 curves.append(_Curve(colour, label, trials, h, entry, values[h]))

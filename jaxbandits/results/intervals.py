@@ -8,15 +8,32 @@ from scipy import special
 
 from jaxbandits.core.errors import InputError, shown
 
+_FEW = 4  # estimates that are written out
+
 
 class Estimate(NamedTuple):
-    """A mean over seeds with its t-interval; arrays broadcast over any trailing axes."""
+    """A mean over seeds with its t-interval; arrays broadcast over any trailing axes.
+
+    Example:
+      >>> t_interval(np.array([[1.0, 10.0], [2.0, 10.5], [4.0, 9.5]]))
+      Estimate(2.333 [-1.461, 6.128], 10 [8.758, 11.24], n=3)
+    """
 
     mean: np.ndarray
     low: np.ndarray
     high: np.ndarray
     n: int
     failed: int = 0  # trials that are not finite, left out
+
+    def __repr__(self) -> str:
+        """Four digits of a few estimates, or how many there are and where they lie."""
+        rows = [np.ravel(np.asarray(part, float)) for part in np.broadcast_arrays(*self[:3])]
+        if len(rows[0]) <= _FEW:
+            body = [f"{mean:.4g} [{low:.4g}, {high:.4g}]" for mean, low, high in zip(*rows, strict=True)]
+        else:
+            body = [f"{len(rows[0]):,} means in [{rows[0].min():.4g}, {rows[0].max():.4g}]"]
+        failed = [f"failed={self.failed}"] if self.failed else []
+        return f"Estimate({', '.join([*body, f'n={self.n}', *failed])})"
 
     @property
     def half_width(self) -> np.ndarray:

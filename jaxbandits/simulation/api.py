@@ -84,7 +84,7 @@ def compare(
     plan = Plan(tuple(job for run in labelled for _, job in run.jobs), chosen.seed)
     how = {
         "devices": devices, "workers": chosen.workers, "seconds_per_call": chosen.seconds_per_call,
-        "save_every": chosen.save_every, "progress": chosen.progress,
+        "save_every": chosen.save_every, "progress": chosen.progress, "title": chosen.title,
     }  # fmt: skip
     begin = time.time()
     if chosen.checkpoint is None:

@@ -80,6 +80,11 @@ class Store:
         else:
             write_json(path, {"format": _FORMAT, "spec": self.spec})
 
+    @property
+    def resumes(self) -> bool:
+        """Whether an earlier call left something to go on from."""
+        return any(self.directory.glob("piece-*.npz"))
+
     def _path(self, piece: Piece) -> Path:
         return self.directory / f"piece-{piece.job}-{piece.index:05d}.npz"
 

@@ -5,10 +5,12 @@ start (or its checkpoint) to the horizon, in calls whose number of rounds follow
 about `seconds_per_call`, so that progress moves and an interrupt is answered within about that time.
 """
 
+import collections
 import contextlib
 import dataclasses
 import os
 import queue
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -65,6 +67,7 @@ def run(
     save_every: float = 10.0,
     store: Store | None = None,
     progress: bool = True,
+    title: str = "",
 ) -> Output:
     """Computes every piece of a plan.
 
@@ -76,12 +79,13 @@ def run(
       save_every: seconds between checkpoints of an unfinished piece.
       store: checkpoint directory, already locked; None: no checkpoints.
       progress: a bar on standard error.
+      title: what it says in front of the labels that it runs.
     """
     devices = list(devices) if devices is not None else jax.local_devices()
     if workers is None:
         workers = available_cores() if devices[0].platform == "cpu" and len(devices) == 1 else len(devices)
     workers = max(1, min(workers, len(plan.pieces)))
-    return _Run(plan, devices, workers, seconds_per_call, save_every, store, progress).output()
+    return _Run(plan, devices, workers, seconds_per_call, save_every, store, progress, title).output()
 
 
 def available_cores() -> int:
@@ -108,12 +112,15 @@ class _Run:
         save_every: float,
         store: Store | None,
         progress: bool,
+        title: str,
     ):
         self.plan, self.devices, self.workers, self.store = plan, devices, workers, store
         self.seconds_per_call, self.save_every = seconds_per_call, save_every
         self.base_key = jax.random.key(plan.base_seed, impl="threefry2x32")
         self.stop = threading.Event()
         self.lock = threading.Lock()
+        self.title = f"{title}: " if title else ""
+        self.played: collections.Counter[str] = collections.Counter()  # label: pieces that workers are playing
         self.bar = tqdm(
             total=plan.total_rounds,
             unit=" rounds",
@@ -121,7 +128,7 @@ class _Run:
             smoothing=0.1,
             disable=not progress,
             dynamic_ncols=True,
-            desc="simulating",
+            desc=f"{self.title}simulating",
         )
         self.run_s = [0.0] * len(plan.jobs)
         self.rounds = [0] * len(plan.jobs)
@@ -139,11 +146,12 @@ class _Run:
         with self.bar, ThreadPoolExecutor(self.workers, thread_name_prefix="jaxbandits") as pool:
             futures = []
             try:
-                self.bar.set_description("compiling")
+                if self.store and self.store.resumes and not self.bar.disable:
+                    self.bar.write(f"{self.title}resuming from {self.store.directory}", file=sys.stderr)
+                self.bar.set_description(f"{self.title}compiling")
                 futures = [pool.submit(self._compile, j) for j in range(len(self.plan.jobs))]  # different jobs at once
                 for future in futures:
                     future.result()
-                self.bar.set_description("simulating")
                 futures = [
                     pool.submit(self._work, pieces, self.devices[i % len(self.devices)]) for i in range(self.workers)
                 ]
@@ -170,11 +178,21 @@ class _Run:
                     piece = pieces.get_nowait()
                 except queue.Empty:
                     return
+                label = self.plan.jobs[piece.job].label
+                self._name(label, +1)
                 rows = self._play(piece, device)
+                self._name(label, -1)
                 self._collect(piece, rows)
         except BaseException:
             self.stop.set()
             raise
+
+    def _name(self, label: str, change: int) -> None:
+        """Says who is played now: a piece of a label has begun (+1) or ended (-1)."""
+        with self.lock:
+            self.played[label] += change
+            if names := ", ".join(label for label, pieces in self.played.items() if pieces):
+                self.bar.set_description(self.title + names)
 
     def _collect(self, piece: Piece, rows: dict[str, np.ndarray]) -> None:
         """Puts the rows `[M, ..., W]` of a finished piece into their places, padding dropped."""

@@ -10,6 +10,7 @@ then one loop over `d W` contiguous numbers. Shared data have no trial axis, and
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -209,7 +210,8 @@ def layout(meters: tuple[Meter, ...], algorithm: Any, environment: Any, base_key
         carry, played = play_round(algorithm, environment, jnp.int32(0), carry)
         return measure(meters, played), snapshot(environment, algorithm, carry.env, carry.alg)
 
-    begin = jax.eval_shape(start_trial, algorithm, environment, base_key, seed_index)
+    # A function of its own: what JAX remembers of it goes when it goes, which `start_trial` never does.
+    begin = jax.eval_shape(functools.partial(start_trial), algorithm, environment, base_key, seed_index)
     totals, at_record = jax.eval_shape(one_round, algorithm, environment, begin)
     distinct([name for key in (*totals, *at_record) if (name := key.partition(":")[2]) not in RESERVED])
     return Layout(begin._replace(totals=totals), totals | at_record)

@@ -35,6 +35,7 @@ class Options:
       checkpoint: a directory: killed at any instant, the same call resumes bit for bit.
       save_every: seconds between checkpoints of trials that are not finished.
       progress: a bar on standard error.
+      title: what the bar says in front of the labels that it runs.
     """
 
     meters: Sequence[Meter] = ()
@@ -47,6 +48,7 @@ class Options:
     checkpoint: str | os.PathLike[str] | None = None
     save_every: float = 10.0
     progress: bool = True
+    title: str = ""
 
     def __post_init__(self) -> None:
         """Checks every setting; whole numbers become ints."""
@@ -58,6 +60,8 @@ class Options:
             not isinstance(self.checkpoint, (str, os.PathLike)) or not str(self.checkpoint)
         ):
             raise InputError(f"checkpoint must be the path of a directory, got {shown(self.checkpoint)}")
+        if not isinstance(self.title, str):
+            raise InputError(f"title must be text, got {shown(self.title)}")
         checked = {
             "meters": meters_lib.checked(self.meters),
             "seed": ranges.whole("seed", self.seed, f"[0, {2**32 - 1}]"),

@@ -44,6 +44,7 @@ def time_rounds(
     patience: float = 5.0,
     stretches: int = 10,
     progress: bool = True,
+    title: str = "",
 ) -> RoundTimes:
     """Times rounds from first to last on one thread, without compilation and without the cost of calling a program.
 
@@ -61,6 +62,7 @@ def time_rounds(
       patience: seconds after which a learner takes no further turn, once it had three.
       stretches: equal parts of the horizon that are timed each by its own.
       progress: a bar on standard error.
+      title: what it says in front of the label that takes its turn.
 
     Raises:
       InputError: bad input, in one line.
@@ -69,7 +71,7 @@ def time_rounds(
     repeats, patience = ranges.whole("repeats", repeats, COUNT), ranges.real("patience", patience, "(0, inf]")
     stretches = min(ranges.whole("stretches", stretches, COUNT), max(1, horizon // 2))
     width = ranges.whole("width", width, COUNT)
-    settings = Options(width=width, progress=progress)
+    settings = Options(width=width, progress=progress, title=title)
     device = jax.local_devices()[0]
     jobs = [job for run in jobs_of(algorithms, environment, horizon, width, 1, settings, device) for _, job in run.jobs]
     stops = record_points(stretches, horizon)
@@ -79,9 +81,11 @@ def time_rounds(
         _times(job, program, np.arange(1, min(3, horizon) + 1), 0)
     ns: dict[str, list[np.ndarray]] = {job.label: [] for job in jobs}
     spent = dict.fromkeys(ns, 0.0)
-    with tqdm(total=repeats, unit=" repeats", disable=not progress, dynamic_ncols=True, desc="timing") as bar:
+    front = f"{title}: timing" if title else "timing"
+    with tqdm(total=repeats, unit=" repeats", disable=not progress, dynamic_ncols=True, desc=front) as bar:
         for repeat in range(repeats):
             for job, program in zip(jobs, programs, strict=True):
+                bar.set_description(f"{front} {job.label}", refresh=False)
                 if repeat < _LEAST_REPEATS or spent[job.label] < patience:
                     seconds = _times(job, program, calls, repeat * width)
                     spent[job.label] += float(seconds.sum())

@@ -1,23 +1,29 @@
 """The NumPy code of the speed table has the regret of the library's algorithms on the same draws, seed by seed."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from benchmarks.speed import numpy_glm, numpy_loops, numpy_online
+from benchmarks.speed import cases, numpy_constrained, numpy_dro, numpy_glm, numpy_loops, numpy_online
 from benchmarks.speed.cases import CASES, NOISE_DF, build, numpy_regret
 from jaxbandits.algorithms.oco.clipped_parameter_free_md import ClippedParameterFreeMD
 from jaxbandits.core import losses
 from jaxbandits.core.pytree import as_arrays
-from jaxbandits.types import ArmObs, Gradient, Reward
+from jaxbandits.domains import L2Ball
+from jaxbandits.types import ArmObs, Constrained, Gradient, Reward
+from tests.algorithms.dro.replay_dro import given, logistic
 from tests.algorithms.oco.replay_oco import plays_of
 
 KEY = jax.random.key(0)
 SEEDS, ROUNDS, MENU_ROUNDS = 8, 600, 4000  # 54 epochs of CRMM, 78 of MENU, and a part of one more
 ONCE = list({(case.algorithm, case.fresh_arms): case for case in reversed(CASES)}.values())  # smallest size of each
 BANDITS = [case for case in ONCE if case.n_arms]
-ONLINE = [case for case in ONCE if not case.n_arms]
+CONSTRAINED = next(case for case in ONCE if case.algorithm == "ofw_tvc")
+GROUPED = [case for case in ONCE if case.groups]
+ONLINE = [case for case in ONCE if not case.n_arms and not case.groups and case != CONSTRAINED]
 
 
 @jax.jit
@@ -51,6 +57,42 @@ def _online_regrets(algorithm, targets, best):
         return jnp.sum(jax.lax.scan(round_, algorithm.init(KEY), (rounds, targets))[1])
 
     return jax.vmap(trial)(targets)
+
+
+@jax.jit
+def _constrained_losses(algorithm, costs, normals, offsets):
+    def trial(costs, normals, offsets):
+        def round_(state, row):
+            t, cost, normal, offset = row
+            decision = algorithm.select(KEY, t, state, None)
+            loss, con = cost @ decision.play, normal @ decision.play - offset
+            told = Constrained(*(a[None] for a in (loss, cost, con, normal)))
+            return algorithm.update(KEY, t, state, None, decision, told), (loss, state.run.start)
+
+        rounds = jnp.arange(len(offsets), dtype=jnp.int32)
+        losses, starts = jax.lax.scan(round_, algorithm.init(KEY), (rounds, costs, normals, offsets))[1]
+        return jnp.sum(losses), starts[-1]
+
+    return jax.vmap(trial, in_axes=1)(costs, normals, offsets)
+
+
+@jax.jit
+def _grouped_losses(algorithm, optima, x, labels, picks):
+    """`[S]` sums of the mean loss of each round: x [S, T, Q, d], labels [S, T, Q], picks [S, T] (or None)."""
+
+    def trial(optima, x, labels, picks):
+        def round_(state, row):
+            t, x, label, pick = row
+            with given(pick[None])[0]:
+                decision = algorithm.select(KEY, t, state, None)
+            side = jnp.where(jnp.sum(x * optima[decision.group], axis=1) < 0.0, -1.0, 1.0)
+            told = logistic(decision.play, x, jnp.where(label < numpy_dro.CORRECT, side, -side))
+            return algorithm.update(KEY, t, state, None, decision, told), jnp.mean(told.loss)
+
+        rounds = jnp.arange(len(x), dtype=jnp.int32)
+        return jnp.sum(jax.lax.scan(round_, algorithm.init(KEY), (rounds, x, labels, picks))[1])
+
+    return jax.vmap(trial)(optima, x, labels, picks)
 
 
 def _linear_draws(case, rng, rounds, seeds):
@@ -117,6 +159,42 @@ def test_online(case, rng):
     together = np.stack([numpy_online.draw_targets(case.dim, SEEDS, again)[0] for _ in range(ROUNDS)], axis=1)
     library = _online_regrets(as_arrays(build(case)[0]), np.concatenate([ahead[None], together]), best)
     np.testing.assert_allclose([one, many], [library[0], np.mean(library[1:])], rtol=1e-9)
+
+
+def test_constrained(rng):
+    """Enough rounds for violations to double the level, so that every run starts anew at least once."""
+    rounds, seed = 3 * ROUNDS, int(rng.integers(2**32))
+    for seeds in (None, SEEDS):
+        regret = numpy_regret(CONSTRAINED, rounds, np.random.default_rng(seed), seeds)
+        draws = numpy_constrained.draw(CONSTRAINED.dim, rounds, np.random.default_rng(seed), seeds or 1)
+        losses, starts = _constrained_losses(as_arrays(build(CONSTRAINED)[0]), *map(jnp.asarray, draws))
+        best = np.linalg.norm(draws[0].sum(axis=0), axis=1)
+        assert np.min(starts) > 0
+        np.testing.assert_allclose(regret, np.mean(losses + best), rtol=1e-9)
+
+
+@pytest.mark.parametrize("case", GROUPED, ids=lambda case: case.name)
+def test_grouped(case, rng, monkeypatch):
+    """Several blocks of draws, a ball small enough to be left, and steps long enough for every group to matter."""
+    monkeypatch.setattr(numpy_dro, "BLOCK", 4_000)
+    monkeypatch.setattr(numpy_dro, "RADIUS", 0.5)
+    monkeypatch.setattr(cases, "HORIZON_IN_FORMULAS", 50)
+    seed, several = int(rng.integers(2**32)), case.algorithm == "smd"
+    rows = case.groups if several else 1
+    learner = dataclasses.replace(build(case)[0], domain=L2Ball(radius=0.5))
+    for seeds in (None, SEEDS):
+        ours = numpy_regret(case, ROUNDS, np.random.default_rng(seed), seeds)
+        count, again, parts = seeds or 1, np.random.default_rng(seed), []
+        optima = numpy_dro.instance(case.dim, case.groups, again, count)
+        for size in numpy_dro.blocks(ROUNDS, count * rows * case.dim):
+            x, picks = again.standard_normal((size, count, rows, case.dim)), np.zeros((size, count))
+            if not several:
+                picks = again.random((size, count))
+            parts.append((x, again.random((size, count, rows)), picks))
+        assert len(parts) > 1
+        x, labels, picks = (np.concatenate(part).swapaxes(0, 1) for part in zip(*parts, strict=True))
+        library = _grouped_losses(as_arrays(learner), optima, x, labels, picks)
+        np.testing.assert_allclose(np.ravel(ours), library, rtol=1e-9)
 
 
 @pytest.mark.parametrize("seeds", [None, 3])

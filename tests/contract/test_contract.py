@@ -19,11 +19,11 @@ QUICK = {
 }  # fmt: skip
 COMPILES_MUCH = (
     contract.decisions_are_admissible, contract.trials_do_not_depend_on_the_split,
-    contract.every_traced_field_can_be_swept,
+    contract.every_traced_field_can_be_swept, contract.stays_finite,
 )  # fmt: skip
-# Learners with searches inside, whose every operation compiles on its own here: their own tests see the rest quickly.
+# Learners with searches inside: to compile their `select` alone takes seconds.
 LARGE = {"glm/ada_ofu_ecolog", "glm/ofuglb", "glm/ofulog_r", "oco/anytime_ca_oons", "linear/oful_mdp"}
-AT_ONCE = (contract.protocol_names_and_fields, contract.state_shape_is_fixed, contract.masked_arms_are_never_played)
+TRACES_ONLY = (contract.protocol_names_and_fields, contract.state_shape_is_fixed, contract.select_is_read_only)
 
 
 def _cases():
@@ -32,7 +32,7 @@ def _cases():
             for check in contract.ALGORITHM_CHECKS:
                 marks = [pytest.mark.xdist_group(f"{algorithm} {environment}")]  # what one check compiles, others find
                 much = algorithm not in QUICK and check in COMPILES_MUCH
-                if much or (algorithm in LARGE and check not in AT_ONCE):
+                if much or (algorithm in LARGE and check not in TRACES_ONLY):
                     marks.append(pytest.mark.slow)
                 yield pytest.param(
                     algorithm, environment, check, marks=marks, id=f"{algorithm}-{environment}-{check.__name__}"

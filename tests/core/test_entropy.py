@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 
 from jaxbandits.core.entropy import entropic_step, hedge_step
 from tests.reference.msmwc import entropic
+from tests.sizes import sizes
 
 step = jax.jit(entropic_step)
 batched = jax.jit(jax.vmap(entropic_step))
@@ -106,7 +107,7 @@ def test_gives_way_to_a_dominant_coordinate():
     np.testing.assert_allclose(p, [0.0, 1.0, 0.0, 0.0], atol=1e-15)
 
 
-@pytest.mark.parametrize("size", [1, 2, 40])
+@pytest.mark.parametrize("size", sizes(2, slow=(1, 40)))
 def test_sizes(size, rng):
     log_q, loss, rate = problems(rng, count=1, size=size)
     p = np.exp(step(log_q[0], loss[0], rate[0])[0])

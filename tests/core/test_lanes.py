@@ -9,6 +9,7 @@ import pytest
 
 from jaxbandits.core.lanes import lanes
 from jaxbandits.core.projection import proximal_on_ball
+from tests.sizes import sizes
 
 
 def step(settings, x, matrix):
@@ -57,7 +58,7 @@ def test_what_is_not_batched_is_shared(rng):
         same(jax.vmap(lanes(step), axes)(*arguments), theirs(*arguments))
 
 
-@pytest.mark.parametrize("dim", [2, 20])
+@pytest.mark.parametrize("dim", sizes(2, slow=(20,)))
 def test_one_long_axis(dim):
     """In the lowered program: no operation of the learner sees the axes apart."""
     trials, copies = 7, 3

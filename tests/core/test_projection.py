@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxbandits.core.projection import minimise_on_ball, project_ball, proximal_on_ball
+from tests.sizes import sizes
 
 EPS = {"float32": np.finfo(np.float32).eps, "float64": np.finfo(np.float64).eps}
-DIMS = [1, 2, 3, 4, 5, 12, 20, *(pytest.param(dim, marks=pytest.mark.slow) for dim in range(6, 12))]
+DIMS = sizes(1, 5, slow=(2, 3, 4, *range(6, 13), 20))
 PROBLEMS = 48
 
 
@@ -161,7 +162,7 @@ def check_project(inverses, points, radii, solutions, eps):
     assert outside >= len(radii) // 4
 
 
-@pytest.mark.parametrize("dim", [1, 2, 5, 20])
+@pytest.mark.parametrize("dim", sizes(5, slow=(1, 2, 20)))
 @pytest.mark.parametrize("name", ["project", "minimise"])
 def test_diagonal_matrices_to_1e12(name, dim, rng):
     matrices, minimisers, radii = draw(rng, dim, max_condition=1e10, diagonal=True)
@@ -172,7 +173,7 @@ def test_diagonal_matrices_to_1e12(name, dim, rng):
         np.testing.assert_allclose(x, oracle(matrix, vector, radius)[0], rtol=0.0, atol=1e-12 * radius)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 5])
+@pytest.mark.parametrize("dim", sizes(2, slow=(1, 5)))
 def test_float32(dim, rng):
     """To rounding of the given matrix: condition numbers up to 1e4 (1e10 for the projection, which never inverts)."""
     a, minimisers, radii = (p.astype(np.float32).astype(float) for p in draw(rng, dim, max_condition=1e4))
@@ -182,6 +183,17 @@ def test_float32(dim, rng):
     check_project(a, minimisers, radii, solve("project", a, minimisers, radii, "float32"), EPS["float32"])
     inverse, y, radii = (p.astype(np.float32).astype(float) for p in draw(rng, dim, max_condition=1e10, diagonal=True))
     check_project(inverse, y, radii, solve("project", inverse, y, radii, "float32"), EPS["float32"])
+
+
+@pytest.mark.parametrize("size", [1e9, 1e12, 3e12, 1e13, 1e15])
+def test_points_far_outside_in_float32(size, rng):
+    """The squares of such points are far from overflow; the multiplier's numerator must be, too."""
+    for condition in (1.0, 1e3):
+        inverse = np.diag([1.0, 1.0 / condition]).astype(np.float32)
+        y = (size * rng.standard_normal(2)).astype(np.float32)
+        x = np.asarray(single("project", inverse, y, np.float32(33.0), "float32"), float)
+        expected = oracle_project(inverse.astype(float), y.astype(float), 33.0)[0]
+        np.testing.assert_allclose(x, expected, rtol=0.0, atol=33.0 * 1e-3)
 
 
 def test_rescaling_would_be_another_point():
@@ -195,7 +207,7 @@ def test_rescaling_would_be_another_point():
 
 
 @pytest.mark.parametrize(
-    ("dim", "dtype"), [(1, "float32"), (5, "float32"), (1, "float64"), (5, "float64"), (20, "float64")]
+    ("dim", "dtype"), sizes((5, "float32"), slow=((1, "float32"), (1, "float64"), (5, "float64"), (20, "float64")))
 )
 def test_zero_inside_and_on_the_sphere_are_returned_unchanged(dim, dtype):
     on_sphere = np.zeros(dim)
@@ -208,7 +220,7 @@ def test_zero_inside_and_on_the_sphere_are_returned_unchanged(dim, dtype):
         np.testing.assert_array_equal(single("minimise", 4.0 * np.eye(dim), 4.0 * y, 5.0, dtype), y)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 5, 20])
+@pytest.mark.parametrize("dim", sizes(5, slow=(1, 2, 20)))
 def test_multiple_of_the_identity_is_the_euclidean_projection(dim, rng):
     for c in (1e-6, 1.0, 1e6):
         y = rng.standard_normal(dim)
@@ -226,7 +238,7 @@ def test_one_dimension_is_a_clip(rng):
     np.testing.assert_allclose(x[:, 0], np.clip(b, -1.0, 1.0), rtol=1e-14)
 
 
-@pytest.mark.parametrize("dim", [2, 5, 20])
+@pytest.mark.parametrize("dim", sizes(5, slow=(2, 20)))
 def test_idempotent_and_neighbours_do_not_interfere(dim, rng):
     """A projected point projects to itself, and each problem of a batch has the answer that it has alone."""
     inverse, y, radii = draw(rng, dim, max_condition=1e6)
@@ -249,7 +261,7 @@ def test_a_nan_in_one_problem_stays_there(rng):
 # The proximal form ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dim", [1, 2, 5, 20])
+@pytest.mark.parametrize("dim", sizes(5, slow=(1, 2, 20)))
 def test_proximal_step_is_the_same_minimiser(dim, rng):
     a, centers, radii = draw(rng, dim, max_condition=1e4, log_ratio=(-1.0, 0.0))
     slopes = np.einsum("nij,nj->ni", a, rng.standard_normal((PROBLEMS, dim))) * radii[:, None]

@@ -112,10 +112,8 @@ def count_exceedances(sample, thresholds, key):
     return jax.lax.fori_loop(0, STEPS, step, jnp.zeros(thresholds.shape, int))
 
 
-QUICKLY = ("student_2.1", "pareto")  # one of each kind; a law draws 16.8 million times
-
-
-@pytest.mark.parametrize("law", [law if law in QUICKLY else pytest.param(law, marks=pytest.mark.slow) for law in LAWS])
+@pytest.mark.slow  # 16.8 million draws a law; the quick tests above know their distribution functions
+@pytest.mark.parametrize("law", LAWS)
 def test_frequencies_at_both_tails(law, key):
     """Real draws from real keys: exceedances at levels 1e-7 ... 1/2 on both sides."""
     sample, exact = LAWS[law]
@@ -160,6 +158,27 @@ def test_sine_on_its_range(dtype, rtol):
     got = jax.jit(draws.sin_half_pi)(v)
     assert got.dtype == dtype
     np.testing.assert_allclose(np.asarray(got, float), np.sin(np.pi / 2 * np.asarray(v, float)), rtol=rtol)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 4])
+def test_unit_vectors(dim, key):
+    """One by one and many from one key: unit length, coordinates of the right law, vectors of one key independent."""
+    keys, count = jax.random.split(key, 2**14), 3
+    single, many = jax.jit(jax.vmap(lambda k: (draws.on_sphere(k, dim), draws.on_spheres(k, count, dim))))(keys)
+    single, many = np.asarray(single), np.asarray(many)
+    assert single.shape == (2**14, dim) and many.shape == (2**14, count, dim)
+    beta = st.beta((dim - 1) / 2, (dim - 1) / 2) if dim > 1 else None  # of (1 + a coordinate) / 2
+    for x in (single, *np.moveaxis(many, 1, 0)):
+        np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1.0, rtol=1e-13)
+        for i in range(dim):
+            assert abs(x[:, i].mean()) < 5 / np.sqrt(dim * 2**14)
+            assert beta is None or st.kstest((1 + x[:, i]) / 2, beta.cdf).pvalue > 1e-6
+    for i in range(count):
+        for j in range(i):
+            assert abs(np.sum(many[:, i] * many[:, j], axis=1).mean()) < 5 / np.sqrt(dim * 2**14)
+    one_by_one = np.asarray(jax.jit(lambda ks: jnp.stack([draws.on_spheres(k, count, dim) for k in ks]))(keys[:3]))
+    np.testing.assert_allclose(one_by_one, many[:3], rtol=1e-13, atol=1e-15)
+    np.testing.assert_array_equal(jax.vmap(lambda k: draws.on_spheres(k, 1, dim)[0])(keys[:9]).shape, (9, dim))
 
 
 @pytest.mark.parametrize(("n", "size"), [(6, 2), (9, 8), (5, 5), (4, 1)])

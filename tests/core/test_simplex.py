@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.core import simplex
-from tests.reference.group_dro import inverse_cdf
+from tests.reference import dro_public, dro_weights
+from tests.sizes import sizes
 
 
 @functools.partial(jax.jit, static_argnums=1)
@@ -105,25 +106,6 @@ def test_mirror_step_maximises_gain_less_divergence(m, k, rng):
     np.testing.assert_allclose(best, oracle(np.log(q) + step * gain, k), rtol=1e-12)
 
 
-@pytest.mark.parametrize("m", [4, 20])
-def test_inverse_cdf_agrees_with_sorted_search(m, rng):
-    q = rng.dirichlet(np.full(m, 0.3), size=400)
-    q[:50, 1] = 0.0
-    q[:50] /= q[:50].sum(1, keepdims=True)
-    u = rng.uniform(size=400)
-    u[:3] = [0.0, np.nextafter(1.0, 0.0), 1.0]
-    u[100:200] = np.cumsum(q, axis=1)[100:200, 1]  # exactly on an edge: the next index
-    drawn = jax.jit(jax.vmap(lambda q, u: simplex.inverse_cdf(q, u)))(q, u)
-    assert drawn.dtype == jnp.int32
-    np.testing.assert_array_equal(drawn, [inverse_cdf(a, b) for a, b in zip(q, u, strict=True)])
-
-
-def test_inverse_cdf_stays_inside_when_the_sum_falls_short():
-    q = np.full(3, 0.33)
-    assert simplex.inverse_cdf(jnp.asarray(q), jnp.asarray(0.999)) == 2
-    assert simplex.inverse_cdf(jnp.asarray(np.full(20, 0.049)), jnp.asarray(0.999)) == 19
-
-
 @pytest.mark.parametrize("m", [1, 12, 13])
 def test_indicator_takes_and_places_one_entry(m):
     unit = jax.jit(lambda index: simplex.indicator(index, m))
@@ -131,7 +113,7 @@ def test_indicator_takes_and_places_one_entry(m):
 
 
 @pytest.mark.parametrize("m", [4, 20])
-@pytest.mark.parametrize("d", [3, 30])
+@pytest.mark.parametrize("d", sizes(3, slow=(30,)))
 def test_combine_is_a_matrix_product(m, d, rng):
     q, rows = rng.dirichlet(np.ones(m)), rng.normal(size=(m, d))
     combined = simplex.combine(jnp.asarray(q), jnp.asarray(rows))
@@ -141,3 +123,65 @@ def test_combine_is_a_matrix_product(m, d, rng):
 def test_log_uniform_starts_every_form():
     for m in (1, 5, 20):
         np.testing.assert_allclose(jnp.exp(simplex.log_uniform(m)), 1.0 / m, rtol=1e-15)
+
+
+def test_where_the_printed_algorithm_8_fails(rng):
+    """Its two-sided test finds no split at ties, and then its "weights" sum to m/k; lost digits cost it mass, too."""
+    m, ties, lost = 6, 0, 0
+    for k in (2, 3, 4, 5):
+        p = rng.choice([1.0, 2.0, 3.0, 4.0], (600, m)) * rng.uniform(0.5, 2.0, (600, 1))
+        p[500:] *= 10.0 ** rng.integers(-18, 3, (100, m))
+        safe = np.asarray(project(np.log(p), k))
+        np.testing.assert_allclose(safe.sum(1), 1.0, rtol=1e-13)
+        with np.errstate(divide="ignore"):  # lost digits leave nothing to share
+            printed = np.array([dro_weights.algorithm_8(row, k) for row in p])
+        wrong = np.abs(printed.sum(1) - 1.0) > 1e-9
+        np.testing.assert_allclose(printed[:500][wrong[:500]].sum(1), m / k, rtol=1e-13)
+        np.testing.assert_allclose(printed[:500][~wrong[:500]], safe[:500][~wrong[:500]], rtol=1e-9)
+        ties, lost = ties + np.sum(wrong[:500]), lost + np.sum(wrong[500:])
+    assert ties >= 5 and lost >= 50, (ties, lost)
+
+
+def test_public_group_dro_code_moves_q_like_hedge_on_batch_means(rng):
+    """`loss.py` of kohpangwei/group_DRO by its formula: over all groups, those without rows included, with a mean of 0.
+
+    It does not renormalise over the groups present: that is what some forks do to the weights of a batch.
+    """
+    step = jax.jit(lambda q, means, rate: jnp.exp(simplex.mirror_step(jnp.log(q), means, rate)))
+    for _ in range(20):
+        q, group, rate = rng.dirichlet(np.ones(5)), rng.integers(0, 5, 4), rng.uniform(0.01, 2.0)
+        losses = rng.exponential(size=4)
+        means, counts = dro_public.group_means(losses, group, 5)
+        assert np.any(counts == 0)
+        ours, theirs = step(q, means, rate), dro_public.update(q, losses, group, rate)
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
+        assert np.max(np.abs(ours - dro_public.weighing_present(np.asarray(theirs), group))) > 1e-3
+
+
+@pytest.mark.parametrize("m", [2, 5, 60])
+def test_tsallis_step(m, rng):
+    """The NumPy bisection, and the definition: 1 / sqrt(q') - 1 / sqrt(q) - step is the same for every entry."""
+    q = rng.dirichlet(np.full(m, 0.5), 200) + 1e-12
+    q = q / q.sum(1, keepdims=True)
+    loss, step = rng.normal(size=(200, m)), 10.0 ** rng.uniform(-3, 2, 200)
+    loss[::2, 1:] = 0.0  # a bandit's, of any size: 1 / q where q is small
+    loss[::4, 0] *= 1e6
+    after = np.exp(jax.jit(jax.vmap(simplex.tsallis_step))(np.log(q), loss, step))
+    np.testing.assert_allclose(after.sum(1), 1.0, rtol=1e-13)
+    beta = 1.0 / np.sqrt(q) + step[:, None] * loss
+    gap = 1.0 / np.sqrt(after) - beta
+    size = np.max(1.0 + np.abs(beta) + np.abs(gap), axis=1)  # of what is added and taken away
+    assert np.all(np.max(np.abs(gap - gap[:, :1]), axis=1) < 1e-12 * size)
+    moderate = np.max(np.abs(beta), axis=1) < 1e4  # where 60 halvings of an absolute bracket are enough
+    expected = np.array([dro_weights.tsallis(*row) for row in zip(q, step[:, None] * loss, strict=True)])
+    np.testing.assert_allclose(after[moderate], expected[moderate], rtol=1e-7, atol=1e-12)
+    assert np.sum(moderate) > 50
+
+
+@pytest.mark.parametrize("counts", [(1, 1), (3, 1, 2), (60, 2)])
+def test_blocks(counts, rng):
+    q, values = rng.normal(size=len(counts)), rng.normal(size=sum(counts))
+    np.testing.assert_array_equal(simplex.repeated(jnp.asarray(q), counts), np.repeat(q, counts))
+    sums = [part.sum() for part in np.split(values, np.cumsum(counts)[:-1])]
+    np.testing.assert_allclose(simplex.block_sums(jnp.asarray(values), counts), sums, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(simplex.mean(jnp.asarray(values)[:, None]), [values.mean()], rtol=1e-12, atol=1e-14)

@@ -7,7 +7,7 @@ import pytest
 
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import validate
-from jaxbandits.domains.nuclear import NuclearBall
+from jaxbandits.domains.nuclear import NuclearBall, WarmStart, top_singular_value
 
 SHAPES = [(1, 1), (1, 4), (4, 3), (3, 7), (6, 6), (20, 26)]
 
@@ -76,23 +76,73 @@ class TestOracle:
             np.testing.assert_allclose(together[k], lmo(NuclearBall(radius=radius[k]), c[k]), atol=1e-13)
 
 
-class TestPowerMethod:
+class TestKrylovSpace:
+    """Above `exact_below`: compared by value, since close singular values leave the pair open."""
+
     @pytest.mark.parametrize("shape", [(66, 70), (90, 65)], ids=str)
     def test_low_rank_is_exact(self, shape):
         rng = np.random.default_rng(shape)
         c = rng.normal(size=(shape[0], 3)) * [3.0, 1.0, 0.5] @ rng.normal(size=(3, shape[1]))
-        v = np.asarray(lmo(NuclearBall(), c))
-        assert np.sum(c * v) == pytest.approx(-np.linalg.norm(c, 2), rel=1e-12)
+        v, guess = jax.jit(NuclearBall().lmo)(c)
+        assert np.sum(c * np.asarray(v)) == pytest.approx(-np.linalg.norm(c, 2), rel=1e-12)
         assert nuclear(v) == pytest.approx(1.0, rel=1e-12)
+        assert guess.residual < 1e-9
 
     def test_dense_noise_is_nearly_optimal_and_improves(self):
         """The hardest case: no gap at the top of the spectrum."""
-        c = np.random.default_rng(2).uniform(-1, 1, size=(150, 120))
+        c = np.random.default_rng(2).uniform(-1, 1, size=(140, 100))
         best = np.linalg.norm(c, 2)
-        ratios = [-np.sum(c * np.asarray(lmo(NuclearBall(iterations=n), c))) / best for n in (5, 20, 50, 400)]
+        ratios = [-np.sum(c * np.asarray(jax.jit(NuclearBall(iterations=n).lmo)(c)[0])) / best for n in (1, 6, 12, 100)]
         assert np.all(np.diff(ratios) > 0)
-        assert ratios[0] < 0.99 < ratios[2] <= 1.0
-        assert ratios[3] > 0.9999
+        assert ratios[0] < 0.9 < ratios[1]
+        assert ratios[3] == pytest.approx(1.0, rel=1e-12)
+
+    def test_warm_starts_follow_a_drifting_direction(self):
+        """The value, the residual that comes with it, and the independent check, beside the SVD."""
+        rng, shape = np.random.default_rng(5), (100, 140)
+        c, warm = rng.uniform(-1, 1, size=shape), jax.jit(NuclearBall(radius=3.0).lmo)
+        guess = WarmStart(jnp.ones(140), jnp.zeros(()))
+        for k in range(12):
+            c = c + rng.uniform(-1, 1, size=shape) / (k + 1.0)
+            v, guess = warm(c, guess)
+            value, singular = -np.sum(c * np.asarray(v)) / 3.0, np.linalg.svd(c, compute_uv=False)
+            assert np.linalg.norm(v) == pytest.approx(3.0, rel=1e-12)
+            assert value <= singular[0] * (1 + 1e-13)
+            assert np.min(np.abs(singular - value)) <= guess.residual * value * (1 + 1e-9)
+        assert value > 0.99 * singular[0]
+        asked = jax.jit(top_singular_value, static_argnums=2)(jnp.asarray(c), jax.random.key(0), 50)
+        assert 0.999 * singular[0] < asked <= singular[0] * (1 + 1e-13)
+
+    @pytest.mark.parametrize("shape", [(1, 1), (1, 4), (4, 3), (3, 7)], ids=str)
+    def test_small_spaces_are_exact_at_every_scale(self, shape):
+        """With as many vectors as there are columns the Krylov space is everything, whatever is left of it."""
+        rng = np.random.default_rng(shape)
+        for scale in (1e-170, 1.0, 1e170):
+            c = rng.normal(size=shape) * scale
+            v = np.asarray(lmo(NuclearBall(exact_below=1), c))
+            assert np.sum(c * v) == pytest.approx(-np.linalg.svd(c, compute_uv=False)[0], rel=1e-12)
+            assert nuclear(v) == pytest.approx(1.0, rel=1e-12)
+
+    def test_a_guess_orthogonal_to_the_answer_does_not_last(self):
+        c = np.diag(np.linspace(1.0, 2.0, 70))
+        guess = WarmStart(jnp.eye(70)[0], jnp.zeros(()))
+        warm = jax.jit(NuclearBall().lmo)
+        for _ in range(12):
+            v, guess = warm(c, guess)
+        assert -np.sum(c * np.asarray(v)) > 1.99
+
+    def test_direction_zero_keeps_the_guess_in_use(self):
+        ball = NuclearBall()
+        _, guess = jax.jit(ball.lmo)(np.ones((70, 65)))
+        v, after = jax.jit(ball.lmo)(np.zeros((70, 65)), guess)
+        np.testing.assert_array_equal(v, np.zeros((70, 65)))
+        assert np.linalg.norm(after.right) == pytest.approx(1.0) and after.residual == 0.0
+
+    def test_vmap_is_the_loop(self):
+        c = np.random.default_rng(3).normal(size=(3, 70, 66))
+        together = jax.jit(jax.vmap(lambda m: NuclearBall().lmo(m)[0]))(c)
+        for k in range(3):
+            np.testing.assert_allclose(together[k], lmo(NuclearBall(), c[k]), atol=1e-12)
 
 
 class TestProjection:
@@ -121,7 +171,7 @@ def test_diameter_is_attained():
     assert np.linalg.norm(np.asarray(lmo(ball, c) - lmo(ball, -c))) == pytest.approx(ball.diameter, rel=1e-13)
 
 
-@pytest.mark.parametrize("fields", [{"radius": 0.0}, {"radius": np.nan}, {"iterations": 0}])
+@pytest.mark.parametrize("fields", [{"radius": 0.0}, {"radius": np.nan}, {"iterations": 0}, {"exact_below": 0}])
 def test_refuses(fields):
     with pytest.raises(InputError):
         validate(NuclearBall(**fields))

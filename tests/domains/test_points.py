@@ -102,3 +102,31 @@ def test_whole_space():
     assert space.diameter == np.inf
     assert bool(protocol.contains(space, x))  # a set that cannot tell takes every point; NaN is counted elsewhere
     np.testing.assert_array_equal(flat(space.zero(((2,), (2, 2)))), np.zeros(6))
+
+
+def test_entries_are_the_matrix_they_stand_for(rng):
+    """Sums, multiples and inner products of sparse matrices, alone and beside dense ones; repeated entries add up."""
+    shape = (4, 3)
+
+    def sparse(n):
+        return points.Entries(
+            *(jnp.asarray(a) for a in (rng.integers(4, size=n), rng.integers(3, size=n), rng.normal(size=n)))
+        )
+
+    def full(x):
+        if not isinstance(x, points.Entries):
+            return np.asarray(x)
+        matrix = np.zeros(shape)
+        np.add.at(matrix, (x.rows, x.cols), x.values)
+        return matrix
+
+    few, others, dense = sparse(9), sparse(2), jnp.asarray(rng.normal(size=shape))
+    for x, y in ((few, others), (few, dense), (dense, few)):
+        np.testing.assert_allclose(full(points.add(x, y)), full(x) + full(y), atol=1e-14)
+        np.testing.assert_allclose(full(points.add_scaled(x, -0.7, y)), full(x) - 0.7 * full(y), atol=1e-14)
+    for x, y in ((few, dense), (dense, few), (few, others), (few, few)):
+        np.testing.assert_allclose(points.inner(x, y), np.sum(full(x) * full(y)), rtol=1e-13)
+    np.testing.assert_allclose(full(points.scale(few, 3.0)), 3.0 * full(few), rtol=1e-15)
+    pair = points.add((few, jnp.ones(2)), (dense, jnp.ones(2)))  # as parts of a larger point
+    np.testing.assert_allclose(full(pair[0]), full(few) + full(dense), atol=1e-14)
+    np.testing.assert_array_equal(pair[1], 2.0)

@@ -18,6 +18,7 @@ from jaxbandits.simulation import simulate
 from jaxbandits.simulation.loop import play_round, start_trial
 from jaxbandits.types import ArmObs, FixedArmObs, Reward
 from tests.estimation.scores import largest_drift
+from tests.sizes import sizes
 
 ROUNDS = 700  # two refreshes
 
@@ -50,8 +51,7 @@ def plays(algorithm, environment, seeds=8):
     return jax.jit(jax.vmap(trial))(jnp.arange(seeds, dtype=jnp.int32))
 
 
-@pytest.mark.parametrize("available", [None, 6])
-@pytest.mark.parametrize("dim", [2, 10])
+@pytest.mark.parametrize(("dim", "available"), sizes((10, 6), slow=((2, None), (2, 6), (10, None))))
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_plays_are_the_same_in_float64(learner, dim, available):
     algorithm = as_arrays(LEARNERS[learner](dim))

@@ -10,6 +10,7 @@ from jaxbandits.estimation import level_set
 from jaxbandits.estimation.likelihood import Evaluation, Likelihood, Pulls
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from tests.reference import glb_omd, glm_mle
+from tests.sizes import sizes
 
 LINKS = {"gaussian": Gaussian(), "bernoulli": Bernoulli(), "poisson": Poisson()}
 K = 12
@@ -82,7 +83,10 @@ def solve(link, X, plays, totals, slack, radius, lam):
 CASES = [("bernoulli", 3, 7.0), ("poisson", 2, 3.0), ("bernoulli", 14, 5.0)]
 
 
-@pytest.mark.parametrize(("name", "d", "S", "ball"), [*((*case, True) for case in CASES), (*CASES[2], False)])
+@pytest.mark.parametrize(
+    ("name", "d", "S", "ball"),
+    sizes((*CASES[0], True), slow=[*((*case, True) for case in CASES[1:]), (*CASES[2], False)]),
+)
 def test_fresh_likelihoods(name, d, S, ball, rng):
     """From one round to 3000: the estimate is stationary, every maximum certified, whatever the start.
 

@@ -5,13 +5,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxbandits.algorithms.coco.ofw import OFW
 from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
+from jaxbandits.algorithms.coco.pf_ofw import PFOFW
+from jaxbandits.algorithms.coco.scofw import SCOFW
+from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
+from jaxbandits.algorithms.coco.sinha_vaze import SinhaVaze
+from jaxbandits.algorithms.coco.strongly_convex_sinha_vaze import StronglyConvexSinhaVaze
 from jaxbandits.core import linalg
 from jaxbandits.core.pytree import as_arrays
-from jaxbandits.domains.ball import L2Ball
-from jaxbandits.domains.nuclear import NuclearBall
+from jaxbandits.domains import CappedSimplex, L1Ball, L2Ball, NuclearBall, Simplex, Spectrahedron
 from jaxbandits.environments.coco.linear_constraints import LinearConstraints
-from jaxbandits.types import Constrained, PointDecision
+from jaxbandits.types import Constrained, PointDecision, narrow
+from tests.reference import convex_sets, online_frank_wolfe, scofw_tvc, sinha_vaze
 from tests.reference import ofw_tvc as reference
 
 KEY = jax.random.key(0)
@@ -26,7 +32,8 @@ def replay(algorithm, dfs, gs, dgs):
             return jax.tree.map(lambda leaf: leaf[None], a)
 
         feedback = Constrained(loss=jnp.zeros(1), grad=lead(df), con=g[None], con_grad=lead(dg))
-        state = algorithm.update(KEY, t, state, None, algorithm.select(KEY, t, state, None), feedback)
+        told = narrow(feedback, algorithm.feedback)
+        state = algorithm.update(KEY, t, state, None, algorithm.select(KEY, t, state, None), told)
         return state, state
 
     return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(len(gs), dtype=jnp.int32), dfs, gs, dgs))[1]
@@ -47,14 +54,74 @@ def test_ofw_tvc_follows_the_reference(shape):
     dim = shape[0] if vector else shape
     algorithm = as_arrays(OFWTVC(dim=dim, domain=domain, horizon=100.0, lipschitz=2.0, **setting))
     states = replay(algorithm, *float32(dfs, gs, dgs))
-    x = np.asarray(states.x)
+    x = np.asarray(states.run.last.x)
     loop = reference.OFWTVC(np.zeros(shape), lmo, 2.0, 100.0, 2.0, **setting, g_init=0.8 * 2.0 * 0.6)
     expected = loop.run(dfs, gs, dgs)
     assert x.dtype == np.float32
     assert expected["restart"].sum() >= 3
-    np.testing.assert_array_equal(np.asarray(states.start) + 1, expected["s"])
+    np.testing.assert_array_equal(np.asarray(states.run.start) + 1, expected["s"])
     np.testing.assert_allclose(x, expected["x"], atol=1e-4)
     np.testing.assert_allclose(states.queue.total, expected["Q"], rtol=1e-6)
+
+
+T, ALPHA, BALL = 100.0, 0.4, convex_sets.L2Ball(1.0)
+LOOPS = {
+    "scofw_tvc": (
+        SCOFWTVC(dim=5, horizon=T, curvature=ALPHA, beta=0.4, gamma=0.8),
+        lambda: scofw_tvc.SCOFWTVC(BALL, np.zeros(5), ALPHA, 0.4, 0.8),
+    ),
+    "scofw": (SCOFW(dim=5, curvature=ALPHA), lambda: scofw_tvc.SCOFW(BALL, np.zeros(5), ALPHA / 2.0)),
+    "ofw": (OFW(dim=5, horizon=T, lipschitz=2.0), lambda: online_frank_wolfe.OFW(BALL, np.zeros(5), T, 2.0)),
+    "pf_ofw": (PFOFW(dim=5, horizon=T, g_init=0.1), lambda: online_frank_wolfe.PFOFW(BALL, np.zeros(5), T, 0.1)),
+    "sinha_vaze": (
+        SinhaVaze(dim=5, horizon=T, beta=0.4, lam=0.3),
+        lambda: sinha_vaze.SinhaVaze(BALL, np.zeros(5), 0.4, 0.3),
+    ),
+    "strongly_convex_sinha_vaze": (
+        StronglyConvexSinhaVaze(dim=5, horizon=T, curvature=ALPHA),
+        lambda: sinha_vaze.StronglyConvexSinhaVaze(BALL, np.zeros(5), T, 1.0, ALPHA),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_learners_follow_their_references(name, rng):
+    """On the ball, whose oracle has no ties: steps contract what rounding adds, to some hundred roundings of 1."""
+    algorithm, loop = LOOPS[name][0], LOOPS[name][1]()
+    dfs, dgs = rng.normal(size=(2, 100, 5)) / np.sqrt(5.0)
+    gs = rng.normal(0.1, 0.5, 100)
+    state = replay(as_arrays(algorithm), *float32(dfs, gs, dgs))
+    x = state.x if "vaze" in name else (state.run.last.x if name == "scofw_tvc" else state.last.x)
+    for t in range(100):
+        told = (dfs[t], gs[t], dgs[t]) if algorithm.feedback is Constrained else (dfs[t],)
+        loop.step(*told)
+        np.testing.assert_allclose(x[t], loop.x, atol=1e-4)
+    assert x.dtype == jnp.float32
+
+
+def test_projections_and_oracles(rng):
+    """Six digits of the reference, on sets whose projection is a search."""
+    for ours, theirs in (
+        (L1Ball(radius=1.7), convex_sets.L1Ball(60, 1.7)),
+        (Simplex(total=1.7), convex_sets.Simplex(60, 1.7)),
+        (CappedSimplex(dim=60, total=20.0, cap=0.8), convex_sets.CappedSimplex(60, 20.0, 0.8)),
+    ):
+        domain = as_arrays(ours)
+        for scale in (0.1, 1.0, 1e3):
+            y = scale * rng.normal(size=60)
+            p = np.asarray(domain.project(jnp.asarray(y, jnp.float32)), float)
+            np.testing.assert_allclose(p, theirs.project(y), atol=60 * 6e-8 * max(1.0, scale))
+            assert bool(domain.contains(jnp.asarray(p, jnp.float32)))
+            np.testing.assert_allclose(domain.lmo(jnp.asarray(y, jnp.float32))[0], theirs.lmo(y), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("side", [20, 70])
+def test_spectrahedron_oracle(side, rng):
+    c = rng.normal(size=(side, side))
+    c = c + c.T
+    v = np.asarray(Spectrahedron(radius=3.0, iterations=70).lmo(jnp.asarray(c, jnp.float32))[0], np.float64)
+    assert np.sum(c * v) == pytest.approx(3.0 * np.linalg.eigvalsh(c)[0], rel=1e-5)
+    assert np.trace(v) == pytest.approx(3.0, rel=1e-5)
 
 
 def test_ofw_tvc_theory_constants_on_a_large_domain():
@@ -63,7 +130,7 @@ def test_ofw_tvc_theory_constants_on_a_large_domain():
     dfs, gs, dgs = rng.normal(size=(200, 3)), rng.normal(0.1, 0.5, 200), rng.normal(size=(200, 3))
     small, large = (OFWTVC.theory(dim=3, horizon=1e6, lipschitz=3.0, domain=L2Ball(radius=r)) for r in (1.0, 1e4))
     one, two = replay(as_arrays(small), *float32(dfs, gs, dgs)), replay(as_arrays(large), *float32(dfs, 1e4 * gs, dgs))
-    np.testing.assert_allclose(two.x, 1e4 * np.asarray(one.x), atol=1.0)
+    np.testing.assert_allclose(two.run.last.x, 1e4 * np.asarray(one.run.last.x), atol=1.0)
 
 
 def test_violations_add_up_in_a_long_run():
@@ -88,7 +155,7 @@ def test_clamped_exponent_is_finite():
     algorithm = as_arrays(OFWTVC(dim=2, horizon=50.0, beta=1e5, lam=1.0))
     states = replay(algorithm, *float32(rng.normal(size=(50, 2)), rng.normal(size=50), rng.normal(size=(50, 2))))
     assert all(bool(jnp.isfinite(leaf).all()) for leaf in jax.tree.leaves(states))
-    assert float(jnp.max(jnp.linalg.norm(states.x, axis=1))) <= 1.0 + 1e-6
+    assert float(jnp.max(jnp.linalg.norm(states.run.last.x, axis=1))) <= 1.0 + 1e-6
     assert bool(algorithm.diagnostics(jax.tree.map(lambda a: a[-1], states))["clamped"])
 
 

@@ -1,6 +1,5 @@
 """CRTM and CRMM in float32 (a process without x64): neither needs float64 accumulators."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -8,26 +7,17 @@ import pytest
 from jaxbandits.algorithms.linear.crmm import CRMM
 from jaxbandits.algorithms.linear.crtm import CRTM
 from jaxbandits.core.pytree import as_arrays
-from jaxbandits.types import ArmDecision, Reward
+from tests.algorithms.linear import replay_linear
+from tests.algorithms.linear.replay_linear import KEY
 from tests.reference import crtm_crmm as reference
 from tests.reference.heavy_tailed_linear import forced, instance
 
 pytestmark = pytest.mark.float32
-KEY = jax.random.key(0)
-
-
-@jax.jit
-def _replay(alg, xs, rewards):
-    def sample(state, row):
-        t, x, reward = row
-        state = alg.update(KEY, t, state, None, ArmDecision(jnp.int32(0), x), Reward(reward))
-        return state, (alg.recommend(state), state.estimate.inverse)
-
-    return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards))[1]
 
 
 def replay(alg, xs, rewards):
-    theta, inverse = _replay(as_arrays(alg), jnp.asarray(xs, jnp.float32), jnp.asarray(rewards, jnp.float32))
+    arrays = (jnp.asarray(a, jnp.float32) for a in (xs, rewards))
+    theta, inverse = replay_linear.replay(as_arrays(alg), *arrays, replay_linear.estimate_and_inverse)
     assert theta.dtype == inverse.dtype == jnp.float32
     return np.asarray(theta, float), np.asarray(inverse, float)
 

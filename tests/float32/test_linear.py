@@ -12,7 +12,7 @@ from jaxbandits.core import rng as draws
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.linear.noise import Fisk, Pareto, StudentT
-from jaxbandits.types import ArmDecision, ScaledReward
+from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 from tests.reference import heavy_tailed_linear as reference
 
 pytestmark = pytest.mark.float32
@@ -92,6 +92,33 @@ def test_the_drift_of_the_inverse_over_a_long_run(moment, settled, bound, rng):
     weighted = x / np.asarray(scale, float)[:, None]
     matrix = 2 * np.eye(2) + weighted.T @ weighted / 4  # what was summed up, in float64
     assert np.abs(np.asarray(state.inverse, float) @ matrix - np.eye(2)).max() < bound
+
+
+@pytest.mark.parametrize(("moment", "largest"), [(1.31, 1.05), (0.1, 3.5), (0.0, 13.0), (None, 1.6)])
+def test_the_width_of_the_only_arm_that_is_played(moment, largest):
+    """18000 rounds of one oblique arm (moment None: OFUL): too wide by what the docstrings say, and not too narrow."""
+    T, x = 18_000, jnp.asarray([0.6, 0.8], jnp.float32)
+    estimator = as_arrays(HvtUCB.practical(dim=2, horizon=T, eps=0.99).estimator)
+    oful = as_arrays(OFUL(dim=2))
+
+    @jax.jit
+    def run():
+        def sample(state, t):
+            if moment is None:
+                decision = ArmDecision(jnp.int32(0), x)
+                return oful.update(KEY, t, state, ArmObs(x[None]), decision, Reward(jnp.float32(0.5))), 0.5
+            scale = estimator.weigh(t, state, x, 0.5, moment).scale
+            return estimator.update(t, state, x, 0.5, moment), scale
+
+        start = oful.init(KEY) if moment is None else estimator.init()
+        return jax.lax.scan(sample, start, jnp.arange(T, dtype=jnp.int32))
+
+    state, scale = run()
+    norm_sq = float(np.sum(np.asarray(x, float) ** 2))
+    exact = np.sqrt(norm_sq / (2.0 + norm_sq * np.sum(0.25 / np.asarray(scale, float) ** 2)))
+    assert 0.97 < float(estimator.width(state, x)) / exact < largest
+    # The estimate along x is the reward, whatever the width.
+    np.testing.assert_allclose(float(x @ state.theta), 0.5, rtol=2e-2 if moment else 1e-3)
 
 
 def test_tails_survive_float32(key):

@@ -1,6 +1,5 @@
 """MENU and TOFU in float32 (a process without x64): how far sums of heavy-tailed rewards can be trusted."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -8,23 +7,16 @@ import pytest
 from jaxbandits.algorithms.linear.menu import MENU
 from jaxbandits.algorithms.linear.tofu import TOFU
 from jaxbandits.core.pytree import as_arrays
-from jaxbandits.types import ArmDecision, Reward
+from tests.algorithms.linear import replay_linear
 from tests.reference import menu_tofu as reference
 from tests.reference.heavy_tailed_linear import forced, instance
 
 pytestmark = pytest.mark.float32
-KEY = jax.random.key(0)
 
 
-@jax.jit
 def replay(alg, xs, rewards):
-    def sample(state, row):
-        t, x, reward = row
-        decision = ArmDecision(jnp.int32(0), x)
-        state = alg.update(KEY, t, state, None, decision, Reward(reward))
-        return state, (alg.recommend(state), state.inverse)
-
-    return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards))[1]
+    theta, _, inverse = replay_linear.replay(alg, xs, rewards, replay_linear.estimate_radius_and_inverse)
+    return theta, inverse
 
 
 def single(*arrays):

@@ -1,21 +1,29 @@
 """Baselines of online convex optimisation in float32: close to the float64 references, finite outside their range."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxbandits.algorithms.oco.adagrad_norm import AdaGradNorm
+from jaxbandits.algorithms.oco.cla_oons import CLAOONS
 from jaxbandits.algorithms.oco.clipped_parameter_free_md import ClippedParameterFreeMD
 from jaxbandits.algorithms.oco.dog import DoG
 from jaxbandits.algorithms.oco.dowg import DoWG
 from jaxbandits.algorithms.oco.kt_betting import KTBetting
+from jaxbandits.algorithms.oco.msmwc import MsMwC
 from jaxbandits.algorithms.oco.ogd import OGD
+from jaxbandits.algorithms.oco.oons import OONS
 from jaxbandits.algorithms.oco.optax_learner import OptaxLearner
 from jaxbandits.algorithms.oco.optimistic_ftrl_2022 import OptimisticFTRL2022
 from jaxbandits.algorithms.oco.optimistic_ftrl_2023 import OptimisticFTRL2023
 from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.algorithms.oco.parameter_free_md import ParameterFreeMD
 from jaxbandits.algorithms.oco.scale_free_ftrl import ScaleFreeFTRL
+from jaxbandits.core.pytree import as_arrays
+from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
+from jaxbandits.types import Gradient
 from tests.algorithms.oco import replay_oco
 from tests.reference import oco_baselines as reference
 
@@ -77,6 +85,70 @@ def test_tiny_and_huge_gradients_stay_finite(name, rng):
         if not (name.startswith(("kt", "pfmd", "dowg")) and size >= 1e3):  # far beyond their G: growth without end
             assert np.isfinite(plays).all(), size
         assert not np.isnan(plays[:4]).any(), size
+
+
+@jax.jit
+def ran(algorithm, grads):
+    """The plays on linear losses, and whether the simulator would count the trial as failed."""
+
+    def one_round(state, row):
+        t, grad = row
+        decision = algorithm.select(replay_oco.KEY, t, state, None)
+        feedback = Gradient(jnp.zeros(1), grad[None])
+        return algorithm.update(replay_oco.KEY, t, state, None, decision, feedback), decision.play
+
+    start = algorithm.init(replay_oco.KEY)
+    state, plays = jax.lax.scan(one_round, start, (jnp.arange(len(grads), dtype=jnp.int32), grads))
+    return plays, jnp.stack([jnp.isnan(leaf).any() for leaf in jax.tree.leaves(state)]).any()
+
+
+FAR = LEARNERS | {"ogd": OGD(dim=2), "oons": OONS.theory(dim=2), "cla": CLAOONS(dim=2), "msmwc": MsMwC(n_experts=2)}
+HOLD = {1e15: {"msmwc", "clipped", "adagrad_norm", "omd", "scale_free", "dog", "dowg"}, 1e30: {"ogd", "ftrl_2023"}}
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_what_overflows_is_counted_as_failed(name, rng):
+    """Gradients of 1e15 to 1e30 where G is 1: the learner keeps moving or its state is NaN; none rests at 0."""
+    directions, outcomes = rng.standard_normal((300, 2)), {}
+    for size in (1e15, 1e18, 1e20, 1e25, 1e30):
+        plays, failed = map(np.asarray, ran(as_arrays(FAR[name]), jnp.asarray(size * directions, jnp.float32)))
+        outcomes[size] = not failed
+        if failed:
+            continue
+        assert np.isfinite(plays).all(), size
+        if name == "msmwc":  # the squares of its losses may leave one expert in the lead for good
+            np.testing.assert_allclose(plays.sum(axis=1), 1.0, rtol=1e-6)
+            continue
+        assert len(np.unique(plays[-50:], axis=0)) > 25, size
+        if name == "ogd":  # a step so long leads to the sphere, opposite to the gradient
+            opposite = -directions[:-1] / np.linalg.norm(directions[:-1], axis=1, keepdims=True)
+            np.testing.assert_allclose(plays[1:], opposite, rtol=0.0, atol=1e-6)
+    held = [size for size in HOLD if all(outcomes[smaller] for smaller in outcomes if smaller <= size)]
+    assert all(name not in HOLD[size] or size in held for size in HOLD), outcomes
+
+
+def test_norms_do_not_overflow(rng):
+    """Between 1e-15 and 3e38; elsewhere the root of the sum of squares, bit for bit."""
+    x = rng.standard_normal((200, 5)) * 10.0 ** rng.uniform(-15, 37.5, (200, 1))
+    ours = np.asarray(jax.vmap(points.norm)(jnp.asarray(x, jnp.float32)), float)
+    np.testing.assert_allclose(ours, np.linalg.norm(x.astype(np.float32).astype(float), axis=1), rtol=4e-7)
+    small = jnp.asarray(x[np.abs(x).max(axis=1) < 1e12], jnp.float32)
+    plain = jax.vmap(lambda v: jnp.sqrt(points.inner(v, v)))(small)
+    np.testing.assert_array_equal(jax.vmap(points.norm)(small), plain)
+    beyond = jnp.full(5, 3e38, jnp.float32)
+    assert jnp.isinf(points.norm(beyond)) and jnp.isnan(L2Ball().project(beyond)).all()
+    assert jnp.isnan(points.norm(beyond.at[0].set(jnp.nan)))
+
+
+@pytest.mark.parametrize("name", ["kt_ball", "pfmd"])
+def test_constant_gradients_on_a_ball(name):
+    """20000 rounds: the bets reach their cap, the plays the boundary."""
+    learner = KTBetting(dim=2, domain=L2Ball(radius=0.5)) if name == "kt_ball" else None
+    learner = learner or ParameterFreeMD(dim=2, domain=L2Ball(radius=0.5))
+    for grad in ([1.0, 0.0], [0.6, 0.8]):
+        plays, failed = ran(as_arrays(learner), jnp.tile(jnp.asarray(grad, jnp.float32), (20_000, 1)))
+        assert not failed
+        np.testing.assert_allclose(plays[-1], -0.5 * np.asarray(grad), rtol=0.0, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["kt", "pfmd", "clipped"])

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from jaxbandits.experiments.declare import Experiment
-from jaxbandits.experiments.drawings import Bound, Curves
+from jaxbandits.experiments.drawings import Bound
 from jaxbandits.experiments.run import Report
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
@@ -23,20 +23,24 @@ def report(experiment: Experiment, seed: int = 0) -> Report:
     axes = {meter.name: meter.axes for meter in experiment.meters if meter.axes}
     for drawing in experiment.figures:
         names |= {getattr(drawing, "metric", None)} - {None}
+        names |= {*getattr(drawing, "needs", ())}
         names |= {drawing.bound} if isinstance(drawing, Bound) else set()
-        names |= {drawing.x} - {"round"} if isinstance(drawing, Curves) else set()
+        names |= {getattr(drawing, "x", "round")} - {"round"}
     records = range(1, HORIZON + 1) if experiment.record == 3000 else RECORDS  # a whole trace
     results, times = {}, {}
     for name, panel in experiment.panels(HORIZON).items():
+        of_groups = {m: a for m, a in getattr(panel.environment, "axes", {}).items() if a == ("group",) and m in names}
+        sizes = dict.fromkeys(of_groups, (getattr(panel.environment, "n_groups", 0),))
+        sizes |= {metric: tuple(2 for _ in its) for metric, its in axes.items()}
         trials = {}
         for label, algorithm in experiment.algorithms(preset, HORIZON, panel).items():
             points = checked_points(algorithm.points) if isinstance(algorithm, Grid) else [{}]
             shape = (len(points), SEEDS, len(records))
             values = {
-                metric: np.cumsum(rng.gamma(2.0, 0.1, (*shape, *(2 for _ in axes.get(metric, ())))), axis=2)
+                metric: np.cumsum(rng.gamma(2.0, 0.1, (*shape, *sizes.get(metric, ()))), axis=2)
                 for metric in sorted(names)
             }
-            trials[label] = made.trials(values, points, records=records, axes=axes)
+            trials[label] = made.trials(values, points, records=records, axes=of_groups | axes)
         results[name] = Result(trials, {"wall_s": 1.0})
     if experiment.timed is not None:
         stops = np.linspace(0, HORIZON, 11)[1:].astype(int)

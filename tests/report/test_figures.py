@@ -10,6 +10,7 @@ from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.drawings import Against, Bound, Cost, Curves, Exponents, Heatmap, Shares
 from jaxbandits.experiments.run import Report
 from jaxbandits.report import figures, files
+from jaxbandits.report.style import mathtext
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
 from tests.report import made
@@ -83,6 +84,73 @@ def test_curves_may_stand_over_any_recorded_metric():
     mean, _ = figures.draw(report_of(panels, (drawing,)), drawing).axes
     np.testing.assert_allclose(by_label(mean)["a"].get_xdata(), samples.mean(axis=0))
     assert mean.get_xlabel() == "samples"
+
+
+def colours(ax):
+    return {label: line.get_color() for label, line in by_label(ax).items() if not label.startswith("_")}
+
+
+@pytest.mark.parametrize(
+    "drawing", [Curves(not_drawn=("huge",)), Curves(), Against("x", not_drawn=("huge",)), Against("x")]
+)
+def test_a_learner_keeps_its_colour_when_others_are_left_out(drawing):
+    def drawn(labels):
+        some = {label: curve(1.0, 3.0) for label in labels}
+        report = report_of({"p": (1.0, np.nan, some), "q": (2.0, np.nan, some)}, (drawing,))
+        every = ("a", "huge", "b", "c")
+        report = dataclasses.replace(report, declared={"p": every, "q": every})
+        ax = figures.draw(report, drawing).axes[0]
+        if isinstance(drawing, Curves):
+            return colours(ax)
+        return {box.get_label(): box.lines[0].get_color() for box in ax.containers}
+
+    whole = drawn(("a", "huge", "b", "c"))
+    assert len(set(whole.values())) == len(whole) >= 3
+    for labels in (("a", "b", "c"), ("b", "c"), ("c",), ("huge", "c")):
+        assert drawn(labels) == {label: whole[label] for label in labels if label in whole}
+
+
+BY_HAND = {  # every other kind of figure that has colours for labels
+    "bound": (Bound(), lambda: curve(1.0, 2.0, bound=np.full((2, 4), 8.0))),
+    "shares": (Shares(), lambda: curve(1.0, 2.0)),
+    "exponents": (Exponents("x", theory=float, statement="t"), lambda: curve(*range(1, 60))),
+    "cost": (Cost("x"), lambda: curve(1.0, 2.0)),
+}
+
+
+@pytest.mark.parametrize("kind", BY_HAND)
+def test_other_figures_keep_colours_too(kind):
+    drawing, make = BY_HAND[kind]
+    both = {"p": ("a", "b"), "q": ("a", "b")}
+    seen = []
+    for labels in ("ab", "b"):
+        some, ns = {label: make() for label in labels}, {label: np.full((3, 2), 100.0) for label in labels}
+        times = {(name, 1): RoundTimes(1, np.asarray([10, 40]), ns, dict.fromkeys(ns, 8)) for name in "pq"}
+        report = report_of({"p": (1.0, np.nan, some), "q": (2.0, np.nan, some)}, (drawing,), times)
+        ax = figures.draw(dataclasses.replace(report, declared=both), drawing).axes[0]
+        shown = {box.get_label(): box.lines[0].get_color() for box in ax.containers} or colours(ax)
+        seen.append({label: colour for label, colour in shown.items() if label.startswith("b") and label != "bound"})
+    assert seen[0] == seen[1] != {}
+
+
+def test_symbols_are_set_as_formulas():
+    """In every text of a figure, and nowhere else: labels, tables and files keep theirs."""
+    wanted = {
+        "regret: Sigma^2 = 4 m^2": r"regret: $\Sigma^{2}$ = 4 $m^{2}$",
+        "D (sqrt(sigma^2) + sqrt(Sigma^2))": r"D ($\sqrt{\sigma^{2}}$ + $\sqrt{\Sigma^{2}}$)",
+        "lambda_t = d log(1 + t), theta*": r"$\lambda_t$ = d log(1 + t), $\theta^*$",
+        "kappa^0.1.": r"$\kappa^{0.1}$.",
+        "Hvt, tau_scale 0.1, beta_scale": "Hvt, tau_scale 0.1, beta_scale",
+        "zeta, alphabet, c_eta, ||u|| = 4, round": "zeta, alphabet, c_eta, ||u|| = 4, round",
+        r"$\lambda$ and sigma": r"$\lambda$ and sigma",
+    }
+    assert {text: mathtext(text) for text in wanted} == wanted
+    drawing = Against("D (sqrt(sigma^2) + sqrt(Sigma^2))")
+    panels = {"p": (1.0, np.nan, {"lambda = d": curve(1.0, 3.0)}), "q": (3.0, np.nan, {"lambda = d": curve(2.0, 3.0)})}
+    figure = figures.draw(report_of(panels, (drawing,)), drawing)
+    assert figure.axes[0].get_xlabel() == wanted[drawing.axis]
+    assert figure.legends[0].get_texts()[0].get_text() == r"$\lambda$ = d"
+    figure.draw_without_rendering()  # matplotlib reads them
 
 
 def test_a_figure_is_never_empty():

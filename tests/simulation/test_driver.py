@@ -8,7 +8,8 @@ import time
 import numpy as np
 import pytest
 
-from jaxbandits.simulation import driver, simulate
+from jaxbandits.core.errors import InputError
+from jaxbandits.simulation import compare, driver, simulate
 from jaxbandits.simulation.program import Pace
 from tests.toys import Noisy, Shrink, Slow
 
@@ -39,7 +40,7 @@ def test_the_rate_of_a_program_is_remembered(monkeypatch):
     simulate(Slow(work=7), Noisy(), 20_000, 32, **settings)
     first, seen[:] = seen[:], []
     simulate(Slow(work=7), Noisy(), 20_000, 32, **settings)
-    assert first[:2] == [1, 8] and seen[0] > 8
+    assert first[0] == 1 and first[1] <= 8 and seen[0] > first[1]  # 8 unless the machine is busy
 
 
 def test_calls_take_about_the_time_they_should(monkeypatch):
@@ -72,6 +73,21 @@ def test_an_interrupt_is_answered_soon_even_by_a_slow_learner():
     with pytest.raises(KeyboardInterrupt):
         simulate(Slow(work=20_000), Noisy(), 10**6, 64, **slow)
     assert time.perf_counter() - sent[0] < 2.0  # a call takes 0.2 s on a quiet machine
+
+
+def test_the_bar_names_who_is_played_and_says_what_is_resumed(tmp_path, capsys):
+    settings = {"width": 32, "workers": 1, "seconds_per_call": 1e-6, "checkpoint": tmp_path, "title": "panel"}
+    learners = {"first": Shrink(), "second": Shrink(rate=0.25)}
+    compare(learners, Noisy(), 10, 32, **settings)
+    shown = capsys.readouterr().err
+    assert "panel: compiling" in shown and "panel: first:" in shown and "panel: second:" in shown
+    assert "resuming" not in shown
+    compare(learners, Noisy(), 10, 32, **settings)
+    assert f"panel: resuming from {tmp_path}" in capsys.readouterr().err
+    compare(learners, Noisy(), 10, 32, **settings, progress=False)
+    assert capsys.readouterr().err == ""
+    with pytest.raises(InputError, match="title must be text, got 3"):
+        compare(learners, Noisy(), 10, 32, title=3)
 
 
 def test_memory_of_rows_is_reserved_once(monkeypatch):

@@ -23,6 +23,7 @@ ALLOWED = {
     "results": {"core", "results"},
     "catalogue": {"core", "domains", "estimation", "algorithms", "environments"},
     "simulation": {"core", "types", "results", "catalogue", "simulation"},
+    "sweeps": {"core", "algorithms", "environments", "catalogue", "results", "simulation", "sweeps"},
     "experiments": {
         "core",
         "types",
@@ -37,12 +38,12 @@ ALLOWED = {
     "report": {"core", "results", "simulation", "experiments", "report"},
     "testing": {"core", "types", "results", "simulation", "testing"},
     "__main__": {"cli"},
-    "cli": {"core", "algorithms", "environments", "results", "simulation", "experiments", "report"},
+    "cli": {"core", "algorithms", "environments", "results", "simulation", "sweeps", "experiments", "report"},
 }
 FAMILIES = ("linear", "glm", "oco", "coco", "dro")
 ALLOWED |= {family: {"estimation", "algorithms", "environments"} for family in FAMILIES}
 ALLOWED["__init__"] = {"core", "types", "domains", "estimation", "results", "simulation", "testing", *FAMILIES}
-ALLOWED["__init__"] |= {"algorithms", "environments", "catalogue"}
+ALLOWED["__init__"] |= {"algorithms", "environments", "catalogue", "sweeps"}
 
 
 def _imports(path: Path) -> set[str]:

@@ -23,8 +23,11 @@ from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.coco import OFWTVC
 from jaxbandits.core import ranges
 from jaxbandits.core.pytree import is_static, validate
+from jaxbandits.domains import Box, CappedSimplex, Polytope
+from jaxbandits.dro import Custom, GroupTable
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.environments.datasets.covertype import clusters, covertype_like
+from jaxbandits.environments.datasets.ratings import low_rank_ratings
 from jaxbandits.environments.oco import sequences
 from jaxbandits.glm import load_covertype
 from jaxbandits.linear import HvtEstimator
@@ -73,18 +76,25 @@ def test_an_algorithm_on_a_foreign_environment_is_refused_before_it_runs():
 # Every field, preset and loader, given everything that it is not ----------------------------------------------------
 
 PARTS = {
+    "domain/box": Box(dim=2),
+    "domain/capped_simplex": CappedSimplex(dim=3),
+    "domain/polytope": Polytope(vertices=np.eye(2)),
     "sequence/corrupted": sequences.Corrupted(horizon=100),
     "sequence/drift": sequences.Drift(horizon=100),
     "sequence/piecewise": sequences.Piecewise.evenly(np.eye(2), 10),
     "estimator/hvt": HvtEstimator(dim=2, horizon=10),
+    "group_loss/custom": Custom(function=jnp.vdot),
 }
 OBJECTS = {name: entry.example for name, entry in (ALGORITHMS | ENVIRONMENTS).items()} | {
     name: PARTS.get(name) or part()
     for name, part in catalogue.parts().items()
-    if dataclasses.is_dataclass(part) and name != "data/table"
+    if dataclasses.is_dataclass(part) and name not in ("data/table", "data/rows")
 }
 # What has no declared range: text that is a name, and arguments of a transformation, which says itself what it takes.
-ALSO_FINE = {"glm/covertype.source": {"text"}, "oco/optax_learner.options": {"dict"}}
+ALSO_FINE = {
+    "glm/covertype.source": {"text"}, "dro/group_data.source": {"text"}, "oco/optax_learner.options": {"dict"},
+    "group_loss/custom.function": {"function", "class"},
+}  # fmt: skip
 
 
 def inside(value, allowed):
@@ -137,11 +147,16 @@ def test_a_field_takes_what_it_declares_and_refuses_the_rest_in_one_line(name):
 
 
 GIVEN = {
-    "arms": np.eye(3), "capacity": 64, "dim": 2, "eps": 0.99, "features": np.eye(2), "horizon": 200, "lipschitz": 2.0,
-    "made": clusters(covertype_like(100), 3), "n_arms": 5, "n_groups": 4, "n_inputs": 1, "n_states": 2,
-    "norm_bound": 2.0, "steps": 2, "targets": np.array([1.0, -1.0]), "theta": np.ones(3) / 3, "vectors": np.eye(2),
+    "arms": np.eye(3), "budgets": (4, 2, 6), "capacity": 64, "curvature": 0.5, "dim": 2, "eps": 0.99,
+    "features": np.eye(2), "horizon": 200, "k": 2, "lipschitz": 2.0, "made": clusters(covertype_like(100), 3),
+    "n_arms": 5, "n_groups": 4, "n_inputs": 1, "n_states": 2, "norm_bound": 2.0,
+    "ratings": low_rank_ratings((20, 8), 120), "steps": 2,
+    "table": GroupTable(np.eye(2), np.array([0.0, 1.0]), np.arange(2), ("a", "b")),
+    "targets": np.array([1.0, -1.0]), "theta": np.ones(3) / 3, "vectors": np.eye(2),
 }  # fmt: skip
-FURTHER = {"glm/rs_glincb": {"n_arms": 5}, "glm/covertype": {"n_arms": 3, "rows": 100}}
+KEEPS_ROUNDS = ("ada_ofu_ecolog", "glm_ucb", "ofuglb", "ofulog_r", "rs_glincb")
+FURTHER = {f"glm/{name}": {"n_arms": 5} for name in KEEPS_ROUNDS} | {"glm/covertype": {"n_arms": 3, "rows": 100}}
+FURTHER |= {name: {"dim": 2} for name in ALGORITHMS if name.startswith("dro/")}
 
 
 def _presets():

@@ -53,6 +53,32 @@ def test_list_names_every_room(capsys):
     assert "linear/fig1" not in capsys.readouterr().out
 
 
+def test_list_and_show_of_a_family(capsys):
+    for command in ("list", "show"):
+        assert main([command, "oco"]) == 0
+        out = capsys.readouterr().out
+        for name in ("oco/ogd", "oco/linear_losses", "oco/e1"):
+            assert name in out
+        assert "linear/hvt_ucb" not in out
+    assert main(["list", "coco"]) == 0  # a family without experiments says nothing of them
+    assert ("experiments:" in capsys.readouterr().out) == any(name.startswith("coco/") for name in EXPERIMENTS)
+
+
+@pytest.mark.parametrize(("name", "full"), [("HvtUCB", "linear/hvt_ucb"), ("HeavyTailed", "linear/heavy_tailed")])
+def test_show_takes_the_name_of_a_class(capsys, name, full):
+    assert main(["show", name]) == main(["show", full]) == 0
+    out = capsys.readouterr().out
+    assert out[: len(out) // 2] == out[len(out) // 2 :] and out.startswith(full)
+
+
+def test_a_class_that_has_two_names_is_not_guessed(capsys, monkeypatch):
+    from jaxbandits.algorithms import ALGORITHMS
+
+    monkeypatch.setitem(ALGORITHMS, "mine/oful", ALGORITHMS["linear/oful"])
+    assert main(["show", "OFUL"]) == 2
+    assert "OFUL is the class of linear/oful and mine/oful: name one of them" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["linear/hvt_ucb", "linear/heavy_tailed", "linear/fig1", "dro/online"])
 def test_show_prints_documentation_fields_and_ranges(capsys, name):
     assert main(["show", name]) == 0
@@ -87,6 +113,9 @@ EVERYBODY = [
         (["reproduce", "linear/fig1", "--save-every", "-1"], "save_every must lie in [0, inf], got -1"),
         (["reproduce", "linear/fig1", "--seed", "-1"], "seed must be a whole number in [0, 4294967295], got -1"),
         (["show", "linear/hvt_uc"], "did you mean 'linear/hvt_ucb'"),
+        (["show", "HvtUCP"], "did you mean 'HvtUCB'"),
+        (["list", "algorithm"], "did you mean 'algorithms'"),
+        (["list", "liner"], "did you mean 'linear'"),
         (["reproduce", "linear/fig1", "--horizon", "0"], "horizon must be a whole number in [1, 2147483647], got 0"),
         (["reproduce", "linear/fig1", "--seeds", "0"], "seeds must be a whole number in [1, 2147483647], got 0"),
         (["reproduce", "linear/fig1", "--seeds", str(2**31)], "seeds must be a whole number in [1, 2147483647]"),
@@ -143,6 +172,31 @@ def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_pat
     assert {path.name: path.read_bytes() for path in checkpoint.iterdir()} == before
     assert main([*arguments, "--seeds", "64", "--fresh"]) == 0
     assert not checkpoint.exists()
+    capsys.readouterr()
+
+    def held():
+        return {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.name != ".lock"}
+
+    before = held()
+    assert main([*arguments, "--seeds", "64"]) == 0  # the same request: what it found, and nothing written
+    out, err = capsys.readouterr()
+    assert "holds this run already" in err and out == (tmp_path / "sysid.txt").read_text() and held() == before
+    for other, what in (
+        (["--seeds", "32"], "seeds (64, now 32)"),
+        (["--seeds", "64", "--seed", "3"], "seed (0, now 3)"),
+        (["--seeds", "64", "--without", "RLS"], 'without ([], now ["RLS"])'),
+        (["--seeds", "64", "--horizon", "60"], "horizon (50, now 60)"),
+    ):
+        assert main([*arguments, *other]) == 2
+        err = capsys.readouterr().err.strip()
+        assert f"holds a finished run of another {what}: --out DIR keeps both, --fresh replaces it" in err
+        assert "\n" not in err and held() == before
+    manifest = json.loads(before["manifest.json"])
+    manifest["request"]["package"] = "older"
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    assert main([*arguments, "--seeds", "64"]) == 2 and "of another package:" in capsys.readouterr().err
+    (tmp_path / "manifest.json").write_text("{")
+    assert main([*arguments, "--seeds", "64"]) == 2 and "manifest.json is damaged" in capsys.readouterr().err
 
 
 @pytest.mark.system

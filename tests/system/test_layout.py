@@ -7,13 +7,16 @@ import pytest
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.oful import OFUL
+from jaxbandits.coco import OFWTVC, LinearConstraints, SinhaVaze
+from jaxbandits.domains import L1Ball
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.estimation.fixed_arms import LEAST_DIM
-from tests.layout import compiled_rounds, moves
+from jaxbandits.testing.speed import moves
+from tests.layout import compiled_rounds
 
 # One-pass learners: here a round is a few microseconds, and one move of an array would be seen in it.
-QUICK = ("linear/hvt_ucb", "linear/oful", "linear/crtm", "glm/glb_omd", "glm/gloc", "glm/oful_mlogb")
+QUICK = ("linear/hvt_ucb", "linear/oful", "linear/crtm", "glm/glb_omd", "glm/gloc", "glm/oful_mlogb", "dro/atkro_k")
 # What still moves arrays, and why: the shorter this list the better.
 MOVES = {
     "linear/hvt_mdp": "one regression a step of the episode, by vmap over steps",
@@ -42,12 +45,19 @@ def test_moves_are_found():
     [
         pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow)
         for name in ALGORITHMS
-        if name.startswith(("linear/", "glm/")) and name not in MOVES
+        if name.startswith(("linear/", "glm/", "coco/", "dro/")) and name not in MOVES
     ],
 )
 def test_a_round_moves_nothing(name):
     entry = ALGORITHMS[name]
     assert moves(compiled_rounds(entry.example, ENVIRONMENTS[entry.environments[0]].example)) == []
+
+
+@pytest.mark.parametrize("learner", [OFWTVC, pytest.param(SinhaVaze, marks=pytest.mark.slow)])
+def test_oracles_and_projections_move_nothing(learner):
+    """On the l1 ball, whose oracle is a search and whose projection is a loop."""
+    algorithm = learner(dim=10, horizon=100, domain=L1Ball())
+    assert moves(compiled_rounds(algorithm, LinearConstraints(dim=10, domain=L1Ball()))) == []
 
 
 @pytest.mark.parametrize("learner", [OFUL, HvtUCB])

@@ -15,13 +15,15 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxbandits.core import linalg
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
+from jaxbandits.types import ConstrainedValue
 
 
 class Lyapunov(NamedTuple):
-    """The constants of the surrogate."""
+    """The constants of the surrogate with `Phi(x) = exp(lam x) - 1`."""
 
     beta: ArrayLike  # []  scale of the violation
     gamma: ArrayLike  # []  weight of the loss
@@ -40,9 +42,29 @@ class Lyapunov(NamedTuple):
         return queue * self.beta * self.lam > _largest_exponent(queue)
 
 
+class QuadraticLyapunov(NamedTuple):
+    """The constants of the surrogate with `Phi(x) = x^2 + linear x`, for strongly convex losses."""
+
+    beta: ArrayLike  # []  scale of the violation
+    gamma: ArrayLike  # []  weight of the loss
+    linear: ArrayLike  # []  1 (SCOFW-TVC) or 0
+
+    def weight(self, queue: jax.Array) -> jax.Array:
+        """Rho = `Phi'(beta Q) / gamma`, the weight of the constraint relative to the loss."""
+        return (2.0 * self.beta * queue + self.linear) / self.gamma
+
+
 def surrogate_gradient(grad: Point, con: jax.Array, con_grad: Point, weight: jax.Array) -> Point:
     """H' = grad f + rho 1[g > 0] grad g."""
     return points.add_scaled(grad, jnp.where(con > 0.0, weight, 0.0), con_grad)
+
+
+def surrogate_values(feedback: ConstrainedValue, weight: jax.Array) -> list[jax.Array]:
+    """F + rho g^+ at each queried point, a number each."""
+    return [
+        loss + weight * jnp.maximum(con, 0.0)
+        for loss, con in (linalg.row(feedback, k) for k in range(len(feedback.con)))
+    ]
 
 
 def doubled(level: jax.Array, target: ArrayLike) -> jax.Array:

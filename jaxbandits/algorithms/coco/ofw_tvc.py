@@ -19,27 +19,23 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.algorithms.coco.lyapunov import Lyapunov, doubled, surrogate_gradient
+from jaxbandits.algorithms.coco.frank_wolfe import Epochs, begin_epochs, follow
+from jaxbandits.algorithms.coco.lyapunov import Lyapunov, surrogate_gradient
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
-from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.points import Shape
 from jaxbandits.types import Constrained, PointDecision
 
 
 class OFWTVCState(NamedTuple):
-    """The iterate, the surrogate of the current epoch, and the violation so far."""
+    """The iterate with its current epoch, and the violation so far."""
 
-    x: Point  # [d]  x_t
-    anchor: Point  # [d]  x_s, where the epoch started
-    grad_sum: Point  # [d]  sum of h / (beta gamma) over the epoch
+    run: Epochs  # x_t is run.last.x; in units of beta gamma, as all of this
     queue: Compensated  # []  Q_t: small violations still count once it is large
-    level: jax.Array  # []  G~ / (beta gamma)
-    start: jax.Array  # [] int32  s, first round of the epoch
-    decay: jax.Array  # []  T^{-3/4}
-    guess: Any  # what the linear oracle starts from
+    surrogate: Lyapunov  # [] beta, gamma, lam
 
 
 @pytree
@@ -55,11 +51,11 @@ class OFWTVC:
       proof). `eta_scale` above 1, a `step_cap` above 1 and other constants are outside it.
 
     Deviations:
-      * `step_cap` [ours]: (13) as printed steps by 2 and by sqrt(2) in the first rounds of an epoch and leaves K; the
-        cap at 1 is Hazan & Kale's. `step_cap=inf` is the printed step.
-      * `g_init` [ours]: the paper starts from G~ = 1, far above beta G gamma = 1 / (64 D); eta is then too small by
-        64 D and the iterate swings around x_1. The default beta G gamma is a lower bound of every target of line 8, and
-        the constants of the theorem hold with it. `g_init=1.0` is the paper's.
+      * `step_cap`: inf [printed], 1 [ours]. (13) as printed steps by 2 and by sqrt(2) in the first rounds of an epoch
+        and leaves K; the cap at 1 is Hazan & Kale's.
+      * `g_init`: 1.0 [printed], None for beta G gamma [ours]. The paper starts from G~ = 1, far above
+        beta G gamma = 1 / (64 D); eta is then too small by 64 D and the iterate swings around x_1. beta G gamma is a
+        lower bound of every target of line 8, and the constants of the theorem hold with it.
       * `eta_scale` [ours]: multiplies (9); 1 is the paper's.
       * `constraint_scale` [ours]: multiplies g_t and its gradient. The theory has one G for losses and constraints;
         G_f / G_g gives both the same. Q_t is then in scaled units.
@@ -121,24 +117,20 @@ class OFWTVC:
 
     def init(self, key: jax.Array) -> OFWTVCState:
         del key  # deterministic
-        zero, none = points.zeros(self.dim), jnp.zeros(())
-        x = self.domain.zero(self.dim) if self.start is None else self.start
-        x = jax.tree.map(lambda a: jnp.asarray(a, none.dtype), x)
-        level = self.lipschitz if self.g_init is None else self.g_init / (self._beta * self.gamma)
-        return OFWTVCState(
-            x=x,
-            anchor=x,
-            grad_sum=zero,
-            queue=Compensated.start(none),
-            level=jnp.asarray(level, none.dtype),
-            start=jnp.zeros((), jnp.int32),
-            decay=jnp.asarray(self.horizon, none.dtype) ** -0.75,
-            guess=self.domain.lmo(zero)[1],
-        )
+        none = jnp.zeros(())
+        decay = jnp.asarray(self.horizon, none.dtype) ** -0.75
+        diameter = self.domain.diameter
+        beta = 1.0 / (64.0 * self.lipschitz * diameter) if self.beta is None else self.beta
+        lam = 0.5 * decay if self.lam is None else self.lam
+        surrogate = Lyapunov(*(jnp.asarray(a, none.dtype) for a in (beta, self.gamma, lam)))
+        level = self.lipschitz if self.g_init is None else self.g_init / (beta * self.gamma)
+        pace = self.eta_scale * 0.5 * diameter * decay
+        run = begin_epochs(self.domain, self.start, self.dim, level, pace)
+        return OFWTVCState(run, Compensated.start(none), surrogate)
 
     def select(self, key: jax.Array, t: jax.Array, state: OFWTVCState, obs: Any) -> PointDecision:
         del key, t, obs
-        return PointDecision.at(state.x)
+        return PointDecision.at(state.run.last.x)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: OFWTVCState, obs: Any, decision: PointDecision, feedback: Constrained
@@ -148,35 +140,23 @@ class OFWTVC:
         con = self.constraint_scale * told.con
 
         queue = state.queue.add(jnp.maximum(con, 0.0))
-        weight = once(self.surrogate(state.decay).weight(queue.total))
+        weight = once(state.surrogate.weight(queue.total))
         h = surrogate_gradient(told.grad, con, told.con_grad, self.constraint_scale * weight)
-
-        level = once(doubled(state.level, self.lipschitz * (1.0 + weight)))
-        restart = level > state.level
-        start = jnp.where(restart, t, state.start)
-        anchor = points.where(restart, state.x, state.anchor)
-        grad_sum = once(points.where(restart, h, points.add(state.grad_sum, h)))  # h belongs to the new epoch
-
-        eta = self.eta_scale * 0.5 * self.domain.diameter * state.decay / level
-        slope = points.add_scaled(points.scale(grad_sum, eta), 2.0, points.subtract(state.x, anchor))
-        vertex, guess = once(self.domain.lmo(slope, state.guess))
-        sigma = jnp.minimum(self.step_cap, 2.0 / jnp.sqrt((t - start + 1).astype(level.dtype)))
-        x = points.average(state.x, vertex, sigma)
-        return OFWTVCState(x, anchor, grad_sum, queue, level, start, state.decay, guess)
-
-    def surrogate(self, decay: ArrayLike) -> Lyapunov:
-        """Its constants; `decay` is T^{-3/4}."""
-        return Lyapunov(self._beta, self.gamma, 0.5 * decay if self.lam is None else self.lam)
+        run = follow(self.domain, state.run, t, h, self.lipschitz * (1.0 + weight), self.step_cap)
+        return OFWTVCState(run, queue, state.surrogate)
 
     def diagnostics(self, state: OFWTVCState) -> dict[str, jax.Array]:
-        """What the run did: `weight` of the constraint now, `gradient_bound` G~, whether the exponent is `clamped`."""
-        surrogate, queue = self.surrogate(state.decay), state.queue.total
+        """What the run did.
+
+        Returns:
+          `weight` of the constraint relative to the loss now, `gradient_bound` G~, whether the exponent is `clamped`,
+          `gap`: Frank-Wolfe gap of F_t at x_t, an upper bound of F_t(x_t) - min_K F_t, and `oracle_calls` of a round.
+        """
+        surrogate, queue = state.surrogate, state.queue.total
         return {
             "weight": surrogate.weight(queue),
-            "gradient_bound": state.level * self._beta * self.gamma,
+            "gradient_bound": state.run.level * surrogate.beta * surrogate.gamma,
             "clamped": surrogate.clamped(queue),
+            "gap": state.run.last.gap,
+            "oracle_calls": jnp.ones(()),
         }
-
-    @property
-    def _beta(self) -> ArrayLike:
-        return 1.0 / (64.0 * self.lipschitz * self.domain.diameter) if self.beta is None else self.beta

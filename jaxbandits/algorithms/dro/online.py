@@ -1,41 +1,28 @@
 """Online(1): SMD against Exp3-IX for group DRO, one sample a round (Zhang et al., JMLR, Algorithm 2).
 
-    min_w max_q  sum_i q_i R_i(w),   R_i(w) = E loss(w; z), z from group i;   ||w|| <= B, q in the simplex
+    min_w max_q  sum_i q_i R_i(w),   R_i(w) = E loss(w; z), z from group i;   w in W, q in the simplex
     draw i_t from q_t and one z from group i_t, then at the same point (w_t, q_t)
-    w_{t+1} = Proj[w_t - eta_w grad loss(w_t; z)]                             (24)
+    w_{t+1} = P_W[w_t - eta_w grad loss(w_t; z)]                              (24)
     s_i = (1 - loss(w_t; z)) / (q_{t,i} + gamma) 1[i = i_t]                   (25)
     q_{t+1,i} proportional to q_{t,i} exp(-eta_q s_i)                         (26)
     eta_w = w_scale 2 D / (G sqrt(5 T)),   eta_q = q_scale sqrt(log m / (m T)),   gamma = eta_q / 2
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, d = dim, T = horizon, B = radius, G = lipschitz, D^2 = diameter_sq. Time and memory a round O(m + d).
+m = n_groups, T = horizon, W = domain, G = lipschitz, D^2 = diameter_sq. Time and memory a round O(m + d).
 """
 
-import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 
 from jaxbandits.algorithms.dro import players
-from jaxbandits.algorithms.dro.players import Model, Saddle, Weights
-from jaxbandits.core import rng, simplex
-from jaxbandits.core.errors import InputError
+from jaxbandits.algorithms.dro.players import Players, Saddle
+from jaxbandits.algorithms.dro.steps import Steps, constant, theorem_5
+from jaxbandits.core import rng, sampling
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.core.ranges import BOOL
 from jaxbandits.domains.points import Shape
 from jaxbandits.types import Gradient, GroupDecision
-
-
-class OnlineState(NamedTuple):
-    """Both players, their averages, and what `init` made of the hyperparameters."""
-
-    model: Model  # [d]
-    weights: Weights  # [m]
-    step_w: jax.Array  # []  eta_w
-    step_q: jax.Array  # []  eta_q
-    gamma: jax.Array  # []  gamma
 
 
 @pytree
@@ -48,10 +35,10 @@ class Online:
       probability), although q depends on the past samples.
 
     Deviations:
-      None in the updates. The paper states no radius, no G and no step multipliers for its experiments: the
-      defaults (B = 3, G = sqrt(d), multipliers 1) are ours; `q_scale` multiplies gamma too, which is eta_q / 2 in the
-      proof. The logistic loss of the paper's experiments exceeds 1, where 1 - loss is negative; we leave it so, as the
-      paper does; `clip` (ours, off) uses max(1 - loss, 0). i_t is drawn by inverse CDF from one uniform.
+      None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3, G = sqrt(d)
+      and 1 are [ours].
+      `q_scale` multiplies gamma too, which is eta_q / 2 in the proofs. Logistic losses exceed 1, where 1 - loss is
+      negative: left so, as in the paper's experiments; `clip` (off) uses max(1 - loss, 0) [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -60,66 +47,56 @@ class Online:
     """
 
     feedback: ClassVar[type] = Gradient
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the model")
+    dim: Shape | None = static(None, "[1, inf)", "d, or the shape of the model; None: the form of `start`")
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
-    clip: bool = static(False, BOOL, doc="use max(1 - loss, 0) in the estimate (25)")
+    clip: bool = static(False, BOOL, "use max(1 - loss, 0) in the estimate")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
-    radius: ArrayLike = param(3.0, "(0, inf]", "B, radius of the ball of models; inf: no projection")
+    domain: Any = param(factory=players.ball, doc="W, convex; needs zero, project and diameter")
+    start: Any = param(None, doc="w_1, any pytree of arrays; None: domain.zero, the centre of a ball")
     lipschitz: ArrayLike | None = param(None, "(0, inf)", "G, bound on gradient norms; None: sqrt(d)")
-    diameter_sq: ArrayLike | None = param(None, "(0, inf)", "D^2, range of ||w||^2 / 2; None: B^2 / 2")
+    diameter_sq: ArrayLike | None = param(None, "(0, inf)", "D^2, range of ||w - w_1||^2 / 2; None: B^2 / 2 on a ball")
     w_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of w; 1 is the theory")
-    q_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of q; 1 is the theory")
-    step_w: ArrayLike | None = param(None, "[0, inf)", "eta_w; None: w_scale times Theorem 5")
-    step_q: ArrayLike | None = param(None, "[0, inf)", "eta_q; None: q_scale times Theorem 5")
+    q_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of q and gamma; 1 is the theory")
+    step_w: ArrayLike | None = param(None, "[0, inf)", "eta_w; None: w_scale times the theory")
+    step_q: ArrayLike | None = param(None, "[0, inf)", "eta_q; None: q_scale times the theory")
     gamma: ArrayLike | None = param(None, "[0, inf)", "gamma, implicit exploration; None: step_q / 2")
 
     @classmethod
-    def theory(cls, *, dim: int, n_groups: int, horizon: ArrayLike, **changes: Any) -> "Online":
+    def theory(cls, *, dim: Shape | None = None, n_groups: int, horizon: ArrayLike, **changes: Any) -> "Online":
         """The steps of the theorem, unscaled: the defaults."""
         return cls(**{"dim": dim, "n_groups": n_groups, "horizon": horizon} | changes)
 
     @classmethod
-    def practical(cls, *, dim: int, n_groups: int, horizon: ArrayLike, **changes: Any) -> "Online":
+    def practical(cls, *, dim: Shape | None = None, n_groups: int, horizon: ArrayLike, **changes: Any) -> "Online":
         """Three times the theorem's step of w (our choice: the paper states no values for its experiments)."""
         return cls.theory(**{"dim": dim, "n_groups": n_groups, "horizon": horizon, "w_scale": 3.0} | changes)
 
     def check(self) -> None:
         """The whole space has no D^2 of its own."""
-        derived = self.diameter_sq is None and self.step_w is None
-        if derived and np.isinf(np.asarray(self.radius)).any():
-            raise InputError("Online.diameter_sq, or step_w, must be given when radius is inf")
+        players.check(self, "step_w")
 
-    def steps(self) -> tuple[jax.Array, jax.Array, jax.Array]:
+    def steps(self) -> Steps:
         """`(eta_w, eta_q, gamma)` of Theorem 5 with their multipliers, or those given."""
-        lipschitz, diameter_sq = players.geometry(self.dim, self.radius, self.lipschitz, self.diameter_sq)
-        step_w = self.w_scale * 2.0 * jnp.sqrt(diameter_sq / (5.0 * self.horizon)) / lipschitz
-        step_q = self.q_scale * jnp.sqrt(math.log(self.n_groups) / (self.n_groups * self.horizon))
-        step_w = step_w if self.step_w is None else self.step_w
-        step_q = step_q if self.step_q is None else self.step_q
-        gamma = step_q / 2.0 if self.gamma is None else self.gamma
-        return jnp.asarray(step_w, float), jnp.asarray(step_q, float), jnp.asarray(gamma, float)
+        theory = theorem_5(self.n_groups, self.horizon, *players.geometry(self))
+        return theory.scaled(self.w_scale, self.q_scale).given(self.step_w, self.step_q, self.gamma)
 
-    def init(self, key: jax.Array) -> OnlineState:
+    def init(self, key: jax.Array) -> Players:
         del key  # deterministic: both players start where their mirror maps are least
-        return OnlineState(Model.start(self.dim), Weights.start(self.n_groups), *self.steps())
+        return Players.start(self)
 
-    def select(self, key: jax.Array, t: jax.Array, state: OnlineState, obs: None) -> GroupDecision:
+    def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:
         del t, obs
         q = state.weights.q
-        index = simplex.inverse_cdf(q, rng.uniform(key))
+        index = sampling.inverse_cdf(q, rng.uniform(key))
         return GroupDecision(play=state.model.w, weights=q, group=index[None])
 
-    def update(self, key, t, state: OnlineState, obs: None, decision: GroupDecision, feedback: Gradient) -> OnlineState:
+    def update(self, key, t, state: Players, obs: None, decision: GroupDecision, feedback: Gradient) -> Players:
         del key, obs
-        loss, grad = feedback.first()
-        loss = jnp.minimum(loss, 1.0) if self.clip else loss
-        model, weights, fraction = state.model, state.weights, 1.0 / (t + 1)
-        gain = players.importance(loss, decision.group[0], weights.q, state.gamma)  # (25)
-        return state._replace(
-            model=model.step(grad, state.step_w, self.radius, fraction),
-            weights=weights.step(gain, state.step_q, fraction),
-        )
+        told = feedback.first()
+        loss = players.clipped(feedback.loss, self.clip)
+        gain = players.importance(loss, decision.group, state.weights.q, state.steps.gamma)  # (25)
+        return state.move(self.domain, told.grad, gain, constant(t))
 
-    def recommend(self, state: OnlineState) -> Saddle:
+    def recommend(self, state: Players) -> Saddle:
         """The averages of the models and of the weights so far, `[d]` and `[m]`."""
-        return players.saddle(state.model, state.weights)
+        return state.saddle

@@ -114,6 +114,16 @@ class AdaOFUECOLog:
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies sigma_t; 1 is the theory")
     warmup_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies beta^H; 1 is the theory")
 
+    @classmethod
+    def theory(cls, *, dim: int, **changes: Any) -> "AdaOFUECOLog":
+        """Both radii as they are proved, lambda = d and `D = 2S`; `n_arms` or `capacity` says which rounds are kept."""
+        return cls(dim=dim, **changes)
+
+    @classmethod
+    def practical(cls, *, dim: int, **changes: Any) -> "AdaOFUECOLog":
+        """The theory with 0.3 times sigma_t and 0.03 times beta^H (the same coarse grid as `ECOLog.practical`)."""
+        return cls.theory(**{"dim": dim, "beta_scale": 0.3, "warmup_scale": 0.03} | changes)
+
     def check(self) -> None:
         """Raises `InputError` unless exactly one of `n_arms` and `capacity` is given."""
         likelihood.check_form("AdaOFUECOLog", self.n_arms, self.capacity)

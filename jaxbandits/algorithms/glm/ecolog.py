@@ -77,6 +77,16 @@ class ECOLog:
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
 
     @classmethod
+    def theory(cls, *, dim: int, **changes: Any) -> "ECOLog":
+        """The proved radius "ville" with `D = 2S`; it holds for every lambda > 0, and lambda = d unless given."""
+        return cls(**{"dim": dim, "radius_rule": "ville"} | changes)
+
+    @classmethod
+    def practical(cls, *, dim: int, **changes: Any) -> "ECOLog":
+        """The theory with 0.3 times its radius: a coarse grid on `GeneralizedLinear.fixed`, S = 3 and 5, T = 3000."""
+        return cls.theory(**{"dim": dim, "beta_scale": 0.3} | changes)
+
+    @classmethod
     def experiments(cls, *, dim: int, **changes: Any) -> "ECOLog":
         """The figures of arXiv:2507.11847: every parameter as in the theory, `ridge = d`."""
         return cls(**{"dim": dim, "ridge": float(ranges.whole("dim", dim))} | changes)

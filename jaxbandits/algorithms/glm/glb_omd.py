@@ -66,7 +66,7 @@ class GLBOMD:
       * [ours] `center` moves the ball and theta_1, for links that do not exist at 0 (`Exponential`). Lemma 4 and the
         data radius hold by translation; Theorem 1's radius needs mu' bounded around 0 and is refused otherwise.
       * [ours] `beta_scale` multiplies the radius (the paper shrinks it on Covertype by an unstated amount).
-      * Unstated in the paper: theta_1 = c; ties go to the first arm.
+      * [ours] Unstated in the paper: theta_1 = c; ties go to the first arm.
 
     Numerics:
       In float32 the estimate is within 1e-4 of S of float64, radius and H^{-1} within 1e-4 (relative), over 300 rounds
@@ -99,17 +99,17 @@ class GLBOMD:
         return algorithm if algorithm.ridge is not None else replace(algorithm, "ridge", algorithm.theory_ridge)
 
     @classmethod
-    def experiments(cls, *, dim: int, **changes: Any) -> "GLBOMD":
-        """The paper's figures: every parameter as in the theory but `ridge = d`."""
-        return cls(**{"dim": dim, "ridge": float(ranges.whole("dim", dim))} | changes)
-
-    @classmethod
     def practical(cls, *, dim: int, **changes: Any) -> "GLBOMD":
         """`ridge = d` with the radius from the observed losses, which has a guarantee for this ridge.
 
         Smaller regret than the figures' radius but for Poisson links with S of 5 and more.
         """
         return cls(**{"dim": dim, "ridge": float(ranges.whole("dim", dim)), "radius_rule": "data"} | changes)
+
+    @classmethod
+    def experiments(cls, *, dim: int, **changes: Any) -> "GLBOMD":
+        """The paper's figures: every parameter as in the theory but `ridge = d`."""
+        return cls(**{"dim": dim, "ridge": float(ranges.whole("dim", dim))} | changes)
 
     def check(self) -> None:
         """Raises `InputError` for an unknown radius, no link, or a link or radius that does not exist on the ball."""

@@ -15,7 +15,7 @@ T `horizon`.
 Cost per round: O(K d^2), and two or three evaluations of the likelihood, O(K) for fixed arms and O(t) otherwise.
 """
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -85,6 +85,16 @@ class GLMUCB:
     delta: ArrayLike = param(0.05, "(0, 1]", "failure probability")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda_t; None: d log(1 + t)")
     rho_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies rho_t; 1 is the theory")
+
+    @classmethod
+    def theory(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "GLMUCB":
+        """Theorem 2 of the original ("filippi") with lambda_t = d log(1 + t)."""
+        return cls(**{"dim": dim, "horizon": horizon, "radius_rule": "filippi"} | changes)
+
+    @classmethod
+    def practical(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "GLMUCB":
+        """The theory with 0.003 times its radius (the same coarse grid as `ECOLog.practical`)."""
+        return cls.theory(**{"dim": dim, "horizon": horizon, "rho_scale": 0.003} | changes)
 
     def check(self) -> None:
         """Raises `InputError` for an unknown radius, a link that is none, a wrong choice of `n_arms` and `capacity`."""

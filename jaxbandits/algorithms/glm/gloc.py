@@ -45,7 +45,7 @@ class GLOC:
     Guarantee:
       Noise R-sub-Gaussian, `mu' >= k` on `[-S, S]`, arms in the unit ball: with probability `1 - delta`, for all t,
       `||theta_t - theta*||_{V_t} <= radius_t`; regret O~(d sqrt(T) / k). Poisson noise is not sub-Gaussian: there the
-      default `noise_scale` is a heuristic and nothing is guaranteed.
+      default `noise_scale` is [ours] and nothing is guaranteed.
 
     Deviations:
       * [printed] Only the definitions of GLOC were given to the comparison that this follows; the set is reconstructed
@@ -75,6 +75,16 @@ class GLOC:
     )
     curvature: ArrayLike | None = param(None, "(0, inf)", "k, lower bound on mu'; None: the least mu' on [-S, S]")
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
+
+    @classmethod
+    def theory(cls, *, dim: int, **changes: Any) -> "GLOC":
+        """The published set, with k and R from the link; it holds for every lambda > 0, and lambda = d unless given."""
+        return cls(dim=dim, **changes)
+
+    @classmethod
+    def practical(cls, *, dim: int, **changes: Any) -> "GLOC":
+        """The theory with 0.03 times its radius (the same coarse grid as `ECOLog.practical`)."""
+        return cls.theory(**{"dim": dim, "beta_scale": 0.03} | changes)
 
     @classmethod
     def experiments(cls, *, dim: int, **changes: Any) -> "GLOC":

@@ -9,7 +9,7 @@ Constants not verified: the radius below is ours, and has only the growth of the
 Paper -> field: lambda `ridge`, S `norm_bound`, eta `step_size`. Cost per round O(K d^2); memory O(d^2).
 """
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -62,6 +62,16 @@ class OFULMLogB:
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
     step_size: ArrayLike | None = param(None, "(0, inf)", "eta; None: log(2)/2 + S + 1")
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the radius b_t")
+
+    @classmethod
+    def theory(cls, *, dim: int, **changes: Any) -> "OFULMLogB":
+        """The published eta and growth of the radius; its constants are not verified (see Deviations)."""
+        return cls(dim=dim, **changes)
+
+    @classmethod
+    def practical(cls, *, dim: int, **changes: Any) -> "OFULMLogB":
+        """The theory with 0.03 times its radius (the same coarse grid as `ECOLog.practical`)."""
+        return cls.theory(**{"dim": dim, "beta_scale": 0.03} | changes)
 
     def init(self, key: jax.Array) -> OFULMLogBState:
         del key  # deterministic

@@ -74,6 +74,16 @@ class OFULogR:
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda_t; None: d log(1 + t)")
     gamma_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the square root of the level; 1 is the theory")
 
+    @classmethod
+    def theory(cls, *, dim: int, **changes: Any) -> "OFULogR":
+        """The level set of the analysis, lambda_t = d log(1 + t); `n_arms` or `capacity` says which rounds are kept."""
+        return cls(dim=dim, **changes)
+
+    @classmethod
+    def practical(cls, *, dim: int, **changes: Any) -> "OFULogR":
+        """The theory with 0.1 times the root of its level (the same coarse grid as `ECOLog.practical`)."""
+        return cls.theory(**{"dim": dim, "gamma_scale": 0.1} | changes)
+
     def check(self) -> None:
         """Raises `InputError` unless exactly one of `n_arms` and `capacity` is given."""
         likelihood.check_form("OFULogR", self.n_arms, self.capacity)

@@ -100,11 +100,6 @@ class RSGLinCB:
         return cls(dim=dim, horizon=horizon, **changes)
 
     @classmethod
-    def experiments(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "RSGLinCB":
-        """As in the figures of Zhang et al. (2025): the theory with `ridge = d`."""
-        return cls(**{"dim": dim, "horizon": horizon, "ridge": float(ranges.whole("dim", dim))} | changes)
-
-    @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "RSGLinCB":
         """The constants of the authors' code (of the fields given)."""
         tuned: dict[str, Any] = {"ridge": 0.5, "gamma_scale": 1.0 / 25.0, "beta_scale": 4.0 / 150.0, "det_ratio": 1.5}
@@ -116,6 +111,11 @@ class RSGLinCB:
         bound, norm = algorithm.reward_bound, algorithm.norm_bound
         threshold = 100.0 / (algorithm._kappa * bound**4 * norm**2 * dim)
         return cls(**{"dim": dim, "horizon": horizon} | tuned | changes | {"threshold": threshold})
+
+    @classmethod
+    def experiments(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "RSGLinCB":
+        """As in the figures of Zhang et al. (2025): the theory with `ridge = d`."""
+        return cls(**{"dim": dim, "horizon": horizon, "ridge": float(ranges.whole("dim", dim))} | changes)
 
     def check(self) -> None:
         """Raises `InputError` for an unknown centre, a link that is none, a wrong choice of `n_arms` and `capacity`."""

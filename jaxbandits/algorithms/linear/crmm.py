@@ -54,12 +54,12 @@ class CRMM:
       median, and under changing arm sets the median mixes several arms: both can cost linear regret.
 
     Deviations:
-      * The radius is derived for mode "ons" with medians within R of the mean; the paper's own constants were not at
-        hand. [reconstructed] Mode "ls" (least squares, timed by Wang, Zhang, Zhao & Zhou, ICML 2025) reuses it.
-      * Under changing arm sets the available arm nearest to the held one in Euclidean distance is played, and the
-        median is credited to the held one (Wang et al. 2025 only say "the closest available arms"). [reconstructed]
-      * The optimistic parameter is not intersected with the ball. `beta_scale` multiplies the radius. Ties: the first
-        arm wins. [ours]
+      * [reconstructed] The radius is derived for mode "ons" with medians within R of the mean; the paper's own
+        constants were not at hand. Mode "ls" (least squares, timed by Wang, Zhang, Zhao & Zhou, ICML 2025) reuses it.
+      * [reconstructed] Under changing arm sets the available arm nearest to the held one in Euclidean distance is
+        played, and the median is credited to the held one (Wang et al. 2025 only say "the closest available arms").
+      * [ours] The optimistic parameter is not intersected with the ball. `beta_scale` multiplies the radius. Ties: the
+        first arm wins.
 
     Numerics:
       Float32 suffices: medians are small where single rewards are huge, and the estimate stays within 1e-4 of float64

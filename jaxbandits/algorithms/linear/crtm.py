@@ -46,13 +46,13 @@ class CRTM:
       2025, Table 1). The constants away from eps = 1 are reconstructed, so only the rate should be relied on there.
 
     Deviations:
-      * Gamma and the radius: at eps = 1 as the method is restated in the literature, extended to eps < 1 by scaling.
-        [reconstructed]
-      * Mode "ls" replaces the online Newton step by least squares in closed form, which is what Wang, Zhang, Zhao &
-        Zhou (ICML 2025) say they timed. Its confidence set reuses the formula of "ons". [reconstructed]
-      * `reward_moment = None` takes u = (nu + L S)^{1+eps} (Minkowski). [ours]
-      * The optimistic parameter is not intersected with the ball. `beta_scale` multiplies the radius and
-        `threshold_scale` Gamma. Ties: the first arm wins. [ours]
+      * [reconstructed] Gamma and the radius: at eps = 1 as the method is restated in the literature, extended to eps <
+        1 by scaling.
+      * [reconstructed] Mode "ls" replaces the online Newton step by least squares in closed form, which is what Wang,
+        Zhang, Zhao & Zhou (ICML 2025) say they timed. Its confidence set reuses the formula of "ons".
+      * [ours] `reward_moment = None` takes u = (nu + L S)^{1+eps} (Minkowski).
+      * [ours] The optimistic parameter is not intersected with the ball. `beta_scale` multiplies the radius and
+        `threshold_scale` Gamma. Ties: the first arm wins.
 
     Numerics:
       Those of `online_regression`: float32 keeps the estimate to 1e-3 ("ls") or 2e-2 ("ons") of its largest value over

@@ -76,15 +76,15 @@ class HeavyOFUL:
       any sequence of arm sets.
 
     Deviations:
-      * The constants agree with code published for the same learners and setting; L and S are kept general, where
-        Wang et al. (2025) list c0 and c1 without values. [reconstructed]
-      * How Eq. (6) is solved is left open. Here a pass replaces every Huber term by the parabola that touches it from
-        above at the current point, minimises the sum exactly over the ball, and so never increases the objective;
-        passes end when a step is lost in rounding, or after `passes` of them. [ours]
-      * `beta_scale` and `tau_scale` multiply beta_t and tau_t, `c0` and `c1` may be set; with both multipliers 1 and
-        both constants None it is the paper's method. [ours]
-      * Beyond `capacity` rounds the estimate is NaN: a dropped sample would be another method. [ours]
-      * Ties: the first arm wins. [ours]
+      * [reconstructed] The constants agree with code published for the same learners and setting; L and S are kept
+        general, where Wang et al. (2025) list c0 and c1 without values.
+      * [ours] How Eq. (6) is solved is left open. Here a pass replaces every Huber term by the parabola that touches it
+        from above at the current point, minimises the sum exactly over the ball, and so never increases the objective;
+        passes end when a step is lost in rounding, or after `passes` of them.
+      * [ours] `beta_scale` and `tau_scale` multiply beta_t and tau_t, `c0` and `c1` may be set; with both multipliers 1
+        and both constants None it is the paper's method.
+      * [ours] Beyond `capacity` rounds the estimate is NaN: a dropped sample would be another method.
+      * [ours] Ties: the first arm wins.
 
     Numerics:
       Float32 suffices for the estimate: within 1e-4 of float64 over 3000 rounds, rewards of 1e5 included, as a pass

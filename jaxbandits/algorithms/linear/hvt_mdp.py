@@ -41,11 +41,11 @@ class HvtMDP:
       expected 2 beta_{k-1} ||phi(s_h, a_h)||_{V_h^{-1}}.
 
     Deviations:
-      * The paper (Section 6.1) only says that Hvt-UCB has the potential for linear MDPs: the whole algorithm is ours,
-        with known transitions and unclipped values. Full Heavy-LSVI-UCB (unknown transitions, weighted value
-        regression) is Huang et al.'s. [ours]
-      * Those of `HvtEstimator` (beta_0; the multipliers; `extra_sigma`; `norm_bound = inf`). Ties: the first action
-        wins. [ours]
+      * [ours] The paper (Section 6.1) only says that Hvt-UCB has the potential for linear MDPs: the whole algorithm is
+        ours, with known transitions and unclipped values. Full Heavy-LSVI-UCB (unknown transitions, weighted value
+        regression) is Huang et al.'s.
+      * Those of `HvtEstimator` (beta_0; the multipliers; `extra_sigma`; `norm_bound = inf`).
+      * [ours] Ties: the first action wins.
 
     Numerics:
       In float32 every estimate is within 1e-4 of float64 over 300 episodes; V^{-1} drifts as in `HvtEstimator`.

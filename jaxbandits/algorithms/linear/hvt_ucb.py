@@ -37,8 +37,8 @@ class HvtUCB:
 
     Deviations:
       * Those of `HvtEstimator` (beta_0; the multipliers; `extra_sigma`; `norm_bound = inf`).
-      * tau0 is always computed: Algorithm 1 lists it, and the unused c0 and c1, among its inputs. [reconstructed]
-      * Ties: the first arm wins. [ours]
+      * [reconstructed] tau0 is always computed: Algorithm 1 lists it, and the unused c0 and c1, among its inputs.
+      * [ours] Ties: the first arm wins.
 
     Numerics:
       Those of `HvtEstimator`: float32 keeps the estimate at any size of reward, and the bonus for some 1e5 rounds.
@@ -70,7 +70,12 @@ class HvtUCB:
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HvtUCB":
-        """The theory with beta times 2e-4 and tau times 0.1: a coarse grid on the paper's Fig. 1, not its statement."""
+        """The theory with beta times 2e-4 and tau times 0.1: a coarse grid on the paper's Fig. 1, not its statement.
+
+        Meant for noise whose scale is that of the rewards, 0.3 S L and more. With less, a share of the trials settles
+        on a wrong arm and pays linear regret, in float64 as in float32: of 256 with d = 2, 20 arms and Gaussian noise
+        told exactly, 5 % at a standard deviation of 0.3, 37 % at 0.1, 55 % at 0.03 (T = 20000). For such noise, OFUL.
+        """
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps, "beta_scale": 2e-4, "tau_scale": 0.1} | changes)
 
     @property

@@ -54,13 +54,13 @@ class MENU:
       to logarithms. Under changing arm sets the pulls of an epoch mix several arms, and nothing is guaranteed.
 
     Deviations:
-      * Under changing arm sets the available arm nearest to the held one in Euclidean distance is played, and its
-        reward is credited to the held one. [ours]
-      * The paper leaves the median of an even number of distances open: here the mean of the two middle ones, without
-        the distance 0 of an estimate to itself. [as in its authors' code]
-      * Before the first epoch ends the radius is sqrt(lambda) S, the set {||theta|| <= S}. [ours]
-      * The optimistic parameter is not intersected with a ball. `beta_scale` multiplies the radius. Ties, between arms
-        and between estimates: the first wins. [ours]
+      * [ours] Under changing arm sets the available arm nearest to the held one in Euclidean distance is played, and
+        its reward is credited to the held one.
+      * [printed] The paper leaves the median of an even number of distances open: here the mean of the two middle ones,
+        without the distance 0 of an estimate to itself. As in its authors' code.
+      * [ours] Before the first epoch ends the radius is sqrt(lambda) S, the set {||theta|| <= S}.
+      * [ours] The optimistic parameter is not intersected with a ball. `beta_scale` multiplies the radius. Ties,
+        between arms and between estimates: the first wins.
 
     Numerics:
       Float32 suffices: moments lose small rewards next to rewards of 1e6 and more only in the few of the k regressions

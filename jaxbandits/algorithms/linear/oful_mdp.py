@@ -35,8 +35,9 @@ class OFULMDP:
       `beta_scale = 1`). Heavy-tailed noise has no R, and there is no guarantee: use the moment scale for R.
 
     Deviations:
-      * The counterpart of `HvtMDP` on the estimator of `OFUL`, with known transitions and unclipped values. [ours]
-      * Those of `OFUL` (plain ellipsoid; `beta_scale`). Ties: the first action wins. [ours]
+      * [ours] The counterpart of `HvtMDP` on the estimator of `OFUL`, with known transitions and unclipped values.
+      * Those of `OFUL` (plain ellipsoid; `beta_scale`).
+      * [ours] Ties: the first action wins.
 
     Numerics:
       In float32 every estimate is within 1e-4 of float64 over 300 episodes.

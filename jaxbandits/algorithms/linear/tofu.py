@@ -50,17 +50,20 @@ class TOFU:
       authors' lower bound Omega(d T^{1/(1+eps)}) up to logarithms. Valid for any sequence of arm sets.
 
     Deviations:
-      * b_t has the exponent 1/(1+eps); public code of the authors has 1/2, the same at eps = 1. [printed]
-      * `reward_moment = None` takes b = (nu + L S)^{1+eps} (Minkowski). [ours]
-      * Before the first round the radius is sqrt(lambda) S, the set {||theta|| <= S}. [ours]
-      * The optimistic parameter is not intersected with a ball. `beta_scale` multiplies the radius and
-        `threshold_scale` b_t. Ties: the first arm wins. [ours]
-      * Beyond `capacity` rounds the estimate is NaN: a dropped sample would be another method. [ours]
+      * [printed] b_t has the exponent 1/(1+eps); public code of the authors has 1/2, the same at eps = 1.
+      * [ours] `reward_moment = None` takes b = (nu + L S)^{1+eps} (Minkowski).
+      * [ours] Before the first round the radius is sqrt(lambda) S, the set {||theta|| <= S}.
+      * [ours] The optimistic parameter is not intersected with a ball. `beta_scale` multiplies the radius and
+        `threshold_scale` b_t. Ties: the first arm wins.
+      * [ours] Beyond `capacity` rounds the estimate is NaN: a dropped sample would be another method.
 
     Numerics:
       In float32 the estimate inherits the drift of V^{-1} (`HvtEstimator`) undamped: after 18000 rounds it is within
       1e-4 of float64, relative to its size, where arms are spread out, but only within 1e-2 where 98 % of the rounds
       are one arm's. Run T beyond 1e4 in float64. The sums do not need it: huge rewards are dropped before they enter.
+      A sample within rounding of the threshold may fall on its other side, as in CRTM, but here the truncation is
+      redone every round: in such a round alone the estimate is another, by up to 11 % of its size, and the next round
+      undoes it. The bounds above are those of the rounds without such a sample.
 
     References:
       Han Shao, Xiaotian Yu, Irwin King, Michael R. Lyu. Almost Optimal Algorithms for Linear Stochastic Bandits with

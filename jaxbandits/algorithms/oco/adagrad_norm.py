@@ -31,7 +31,8 @@ class AdaGradNorm:
 
     Guarantee: for convex losses on a domain of diameter D, the regret against every fixed point is at most
       D sqrt(2 sum_t ||g_t||^2), path by path and for every T.
-    Deviations: `step_scale` (ours) multiplies the step size.
+    Deviations:
+      * [ours] `step_scale` multiplies the step size.
     Numerics: gradients whose squares underflow (below 1e-19 in float32) count as zero. float32 suffices to about 10^7
       rounds, where a round no longer changes `energy`.
     References: H. B. McMahan, M. Streeter, "Adaptive Bound Optimization for Online Convex Optimization", COLT 2010,
@@ -62,7 +63,7 @@ class AdaGradNorm:
     ) -> AdaGradNormState:
         del key, t, obs, decision
         grad = feedback.first().grad
-        energy = once(state.energy + points.inner(grad, grad))
+        energy = once(points.or_failed(state.energy + points.inner(grad, grad)))
         safe = jnp.where(energy > 0.0, energy, 1.0)  # the gradient is zero as well
         step = once(self.step_scale * self.domain.diameter / jnp.sqrt(2.0 * safe))
         return AdaGradNormState(self.domain.project(points.add_scaled(state.x, -step, grad)), energy)

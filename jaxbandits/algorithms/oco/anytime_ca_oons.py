@@ -23,8 +23,10 @@ class AnytimeCAOONS:
     """CA-OONS that need not know the horizon.
 
     Guarantee: that of CA-OONS with the logarithm of T once more (Remark 4.4): the bounds of the epochs add up.
-    Deviations: N_1 = 0 is read as 1 (reconstructed). The state has a fixed size: from round 2^(n_base + 1) on an epoch
-      has `n_base` base learners, and the guarantee asks for ||u|| <= 2^n_base; `learner.horizon` is not used.
+    Deviations:
+      * [reconstructed] N_1 = 0 is read as 1.
+      * [ours] The state has a fixed size: from round 2^(n_base + 1) on an epoch has `n_base` base learners, and the
+        guarantee asks for ||u|| <= 2^n_base; `learner.horizon` is not used.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Remark 4.4 and Algorithm 2.
     """
@@ -37,6 +39,12 @@ class AnytimeCAOONS:
         n_base = max(1, ranges.whole("horizon", horizon, "[1, 1e30]").bit_length() - 1)
         fields: dict[str, Any] = {"dim": dim, "n_base": n_base} | changes
         return cls(learner=CAOONS(**fields))
+
+    @classmethod
+    def practical(cls, *, dim: int, horizon: int, **changes: Any) -> "AnytimeCAOONS":
+        """The same with the small constants of `CAOONS.practical` (ours), no guarantee."""
+        constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5, "c_meta": 1.0}
+        return cls.theory(dim=dim, horizon=horizon, **constants | changes)
 
     def check(self) -> None:
         if not isinstance(self.learner, CAOONS):

@@ -63,14 +63,14 @@ class CAOONS:
       sup_x ||grad f_t - grad F_t||; with "played" by convexity at x_t, and the step to sigma^2 is not proven. Start-up
       cost: at least about 128 G D_i ln(...) + 384 G.
     Deviations:
-      * `meta_loss="played"` (ours) is the default; "paper" is the printed surrogate. One round suffices against (5),
+      * [ours] `meta_loss="played"` is the default; "paper" is the printed surrogate. One round suffices against (5),
         and on f(x) = sqrt(1 + (x - 8)^2) - 1, with all assumptions met and sigma = 0, the printed algorithm stays at x
-        = 4 and its regret grows by sqrt(17) - 1 a round. "value" (ours) is the other repair.
-      * `base_grad="played"` (ours): all base learners get grad f_t(x_t): one gradient a round; no theorem.
-      * The logarithm of N is to base 2, and N is at least 1 (reconstructed). The meta algorithm has its square restored
-        and rates 2 beta_k in the middle (reconstructed) (`msmwc_master`).
-      * `n_small` (ours): further radii 1, 1/2, ... for small comparators; 0 is the paper's.
-      * `radius`: X = {||x|| <= radius}; infinite, X = R^d, by default.
+        = 4 and its regret grows by sqrt(17) - 1 a round. "value" is the other repair, ours too.
+      * [ours] `base_grad="played"`: all base learners get grad f_t(x_t): one gradient a round; no theorem.
+      * [reconstructed] The logarithm of N is to base 2, and N is at least 1. The meta algorithm has its square restored
+        and rates 2 beta_k in the middle (`msmwc_master`).
+      * [ours] `n_small`: further radii 1, 1/2, ... for small comparators; 0 is the paper's.
+      * [printed] `radius`: X = {||x|| <= radius}, within the paper's setting; infinite, X = R^d, by default.
     Numerics: float32 and float64; the meta algorithm keeps logarithms and compensated sums. Invariant under rotation
       and sign, by design not under a change of the unit of losses or points.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended

@@ -26,6 +26,7 @@ from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import proximal_on_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import points
 from jaxbandits.types import Gradient, PointDecision
 
 
@@ -51,10 +52,12 @@ class CLAOONS:
       sqrt(Sigma^2_{1:T})) + G^2 ||u||^2 + ||u||^4 + G ||u||^3 + G^2 sqrt(sigma_{1:T} + Gfrak_{1:T})), with sigma_{1:T}
       the sum of the standard deviations and Gfrak_{1:T} the sum of the largest mean gradients. (The proof has 1 +
       ||u||^2 in the first term.) At most log2(T) / 2 + 2 restarts. *Not* scale-free: B_0, D_1 = 1 and A_t have units.
-    Deviations: none from Algorithm 4 with the step size of Appendix E, which has no D_t in its second term and sums
-      over the current epoch (reconstructed). At a restart the printed algorithm computes the update that it then
-      discards. Appendix E bounds max_t D_t by sqrt(T); it is 2 sqrt(T). `radius` (X a ball) is within the paper's
-      setting.
+    Deviations:
+      * [printed] The step size is that of Appendix E, which has no D_t in its second term; Algorithm 4 does not state
+        it. Appendix E bounds max_t D_t by sqrt(T); it is 2 sqrt(T).
+      * [reconstructed] The sum in it runs over the current epoch. At a restart the printed algorithm computes the
+        update that it then discards.
+      * [printed] `radius` (X a ball) is within the paper's setting.
     Numerics: A_t is shifted by the rounding of S (eps tr S). In float32 `load` stops to grow near 10^7 rounds.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Algorithm 4, Theorem 4.5 (there "FPF-OONS"), Appendix E.
@@ -120,7 +123,7 @@ class CLAOONS:
         return CLAOONSState(
             center=center,
             curvature=linalg.rank_one(state.curvature, eta, step),
-            variation=state.variation + linalg.inner(error, error),
+            variation=points.or_failed(state.variation + linalg.inner(error, error)),
             hint=grad,
             scale=scale,
             first_scale=state.first_scale,
@@ -139,7 +142,8 @@ class CLAOONS:
             first_scale=state.scale,
             bound=2.0 * needed,
         )
-        return linalg.where(state.bound < needed, fresh, state)
+        outgrown = (state.bound < needed) & ~jnp.isnan(state.variation)  # a failure stays one
+        return linalg.where(outgrown, fresh, state)
 
     def step_size(self, state: CLAOONSState) -> jax.Array:
         """eta_t = min{1 / (c_eta D_t z_t), 1 / sqrt(V_{t-1})}; the second term is infinite at V = 0."""
@@ -151,7 +155,7 @@ class CLAOONS:
         first, now = state.first_scale * state.first_scale, state.scale * state.scale
         # S is known up to its rounding: a shift of that size keeps A_t positive definite in the arithmetic at hand.
         rounding = jnp.finfo(eta.dtype).eps * linalg.trace(state.curvature)
-        return once(linalg.shift(state.curvature, self.c_A * first + 4.0 * eta * now + rounding))
+        return once(linalg.shift(state.curvature, points.or_failed(self.c_A * first + 4.0 * eta * now + rounding)))
 
     def domain_radius(self, state: CLAOONSState) -> jax.Array:
         """The radius of {||x|| <= D_t} and X."""

@@ -40,10 +40,12 @@ class ClippedParameterFreeMD:
 
     Guarantee: none proven for this combination. Its two reductions are those with which regret
       O~(||u|| G sqrt(T) + G ||u||^3) is attained on R^d without knowing G or ||u||.
-    Deviations: a reconstruction from the two reductions (hints by clipping, artificial constraint), not a transcription
-      of one algorithm of the paper. The gradient fed to the inner learner is halved outside the ball only, as in the
-      benchmark that defined this baseline; the constraint reduction halves it everywhere, which `halved` does (the sum
-      of both cases is what its proof bounds). The inner learner sees each new hint as its G at once, with V_t floored.
+    Deviations:
+      * [reconstructed] From the two reductions (hints by clipping, artificial constraint), not a transcription of one
+        algorithm of the paper. The inner learner sees each new hint as its G at once, with V_t floored.
+      * [printed] The gradient fed to the inner learner is halved outside the ball only, as in the benchmark that
+        defined this baseline; the constraint reduction halves it everywhere, which `halved` does (the sum of both cases
+        is what its proof bounds).
     Numerics: as `ParameterFreeMD`.
     References: A. Cutkosky, "Artificial Constraints and Hints for Unbounded Online Learning", COLT 2019,
       arXiv:1902.09013; A. Cutkosky, F. Orabona, "Black-Box Reductions for Parameter-free Online Learning in Banach
@@ -89,7 +91,8 @@ class ClippedParameterFreeMD:
         pull = once(jnp.where(inside, 0.0, 0.5 * clipped_size / jnp.where(length > 0.0, length, 1.0)))
         fed = once(points.add_scaled(points.scale(grad, weight), pull, state.y))
         theta = once(points.subtract(state.theta, fed))
-        variance = once(jnp.maximum(state.variance + points.inner(fed, fed), 4.0 * hint * hint))
+        variance = jnp.maximum(state.variance + points.inner(fed, fed), 4.0 * hint * hint)
+        variance = once(points.or_failed(variance))
         y = proposal(theta, variance, hint, self.scale, self.exponent_cap)
         return ClippedParameterFreeMDState(y, theta, variance, hint, state.radius_sq + size / hint)
 

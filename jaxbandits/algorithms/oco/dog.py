@@ -33,8 +33,9 @@ class DoG:
     Guarantee: for stochastic convex optimisation, the error of an average of the plays is near optimal with high
       probability as long as the plays stay bounded (they do on a bounded domain). There is *no* regret bound against
       adversarial losses.
-    Deviations: starts at the origin; r_eps is an absolute length (the paper's practice sets it relative to ||x_1||,
-      which is zero here).
+    Deviations:
+      * [printed] r_eps is an absolute length; the paper's practice sets it relative to ||x_1||.
+      * [ours] Starts at the origin, where that would be zero.
     Numerics: gradients whose squares underflow (below 1e-19 in float32) count as zero.
     References: M. Ivgi, O. Hinder, Y. Carmon, "DoG is SGD's Best Friend: A Parameter-Free Dynamic Step Size Schedule",
       ICML 2023, arXiv:2302.12022, equation (DoG).
@@ -59,6 +60,6 @@ class DoG:
         del key, t, obs, decision
         grad = feedback.first().grad
         distance = once(jnp.maximum(state.distance, points.norm(state.x)))  # x_1 is the origin
-        energy = once(state.energy + points.inner(grad, grad))
+        energy = once(points.or_failed(state.energy + points.inner(grad, grad)))
         step = once(distance / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0)))
         return DoGState(self.domain.project(points.add_scaled(state.x, -step, grad)), distance, energy)

@@ -34,7 +34,8 @@ class DoWG:
     Guarantee: for convex optimisation of one fixed function, smooth or Lipschitz without knowing which, the weighted
       average of the plays converges at the optimal rate up to logarithms on a bounded domain. There is *no* regret
       bound against adversarial losses.
-    Deviations: starts at the origin; r_eps is an absolute length.
+    Deviations:
+      * [ours] Starts at the origin; r_eps is an absolute length.
     Numerics: gradients with r_t ||g|| below 1e-19 in float32 (squares underflow) count as zero.
     References: A. Khaled, K. Mishchenko, C. Jin, "DoWG Unleashed: An Efficient Universal Parameter-Free Gradient
       Descent Method", NeurIPS 2023, arXiv:2305.16284, Algorithm 1.
@@ -60,6 +61,6 @@ class DoWG:
         grad = feedback.first().grad
         distance = once(jnp.maximum(state.distance, points.norm(state.x)))  # x_1 is the origin
         weight = distance * distance
-        energy = once(state.weighted_energy + weight * points.inner(grad, grad))
+        energy = once(points.or_failed(state.weighted_energy + weight * points.inner(grad, grad)))
         step = once(weight / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0)))
         return DoWGState(self.domain.project(points.add_scaled(state.x, -step, grad)), distance, energy)

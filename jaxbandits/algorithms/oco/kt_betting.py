@@ -33,12 +33,15 @@ class KTBetting:
 
     Guarantee: for convex losses on R^d with gradients of norm at most G, for every u and every T the regret is at most
       G ||u|| sqrt(T ln(1 + 24 T^2 ||u||^2 / eps^2)) + G eps (Corollary 5): all but optimal without knowing ||u||.
-    Deviations: the wealth is updated as a product, which is the same number with relative instead of absolute rounding
-      errors, and it is held below `wealth_cap`: on linear losses it grows exponentially, which is what the algorithm
-      promises and what no floating-point number holds. With a `domain` (ours) the bet is projected and the learner
-      fed the surrogate gradient of `reductions`, which keeps the guarantee for every u in the domain; R^d is
-      the paper's. Gradients beyond G are not clipped: they can turn the wealth negative.
-    Numerics: float32 and float64.
+    Deviations:
+      * [ours] The wealth is updated as a product, which is the same number with relative instead of absolute rounding
+        errors, and it is held below `wealth_cap`: on linear losses it grows exponentially, which is what the algorithm
+        promises and what no floating-point number holds.
+      * [ours] With a `domain` the bet is projected and the learner fed the surrogate gradient of `reductions`, which
+        keeps the guarantee for every u in the domain; R^d is the paper's.
+      * [printed] Gradients beyond G are not clipped: they can turn the wealth negative.
+    Numerics: float32 and float64. Gradients far beyond G make the wealth or the square of a bet overflow: the state is
+      NaN from there on, and the trial counted as failed.
     References: F. Orabona, D. Pal, "Coin Betting and Parameter-Free Online Learning", NeurIPS 2016, arXiv:1602.04128,
       Algorithm 1, Corollary 5.
     """
@@ -62,12 +65,15 @@ class KTBetting:
         self, key: jax.Array, t: jax.Array, state: KTBettingState, obs: Any, decision: PointDecision, feedback: Gradient
     ) -> KTBettingState:
         del key, obs
-        grad = surrogate_gradient(self.domain, feedback.first().grad, self._bet(t, state), decision.play)
+        bet = once(self._bet(t, state))
+        grad = surrogate_gradient(self.domain, feedback.first().grad, bet, decision.play)
         coin = once(points.scale(grad, -1.0 / self.lipschitz))
         growth = 1.0 + points.inner(coin, state.coin_sum) / (t + 1.0)  # t counts from 0
         # Squares and sums of plays at the cap stay finite.
         cap = float(jnp.finfo(growth.dtype).max) ** 0.45 if self.wealth_cap is None else self.wealth_cap
-        return KTBettingState(points.add(state.coin_sum, coin), jnp.minimum(state.wealth * growth, cap))
+        wealth = jnp.minimum(points.or_failed(state.wealth * growth), cap)
+        held = points.inner(bet, bet) < jnp.inf  # always, with gradients within G
+        return KTBettingState(points.add(state.coin_sum, coin), jnp.where(held, wealth, jnp.nan))
 
     def _bet(self, t: jax.Array, state: KTBettingState) -> Point:
         return points.scale(state.coin_sum, once(state.wealth / (t + 1.0)))

@@ -42,9 +42,10 @@ class MsMwC:
     Guarantee: for fixed rates with `32 rate_j |l_j - h_j| <= 1`: for every expert i,
       sum_t <l_t, w_t - e_i> <= ln(1 / w'_{1,i}) / rate_i + sum_j w'_{1,j} / rate_j - 1 / rate_i
       + 32 rate_i sum_t (l_{t,i} - h_{t,i})^2: the scale of the *compared* expert, not the largest one.
-    Deviations: the rates do not change over time (a special case of the paper's beta_{t,j}); w'_1 is uniform; the hint
-      is the last loss, 0 in round 1 (reconstructed). "m_t^j" in line 4 of the printed algorithm is h_t^j, and phi_t is
-      one regulariser phi.
+    Deviations:
+      * [printed] The rates do not change over time (a special case of the paper's beta_{t,j}).
+      * [reconstructed] w'_1 is uniform; the hint is the last loss, 0 in round 1. "m_t^j" in line 4 of the printed
+        algorithm is h_t^j, and phi_t is one regulariser phi.
     Numerics: float32 and float64; weights are kept in logarithms, losses in compensated sums.
     References: L. Chen, H. Luo, C.-Y. Wei, "Impossible Tuning Made Possible: A New Expert Algorithm and Its
       Applications", COLT 2021, arXiv:2102.01046. As restated in S. Wang, A. Barik, P. Zhao, V. Y. F. Tan,

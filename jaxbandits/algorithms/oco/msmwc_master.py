@@ -190,10 +190,11 @@ class MsMwCMaster:
       With explicit constants: the smallest over k with i in Z(k) of `ln(1 / p'_{1,k}) / beta_k + sum_j p'_{1,j} /
       beta_j - 1 / beta_k + ln(card Z(k)) / (2 beta_k) + 64 beta_k sum_t (l_{t,i} - h_{t,i})^2`
       (`certificates.meta_bound`).
-    Deviations: the correction b_t^k is printed without its square; the square of Chen et al. is restored
-      (reconstructed). The rate of the middle learners is not printed; 2 beta_k makes their precondition tight and lets
-      their negative term pay for b_t exactly (reconstructed). The O(.) of the printed Lemma D.1 lacks the G of its
-      first term.
+    Deviations:
+      * [reconstructed] The correction b_t^k is printed without its square; the square of Chen et al. is restored. The
+        O(.) of the printed Lemma D.1 lacks the G of its first term.
+      * [reconstructed] The rate of the middle learners is not printed; 2 beta_k makes their precondition tight and lets
+        their negative term pay for b_t exactly.
     Numerics: float32 and float64; weights are kept in logarithms, losses in compensated sums.
     References: L. Chen, H. Luo, C.-Y. Wei, "Impossible Tuning Made Possible: A New Expert Algorithm and Its
       Applications", COLT 2021, arXiv:2102.01046, Algorithm 2. As restated in S. Wang, A. Barik, P. Zhao, V. Y. F. Tan,

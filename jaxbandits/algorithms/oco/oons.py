@@ -22,6 +22,7 @@ from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import proximal_on_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.types import Gradient, PointDecision
 
@@ -44,11 +45,14 @@ class OONS:
       gradients and Sigma^2_{1:T} the cumulative variation of their means. Hidden are logarithms, D, the rank r <= d of
       sum_t e_t e_t', and an additive term of order G^2 D^2. With the constants of the paper the step size leaves its
       cap only when V_t > (c_eta z)^2 = 16384 G^2, so that runs of T below about 10^4 are pre-asymptotic.
-    Deviations: none with the default constants. The paper's D is both the diameter of X and (in the proofs) a bound
-      on ||x||: the default takes the centred ball of diameter D, and `diameter` may be set apart from the domain for
-      learners that live inside another algorithm ([reconstructed], X = {||x|| <= D}). The eigendecomposition is
-      replaced by linear systems and Newton's method on the multiplier of the ball: the same minimiser. Invariant under
-      rotation and sign, by design *not* under a change of the unit of the losses (A_t adds terms of different units).
+    Deviations:
+      * None with the default constants, but for what the paper leaves open.
+      * [reconstructed] The paper's D is both the diameter of X and (in the proofs) a bound on ||x||: the default takes
+        the centred ball of diameter D, and `diameter` may be set apart from the domain for learners that live inside
+        another algorithm (X = {||x|| <= D}).
+      * [ours] The eigendecomposition is replaced by linear systems and Newton's method on the multiplier of the ball:
+        the same minimiser. Invariant under rotation and sign, by design *not* under a change of the unit of the losses
+        (A_t adds terms of different units).
     Numerics: A_t is shifted by the rounding of S (eps tr S), so that gradients far beyond G stay finite. float32
       suffices to about 10^7 rounds, where a round no longer changes `variation`; float64 beyond.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
@@ -65,14 +69,15 @@ class OONS:
     c_corr: ArrayLike = param(32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; theory: 32")
 
     @classmethod
-    def theory(cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0) -> "OONS":
+    def theory(cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0, **changes: Any) -> "OONS":
         """The paper's constants on the ball of this radius."""
-        return cls(dim=dim, domain=L2Ball(radius=radius), lipschitz=lipschitz)
+        return cls(**{"dim": dim, "domain": L2Ball(radius=radius), "lipschitz": lipschitz} | changes)
 
     @classmethod
-    def practical(cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0) -> "OONS":
+    def practical(cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0, **changes: Any) -> "OONS":
         """Small constants (ours), no guarantee: eta_t leaves its cap at V_t = 4 G^2 instead of 16384 G^2."""
-        return cls(dim=dim, domain=L2Ball(radius=radius), lipschitz=lipschitz, c_eta=1.0, c_A=0.25, c_corr=0.5)
+        constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5}
+        return cls.theory(dim=dim, radius=radius, lipschitz=lipschitz, **constants | changes)
 
     def check(self) -> None:
         if bool(jnp.any(jnp.asarray(self._diameter) < jnp.asarray(self.domain.radius))):
@@ -101,7 +106,7 @@ class OONS:
             self.metric(state, eta), state.center, linalg.add(state.hint, step), self.domain.radius
         )
         curvature = linalg.rank_one(state.curvature, eta, step)
-        variation = state.variation + linalg.inner(error, error)
+        variation = points.or_failed(state.variation + linalg.inner(error, error))
         return OONSState(center, curvature, variation, grad)
 
     def step_size(self, state: OONSState) -> jax.Array:

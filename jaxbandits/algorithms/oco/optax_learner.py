@@ -53,9 +53,11 @@ class OptaxLearner:
     Guarantee: that of the transformation, which is rarely a regret bound; the name of a method says less than its
       constants: those of `dog`, `dowg`, `cocob`, ... here are optax's, and differ from the papers' in safeguards (an
       eps in a denominator, a first step). The papers' own forms are `DoG`, `DoWG`, `KTBetting`.
-    Deviations: the projection onto `domain` is ours and comes after the step; transformations that remember where they
-      put the parameters (`mechanize`, `schedule_free`) do not hear of it. Rounds with a zero gradient are skipped with
-      `skip_zero_gradients`, where the transformation would divide zero by zero.
+    Deviations:
+      * [ours] The projection onto `domain` comes after the step; transformations that remember where they put the
+        parameters (`mechanize`, `schedule_free`) do not hear of it.
+      * [ours] Rounds with a zero gradient are skipped with `skip_zero_gradients`, where the transformation would divide
+        zero by zero.
     Numerics: float32 and float64. The state keeps the types that one update settles on, so that every transformation
       has a state of fixed type.
     References: DeepMind, "The DeepMind JAX Ecosystem", 2020 (optax).

@@ -35,8 +35,10 @@ class OptimisticFTRL2022:
     Guarantee: for convex losses with bounded gradients whose means F_t are L-smooth, the expected regret against every
       fixed point is of the order of D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T}) and terms that do not grow with T
       (Theorem 5 of the paper, whose variance is that of the largest deviation over the domain).
-    Deviations: nu is derived as 2 D G from `lipschitz` (the reading of Theorem 5 quoted to us; L D^2 + D G^2 is quoted
-      too, but adds terms of different units); `offset` sets it directly. `step_scale` (ours) multiplies the step size.
+    Deviations:
+      * [reconstructed] nu is derived as 2 D G from `lipschitz` (the reading of Theorem 5 quoted to us; L D^2 + D G^2 is
+        quoted too, but adds terms of different units); `offset` sets it directly.
+      * [ours] `step_scale` multiplies the step size.
     Numerics: float32 suffices to about 10^7 rounds.
     References: S. Sachs, H. Hadiji, T. van Erven, C. Guzman, "Between Stochastic and Adversarial Online Convex
       Optimization: Improved Regret Bounds via Smoothness", NeurIPS 2022, arXiv:2202.07554, equation (2), Theorem 5.
@@ -72,7 +74,7 @@ class OptimisticFTRL2022:
         grad = feedback.first().grad
         error = once(points.subtract(grad, state.hint))
         step = self.step_size(state.denominator)
-        denominator = once(state.denominator + step * points.inner(error, error))
+        denominator = once(points.or_failed(state.denominator + step * points.inner(error, error)))
         total = once(points.add(state.gradient_sum, grad))
         hinted = points.add(total, grad)  # m_{t+1} = g_t
         x = self.domain.project(points.scale(hinted, -0.5 * self.step_size(denominator)))

@@ -36,9 +36,10 @@ class OptimisticFTRL2023:
     Guarantee: for convex losses whose means F_t are smooth, the expected regret against every fixed point is
       O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T})) up to terms that do not grow with T; no bound on the gradients is
       needed, and the plays do not change when all losses are multiplied by a constant.
-    Deviations: the step size was taken as a later paper quotes it (Wang, Barik, Zhao & Tan, NeurIPS 2025); that the
-      regulariser is ||x||^2 / (2 eta_t), half of the 2022 form, is our assumption. `step_scale` (ours) multiplies
-      the step size.
+    Deviations:
+      * [printed] The step size was taken as a later paper quotes it (Wang, Barik, Zhao & Tan, NeurIPS 2025).
+      * [reconstructed] The regulariser is ||x||^2 / (2 eta_t), half of the 2022 form: an assumption.
+      * [ours] `step_scale` multiplies the step size.
     Numerics: gradients whose squares underflow (below 1e-19 in float32) count as zero.
     References: S. Sachs, H. Hadiji, T. van Erven, C. Guzman, "Accelerated Rates between Stochastic and Adversarial
       Online Convex Optimization", arXiv:2303.03272, 2023.
@@ -73,7 +74,7 @@ class OptimisticFTRL2023:
         linear = self.domain.diameter * size
         quadratic = 0.5 * self.step_size(state.denominator) * size * size
         summand = jnp.where(state.denominator > 0.0, jnp.minimum(quadratic, linear), linear)
-        denominator = once(state.denominator + summand)
+        denominator = once(points.or_failed(state.denominator + summand))
         total = once(points.add(state.gradient_sum, grad))
         x = self.domain.project(points.scale(points.add(total, grad), -self.step_size(denominator)))  # m_{t+1} = g_t
         return OptimisticFTRL2023State(x, total, grad, denominator)

@@ -37,8 +37,9 @@ class OptimisticOMD:
       every fixed point is O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T})) up to terms that do not grow with T, with
       sigma^2_{1:T} the cumulative variance of the gradients and Sigma^2_{1:T} the cumulative variation of their means.
       Path by path it is O(D sqrt(delta + G^2 + V_T)), for every T.
-    Deviations: none known; the step size was taken as a later paper quotes it (Wang, Barik, Zhao & Tan, NeurIPS 2025).
-      `step_scale` (ours) multiplies it.
+    Deviations:
+      * [printed] The step size was taken as a later paper quotes it (Wang, Barik, Zhao & Tan, NeurIPS 2025).
+      * [ours] `step_scale` multiplies it.
     Numerics: float32 suffices to about 10^7 rounds, where a round no longer changes `variation`.
     References: S. Chen, Y.-J. Zhang, W.-W. Tu, P. Zhao, L. Zhang, "Optimistic Online Mirror Descent for Bridging
       Stochastic and Adversarial Online Convex Optimization", JMLR 25(178), 2024, arXiv:2302.04552.
@@ -72,7 +73,7 @@ class OptimisticOMD:
         del key, t, obs, decision
         grad = feedback.first().grad
         error = once(points.subtract(grad, state.hint))
-        variation = once(state.variation + points.inner(error, error))
+        variation = once(points.or_failed(state.variation + points.inner(error, error)))
         center = once(self.domain.project(points.add_scaled(state.center, -self.step_size(state.variation), grad)))
         x = self.domain.project(points.add_scaled(center, -self.step_size(variation), grad))  # m_{t+1} = g_t
         return OptimisticOMDState(x, center, grad, variation)

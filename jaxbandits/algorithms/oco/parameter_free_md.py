@@ -37,10 +37,12 @@ class ParameterFreeMD:
 
     Guarantee: for convex losses on R^d with gradients of norm at most G, for every u and every T the regret is
       O~(||u|| sqrt(sum_t ||g_t||^2) + G (eps + ||u||)), with logarithms of ||u|| / eps and T.
-    Deviations: the closed form of the static-regret algorithm, cross-checked with one public implementation, not
-      re-derived. E_t is held below `exponent_cap`, so that plays on linear losses (exponential, by design) stay finite.
-      With a `domain` (ours) the play is projected and the learner fed the surrogate gradient of `reductions`, which
-      keeps the guarantee for every u in the domain; R^d is the paper's.
+    Deviations:
+      * [printed] The closed form of the static-regret algorithm, cross-checked with one public implementation, not
+        re-derived.
+      * [ours] E_t is held below `exponent_cap`, so that plays on linear losses (exponential, by design) stay finite.
+      * [ours] With a `domain` the play is projected and the learner fed the surrogate gradient of `reductions`, which
+        keeps the guarantee for every u in the domain; R^d is the paper's.
     Numerics: float32 and float64; exp(E) - 1 by expm1.
     References: A. Jacobsen, A. Cutkosky, "Parameter-free Mirror Descent", COLT 2022, arXiv:2203.00444.
     """
@@ -73,7 +75,7 @@ class ParameterFreeMD:
         del key, t, obs
         grad = surrogate_gradient(self.domain, feedback.first().grad, state.y, decision.play)
         theta = once(points.subtract(state.theta, grad))
-        variance = once(state.variance + points.inner(grad, grad))
+        variance = once(points.or_failed(state.variance + points.inner(grad, grad)))
         y = proposal(theta, variance, self.lipschitz, self.scale, self.exponent_cap)
         return ParameterFreeMDState(y, theta, variance)
 

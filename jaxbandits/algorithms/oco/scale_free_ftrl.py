@@ -31,7 +31,9 @@ class ScaleFreeFTRL:
 
     Guarantee: for convex losses, for every u and every T the regret is O((1 + ||u||^2) G sqrt(T)) on R^d, with
       G = max_t ||g_t|| not known to the algorithm: quadratic in ||u||, the price of not tuning.
-    Deviations: none (regulariser ||x||^2 / 2). `step_scale` (ours) multiplies the plays of R^d.
+    Deviations:
+      * [printed] The regulariser is ||x||^2 / 2.
+      * [ours] `step_scale` multiplies the plays of R^d.
     Numerics: exactly invariant under scaling by powers of two while squares of gradients neither underflow nor
       overflow (1e-19 to 1e19 in float32); smaller gradients count as zero.
     References: F. Orabona, D. Pal, "Scale-Free Online Learning", Theoretical Computer Science 716, 2018,
@@ -65,4 +67,5 @@ class ScaleFreeFTRL:
     ) -> ScaleFreeFTRLState:
         del key, t, obs, decision
         grad = feedback.first().grad
-        return ScaleFreeFTRLState(points.add(state.gradient_sum, grad), state.energy + points.inner(grad, grad))
+        energy = points.or_failed(state.energy + points.inner(grad, grad))
+        return ScaleFreeFTRLState(points.add(state.gradient_sum, grad), energy)

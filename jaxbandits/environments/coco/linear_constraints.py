@@ -4,23 +4,26 @@
     g_t(x) = s_t <a, x> - b_t,  s_t uniform on 1 +- slope_noise,  b_t uniform on [margin, margin + margin_spread]
 
 c and a are drawn once a trial: c of length `cost` in a uniform direction, a of length `slope` with angle
-`<a, c> = -conflict ||a|| ||c||`, so that following the loss runs into the constraint. Steepness and offset change each
-round, the direction does not; therefore all constraints so far are the single half-space `<a, x> <= min_t b_t / s_t`,
-and the best *feasible* point in hindsight is found exactly from one number kept in the state.
+`<a, c> = -conflict ||a|| ||c||`, so that following the loss runs into the constraint (`half_spaces`). Steepness and
+offset change each round, the direction does not; therefore all constraints so far are one half-space,
+`<a, x> <= min_t b_t / s_t`, and the best *feasible* point in hindsight is found exactly from one number in the state.
+
+A learner is told losses, constraint values and gradients at the points that it asks about, or of these what it
+declares: `Constrained` with gradients, `ConstrainedValue` (bandit feedback) without.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg, rng
+from jaxbandits.core import linalg
 from jaxbandits.core.batching import fori_loop
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import protocol
 from jaxbandits.domains.ball import L2Ball
+from jaxbandits.environments.coco import half_spaces
 from jaxbandits.types import Constrained, PointDecision
 
 
@@ -72,21 +75,13 @@ class LinearConstraints:
         protocol.check(self.domain, "LinearConstraints.domain", "lmo")
 
     def init(self, key: jax.Array) -> LinearConstraintsState:
-        first, second = once(jax.random.normal(key, (2, *self._shape)))
-        along = once(first / linalg.norm(first))
-        across = once(second - along * linalg.inner(along, second))
-        one_dim = math.prod(self._shape) == 1  # nothing is orthogonal: what remains is rounding
-        across = across * 0.0 if one_dim else across / linalg.norm(across)
-        conflict = self.conflict
-        normal = (across * jnp.sqrt(1.0 - conflict * conflict) - along * conflict) * self.slope
-        real = jnp.zeros(()).dtype
-        loosest = (self.margin + self.margin_spread) / (1.0 - self.slope_noise)
+        downhill, normal = half_spaces.directions(key, self._shape, self.slope, self.conflict)
         return LinearConstraintsState(
-            cost=along * self.cost,
+            cost=downhill * -self.cost,
             normal=normal,
-            noise_sum=along * 0.0,
+            noise_sum=downhill * 0.0,
             rounds=jnp.zeros((), jnp.int32),
-            bound=jnp.asarray(loosest, real),
+            bound=half_spaces.loosest(self.slope_noise, self.margin, self.margin_spread),
         )
 
     def observe(self, key: jax.Array, t: jax.Array, state: LinearConstraintsState) -> None:
@@ -97,31 +92,26 @@ class LinearConstraints:
         self, key: jax.Array, t: jax.Array, state: LinearConstraintsState, obs: None, decision: PointDecision
     ) -> tuple[LinearConstraintsState, Constrained, LinearConstraintsOutcome]:
         del t, obs
-        first, second = (_symmetric_uniform(word) for word in rng.random_words(key, 0))
-        steepness = 1.0 + self.slope_noise * first
-        offset = self.margin + self.margin_spread * 0.5 * (1.0 + second)
-        noise, steepness, offset = once((self._noise(key), steepness, offset))
-        cost, normal = once((linalg.add(state.cost, noise), linalg.scale(state.normal, steepness)))
+        noise = half_spaces.noise(key, self._shape, self.cost_noise)
+        constraint = half_spaces.draw(key, state.normal, self.slope_noise, self.margin, self.margin_spread)
+        cost = once(linalg.add(state.cost, once(noise)))
 
         def loss(x: jax.Array) -> jax.Array:
             return linalg.inner(cost, x)
-
-        def constraint(x: jax.Array) -> jax.Array:
-            return linalg.inner(normal, x) - offset
 
         asked = [linalg.row(decision.query, k) for k in range(len(decision.query))]
         feedback = Constrained(
             loss=linalg.as_rows(*(loss(x) for x in asked)),
             grad=linalg.as_rows(*[cost] * len(asked)),
-            con=linalg.as_rows(*(constraint(x) for x in asked)),
-            con_grad=linalg.as_rows(*[normal] * len(asked)),
+            con=linalg.as_rows(*(constraint.value(x) for x in asked)),
+            con_grad=linalg.as_rows(*[constraint.normal] * len(asked)),
         )
-        signed = constraint(decision.play)
+        signed = constraint.value(decision.play)
         outcome = LinearConstraintsOutcome(loss(decision.play), jnp.maximum(signed, 0.0), signed)
         state = state._replace(
             noise_sum=linalg.add(state.noise_sum, noise),
             rounds=state.rounds + 1,
-            bound=jnp.minimum(state.bound, offset / steepness),
+            bound=jnp.minimum(state.bound, constraint.bound),
         )
         return once(state), feedback, outcome
 
@@ -169,18 +159,6 @@ class LinearConstraints:
         shifted = total + state.normal * low
         return linalg.inner(shifted, self.domain.lmo(shifted, guess)[0]) - low * state.bound
 
-    def _noise(self, key: jax.Array) -> jax.Array:
-        """Uniform coordinates of length `cost_noise` at most; draws the blocks 1, 2, ... of the key."""
-        size = math.prod(self._shape)
-        first, second = rng.random_words(key, 1 + jnp.arange((size + 1) // 2))  # two words a block
-        words = jnp.concatenate(once((first, second)))[:size].reshape(self._shape)
-        return self.cost_noise / math.sqrt(size) * _symmetric_uniform(words)
-
     @property
     def _shape(self) -> tuple[int, ...]:
         return self.dim if isinstance(self.dim, tuple) else (self.dim,)
-
-
-def _symmetric_uniform(word: jax.Array) -> jax.Array:
-    """Uniform on [-1, 1] with mean zero, from 24 of 32 random bits."""
-    return ((word >> 8).astype(jnp.zeros(()).dtype) + 0.5) * 2.0**-23 - 1.0

@@ -11,24 +11,28 @@ paper estimates them from samples):
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg, losses, rng
+from jaxbandits.core import linalg, rng
 from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.estimation.arms import take
-from jaxbandits.types import Gradient, GroupDecision
+from jaxbandits.environments.dro import draws, group_losses, saddle
+from jaxbandits.environments.dro.draws import GroupOutcome
+from jaxbandits.environments.dro.log_cosh import (
+    HALF_NORMAL,
+    expected_log_cosh,
+    expected_log_cosh_curvature,
+    expected_log_cosh_slope,
+)
+from jaxbandits.types import GroupDecision, SampledRows
 
-_HALF_NORMAL = math.sqrt(2.0 / math.pi)  # E|g|
-_NODES, _WEIGHTS = (a / 2.0 for a in np.polynomial.legendre.leggauss(64))
-_NODES = _NODES + 0.5  # on [0, 1]
 _BISECTIONS = 30  # the value at a minimum is exact to the square of the error in s
 
 
@@ -37,30 +41,40 @@ class GroupsState(NamedTuple):
 
     optima: Vector  # [m, d]  w*_i
     correct: jax.Array  # [m]  pi_i
-
-
-class GroupsOutcome(NamedTuple):
-    """Summed over the rounds of a block."""
-
-    samples: jax.Array  # []  rows drawn
-    loss: jax.Array  # []  their mean loss at w_t
+    instance: jax.Array  # [4]  the 16-bit words of the key they were drawn with, which every float type holds
 
 
 @pytree
 class SyntheticGroups:
-    """Logistic regression over m groups; only the rows that a decision asks for are drawn.
+    """Logistic regression over m groups; only the rows that a decision asks for are drawn, when they are asked for.
 
-    At a record point, for a recommendation `(w, q)`: `max_risk` = max_i R_i(w), `mean_risk`, and the exact
-    `duality_gap` = max_i R_i(w) - min_{||v|| <= radius} sum_i q_i R_i(v).
+    Recorded: `samples`, `group_samples` [m] and `loss`, summed; at record points, for a recommendation (w, q), exact
+    population risks: `risk` [m], `max_risk`, `mean_risk` and `duality_gap` = max_i R_i(w) - min_{||v|| <= radius}
+    sum_i q_i R_i(v). With `top_k` > 1, `top_k_risk`, the mean of the k largest; with `weights` b, `weighted_max_risk`,
+    max_i b_i R_i. The gap is then that of the problem with both, which is above 0 for q of entries at most 1/k.
+
+    After a run, on the host and once an instance: `optimum`, the least max_i R_i(w) over the ball of `radius`,
+    `top_k_optimum` and `weighted_optimum` where these risks are recorded, `optimum_risk` [m] and `top_k_optimum_risk`
+    [m] of the models that reach them, and `optimum_gap`, by how much the farthest of them may lie above the truth.
+    Hence `excess_risk`, `excess_top_k_risk` and `excess_weighted_risk`.
     """
 
+    axes: ClassVar = draws.AXES | {
+        "instance": ("word",),
+        "optimum_risk": ("group",),
+        "top_k_optimum_risk": ("group",),
+    }
+    units: ClassVar = draws.units()
+    hindsight_needs: ClassVar = ("instance",)
     dim: int = static(1000, "[1, inf)", "d, dimension of x")
     n_groups: int = static(20, "[1, inf)", "m, number of groups")
     rho: ArrayLike = param(0.5, "[0, inf)", "distance of the groups from each other")
     first_correct: ArrayLike = param(0.9, "[0, 1]", "pi_1, probability of a correct label in the first group")
     low_correct: ArrayLike = param(0.9, "[0, 1]", "the other pi_i are uniform between this")
     high_correct: ArrayLike = param(0.9, "[0, 1]", "and this")
-    radius: ArrayLike = param(3.0, "(0, inf]", "B, radius of the models that the duality gap compares with")
+    radius: ArrayLike = param(3.0, "(0, inf]", "B, radius of the models that gap and optimum compare with")
+    top_k: int = static(1, "[1, inf)", doc="k of the mean of the k largest risks")
+    weights: ArrayLike | None = param(None, "(0, inf)", "[m] b, scales of the risks; None: 1")
 
     @classmethod
     def homogeneous(cls, *, dim: int = 1000, n_groups: int = 20, **fields: Any) -> "SyntheticGroups":
@@ -70,80 +84,115 @@ class SyntheticGroups:
     @classmethod
     def heterogeneous(cls, *, dim: int = 1000, n_groups: int = 20, **fields: Any) -> "SyntheticGroups":
         """The paper's outlier experiments: rho = 0.2, pi_1 = 0.6, the others uniform on [0.85, 0.95]."""
-        labels = {"rho": 0.2, "first_correct": 0.6, "low_correct": 0.85, "high_correct": 0.95}
+        labels: dict[str, Any] = {"rho": 0.2, "first_correct": 0.6, "low_correct": 0.85, "high_correct": 0.95}
         return cls(dim=dim, n_groups=n_groups, **(labels | fields))
 
     def check(self) -> None:
-        """The range of the label probabilities is in order."""
+        """The label probabilities are in order; k and b fit the groups."""
         if np.any(np.asarray(self.low_correct) > np.asarray(self.high_correct)):
             raise InputError("SyntheticGroups.low_correct must not exceed high_correct")
+        draws.check_objective("SyntheticGroups", self.n_groups, self.top_k, self.weights)
 
     def init(self, key: jax.Array) -> GroupsState:
         key_directions, key_labels = jax.random.split(key)
-        directions = _unit(jax.random.normal(key_directions, (self.n_groups + 1, self.dim)))
+        directions = _unit(rng.normals(key_directions, self.n_groups + 1, self.dim))
         optima = _unit(directions[0] + self.rho * directions[1:])
         low, high = jnp.asarray(self.low_correct), jnp.asarray(self.high_correct)
-        correct = low + (high - low) * jax.random.uniform(key_labels, (self.n_groups,))
-        return GroupsState(optima, correct.at[0].set(self.first_correct))
+        correct = low + (high - low) * rng.uniforms(key_labels, self.n_groups)
+        return GroupsState(optima, correct.at[0].set(self.first_correct), _words(key))
 
     def observe(self, key: jax.Array, t: jax.Array, state: GroupsState) -> None:
         del key, t, state
 
     def step(
         self, key: jax.Array, t: jax.Array, state: GroupsState, obs: None, decision: GroupDecision
-    ) -> tuple[GroupsState, Gradient, GroupsOutcome]:
+    ) -> tuple[GroupsState, SampledRows, GroupOutcome]:
         del t, obs
         x, y = self.sample(key, state, decision.group)
-        drawn = jnp.ones(len(y), y.dtype) if decision.drawn is None else decision.drawn.astype(y.dtype)
-        loss, slope = once(_charge(linalg.matvec(x, decision.play), y, drawn))
+        loss, grad = group_losses.Logistic().gradients(decision.play, x, y)
+        drawn = draws.drawn_of(decision)
+        loss = once(loss * drawn)
+        if decision.drawn is not None:
+            grad = group_losses.scaled_rows(grad, drawn)
         samples = linalg.total(drawn)
-        outcome = GroupsOutcome(samples=samples, loss=linalg.total(loss) / jnp.maximum(samples, 1.0))
-        return state, Gradient(loss=loss, grad=_scaled_rows(x, slope)), outcome
+        outcome = GroupOutcome(
+            samples, draws.counts(decision, self.n_groups), linalg.total(loss) / jnp.maximum(samples, 1.0)
+        )
+        return state, SampledRows(loss=loss, grad=grad, x=x, y=y), outcome
 
     def admits(self, state: GroupsState, obs: None, decision: GroupDecision) -> jax.Array:
         """Whether every group asked for exists."""
         del state, obs
-        if isinstance(decision.group, np.ndarray):
-            return jnp.asarray(((decision.group >= 0) & (decision.group < self.n_groups)).all())
-        inside = (decision.group >= 0) & (decision.group < self.n_groups)
-        return linalg.total((~inside).astype(jnp.int32)) == 0
+        return draws.groups_exist(decision.group, self.n_groups)
 
     def at_record(self, state: GroupsState, recommendation: tuple[Vector, Vector] | None) -> dict[str, jax.Array]:
+        instance = {"instance": state.instance}
         if recommendation is None:
-            return {}
+            return instance
         w, q = recommendation
         risks = self.risks(state, w)
-        return {
-            "max_risk": jnp.max(risks),
-            "mean_risk": jnp.mean(risks),
-            "duality_gap": jnp.max(risks) - self.least_risk(state, q),
+        worst = draws.mean_of_largest(draws.weighted(risks, self.weights), self.top_k)
+        gap = worst - self.least_risk(state, draws.weighted(q, self.weights))
+        return draws.measures(risks, self.top_k, self.weights) | {"duality_gap": gap} | instance
+
+    def in_hindsight(self, recorded: dict[str, Any], records: Any) -> dict[str, Any]:
+        """The optima of the instance, which is drawn again from its key, and how far they are certified."""
+        state = self.init(_key_of(recorded["instance"][0]))
+        a = (np.asarray(state.correct, float) - 0.5)[:, None] * np.asarray(state.optima, float)
+        found = {"optimum": self._optimum(a, 1, None)}
+        if self.top_k > 1:
+            found["top_k_optimum"] = self._optimum(a, self.top_k, None)
+        if self.weights is not None:
+            found["weighted_optimum"] = self._optimum(a, 1, self.weights)
+        values = {name: answer.value for name, answer in found.items()}
+        values["optimum_gap"] = max(answer.gap for answer in found.values())
+        risks = {f"{name}_risk": found[name].risks for name in ("optimum", "top_k_optimum") if name in found}
+        return {name: np.array([value] * len(records)) for name, value in (values | risks).items()}
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """What the risks of a recommendation exceed the optima by."""
+        pairs = {
+            "excess_risk": ("max_risk", "optimum"),
+            "excess_top_k_risk": ("top_k_risk", "top_k_optimum"),
+            "excess_weighted_risk": ("weighted_max_risk", "weighted_optimum"),
         }
+        return {name: values[a] - values[b] for name, (a, b) in pairs.items() if a in values and b in values}
+
+    def _optimum(self, a: np.ndarray, k: int, weights: ArrayLike | None) -> saddle.Optimum:
+        """Of `min_w max_q sum_i q_i b_i R_i(w)`: w lies along sum_i q_i b_i a_i, so only `a a'` matters."""
+        scale = np.ones(len(a)) if weights is None else np.asarray(weights, float)
+        gram, radius = a @ a.T, float(self.radius)
+
+        def dual(q: np.ndarray) -> tuple[float, np.ndarray]:
+            mass, pulls = float(q @ scale), gram @ (q * scale)
+            length = math.sqrt(max(float((q * scale) @ pulls), 0.0))
+            s = _best_norm(HALF_NORMAL * length / mass, radius)
+            level = float(expected_log_cosh(s, np))
+            risks = level - HALF_NORMAL * s * pulls / max(length, 1e-300)
+            return mass * level - HALF_NORMAL * s * length, scale * risks
+
+        return saddle.optimum(dual, len(a), k)
 
     def sample(self, key: jax.Array, state: GroupsState, group: jax.Array) -> tuple[Vector, jax.Array]:
         """One row of each listed group: features `[Q, d]` and labels `[Q]` in {-1, 1}."""
         count = len(group)
         x = rng.normals(key, count, self.dim)
         u = rng.uniforms(key, count, counter=count * ((self.dim + 1) // 2))  # the blocks after those of x
-        every = isinstance(group, np.ndarray) and np.array_equal(group, np.arange(self.n_groups))
-        optima, correct = state
-        if not every:
-            optima = linalg.as_rows(*(take(state.optima, linalg.row(group, k)) for k in range(count)))
-            chances = state.correct[:, None]
-            correct = linalg.as_rows(*(linalg.row(take(chances, linalg.row(group, k)), 0) for k in range(count)))
-        return x, once(_labels(x, optima, u, correct))
+        return x, once(_labels(x, draws.rows_of(state.optima, group), u, draws.per_group(state.correct, group)))
 
     def risks(self, state: GroupsState, w: Vector) -> jax.Array:
         """The population risks `[m]` of a model."""
-        attraction = _HALF_NORMAL * (state.correct - 0.5) * linalg.matvec(state.optima, w)
+        attraction = HALF_NORMAL * (state.correct - 0.5) * linalg.matvec(state.optima, w)
         return expected_log_cosh(linalg.norm(w)) - attraction
 
     def least_risk(self, state: GroupsState, q: Vector) -> jax.Array:
-        """`min_{||w|| <= radius} sum_i q_i R_i(w)`, by bisection on the norm of w."""
+        """`min_{||w|| <= radius} sum_i q_i R_i(w)` for any q >= 0, by bisection on the norm of w."""
+        mass = jnp.maximum(linalg.total(q), jnp.finfo(q.dtype).tiny)
         pull = linalg.combine(q * (state.correct - 0.5), state.optima)
-        slope = _HALF_NORMAL * linalg.norm(pull)
+        slope = HALF_NORMAL * linalg.norm(pull) / mass
         # H'(s) >= H'(inf) - (pi^2 / 12) sqrt(2/pi) / s^2 bounds the root of H' = slope from above
-        room = jnp.maximum(_HALF_NORMAL / 2.0 - slope, 1e-12)
-        high = jnp.minimum(self.radius, jnp.sqrt(math.pi**2 / 12.0 * _HALF_NORMAL / room))
+        room = jnp.maximum(HALF_NORMAL / 2.0 - slope, 1e-12)
+        high = jnp.minimum(self.radius, jnp.sqrt(math.pi**2 / 12.0 * HALF_NORMAL / room))
 
         def halve(_, bracket):
             low, high = bracket
@@ -152,32 +201,7 @@ class SyntheticGroups:
             return jnp.where(below, middle, low), jnp.where(below, high, middle)
 
         _, s = jax.lax.fori_loop(0, _BISECTIONS, halve, (jnp.zeros_like(high), high))
-        return expected_log_cosh(s) - slope * s
-
-
-def expected_log_cosh(s: ArrayLike) -> jax.Array:
-    """`H(s) = E log(2 cosh(s g / 2))`, g ~ N(0, 1), to rounding for every s >= 0."""
-    _, decay, weights = _half_line(s)
-    return _HALF_NORMAL / 2.0 * jnp.asarray(s) + jnp.sum(weights * jnp.log1p(decay), -1)
-
-
-def expected_log_cosh_slope(s: ArrayLike) -> jax.Array:
-    """`H'(s) = E (g / 2) tanh(s g / 2)`."""
-    g, decay, weights = _half_line(s)
-    return _HALF_NORMAL / 2.0 - jnp.sum(weights * g * decay / (1.0 + decay), -1)
-
-
-def _half_line(s: ArrayLike) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Nodes g, `exp(-s g)` and weights for `E f(|g|)` when f falls off as `exp(-s |g|)`.
-
-    Gauss-Legendre on `[0, c]`, beyond which the density or f is below rounding. The nearest poles of
-    `1 / (1 + exp(s g))` stay at a fixed distance in units of c, so 64 nodes do for every s; Gauss-Hermite nodes, on a
-    fixed scale, lose their digits as s grows.
-    """
-    s = jnp.asarray(s)[..., None]
-    reach = jnp.minimum(9.0, 40.0 / jnp.maximum(s, 1.0))
-    g = reach * _NODES
-    return g, jnp.exp(-s * g), 2.0 * reach * _WEIGHTS * jnp.exp(-g * g / 2.0) / math.sqrt(2.0 * math.pi)
+        return mass * (expected_log_cosh(s) - slope * s)
 
 
 @trials_last
@@ -191,18 +215,28 @@ def _labels(x: jax.Array, optima: jax.Array, u: jax.Array, correct: jax.Array) -
     return jnp.where(u < correct, side, -side)
 
 
-@trials_last
-def _charge(score: jax.Array, y: jax.Array, drawn: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """`[Q]` losses, and their derivatives by the score x'w; 0 where nothing is drawn."""
-    loss, slope = losses.log_loss(once(y * score))
-    return loss * drawn, slope * drawn * y
-
-
-@trials_last
-def _scaled_rows(x: jax.Array, factor: jax.Array) -> jax.Array:
-    """`[Q, d]` with each row multiplied by its factor `[Q]`."""
-    return x * factor[:, None]
-
-
 def _unit(x: jax.Array) -> jax.Array:
     return x / jnp.sqrt(jnp.sum(x * x, axis=-1, keepdims=True))
+
+
+def _words(key: jax.Array) -> jax.Array:
+    """`[4]` numbers below 2^16."""
+    data = jax.random.key_data(key).ravel()
+    return jnp.concatenate([data >> 16, data & 0xFFFF]).astype(jnp.zeros(()).dtype)
+
+
+def _key_of(words: np.ndarray) -> jax.Array:
+    """The key with these words (`simulate` draws with keys of this generator)."""
+    high, low = np.split(np.asarray(words).astype(np.uint32), 2)
+    return jax.random.wrap_key_data(jnp.asarray((high << 16) | low), impl="threefry2x32")
+
+
+def _best_norm(slope: float, radius: float) -> float:
+    """`argmin_{0 <= s <= radius} H(s) - slope s`, by Newton's method from 0: H' is concave, so no step is too long."""
+    s = 0.0
+    for _ in range(100):
+        step = (slope - float(expected_log_cosh_slope(s, np))) / float(expected_log_cosh_curvature(s, np))
+        s += step
+        if s >= radius or step <= 1e-12 * s:
+            break
+    return min(s, radius)

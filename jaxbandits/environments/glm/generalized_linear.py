@@ -93,8 +93,7 @@ class GeneralizedLinear:
     def init(self, key: jax.Array) -> GeneralizedLinearState:
         for_theta, for_arms = jax.random.split(key)
         if self.theta is None:
-            direction = jax.random.normal(for_theta, (self.dim,))
-            theta = direction * (self.norm_bound / jnp.sqrt(jnp.sum(direction * direction)))
+            theta = self.norm_bound * rng.on_sphere(for_theta, self.dim)
             theta = theta if self.center is None else theta + self.center
         else:
             theta = jnp.asarray(self.theta, jnp.zeros(()).dtype)

@@ -90,8 +90,11 @@ class LinearMDP:
     def init(self, key: jax.Array) -> LinearMDPState:
         for_features, for_transitions, for_theta = jax.random.split(key, 3)
         pairs, dtype = (self.n_states, self.n_actions), jnp.zeros(()).dtype
-        features = _given_or(self.features, lambda: _directions(for_features, (*pairs, self.dim)))
-        theta = _given_or(self.theta, lambda: _directions(for_theta, (self.steps, self.dim)))
+        features = _given_or(
+            self.features,
+            lambda: rng.on_spheres(for_features, self.n_states * self.n_actions, self.dim).reshape(*pairs, self.dim),
+        )
+        theta = _given_or(self.theta, lambda: rng.on_spheres(for_theta, self.steps, self.dim))
         parameter = jnp.full(self.n_states, self.concentration, dtype)
         transitions = _given_or(self.transitions, lambda: jax.random.dirichlet(for_transitions, parameter, pairs))
         features, transitions, theta = once((features, transitions, theta))
@@ -140,9 +143,3 @@ class LinearMDP:
 
 def _given_or(value: ArrayLike | None, draw: Any) -> jax.Array:
     return draw() if value is None else jnp.asarray(value, jnp.zeros(()).dtype)
-
-
-def _directions(key: jax.Array, shape: tuple[int, ...]) -> jax.Array:
-    """Vectors uniform on the unit sphere of the last axis."""
-    x = jax.random.normal(key, shape)
-    return x / jnp.maximum(jnp.sqrt(jnp.sum(x * x, axis=-1, keepdims=True)), jnp.finfo(x.dtype).tiny)

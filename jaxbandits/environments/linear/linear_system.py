@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg
+from jaxbandits.core import linalg, rng
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree
@@ -95,7 +95,7 @@ class LinearSystem:
     def observe(self, key: jax.Array, t: jax.Array, state: LinearSystemState) -> SystemObs:
         del t
         n_inputs = state.rows.shape[1] - len(state.state)
-        inputs = self.input_scale * jax.random.normal(key, (n_inputs,))
+        inputs = self.input_scale * linalg.row(rng.normals(key, 1, n_inputs), 0)
         return SystemObs(once(jnp.concatenate([state.state, inputs])))
 
     def step(

@@ -72,8 +72,7 @@ class RandomOrder:
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
 
     def init(self, key: jax.Array) -> RandomOrderState:
-        keys = jax.random.split(key, self.pool_size)
-        directions = jax.vmap(lambda k: rng.on_sphere(k, self.dim))(keys)
+        directions = rng.on_spheres(key, self.pool_size, self.dim)
         center = along_first(self.mean, self.dim)
         pool = once((center + self.noise_scale * directions) * self.loss_scale)
         total = jnp.sum(pool, axis=0)

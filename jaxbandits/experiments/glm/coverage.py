@@ -29,16 +29,16 @@ def _covered(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     told = {"dim": environment.dim, "norm_bound": float(environment.norm_bound), "delta": DELTA}
     general = {**told, "link": environment.link}
     learners = {
-        "OFUGLB": OFUGLB(**general, n_arms=environment.n_arms),
+        "OFUGLB": OFUGLB.theory(**general, n_arms=environment.n_arms),
         "GLB-OMD, theory": GLBOMD.theory(**general),
         "GLB-OMD, lambda = d": GLBOMD.experiments(**general),
         "GLB-OMD, data radius": GLBOMD.practical(**general),
     }
     if isinstance(environment.link, Bernoulli):
-        learners["OFULog-r"] = OFULogR(**told, n_arms=environment.n_arms)
+        learners["OFULog-r"] = OFULogR.theory(**told, n_arms=environment.n_arms)
         learners["ECOLog"] = ECOLog.experiments(**told)
-        learners["ada-OFU-ECOLog"] = AdaOFUECOLog(**told, n_arms=environment.n_arms)
-        learners["GLM-UCB"] = GLMUCB(**general, n_arms=environment.n_arms, horizon=horizon)
+        learners["ada-OFU-ECOLog"] = AdaOFUECOLog.theory(**told, n_arms=environment.n_arms)
+        learners["GLM-UCB"] = GLMUCB.theory(**general, n_arms=environment.n_arms, horizon=horizon)
     if not isinstance(environment.link, Poisson):  # whose noise is not sub-Gaussian
         learners["GLOC"] = GLOC.experiments(**general)
     return learners

@@ -61,17 +61,17 @@ def learners(
     general = {**told, "link": link}
     largest = {"horizon": horizon, "reward_bound": 1.0 if logistic else 100.0}
     return {
-        "OFUGLB": OFUGLB(**general, **keeps),
-        **({"OFULog-r": OFULogR(**told, **keeps)} if logistic else {}),
+        "OFUGLB": OFUGLB.theory(**general, **keeps),
+        **({"OFULog-r": OFULogR.theory(**told, **keeps)} if logistic else {}),
         "GLB-OMD": getattr(GLBOMD, preset)(**general),
         "GLB-OMD, data radius": GLBOMD.practical(**general),
         **({"ECOLog": ECOLog.experiments(**told)} if logistic else {}),
         "GLOC": GLOC.experiments(**general),
-        "GLM-UCB": GLMUCB(**general, **keeps, **largest),
+        "GLM-UCB": GLMUCB.theory(**general, **keeps, **largest),
         "RS-GLinCB": RSGLinCB.experiments(**general, **keeps, **largest),
         "RS-GLinCB, tuned": RSGLinCB.practical(**general, **keeps, **largest),
-        **({"OFUL-MLogB": OFULMLogB(**told)} if logistic else {}),
-        **({"ada-OFU-ECOLog": AdaOFUECOLog(**told, **keeps)} if logistic else {}),
+        **({"OFUL-MLogB": OFULMLogB.theory(**told)} if logistic else {}),
+        **({"ada-OFU-ECOLog": AdaOFUECOLog.theory(**told, **keeps)} if logistic else {}),
         "uniform": Uniform(dim=environment.dim),
     }
 

@@ -33,7 +33,7 @@ def _bounded_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, A
     told = {"dim": dim, "lipschitz": lipschitz}
     return {
         "OONS": OONS.theory(**told),
-        "OONS, heuristic": OONS.practical(**told),
+        "OONS, practical": OONS.practical(**told),
         "optimistic OMD": OptimisticOMD(**told),
         "optimistic FTRL 2022": OptimisticFTRL2022(**told, offset=2.0 * lipschitz),
         "optimistic FTRL 2023": OptimisticFTRL2023(dim=dim),

@@ -24,7 +24,7 @@ def _scale_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any
     dim = panel.environment.dim
     return {
         "CLA-OONS": CLAOONS(dim=dim),
-        "CLA-OONS, heuristic": CLAOONS.practical(dim=dim),
+        "CLA-OONS, practical": CLAOONS.practical(dim=dim),
         "clipped parameter-free MD": ClippedParameterFreeMD(dim=dim),
         "scale-free FTRL": ScaleFreeFTRL(dim=dim),
         "optax AdaGrad": OptaxLearner.adagrad(dim=dim),

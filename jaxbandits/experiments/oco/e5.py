@@ -7,17 +7,13 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.algorithms.oco.adagrad_norm import AdaGradNorm
-from jaxbandits.algorithms.oco.ogd import OGD
-from jaxbandits.algorithms.oco.oons import OONS
 from jaxbandits.algorithms.oco.optax_learner import OptaxLearner
-from jaxbandits.algorithms.oco.optimistic_ftrl_2023 import OptimisticFTRL2023
-from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.drawings import Against
-from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY
+from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY, on_the_ball
 from jaxbandits.experiments.statistic import worst_ratio
 from jaxbandits.results.trials import Trials
 
@@ -49,11 +45,7 @@ def _e5_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset, horizon
     dim = panel.environment.dim
     return {
-        "OONS": OONS.theory(dim=dim),
-        "OONS, heuristic": OONS.practical(dim=dim),
-        "optimistic OMD": OptimisticOMD(dim=dim),
-        "optimistic FTRL 2023": OptimisticFTRL2023(dim=dim),
-        "OGD": OGD(dim=dim),
+        **on_the_ball(dim),
         "AdaGrad-norm": AdaGradNorm(dim=dim),
         "optax AdaGrad": OptaxLearner.adagrad(dim=dim, learning_rate=1.0, domain=L2Ball()),
         "optax COCOB": OptaxLearner.cocob(dim=dim, domain=L2Ball()),
@@ -84,7 +76,7 @@ E5 = Experiment(
             "Theorem 3.2",
             worst_ratio(_of_sigma(0.05), _of_sigma(0.8), name, "scaled_regret"), low=1.0 / 3.0, high=3.0,
         )
-        for name in ("OONS", "OONS, heuristic", "optimistic OMD", "optimistic FTRL 2023")
+        for name in ("OONS", "OONS, practical", "optimistic OMD", "optimistic FTRL 2023")
     ),
     notes=(OURS, "Linear losses on the unit ball of R^2 against u = -e_1; G = 1 is told. Means m: s/sqrt(T) times 1, "
            "4, 16, and 0.15. OONS leaves its step size's cap only when V_t > 16384 G^2."),

@@ -8,14 +8,29 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from jaxbandits.algorithms.oco.ogd import OGD
+from jaxbandits.algorithms.oco.oons import OONS
+from jaxbandits.algorithms.oco.optimistic_ftrl_2023 import OptimisticFTRL2023
+from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.experiments.declare import Panel
 from jaxbandits.results.trials import Trials
 
 PAPER = "Wang, Barik, Zhao & Tan, NeurIPS 2025"
 OURS = "The paper has no experiments: instances, sizes and thresholds are ours."
 THEORY = {
-    "theory": "every constant as the papers state it; 'heuristic': c_eta = 1, c_A = 1/4, c_corr = 1/2, c_meta = 1"
+    "theory": "every constant as the papers state it; 'practical', ours: c_eta = 1, c_A = 1/4, c_corr = 1/2, c_meta = 1"
 }
+
+
+def on_the_ball(dim: int) -> dict[str, Any]:
+    """OONS beside the learners that know D and G too, on the unit ball of R^d."""
+    return {
+        "OONS": OONS.theory(dim=dim),
+        "OONS, practical": OONS.practical(dim=dim),
+        "optimistic OMD": OptimisticOMD(dim=dim),
+        "optimistic FTRL 2023": OptimisticFTRL2023(dim=dim),
+        "OGD": OGD(dim=dim),
+    }
 
 
 def visible_bound(environment: Any, horizon: int, diameter: float = 2.0) -> float:

@@ -3,16 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.algorithms.oco.ogd import OGD
-from jaxbandits.algorithms.oco.oons import OONS
-from jaxbandits.algorithms.oco.optimistic_ftrl_2023 import OptimisticFTRL2023
-from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.environments.oco.sequences import Alternating
 from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.drawings import Against
-from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY, share_of_bound, visible_bound
+from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY, on_the_ball, share_of_bound, visible_bound
 from jaxbandits.experiments.statistic import final_mean, growth_across
 
 _AMPLITUDES = (0.05, 0.1, 0.2, 0.4, 0.8)
@@ -29,17 +25,10 @@ def _variation_panels(horizon: int) -> Mapping[str, Panel]:
 
 def _variation_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset, horizon
-    dim = panel.environment.dim
-    return {
-        "OONS": OONS.theory(dim=dim),
-        "OONS, heuristic": OONS.practical(dim=dim),
-        "optimistic OMD": OptimisticOMD(dim=dim),
-        "optimistic FTRL 2023": OptimisticFTRL2023(dim=dim),
-        "OGD": OGD(dim=dim),
-    }
+    return on_the_ball(panel.environment.dim)
 
 
-_OPTIMISTIC = ("OONS", "OONS, heuristic", "optimistic OMD", "optimistic FTRL 2023")
+_OPTIMISTIC = ("OONS", "OONS, practical", "optimistic OMD", "optimistic FTRL 2023")
 
 VARIATION = Experiment(
     name="oco/variation",
@@ -59,7 +48,7 @@ VARIATION = Experiment(
             f"{name} ends below D (sqrt(sigma^2) + sqrt(Sigma^2)) in the mean (m = {amplitude:g})", "Theorem 3.2",
             final_mean(panel, name, "share_of_bound"), high=1.0,
         )
-        for name in ("OONS", "OONS, heuristic")
+        for name in ("OONS", "OONS, practical")
         for panel, amplitude in _AMPLITUDE_PANELS.items()
     )
     + tuple(

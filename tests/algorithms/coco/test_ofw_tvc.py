@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC, OFWTVCState, doubled
+from jaxbandits.algorithms.coco.lyapunov import doubled
+from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC, OFWTVCState
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.domains.ball import L2Ball
@@ -44,10 +45,10 @@ def replay(algorithm, dfs, gs, dgs):
     state, extra = _replay(as_arrays(algorithm), jnp.asarray(dfs), jnp.asarray(gs), jnp.asarray(dgs))
     array = (lambda p: np.asarray(p)) if isinstance(algorithm.dim, int) else np.asarray
     return {
-        "x": array(state.x),
-        "anchor": array(state.anchor),
+        "x": array(state.run.last.x),
+        "anchor": array(state.run.anchor),
         "Q": np.asarray(state.queue.total),
-        "s": np.asarray(state.start) + 1,
+        "s": np.asarray(state.run.start) + 1,
         "level": np.asarray(extra["gradient_bound"]),
         "weight": np.asarray(extra["weight"]),
         "clamped": np.asarray(extra["clamped"]),
@@ -197,7 +198,7 @@ class TestInvariants:
         for seed in range(5):
             trace = random_trace(np.random.default_rng(seed), (4,), 200)
             ours = replay(OFWTVC(dim=4, horizon=200.0, beta=0.5, gamma=0.7, lam=0.3), *trace)
-            grad_sum = np.asarray(ours["state"].grad_sum) * 0.5 * 0.7
+            grad_sum = np.asarray(ours["state"].run.grad_sum) * 0.5 * 0.7
             for i in range(200):  # after round i + 1: x_t for t = i + 2
                 eta = 2.0 / (2.0 * ours["level"][i] * 200.0**0.75)
                 gap = reference.surrogate_gap_on_ball(ours["x"][i], ours["anchor"][i], eta, grad_sum[i])
@@ -235,7 +236,7 @@ class TestInequality7:
         def run():
             def round_(state, row):
                 t, centre, offset = row
-                x = state.x
+                x = state.run.last.x
                 feedback = first_order(2, x - centre, normal @ x - offset, jnp.asarray(normal))
                 state = algorithm.update(KEY, t, state, None, algorithm.select(KEY, t, state, None), feedback)
                 return state, (x, state.queue.total)
@@ -326,7 +327,7 @@ def test_what_the_constants_do_on_a_learnable_constraint():
     for horizon in (4000, 16000):
         presets = {
             name: getattr(OFWTVC, name)(dim=5, horizon=horizon, lipschitz=2.0)
-            for name in ("theory", "printed", "balanced")
+            for name in ("theory", "printed", "practical")
         }
         result = compare(presets, environment, horizon=horizon, seeds=64, record=1, progress=False)
         loss, best, violation = (

@@ -17,6 +17,7 @@ from jaxbandits.simulation import simulate
 from jaxbandits.testing import contract
 from jaxbandits.types import ArmObs, Reward
 from tests.reference import ada_ofu_ecolog, glb_omd
+from tests.sizes import sizes
 
 KEY, ROUNDS, ARMS = jax.random.key(0), 60, 5
 
@@ -53,7 +54,8 @@ def fresh(seed, d, S):
 
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize(
-    ("d", "S", "ridge", "scale"), [(2, 3.0, 0.6, 4e-3), (3, 3.0, 0.3, 7e-4), (2, 7.0, 1.0, 6.5e-3), (3, 7.0, 2.0, 8e-3)]
+    ("d", "S", "ridge", "scale"),
+    sizes((3, 3.0, 0.3, 7e-4), slow=((2, 3.0, 0.6, 4e-3), (2, 7.0, 1.0, 6.5e-3), (3, 7.0, 2.0, 8e-3))),
 )
 def test_matches_the_reference(d, S, ridge, scale, fixed):
     """Round by round, with small ridges, so that steps are long, and a small set, so that it binds."""
@@ -85,7 +87,7 @@ def test_matches_the_reference(d, S, ridge, scale, fixed):
     assert 1 <= len(learner.r) <= ROUNDS - 5 and bound >= 5
 
 
-@pytest.mark.parametrize(("d", "S"), [(2, 3.0), (5, 5.0), pytest.param(20, 3.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("d", "S"), sizes((2, 3.0), slow=((5, 5.0), (20, 3.0))))
 def test_without_uncertain_rounds_it_is_ecolog(d, S):
     X, R = fresh(d, d, S)
     ada = play(AdaOFUECOLog(dim=d, capacity=ROUNDS, norm_bound=S, curvature_ratio=1e9), X, R)
@@ -139,7 +141,7 @@ def _cut(v, y, radius, metric, center, width):
     return both, project_ball(inverse, y, radius)
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 14])
+@pytest.mark.parametrize("d", sizes(3, slow=(1, 2, 14)))
 def test_projection_meets_the_optimality_conditions(d):
     """The gradient is a nonnegative combination of the normals of the constraints that bind; all four cases occur."""
     rng, cases = np.random.default_rng(d), set()

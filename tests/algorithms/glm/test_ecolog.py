@@ -14,6 +14,7 @@ from jaxbandits.experiments.glm import meters as glm_meters
 from jaxbandits.simulation import simulate
 from tests.algorithms.glm.replay_glm import ROUNDS, agree, force, play
 from tests.reference import glb_omd, glm_one_pass
+from tests.sizes import sizes
 
 MU = glb_omd.FAMILIES["bernoulli"].mu
 
@@ -24,7 +25,7 @@ def fresh(seed, d, K, S):
 
 
 @pytest.mark.parametrize("radius", ["ville", "code"])
-@pytest.mark.parametrize(("d", "S", "ridge"), [(1, 3.0, 1.0), (2, 3.0, 2.0), (5, 5.0, 5.0), (20, 3.0, 2.0)])
+@pytest.mark.parametrize(("d", "S", "ridge"), sizes((5, 5.0, 5.0), slow=((1, 3.0, 1.0), (2, 3.0, 2.0), (20, 3.0, 2.0))))
 def test_matches_the_reference(d, S, ridge, radius):
     X, R = fresh(d, d, 5, S)
     learner = glm_one_pass.ECOLog(d, S, lam=ridge, radius=radius)

@@ -16,12 +16,13 @@ from jaxbandits.experiments.glm import meters as glm_meters
 from tests.algorithms.glm.replay_glm import ROUNDS, agree, force, lemma_4, play
 from tests.reference import glb_omd as reference
 from tests.reference import glm_one_pass
+from tests.sizes import sizes
 
 KEY = jax.random.key(0)
 LINKS = {"gaussian": Gaussian(variance=0.5), "bernoulli": Bernoulli(), "poisson": Poisson()}
 FAMILIES = reference.FAMILIES | {"gaussian": reference.gaussian(0.5)}
 BOUNDS = {"gaussian": 2.0, "bernoulli": 3.0, "poisson": 1.0}
-SIZES = [(1, 5), (2, 20), (3, 5), (5, 20), (8, 5)]
+SIZES = sizes((3, 5), slow=((1, 5), (2, 20), (5, 20), (8, 5)))
 
 
 def fresh(name, seed, d, K):
@@ -70,6 +71,7 @@ class TestAgainstTheReference:
         learner = reference.GLBOMD(FAMILIES[name], 3, BOUNDS[name], radius="data")
         agree(play(algorithm, X, R), X, R, learner)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("radius", ["theory", "data"])
     def test_large_dimension_is_dense(self, radius):
         d = 20

@@ -15,6 +15,7 @@ from jaxbandits.simulation import simulate
 from jaxbandits.testing import contract
 from tests.algorithms.glm.replay_mle import fixed_instance, play, regret
 from tests.reference import glb_omd, glm_mle
+from tests.sizes import sizes
 
 ROUNDS, ARMS = 40, 5
 LINKS = {"gaussian": Gaussian(variance=0.5), "bernoulli": Bernoulli(), "poisson": Poisson()}
@@ -100,13 +101,26 @@ def estimates(trace, X, name):
 
 @pytest.mark.parametrize(
     ("method", "name", "d", "form"),
-    [("glm_ucb", name, DIMS[name], form) for name in LINKS for form in FORMS]
-    + [("ofuglb", name, DIMS[name], "counts") for name in LINKS]
-    + [("ofuglb", "bernoulli", 3, "history"), *(("ofulog_r", "bernoulli", 3, form) for form in FORMS)]
-    + [("glm_ucb", "bernoulli", 14, "counts"), ("ofulog_r", "bernoulli", 1, "history")]
-    + [pytest.param("ofuglb", name, 2, "history", marks=pytest.mark.slow) for name in ("gaussian", "poisson")]
-    + [pytest.param("ofuglb", "poisson", 1, "counts", marks=pytest.mark.slow)]
-    + [pytest.param("ofuglb", "bernoulli", 14, form, marks=pytest.mark.slow) for form in FORMS],
+    sizes(
+        *(
+            ("glm_ucb", name, DIMS[name], form)
+            for name, form in zip(LINKS, ("counts", "history", "counts"), strict=True)
+        ),
+        ("ofuglb", "poisson", 2, "counts"),
+        *((method, "bernoulli", 3, form) for method in ("ofuglb", "ofulog_r") for form in FORMS),
+        slow=[
+            *(
+                ("glm_ucb", name, DIMS[name], form)
+                for name, form in zip(LINKS, ("history", "counts", "history"), strict=True)
+            ),
+            *(("ofuglb", "gaussian", 2, form) for form in FORMS),
+            *(("ofuglb", "bernoulli", 14, form) for form in FORMS),
+            ("ofuglb", "poisson", 2, "history"),
+            ("ofuglb", "poisson", 1, "counts"),
+            ("glm_ucb", "bernoulli", 14, "counts"),
+            ("ofulog_r", "bernoulli", 1, "history"),
+        ],
+    ),
 )
 def test_follows_the_reference(method, name, d, form):
     X, R = instance(name, form, 10 + d, d)
@@ -132,9 +146,18 @@ def test_radius_from_the_rewards():
 
 @pytest.mark.parametrize(
     ("method", "name", "d", "form"),
-    [("rs_glincb", name, DIMS[name], form) for name in LINKS for form in FORMS]
-    + [("practical", "bernoulli", 3, form) for form in FORMS]
-    + [pytest.param("rs_glincb", "bernoulli", 14, "history", marks=pytest.mark.slow)],
+    sizes(
+        ("rs_glincb", "poisson", 2, "counts"),
+        ("practical", "bernoulli", 3, "counts"),
+        ("rs_glincb", "bernoulli", 3, "history"),
+        slow=[
+            *(("rs_glincb", "gaussian", 2, form) for form in FORMS),
+            ("rs_glincb", "poisson", 2, "history"),
+            ("rs_glincb", "bernoulli", 3, "counts"),
+            ("rs_glincb", "bernoulli", 14, "history"),
+            ("practical", "bernoulli", 3, "history"),
+        ],
+    ),
 )
 def test_rs_glincb_follows_the_reference(method, name, d, form):
     X, R = instance(name, form, 20 + d, d)

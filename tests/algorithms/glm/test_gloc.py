@@ -13,6 +13,7 @@ from jaxbandits.experiments.glm import meters as glm_meters
 from jaxbandits.simulation import simulate
 from tests.algorithms.glm.replay_glm import ROUNDS, agree, force, play
 from tests.reference import glb_omd, glm_one_pass
+from tests.sizes import sizes
 
 LINKS = {"gaussian": Gaussian(variance=0.5), "bernoulli": Bernoulli(), "poisson": Poisson()}
 FAMILIES = glb_omd.FAMILIES | {"gaussian": glb_omd.gaussian(0.5)}
@@ -26,7 +27,7 @@ def fresh(name, seed, d, K):
 
 
 @pytest.mark.parametrize("name", LINKS)
-@pytest.mark.parametrize(("d", "K"), [(1, 5), (2, 5), (5, 5), (20, 5)])
+@pytest.mark.parametrize(("d", "K"), sizes((5, 5), slow=((1, 5), (2, 5), (20, 5))))
 def test_matches_the_reference(name, d, K):
     for seed, ridge in [(d, float(d)), (100 + d, 0.3)]:
         X, R = fresh(name, seed, d, K)

@@ -9,11 +9,12 @@ from jaxbandits.algorithms.linear import crmm
 from jaxbandits.algorithms.linear.crmm import CRMM
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
-from jaxbandits.types import ArmDecision, ArmObs, Reward
+from jaxbandits.types import ArmObs, Reward
+from tests.algorithms.linear import replay_linear
+from tests.algorithms.linear.replay_linear import KEY, closed_loop
 from tests.reference import crtm_crmm as reference
 from tests.reference.heavy_tailed_linear import instance
-
-KEY = jax.random.key(0)
+from tests.sizes import sizes
 
 # Three epochs of five pulls, T = 100, eps = 0.5, v = 1.
 ARMS = np.array([[0.6, 0.8], [1, 0], [-0.28, 0.96]])
@@ -22,33 +23,14 @@ R = np.array([1.1, -0.4, 60, 0.7, -25, 0.2, 0.3, -9, 0.1, 4, -1, -0.2, 0.4, 33, 
 TRACE = {"dim": 2, "horizon": 100, "eps": 0.5, "reps": 5}
 
 
-@jax.jit
-def _replay(alg, xs, rewards):
-    def sample(state, row):
-        t, x, reward = row
-        decision = ArmDecision(jnp.int32(0), x)
-        state = alg.update(KEY, t, state, None, decision, Reward(reward))
-        return state, (alg.recommend(state), state.estimate.inverse)
-
-    return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards))[1]
-
-
 def replay(alg, xs=X, rewards=R):
     """Estimates `[T, d]` and inverses `[T, d, d]` after every pull of a recorded trace."""
-    return tuple(map(np.asarray, _replay(as_arrays(alg), *(jnp.asarray(a, dtype=float) for a in (xs, rewards)))))
+    arrays = (jnp.asarray(a, dtype=float) for a in (xs, rewards))
+    return tuple(map(np.asarray, _inverses(as_arrays(alg), *arrays)))
 
 
-@jax.jit
-def closed_loop(alg, arms, mask, theta_star, noise):
-    def play(state, row):
-        t, arms, mask, noise = row
-        obs = ArmObs(arms, mask)
-        decision = alg.select(KEY, t, state, obs)
-        reward = decision.x @ theta_star + noise
-        state = alg.update(KEY, t, state, obs, decision, Reward(reward))
-        return state, (decision.index, alg.recommend(state))
-
-    return jax.lax.scan(play, alg.init(KEY), (jnp.arange(len(noise), dtype=jnp.int32), arms, mask, noise))[1]
+def _inverses(alg, xs, rewards):
+    return replay_linear.replay(alg, xs, rewards, replay_linear.estimate_and_inverse)
 
 
 def test_golden_trace_of_the_newton_step():
@@ -69,7 +51,7 @@ def test_least_squares_on_the_medians_by_hand():
 
 
 @pytest.mark.parametrize("mode", ["ons", "ls"])
-@pytest.mark.parametrize(("dim", "reps"), [(1, 1), (4, 6), (4, 45), (16, 3)])
+@pytest.mark.parametrize(("dim", "reps"), sizes((4, 45), slow=((1, 1), (4, 6), (16, 3))))
 def test_estimates_match_the_reference(dim, reps, mode, rng):
     """All hyperparameters away from their defaults; arms that change within an epoch; the last epoch cut short."""
     T = 137
@@ -88,7 +70,7 @@ def test_estimates_match_the_reference(dim, reps, mode, rng):
 
 @pytest.mark.parametrize("mode", ["ons", "ls"])
 @pytest.mark.parametrize("law", ["student", "gauss", "fisk"])
-@pytest.mark.parametrize(("dim", "n_arms"), [(2, 5), (2, 50), (3, 5), (5, 50), (8, 50)])
+@pytest.mark.parametrize(("dim", "n_arms"), sizes((3, 5), slow=((2, 5), (2, 50), (5, 50), (8, 50))))
 def test_closed_loop_matches_the_reference(dim, n_arms, law, mode, rng):
     """Fixed arms under changing masks: the same arms are played, the same estimates reached."""
     T, eps = 250, 0.49 if law == "fisk" else 0.99
@@ -103,7 +85,7 @@ def test_closed_loop_matches_the_reference(dim, n_arms, law, mode, rng):
     assert any(len(set(played[i : i + 7])) > 1 for i in range(0, T, 7))  # the held arm was away at times
 
 
-@pytest.mark.parametrize("dim", [3, 20])
+@pytest.mark.parametrize("dim", sizes(3, slow=(20,)))
 def test_arm_sets_that_change_altogether(dim, rng):
     """Fresh arms every round: the nearest one is played, the median is credited to the held one."""
     arms, mask, theta, noise, _ = instance(rng, 120, 6, dim, "student")
@@ -176,7 +158,7 @@ def test_confidence_sets_cover(rng):
     x = np.repeat(x / np.linalg.norm(x, axis=-1, keepdims=True), alg.reps, axis=1)
     star = np.array([0.6, -0.8])
     rewards = x @ star + rng.standard_t(2.1, x.shape[:2])
-    theta, inverse = jax.vmap(_replay, in_axes=(None, 0, 0))(as_arrays(alg), jnp.asarray(x), jnp.asarray(rewards))
+    theta, inverse = jax.vmap(_inverses, in_axes=(None, 0, 0))(as_arrays(alg), jnp.asarray(x), jnp.asarray(rewards))
     error = np.asarray(theta) - star
     norm = np.sqrt(np.einsum("sti,sti->st", error, np.linalg.solve(inverse, error[..., None])[..., 0]))
     assert 1e-3 < (norm / as_arrays(alg).init(KEY).radius).max() < 0.2

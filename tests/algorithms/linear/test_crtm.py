@@ -8,11 +8,12 @@ import pytest
 from jaxbandits.algorithms.linear.crtm import CRTM
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
-from jaxbandits.types import ArmDecision, ArmObs, Reward
+from jaxbandits.types import ArmObs
+from tests.algorithms.linear import replay_linear
+from tests.algorithms.linear.replay_linear import KEY, closed_loop
 from tests.reference import crtm_crmm as reference
 from tests.reference.heavy_tailed_linear import instance
-
-KEY = jax.random.key(0)
+from tests.sizes import sizes
 
 # The recorded trace: T = 100, eps = 0.5, u = 2.
 X = np.array([[0.6, 0.8], [1, 0], [-0.28, 0.96], [0.6, 0.8], [0.8, -0.6]])
@@ -20,33 +21,14 @@ R = np.array([1.1, -0.4, 60, 0.7, -25])
 TRACE = {"dim": 2, "horizon": 100, "eps": 0.5, "reward_moment": 2.0}
 
 
-@jax.jit
-def _replay(alg, xs, rewards):
-    def sample(state, row):
-        t, x, reward = row
-        decision = ArmDecision(jnp.int32(0), x)
-        state = alg.update(KEY, t, state, None, decision, Reward(reward))
-        return state, (alg.recommend(state), state.estimate.inverse)
-
-    return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards))[1]
-
-
 def replay(alg, xs=X, rewards=R):
     """Estimates `[T, d]` and inverses `[T, d, d]` after every sample of a recorded trace."""
-    return tuple(map(np.asarray, _replay(as_arrays(alg), *(jnp.asarray(a, dtype=float) for a in (xs, rewards)))))
+    arrays = (jnp.asarray(a, dtype=float) for a in (xs, rewards))
+    return tuple(map(np.asarray, _inverses(as_arrays(alg), *arrays)))
 
 
-@jax.jit
-def closed_loop(alg, arms, mask, theta_star, noise):
-    def play(state, row):
-        t, arms, mask, noise = row
-        obs = ArmObs(arms, mask)
-        decision = alg.select(KEY, t, state, obs)
-        reward = decision.x @ theta_star + noise
-        state = alg.update(KEY, t, state, obs, decision, Reward(reward))
-        return state, (decision.index, alg.recommend(state))
-
-    return jax.lax.scan(play, alg.init(KEY), (jnp.arange(len(noise), dtype=jnp.int32), arms, mask, noise))[1]
+def _inverses(alg, xs, rewards):
+    return replay_linear.replay(alg, xs, rewards, replay_linear.estimate_and_inverse)
 
 
 def test_golden_trace_of_the_newton_step():
@@ -64,7 +46,7 @@ def test_golden_trace_of_least_squares():
 
 
 @pytest.mark.parametrize("mode", ["ons", "ls"])
-@pytest.mark.parametrize("dim", [1, 4, 16])
+@pytest.mark.parametrize("dim", sizes(4, slow=(1, 16)))
 def test_estimates_match_the_reference(dim, mode, rng):
     """All hyperparameters away from their defaults; samples are dropped, and estimates projected."""
     x, rewards = rng.standard_normal((120, dim)) / np.sqrt(dim), 3.0 * rng.standard_t(1.6, 120)
@@ -84,7 +66,7 @@ def test_estimates_match_the_reference(dim, mode, rng):
 
 @pytest.mark.parametrize("mode", ["ons", "ls"])
 @pytest.mark.parametrize("law", ["student", "gauss", "pareto"])
-@pytest.mark.parametrize(("dim", "n_arms"), [(2, 5), (2, 50), (3, 5), (5, 50), (8, 50)])
+@pytest.mark.parametrize(("dim", "n_arms"), sizes((3, 5), slow=((2, 5), (2, 50), (5, 50), (8, 50))))
 def test_closed_loop_matches_the_reference(dim, n_arms, law, mode, rng):
     """Changing arm sets under changing masks: the same arms are played, the same estimates reached."""
     T, eps = 250, 0.49 if law == "pareto" else 0.99
@@ -98,7 +80,7 @@ def test_closed_loop_matches_the_reference(dim, n_arms, law, mode, rng):
     np.testing.assert_allclose(estimate, want, atol=1e-9)
 
 
-@pytest.mark.parametrize("dim", [3, 20])
+@pytest.mark.parametrize("dim", sizes(3, slow=(20,)))
 def test_without_truncation_it_is_ridge_regression(dim, rng):
     x, rewards = rng.standard_normal((60, dim)), 100.0 * rng.standard_normal(60)
     theta, _ = replay(CRTM(dim=dim, horizon=60, mode="ls", ridge=0.7, threshold_scale=np.inf), x, rewards)
@@ -157,7 +139,7 @@ def test_confidence_sets_cover(rng):
     star = np.array([0.6, -0.8])
     rewards = x @ star + rng.standard_t(2.1, (trials, T))
     alg = as_arrays(CRTM.theory(dim=2, horizon=T, eps=0.99, noise_scale=4.387787))
-    theta, inverse = jax.vmap(_replay, in_axes=(None, 0, 0))(alg, jnp.asarray(x), jnp.asarray(rewards))
+    theta, inverse = jax.vmap(_inverses, in_axes=(None, 0, 0))(alg, jnp.asarray(x), jnp.asarray(rewards))
     error = np.asarray(theta) - star
     norm = np.sqrt(np.einsum("sti,sti->st", error, np.linalg.solve(inverse, error[..., None])[..., 0]))
     assert 1e-3 < (norm / alg.init(KEY).radius).max() < 0.2

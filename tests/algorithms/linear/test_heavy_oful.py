@@ -15,6 +15,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 from tests.reference import heavy_oful as reference
 from tests.reference.heavy_tailed_linear import closed_loop, instance
 from tests.reference.heavy_tailed_linear import replay as reference_replay
+from tests.sizes import sizes
 
 KEY = jax.random.key(0)
 
@@ -107,8 +108,8 @@ def test_the_reference_solves_eq_6(rng):
     assert reference.objective(theta, *problem) <= slow.fun * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("law", ["student", "fisk"])
-@pytest.mark.parametrize("dim", [1, 5, 16])
+@pytest.mark.parametrize("law", sizes("fisk", slow=("student",)))
+@pytest.mark.parametrize("dim", sizes(5, slow=(1, 16)))
 def test_every_quantity_matches_the_reference(dim, law, rng):
     """All hyperparameters away from their defaults; samples are clipped, estimates projected."""
     data = clipped_data(rng, 80, dim, law, understated=50.0)
@@ -128,7 +129,7 @@ def test_every_quantity_matches_the_reference(dim, law, rng):
     np.testing.assert_allclose(tau, want["tau"], rtol=1e-9)
 
 
-@pytest.mark.parametrize("law", ["student", "gauss", "pareto", "lomax", "fisk", "none"])
+@pytest.mark.parametrize("law", sizes("student", "none", slow=("gauss", "pareto", "lomax", "fisk")))
 @pytest.mark.parametrize(("dim", "n_arms"), [(2, 5), pytest.param(8, 50, marks=pytest.mark.slow)])
 def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
     """Changing arm sets under changing masks: the same arms are played, the same estimates reached."""
@@ -148,7 +149,7 @@ def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
     np.testing.assert_allclose(inverse @ want["H"], np.broadcast_to(np.eye(dim), (T, dim, dim)), atol=1e-9)
 
 
-@pytest.mark.parametrize("dim", [2, 14])
+@pytest.mark.parametrize("dim", sizes(2, slow=(14,)))
 def test_histories_of_several_blocks(dim, rng):
     """600 samples, three blocks, the last one incomplete: the estimate at and around the edges of blocks."""
     data = clipped_data(rng, 600, dim)
@@ -205,7 +206,7 @@ def test_no_pass_increases_the_objective(norm_bound, rng):
         np.testing.assert_allclose(point, theta[-1], atol=1e-12)
 
 
-@pytest.mark.parametrize("dim", [3, 16])
+@pytest.mark.parametrize("dim", sizes(3, slow=(16,)))
 def test_least_squares_limit_is_weighted_ridge_regression(dim, rng):
     """tau = inf: ridge with weights 1/sigma^2 at every t; H is its matrix."""
     xs, rewards, nu = clipped_data(rng, 60, dim)

@@ -10,8 +10,12 @@ from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
+from jaxbandits.environments.linear.noise import Gaussian
+from jaxbandits.simulation import simulate
 from jaxbandits.types import ArmObs, Reward, ScaledReward
 from tests.reference import heavy_tailed_linear as reference
+from tests.sizes import sizes
 
 KEY = jax.random.key(0)
 
@@ -118,7 +122,7 @@ def test_the_reference_reproduces_the_golden_trace_with_its_multipliers():
 
 
 @pytest.mark.parametrize("law", ["student", "fisk"])
-@pytest.mark.parametrize("dim", [2, 3, 8, 20])
+@pytest.mark.parametrize("dim", sizes(8, slow=(2, 3, 20)))
 def test_every_quantity_of_the_estimator_matches_the_reference(dim, law, rng):
     """All hyperparameters away from their defaults, noise scales over two decades; moments understated, so that
     samples are clipped and estimates projected."""
@@ -145,7 +149,7 @@ def test_every_quantity_of_the_estimator_matches_the_reference(dim, law, rng):
 
 
 @pytest.mark.parametrize("law", ["student", "gauss", "pareto", "lomax", "fisk", "none"])
-@pytest.mark.parametrize(("dim", "n_arms"), [(2, 5), (2, 50), (3, 5), (5, 50), (8, 50)])
+@pytest.mark.parametrize(("dim", "n_arms"), sizes((3, 5), slow=((2, 5), (2, 50), (5, 50), (8, 50))))
 def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
     """Changing arm sets under changing masks: the same arms are played, the same estimates reached."""
     T, eps = 250, 0.99 if law in ("student", "gauss", "none") else 0.49
@@ -169,7 +173,7 @@ def test_a_moment_bound_is_that_scale_every_round(rng):
     chex.assert_trees_all_equal(_closed_loop(as_arrays(told), *data), _closed_loop(as_arrays(bound), *data))
 
 
-@pytest.mark.parametrize("dim", [3, 20])
+@pytest.mark.parametrize("dim", sizes(3, slow=(20,)))
 def test_least_squares_limit_is_ridge_regression(dim, rng):
     """tau = inf, sigma = 1, alpha = 1, no projection: ridge at every t (no NaN from the infinite radius)."""
     x, rewards = rng.standard_normal((60, dim)), 100.0 * rng.standard_normal(60)
@@ -374,3 +378,14 @@ def test_bad_values_are_refused(change, message):
 def test_infinite_tau_scale_is_admissible():
     validate(HvtUCB(dim=2, horizon=10, tau_scale=np.inf))
     validate(HvtEstimator(dim=2, horizon=10, norm_bound=np.inf))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("spread", "low", "high"), [(0.3, 0.0, 0.12), (0.1, 0.2, 0.55), (0.03, 0.4, 0.7)])
+def test_practical_needs_noise_of_the_scale_of_the_rewards(spread, low, high):
+    """The shares of trials with linear regret in the docstring: more than 10 in the second half of 20000 rounds."""
+    environment = HeavyTailed(dim=2, n_arms=20, noise=Gaussian(spread=spread))
+    learner = HvtUCB.practical(dim=2, horizon=20_000, eps=0.99)
+    regret = simulate(learner, environment, 20_000, 256, record=[10_000, 20_000], progress=False).get("regret")[0]
+    share = np.mean(regret[:, 1] - regret[:, 0] > 10.0)
+    assert low <= share <= high

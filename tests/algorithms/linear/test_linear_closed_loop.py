@@ -21,6 +21,7 @@ from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import ArmObs, ScaledReward, narrow
 from tests.reference import crtm_crmm, heavy_oful, menu_tofu
 from tests.reference import heavy_tailed_linear as reference
+from tests.sizes import sizes
 
 KEY = jax.random.key(0)
 ROUNDS, REPS, TIE, CLOSE = 100, 4, 1e-9, 1e-11
@@ -118,7 +119,7 @@ def test_every_learner_matches_its_loop(name, law, arm_set, rng):
 @pytest.mark.slow
 @pytest.mark.parametrize("arm_set", ARM_SETS)
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize(("dim", "n_arms"), [(2, 5), (2, 50), (3, 50), (5, 5), (5, 50), (8, 5), (8, 50)])
+@pytest.mark.parametrize(("dim", "n_arms"), sizes((5, 5), slow=((2, 5), (2, 50), (3, 50), (5, 50), (8, 5), (8, 50))))
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_matches_its_loop_at_other_sizes(name, dim, n_arms, law, arm_set, rng):
     assert compare(name, dim, n_arms, law, arm_set, rng) <= CLOSE

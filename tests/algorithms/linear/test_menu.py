@@ -9,37 +9,19 @@ from jaxbandits.algorithms.linear import menu
 from jaxbandits.algorithms.linear.menu import MENU
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
-from jaxbandits.types import ArmDecision, ArmObs, Reward
+from jaxbandits.types import ArmObs, Reward
+from tests.algorithms.linear import replay_linear
+from tests.algorithms.linear.replay_linear import KEY, closed_loop
 from tests.reference import menu_tofu as reference
 from tests.reference.heavy_tailed_linear import instance
+from tests.sizes import sizes
 
-KEY = jax.random.key(0)
 X = np.array([[0.6, 0.8], [1, 0], [-0.28, 0.96]])
 R = np.array([[1.1, -0.4, 60, 0.7, -25], [0.2, 0.3, -9, 0.1, 4], [-1, -0.2, 0.4, 33, 0]])
 
 
-@jax.jit
 def replay(alg, xs, rewards):
-    def sample(state, row):
-        t, x, reward = row
-        decision = ArmDecision(jnp.int32(0), x)
-        state = alg.update(KEY, t, state, None, decision, Reward(reward))
-        return state, (alg.recommend(state), alg.radius(t + 1, state), state.inverse)
-
-    return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards))[1]
-
-
-@jax.jit
-def closed_loop(alg, arms, mask, theta_star, noise):
-    def play(state, row):
-        t, arms, mask, noise = row
-        obs = ArmObs(arms, mask)
-        decision = alg.select(KEY, t, state, obs)
-        reward = decision.x @ theta_star + noise
-        state = alg.update(KEY, t, state, obs, decision, Reward(reward))
-        return state, (decision.index, alg.recommend(state), state.held)
-
-    return jax.lax.scan(play, alg.init(KEY), (jnp.arange(len(noise), dtype=jnp.int32), arms, mask, noise))[1]
+    return replay_linear.replay(alg, xs, rewards, replay_linear.estimate_radius_and_inverse)
 
 
 def test_golden_trace():
@@ -50,7 +32,9 @@ def test_golden_trace():
     np.testing.assert_allclose(inverse[-1], np.linalg.inv(np.eye(2) + X.T @ X), rtol=1e-13)
 
 
-@pytest.mark.parametrize(("dim", "reps"), [(1, 51), (2, 2), (2, 6), (2, 51), (5, 3), (5, 12), (8, 11), (16, 11)])
+@pytest.mark.parametrize(
+    ("dim", "reps"), sizes((5, 3), slow=((1, 51), (2, 2), (2, 6), (2, 51), (5, 12), (8, 11), (16, 11)))
+)
 def test_estimate_and_radius_match_the_reference(dim, reps, rng):
     """Eight epochs and a cut one."""
     x = np.repeat(rng.standard_normal((9, dim)), reps, axis=0)[: 8 * reps + 1]
@@ -65,14 +49,15 @@ def test_estimate_and_radius_match_the_reference(dim, reps, rng):
 
 
 @pytest.mark.parametrize("law", ["gauss", "student", "pareto"])
-@pytest.mark.parametrize(("dim", "n_arms"), [(2, 5), (2, 50), (3, 5), (5, 50), (8, 50)])
+@pytest.mark.parametrize(("dim", "n_arms"), sizes((3, 5), slow=((2, 5), (2, 50), (5, 50), (8, 50))))
 def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
     """Fixed arms of which a random subset is available, so that the held arm is often missing."""
     T = 260
     arms, mask, theta, noise, _ = instance(rng, T, n_arms, dim, law, fixed=True, available=3 if n_arms == 5 else 30)
     alg = MENU.practical(dim=dim, horizon=T, eps=0.8, reps=7, noise_scale=1.3)
     learner = reference.Menu(dim, 7, 0.8, nu=1.3, lam=float(dim), beta_scale=3e-2)
-    index, estimate, held = closed_loop(as_arrays(alg), *map(jnp.asarray, (arms, mask, theta, noise)))
+    data = map(jnp.asarray, (arms, mask, theta, noise))
+    index, (estimate, held) = closed_loop(as_arrays(alg), *data, seen=replay_linear.estimate_and_held)
     played, want = reference.closed_loop(learner, arms, mask, theta, noise, hints=estimate)
     np.testing.assert_array_equal(index, played)
     np.testing.assert_allclose(estimate, want["theta"], rtol=1e-9, atol=1e-9)
@@ -88,7 +73,7 @@ def test_an_available_arm_is_held_for_a_whole_epoch(rng):
     assert (index == index[:, :1]).all() and len(set(index[:, 0])) > 1
 
 
-@pytest.mark.parametrize(("k", "dim"), [(2, 2), (3, 2), (4, 2), (51, 2), (12, 16)])
+@pytest.mark.parametrize(("k", "dim"), sizes((4, 2), slow=((2, 2), (3, 2), (51, 2), (12, 16))))
 def test_most_central_estimate_equals_sorting_every_row(k, dim, rng):
     """Side by side in one batch: heavy tails, exact duplicates, all estimates equal, integers (many ties)."""
     moments = rng.standard_t(1.1, (40, k, dim))

@@ -12,8 +12,9 @@ from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.linear.noise import Gaussian
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
+from tests.sizes import sizes
 
-DIMS = [2, 13, *(pytest.param(d, marks=pytest.mark.slow) for d in (3, 12, 40))]
+DIMS = sizes(13, slow=(2, 3, 12, 40))
 ROUNDS, SEEDS, ARMS, NOISE = 60, 5, 9, 0.3
 PLAYED = Meter("played", lambda r: r.decision.index, "last")
 

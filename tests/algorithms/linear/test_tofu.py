@@ -1,6 +1,5 @@
 """TOFU: recorded golden numbers, the NumPy loop on fresh instances, identities of the truncation, its cost."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -9,41 +8,20 @@ from jaxbandits.algorithms.linear import tofu
 from jaxbandits.algorithms.linear.tofu import TOFU
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
-from jaxbandits.types import ArmDecision, ArmObs, Reward
+from jaxbandits.types import ArmObs
+from tests.algorithms.linear import replay_linear
+from tests.algorithms.linear.replay_linear import KEY, closed_loop
 from tests.reference import menu_tofu as reference
 from tests.reference.heavy_tailed_linear import instance
+from tests.sizes import sizes
 
-KEY = jax.random.key(0)
 X = np.array([[0.6, 0.8], [1, 0], [-0.28, 0.96], [0.6, 0.8], [0.8, -0.6]])
 R = np.array([1.1, -0.4, 60, 0.7, -25])
 
 
-@jax.jit
-def replay(alg, xs, rewards):
-    def sample(state, row):
-        t, x, reward = row
-        decision = ArmDecision(jnp.int32(0), x)
-        state = alg.update(KEY, t, state, None, decision, Reward(reward))
-        return state, (alg.recommend(state), alg.radius(t + 1, state), state.inverse)
-
-    return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards))[1]
-
-
-@jax.jit
-def closed_loop(alg, arms, mask, theta_star, noise):
-    def play(state, row):
-        t, arms, mask, noise = row
-        obs = ArmObs(arms, mask)
-        decision = alg.select(KEY, t, state, obs)
-        reward = decision.x @ theta_star + noise
-        state = alg.update(KEY, t, state, obs, decision, Reward(reward))
-        return state, (decision.index, alg.recommend(state))
-
-    return jax.lax.scan(play, alg.init(KEY), (jnp.arange(len(noise), dtype=jnp.int32), arms, mask, noise))[1]
-
-
 def run(alg, x=X, rewards=R):
-    return [np.asarray(a) for a in replay(as_arrays(alg), jnp.asarray(x), jnp.asarray(rewards))]
+    seen = replay_linear.estimate_radius_and_inverse
+    return [np.asarray(a) for a in replay_linear.replay(as_arrays(alg), jnp.asarray(x), jnp.asarray(rewards), seen)]
 
 
 def test_golden_trace():
@@ -53,7 +31,9 @@ def test_golden_trace():
     np.testing.assert_allclose(inverse[-1], np.linalg.inv(np.eye(2) + X.T @ X), rtol=1e-13)
 
 
-@pytest.mark.parametrize(("dim", "law"), [(1, "student"), (2, "pareto"), (3, "student"), (8, "fisk"), (16, "pareto")])
+@pytest.mark.parametrize(
+    ("dim", "law"), sizes((3, "student"), slow=((1, "student"), (2, "pareto"), (8, "fisk"), (16, "pareto")))
+)
 def test_estimate_and_radius_match_the_reference(dim, law, rng):
     """More samples than one block of the history; all hyperparameters away from their defaults."""
     T = 300
@@ -70,7 +50,7 @@ def test_estimate_and_radius_match_the_reference(dim, law, rng):
 
 
 @pytest.mark.parametrize("law", ["gauss", "student", "pareto"])
-@pytest.mark.parametrize(("dim", "n_arms"), [(2, 5), (2, 50), (3, 5), (5, 50), (8, 50)])
+@pytest.mark.parametrize(("dim", "n_arms"), sizes((3, 5), slow=((2, 5), (2, 50), (5, 50), (8, 50))))
 def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
     T = 200
     arms, mask, theta, noise, _ = instance(rng, T, n_arms, dim, law, available=3 if n_arms == 5 else 30)
@@ -82,7 +62,7 @@ def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
     np.testing.assert_allclose(estimate, want["theta"], rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 6, 16])
+@pytest.mark.parametrize("dim", sizes(3, slow=(1, 2, 6, 16)))
 def test_root_is_the_symmetric_one(dim, rng):
     factor = rng.standard_normal((dim, dim))
     m = factor @ factor.T + 1e-3 * np.eye(dim)

@@ -18,6 +18,7 @@ from jaxbandits.experiments.oco import meters, rounds
 from jaxbandits.types import FullInformation, narrow
 from tests.algorithms.oco.replay_oco import Played
 from tests.reference import ca_oons as reference
+from tests.sizes import sizes
 
 KEY = jax.random.key(0)
 HORIZON = 100
@@ -85,17 +86,17 @@ def targets(dim, rng, distance=3.0):
 
 # Against the reference and the golden trace ---------------------------------------------------------------------------
 
-HEURISTIC = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5, "c_meta": 1.0}
+PRACTICAL = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5, "c_meta": 1.0}
 CASES = {
     "played": (CAOONS(dim=2, n_base=5, lipschitz=1.3), PseudoHuber),
     "paper": (CAOONS(dim=2, n_base=4, meta_loss="paper", horizon=11.0), PseudoHuber),
     "value": (CAOONS(dim=2, n_base=5, meta_loss="value", lipschitz=0.9), PseudoHuber),
-    "one gradient": (CAOONS(dim=2, n_base=3, base_grad="played", n_small=2, radius=0.8, **HEURISTIC), Linear),
-    "dense": (CAOONS(dim=15, n_base=3, **HEURISTIC), PseudoHuber),
+    "one gradient": (CAOONS(dim=2, n_base=3, base_grad="played", n_small=2, radius=0.8, **PRACTICAL), Linear),
+    "dense": (CAOONS(dim=15, n_base=3, **PRACTICAL), PseudoHuber),
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", sizes("played", "paper", slow=("value", "one gradient", "dense")))
 def test_matches_the_reference(case, rng):
     algorithm, loss = CASES[case]
     validate(algorithm)
@@ -222,7 +223,7 @@ def rounds_of(algorithm, oracles):
     return before, decision, told, after
 
 
-@pytest.fixture(scope="module", params=["played", "value", "one gradient", "paper"])
+@pytest.fixture(scope="module", params=sizes("played", "paper", slow=("value", "one gradient")))
 def run(request):
     """Measures of every round of a trace with the theory's constants; the printed loss keeps all but the last test."""
     algorithm, kind = CASES[request.param]
@@ -405,8 +406,12 @@ def test_inputs():
         CAOONS.theory(dim=2, horizon=1),
         CAOONS.practical(dim=2, horizon=100),
         AnytimeCAOONS.theory(dim=2, horizon=1),
+        AnytimeCAOONS.practical(dim=2, horizon=1),
     ):
         validate(fine)
+    small = {n: getattr(CAOONS.practical(dim=2, horizon=9), n) for n in ("c_eta", "c_A", "c_corr", "c_meta")}
+    anytime = AnytimeCAOONS.practical(dim=2, horizon=9).learner
+    assert small == {n: getattr(anytime, n) for n in small} == {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5, "c_meta": 1.0}
     with pytest.raises(InputError, match="at most 2"):
         validate(CAOONS(dim=2, n_base=3, horizon=9.0))
     with pytest.raises(InputError, match="meta_loss must be"):

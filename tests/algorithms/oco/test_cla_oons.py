@@ -13,6 +13,7 @@ from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.experiments.oco import rounds
 from jaxbandits.types import Gradient
 from tests.reference import cla_oons as reference
+from tests.sizes import sizes
 
 KEY = jax.random.key(0)
 HORIZON = 300
@@ -69,19 +70,16 @@ def draws(dim, rng, scale=1.0, horizon=HORIZON):
     return scale * (0.2 * np.eye(dim)[0] + 0.8 * noise)
 
 
-HEURISTIC = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5}
+PRACTICAL = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5}
 
 
 @pytest.mark.parametrize(
     ("dim", "curved", "fields"),
-    [
-        (1, False, {}),
-        (2, True, {}),
+    sizes(
         (2, False, {"initial_scale": 0.01}),
-        (2, True, {**HEURISTIC, "radius": 1.5}),
-        (2, False, HEURISTIC),
-        (15, True, HEURISTIC),
-    ],
+        (2, True, {**PRACTICAL, "radius": 1.5}),
+        slow=((1, False, {}), (2, True, {}), (2, False, PRACTICAL), (15, True, PRACTICAL)),
+    ),
 )
 def test_matches_the_reference(dim, curved, fields, rng):
     offsets = 3.0 * np.eye(dim)[0] + 0.3 * rng.standard_normal((HORIZON, dim)) if curved else draws(dim, rng, 2.5)
@@ -131,7 +129,7 @@ def test_benchmark_e4():
         assert abs(ours.bound[-1] - bound) <= 0.05 + 1e-9
 
 
-@pytest.mark.parametrize("fields", [{}, HEURISTIC], ids=["theory", "heuristic"])
+@pytest.mark.parametrize("fields", [{}, PRACTICAL], ids=["theory", "practical"])
 @pytest.mark.parametrize("curved", [False, True])
 def test_certificates(curved, fields, rng):
     """Path-wise, in every round of every epoch, for comparators drawn into the current ball."""
@@ -178,7 +176,7 @@ def test_rotation_and_sign(rng):
     np.testing.assert_array_equal(trace(CLAOONS(dim=2), -offsets)[0].play, -plain.play)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 15])
+@pytest.mark.parametrize("dim", sizes(2, slow=(1, 15)))
 def test_zero_gradients_keep_the_origin(dim):
     ours, _ = trace(CLAOONS(dim=dim), np.zeros((HORIZON, dim)))
     np.testing.assert_array_equal(ours.play, 0.0)

@@ -13,6 +13,7 @@ from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.experiments.oco.meters import meta_bound
 from jaxbandits.types import Gradient
 from tests.reference import msmwc as reference
+from tests.sizes import sizes
 
 KEY = jax.random.key(0)
 HORIZON = 120
@@ -42,7 +43,7 @@ def expert_losses(rng, ranges, best=1):
 # MsMwC ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [1, 3, 20])
+@pytest.mark.parametrize("n", sizes(3, slow=(1, 20)))
 def test_msmwc_matches_the_reference(n, rng):
     ranges = 2.0 ** rng.integers(-3, 8, n)
     losses = expert_losses(rng, ranges, best=n // 2)

@@ -22,6 +22,7 @@ from jaxbandits.domains.reductions import surrogate_gradient
 from jaxbandits.domains.whole_space import WholeSpace
 from tests.algorithms.oco.replay_oco import plays_of
 from tests.reference import oco_baselines as reference
+from tests.sizes import sizes
 
 
 def gradient_of(offsets, curved):
@@ -104,7 +105,7 @@ def draws(dim, rng, horizon=150):
     return offsets / (1.0 + np.linalg.norm(offsets, axis=1, keepdims=True))
 
 
-@pytest.mark.parametrize("dim", [1, 2, 5])
+@pytest.mark.parametrize("dim", sizes(2, slow=(1, 5)))
 @pytest.mark.parametrize("name", MAKERS)
 def test_matches_the_reference(name, dim, rng):
     radius = rng.uniform(0.5, 3.0)
@@ -367,7 +368,7 @@ def test_kt_bound(radius, rng):
             assert loss - grads.sum(axis=0) @ (size * down) <= bound * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 20])
+@pytest.mark.parametrize("dim", sizes(2, slow=(1, 20)))
 def test_surrogate_gradient(dim, rng):
     """Never longer, and an upper bound of the regret for every point of the ball."""
     for _ in range(20):

@@ -12,6 +12,7 @@ from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.types import Gradient
 from tests.reference import oons as reference
+from tests.sizes import sizes
 
 KEY = jax.random.key(0)
 HORIZON = 250
@@ -64,10 +65,10 @@ def losses(kind, dim, rng, horizon=HORIZON):
     raise ValueError(kind)
 
 
-PRESETS = {"theory": OONS.theory, "heuristic": OONS.practical}
+PRESETS = {"theory": OONS.theory, "practical": OONS.practical}
 CONSTANTS = {
     "theory": {"c_eta": 64.0, "c_A": 4.0, "c_corr": 32.0},
-    "heuristic": {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5},
+    "practical": {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5},
 }
 
 
@@ -77,7 +78,11 @@ CONSTANTS = {
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize(
     ("dim", "kind", "curvature"),
-    [(1, "iid", 0.3), (2, "iid", 0.0), (2, "skewed", 0.0), (2, "switching", 0.0), (5, "skewed", 0.2), (20, "iid", 0.1)],
+    sizes(
+        (2, "switching", 0.0),
+        (5, "skewed", 0.2),
+        slow=((1, "iid", 0.3), (2, "iid", 0.0), (2, "skewed", 0.0), (20, "iid", 0.1)),
+    ),
 )
 def test_matches_the_reference(dim, kind, curvature, preset, rng):
     offsets = losses(kind, dim, rng)
@@ -106,10 +111,10 @@ def test_golden_trace():
 
 
 TABLE = {  # i.i.d. rows, m = .1: regret recorded from an independent implementation, mean over default_rng(100), (101)
-    0.9: {"theory": 44.6, "heuristic": 56.5, "ogd": 39.1},
-    0.3: {"theory": 11.7, "heuristic": 14.3, "ogd": 5.1},
-    0.1: {"theory": 8.3, "heuristic": 3.7, "ogd": 0.9},
-    0.0: {"theory": 7.98, "heuristic": 2.45, "ogd": 0.45},
+    0.9: {"theory": 44.6, "practical": 56.5, "ogd": 39.1},
+    0.3: {"theory": 11.7, "practical": 14.3, "ogd": 5.1},
+    0.1: {"theory": 8.3, "practical": 3.7, "ogd": 0.9},
+    0.0: {"theory": 7.98, "practical": 2.45, "ogd": 0.45},
 }
 
 
@@ -117,7 +122,7 @@ TABLE = {  # i.i.d. rows, m = .1: regret recorded from an independent implementa
 def test_benchmark_e1_iid(noise_scale):
     """The recorded draws, so the recorded digits."""
     horizon, dim = 2048, 5
-    algorithms = {"theory": OONS.theory(dim=dim), "heuristic": OONS.practical(dim=dim), "ogd": OGD(dim=dim)}
+    algorithms = {"theory": OONS.theory(dim=dim), "practical": OONS.practical(dim=dim), "ogd": OGD(dim=dim)}
     regret = {name: [] for name in algorithms}
     for seed in (100, 101):
         noise = np.random.default_rng(seed).standard_normal((horizon, dim))
@@ -196,7 +201,7 @@ def test_both_steps_are_minimisers_in_every_round(run):
         excess = violation(x, t.metric, t.center, slope)
         scale = np.linalg.norm(t.metric, ord=2, axis=(1, 2))
         assert (np.abs(excess) <= 1e-13 * scale).all()
-    if (preset, kind) == ("heuristic", "skewed"):  # where a Euclidean projection would be caught
+    if (preset, kind) == ("practical", "skewed"):  # where a Euclidean projection would be caught
         free = t.center - np.linalg.solve(t.metric, t.nabla[..., None])[..., 0]
         outside = np.linalg.norm(free, axis=1) > 1.0
         rescaled = free / np.maximum(1.0, np.linalg.norm(free, axis=1))[:, None]
@@ -258,7 +263,7 @@ def test_sign_symmetry(preset, rng):
         np.testing.assert_array_equal(trace(PRESETS[preset](dim=2), offsets * signs).play, plain.play * signs)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 20])
+@pytest.mark.parametrize("dim", sizes(2, slow=(1, 20)))
 def test_zero_gradients_keep_the_origin(dim):
     ours = trace(OONS.theory(dim=dim), np.zeros((10, dim)))
     for field in (ours.play, ours.next_center, ours.curvature, ours.variation):
@@ -308,6 +313,8 @@ def test_batched_base_learners_agree_with_a_loop(rng):
 def test_inputs():
     for fine in (OONS(dim=3), OONS.theory(dim=3, radius=2.0, lipschitz=5.0), OONS.practical(dim=3)):
         validate(fine)
+    given = OONS.practical(dim=3, radius=2.0, c_corr=0.7)
+    assert (given.c_eta, given.c_A, given.c_corr, given.domain.radius) == (1.0, 0.25, 0.7, 2.0)
     validate(OONS(dim=2, domain=L2Ball(radius=4.0), diameter=4.0))
     with pytest.raises(InputError, match="at least the radius"):
         validate(OONS(dim=2, domain=L2Ball(radius=4.0), diameter=3.9))

@@ -22,6 +22,7 @@ from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.simulation import compare, simulate, sweep
 from jaxbandits.simulation import program as program_lib
 from jaxbandits.types import FullInformation, Gradient
+from tests.sizes import sizes
 
 KEY = jax.random.key(0)
 
@@ -115,7 +116,7 @@ def test_ready_made_learners_match_plain_optax(name, rng):
         assert np.linalg.norm(theirs, axis=1).max() > (1.0 if name != "mechanized_sgd" else 0.1)
 
 
-@pytest.mark.parametrize("dim", [1, 3, 20])
+@pytest.mark.parametrize("dim", sizes(3, slow=(1, 20)))
 def test_any_transformation(dim, rng):
     targets = targets_of(rng, dim)
     learner = OptaxLearner(

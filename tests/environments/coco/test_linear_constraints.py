@@ -14,6 +14,7 @@ from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.environments.coco.linear_constraints import LinearConstraints
 from jaxbandits.types import PointDecision
 from tests.reference.ofw_tvc import best_feasible_on_ball, lmo_nuclear
+from tests.sizes import sizes
 
 KEY = jax.random.key(0)
 DIMS = [1, 2, 5, 20, (4, 3)]
@@ -119,7 +120,7 @@ class TestComparators:
         offsets = (normals * x).reshape(60, -1).sum(1) - np.asarray(feedback.con)[:, 0]
         np.testing.assert_allclose(bound[-1], np.min(offsets / steepness), rtol=1e-11)
 
-    @pytest.mark.parametrize("dim", [1, 2, 5, 20])
+    @pytest.mark.parametrize("dim", sizes(5, slow=(1, 2, 20)))
     @pytest.mark.parametrize("conflict, radius", [(0.8, 1.0), (0.99, 4.0), (-0.5, 1.0), (0.1, 0.3)])
     def test_feasible_on_the_ball_in_closed_form(self, dim, conflict, radius):
         environment, _, state, costs, _, _, _, bound = run(dim, seed=4, conflict=conflict, radius=radius)

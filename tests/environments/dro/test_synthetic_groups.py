@@ -13,9 +13,12 @@ from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.core import rng as rng_
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
-from jaxbandits.environments.dro import synthetic_groups
+from jaxbandits.environments.dro import draws, log_cosh
 from jaxbandits.environments.dro.synthetic_groups import GroupsState, SyntheticGroups
+from jaxbandits.simulation import compare
 from jaxbandits.types import GroupDecision, narrow
+from tests.reference import dro_risks
+from tests.sizes import sizes
 
 HALF_NORMAL = np.sqrt(2.0 / np.pi)
 
@@ -54,7 +57,7 @@ def least_risk_of(environment, state, q):
 
 def two_groups(correct=0.9):
     """Two orthogonal groups of equal difficulty."""
-    state = GroupsState(optima=jnp.eye(2), correct=jnp.full(2, correct))
+    state = GroupsState(optima=jnp.eye(2), correct=jnp.full(2, correct), instance=jnp.zeros(4))
     return as_arrays(SyntheticGroups(dim=2, n_groups=2, radius=np.inf)), state
 
 
@@ -93,7 +96,7 @@ def quadrature(s):
 
 
 def test_known_values_of_h():
-    h, slope = synthetic_groups.expected_log_cosh, synthetic_groups.expected_log_cosh_slope
+    h, slope = log_cosh.expected_log_cosh, log_cosh.expected_log_cosh_slope
     np.testing.assert_allclose(
         [h(0.0), h(1.0), h(2.0), slope(1.0)],
         [np.log(2.0), 0.8060591833, 1.0677143881, 0.2066209641],
@@ -105,8 +108,8 @@ def test_known_values_of_h():
 @pytest.mark.parametrize("s", [0.0, 1e-3, 0.5, 2.3, 5.0, 8.0, 30.0, 300.0])
 def test_h_equals_quadrature_for_every_norm(s):
     value, slope = quadrature(s)
-    np.testing.assert_allclose(synthetic_groups.expected_log_cosh(s), value, rtol=2e-13)
-    np.testing.assert_allclose(synthetic_groups.expected_log_cosh_slope(s), slope, rtol=2e-13, atol=1e-15)
+    np.testing.assert_allclose(log_cosh.expected_log_cosh(s), value, rtol=2e-13)
+    np.testing.assert_allclose(log_cosh.expected_log_cosh_slope(s), slope, rtol=2e-13, atol=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +135,7 @@ def test_two_orthogonal_groups():
 
 
 @pytest.mark.parametrize("preset", [SyntheticGroups.homogeneous, SyntheticGroups.heterogeneous])
-@pytest.mark.parametrize(("d", "m"), [(4, 3), (50, 20)])
+@pytest.mark.parametrize(("d", "m"), sizes((4, 3), slow=((50, 20),)))
 def test_gap_is_zero_at_the_saddle_and_positive_elsewhere(preset, d, m, rng, key):
     environment = as_arrays(preset(dim=d, n_groups=m, radius=np.inf))
     state = environment.init(key)
@@ -159,7 +162,7 @@ def test_least_risk_over_a_ball(rng):
         assert least <= np.min(risks) + 1e-13
 
 
-@pytest.mark.parametrize("d", [3, 15])
+@pytest.mark.parametrize("d", sizes(3, slow=(15,)))
 def test_risks_equal_sample_means(d, rng, key):
     """Closed-form risks and their gradients within 4.5 standard errors of what `step` returns."""
     environment = as_arrays(SyntheticGroups.heterogeneous(dim=d, n_groups=4))
@@ -256,7 +259,7 @@ def test_indices_known_at_trace_time_give_the_same_rows(d, key):
 
 def test_without_a_recommendation_nothing_is_evaluated(key):
     environment = as_arrays(SyntheticGroups.homogeneous(dim=3, n_groups=4))
-    assert environment.at_record(environment.init(key), None) == {}
+    assert set(environment.at_record(environment.init(key), None)) == {"instance"}
 
 
 def test_label_probabilities_in_order():
@@ -286,7 +289,7 @@ def play(algorithm, environment, keys):
     return jax.vmap(lambda e, s: environment.at_record(e, algorithm.recommend(s))["duality_gap"])(env_states, states)
 
 
-@pytest.mark.parametrize("method", [SMD, Online])
+@pytest.mark.parametrize("method", sizes(Online, slow=(SMD,)))
 def test_gap_falls_with_the_horizon(method, key):
     """At the theorem's steps, to less than 0.6 of itself when the horizon grows sixteenfold."""
     environment = as_arrays(SyntheticGroups.homogeneous(dim=4, n_groups=5))
@@ -298,3 +301,147 @@ def test_gap_falls_with_the_horizon(method, key):
     assert np.all(long > 0.0)
     assert max(np.std(g) / np.mean(g) / np.sqrt(40) for g in (short, long)) < 0.15  # the means are known well enough
     assert np.mean(long) < 0.6 * np.mean(short)
+
+
+# Objectives of top-k and weighted risks, and their optima -------------------------------------------------------------
+
+WEIGHTS = np.array([1.0, 0.8, 0.5, 0.9, 0.7])
+
+
+@pytest.fixture(scope="module")
+def short_run():
+    """Two learners, three instances: metrics of risks, samples and optima."""
+    environment = SyntheticGroups.heterogeneous(dim=6, n_groups=5, radius=2.0, top_k=2, weights=WEIGHTS)
+    learners = {"all": SMD(dim=6, n_groups=5, horizon=60), "one": Online(dim=6, n_groups=5, horizon=60)}
+    return environment, compare(learners, environment, 60, 3, record=3, progress=False)
+
+
+def instance_of(environment, trials, seed):
+    """`[m, d]` a_i, drawn again from the recorded words of the key."""
+    words = trials.get("instance")[0, seed, 0].astype(np.uint32)
+    key = jax.random.wrap_key_data(jnp.asarray((words[:2] << 16) | words[2:]), impl="threefry2x32")
+    state = environment.init(key)
+    return np.asarray((state.correct - 0.5)[:, None] * state.optima)
+
+
+def test_risks_by_name(short_run):
+    _, result = short_run
+    trials = result["all"]
+    risk = trials.get("risk")
+    assert trials.axis_names("risk") == ("group",) and risk.shape == (1, 3, 3, 5)
+    np.testing.assert_allclose(trials.get("max_risk"), risk.max(-1), rtol=1e-13)
+    np.testing.assert_allclose(trials.get("mean_risk"), risk.mean(-1), rtol=1e-13)
+    np.testing.assert_allclose(trials.get("top_k_risk"), np.sort(risk)[..., -2:].mean(-1), rtol=1e-13)
+    np.testing.assert_allclose(trials.get("weighted_max_risk"), (WEIGHTS * risk).max(-1), rtol=1e-13)
+
+
+def test_samples_are_those_really_drawn(short_run):
+    _, result = short_run
+    records = result["all"].records
+    np.testing.assert_array_equal(result["all"].get("samples")[0], np.broadcast_to(5 * records, (3, 3)))
+    np.testing.assert_array_equal(result["all"].get("group_samples")[0], np.broadcast_to(records[:, None], (3, 3, 5)))
+    np.testing.assert_array_equal(result["one"].get("samples")[0], np.broadcast_to(records, (3, 3)))
+    np.testing.assert_array_equal(result["one"].get("group_samples").sum(-1), result["one"].get("samples"))
+    assert len(set(map(tuple, result["one"].get("group_samples")[0, :, -1]))) > 1  # drawn, not fixed
+
+
+def test_optima_are_certified_and_belong_to_the_instance(short_run):
+    """Once an instance, hence the same for both learners; the unweighted ones against quadratic programming."""
+    environment, result = short_run
+    trials = result["all"]
+    assert trials.get("optimum_gap").max() <= 1e-8
+    for name in ("optimum", "top_k_optimum", "weighted_optimum", "instance"):
+        np.testing.assert_array_equal(trials.get(name), result["one"].get(name))
+    for seed in range(3):
+        a = instance_of(environment, trials, seed)
+        for name, k in (("optimum", 1), ("top_k_optimum", 2)):
+            w, _, value = dro_risks.synthetic_saddle(a, k, radius=2.0)
+            assert trials.get(name)[0, seed, 0] == pytest.approx(value, abs=1e-7)
+            risks = dro_risks.synthetic_risks(w, a)
+            assert trials.get(name)[0, seed, 0] <= dro_risks.mean_of_largest(risks, k) + 1e-8
+    assert len(np.unique(trials.get("top_k_optimum")[0, :, 0])) == 3
+    for name, excess in (("max_risk", "excess_risk"), ("top_k_risk", "excess_top_k_risk")):
+        assert trials.get(excess).min() > 0.0, name
+
+
+def test_the_weighted_optimum_by_scalar_search(short_run):
+    """max_i b_i R_i at its minimum, by Nelder-Mead in the plane of two groups, against what is certified."""
+    weights, gram = np.array([1.0, 0.6]), np.array([[1.0, 0.3], [0.3, 1.0]])
+    a = 0.4 * np.linalg.cholesky(gram)
+    environment = SyntheticGroups(dim=2, n_groups=2, radius=np.inf)
+
+    def worst(w):
+        return np.max(weights * dro_risks.synthetic_risks(w, a))
+
+    options = {"xatol": 1e-10, "fatol": 1e-13, "maxiter": 4000}
+    found = scipy.optimize.minimize(worst, np.ones(2), method="Nelder-Mead", options=options)
+    answer = environment._optimum(a, 1, weights)
+    assert answer.gap <= 1e-8
+    assert answer.value == pytest.approx(found.fun, abs=1e-8)
+
+
+def test_the_optimum_by_an_outside_solver(short_run):
+    """The quadratic program for q, by cvxpy."""
+    cvxpy = pytest.importorskip("cvxpy")
+    environment, result = short_run
+    for seed in range(3):
+        a = instance_of(environment, result["all"], seed)
+        for name, k in (("optimum", 1), ("top_k_optimum", 2)):
+            q = cvxpy.Variable(len(a), nonneg=True)
+            problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.norm(a.T @ q)), [cvxpy.sum(q) == 1, q <= 1 / k])
+            pull = problem.solve()
+            s = dro_risks.best_norm(pull, 2.0)
+            value = dro_risks.log_cosh(s) - HALF_NORMAL * s * pull
+            assert result["all"].get(name)[0, seed, 0] == pytest.approx(value, abs=1e-6)
+
+
+def test_the_gap_of_weighted_top_k_risks(key, rng):
+    """Against the reference: primal with the k largest, dual with the mass of q b."""
+    environment = as_arrays(SyntheticGroups.heterogeneous(dim=6, n_groups=5, radius=2.0, top_k=2, weights=WEIGHTS))
+    state = environment.init(key)
+    a = np.asarray((state.correct - 0.5)[:, None] * state.optima)
+    for _ in range(5):
+        w, q = rng.normal(size=6), np.minimum(rng.dirichlet(np.ones(5)), 0.5)
+        q = q / q.sum()
+        risks = WEIGHTS * dro_risks.synthetic_risks(w, a)
+        expected = dro_risks.mean_of_largest(risks, 2) - dro_risks.least_synthetic_risk(q, a, 2.0, WEIGHTS)
+        assert evaluate(environment, state, w, q)["duality_gap"] == pytest.approx(expected, abs=1e-9)
+
+
+def test_objectives_must_fit_the_groups():
+    with pytest.raises(InputError, match="top_k must not exceed the 4 groups"):
+        validate(SyntheticGroups(dim=3, n_groups=4, top_k=5))
+    with pytest.raises(InputError, match=r"weights must be \[4\]"):
+        validate(SyntheticGroups(dim=3, n_groups=4, weights=np.ones(3)))
+
+
+@pytest.mark.parametrize("m", [4, 60])
+def test_counts_places_and_lookups(m, rng, key):
+    """A fixed list and a traced one give the same; rows that are not drawn count nowhere."""
+    group, table = rng.integers(0, m, 9), rng.normal(size=(m, 2))
+    drawn = rng.random(9) < 0.6
+
+    @jax.jit
+    def traced(group, drawn, table):
+        decision = GroupDecision(None, None, group, drawn)
+        return (
+            draws.counts(decision, m), draws.places(decision, m), draws.per_group(table[:, 0], group),
+            draws.rows_of(table, group), draws.groups_exist(group, m), draws.groups_exist(group + m - 1, m),
+        )  # fmt: skip
+
+    every, fixed = np.ones(9, bool), GroupDecision(None, None, group)
+    for mask in (every, drawn):
+        got = traced(group, mask, table)
+        np.testing.assert_array_equal(got[0], np.bincount(group[mask], minlength=m))
+        before = [np.sum(mask[:k] & (group[:k] == group[k])) for k in range(9)]
+        np.testing.assert_array_equal(got[1], before)
+    np.testing.assert_array_equal(got[2], table[group, 0])
+    np.testing.assert_array_equal(got[3], table[group])
+    assert got[4] and got[5] == (group.max() == 0)
+    np.testing.assert_array_equal(draws.counts(fixed, m), np.bincount(group, minlength=m))
+    np.testing.assert_array_equal(draws.places(fixed, m), traced(group, every, table)[1])
+    np.testing.assert_array_equal(draws.per_group(table[:, 0], group), table[group, 0])
+    np.testing.assert_array_equal(draws.rows_of(jnp.asarray(table), group), table[group])
+    over_trials = jax.vmap(traced, (0, None, None))(np.stack([group, group[::-1]]), every, table)
+    np.testing.assert_array_equal(over_trials[0][1], np.bincount(group, minlength=m))
+    np.testing.assert_array_equal(over_trials[3][1], table[group[::-1]])

@@ -172,6 +172,7 @@ class TestBandit:
             spread = np.sqrt(means[k] * (1.0 - means[k]) / len(keys))
             assert abs(np.mean(feedback.reward) - means[k]) < 5.0 * spread + 1e-12
 
+    @pytest.mark.slow
     def test_glb_omd_with_a_shrunk_radius_beats_uniform_play(self):
         """The setting of the experiment with radius factor 0.1, on the stand-in; paired over trials."""
         learners = {

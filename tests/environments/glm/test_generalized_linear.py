@@ -12,6 +12,7 @@ from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.types import ArmDecision
+from tests.sizes import sizes
 
 ARMS = np.array([[0.6, 0.8], [1.0, 0.0], [0.0, -0.5], [-0.3, 0.4]])
 THETA = np.array([0.9, -1.2])
@@ -29,7 +30,7 @@ def decide(env, obs, k):
 
 
 class TestInstance:
-    @pytest.mark.parametrize("dim", [1, 2, 3, 4, 7])
+    @pytest.mark.parametrize("dim", sizes(3, slow=(1, 2, 4, 7)))
     def test_arms_are_uniform_in_the_ball(self, dim):
         n = 20_000
         x = np.asarray(jax.jit(rng.uniform_ball, static_argnums=(1, 2))(jax.random.key(dim), n, dim))

@@ -17,6 +17,7 @@ from jaxbandits.environments.linear import heavy_tailed
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.linear.noise import Fisk, Gaussian, Lomax, Pareto, StudentT
 from jaxbandits.types import ArmDecision
+from tests.sizes import sizes
 
 T0 = jnp.int32(0)
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}  # compiles in half the time
@@ -130,7 +131,7 @@ def arms_of(state):
     return np.asarray(state.arms)
 
 
-@pytest.mark.parametrize("dim", [1, 3, 13])
+@pytest.mark.parametrize("dim", sizes(3, slow=(1, 13)))
 def test_drawn_instances_lie_in_the_ball(dim, key):
     for unit_arms in (False, True):
         state = states(HeavyTailed(dim=dim, n_arms=4, unit_arms=unit_arms, theta_norm=2.0), key)

@@ -13,6 +13,7 @@ from jaxbandits.environments.linear.linear_system import LinearSystem
 from jaxbandits.environments.linear.noise import Gaussian, StudentT
 from jaxbandits.types import Prediction
 from tests.reference import identification as reference
+from tests.sizes import sizes
 
 A, B = np.array([[0.8, 0.2], [0.0, 0.7]]), np.array([[0.0], [0.5]])
 
@@ -53,7 +54,7 @@ def test_the_default_system_follows_its_recursion():
     np.testing.assert_allclose(excess, ((np.array([0.5, -1.0]) - mean) ** 2).sum(axis=1), rtol=1e-11, atol=1e-13)
 
 
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (3, 2), (5, 9)])
+@pytest.mark.parametrize(("n", "m"), sizes((3, 2), slow=((1, 1), (5, 9))))
 def test_own_systems(n, m, rng):
     """Up to p = 12 rows are held as a `Vec`, beyond as an array; without noise the state is the reference's."""
     own_a, own_b = reference.system(rng, n, m)
@@ -64,6 +65,22 @@ def test_own_systems(n, m, rng):
         np.testing.assert_allclose(z[:n], want, atol=1e-10)
         want = own_a @ want + own_b @ z[n:]
         np.testing.assert_allclose(x, want, atol=1e-10)
+
+
+def test_a_system_without_inputs():
+    env = as_arrays(LinearSystem(A=A, B=np.zeros((len(A), 0)), noise=Gaussian(spread=0.1), eps=1.0))
+    state = env.init(jax.random.key(0))
+    np.testing.assert_array_equal(env.observe(jax.random.key(1), 0, state).regressor, state.state)
+
+
+def test_inputs_are_standard_normal_times_their_scale():
+    env = as_arrays(LinearSystem(A=A, B=np.ones((len(A), 3)), noise=Gaussian(spread=0.1), eps=1.0, input_scale=2.0))
+    state = env.init(jax.random.key(0))
+    keys = jax.random.split(jax.random.key(2), 5000)
+    inputs = np.asarray(jax.jit(jax.vmap(lambda k: env.observe(k, 0, state).regressor))(keys))[:, len(A) :]
+    for i in range(3):
+        assert st.kstest(inputs[:, i] / 2.0, "norm").pvalue > 1e-4
+    assert np.abs(np.corrcoef(inputs.T) - np.eye(3)).max() < 5 / np.sqrt(5000)
 
 
 def test_stationary_covariance():

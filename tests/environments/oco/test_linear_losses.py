@@ -12,6 +12,7 @@ from jaxbandits.core.rng import on_sphere
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.types import PointDecision
+from tests.sizes import sizes
 
 DIMS = [1, 2, 3, 5, 20]
 
@@ -61,7 +62,7 @@ def run(environment, key, points, queries):
     return *jax.tree.map(np.asarray, rows), environment.at_record(state, None)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 5, 20])
+@pytest.mark.parametrize("dim", sizes(5, slow=(1, 2, 20)))
 def test_one_trial(dim, key, rng):
     horizon, n_queries, radius = 300, 3, 2.5
     environment = LinearLosses(dim=dim, domain=L2Ball(radius=radius), mean=-0.4, noise_scale=0.7)
@@ -106,7 +107,7 @@ def test_before_the_first_round():
     assert snapshot == {"comparator_loss": 0.0, "mean_comparator_loss": 0.0}
 
 
-@pytest.mark.parametrize("dim", [1, 2, 5, 20])
+@pytest.mark.parametrize("dim", sizes(5, slow=(1, 2, 20)))
 def test_state_keeps_its_types(dim, key):
     environment = as_arrays(LinearLosses(dim=dim))
     decision = PointDecision.at(linalg.zeros(dim))

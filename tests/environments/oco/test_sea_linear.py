@@ -15,6 +15,7 @@ from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.environments.oco.random_order import RandomOrder
 from jaxbandits.environments.oco.sequences import Alternating, Corrupted, Drift, Piecewise
 from jaxbandits.types import PointDecision
+from tests.sizes import sizes
 
 
 @jax.jit
@@ -40,7 +41,7 @@ def played(environment, key, rng, horizon, n_queries=2) -> Any:
     return points, queries, begin, *map(np.asarray, rows), outcome, snapshots
 
 
-@pytest.mark.parametrize("dim", [2, 20])
+@pytest.mark.parametrize("dim", sizes(2, slow=(20,)))
 @pytest.mark.parametrize("kind", ["alternating", "corrupted", "drift", "piecewise"])
 def test_moving_means(kind, dim, key, rng):
     horizon, m, s, c = 200, -0.6, 0.4, 2.5
@@ -123,7 +124,7 @@ def test_scaling_losses_scales_everything(key, rng):
         np.testing.assert_allclose(100.0 * x, y, rtol=1e-13, atol=1e-13)
 
 
-@pytest.mark.parametrize("dim", [2, 20])
+@pytest.mark.parametrize("dim", sizes(2, slow=(20,)))
 def test_random_order(dim, key, rng):
     n, passes, rest = 9, 5, 4
     horizon = n * passes + rest

@@ -10,6 +10,7 @@ import pytest
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.environments.oco.sequences import Alternating, Constant, Corrupted, Drift, Piecewise
+from tests.sizes import sizes
 
 
 def constant(rng, horizon, dim):
@@ -58,7 +59,7 @@ def tabulate(sequence, steps, dim):
     return jax.vmap(one)(steps)
 
 
-@pytest.mark.parametrize("dim", [2, 20])
+@pytest.mark.parametrize("dim", sizes(2, slow=(20,)))
 @pytest.mark.parametrize("make", MAKERS)
 def test_rounds_sums_and_paths(make, dim, rng):
     horizon = 301

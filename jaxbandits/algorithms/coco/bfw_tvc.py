@@ -1,0 +1,261 @@
+"""BFW-TVC: projection-free bandit learning with time-varying constraints (Wang, Wan & Zhang, AAAI 2025, Algorithm 3).
+
+    x_t = y_m + delta u_t,   u_t uniform on the unit sphere, y_m in (1 - delta / r) K; only f_t(x_t), g_t(x_t) are seen
+    e_t = (d / delta) (gamma beta f_t(x_t) + w_t beta g_t^+(x_t)) u_t,      w_t = Phi'(beta Q_t)      (`lyapunov`)
+    at the end of block m of K rounds:
+      double G~ while G~ < beta G (gamma + w_t); a doubling starts an epoch: anchor = y_m, sum of estimates = 0
+      F_m(y) = eta <sum of e_t of the epoch, y> + ||y - anchor||^2,    eta = c D / (d M G~ T^{3/4})    (22), (23)
+      y_m+1 = Frank-Wolfe with line search on F_m from y_m, up to the first step whose gap was <= eps  (24)-(26)
+
+Everything is divided by beta gamma, as in `lyapunov`: e' = e / (beta gamma), G' = G~ / (beta gamma), eta e = eta' e'.
+
+Letters: K rounds `block`, T horizon, G lipschitz, M value_bound, D and r diameter and inner_radius of the domain.
+"""
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.coco import blocks, frank_wolfe, perturbation
+from jaxbandits.algorithms.coco.frank_wolfe import Step
+from jaxbandits.algorithms.coco.lyapunov import Lyapunov, doubled, surrogate_values
+from jaxbandits.algorithms.coco.one_point import OnePoint
+from jaxbandits.core.batching import while_loop
+from jaxbandits.core.compensated import Compensated
+from jaxbandits.core.fusion import once
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.core.ranges import BOOL
+from jaxbandits.domains import points, protocol
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.shrunk import Shrunk
+from jaxbandits.types import ConstrainedValue, PointDecision
+
+
+class BFWTVCState(NamedTuple):
+    """The centre of play, the surrogate of the current epoch, and the violation so far."""
+
+    last: Step  # y_m is last.x
+    anchor: Point  # [d]  where the epoch started
+    grad_sum: Point  # [d]  estimates of the epoch's finished blocks, summed, / (beta gamma)
+    block_sum: Point  # [d]  estimates of this block, summed, / (beta gamma)
+    direction: Point  # [d]  u_t of the next round
+    queue: Compensated  # []  Q_t
+    surrogate: Lyapunov  # [] beta, gamma, lam
+    level: jax.Array  # []  G~ / (beta gamma)
+    calls: jax.Array  # [] int32, linear minimisations after the last round
+    unfinished: jax.Array  # [] bool, whether these ended by `most_steps`
+
+
+@pytree
+class BFWTVC:
+    """BFW-TVC: blocks of one-point gradient estimates of a Lyapunov surrogate, minimised by Frank-Wolfe.
+
+    The domain needs `zero`, `lmo`, `diameter`, `center` and `inner_radius` > 0. Decisions are points of any form.
+
+    Guarantee:
+      Theorem 3: for f_t, g_t convex and G-Lipschitz with |f_t| <= M on K and a point of K that satisfies every
+      constraint, the expected regret is O(T^{3/4}) and Q_T is O(T^{3/4} log T).
+
+    Deviations:
+      * `c` [ours]: the paper has "a constant c > 0" with delta <= r; the default is c = 0.9 r. delta < r is
+        required, or (1 - delta / r) K is one point. `delta` overrides c T^{-1/4}.
+      * `g_init` [ours]: the paper starts from G~ = 1. The default beta G gamma, a lower bound of every target, keeps
+        the step in proportion to the gradients (see OFW-TVC); 1.0 is the paper's.
+      * `value_bound` [printed]: M of the statement bounds |f_t|. The analysis needs a bound on the surrogate
+        f_t + (w_t / gamma) g_t^+: give that to follow the proof. [reconstructed]
+      * `beta` [printed]: 1 / C2 with C2 = 16 G (c D / r + 3 c + 1 + 2 c D / (d M) + d M D / c); the proof's chain has
+        D / 4 where C2 has 1, which matters for D > 4 only and not for the rates.
+      * `weight_before` [ours]: the paper weighs round t with Q_t [printed], which depends on u_t and biases the
+        estimate by a factor exp(s g) (1 + s g), s = lam beta, where g > 0 is linear. True: Q_{t-1}, unbiased.
+      * Line 8's guard "for all rounds of the block" is read at the block's last round: Q_t does not fall. k = b_1 = 1
+        initially, which the paper leaves out. [reconstructed]
+      * `most_steps` [ours]: a cap on Frank-Wolfe steps a block. The default ceil(3.375 sqrt(T)) always suffices for the
+        default eps (gap bound of Jaggi, ICML 2013: ceil(13.5 D^2 / eps)); a smaller eps may need more, and
+        `diagnostics` tells which blocks stopped short.
+      * `estimator` [ours]: `TwoPoint()` needs two values a round, and its size does not depend on delta.
+      * `eta_scale`, `constraint_scale` [ours]: as in OFW-TVC.
+
+    References:
+      Yibo Wang, Yuanyu Wan, Lijun Zhang: Revisiting Projection-Free Online Learning with Time-Varying Constraints.
+      AAAI 2025. Algorithm 3, equations (21)-(26), Theorem 3.
+    """
+
+    feedback: ClassVar[type] = ConstrainedValue
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
+    horizon: int = static(range="[1, inf)", doc="T")
+    block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: sqrt(T), rounded")
+    domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo, diameter, center and inner_radius")
+    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
+    value_bound: ArrayLike = param(1.0, "(0, inf)", "M, bound on the values of the losses")
+    beta: ArrayLike | None = param(None, "(0, inf)", "scale of the violation; None: 1 / C2 of Theorem 3")
+    gamma: ArrayLike = param(1.0, "(0, inf)", "weight of the loss")
+    lam: ArrayLike | None = param(None, "(0, inf)", "lambda, exponent of Phi; None: T^(-3/4) / 2")
+    c: ArrayLike | None = param(None, "(0, inf)", "delta = c T^(-1/4), and in eta; None: 0.9 r")
+    delta: ArrayLike | None = param(None, "(0, inf)", "radius of the perturbation, below r; None: c T^(-1/4)")
+    eps: ArrayLike | None = param(None, "(0, inf)", "gap at which Frank-Wolfe stops; None: 4 D^2 T^(-1/2)")
+    g_init: ArrayLike | None = param(None, "(0, inf)", "G~_1, gradient bound; None: beta G gamma; 1 is the paper's")
+    start: Any = param(None, doc="y_1, a point of (1 - delta/r) K; None: where its `zero` is")
+    estimator: Any = param(factory=OnePoint, doc="gradient estimator: OnePoint() or TwoPoint()")
+    weight_before: ArrayLike = param(False, BOOL, "True: weigh a round with Q_{t-1} (unbiased), not Q_t (the paper)")
+    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta of (22); 1 is the paper's")
+    constraint_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies g_t; G_f / G_g lets one G serve both")
+    most_steps: int | None = static(None, "[1, inf)", "cap on Frank-Wolfe steps a block; None: ceil(3.375 sqrt(T))")
+
+    @classmethod
+    def theory(cls, *, dim: Shape, horizon: int, **changes: Any) -> "BFWTVC":
+        """Theorem 3: gamma = 1, lam = T^{-3/4} / 2, beta = 1 / C2, from G~_1 = beta G gamma.
+
+        As with OFW-TVC, the constraint is hardly seen at any practical horizon.
+        """
+        return cls(**{"dim": dim, "horizon": horizon} | changes)
+
+    @classmethod
+    def printed(cls, *, dim: Shape, horizon: int, **changes: Any) -> "BFWTVC":
+        """Algorithm 3 with the constants of Theorem 3 to the letter: G~_1 = 1."""
+        return cls(**{"dim": dim, "horizon": horizon, "g_init": 1.0} | changes)
+
+    @classmethod
+    def practical(cls, *, dim: Shape, horizon: int, **changes: Any) -> "BFWTVC":
+        """Ours, set by hand on `LinearConstraints` (d = 10, T = 4096), no theorem: the constraint counts at once.
+
+        gamma = lam = T^{-3/4} / 2 and beta = 40 / (G D), OFW-TVC's balanced constants; delta = 0.3 r, eta times 30.
+        """
+        fields = {"dim": dim, "horizon": horizon} | changes
+        base = cls(**fields)
+        validate(base)
+        gamma = 0.5 * base.horizon**-0.75
+        beta = 40.0 / (base.lipschitz * base.domain.diameter)
+        delta = 0.3 * base.domain.inner_radius(base.dim)
+        return cls(**{"gamma": gamma, "lam": gamma, "beta": beta, "delta": delta, "eta_scale": 30.0} | fields)
+
+    def check(self) -> None:
+        protocol.check(self.domain, "BFWTVC.domain", "zero", "lmo", "diameter", "center", "inner_radius")
+        perturbation.check(self.radius, self.domain, self.dim, "BFWTVC.delta")
+        if self.start is not None:
+            points.check(self.start, self.dim, "BFWTVC.start")
+
+    @property
+    def radius(self) -> ArrayLike:
+        """Delta, the length of the perturbation."""
+        return self._c * self.horizon**-0.25 if self.delta is None else self.delta
+
+    def init(self, key: jax.Array) -> BFWTVCState:
+        none, no = jnp.zeros(()), points.zeros(self.dim)
+        last = frank_wolfe.begin(self._shrunk, self.start, self.dim)
+        lam = 0.5 * self.horizon**-0.75 if self.lam is None else self.lam
+        surrogate = Lyapunov(*(jnp.asarray(a, none.dtype) for a in (self._beta, self.gamma, lam)))
+        level = self.lipschitz if self.g_init is None else self.g_init / (surrogate.beta * self.gamma)
+        return BFWTVCState(
+            last=last,
+            anchor=last.x,
+            grad_sum=no,
+            block_sum=no,
+            direction=perturbation.direction(key, self.dim),
+            queue=Compensated.start(none),
+            surrogate=surrogate,
+            level=jnp.asarray(level, none.dtype),
+            calls=jnp.zeros((), jnp.int32),
+            unfinished=jnp.zeros((), bool),
+        )
+
+    def select(self, key: jax.Array, t: jax.Array, state: BFWTVCState, obs: Any) -> PointDecision:
+        del key, t, obs
+        return self.estimator.decide(state.last.x, state.direction, self.radius)
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: BFWTVCState,
+        obs: Any,
+        decision: PointDecision,
+        feedback: ConstrainedValue,
+    ) -> BFWTVCState:
+        del obs, decision
+        violation = jnp.maximum(self.constraint_scale * feedback.first().con, 0.0)
+        queue = state.queue.add(violation)
+        weighed = jnp.where(self.weight_before, state.queue.total, queue.total)
+        weight = once(self.constraint_scale * state.surrogate.weight(weighed))
+        values = surrogate_values(feedback, weight)
+        estimate = self.estimator.gradient(values, state.direction, self.radius)
+        state = state._replace(
+            block_sum=once(points.add(state.block_sum, estimate)),
+            queue=queue,
+            calls=jnp.zeros((), jnp.int32),
+            unfinished=jnp.zeros((), bool),
+        )
+        state = blocks.at_end(t, self._block, self._end_block, state)
+        return state._replace(direction=perturbation.direction(key, self.dim))
+
+    def _end_block(self, state: BFWTVCState) -> BFWTVCState:
+        level = once(doubled(state.level, self.lipschitz * (1.0 + state.surrogate.weight(state.queue.total))))
+        restart = level > state.level
+        anchor = points.where(restart, state.last.x, state.anchor)
+        grad_sum = points.where(restart, state.block_sum, points.add(state.grad_sum, state.block_sum))  # of the epoch
+        pace = self.eta_scale * self._c * self.domain.diameter / (points.size(self.dim) * self.value_bound)
+        linear = once(points.scale(grad_sum, pace * self.horizon**-0.75 / level))  # eta times the sum
+        eps = 4.0 * self.domain.diameter**2 * self.horizon**-0.5 if self.eps is None else self.eps
+        cap = math.ceil(3.375 * math.sqrt(self.horizon)) if self.most_steps is None else self.most_steps
+
+        def wide(now: tuple[Step, jax.Array]) -> jax.Array:
+            return (now[0].gap > eps) & (now[1] < cap)
+
+        def step(now: tuple[Step, jax.Array]) -> tuple[Step, jax.Array]:
+            last, steps = now
+            grad = points.add_scaled(linear, 2.0, points.subtract(last.x, anchor))
+            return frank_wolfe.line_search_step(self._shrunk, last.x, grad, last.guess, 1.0), steps + 1
+
+        begin = state.last._replace(gap=jnp.full_like(state.last.gap, jnp.inf)), jnp.zeros((), jnp.int32)
+        last, steps = while_loop(wide, step, begin)
+        return state._replace(
+            last=last,
+            anchor=anchor,
+            grad_sum=grad_sum,
+            block_sum=points.zeros_like(grad_sum),
+            level=level,
+            calls=steps,
+            unfinished=last.gap > eps,
+        )
+
+    def diagnostics(self, state: BFWTVCState) -> dict[str, jax.Array]:
+        """What the run did.
+
+        Returns:
+          `weight` of the constraint relative to the loss now, `gradient_bound` G~, whether the exponent is `clamped`;
+          `gap` before the last Frank-Wolfe step, an upper bound of F_m - min F_m; of the last round the `oracle_calls`,
+          and whether the cap on Frank-Wolfe steps left it `unfinished`.
+        """
+        surrogate, queue = state.surrogate, state.queue.total
+        return {
+            "weight": surrogate.weight(queue),
+            "gradient_bound": state.level * surrogate.beta * surrogate.gamma,
+            "clamped": surrogate.clamped(queue),
+            "gap": state.last.gap,
+            "oracle_calls": state.calls,
+            "unfinished": state.unfinished,
+        }
+
+    @property
+    def _block(self) -> int:
+        return blocks.length(self.horizon, 0.5) if self.block is None else self.block
+
+    @property
+    def _c(self) -> ArrayLike:
+        return perturbation.largest(self.domain, self.dim) if self.c is None else self.c
+
+    @property
+    def _shrunk(self) -> Shrunk:
+        return Shrunk(base=self.domain, shrink=self.radius / self.domain.inner_radius(self.dim))
+
+    @property
+    def _beta(self) -> ArrayLike:
+        if self.beta is not None:
+            return self.beta
+        c, size = self._c, points.size(self.dim)
+        diameter, bound = self.domain.diameter, self.value_bound
+        shrinkage = c * diameter / self.domain.inner_radius(self.dim)
+        values = 2.0 * c * diameter / (size * bound) + size * bound * diameter / c
+        return 1.0 / (16.0 * self.lipschitz * (shrinkage + 3.0 * c + 1.0 + values))  # 1 / C2

@@ -1,0 +1,29 @@
+"""Blocks of K rounds, for methods that decide anew at the end of a block only.
+
+Rounds count from 0: block m = 1, 2, ... holds the rounds (m - 1) K .. m K - 1. What is left of a horizon behind the
+last full block is played without a further update.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import jax
+
+from jaxbandits.core.batching import cond
+
+T = TypeVar("T")
+
+
+def length(horizon: int, power: float, scale: float = 1.0) -> int:
+    """K = `scale T^power`, rounded to a whole number, at least 1 and at most T."""
+    return min(max(round(scale * horizon**power), 1), horizon)
+
+
+def ends(t: jax.Array, block: int) -> jax.Array:
+    """Whether round t is the last of its block."""
+    return (t + 1) % block == 0
+
+
+def at_end(t: jax.Array, block: int, update: Callable[[T], T], state: T) -> T:
+    """`update(state)` after the last round of a block, else `state`; a real branch, for t is one for all trials."""
+    return cond(ends(t, block), lambda: update(state), lambda: state)

@@ -1,0 +1,161 @@
+"""LBPM: LPM with bandit feedback (after Garber & Kretzu, 2024, Algorithm 5; reconstructed).
+
+    x_t = y_m + delta u_t,   u_t uniform on the unit sphere, y_m in (1 - delta / r) K; only f_t(x_t), g_t(x_t) are seen
+    e_t = (d / delta) (f_t(x_t) + l_m g_t^+(x_t)) u_t
+    at the end of block m of K rounds
+      z' = z_m - eta (sum of e_t),      l_m+1 = max(0, l_m + eta_l (sum of g_t^+(x_t) - K theta l_m))
+      y_m+1, z_m+1 = close infeasible projection of z' from y_m on the shrunk set, to accuracy delta^2 / 3
+
+Letters: as in `lpm`; M value_bound, r inner_radius of the domain.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.coco import blocks, infeasible_projection, perturbation
+from jaxbandits.algorithms.coco.infeasible_projection import Iterate
+from jaxbandits.algorithms.coco.lpm import ascend, dual_constants
+from jaxbandits.algorithms.coco.lyapunov import surrogate_values
+from jaxbandits.algorithms.coco.one_point import OnePoint
+from jaxbandits.core.fusion import once
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.core.ranges import BOOL
+from jaxbandits.domains import points, protocol
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.shrunk import Shrunk
+from jaxbandits.types import ConstrainedValue, PointDecision
+
+
+class LBPMState(NamedTuple):
+    """The iterate, the multiplier, and the block so far."""
+
+    run: Iterate  # y_m is run.x, z_m is run.y
+    dual: jax.Array  # []  l_m
+    block_sum: Point  # [d]  the block's estimates, summed
+    violation: jax.Array  # []  the block's g^+, summed
+    direction: Point  # [d]  u_t of the next round
+
+
+@pytree
+class LBPM:
+    """LBPM: LPM on the shrunk set, with one-point estimates of the Lagrangian's gradient.
+
+    A reconstruction, as LPM is: what is measured here says nothing about the original. The domain needs `zero`, `lmo`,
+    `outer_radius`, `center` and `inner_radius` > 0. Decisions are points of any form.
+
+    Guarantee:
+      The rates quoted for LBPM are expected regret O(T^{3/4} sqrt(log T)) and Q_T = O(T^{7/8} log T).
+
+    Deviations:
+      * The method and its constants [reconstructed]; eta = R (d M)^{-1/2} T^{-3/4} is that of the bandit theorem of
+        2022, whose K = 6 d M sqrt(T) exceeds T unless T is enormous: K = sqrt(T) [ours].
+      * `c` [ours]: delta = c T^{-1/4} with c = 0.9 r by default; `delta` overrides it, and must be below r.
+      * `estimator` [ours]: `TwoPoint()` needs two values a round.
+      * `cut_first`, `most_calls` [ours]: as in LOO-BOGD.
+
+    References:
+      Dan Garber, Ben Kretzu: Projection-free Online Convex Optimization with Time-Varying Constraints. ICML 2024.
+      Dan Garber, Ben Kretzu: New Projection-free Algorithms for Online Convex Optimization with Adaptive Regret
+      Guarantees. COLT 2022 (PMLR 178).
+    """
+
+    feedback: ClassVar[type] = ConstrainedValue
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
+    horizon: int = static(range="[1, inf)", doc="T")
+    block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: sqrt(T), rounded")
+    domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo, outer_radius, center and inner_radius")
+    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
+    value_bound: ArrayLike = param(1.0, "(0, inf)", "M, bound on the values of the losses")
+    eta: ArrayLike | None = param(None, "(0, inf)", "step size; None: R (d M)^(-1/2) T^(-3/4)")
+    dual_step: ArrayLike | None = param(None, "(0, inf)", "eta_l, of the multiplier; None: T^(-3/4) / (G R)")
+    damping: ArrayLike | None = param(
+        None, "[0, inf)", "theta, pulls the multiplier to 0; None: min(20 R G T^(-1/4), 1 / (eta_l K))"
+    )
+    c: ArrayLike | None = param(None, "(0, inf)", "delta = c T^(-1/4); None: 0.9 r")
+    delta: ArrayLike | None = param(None, "(0, inf)", "radius of the perturbation, below r; None: c T^(-1/4)")
+    start: Any = param(None, doc="y_1, a point of (1 - delta/r) K; None: where its `zero` is")
+    estimator: Any = param(factory=OnePoint, doc="gradient estimator: OnePoint() or TwoPoint()")
+    cut_first: ArrayLike = param(
+        True, BOOL, "False: the projection's step from the distance before the cut, as printed"
+    )
+    most_calls: int = static(1000, "[1, inf)", "cap on the linear minimisations of one projection")
+
+    @classmethod
+    def theory(cls, *, dim: Shape, horizon: int, **changes: Any) -> "LBPM":
+        """The defaults."""
+        return cls(**{"dim": dim, "horizon": horizon} | changes)
+
+    def check(self) -> None:
+        protocol.check(self.domain, "LBPM.domain", "zero", "lmo", "outer_radius", "center", "inner_radius")
+        perturbation.check(self.radius, self.domain, self.dim, "LBPM.delta")
+        if self.start is not None:
+            points.check(self.start, self.dim, "LBPM.start")
+
+    @property
+    def radius(self) -> ArrayLike:
+        """Delta, the length of the perturbation."""
+        c = perturbation.largest(self.domain, self.dim) if self.c is None else self.c
+        return c * self.horizon**-0.25 if self.delta is None else self.delta
+
+    def init(self, key: jax.Array) -> LBPMState:
+        none, no = jnp.zeros(()), points.zeros(self.dim)
+        run = infeasible_projection.begin(self._shrunk, self.start, self.dim)
+        return LBPMState(run, none, no, none, perturbation.direction(key, self.dim))
+
+    def select(self, key: jax.Array, t: jax.Array, state: LBPMState, obs: Any) -> PointDecision:
+        del key, t, obs
+        return self.estimator.decide(state.run.x, state.direction, self.radius)
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: LBPMState, obs: Any, decision: PointDecision,
+        feedback: ConstrainedValue,
+    ) -> LBPMState:  # fmt: skip
+        del obs, decision
+        values = surrogate_values(feedback, state.dual)
+        estimate = self.estimator.gradient(values, state.direction, self.radius)
+        violation = state.violation + jnp.maximum(feedback.first().con, 0.0)
+        state = state._replace(
+            run=infeasible_projection.stay(state.run),
+            block_sum=once(points.add(state.block_sum, estimate)),
+            violation=violation,
+        )
+        state = blocks.at_end(t, self._block, self._end_block, state)
+        return state._replace(direction=perturbation.direction(key, self.dim))
+
+    def _end_block(self, state: LBPMState) -> LBPMState:
+        radius, shrunk = self.domain.outer_radius(self.dim), self._shrunk
+        scale = (points.size(self.dim) * jnp.asarray(self.value_bound)) ** -0.5
+        run = infeasible_projection.descend(
+            shrunk,
+            state.run,
+            radius * scale * self.horizon**-0.75 if self.eta is None else self.eta,
+            state.block_sum,
+            eps=self.radius**2 / 3.0,
+            radius=shrunk.outer_radius(self.dim),
+            most_calls=self.most_calls,
+            cut_first=self.cut_first,
+        )
+        dual = ascend(
+            state.dual,
+            state.violation,
+            *dual_constants(self.dual_step, self.damping, self.horizon, self._block, self.lipschitz * radius),
+            self._block,
+        )
+        return state._replace(
+            run=run, dual=dual, block_sum=points.zeros_like(state.block_sum), violation=jnp.zeros_like(dual)
+        )
+
+    def diagnostics(self, state: LBPMState) -> dict[str, jax.Array]:
+        """The multiplier `dual`; of the last round `oracle_calls`, and whether their cap left it `unfinished`."""
+        return {"dual": state.dual, "oracle_calls": state.run.calls, "unfinished": state.run.unfinished}
+
+    @property
+    def _block(self) -> int:
+        return blocks.length(self.horizon, 0.5) if self.block is None else self.block
+
+    @property
+    def _shrunk(self) -> Shrunk:
+        return Shrunk(base=self.domain, shrink=self.radius / self.domain.inner_radius(self.dim))

@@ -1,0 +1,78 @@
+"""OFW: online Frank-Wolfe (Hazan & Kale, ICML 2012).
+
+    F_t   = eta <grad f_1 + ... + grad f_t, x> + ||x - x_1||^2,     eta = D / (2 G T^{3/4})
+    x_t+1 = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma = min(1, 2 / sqrt(t))
+
+Letters: K domain, T horizon, G lipschitz, D domain.diameter. One linear minimisation a round; memory O(d).
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.coco import frank_wolfe
+from jaxbandits.core.fusion import once
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import points, protocol
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.points import Point, Shape
+from jaxbandits.types import Gradient, PointDecision
+
+
+class OFWState(NamedTuple):
+    """The iterate, where it started, and the gradients."""
+
+    last: frank_wolfe.Step  # x_t is last.x
+    anchor: Point  # [d]  x_1
+    grad_sum: Point  # [d]
+    eta: jax.Array  # []
+
+
+@pytree
+class OFW:
+    """Online Frank-Wolfe; ignores constraints, so that it says what a constraint costs.
+
+    The domain needs `zero`, `lmo` and `diameter` only.
+
+    Guarantee: for convex losses with gradients of norm at most G, regret O(G D T^{3/4}).
+    Deviations: `eta_scale` [ours] multiplies eta; 1 is the theory.
+    References: E. Hazan, S. Kale, "Projection-free Online Learning", ICML 2012, Algorithm 1; constants as in E. Hazan,
+      "Introduction to Online Convex Optimization", 2016, Algorithm 24.
+    """
+
+    feedback: ClassVar[type] = Gradient
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T")
+    domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo and diameter")
+    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of the losses")
+    start: Any = param(None, doc="x_1, a point of K; None: domain.zero, the centre of a ball")
+    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta; 1 is the theory")
+
+    def check(self) -> None:
+        protocol.check(self.domain, "OFW.domain", "zero", "lmo", "diameter")
+        if self.start is not None:
+            points.check(self.start, self.dim, "OFW.start")
+
+    def init(self, key: jax.Array) -> OFWState:
+        del key  # deterministic
+        last = frank_wolfe.begin(self.domain, self.start, self.dim)
+        decay = jnp.asarray(self.horizon, last.gap.dtype) ** -0.75
+        eta = self.eta_scale * self.domain.diameter / (2.0 * self.lipschitz) * decay
+        return OFWState(last, last.x, points.zeros(self.dim), jnp.asarray(eta, last.gap.dtype))
+
+    def select(self, key: jax.Array, t: jax.Array, state: OFWState, obs: Any) -> PointDecision:
+        del key, t, obs
+        return PointDecision.at(state.last.x)
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: OFWState, obs: Any, decision: PointDecision, feedback: Gradient
+    ) -> OFWState:
+        del key, obs, decision
+        grad_sum = once(points.add(state.grad_sum, feedback.first().grad))
+        last = frank_wolfe.proximal_step(self.domain, state.last, state.anchor, grad_sum, state.eta, t + 1, 1.0)
+        return state._replace(last=last, grad_sum=grad_sum)
+
+    def diagnostics(self, state: OFWState) -> dict[str, jax.Array]:
+        """The Frank-Wolfe `gap` of F_t at x_t and `oracle_calls` of a round."""
+        return {"gap": state.last.gap, "oracle_calls": jnp.ones(())}

@@ -1,0 +1,31 @@
+"""One-point gradient estimator (Flaxman, Kalai & McMahan, SODA 2005): `(d / delta) F(y + delta u) u`."""
+
+from collections.abc import Sequence
+
+import jax
+
+from jaxbandits.core.pytree import ArrayLike, pytree
+from jaxbandits.domains import points
+from jaxbandits.domains.points import Point
+from jaxbandits.types import PointDecision
+
+
+@pytree
+class OnePoint:
+    """Plays `y + delta u` for a uniform unit vector u and asks for the value there.
+
+    The mean of the estimate is the gradient at y of F smoothed over the ball of radius delta around y, for F that does
+    not depend on u. With |F| <= M its squared norm is at most `(d M / delta)^2`.
+
+    References: A. D. Flaxman, A. T. Kalai, H. B. McMahan: Online convex optimization in the bandit setting: gradient
+      descent without a gradient. SODA 2005.
+    """
+
+    def decide(self, y: Point, u: Point, delta: ArrayLike) -> PointDecision:
+        """What to play and where to ask (Q = 1)."""
+        return PointDecision.at(points.add_scaled(y, delta, u))
+
+    def gradient(self, values: Sequence[jax.Array], u: Point, delta: ArrayLike) -> Point:
+        """The estimate, from the value at each queried point."""
+        (value,) = values
+        return points.scale(u, value * (points.size(points.shape_of(u)) / delta))

@@ -1,0 +1,55 @@
+"""Directions in which bandit methods perturb what they play: uniform on the unit sphere of all coordinates."""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxbandits.core import rng
+from jaxbandits.core.batching import trials_last
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.domains import points
+from jaxbandits.domains.points import Point, Shape
+
+
+def direction(key: jax.Array, shape: Shape) -> Point:
+    """A uniform unit vector in the form of a point (Frobenius norm 1 over all its arrays)."""
+    vector = rng.on_sphere(key, points.size(shape))
+    return vector if isinstance(shape, int) else _shaped(shape)(vector)
+
+
+@functools.cache
+def _shaped(shape: Shape) -> Callable[[jax.Array], Point]:
+    leaves, structure = jax.tree.flatten(jax.eval_shape(lambda: points.zeros(shape)))
+    sizes = [math.prod(leaf.shape) for leaf in leaves]
+
+    @trials_last
+    def shaped(vector: jax.Array) -> Point:
+        parts, begin = [], 0
+        for leaf, size in zip(leaves, sizes, strict=True):
+            parts.append(vector[begin : begin + size].reshape(*leaf.shape, *vector.shape[1:]))
+            begin += size
+        return jax.tree.unflatten(structure, parts)
+
+    return shaped
+
+
+def largest(domain: Any, shape: Shape) -> ArrayLike:
+    """The default of c in `delta = c T^-p`: 0.9 r, which leaves room to play for every horizon."""
+    return 0.9 * domain.inner_radius(shape)
+
+
+def check(delta: ArrayLike, domain: Any, shape: Shape, name: str) -> None:
+    """That perturbed points stay in the domain.
+
+    Raises:
+      InputError: where delta is not below the radius r of the ball inside.
+    """
+    delta, radius = np.broadcast_arrays(delta, domain.inner_radius(shape))
+    wrong = delta >= radius
+    if wrong.any():
+        raise InputError(f"{name} must lie below the domain's inner radius {radius[wrong][0]}, got {delta[wrong][0]}")

@@ -1,0 +1,84 @@
+"""PF-OFW: online Frank-Wolfe without a known bound on the gradients (Wang, Wan & Zhang, AAAI 2025, inside Algorithm 1).
+
+    double G~ while G~ < ||h_t||; a doubling starts an epoch: s = t, anchor = x_t, gradient sum = 0
+    F_t   = eta <sum_{r=s..t} h_r, x> + ||x - x_s||^2,      eta = D / (2 G~ T^{3/4})
+    x_t+1 = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma = min(1, 2 / sqrt(t - s + 1))
+
+Letters: K domain, T horizon, D domain.diameter, G~_1 g_init. One linear minimisation a round; memory O(d).
+"""
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.coco.frank_wolfe import Epochs, begin_epochs, follow
+from jaxbandits.core.fusion import once
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import points, protocol
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.points import Shape
+from jaxbandits.types import Gradient, PointDecision
+
+
+@pytree
+class PFOFW:
+    """Online Frank-Wolfe that learns the size of its gradients by doubling, and ignores constraints.
+
+    The domain needs `zero`, `lmo` and `diameter` only.
+
+    Guarantee: for convex losses, regret O(G D T^{3/4}) for the largest gradient norm G that occurs, which need not be
+      known (the argument of Theorem 1 without constraints).
+
+    Deviations:
+      * `g_init`: 1.0 [printed], None [ours]: the first gradient that is not zero sets G~, so that scaling all losses
+        changes nothing.
+      * `step_cap`: inf [printed], 1 [ours], as for OFW-TVC.
+      * `eta_scale` [ours]: multiplies eta; 1 is the paper's.
+
+    References:
+      Yibo Wang, Yuanyu Wan, Lijun Zhang: Revisiting Projection-Free Online Learning with Time-Varying Constraints.
+      AAAI 2025. Algorithm 1 and the remark after it.
+    """
+
+    feedback: ClassVar[type] = Gradient
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T")
+    domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo and diameter")
+    g_init: ArrayLike | None = param(None, "(0, inf)", "G~_1, gradient bound; None: the first gradient; 1: the paper's")
+    start: Any = param(None, doc="x_1, a point of K; None: domain.zero, the centre of a ball")
+    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta; 1 is the paper's")
+    step_cap: ArrayLike = param(1.0, "[1, inf]", "largest sigma; inf is the paper's")
+
+    def check(self) -> None:
+        protocol.check(self.domain, "PFOFW.domain", "zero", "lmo", "diameter")
+        if self.start is not None:
+            points.check(self.start, self.dim, "PFOFW.start")
+
+    def init(self, key: jax.Array) -> Epochs:
+        del key  # deterministic
+        pace = self.eta_scale * 0.5 * self.domain.diameter * jnp.asarray(self.horizon, float) ** -0.75
+        level = 0.0 if self.g_init is None else self.g_init
+        return begin_epochs(self.domain, self.start, self.dim, level, pace)
+
+    def select(self, key: jax.Array, t: jax.Array, state: Epochs, obs: Any) -> PointDecision:
+        del key, t, obs
+        return PointDecision.at(state.last.x)
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: Epochs, obs: Any, decision: PointDecision, feedback: Gradient
+    ) -> Epochs:
+        del key, obs, decision
+        h = feedback.first().grad
+        size = once(points.norm(h))
+        if self.g_init is not None:
+            return follow(self.domain, state, t, h, size, self.step_cap)
+        # Before the first gradient that is not zero any positive level serves, and none is kept.
+        known = jnp.maximum(state.level, size)
+        level = jnp.where(state.level > 0.0, state.level, jnp.where(size > 0.0, size, 1.0))
+        run = follow(self.domain, state._replace(level=level), t, h, size, self.step_cap)
+        return run._replace(level=jnp.where(known > 0.0, run.level, 0.0))
+
+    def diagnostics(self, state: Epochs) -> dict[str, jax.Array]:
+        """`gradient_bound` G~, the Frank-Wolfe `gap` of F_t at x_t and `oracle_calls` of a round."""
+        return {"gradient_bound": state.level, "gap": state.last.gap, "oracle_calls": jnp.ones(())}

@@ -1,0 +1,217 @@
+"""SCBFW-TVC: bandit feedback, strongly convex losses (Wang, Wan & Zhang, AAAI 2025, Algorithm 4).
+
+    x_t = y_m + delta u_t,   u_t uniform on the unit sphere, y_m in (1 - delta / r) K; only f_t(x_t), g_t(x_t) are seen
+    e_t = (d / delta) (gamma beta f_t(x_t) + w_t beta g_t^+(x_t)) u_t,    w_t = Phi'(beta Q_t) = 2 beta Q_t
+    at the end of block m of K rounds, with lam_s = gamma beta alpha:
+      F_m(y) = sum over blocks j <= m of <sum of e_t in block j, y> + (lam_s K / 2) ||y - y_j||^2                (27)
+      y_m+1 = L Frank-Wolfe steps with line search on F_m from y_m
+
+Everything is divided by beta gamma, as in `lyapunov`: lam_s becomes alpha.
+
+Letters: K `block`, L `steps`, T horizon, G lipschitz, alpha `curvature`; the domain's diameter D and inner_radius r.
+"""
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.coco import blocks, frank_wolfe, perturbation
+from jaxbandits.algorithms.coco.frank_wolfe import Step
+from jaxbandits.algorithms.coco.lyapunov import QuadraticLyapunov, surrogate_values
+from jaxbandits.algorithms.coco.one_point import OnePoint
+from jaxbandits.core.batching import fori_loop
+from jaxbandits.core.compensated import Compensated
+from jaxbandits.core.fusion import once
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.core.ranges import BOOL
+from jaxbandits.domains import points, protocol
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.shrunk import Shrunk
+from jaxbandits.types import ConstrainedValue, PointDecision
+
+
+class SCBFWTVCState(NamedTuple):
+    """The centre of play, the linear part of the surrogate, and the violation so far."""
+
+    last: Step  # y_m is last.x; last.gap, at the end of a block, bounds the error of its L steps
+    linear: Point  # [d]  gradient of F_m at 0, / (beta gamma)
+    block_sum: Point  # [d]  estimates of this block, summed, / (beta gamma)
+    direction: Point  # [d]  u_t of the next round
+    queue: Compensated  # []  Q_t
+    surrogate: QuadraticLyapunov  # [] beta, gamma, linear
+    calls: jax.Array  # [] int32, linear minimisations after the last round
+
+
+@pytree
+class SCBFWTVC:
+    """SCBFW-TVC: blocks of one-point gradient estimates, followed with the curvature of the losses.
+
+    The domain needs `zero`, `lmo`, `diameter`, `center` and `inner_radius` > 0. Decisions are points of any form. The
+    iterates depend on `beta` and `gamma` only through `beta / gamma`.
+
+    Guarantee:
+      Theorem 4: for alpha-strongly convex f_t, convex g_t, both G-Lipschitz, |f_t| <= M on K, and a point of K that
+      satisfies every constraint, the expected regret is O(T^{2/3} log T) and Q_T is O(T^{5/6} log T).
+
+    Deviations:
+      * `recenter` [reconstructed]: (27) as printed has the quadratic of every block around 0 and pulls towards it: for
+        f = ||x - a||^2 / 2 and exact gradients y tends to a / 2, with linear regret. The default adds the term
+        - lam_s K y_m that the quadratic around y_m has (the analogue is in (14)). False: as printed.
+      * `beta`, `gamma`: the theorem's statement has beta = 1 / (G D T^{2/3}), gamma = G / (G + alpha D) and at once
+        gamma = O(T^{2/3}) [printed]; the proof has beta = 1, gamma = 16 (8 ln T^{1/3} + C3) G^2 T^{2/3} / alpha with
+        C3 = 8 + 3 c + c D / r + 12 D [reconstructed]. The defaults are the proof's, `printed` has the statement's.
+      * `c` [ours]: the paper has "a constant c > 0"; the default is c = 0.9 r; `delta` overrides c T^{-1/3},
+        and must be below r.
+      * `weight_before`, `estimator`, `constraint_scale` [ours]: as in BFW-TVC.
+
+    References:
+      Yibo Wang, Yuanyu Wan, Lijun Zhang: Revisiting Projection-Free Online Learning with Time-Varying Constraints.
+      AAAI 2025. Algorithm 4, equation (27), Theorem 4.
+    """
+
+    feedback: ClassVar[type] = ConstrainedValue
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
+    horizon: int = static(range="[1, inf)", doc="T")
+    block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: T^(2/3), rounded")
+    steps: int | None = static(None, "[1, inf)", "L, Frank-Wolfe steps a block; None: T^(2/3), rounded")
+    domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo, diameter, center and inner_radius")
+    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
+    curvature: ArrayLike = param(1.0, "(0, inf)", "alpha_f, modulus of strong convexity of the losses")
+    beta: ArrayLike = param(1.0, "(0, inf)", "scale of the violation")
+    gamma: ArrayLike | None = param(None, "(0, inf)", "weight of the loss; None: that of the proof of Theorem 4")
+    c: ArrayLike | None = param(None, "(0, inf)", "delta = c T^(-1/3); None: 0.9 r")
+    delta: ArrayLike | None = param(None, "(0, inf)", "radius of the perturbation, below r; None: c T^(-1/3)")
+    recenter: ArrayLike = param(True, BOOL, "False: the quadratics of (27) around 0, as printed")
+    start: Any = param(None, doc="y_1, a point of (1 - delta/r) K; None: where its `zero` is")
+    estimator: Any = param(factory=OnePoint, doc="gradient estimator: OnePoint() or TwoPoint()")
+    weight_before: ArrayLike = param(False, BOOL, "True: weigh a round with Q_{t-1} (unbiased), not Q_t (the paper)")
+    constraint_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies g_t; G_f / G_g lets one G serve both")
+
+    @classmethod
+    def theory(cls, *, dim: Shape, horizon: int, **changes: Any) -> "SCBFWTVC":
+        """The constants of the proof of Theorem 4, re-centred: the defaults."""
+        return cls(**{"dim": dim, "horizon": horizon} | changes)
+
+    @classmethod
+    def printed(cls, *, dim: Shape, horizon: int, **changes: Any) -> "SCBFWTVC":
+        """(27) to the letter, beta = 1 / (G D T^{2/3}) and gamma = G / (G + alpha D) as Theorem 4 states them."""
+        base = cls(**{"dim": dim, "horizon": horizon, "recenter": False} | changes)
+        validate(base)
+        diameter = base.domain.diameter
+        beta = base.horizon ** (-2.0 / 3.0) / (base.lipschitz * diameter)
+        gamma = base.lipschitz / (base.lipschitz + base.curvature * diameter)
+        return cls(**{"dim": dim, "horizon": horizon, "recenter": False, "beta": beta, "gamma": gamma} | changes)
+
+    @classmethod
+    def practical(cls, *, dim: Shape, horizon: int, **changes: Any) -> "SCBFWTVC":
+        """Ours, no theorem: once Q_t = G D sqrt(T), the constraint weighs as much as the loss.
+
+        beta = 1 / (G D), gamma = 2 sqrt(T), delta = 0.3 r, and shorter blocks: K = L = sqrt(T).
+        """
+        fields = {"dim": dim, "horizon": horizon} | changes
+        base = cls(**fields)
+        validate(base)
+        block = blocks.length(base.horizon, 0.5)
+        beta = 1.0 / (base.lipschitz * base.domain.diameter)
+        ours = {"beta": beta, "gamma": 2.0 * base.horizon**0.5, "block": block, "steps": block}
+        return cls(**ours | {"delta": 0.3 * base.domain.inner_radius(base.dim)} | fields)
+
+    def check(self) -> None:
+        protocol.check(self.domain, "SCBFWTVC.domain", "zero", "lmo", "diameter", "center", "inner_radius")
+        perturbation.check(self.radius, self.domain, self.dim, "SCBFWTVC.delta")
+        if self.start is not None:
+            points.check(self.start, self.dim, "SCBFWTVC.start")
+
+    @property
+    def radius(self) -> ArrayLike:
+        """Delta, the length of the perturbation."""
+        return self._c * self.horizon ** (-1.0 / 3.0) if self.delta is None else self.delta
+
+    def init(self, key: jax.Array) -> SCBFWTVCState:
+        none, no = jnp.zeros(()), points.zeros(self.dim)
+        surrogate = QuadraticLyapunov(*(jnp.asarray(a, none.dtype) for a in (self.beta, self._gamma, 0.0)))
+        return SCBFWTVCState(
+            last=frank_wolfe.begin(self._shrunk, self.start, self.dim),
+            linear=no,
+            block_sum=no,
+            direction=perturbation.direction(key, self.dim),
+            queue=Compensated.start(none),
+            surrogate=surrogate,
+            calls=jnp.zeros((), jnp.int32),
+        )
+
+    def select(self, key: jax.Array, t: jax.Array, state: SCBFWTVCState, obs: Any) -> PointDecision:
+        del key, t, obs
+        return self.estimator.decide(state.last.x, state.direction, self.radius)
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: SCBFWTVCState,
+        obs: Any,
+        decision: PointDecision,
+        feedback: ConstrainedValue,
+    ) -> SCBFWTVCState:
+        del obs, decision
+        violation = jnp.maximum(self.constraint_scale * feedback.first().con, 0.0)
+        queue = state.queue.add(violation)
+        weighed = jnp.where(self.weight_before, state.queue.total, queue.total)
+        weight = once(self.constraint_scale * state.surrogate.weight(weighed))
+        values = surrogate_values(feedback, weight)
+        estimate = self.estimator.gradient(values, state.direction, self.radius)
+        calls = jnp.where(blocks.ends(t, self._block), jnp.int32(self._steps), jnp.int32(0))
+        state = state._replace(block_sum=once(points.add(state.block_sum, estimate)), queue=queue, calls=calls)
+        state = blocks.at_end(t, self._block, lambda state: self._end_block(t, state), state)
+        return state._replace(direction=perturbation.direction(key, self.dim))
+
+    def _end_block(self, t: jax.Array, state: SCBFWTVCState) -> SCBFWTVCState:
+        centred = jnp.where(self.recenter, -self.curvature * self._block, 0.0)
+        linear = once(points.add(state.linear, points.add_scaled(state.block_sum, centred, state.last.x)))
+        weight = self.curvature * (t + 1).astype(state.last.gap.dtype)  # alpha m K, twice kappa
+
+        def step(_: jax.Array, last: Step) -> Step:
+            grad = points.add_scaled(linear, weight, last.x)
+            return frank_wolfe.line_search_step(self._shrunk, last.x, grad, last.guess, 0.5 * weight)
+
+        last = fori_loop(0, self._steps, step, state.last)
+        return state._replace(last=last, linear=linear, block_sum=points.zeros_like(linear))
+
+    def diagnostics(self, state: SCBFWTVCState) -> dict[str, jax.Array]:
+        """What the run did.
+
+        Returns:
+          `weight` of the constraint relative to the loss now; `gap`: how far F_m / (beta gamma) was from its minimum at
+          most, before the last Frank-Wolfe step of the last block (0 before the first); `oracle_calls` of the last
+          round.
+        """
+        weight = state.surrogate.weight(state.queue.total)
+        return {"weight": weight, "gap": state.last.gap, "oracle_calls": state.calls}
+
+    @property
+    def _block(self) -> int:
+        return blocks.length(self.horizon, 2.0 / 3.0) if self.block is None else self.block
+
+    @property
+    def _steps(self) -> int:
+        return blocks.length(self.horizon, 2.0 / 3.0) if self.steps is None else self.steps
+
+    @property
+    def _c(self) -> ArrayLike:
+        return perturbation.largest(self.domain, self.dim) if self.c is None else self.c
+
+    @property
+    def _shrunk(self) -> Shrunk:
+        return Shrunk(base=self.domain, shrink=self.radius / self.domain.inner_radius(self.dim))
+
+    @property
+    def _gamma(self) -> ArrayLike:
+        if self.gamma is not None:
+            return self.gamma
+        c, diameter = self._c, self.domain.diameter
+        constant = 8.0 + 3.0 * c + c * diameter / self.domain.inner_radius(self.dim) + 12.0 * diameter  # C3
+        logs = 8.0 / 3.0 * math.log(self.horizon) + constant
+        return 16.0 * logs * self.lipschitz**2 * self.horizon ** (2.0 / 3.0) / self.curvature

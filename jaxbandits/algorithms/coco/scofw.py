@@ -1,0 +1,59 @@
+"""SCOFW: online Frank-Wolfe for strongly convex losses (Wan & Zhang, AAAI 2021).
+
+    F_t(x) = sum_{r <= t} <grad f_r, x> + (alpha / 2) ||x - x_r||^2
+    x_t+1  = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma by exact line search on F_t
+
+Letters: K domain, alpha curvature. One linear minimisation a round; memory O(d).
+"""
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.coco.frank_wolfe import Curved, begin_curved, follow_curved
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import points, protocol
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.points import Shape
+from jaxbandits.types import Gradient, PointDecision
+
+
+@pytree
+class SCOFW:
+    """Strongly convex online Frank-Wolfe; ignores constraints. The domain needs `zero` and `lmo` only.
+
+    Guarantee: for losses that are alpha-strongly convex with bounded gradients, regret O(T^{2/3}), for every T.
+    Deviations: none.
+    References: Y. Wan, L. Zhang, "Projection-free Online Learning over Strongly Convex Sets", AAAI 2021, its algorithm
+      for strongly convex losses on general sets.
+    """
+
+    feedback: ClassVar[type] = Gradient
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
+    curvature: ArrayLike = param(range="(0, inf)", doc="alpha, modulus of strong convexity of the losses")
+    domain: Any = param(factory=L2Ball, doc="K; needs zero and lmo")
+    start: Any = param(None, doc="x_1, a point of K; None: domain.zero, the centre of a ball")
+
+    def check(self) -> None:
+        protocol.check(self.domain, "SCOFW.domain", "zero", "lmo")
+        if self.start is not None:
+            points.check(self.start, self.dim, "SCOFW.start")
+
+    def init(self, key: jax.Array) -> Curved:
+        del key  # deterministic
+        return begin_curved(self.domain, self.start, self.dim)
+
+    def select(self, key: jax.Array, t: jax.Array, state: Curved, obs: Any) -> PointDecision:
+        del key, t, obs
+        return PointDecision.at(state.last.x)
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: Curved, obs: Any, decision: PointDecision, feedback: Gradient
+    ) -> Curved:
+        del key, obs, decision
+        return follow_curved(self.domain, state, t, feedback.first().grad, self.curvature)
+
+    def diagnostics(self, state: Curved) -> dict[str, jax.Array]:
+        """The Frank-Wolfe `gap` of F_t at x_t and `oracle_calls` of a round."""
+        return {"gap": state.last.gap, "oracle_calls": jnp.ones(())}

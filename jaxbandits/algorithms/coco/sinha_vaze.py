@@ -1,0 +1,106 @@
+"""Sinha-Vaze: adaptive projected gradient descent on the Lyapunov surrogate (Sinha & Vaze, NeurIPS 2024).
+
+    Q_t = Q_{t-1} + g_t^+(x_t),   w_t = Phi'(beta Q_t),   Phi(x) = exp(lam x) - 1
+    h_t = beta (gamma grad f_t(x_t) + w_t 1[g_t(x_t) > 0] grad g_t(x_t))
+    x_t+1 = P_K(x_t - eta_t h_t),   eta_t = sqrt(2) D / (2 sqrt(||h_1||^2 + ... + ||h_t||^2))
+
+The projection-based reference of the family: what a projection each round buys. Steps are the same when all h are
+multiplied by one number, so everything is divided by beta gamma (see `lyapunov`).
+
+Letters: K domain, T horizon, G lipschitz, D domain.diameter; b = beta, V = gamma.
+"""
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.coco.lyapunov import Lyapunov, surrogate_gradient
+from jaxbandits.core.compensated import Compensated
+from jaxbandits.core.fusion import once
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import points, protocol
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.points import Point, Shape
+from jaxbandits.types import Constrained, PointDecision
+
+
+class SinhaVazeState(NamedTuple):
+    """The point, the violation and the gradients so far."""
+
+    x: Point  # [d]  x_t
+    queue: Compensated  # []  Q_t
+    energy: jax.Array  # []  sum of ||h / (beta gamma)||^2
+    pace: jax.Array  # []  sqrt(2) D / 2
+    surrogate: Lyapunov  # [] beta, gamma, lam
+
+
+@pytree
+class SinhaVaze:
+    """The method of Sinha & Vaze for convex losses. The domain needs `zero`, `project` and `diameter`.
+
+    Guarantee: regret O(sqrt T) and Q_T = O(sqrt T log T), for f_t, g_t convex and G-Lipschitz on K with a point of K
+      that satisfies every constraint.
+    Deviations: constants as in the literature, not verified against the paper's text [reconstructed]; the exponent is
+      clamped at 60 (float32) or 600 (float64) [ours], see `diagnostics`.
+    References: A. Sinha, R. Vaze, "Optimal Algorithms for Online Convex Optimization with Adversarial Constraints",
+      NeurIPS 2024 (arXiv:2310.18955).
+    """
+
+    feedback: ClassVar[type] = Constrained
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T; enters only through lam")
+    domain: Any = param(factory=L2Ball, doc="K; needs zero, project and diameter")
+    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
+    beta: ArrayLike | None = param(None, "(0, inf)", "b, scale of the violation; None: 1 / (2 G D)")
+    gamma: ArrayLike = param(1.0, "(0, inf)", "V, weight of the loss")
+    lam: ArrayLike | None = param(None, "(0, inf)", "lambda, exponent of Phi; None: 1 / (2 sqrt T)")
+    start: Any = param(None, doc="x_1, a point of K; None: domain.zero, the centre of a ball")
+
+    def check(self) -> None:
+        protocol.check(self.domain, "SinhaVaze.domain", "zero", "project", "diameter")
+        if self.start is not None:
+            points.check(self.start, self.dim, "SinhaVaze.start")
+
+    def init(self, key: jax.Array) -> SinhaVazeState:
+        del key  # deterministic
+        none = jnp.zeros(())
+        beta = 1.0 / (2.0 * self.lipschitz * self.domain.diameter) if self.beta is None else self.beta
+        lam = 0.5 * jnp.asarray(self.horizon, none.dtype) ** -0.5 if self.lam is None else self.lam
+        x = self.domain.zero(self.dim) if self.start is None else self.start
+        return SinhaVazeState(
+            x=jax.tree.map(lambda a: jnp.asarray(a, none.dtype), x),
+            queue=Compensated.start(none),
+            energy=none,
+            pace=jnp.asarray(math.sqrt(0.5) * self.domain.diameter, none.dtype),
+            surrogate=Lyapunov(*(jnp.asarray(a, none.dtype) for a in (beta, self.gamma, lam))),
+        )
+
+    def select(self, key: jax.Array, t: jax.Array, state: SinhaVazeState, obs: Any) -> PointDecision:
+        del key, t, obs
+        return PointDecision.at(state.x)
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: SinhaVazeState,
+        obs: Any,
+        decision: PointDecision,
+        feedback: Constrained,
+    ) -> SinhaVazeState:
+        del key, t, obs, decision
+        told = feedback.first()
+        queue = state.queue.add(jnp.maximum(told.con, 0.0))
+        weight = once(state.surrogate.weight(queue.total))
+        h = once(surrogate_gradient(told.grad, told.con, told.con_grad, weight))
+        energy = once(state.energy + points.inner(h, h))
+        eta = state.pace / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0))
+        x = self.domain.project(points.add_scaled(state.x, -eta, h))
+        return SinhaVazeState(x, queue, energy, state.pace, state.surrogate)
+
+    def diagnostics(self, state: SinhaVazeState) -> dict[str, jax.Array]:
+        """`weight` of the constraint relative to the loss now, and whether the exponent is `clamped`."""
+        queue = state.queue.total
+        return {"weight": state.surrogate.weight(queue), "clamped": state.surrogate.clamped(queue)}

@@ -1,0 +1,99 @@
+"""Sinha-Vaze for strongly convex losses: projected gradient descent on a quadratic surrogate (NeurIPS 2024).
+
+    Q_t = Q_{t-1} + g_t^+(x_t),   w_t = Phi'(beta Q_t) = 2 beta Q_t,   Phi(x) = x^2
+    h_t = beta (gamma grad f_t(x_t) + w_t 1[g_t(x_t) > 0] grad g_t(x_t))
+    x_t+1 = P_K(x_t - eta_t h_t),   eta_t = 1 / (gamma beta alpha t)
+
+Everything is divided by beta gamma (see `lyapunov`): steps 1 / (alpha t) along grad f + (w / gamma) 1[g > 0] grad g.
+
+Letters: K domain, T horizon, G lipschitz, alpha curvature; b = beta, V = gamma.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.coco.lyapunov import QuadraticLyapunov, surrogate_gradient
+from jaxbandits.core.compensated import Compensated
+from jaxbandits.core.fusion import once
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import points, protocol
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.points import Point, Shape
+from jaxbandits.types import Constrained, PointDecision
+
+
+class StronglyConvexSinhaVazeState(NamedTuple):
+    """The point and the violation so far."""
+
+    x: Point  # [d]  x_t
+    queue: Compensated  # []  Q_t
+    surrogate: QuadraticLyapunov  # [] beta, gamma, linear
+
+
+@pytree
+class StronglyConvexSinhaVaze:
+    """The method of Sinha & Vaze for strongly convex losses. The domain needs `zero` and `project`.
+
+    Guarantee: regret O(log T) and Q_T = O(sqrt(T log T)), for f_t alpha-strongly convex, g_t convex, both G-Lipschitz
+      on K, with a point of K that satisfies every constraint.
+    Deviations: constants as in the literature, not verified against the paper's text [reconstructed].
+    References: A. Sinha, R. Vaze, "Optimal Algorithms for Online Convex Optimization with Adversarial Constraints",
+      NeurIPS 2024 (arXiv:2310.18955).
+    """
+
+    feedback: ClassVar[type] = Constrained
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T; enters only through gamma")
+    curvature: ArrayLike = param(range="(0, inf)", doc="alpha, modulus of strong convexity of the losses")
+    domain: Any = param(factory=L2Ball, doc="K; needs zero and project")
+    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
+    beta: ArrayLike = param(1.0, "(0, inf)", "b, scale of the violation")
+    gamma: ArrayLike | None = param(None, "(0, inf)", "V, weight of the loss; None: 8 G^2 ln(e T) / alpha")
+    start: Any = param(None, doc="x_1, a point of K; None: domain.zero, the centre of a ball")
+
+    def check(self) -> None:
+        protocol.check(self.domain, "StronglyConvexSinhaVaze.domain", "zero", "project")
+        if self.start is not None:
+            points.check(self.start, self.dim, "StronglyConvexSinhaVaze.start")
+
+    def init(self, key: jax.Array) -> StronglyConvexSinhaVazeState:
+        del key  # deterministic
+        none = jnp.zeros(())
+        gamma = self.gamma
+        if gamma is None:
+            rounds = jnp.asarray(self.horizon, none.dtype)
+            gamma = 8.0 * self.lipschitz * self.lipschitz * (1.0 + jnp.log(rounds)) / self.curvature
+        x = self.domain.zero(self.dim) if self.start is None else self.start
+        return StronglyConvexSinhaVazeState(
+            x=jax.tree.map(lambda a: jnp.asarray(a, none.dtype), x),
+            queue=Compensated.start(none),
+            surrogate=QuadraticLyapunov(*(jnp.asarray(a, none.dtype) for a in (self.beta, gamma, 0.0))),
+        )
+
+    def select(self, key: jax.Array, t: jax.Array, state: StronglyConvexSinhaVazeState, obs: Any) -> PointDecision:
+        del key, t, obs
+        return PointDecision.at(state.x)
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: StronglyConvexSinhaVazeState,
+        obs: Any,
+        decision: PointDecision,
+        feedback: Constrained,
+    ) -> StronglyConvexSinhaVazeState:
+        del key, obs, decision
+        told = feedback.first()
+        queue = state.queue.add(jnp.maximum(told.con, 0.0))
+        weight = once(state.surrogate.weight(queue.total))
+        h = surrogate_gradient(told.grad, told.con, told.con_grad, weight)
+        step = 1.0 / (self.curvature * (t + 1).astype(weight.dtype))
+        x = self.domain.project(points.add_scaled(state.x, -step, h))
+        return StronglyConvexSinhaVazeState(x, queue, state.surrogate)
+
+    def diagnostics(self, state: StronglyConvexSinhaVazeState) -> dict[str, jax.Array]:
+        """`weight` of the constraint relative to the loss now."""
+        return {"weight": state.surrogate.weight(state.queue.total)}

@@ -1,0 +1,38 @@
+"""Two-point gradient estimator (Agarwal, Dekel & Xiao, COLT 2010; Shamir, JMLR 2017)."""
+
+from collections.abc import Sequence
+
+import jax
+
+from jaxbandits.core import linalg
+from jaxbandits.core.pytree import ArrayLike, pytree
+from jaxbandits.domains import points
+from jaxbandits.domains.points import Point
+from jaxbandits.types import PointDecision
+
+
+@pytree
+class TwoPoint:
+    """Plays `y + delta u` and asks at the mirrored point too: `(d / 2 delta) (F(y + delta u) - F(y - delta u)) u`.
+
+    The mean is that of the one-point estimate, the size does not grow as delta shrinks: `E ||.||^2` is d times the
+    squared gradient of a linear F, whatever delta.
+
+    Deviations: the papers charge the mean of both values; here only `y + delta u` is played, and the mirrored point is
+      asked for free (it is the second query, so that two values a round are seen in the shape of the decision). [ours]
+
+    References: A. Agarwal, O. Dekel, L. Xiao: Optimal algorithms for online convex optimization with multi-point bandit
+      feedback. COLT 2010. O. Shamir: An optimal algorithm for bandit and zero-order convex optimization with two-point
+      feedback. JMLR 18, 2017.
+    """
+
+    def decide(self, y: Point, u: Point, delta: ArrayLike) -> PointDecision:
+        """What to play and where to ask (Q = 2, the played point first)."""
+        play = points.add_scaled(y, delta, u)
+        mirrored = points.subtract(points.add(y, y), play)
+        return PointDecision(play, linalg.as_rows(play, mirrored))
+
+    def gradient(self, values: Sequence[jax.Array], u: Point, delta: ArrayLike) -> Point:
+        """The estimate, from the value at each queried point."""
+        above, below = values
+        return points.scale(u, (above - below) * (0.5 * points.size(points.shape_of(u)) / delta))

@@ -1,0 +1,69 @@
+"""The l1 ball `{|x_1| + ... + |x_d| <= radius}`: the convex hull of the points `+- radius e_i`."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core import linalg
+from jaxbandits.core.batching import trials_last
+from jaxbandits.core.pytree import ArrayLike, param, pytree
+from jaxbandits.core.simplex import first_least, indicator
+from jaxbandits.domains import points
+from jaxbandits.domains.points import Shape
+from jaxbandits.domains.simplex import project_simplex
+
+
+@pytree
+class L1Ball:
+    """`{x in R^d: ||x||_1 <= radius}`."""
+
+    radius: ArrayLike = param(1.0, "(0, inf)", "radius")
+
+    @property
+    def diameter(self) -> ArrayLike:
+        return 2.0 * self.radius
+
+    def zero(self, shape: Shape) -> jax.Array:
+        """`[d]` the centre."""
+        return points.zeros(shape)
+
+    def center(self, shape: Shape) -> jax.Array:
+        return points.zeros(shape)
+
+    def inner_radius(self, shape: Shape) -> ArrayLike:
+        return self.radius / math.sqrt(points.size(shape))
+
+    def outer_radius(self, shape: Shape) -> ArrayLike:
+        del shape
+        return self.radius
+
+    def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
+        """`[d]` `-radius sign(c_i) e_i` for the first of the largest `|c_i|`; 0 for 0."""
+        del guess
+        unit = indicator(first_least(_minus_abs(direction)), len(direction))
+        return _against(direction, unit, self.radius), None
+
+    def project(self, x: jax.Array) -> jax.Array:
+        """`[d]` the nearest point (Euclidean): its sizes are projected on the simplex."""
+        outside = linalg.total(jnp.abs(x)) > self.radius
+        return points.where(outside, _with_signs(project_simplex(jnp.abs(x), self.radius), x), x)
+
+    def contains(self, x: jax.Array) -> jax.Array:
+        norm = linalg.total(jnp.abs(x))
+        return norm <= self.radius * (1.0 + (16 + len(x)) * jnp.finfo(norm.dtype).eps)
+
+
+@trials_last
+def _minus_abs(x: jax.Array) -> jax.Array:
+    return -jnp.abs(x)
+
+
+@trials_last
+def _against(direction: jax.Array, unit: jax.Array, radius: ArrayLike) -> jax.Array:
+    return -radius * jnp.sign(direction) * unit
+
+
+@trials_last
+def _with_signs(size: jax.Array, x: jax.Array) -> jax.Array:
+    return jnp.sign(x) * size

@@ -1,0 +1,48 @@
+"""The convex hull of given points, by its linear oracle alone: no projection."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.core import linalg
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.pytree import ArrayLike, pytree, shared
+from jaxbandits.core.simplex import combine, first_least, indicator
+from jaxbandits.domains.points import Shape
+
+
+@pytree
+class Polytope:
+    """`conv{v_1, ..., v_n}`, of vectors; the linear oracle looks at all n of them. Learners start from their mean.
+
+    Projections need a quadratic program and are not offered, nor is a ball inside: facets are not known.
+    """
+
+    vertices: Any = shared(range="(-inf, inf)", doc="[n, d] v_1, ..., v_n")
+
+    def check(self) -> None:
+        if np.ndim(self.vertices) != 2:
+            raise InputError(f"Polytope.vertices must have shape [n, d], got {np.shape(self.vertices)}")
+
+    @property
+    def diameter(self) -> ArrayLike:
+        """The largest distance of two vertices, O(n^2 d)."""
+        v = self.vertices
+        return jnp.sqrt(jnp.max(jnp.sum((v[:, None] - v[None]) ** 2, axis=2)))
+
+    def zero(self, shape: Shape) -> jax.Array:
+        """`[d]` the mean of the vertices."""
+        del shape
+        return jnp.mean(jnp.asarray(self.vertices), axis=0)
+
+    def outer_radius(self, shape: Shape) -> ArrayLike:
+        del shape
+        return jnp.sqrt(jnp.max(jnp.sum(jnp.asarray(self.vertices) ** 2, axis=1)))
+
+    def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
+        """`[d]` the first of the vertices with the least product."""
+        del guess
+        best = first_least(linalg.matvec(self.vertices, direction))
+        return combine(indicator(best, len(self.vertices)), self.vertices), None

@@ -1,0 +1,100 @@
+"""The trace-bounded spectrahedron `{X positive semidefinite, tr X <= radius}`: covariances, relaxed rank one."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import points
+from jaxbandits.domains.points import Shape
+from jaxbandits.domains.simplex import project_simplex
+
+_EXACT_SIDE = 64  # up to this side all eigenvectors cost no more than Lanczos
+
+
+@pytree
+class Spectrahedron:
+    """`{X in R^{n x n}: X symmetric and positive semidefinite, tr X <= radius}`: the hull of 0 and radius u u'.
+
+    A direction is replaced by its symmetric part, which is all that a symmetric X sees of it. The linear oracle needs
+    one eigenvector: up to n = 64 it is exact; above, it comes from `iterations` steps of Lanczos' method with full
+    reorthogonalisation, so that the answer is a point of the set whose value is close to the best. No interior points
+    in R^{n x n}.
+    """
+
+    radius: ArrayLike = param(1.0, "(0, inf)", "largest trace")
+    iterations: int = static(30, "[1, inf)", "steps of Lanczos' method, used when n > 64")
+
+    @property
+    def diameter(self) -> ArrayLike:
+        """Of n >= 2; for n = 1 an upper bound."""
+        return math.sqrt(2.0) * self.radius
+
+    def zero(self, shape: Shape) -> jax.Array:
+        """`[n, n]` the origin, which lies on the boundary."""
+        return points.zeros(shape)
+
+    def outer_radius(self, shape: Shape) -> ArrayLike:
+        del shape
+        return self.radius
+
+    def lmo(self, direction: jax.Array, guess: jax.Array | None = None) -> tuple[jax.Array, jax.Array | None]:
+        """`[n, n]` `radius u u'` for the eigenvector u of the least eigenvalue if that is negative, otherwise 0.
+
+        The guess is the eigenvector, from which Lanczos starts; None where it is not needed.
+        """
+        c = _symmetric(direction)
+        c = c / jnp.maximum(jnp.max(jnp.abs(c)), jnp.finfo(c.dtype).tiny)  # keeps its squares in range
+        if len(c) <= _EXACT_SIDE:
+            values, vectors = jnp.linalg.eigh(c)
+            value, vector, guess = values[0], vectors[:, 0], None
+        else:
+            value, vector = _least_pair(c, self.iterations, guess)
+            guess = vector
+        return jnp.where(value < 0.0, self.radius, 0.0) * jnp.outer(vector, vector), guess
+
+    def project(self, x: jax.Array) -> jax.Array:
+        """`[n, n]` the nearest point (Frobenius), for x of any symmetry: eigenvalues projected."""
+        values, vectors = jnp.linalg.eigh(_symmetric(x))
+        kept = jnp.maximum(values, 0.0)
+        kept = jnp.where(jnp.sum(kept) > self.radius, project_simplex(values, self.radius), kept)
+        return _symmetric((vectors * kept) @ vectors.T)
+
+
+def _symmetric(x: jax.Array) -> jax.Array:
+    return 0.5 * (x + x.T)
+
+
+def _least_pair(c: jax.Array, iterations: int, guess: jax.Array | None) -> tuple[jax.Array, jax.Array]:
+    """The least Ritz value of a symmetric `c` [n, n] and its unit vector, of a Krylov space of `iterations` vectors."""
+    n = len(c)
+    steps = min(iterations, n)
+    first = _unit(jnp.asarray(np.random.default_rng(0).standard_normal(n), c.dtype))
+    # What a guess lacks it cannot find: a trace of the fixed vector, orthogonal to nothing likely, stays in it.
+    first = first if guess is None else _unit(guess + 1e-3 * first)
+    negligible = n * jnp.finfo(c.dtype).eps  # entries of c are at most 1 in size
+
+    def step(k: int, now: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+        basis, q, diagonal, beside = now
+        basis = basis.at[k].set(q)
+        w = c @ q
+        diagonal = diagonal.at[k].set(w @ q)
+        for _ in range(2):  # once is not enough in rounding
+            w = w - basis.T @ (basis @ w)
+        length = jnp.sqrt(w @ w)
+        # An invariant space is found: zero vectors follow. Their Ritz value 0 is never the least of interest.
+        ended = length <= negligible
+        q = jnp.where(ended, 0.0, w / jnp.where(ended, 1.0, length))
+        return basis, q, diagonal, beside.at[k].set(jnp.where(ended, 0.0, length))
+
+    zeros = jnp.zeros(steps, c.dtype)
+    basis, _, diagonal, beside = lax.fori_loop(0, steps, step, (jnp.zeros((steps, n), c.dtype), first, zeros, zeros))
+    values, vectors = jnp.linalg.eigh(jnp.diag(diagonal) + jnp.diag(beside[:-1], 1) + jnp.diag(beside[:-1], -1))
+    return values[0], _unit(basis.T @ vectors[:, 0])
+
+
+def _unit(x: jax.Array) -> jax.Array:
+    return x / jnp.maximum(jnp.sqrt(jnp.sum(x * x)), jnp.finfo(x.dtype).tiny)

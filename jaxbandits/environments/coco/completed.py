@@ -1,0 +1,88 @@
+"""The best matrix of a nuclear-norm ball for a sum of squared errors, with or without linear constraints (on the host).
+
+NumPy in float64, a dense SVD a step: for matrices of some thousand entries, once per run.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+_INNER, _OUTER = 400, 200
+
+
+class Problem(NamedTuple):
+    """`min 1/2 <weight, (X - target)^2>` over `||X||_* <= radius`."""
+
+    weight: np.ndarray  # [m, n], >= 0: how often an entry was asked for
+    target: np.ndarray  # [m, n]
+    radius: float
+
+    def loss(self, x: np.ndarray) -> float:
+        return 0.5 * float(np.sum(self.weight * (x - self.target) ** 2))
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        return self.weight * (x - self.target)
+
+
+def best(problem: Problem, start: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
+    """`[m, n]` a point whose loss is within `tolerance` (1 + loss at 0) of the least one, certified by its gap."""
+    none = np.zeros((0, start.size))
+    return _minimised(problem, none, np.zeros(0), np.zeros(0), 1.0, start, 50 * _INNER, tolerance)
+
+
+def best_feasible(
+    problem: Problem, rows: np.ndarray, bounds: np.ndarray, start: np.ndarray, tolerance: float = 1e-4
+) -> np.ndarray:
+    """`[m, n]` the same under `rows @ X <= bounds` (rows `[T, m n]`), by an augmented Lagrangian.
+
+    Only rows that were violated on the way take part. In units of their lengths they hold up to `tolerance` times the
+    norm of the target.
+    """
+    scale, size = 1.0 + problem.loss(0.0 * start), max(np.linalg.norm(problem.target), 1e-300)
+    lengths = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
+    rows, bounds = rows / lengths[:, None], bounds / lengths
+    x, chosen, mu, rho, before = best(problem, start, tolerance), np.zeros(0, int), np.zeros(0), 0.0, np.inf
+    for _ in range(_OUTER):
+        excess = rows @ x.ravel() - bounds
+        worst = float(excess.max())
+        if worst <= tolerance * size:
+            break
+        most = np.argsort(-excess)[:20]
+        new = np.setdiff1d(most[excess[most] > tolerance * size], chosen)
+        chosen, mu = np.concatenate([chosen, new]), np.concatenate([mu, np.zeros(len(new))])
+        if worst > 0.5 * before or not rho:  # slow: a steeper penalty, at first as steep as the loss
+            rho = max(2.0 * rho, problem.weight.max() / np.linalg.norm(rows[chosen], 2) ** 2)
+        before = worst
+        x = _minimised(problem, rows[chosen], bounds[chosen], mu, rho, x, _INNER, 0.1 * tolerance, scale)
+        mu = np.maximum(0.0, mu + rho * (rows[chosen] @ x.ravel() - bounds[chosen]))
+    return x
+
+
+def _minimised(problem, rows, bounds, mu, rho, x, iterations, tolerance, scale=None):
+    """FISTA, restarted where it goes uphill, on loss + ||max(0, mu + rho (rows x - bounds))||^2 / (2 rho)."""
+    shape = x.shape
+    curvature = problem.weight.max() + (rho * np.linalg.norm(rows, 2) ** 2 if len(rows) else 0.0)
+    if curvature == 0.0:
+        return x
+    scale = 1.0 + problem.loss(0.0 * x) if scale is None else scale
+    y, momentum = x, 1.0
+    for k in range(iterations):
+        pushed = np.maximum(0.0, mu + rho * (rows @ y.ravel() - bounds))
+        gradient = problem.gradient(y) + (rows.T @ pushed).reshape(shape)
+        if k % 10 == 0 and np.sum(gradient * y) + problem.radius * np.linalg.norm(gradient, 2) <= tolerance * scale:
+            return project(y, problem.radius)
+        new = project(y - gradient / curvature, problem.radius)
+        if np.sum((y - new) * (new - x)) > 0.0:
+            momentum = 1.0
+        after = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
+        y, x, momentum = new + (momentum - 1.0) / after * (new - x), new, after
+    return x
+
+
+def project(x: np.ndarray, radius: float) -> np.ndarray:
+    """`[m, n]` the nearest point of the nuclear-norm ball: singular values projected on the simplex of that sum."""
+    left, values, right = np.linalg.svd(x, full_matrices=False)
+    if values.sum() <= radius:
+        return x
+    thresholds = (np.cumsum(values) - radius) / np.arange(1, len(values) + 1)
+    return (left * np.maximum(values - thresholds[np.nonzero(values > thresholds)[0][-1]], 0.0)) @ right

@@ -1,0 +1,74 @@
+"""One linear constraint whose steepness and offset change every round, as several environments have it.
+
+    g_t(x) = s_t <a, x> - b_t,   s_t uniform on 1 +- slope_noise,   b_t uniform on [margin, margin + margin_spread]
+
+The direction a stays: all constraints so far are the single half-space `<a, x> <= min_t b_t / s_t`, so that the best
+feasible point in hindsight needs one number. Shapes are those of one array, `d` or `(m, n)`.
+"""
+
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core import linalg, rng
+from jaxbandits.core.fusion import once
+from jaxbandits.core.pytree import ArrayLike
+
+
+class HalfSpace(NamedTuple):
+    """The constraint of one round."""
+
+    normal: jax.Array  # [d]  s_t a
+    offset: jax.Array  # []  b_t
+    bound: jax.Array  # []  b_t / s_t
+
+    def value(self, x: jax.Array) -> jax.Array:
+        """g_t(x)."""
+        return linalg.inner(self.normal, x) - self.offset
+
+
+def directions(key: jax.Array, shape: tuple[int, ...], slope: ArrayLike, conflict: ArrayLike) -> tuple[jax.Array, ...]:
+    """A uniform unit vector along which the loss is to fall, and a of length `slope` at an angle to it.
+
+    Args:
+      key: for this alone.
+      shape: of the points.
+      slope: ||a||.
+      conflict: cosine of the angle: 1 where following the loss runs straight into the constraint. In one dimension
+        nothing is orthogonal, and a is scaled by it instead.
+    """
+    size = math.prod(shape)
+    drawn = rng.normals(key, 2, size)
+    first, second = once(tuple(linalg.row(drawn, k).reshape(shape) for k in range(2)))
+    downhill = once(first / linalg.norm(first))
+    across = once(second - downhill * linalg.inner(downhill, second))
+    across = across * 0.0 if size == 1 else across / linalg.norm(across)  # in one dimension what remains is rounding
+    return downhill, (across * jnp.sqrt(1.0 - conflict * conflict) + downhill * conflict) * slope
+
+
+def loosest(slope_noise: ArrayLike, margin: ArrayLike, spread: ArrayLike) -> jax.Array:
+    """`[]` a bound that every round keeps or lowers."""
+    return jnp.asarray((margin + spread) / (1.0 - slope_noise), jnp.zeros(()).dtype)
+
+
+def draw(key: jax.Array, normal: jax.Array, slope_noise: ArrayLike, margin: ArrayLike, spread: ArrayLike) -> HalfSpace:
+    """The constraint of a round, from the block 0 of the key."""
+    first, second = (symmetric_uniform(word) for word in rng.random_words(key, 0))
+    steepness = once(1.0 + slope_noise * first)
+    offset = once(margin + spread * 0.5 * (1.0 + second))
+    return once(HalfSpace(linalg.scale(normal, steepness), offset, offset / steepness))
+
+
+def noise(key: jax.Array, shape: tuple[int, ...], bound: ArrayLike) -> jax.Array:
+    """Independent uniform coordinates of mean zero and length `bound` at most, from the blocks 1, 2, ... of the key."""
+    size = math.prod(shape)
+    first, second = rng.random_words(key, 1 + jnp.arange((size + 1) // 2))  # two words a block
+    words = jnp.concatenate(once((first, second)))[:size].reshape(shape)
+    return bound / math.sqrt(size) * symmetric_uniform(words)
+
+
+def symmetric_uniform(word: jax.Array) -> jax.Array:
+    """Uniform on [-1, 1] with mean zero, from 24 of 32 random bits."""
+    return ((word >> 8).astype(jnp.zeros(()).dtype) + 0.5) * 2.0**-23 - 1.0

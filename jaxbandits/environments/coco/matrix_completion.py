@@ -1,0 +1,315 @@
+"""Online matrix completion: every round asks for some entries of a matrix of ratings, under one linear constraint.
+
+    f_t(X) = 1/2 sum_{(i, j) in O_t} (X_ij - M_ij)^2        O_t: the batch of observed entries of round t
+    g_t(X) = <P_t, X> - b
+      "figure"   P_t uniform on [-1, 1]^{m x n}, b = 0                     (the paper's)
+      "budget"   P_t = (1 + U_t / 2) / sqrt(m n), U_t uniform on [-1, 1]^{m x n},
+                 b = allowance mean(M) sqrt(m n)
+      "none"     g_t = 0
+
+The gradient of the loss is `Entries`, as many as the batch has; P_t is drawn anew from (key, t), and not kept.
+"""
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxbandits.core import linalg, rng
+from jaxbandits.core.batching import fori_loop
+from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.core.fusion import once
+from jaxbandits.core.pytree import ArrayLike, param, pytree, shared, static
+from jaxbandits.domains.points import Entries
+from jaxbandits.environments.coco import completed
+from jaxbandits.environments.datasets.ratings import Ratings, low_rank_ratings
+from jaxbandits.types import Constrained, PointDecision
+
+_CONSTRAINTS = ("figure", "budget", "none")
+_ORDERS = ("shuffled", "fresh")
+_COMPARATORS = ("none", "domain", "feasible")
+_IN_HINDSIGHT = ("comparator_loss", "feasible_comparator_loss", "feasible_comparator_excess")
+
+
+class Observed(NamedTuple):
+    """The observed entries of a matrix: one copy serves all trials."""
+
+    rows: ArrayLike  # [N] int32
+    cols: ArrayLike  # [N] int32
+    values: ArrayLike  # [N]
+
+    def __len__(self) -> int:
+        """N, the number of observed entries."""
+        return self.values.shape[0]
+
+
+class MatrixCompletionState(NamedTuple):
+    """What a trial draws from: its own order of the entries and its own constraints."""
+
+    key: jax.Array  # key of the instance; round t draws from fold_in(key, t)
+    order: jax.Array  # [N] int32  entries, in the order of this pass
+    allowed: jax.Array  # []  b
+
+
+class MatrixCompletionOutcome(NamedTuple):
+    """What is charged: of the loss and the constraint of the round, at the decision."""
+
+    loss: jax.Array  # []  f_t(X_t)
+    violation: jax.Array  # []  max(g_t(X_t), 0); its sum is the cumulative constraint violation
+    constraint: jax.Array  # []  g_t(X_t)
+    zero_loss: jax.Array  # []  f_t(0): what the decision 0 would have lost
+
+
+@pytree
+class MatrixCompletion:
+    """The problem of the experiments of Wang, Wan & Zhang: ratings in batches, a random linear constraint a round.
+
+    Decisions are matrices `[m, n]`; `from_ratings` takes what the loaders of MovieLens and FilmTrust read, and
+    `low_rank_ratings` makes up a stand-in of any shape. All draws follow from the trial's key: the order of the entries
+    and the constraints are the same for all learners.
+
+    Orders: "shuffled" (each pass a fresh random permutation, cut into batches; what does not fill a batch is left out
+    of that pass) and "fresh" (each batch drawn anew, without replacement within the round).
+
+    The constraints of "figure" cannot be learned: P_t is symmetric and independent of X_t, so that E g_t^+(X_t) is
+    ||X_t|| / sqrt(6 pi) in high dimension and only a smaller X_t helps. Those of "budget" (ours) have a mean that can:
+    the entries may not add up to more than a share of what they would if all had the mean rating.
+
+    Deviations:
+      * The paper does not say how many entries a round has, nor their order; its sum runs over all observed ones,
+        its text samples one. Here `batch` entries. [ours]
+      * P_t has entries of 16 random bits: multiples of 2^-15 between -1 and 1, symmetric around 0. [ours]
+      * "budget" is not in the paper. [ours]
+
+    References:
+      Yibo Wang, Yuanyu Wan, Lijun Zhang: Revisiting Projection-Free Online Learning with Time-Varying Constraints.
+      AAAI 2025. Section 5 (experiments).
+    """
+
+    axes: ClassVar = {"instance": ("word",)}
+    dim: tuple[int, int] = static(range="[1, inf)", doc="(m, n), users and items: the shape of decisions")
+    observed: Observed = shared(doc="the known entries (made by from_ratings)")
+    batch: int = static(100, "[1, inf)", "entries of a round")
+    constraint: str = static("figure", doc='"figure", "budget" or "none"')
+    order: str = static("shuffled", doc='"shuffled" passes over the entries, or batches drawn "fresh"')
+    radius: ArrayLike = param(1e4, "(0, inf)", "tau: decisions are compared with matrices of at most this trace norm")
+    comparator: str = static("none", doc='best fixed points in hindsight: "none", "domain", or "feasible" (both)')
+    allowance: ArrayLike = param(0.2, "(0, inf)", 'b / (mean(M) sqrt(m n)) of "budget"')
+
+    @classmethod
+    def from_ratings(cls, ratings: Ratings, **settings: Any) -> "MatrixCompletion":
+        """The problem of a set of ratings; `settings` are the other fields.
+
+        Raises:
+          InputError: for anything else.
+        """
+        if not isinstance(ratings, Ratings):
+            raise InputError(f"ratings must be Ratings, as the loaders make them, got {type(ratings).__name__}")
+        observed = Observed(ratings.users, ratings.items, ratings.ratings)
+        return cls(**{"dim": ratings.shape, "observed": observed} | settings)
+
+    @classmethod
+    def stand_in(cls, shape: tuple[int, int] = (20, 26), n_ratings: int = 208, **settings: Any) -> "MatrixCompletion":
+        """A small made-up problem: 40 % of the entries of a 20 x 26 matrix of rank 3, ten a round, drawn afresh.
+
+        tau is 2.27 times the Frobenius norm of a matrix with these ratings everywhere, as 10^4 is for MovieLens.
+        """
+        ratings = low_rank_ratings(shape, n_ratings)
+        radius = 2.27 * math.sqrt(np.mean(ratings.ratings**2) * math.prod(shape))
+        return cls.from_ratings(ratings, **{"batch": 10, "order": "fresh", "radius": radius} | settings)
+
+    def check(self) -> None:
+        """Raises InputError on fields that do not fit each other."""
+        if not isinstance(self.dim, tuple) or len(self.dim) != 2:
+            raise InputError(f"MatrixCompletion.dim must be (m, n), got {self.dim!r}")
+        if not isinstance(self.observed, Observed):
+            raise InputError(
+                f"MatrixCompletion.observed must be Observed, as from_ratings makes it, got "
+                f"{type(self.observed).__name__}"
+            )
+        shapes = [np.shape(part) for part in self.observed]
+        if len(shapes[0]) != 1 or len(set(shapes)) > 1:
+            raise InputError(f"MatrixCompletion.observed must have rows, cols and values [N], got {shapes}")
+        if not self.batch <= len(self.observed) < 2**24:
+            raise InputError(
+                f"MatrixCompletion needs batch <= N < 2^24 observed entries, got batch {self.batch} and N = "
+                f"{len(self.observed)}"
+            )
+        for name, ids, side in zip(("rows", "cols"), self.observed, self.dim, strict=False):
+            if np.asarray(ids).dtype.kind not in "iu" or np.min(ids) < 0 or np.max(ids) >= side:
+                raise InputError(f"MatrixCompletion.observed.{name} must be whole numbers in [0, {side})")
+        if not np.isfinite(self.observed.values).all():
+            raise InputError("MatrixCompletion.observed.values must be finite")
+        if self.constraint not in _CONSTRAINTS:
+            raise unknown("constraint of MatrixCompletion", self.constraint, _CONSTRAINTS)
+        if self.order not in _ORDERS:
+            raise unknown("order of MatrixCompletion", self.order, _ORDERS)
+        if self.comparator not in _COMPARATORS:
+            raise unknown("comparator of MatrixCompletion", self.comparator, _COMPARATORS)
+
+    @property
+    def lipschitz(self) -> Any:
+        """G, a bound on the gradients of losses and constraints on the ball of `radius`."""
+        return np.maximum(self.radius + self._largest * math.sqrt(self.batch), self.constraint_lipschitz)
+
+    @property
+    def value_bound(self) -> Any:
+        """M, a bound on the losses on the ball of `radius`."""
+        return 0.5 * (self.radius + self._largest * math.sqrt(self.batch)) ** 2
+
+    @property
+    def _largest(self) -> float:
+        return float(np.max(np.abs(self.observed.values)))
+
+    @property
+    def constraint_lipschitz(self) -> float:
+        """Bound on the gradients of the constraints: `lipschitz / constraint_lipschitz` gives both the same."""
+        return {"figure": math.sqrt(math.prod(self.dim)), "budget": 1.5, "none": 0.0}[self.constraint]
+
+    def init(self, key: jax.Array) -> MatrixCompletionState:
+        values = jnp.asarray(self.observed.values)
+        allowed = jnp.zeros((), values.dtype)
+        if self.constraint == "budget":
+            allowed = self.allowance * jnp.mean(values) * math.sqrt(math.prod(self.dim))
+        order = jnp.arange(len(self.observed), dtype=jnp.int32)
+        return MatrixCompletionState(key, order, jnp.asarray(allowed, jnp.zeros(()).dtype))
+
+    def observe(self, key: jax.Array, t: jax.Array, state: MatrixCompletionState) -> None:
+        """Nothing is seen before the decision."""
+        del key, t, state
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: MatrixCompletionState, obs: None, decision: PointDecision
+    ) -> tuple[MatrixCompletionState, Constrained, MatrixCompletionOutcome]:
+        del key, obs
+        round_key = jax.random.fold_in(state.key, t)
+        order, (rows, cols, target) = once(self._batch(round_key, t, state.order))
+        normal = once(self._normal(round_key))
+
+        def errors(x: jax.Array) -> jax.Array:
+            return x[rows, cols] - target
+
+        def constraint(x: jax.Array) -> jax.Array:
+            return linalg.inner(normal, x) - state.allowed
+
+        def loss(errors: jax.Array) -> jax.Array:
+            return 0.5 * linalg.inner(errors, errors)
+
+        asked = [linalg.row(decision.query, k) for k in range(len(decision.query))]
+        off = once([errors(x) for x in asked])
+        feedback = Constrained(
+            loss=linalg.as_rows(*(loss(e) for e in off)),
+            grad=linalg.as_rows(*(Entries(rows, cols, e) for e in off)),
+            con=linalg.as_rows(*(constraint(x) for x in asked)),
+            con_grad=linalg.as_rows(*[normal] * len(asked)),
+        )
+        signed = constraint(decision.play)
+        outcome = MatrixCompletionOutcome(
+            loss(errors(decision.play)), jnp.maximum(signed, 0.0), signed, loss(jnp.asarray(target))
+        )
+        return state._replace(order=order), feedback, outcome
+
+    @property
+    def hindsight_needs(self) -> tuple[str, ...]:
+        return () if self.comparator == "none" else ("instance",)
+
+    def at_record(self, state: MatrixCompletionState, recommendation: Any) -> dict[str, jax.Array]:
+        """The key of the trial in pieces of 16 bits, from which `in_hindsight` draws its rounds once more."""
+        del recommendation
+        if self.comparator == "none":
+            return {}
+        words = jax.random.key_data(state.key)
+        return {"instance": jnp.concatenate([words & 0xFFFF, words >> 16])}
+
+    def in_hindsight(self, recorded: dict[str, Any], records: Any) -> dict[str, Any]:
+        """Total loss so far of the best fixed points in hindsight, for matrices of some thousand entries.
+
+        Returns:
+          `comparator_loss`: over the trace-norm ball of `radius`, within 1e-6 of the loss of 0. With "feasible" also
+          `feasible_comparator_loss`: over the points of it that satisfy every constraint so far, and its
+          `feasible_comparator_excess`, by how much a constraint of the answer is off at most.
+        """
+        if self.comparator == "none":
+            return {}
+        if self.comparator == "feasible" and self.constraint == "figure" and 2 * records[-1] > math.prod(self.dim):
+            raise InputError(
+                f'MatrixCompletion: with "figure" hardly a point but 0 satisfies {records[-1]} constraints on '
+                f'{math.prod(self.dim)} entries: comparator="feasible" needs a horizon of at most half as many'
+            )
+        cells, normals, bound = self._rounds(recorded["instance"][0], int(records[-1]))
+        target = np.zeros(self.dim)
+        target[np.asarray(self.observed.rows), np.asarray(self.observed.cols)] = self.observed.values
+        found: dict[str, list[float]] = {name: [] for name in _IN_HINDSIGHT}
+        free = feasible = np.zeros(self.dim)
+        for t in records:
+            weight = np.bincount(cells[:t].ravel(), minlength=target.size).reshape(self.dim).astype(float)
+            problem = completed.Problem(weight, target, float(self.radius))
+            free = completed.best(problem, free)
+            found["comparator_loss"].append(problem.loss(free))
+            if self.comparator == "feasible":
+                feasible = completed.best_feasible(problem, normals[:t], np.full(t, bound), feasible)
+                found["feasible_comparator_loss"].append(problem.loss(feasible))
+                found["feasible_comparator_excess"].append(float(np.max(normals[:t] @ feasible.ravel()) - bound))
+        return {name: np.asarray(losses) for name, losses in found.items() if losses}
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """`regret` against the best point of the ball, `feasible_regret` against the best feasible one."""
+        pairs = {"regret": "comparator_loss", "feasible_regret": "feasible_comparator_loss"}
+        return {name: values["loss"] - values[other] for name, other in pairs.items() if other in values}
+
+    def _rounds(self, instance: np.ndarray, rounds: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """Cells `[T, B]` of the batches, normals `[T, m n]` and bound of the constraints of a trial."""
+        low, high = np.asarray(instance, np.uint32).reshape(2, -1)
+        key = jax.random.wrap_key_data(jnp.asarray(low | high << 16))
+        state = self.init(key)
+
+        def one_round(order: jax.Array, t: jax.Array) -> tuple[jax.Array, Any]:
+            round_key = jax.random.fold_in(key, t)
+            order, (rows, cols, _) = self._batch(round_key, t, order)
+            return order, (rows * self.dim[1] + cols, self._normal(round_key).ravel())
+
+        _, (cells, normals) = lax.scan(one_round, state.order, jnp.arange(rounds, dtype=jnp.int32))
+        return np.asarray(cells), np.asarray(normals, float), float(state.allowed)
+
+    def _batch(self, key: jax.Array, t: jax.Array, order: jax.Array) -> tuple[jax.Array, Observed]:
+        """The next entries of a pass by a Fisher-Yates shuffle that goes on from round to round.
+
+        Blocks 0 to B - 1 of the key.
+        """
+        n, size = len(self.observed), self.batch
+        start = lax.rem(t, jnp.asarray(n // size, t.dtype)) * size if self.order == "shuffled" else jnp.zeros_like(t)
+        draws = rng.uniforms(key, size)
+
+        def swap(k: jax.Array, order: jax.Array) -> jax.Array:
+            position = start + k
+            left = (n - position).astype(draws.dtype)
+            chosen = position + jnp.floor(draws[k] * left).astype(jnp.int32)
+            drawn, front = order[chosen], order[position]
+            order = lax.dynamic_update_index_in_dim(order, front, chosen, 0)
+            return lax.dynamic_update_index_in_dim(order, drawn, position, 0)
+
+        order = once(fori_loop(0, size, swap, order))
+        picked = lax.dynamic_slice_in_dim(order, start, size)
+        return order, Observed(*(jnp.asarray(part)[picked] for part in self.observed))
+
+    def _normal(self, key: jax.Array) -> jax.Array:
+        """`[m, n]` the gradient P_t of the constraint; blocks B, B + 1, ... of the key.
+
+        A block has 64 bits, four entries of 16: those of rows i, i + h, i + 2h and i + 3h for h = m / 4, so that bits
+        become entries in one pass over the matrix.
+        """
+        m, n = self.dim
+        if self.constraint == "none":
+            return jnp.zeros((m, n))
+        high = -(-m // 4)
+        first, second = once(rng.random_words(key, self.batch + jnp.arange(high * n)))
+        panel = lax.broadcasted_iota(jnp.int32, (4, high, n), 0)
+        words = jnp.where(panel < 2, first.reshape(1, high, n), second.reshape(1, high, n))
+        bits = (words >> (16 * (panel % 2)).astype(words.dtype)) & 0xFFFF
+        # by way of int32, which every processor turns into a float at once
+        uniform = (bits.astype(jnp.int32).astype(jnp.zeros(()).dtype) + 0.5) * 2.0**-15 - 1.0
+        uniform = uniform.reshape(4 * high, n)[:m]
+        return uniform if self.constraint == "figure" else (1.0 + 0.5 * uniform) / math.sqrt(m * n)

@@ -1,0 +1,198 @@
+"""Strongly convex losses under one time-varying linear constraint, with exact comparators.
+
+    f_t(x) = alpha / 2 ||x - theta_t||^2,   theta_t = theta + noise_t
+    g_t(x) = s_t <a, x> - b_t               (`half_spaces`)
+
+theta and a are drawn once a trial: theta of length `center` in a uniform direction, a of length `slope` with angle
+`<a, theta> = conflict ||a|| ||theta||`. The sum of the losses is a quadratic around the mean of the theta_t, and all
+constraints so far are one half-space: the best feasible point in hindsight is the point of K and that half-space which
+is nearest to the mean, from one vector and one number in the state.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core import linalg
+from jaxbandits.core.batching import fori_loop
+from jaxbandits.core.compensated import Compensated
+from jaxbandits.core.fusion import once
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import protocol
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.environments.coco import half_spaces
+from jaxbandits.types import Constrained, PointDecision
+
+
+class QuadraticConstraintsState(NamedTuple):
+    """The instance, and what the comparators need of the rounds so far."""
+
+    target: jax.Array  # [d] or [m, n]  theta
+    normal: jax.Array  # [d]  a
+    noise_sum: Compensated  # [d]  sum of noise_t
+    rounds: jax.Array  # [] int32
+    bound: jax.Array  # []  min_t b_t / s_t
+
+
+class QuadraticConstraintsOutcome(NamedTuple):
+    """What is charged, of the loss and the constraint of the round, and the loss at the origin."""
+
+    loss: jax.Array  # []  f_t(x_t)
+    violation: jax.Array  # []  max(g_t(x_t), 0); its sum is the cumulative constraint violation
+    constraint: jax.Array  # []  g_t(x_t)
+    origin_loss: jax.Array  # []  f_t(0)
+
+
+@pytree
+class QuadraticConstraints:
+    """Squared distances to noisy targets, and one linear constraint whose steepness and offset vary.
+
+    The domain must contain the origin. Every constraint holds at `||x|| <= margin / (slope (1 + slope_noise))`. Noise
+    is bounded: `lipschitz` and `value_bound` are true bounds. Feedback as in `LinearConstraints`.
+
+    References:
+      The problem class of Wang, Wan & Zhang (AAAI 2025), strongly convex case; this instance of it is ours.
+    """
+
+    dim: int | tuple[int, ...] = static(range="[1, inf)", doc="d, or the shape (m, n) of matrix decisions")
+    domain: Any = param(factory=L2Ball, doc="K, with the origin inside; needs project; outer_radius for the bounds")
+    curvature: ArrayLike = param(1.0, "(0, inf)", "alpha, modulus of strong convexity of the losses")
+    center: ArrayLike = param(0.8, "[0, inf)", "||theta||, distance of the mean target from the origin")
+    target_noise: ArrayLike = param(0.3, "[0, inf)", "bound on ||noise_t||; uniform coordinates")
+    slope: ArrayLike = param(1.0, "(0, inf)", "||a||, length of the mean constraint normal")
+    slope_noise: ArrayLike = param(0.5, "[0, 1)", "half-width of s_t around 1")
+    conflict: ArrayLike = param(0.8, "[-1, 1]", "cosine of the angle between a and theta (d = 1: a is scaled by it)")
+    margin: ArrayLike = param(0.2, "(0, inf)", "least b_t")
+    margin_spread: ArrayLike = param(0.2, "[0, inf)", "b_t - margin is uniform up to this")
+
+    @property
+    def lipschitz(self) -> ArrayLike:
+        """Bound on the gradients of all losses and constraints on the domain."""
+        return jnp.maximum(self.curvature * self._reach, self.slope * (1.0 + self.slope_noise))
+
+    @property
+    def value_bound(self) -> ArrayLike:
+        """Bound on the values of all losses on the domain."""
+        return 0.5 * self.curvature * self._reach**2
+
+    def check(self) -> None:
+        protocol.check(self.domain, "QuadraticConstraints.domain", "project")
+
+    def init(self, key: jax.Array) -> QuadraticConstraintsState:
+        downhill, normal = half_spaces.directions(key, self._shape, self.slope, self.conflict)
+        return QuadraticConstraintsState(
+            target=downhill * self.center,
+            normal=normal,
+            noise_sum=Compensated.start(downhill * 0.0),
+            rounds=jnp.zeros((), jnp.int32),
+            bound=half_spaces.loosest(self.slope_noise, self.margin, self.margin_spread),
+        )
+
+    def observe(self, key: jax.Array, t: jax.Array, state: QuadraticConstraintsState) -> None:
+        """Nothing is seen before the decision."""
+        del key, t, state
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: QuadraticConstraintsState, obs: None, decision: PointDecision
+    ) -> tuple[QuadraticConstraintsState, Constrained, QuadraticConstraintsOutcome]:
+        del t, obs
+        noise = once(half_spaces.noise(key, self._shape, self.target_noise))
+        constraint = half_spaces.draw(key, state.normal, self.slope_noise, self.margin, self.margin_spread)
+        target = once(linalg.add(state.target, noise))
+
+        def away(x: jax.Array) -> jax.Array:
+            return linalg.subtract(x, target)
+
+        def loss(x: jax.Array) -> jax.Array:
+            return 0.5 * self.curvature * linalg.inner(away(x), away(x))
+
+        asked = [linalg.row(decision.query, k) for k in range(len(decision.query))]
+        feedback = Constrained(
+            loss=linalg.as_rows(*(loss(x) for x in asked)),
+            grad=linalg.as_rows(*(linalg.scale(away(x), self.curvature) for x in asked)),
+            con=linalg.as_rows(*(constraint.value(x) for x in asked)),
+            con_grad=linalg.as_rows(*[constraint.normal] * len(asked)),
+        )
+        signed = constraint.value(decision.play)
+        outcome = QuadraticConstraintsOutcome(
+            loss=loss(decision.play),
+            violation=jnp.maximum(signed, 0.0),
+            constraint=signed,
+            origin_loss=0.5 * self.curvature * linalg.inner(target, target),
+        )
+        state = state._replace(
+            noise_sum=state.noise_sum.add(noise),
+            rounds=state.rounds + 1,
+            bound=jnp.minimum(state.bound, constraint.bound),
+        )
+        return once(state), feedback, outcome
+
+    def admits(self, state: QuadraticConstraintsState, obs: None, decision: PointDecision) -> jax.Array:
+        """Whether the play lies in the domain, where the domain can tell."""
+        del state, obs
+        return protocol.contains(self.domain, decision.play)
+
+    def at_record(self, state: QuadraticConstraintsState, recommendation: Any) -> dict[str, jax.Array]:
+        """Losses so far of the best fixed points in hindsight, above those of the origin.
+
+        Returns:
+          `comparator_excess`: of the best point of the domain. `feasible_comparator_excess`: of the best point that
+          satisfies every constraint so far. Both are exact if the domain's projection is.
+        """
+        del recommendation
+        rounds = state.rounds.astype(state.bound.dtype)
+        mean = state.target + state.noise_sum.total / jnp.maximum(rounds, 1.0)
+        scale = self.curvature * rounds
+        return {
+            "comparator_excess": scale * _excess(self.domain.project(mean), mean),
+            "feasible_comparator_excess": scale * self._feasible_excess(mean, state),
+        }
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The comparators' losses, `regret` against the best point, `feasible_regret` against the best feasible one."""
+        comparator = values["origin_loss"] + values["comparator_excess"]
+        feasible = values["origin_loss"] + values["feasible_comparator_excess"]
+        return {
+            "comparator_loss": comparator,
+            "feasible_comparator_loss": feasible,
+            "regret": values["loss"] - comparator,
+            "feasible_regret": values["loss"] - feasible,
+        }
+
+    def _feasible_excess(self, mean: jax.Array, state: QuadraticConstraintsState) -> jax.Array:
+        """`min ||x||^2 / 2 - <x, mean>` over K and the half-space, as the maximum of the concave dual over mu >= 0.
+
+        `dual(mu)` is attained at `P_K(mean - mu a)` and has slope `<a, P_K(mean - mu a)> - bound`: bisection. It is at
+        least `-||mean||^2 / 2`, and the origin has slack `bound`: the maximiser is at most `||mean||^2 / (2 bound)`.
+        """
+
+        def at(mu: jax.Array) -> jax.Array:
+            return self.domain.project(mean - state.normal * mu)
+
+        def slope(mu: jax.Array) -> jax.Array:
+            return linalg.inner(state.normal, at(mu)) - state.bound
+
+        def halve(_: jax.Array, interval: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            low, high = interval
+            mu = 0.5 * (low + high)
+            infeasible = slope(mu) > 0.0
+            return jnp.where(infeasible, mu, low), jnp.where(infeasible, high, mu)
+
+        begin = (jnp.zeros_like(state.bound), 0.5 * linalg.inner(mean, mean) / state.bound)
+        low, _ = fori_loop(0, jnp.finfo(state.bound.dtype).nmant + 4, halve, begin)  # low stays 0 if inactive
+        return _excess(at(low), mean) + low * slope(low)
+
+    @property
+    def _reach(self) -> ArrayLike:
+        """The largest distance of a point of K from a target."""
+        return self.domain.outer_radius(self._shape) + self.center + self.target_noise
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return self.dim if isinstance(self.dim, tuple) else (self.dim,)
+
+
+def _excess(x: jax.Array, mean: jax.Array) -> jax.Array:
+    """`(||x - mean||^2 - ||mean||^2) / 2`."""
+    return 0.5 * linalg.inner(x, x) - linalg.inner(x, mean)

@@ -1,0 +1,162 @@
+"""What environments with groups share: counting the rows that a decision asks for, looking up by group, risks.
+
+A decision lists the groups to draw from; where the list never changes it is a NumPy array, and what follows from it is
+a constant of the program.
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.core import linalg
+from jaxbandits.core.batching import trials_last
+from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.types import GroupDecision
+
+
+class GroupOutcome(NamedTuple):
+    """Summed over the rounds of a block."""
+
+    samples: jax.Array  # []  rows drawn
+    group_samples: jax.Array  # [m]  of each group
+    loss: jax.Array  # []  their mean loss at w_t
+
+
+def drawn_of(decision: GroupDecision) -> jax.Array:
+    """`[Q]` 1 where a row is drawn, else 0."""
+    real = jnp.zeros(()).dtype
+    return jnp.ones(len(decision.group), real) if decision.drawn is None else decision.drawn.astype(real)
+
+
+def counts(decision: GroupDecision, n_groups: int) -> jax.Array:
+    """`[m]` rows that a decision draws from each group."""
+    if isinstance(decision.group, np.ndarray) and decision.drawn is None:
+        return jnp.asarray(np.bincount(decision.group, minlength=n_groups), float)
+    return _counts(n_groups)(jnp.asarray(decision.group), drawn_of(decision))
+
+
+@functools.cache
+def _counts(n_groups: int) -> Any:
+    @trials_last
+    def counted(group: jax.Array, drawn: jax.Array) -> jax.Array:
+        return linalg.added(_one_hot(group[k], n_groups) * drawn[k] for k in range(group.shape[0]))
+
+    return counted
+
+
+def _one_hot(group: jax.Array, n_groups: int) -> jax.Array:
+    """`[m, ...]`."""
+    return (jnp.arange(n_groups).reshape(n_groups, *(1,) * group.ndim) == group).astype(jnp.zeros(()).dtype)
+
+
+def places(decision: GroupDecision, n_groups: int) -> jax.Array:
+    """`[Q]` how many rows of its group a decision draws before this one."""
+    if isinstance(decision.group, np.ndarray) and decision.drawn is None:
+        before = [int(np.sum(decision.group[:k] == group)) for k, group in enumerate(decision.group)]
+        return jnp.asarray(before, float)
+    return _places(n_groups)(jnp.asarray(decision.group), drawn_of(decision))
+
+
+@functools.cache
+def _places(n_groups: int) -> Any:
+    @trials_last
+    def ranked(group: jax.Array, drawn: jax.Array) -> jax.Array:
+        index = jnp.arange(n_groups).reshape(1, n_groups, *(1,) * (group.ndim - 1))
+        own = (index == group[:, None]).astype(drawn.dtype)  # [Q, m]
+        met = own * drawn[:, None]
+        return jnp.sum(own * (jnp.cumsum(met, axis=0) - met), axis=1)
+
+    return ranked
+
+
+def per_group(table: ArrayLike, group: Any) -> jax.Array:
+    """`[Q]` the entries of `table` [m] that belong to the listed groups."""
+    if isinstance(group, np.ndarray):
+        return _picked(tuple(map(int, group)))(jnp.asarray(table))
+    return _looked_up(jnp.asarray(table), group)
+
+
+@functools.cache
+def _picked(group: tuple[int, ...]) -> Any:
+    return trials_last(lambda table: table[np.asarray(group)])
+
+
+@trials_last
+def _looked_up(table: jax.Array, group: jax.Array) -> jax.Array:
+    found = jnp.zeros(group.shape, table.dtype)
+    for i in range(table.shape[0]):
+        found = jnp.where(group == i, table[i], found)
+    return found
+
+
+def rows_of(table: jax.Array, group: Any) -> jax.Array:
+    """`[Q, d]` the rows of `table` [m, d] that belong to the listed groups."""
+    if isinstance(group, np.ndarray):
+        every = np.array_equal(group, np.arange(len(table)))
+        return table if every else _picked(tuple(map(int, group)))(table)
+    return linalg.as_rows(*(_row_of(table, linalg.row(group, k)) for k in range(len(group))))
+
+
+@trials_last
+def _row_of(table: jax.Array, index: jax.Array) -> jax.Array:
+    if table.shape[0] > linalg.UNROLLED:
+        table = jnp.broadcast_to(table, (*table.shape[:2], *index.shape))
+        return jnp.take_along_axis(table, index[None, None], axis=0)[0]
+    return linalg.added(jnp.where(index == i, table[i], 0.0) for i in range(table.shape[0]))
+
+
+def groups_exist(group: Any, n_groups: int) -> jax.Array:
+    """Whether every group asked for exists."""
+    if isinstance(group, np.ndarray):
+        return jnp.asarray(((group >= 0) & (group < n_groups)).all())
+    return linalg.total(((group < 0) | (group >= n_groups)).astype(jnp.int32)) == 0
+
+
+def weighted(risks: jax.Array, weights: ArrayLike | None) -> jax.Array:
+    """`[m]` b_i R_i; R_i without weights."""
+    return risks if weights is None else jnp.asarray(weights) * risks
+
+
+def mean_of_largest(risks: jax.Array, k: int) -> jax.Array:
+    """The mean of the k largest of `[m]` risks."""
+    return jnp.max(risks) if k == 1 else jnp.mean(jnp.sort(risks)[-k:])
+
+
+def measures(risks: jax.Array, top_k: int, weights: ArrayLike | None) -> dict[str, jax.Array]:
+    """What is recorded of the risks `[m]` of a model.
+
+    `risk` [m], `max_risk`, `mean_risk`; `top_k_risk`, the mean of the k largest, where k > 1; `weighted_max_risk`,
+    max_i b_i R_i, where there are weights b.
+    """
+    found = {"risk": risks, "max_risk": jnp.max(risks), "mean_risk": jnp.mean(risks)}
+    if top_k > 1:
+        found["top_k_risk"] = mean_of_largest(risks, top_k)
+    if weights is not None:
+        found["weighted_max_risk"] = jnp.max(weighted(risks, weights))
+    return found
+
+
+def check_objective(name: str, n_groups: int, top_k: int, weights: ArrayLike | None) -> None:
+    """That k and b fit m groups.
+
+    Raises:
+      InputError: naming the field.
+    """
+    from jaxbandits.core.errors import InputError
+
+    if top_k > n_groups:
+        raise InputError(f"{name}.top_k must not exceed the {n_groups} groups, got {top_k}")
+    if weights is not None and np.shape(weights)[-1:] != (n_groups,):
+        raise InputError(f"{name}.weights must be [{n_groups}], one a group, got shape {np.shape(weights)}")
+
+
+AXES: dict[str, tuple[str, ...]] = {"risk": ("group",), "group_samples": ("group",)}
+
+
+def units(names: Sequence[str] = ()) -> dict[str, str]:
+    """Of what these environments record."""
+    return {"samples": "rows", "group_samples": "rows", **dict.fromkeys(names, "rows")}

@@ -1,0 +1,102 @@
+"""Groups of coins with a number to fit: the example by which the paper argues for average top-k risk (Figure 1).
+
+    z ~ Bernoulli(mu_i),   loss(w; z) = (w - z)^2,   R_i(w) = w^2 - 2 mu_i w + mu_i,   w in [0, 1]
+
+For weights q, sum_i q_i R_i is least at w = sum_i q_i mu_i =: c, where it is c (1 - c). So the optimum of the mean of
+the k largest risks is that of c nearest to 1/2 among the means c of at least k groups.
+"""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.core import linalg, rng
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.environments.dro import draws, group_losses
+from jaxbandits.environments.dro.draws import GroupOutcome
+from jaxbandits.types import Gradient, GroupDecision
+
+MEANS = (0.5, *(m / 100.0 for m in range(86, 101)))  # of the paper's 16 groups
+
+
+@pytree
+class ExampleGroups:
+    """One-dimensional decisions `[1]` in [0, 1], Bernoulli groups; Example 1 of the paper by default.
+
+    Recorded: `samples`, `group_samples` [m], `loss`; for a recommendation (w, q) the exact `risk` [m], `max_risk`,
+    `mean_risk`, `top_k_risk` (where k > 1), `duality_gap` = the mean of the k largest risks at w less min_v sum_i q_i
+    R_i(v), and `distance`, |w - w*| for the w* that `optimum` gives.
+
+    References: L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, JMLR (arXiv:2302.09267), Example 1 and Figure 1.
+    """
+
+    axes: ClassVar = draws.AXES
+    units: ClassVar = draws.units()
+    n_groups: int = static(len(MEANS), "[1, inf)", doc="m, number of groups")
+    means: ArrayLike = param(MEANS, "[0, 1]", "[m] mu_i")
+    top_k: int = static(1, "[1, inf)", doc="k of the mean of the k largest risks")
+
+    dim: ClassVar = 1
+
+    def check(self) -> None:
+        """One mean a group, at most m largest risks."""
+        if np.shape(self.means)[-1:] != (self.n_groups,):
+            raise InputError(f"ExampleGroups.means must be [{self.n_groups}], one a group, got {np.shape(self.means)}")
+        draws.check_objective("ExampleGroups", self.n_groups, self.top_k, None)
+
+    def init(self, key: jax.Array) -> None:
+        del key  # one instance
+
+    def observe(self, key: jax.Array, t: jax.Array, state: None) -> None:
+        del key, t, state
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: None, obs: None, decision: GroupDecision
+    ) -> tuple[None, Gradient, GroupOutcome]:
+        del t, obs
+        count = len(decision.group)
+        drawn = draws.drawn_of(decision)
+        u = rng.uniforms(key, count)
+        z = once((u < draws.per_group(self.means, decision.group)).astype(drawn.dtype))
+        loss, grad = group_losses.Squared().gradients(decision.play, jnp.ones((count, 1)), z)
+        loss = once(loss * drawn)
+        samples = linalg.total(drawn)
+        outcome = GroupOutcome(
+            samples, draws.counts(decision, self.n_groups), linalg.total(loss) / jnp.maximum(samples, 1.0)
+        )
+        return state, Gradient(loss=loss, grad=group_losses.scaled_rows(grad, drawn)), outcome
+
+    def admits(self, state: None, obs: None, decision: GroupDecision) -> jax.Array:
+        """Whether every group asked for exists and the decision lies in [0, 1], up to rounding."""
+        del state, obs
+        w = decision.play[0]
+        slack = 16.0 * jnp.finfo(w.dtype).eps
+        return draws.groups_exist(decision.group, self.n_groups) & (w >= -slack) & (w <= 1.0 + slack)
+
+    def at_record(self, state: None, recommendation: tuple[jax.Array, jax.Array] | None) -> dict[str, jax.Array]:
+        del state
+        if recommendation is None:
+            return {}
+        w, q = recommendation
+        risks = self.risks(w[0])
+        center = jnp.sum(q * jnp.asarray(self.means)) / jnp.sum(q)
+        worst = draws.mean_of_largest(risks, self.top_k)
+        return draws.measures(risks, self.top_k, None) | {
+            "duality_gap": worst - center * (1.0 - center),
+            "distance": jnp.abs(w[0] - self.optimum(self.top_k)[0]),
+        }
+
+    def risks(self, w: ArrayLike) -> jax.Array:
+        """`[..., m]` the risks of numbers w `[...]`."""
+        means, w = jnp.asarray(self.means), jnp.asarray(w)[..., None]
+        return w * w - 2.0 * means * w + means
+
+    def optimum(self, k: int = 1) -> tuple[jax.Array, jax.Array]:
+        """`w*` and the least mean of the k largest risks."""
+        ordered = jnp.sort(jnp.asarray(self.means))
+        center = jnp.clip(0.5, jnp.mean(ordered[:k]), jnp.mean(ordered[self.n_groups - k :]))
+        return center, center * (1.0 - center)

@@ -1,0 +1,241 @@
+"""Rows of a labelled table as groups: each risk is the mean loss over the rows of a group.
+
+    iid:   a row of group i is drawn uniformly, with replacement      R_i: over all rows of the group
+    once:  every trial goes through each group's rows in an order of its own, each row once
+
+With `held_out` rows of every group set aside, R_i is the mean over these, and the others are drawn from.
+"""
+
+import itertools
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxbandits.core import linalg, rng
+from jaxbandits.core.batching import trials_last
+from jaxbandits.core.errors import InputError, shown, unknown
+from jaxbandits.core.fusion import once
+from jaxbandits.core.pytree import ArrayLike, param, pytree, shared, static
+from jaxbandits.domains.points import Point
+from jaxbandits.environments.datasets.groups import GroupTable
+from jaxbandits.environments.dro import draws, group_losses
+from jaxbandits.types import Gradient, GroupDecision
+
+_ORDERS = ("iid", "once")
+_BLOCK = 4096  # rows whose losses are evaluated together at record points
+
+
+class Rows(NamedTuple):
+    """A table sorted by group: one copy serves all trials."""
+
+    features: ArrayLike  # [n, d]
+    labels: ArrayLike  # [n]
+
+
+class GroupDataState(NamedTuple):
+    """Where a trial is in its pass; None where rows are drawn from all of a group, with replacement."""
+
+    order: jax.Array | None  # [n] int32: row numbers, group by group, those held out first in each
+    met: jax.Array | None  # [m] int32, rows drawn from each group so far
+
+
+class GroupDataOutcome(NamedTuple):
+    """Summed over the rounds of a block."""
+
+    samples: jax.Array  # []  rows drawn
+    group_samples: jax.Array  # [m]  of each group
+    overdrawn: jax.Array  # [m]  of these, rows that had been drawn before because the group had no other left
+    loss: jax.Array  # []  their mean loss at w_t
+
+
+@trials_last
+def _entries(order: jax.Array, at: jax.Array) -> jax.Array:
+    """`order[at]` of `[n]` and `[Q]`: plain indexing would turn the orders of all trials around in every round."""
+    trials = jnp.broadcast_shapes(order.shape[1:], at.shape[1:])
+    order, at = (jnp.broadcast_to(a, (a.shape[0], *trials)) for a in (order, at))
+    return jnp.take_along_axis(order, at, axis=0)
+
+
+@pytree
+class GroupData:
+    """Any labelled table with groups; made by `from_table`, from what the loaders of `environments.datasets` return.
+
+    The model is what the loss takes: a vector `[d]` for the linear ones, any tree of arrays for `Custom`.
+
+    Recorded: `samples`, `group_samples` [m], `loss` and `overdrawn` [m], summed; at record points, for a recommendation
+    (w, q), `risk` [m], `max_risk`, `mean_risk`; with `top_k` > 1, `top_k_risk`; with `weights` b, `weighted_max_risk`.
+
+    A group whose rows are all drawn ("once") starts again from its first: such draws are counted in `overdrawn`, and a
+    round with one is inadmissible, which every summary says.
+    """
+
+    axes: ClassVar = draws.AXES | {"overdrawn": ("group",)}
+    units: ClassVar = draws.units(("overdrawn",))
+    rows: Rows = shared(doc="the table, sorted by group (made by from_table)")
+    sizes: tuple[int, ...] = static(range="[1, inf)", doc="[m] rows of each group")
+    names: tuple[str, ...] = static(doc="[m] of the groups")
+    source: str = static("user", doc="where the rows come from; figures show it")
+    loss: Any = param(factory=group_losses.Logistic, doc="of a row: Logistic, Squared, Hinge or Custom")
+    order: str = static("iid", doc='"iid", with replacement, or "once"')
+    held_out: int = static(0, "[0, inf)", doc="rows of every group that only measure the risks; 0: all of them do")
+    top_k: int = static(1, "[1, inf)", doc="k of the mean of the k largest risks")
+    weights: ArrayLike | None = param(None, "(0, inf)", "[m] b, scales of the risks; None: 1")
+    loss_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies losses, gradients and risks")
+
+    @classmethod
+    def from_table(cls, table: GroupTable, **settings: Any) -> "GroupData":
+        """From a table, as the loaders of `environments.datasets.groups` return it.
+
+        Args:
+          table: features, labels and groups. For a loss of signed labels two distinct labels, the larger becomes 1.
+          **settings: the other fields.
+
+        Raises:
+          InputError: labels or settings that do not fit.
+        """
+        if not isinstance(table, GroupTable):
+            raise InputError(f"table must be a GroupTable, got {type(table).__name__}")
+        by_group = np.concatenate(table.rows())
+        signed = getattr(settings.get("loss", group_losses.Logistic()), "signed", False)
+        labels = group_losses.signed_labels(table.labels) if signed else table.labels
+        return cls(
+            rows=Rows(table.features[by_group], labels[by_group]),
+            sizes=tuple(map(int, table.sizes)),
+            names=table.names,
+            source=table.source,
+            **settings,
+        )
+
+    def check(self) -> None:
+        """Raises `InputError` for fields that do not fit each other."""
+        if not isinstance(self.rows, Rows):
+            raise InputError(f"GroupData.rows must be Rows, as from_table makes them, got {type(self.rows).__name__}")
+        shapes = [np.shape(part) for part in self.rows]
+        if len(shapes[0]) != 2 or not shapes[0][1] or shapes != [(sum(self.sizes), shapes[0][1]), (sum(self.sizes),)]:
+            raise InputError(f"GroupData.rows must be [n, d] and [n] with n = {sum(self.sizes)} rows, got {shapes}")
+        if not isinstance(self.names, tuple) or list(map(type, self.names)) != [str] * len(self.sizes):
+            raise InputError(f"GroupData.names must name {len(self.sizes)} groups, got {shown(self.names)}")
+        if not isinstance(self.source, str) or not self.source:
+            raise InputError(f"GroupData.source must be the name of the data, got {shown(self.source)}")
+        if self.order not in _ORDERS:
+            raise unknown("order of GroupData", self.order, _ORDERS)
+        least = int(np.argmin(self.sizes))
+        if self.sizes[least] <= self.held_out:
+            raise InputError(
+                f"GroupData.held_out must leave rows to every group: {self.names[least]!r} has {self.sizes[least]}"
+            )
+        for member in ("values", "gradients", "signed", "linear"):
+            if not hasattr(self.loss, member):
+                raise InputError(f"GroupData.loss must have {member!r}; {type(self.loss).__name__} has not")
+        if self.loss.signed and not np.isin(self.rows.labels, (-1.0, 1.0)).all():
+            raise InputError("GroupData.rows must have labels -1 and 1 for this loss (see from_table)")
+        draws.check_objective("GroupData", self.n_groups, self.top_k, self.weights)
+
+    @property
+    def n_groups(self) -> int:
+        """m, number of groups."""
+        return len(self.sizes)
+
+    @property
+    def dim(self) -> int | None:
+        """d, the form of a linear model; None for a loss that takes parameters of another form."""
+        return self.rows.features.shape[1] if self.loss.linear else None
+
+    @property
+    def budgets(self) -> tuple[int, ...]:
+        """`[m]` n_i, rows of each group that may be drawn."""
+        return tuple(size - self.held_out for size in self.sizes)
+
+    def init(self, key: jax.Array) -> GroupDataState:
+        if self.order == "iid" and not self.held_out:
+            return GroupDataState(None, None)
+        keys = jax.random.split(key, self.n_groups)
+        parts = [
+            first + jax.random.permutation(keys[i], jnp.arange(size, dtype=jnp.int32))
+            for i, (first, size) in enumerate(zip(self._firsts, self.sizes, strict=True))
+        ]
+        met = jnp.zeros(self.n_groups, jnp.int32) if self.order == "once" else None
+        return GroupDataState(jnp.concatenate(parts), met)
+
+    def observe(self, key: jax.Array, t: jax.Array, state: GroupDataState) -> None:
+        del key, t, state
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: GroupDataState, obs: None, decision: GroupDecision
+    ) -> tuple[GroupDataState, Gradient, GroupDataOutcome]:
+        del t, obs
+        row = self._rows_drawn(key, state, decision)
+        x, y = once((jnp.asarray(self.rows.features)[row], jnp.asarray(self.rows.labels)[row]))
+        loss, grad = self.loss.gradients(decision.play, x, y)
+        drawn = draws.drawn_of(decision)
+        factor = once(self.loss_scale * drawn)
+        loss = once(loss * factor)
+        grad = jax.tree.map(lambda leaf: group_losses.scaled_rows(leaf, factor), grad)
+        counts, over = draws.counts(decision, self.n_groups), jnp.zeros(self.n_groups)
+        if state.met is not None:
+            over = self._overdrawn(state.met, counts)
+            state = state._replace(met=state.met + counts.astype(jnp.int32))
+        samples = linalg.total(drawn)
+        mean = linalg.total(loss) / jnp.maximum(samples, 1.0)
+        return state, Gradient(loss=loss, grad=grad), GroupDataOutcome(samples, counts, over, mean)
+
+    def admits(self, state: GroupDataState, obs: None, decision: GroupDecision) -> jax.Array:
+        """Whether every group asked for exists and, in a pass, has rows left."""
+        del obs
+        exist = draws.groups_exist(decision.group, self.n_groups)
+        if state.met is None:
+            return exist
+        return exist & (linalg.total(self._overdrawn(state.met, draws.counts(decision, self.n_groups))) == 0)
+
+    def at_record(self, state: GroupDataState, recommendation: tuple[Point, jax.Array] | None) -> dict[str, jax.Array]:
+        if recommendation is None:
+            return {}
+        return draws.measures(self.risks(state, recommendation[0]), self.top_k, self.weights)
+
+    def risks(self, state: GroupDataState, w: Point) -> jax.Array:
+        """`[m]` the mean loss of a model over the rows of each group, or over those held out."""
+        each = zip(self._firsts, self.sizes, strict=True)
+        if not self.held_out or state.order is None:
+            return self.loss_scale * jnp.stack([self._mean_loss(w, first, size) for first, size in each])
+        chosen = jnp.stack([state.order[first : first + self.held_out] for first, _ in each]).ravel()
+        x, y = jnp.asarray(self.rows.features)[chosen], jnp.asarray(self.rows.labels)[chosen]
+        values = self.loss.values(w, x, y).reshape(self.n_groups, self.held_out)
+        return self.loss_scale * jnp.mean(values, axis=1)
+
+    @property
+    def _firsts(self) -> tuple[int, ...]:
+        return (0, *itertools.accumulate(self.sizes[:-1]))
+
+    def _rows_drawn(self, key: jax.Array, state: GroupDataState, decision: GroupDecision) -> jax.Array:
+        """`[Q]` row numbers."""
+        group = decision.group
+        budget = draws.per_group(np.asarray(self.budgets, np.int32), group)
+        first = draws.per_group(np.asarray(self._firsts, np.int32) + np.int32(self.held_out), group)
+        if state.met is None:
+            place = jnp.floor(rng.uniforms(key, len(group)) * budget.astype(jnp.zeros(()).dtype)).astype(jnp.int32)
+        else:
+            met = draws.per_group(state.met, group) + draws.places(decision, self.n_groups).astype(jnp.int32)
+            place = lax.rem(met, jnp.broadcast_to(budget, met.shape))
+        row = once(first + place)
+        return row if state.order is None else _entries(state.order, row)
+
+    def _overdrawn(self, met: jax.Array, counts: jax.Array) -> jax.Array:
+        """`[m]` how many of the next rows of each group are not fresh."""
+        left = jnp.maximum(jnp.asarray(self.budgets, jnp.int32) - met, 0)
+        return jnp.maximum(counts - left.astype(counts.dtype), 0.0)
+
+    def _mean_loss(self, w: Point, first: int, size: int) -> jax.Array:
+        """Over consecutive rows, by blocks: a trial needs memory for one of them."""
+        block = min(size, _BLOCK)
+        features, labels = jnp.asarray(self.rows.features), jnp.asarray(self.rows.labels)
+
+        def add(i: jax.Array, total: jax.Array) -> jax.Array:
+            start = jnp.minimum(first + i * block, first + size - block)
+            fresh = jnp.arange(block) >= first + i * block - start  # the last block goes back over rows it has
+            x, y = (lax.dynamic_slice_in_dim(part, start, block) for part in (features, labels))
+            return total + jnp.sum(jnp.where(fresh, self.loss.values(w, x, y), 0.0))
+
+        return lax.fori_loop(0, -(-size // block), add, jnp.zeros((), features.dtype)) / size

@@ -1,0 +1,152 @@
+"""Losses of a labelled row: what a model with parameters w is charged for the label y of the features x.
+
+`Logistic`, `Squared` and `Hinge` are losses of linear models, w `[d]`; `Custom` is any function of (params, x, y), such
+as that of a network, whose parameters are any tree of arrays. All give the gradients of many rows at once.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.core import linalg, losses
+from jaxbandits.core.batching import trials_last
+from jaxbandits.core.errors import InputError, shown
+from jaxbandits.core.fusion import once
+from jaxbandits.core.pytree import pytree, static
+from jaxbandits.domains.points import Point
+
+
+class GroupLoss(Protocol):
+    """The loss of rows."""
+
+    def values(self, params: Point, x: jax.Array, y: jax.Array) -> jax.Array:
+        """`[n]` losses of rows `[n, d]` with labels `[n]`."""
+        ...
+
+    def gradients(self, params: Point, x: jax.Array, y: jax.Array) -> tuple[jax.Array, Point]:
+        """`[Q]` losses, and gradients in the form of the parameters, leaves `[Q, ...]`."""
+        ...
+
+    @property
+    def signed(self) -> bool:
+        """Whether labels must be -1 and 1."""
+        ...
+
+    @property
+    def linear(self) -> bool:
+        """Whether the parameters are weights of the features, `[d]`."""
+        ...
+
+
+@pytree
+class Logistic:
+    """`ln(1 + exp(-y <x, w>))` with labels in {-1, 1}; ||x||-Lipschitz."""
+
+    signed, linear = True, True
+
+    def values(self, params: Point, x: jax.Array, y: jax.Array) -> jax.Array:
+        return losses.log_loss(y * (x @ params))[0]
+
+    def gradients(self, params: Point, x: jax.Array, y: jax.Array) -> tuple[jax.Array, Point]:
+        return linear_gradients(_logistic, params, x, y)
+
+
+@pytree
+class Squared:
+    """`(<x, w> - y)^2`, without a factor one half."""
+
+    signed, linear = False, True
+
+    def values(self, params: Point, x: jax.Array, y: jax.Array) -> jax.Array:
+        return jnp.square(x @ params - y)
+
+    def gradients(self, params: Point, x: jax.Array, y: jax.Array) -> tuple[jax.Array, Point]:
+        return linear_gradients(_squared, params, x, y)
+
+
+@pytree
+class Hinge:
+    """`max(0, 1 - y <x, w>)` with labels in {-1, 1}; ||x||-Lipschitz, with the subgradient 0 at the kink."""
+
+    signed, linear = True, True
+
+    def values(self, params: Point, x: jax.Array, y: jax.Array) -> jax.Array:
+        return jnp.maximum(0.0, 1.0 - y * (x @ params))
+
+    def gradients(self, params: Point, x: jax.Array, y: jax.Array) -> tuple[jax.Array, Point]:
+        return linear_gradients(_hinge, params, x, y)
+
+
+@pytree
+class Custom:
+    """A function of yours, `function(params, x [d], y) -> []`, which JAX differentiates by its parameters.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> def absolute(params, x, y):
+      ...     slope, offset = params
+      ...     return jnp.abs(x @ slope + offset[0] - y)
+      >>> loss = Custom(function=absolute)
+      >>> loss.values((jnp.ones(2), jnp.zeros(1)), jnp.eye(2), jnp.array([1.0, 3.0])).tolist()
+      [0.0, 2.0]
+    """
+
+    signed, linear = False, False
+    function: Callable[[Point, jax.Array, jax.Array], jax.Array] = static(doc="of (params, x, y), the loss of one row")
+
+    def check(self) -> None:
+        """Raises `InputError` for what is no function."""
+        if not callable(self.function) or isinstance(self.function, type):
+            raise InputError(f"Custom.function must be a function of (params, x, y), got {shown(self.function)}")
+
+    def values(self, params: Point, x: jax.Array, y: jax.Array) -> jax.Array:
+        return jax.vmap(self.function, (None, 0, 0))(params, x, y)
+
+    def gradients(self, params: Point, x: jax.Array, y: jax.Array) -> tuple[jax.Array, Point]:
+        return jax.vmap(jax.value_and_grad(self.function), (None, 0, 0))(params, x, y)
+
+
+def linear_gradients(
+    charge: Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]], w: jax.Array, x: jax.Array, y: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """`[Q]` losses and `[Q, d]` gradients, from the loss and its derivative as functions of (score, label)."""
+    loss, slope = once(charge(once(linalg.matvec(x, w)), y))
+    return loss, scaled_rows(x, slope)
+
+
+@trials_last
+def scaled_rows(x: jax.Array, factor: jax.Array) -> jax.Array:
+    """`[Q, ...]` with each row multiplied by its factor `[Q]`."""
+    return x * factor.reshape(factor.shape[0], *(1,) * (x.ndim - factor.ndim), *factor.shape[1:])
+
+
+@trials_last
+def _logistic(score: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
+    loss, slope = losses.log_loss(once(y * score))
+    return loss, slope * y
+
+
+@trials_last
+def _squared(score: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return jnp.square(score - y), 2.0 * (score - y)
+
+
+@trials_last
+def _hinge(score: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
+    margin = once(y * score)
+    return jnp.maximum(0.0, 1.0 - margin), jnp.where(margin < 1.0, -y, 0.0)
+
+
+def signed_labels(labels: np.ndarray) -> np.ndarray:
+    """Two distinct values as -1 and 1, the larger as 1.
+
+    Raises:
+      InputError: for another number of distinct values.
+    """
+    values = np.unique(labels)
+    if len(values) != 2:
+        raise InputError(f"labels must have two distinct values for this loss, got {len(values)}")
+    return np.where(labels == values[1], 1.0, -1.0)

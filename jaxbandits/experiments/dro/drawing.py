@@ -1,0 +1,93 @@
+"""Figures of these experiments: one axes a panel or a group, whose learners differ from panel to panel."""
+
+import dataclasses
+import math
+import textwrap
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from jaxbandits.experiments.run import Report
+
+
+@dataclasses.dataclass(frozen=True)
+class PanelCurves:
+    """A metric along a run, one axes a panel with a legend of its own: means with t-intervals.
+
+    Attributes:
+      panels: which; none: all.
+      metric: which; None: the experiment's.
+      x: the abscissa, as for `Result.plot`.
+      logarithmic: whether it is.
+      mark: from the horizon to an abscissa that is marked.
+      name: see `Drawing`.
+    """
+
+    panels: tuple[str, ...] = ()
+    metric: str | None = None
+    x: str = "round"
+    logarithmic: bool = False
+    mark: Callable[[int], float] | None = None
+    name: str = "curves"
+
+    def draw(self, plt: Any, report: "Report") -> "Figure":
+        """Makes the figure, without its title."""
+        names = self.panels or tuple(report.panels)
+        figure, axes = plt.subplots(1, len(names), figsize=(max(6.4, 5.2 * len(names)), 4.2), layout="constrained",
+                                    squeeze=False)  # fmt: skip
+        for ax, name in zip(axes.flat, names, strict=True):
+            report.results[name].plot(self.metric or report.experiment.metric, x=self.x, ax=ax)
+            ax.set_title(report.panels[name].title)
+            handles, labels = ax.get_legend_handles_labels()
+            title = ax.get_legend().get_title().get_text()
+            ax.legend(handles, labels, title=title, fontsize="small", title_fontsize="small", frameon=False)
+            if self.logarithmic:
+                ax.set_xscale("log")
+            if self.mark is not None:
+                ax.axvline(self.mark(report.horizon), color="0.4", linestyle="--", linewidth=0.8)
+        return figure
+
+
+@dataclasses.dataclass(frozen=True)
+class GroupCurves:
+    """The risk of single groups along a run, one axes a group: means with t-intervals.
+
+    Attributes:
+      groups: which, from 0.
+      panel: of the experiment.
+      x: the abscissa, as for `Result.plot`.
+      logarithmic: whether it is, for learners with rounds of their own.
+      name: see `Drawing`.
+    """
+
+    needs: ClassVar = ("risk",)
+    groups: tuple[int, ...]
+    panel: str
+    x: str = "round"
+    logarithmic: bool = False
+    name: str = "groups"
+
+    def draw(self, plt: Any, report: "Report") -> "Figure":
+        """Makes the figure, without its title."""
+        result, across = report.results[self.panel], 3
+        down = math.ceil(len(self.groups) / across)
+        figure, axes = plt.subplots(down, across, figsize=(4.0 * across, 3.1 * down), layout="constrained")
+        names = getattr(report.panels[self.panel].environment, "names", None)
+        for ax, group in zip(axes.flat, self.groups, strict=False):
+            result.plot("risk", x=self.x, group=group, ax=ax)
+            ax.set_title(f"group {group + 1}" + (f": {names[group]}" if names else ""))
+            ax.set_ylabel("risk")
+            if self.logarithmic:
+                ax.set_xscale("log")
+            handles, labels = ax.get_legend_handles_labels()
+            ax.get_legend().remove()
+        for ax in axes.flat[len(self.groups) :]:
+            ax.set_axis_off()
+        seeds = max(len(trials.seeds) for trials in result.trials.values())
+        shown = [label.partition(" (group")[0] for label in labels]
+        about = textwrap.fill(report.panels[self.panel].title, 24)
+        title = f"{about}\nmean, 95 % t-interval\n{seeds} seeds"
+        figure.legend(handles, shown, title=title, loc="outside right center", frameon=False)  # fmt: skip
+        return figure

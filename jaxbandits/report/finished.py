@@ -1,0 +1,98 @@
+"""A finished `reproduce` found again by what was asked for: nothing is computed twice, and nothing is lost unasked."""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from jaxbandits.core import spec
+from jaxbandits.core.errors import InputError
+from jaxbandits.experiments.claim import Judged
+from jaxbandits.experiments.declare import Experiment
+from jaxbandits.experiments.run import Report
+
+MANIFEST = "manifest.json"
+
+
+def request(
+    experiment: Experiment,
+    *,
+    seeds: int | None,
+    horizon: int | None,
+    preset: str | None,
+    without: Sequence[str],
+    seed: int,
+    data: Path | None,
+) -> dict[str, Any]:
+    """What a run is asked to compute, as JSON: with what else determines its numbers, and a digest of the data file.
+
+    Raises:
+      InputError: for an unknown preset.
+    """
+    asked = {
+        "experiment": experiment.name,
+        "preset": experiment.preset(preset),
+        "seeds": experiment.seeds if seeds is None else seeds,
+        "horizon": experiment.horizon if horizon is None else horizon,
+        "seed": seed,
+        "without": sorted(set(without)),
+        "data": None if data is None else hashlib.sha256(data.read_bytes()).hexdigest(),
+    }
+    return asked | spec.guard(asked, 0, jax.local_devices())
+
+
+def find(experiment: Experiment, asked: Mapping[str, Any], directory: Path) -> Report | None:
+    """The finished run that a directory holds, with its claims but without its results; None where there is none.
+
+    Raises:
+      InputError: when the directory holds another run, in one line that says what differs.
+    """
+    path = directory / MANIFEST
+    try:
+        manifest = json.loads(path.read_bytes())
+        before, files = manifest["request"] or {}, [directory / name for name in manifest["files"]]
+        known = _judged(experiment, manifest["claims"]) if before == asked else ()
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{path} is damaged ({type(error).__name__}): --fresh replaces the run beside it") from None
+    if before != asked:
+        raise InputError(
+            f"{directory} holds a finished run of another {_difference(before, asked)}: --out DIR keeps both, "
+            "--fresh replaces it"
+        )
+    if not all(file.exists() for file in files):
+        return None
+    return Report(experiment, asked["preset"], asked["horizon"], {}, {}, known)
+
+
+def _difference(before: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    """The fields that differ, with short values."""
+    names = [name for name in asked if before.get(name) != asked[name] and name != "spec"]
+    shown = []
+    for name in names:
+        old, new = (json.dumps(value.get(name)) for value in (before, asked))
+        shown.append(f"{name} ({old}, now {new})" if len(old) + len(new) < 40 else name)
+    return ", ".join(shown)
+
+
+def _judged(experiment: Experiment, claims: Sequence[Mapping[str, Any]]) -> tuple[Judged, ...]:
+    """The claims of a manifest, where null stands for what JSON cannot hold."""
+
+    def number(value: float | None, otherwise: float) -> float:
+        return otherwise if value is None else value
+
+    found = []
+    for claim, kept in zip(experiment.claims, claims, strict=True):
+        low, high = kept["interval"]
+        found.append(
+            Judged(
+                claim, kept["verdict"], number(kept["value"], math.nan), number(low, -math.inf),
+                number(high, math.inf), kept["seeds"], kept["failed"], kept["enough_rounds"],
+            )
+        )  # fmt: skip
+    return tuple(found)

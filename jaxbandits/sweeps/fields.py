@@ -1,0 +1,146 @@
+"""Swept fields of a sweep file: the values that an inline table stands for, and the points that they make.
+
+    ridge = { values = [0.1, 1.0] }                    these values
+    ridge = { range = [0.0, 1.0], n = 5 }              evenly spaced, both ends included
+    dim = { range = [2, 10], step = 2 }                2, 4, 6, 8, 10
+    beta_scale = { logspace = [1e-3, 1.0], n = 4 }     by equal ratios, both ends included
+    ridge = { random = [0.1, 10.0], n = 20 }           uniform draws, log-uniform with `log = true`; `seed = 0`
+    dim = { values = [2, 5], zip = "dim" }             fields with the same `zip` move together
+
+Fields without `zip` are combined with all others (their product).
+"""
+
+import math
+import zlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxbandits.core import ranges
+from jaxbandits.core.errors import InputError, shown, unknown
+from jaxbandits.simulation.grid import Point, product, zipped
+
+KINDS = {
+    "values": {"values", "zip"},
+    "range": {"range", "n", "step", "zip"},
+    "logspace": {"logspace", "n", "zip"},
+    "random": {"random", "n", "log", "seed", "zip"},
+}
+MOST = 10**6  # points of one algorithm on one environment
+_COUNT = f"[1, {MOST}]"
+
+
+class Swept(NamedTuple):
+    """A field that takes several values."""
+
+    path: str  # dotted, within its table
+    values: list[Any]
+    group: str | None  # of fields that move together
+    where: str  # the place that errors name
+
+
+def split(table: dict[str, Any], where: str) -> tuple[dict[str, Any], list[Swept]]:
+    """A table with every swept field at its first value, and the swept fields.
+
+    Raises:
+      InputError: naming file, table and key.
+    """
+    found: list[Swept] = []
+    return _split(table, where, "", found), found
+
+
+def _split(value: Any, where: str, path: str, found: list[Swept]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if path and "type" not in value and KINDS.keys() & value.keys():
+        swept = Swept(path, _values(value, where, path), _group(value, where), where)
+        found.append(swept)
+        return swept.values[0]
+    return {key: _split(item, f"{where}.{key}", f"{path}.{key}" if path else key, found) for key, item in value.items()}
+
+
+def points(algorithm: list[Swept], environment: list[Swept]) -> list[Point]:
+    """Every combination of the swept fields of an algorithm and an environment; those that are zipped move together.
+
+    Raises:
+      InputError: for zipped fields with different numbers of values, values that repeat, or too many points.
+    """
+    factors: dict[Any, dict[str, Swept]] = {}
+    for prefix, fields in (("", algorithm), ("environment.", environment)):
+        for field in fields:
+            name = prefix + field.path
+            factors.setdefault(field.group if field.group is not None else (name,), {})[name] = field
+    for group, fields in factors.items():
+        counts = {field.where: len(field.values) for field in fields.values()}
+        if len(set(counts.values())) > 1:
+            listed = ", ".join(f"{n} in {where.rpartition(': ')[2]}" for where, n in counts.items())
+            raise InputError(f"{next(iter(counts))}: fields of zip {group!r} need equally many values, got {listed}")
+        rows = list(zip(*(field.values for field in fields.values()), strict=True))
+        if len({tuple((type(x), x) for x in row) for row in rows}) < len(rows):
+            raise InputError(f"{next(iter(counts))}: values repeat")
+    n_points = math.prod(len(next(iter(fields.values())).values) for fields in factors.values())
+    if n_points > MOST:
+        raise InputError(f"{n_points:,} points, at most {MOST:,} are allowed; `zip` makes random fields move together")
+    rows = [zipped({name: field.values for name, field in fields.items()}) for fields in factors.values()]
+    return product(*rows) if rows else []
+
+
+def _values(table: dict[str, Any], where: str, path: str) -> list[Any]:
+    kinds = sorted(KINDS.keys() & table.keys())
+    if len(kinds) > 1:
+        raise InputError(f"{where}: one of {' and '.join(kinds)}, not both")
+    kind = kinds[0]
+    for key in table:
+        if key not in KINDS[kind]:
+            raise InputError(f"{where}: {unknown(f'key beside {kind!r}', key, KINDS[kind])}")
+    given = table[kind]
+    if kind == "values":
+        if not isinstance(given, list) or not given:
+            raise InputError(f"{where}.values: must be a list of at least one value, got {shown(given)}")
+        for i, value in enumerate(given):
+            if not isinstance(value, (bool, int, float, str)):
+                raise InputError(f"{where}.values[{i}]: must be a number or a name, got {shown(value)}")
+        return list(given)
+    low, high = _ends(given, f"{where}.{kind}", positive=kind == "logspace" or table.get("log") is True)
+    if kind == "range" and "step" in table:
+        return _steps(low, high, table, where)
+    if "n" not in table:
+        raise InputError(f"{where}: {kind} needs n, the number of values" + " (or step)" * (kind == "range"))
+    n = ranges.whole(f"{where}.n", table["n"], _COUNT)
+    if kind == "range":
+        return np.linspace(low, high, n).tolist()
+    if kind == "logspace":
+        return np.geomspace(low, high, n).tolist()
+    seed = ranges.whole(f"{where}.seed", table.get("seed", 0), f"[0, {2**32 - 1}]")
+    draws = np.random.default_rng([seed, zlib.crc32(path.encode())]).random(n)  # another field draws others
+    if ranges.flag(f"{where}.log", table.get("log", False)):
+        return np.exp(math.log(low) + draws * (math.log(high) - math.log(low))).tolist()
+    return (low + draws * (high - low)).tolist()
+
+
+def _ends(given: Any, where: str, positive: bool) -> tuple[Any, Any]:
+    pair = isinstance(given, list) and len(given) == 2 and all(type(x) in (int, float) for x in given)
+    if not pair or not all(map(math.isfinite, given)) or not given[0] < given[1]:
+        raise InputError(f"{where}: must be two numbers, the smaller one first, got {shown(given)}")
+    if positive and given[0] <= 0:
+        raise InputError(f"{where}: must be positive numbers, got {shown(given)}")
+    return given[0], given[1]
+
+
+def _steps(low: Any, high: Any, table: dict[str, Any], where: str) -> list[Any]:
+    step = table["step"]
+    if "n" in table:
+        raise InputError(f"{where}: one of n and step, not both")
+    if type(step) not in (int, float) or not 0 < step < math.inf:
+        raise InputError(f"{where}.step: must be a positive number, got {shown(step)}")
+    n = math.floor((high - low) / step * (1 + 1e-12)) + 1
+    if n > MOST:
+        raise InputError(f"{where}: {n:,} values, at most {MOST:,} are allowed")
+    return [low + i * step for i in range(n)]
+
+
+def _group(table: dict[str, Any], where: str) -> str | None:
+    group = table.get("zip")
+    if group is not None and (not isinstance(group, str) or not group):
+        raise InputError(f"{where}.zip: must be a name, the same for fields that move together, got {shown(group)}")
+    return group

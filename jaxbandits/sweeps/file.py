@@ -1,0 +1,217 @@
+"""Sweep files: TOML, read strictly; every mistake is one line that names the file, the table and the key.
+
+    horizon = 10_000
+    seeds = 128
+    record = "log"
+
+    [algorithms.oful]
+    type = "linear/oful"
+    dim = 2
+    beta_scale = { logspace = [0.01, 1.0], n = 5 }
+
+    [environments.student]
+    type = "linear/heavy_tailed"
+    dim = 2
+    n_arms = 50
+    noise = { type = "noise/student_t", df = { values = [2.1, 3.0] } }
+
+Every algorithm runs on every environment; labels are `oful`, or `oful@student` where there are several environments.
+Types and fields are those of specifications (`jaxbandits.to_spec`); swept fields are described in `sweeps/fields.py`.
+"""
+
+import copy
+import os
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jaxbandits import catalogue
+from jaxbandits.algorithms import ALGORITHMS
+from jaxbandits.core.errors import InputError, shown, unknown
+from jaxbandits.environments import ENVIRONMENTS
+from jaxbandits.simulation.grid import Grid
+from jaxbandits.sweeps import fields
+from jaxbandits.sweeps.fields import Swept
+from jaxbandits.sweeps.sweep import PRECISIONS, Sweep
+
+_TABLES = {"algorithms": ALGORITHMS, "environments": ENVIRONMENTS}
+_SHORT = {"alg": "algorithms", "env": "environments"}  # in overrides: of all of them
+_KEYS: dict[str, tuple[type, ...]] = {
+    "algorithms": (dict,), "environments": (dict,), "horizon": (int,), "seeds": (int,),
+    "record": (int, str, list, dict), "metrics": (list,), "precision": (str,), "out": (str,), "seed": (int,),
+    "first_seed": (int,), "width": (int,), "part_trials": (int,),
+}  # fmt: skip
+_NEEDED = ("algorithms", "environments", "horizon", "seeds")
+_SPELLED = {dict: "a table", int: "a whole number", str: "text", list: "a list"}
+_CHECKED = 64  # values of a swept field that are checked one by one; all of them are when the sweep is planned
+
+
+class Document(NamedTuple):
+    """The content of a sweep file, overrides included; names and types of its entries are checked, values are not."""
+
+    source: str
+    content: dict[str, Any]
+
+    @property
+    def precision(self) -> str | None:
+        """The precision that it asks for."""
+        return self.content.get("precision")
+
+    @property
+    def out(self) -> Path:
+        """The directory of its results: `out`, else `results/` and the name of the file."""
+        return Path(self.content.get("out", Path("results") / Path(self.source).stem))
+
+
+def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Document:
+    """Reads a sweep file.
+
+    Args:
+      path: of the file.
+      overrides: such as `"horizon=500"`, `"env.dim=5,10"` (a field of every environment) or
+        `"algorithms.oful.ridge=0.1"`; several values, set apart by commas, are swept. A field that was zipped stays so.
+
+    Raises:
+      InputError: one line that names the file and the place in it.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            content = tomllib.load(file)
+    except FileNotFoundError:
+        raise InputError(f"no such file: {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"{path}: {' '.join(str(error).split())}") from None
+    for override in overrides:
+        _override(content, override)
+    source = str(path)
+    for key, value in content.items():
+        if key not in _KEYS:
+            raise InputError(f"{source}: {unknown('key', key, _KEYS)}")
+        if type(value) not in _KEYS[key]:
+            allowed = " or ".join(_SPELLED[kind] for kind in _KEYS[key])
+            raise InputError(f"{source}: {key} must be {allowed}, got {shown(value)}")
+    for key in _NEEDED:
+        if not content.get(key):
+            raise InputError(f"{source}: needs {f'a table [{key}.NAME]' if key in _TABLES else key}")
+    if "precision" in content and content["precision"] not in PRECISIONS:
+        raise InputError(f"{source}: precision: {unknown('precision', content['precision'], PRECISIONS)}")
+    if content.get("out") == "":
+        raise InputError(f"{source}: out must be the path of a directory")
+    for room in _TABLES:
+        for name, table in content[room].items():
+            if not isinstance(table, dict):
+                raise InputError(f"{source}: {room}.{name} must be a table with a type, got {shown(table)}")
+    return Document(source, content)
+
+
+def sweep_of(document: Document) -> Sweep:
+    """The sweep that a file describes. The precision of the process must be that of the file by now.
+
+    Raises:
+      InputError: one line that names the file, the table and the key.
+    """
+    source, content = document
+    made = {
+        room: {name: _object(room, name, table, source) for name, table in content[room].items()} for room in _TABLES
+    }
+    algorithms, environments = {}, {}
+    several = len(made["environments"]) > 1
+    for name, (algorithm, its) in made["algorithms"].items():
+        for place, (environment, theirs) in made["environments"].items():
+            label = f"{name}@{place}" if several else name
+            points = fields.points(its, theirs)
+            algorithms[label] = Grid(algorithm, points) if points else algorithm
+            environments[label] = environment
+    plain = ("horizon", "seeds", "metrics", "seed", "first_seed", "width", "part_trials", "precision")
+    settings: dict[str, Any] = {key: content[key] for key in plain if key in content}
+    if "record" in content:
+        settings["record"] = _record(content["record"], source)
+    said = {key: value for key, value in content.items() if key != "out"}
+    return Sweep(algorithms=algorithms, environment=environments, source=source, file=said, **settings)
+
+
+def _object(room: str, name: str, table: dict[str, Any], source: str) -> tuple[Any, list[Swept]]:
+    """An algorithm or environment with swept fields at their first value, and its swept fields."""
+    where, registry = f"{source}: {room}.{name}", _TABLES[room]
+    if table.get("type") not in registry:
+        if "type" not in table:
+            raise InputError(f"{where}: needs a type, such as {next(iter(registry))!r}")
+        raise InputError(f"{where}.type: {unknown(room.removesuffix('s'), table['type'], registry)}")
+    spec, swept = fields.split(table, where)
+    obj = catalogue.from_spec(spec, where=where)
+    for field in swept:
+        for value in field.values[1:_CHECKED]:
+            catalogue.from_spec(_with(spec, field.path, value), where=where)
+    return obj, swept
+
+
+def _with(spec: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    head, _, rest = path.partition(".")
+    return {**spec, head: _with(spec[head], rest, value) if rest else value}
+
+
+def _record(record: Any, source: str) -> Any:
+    if not isinstance(record, dict):
+        return record
+    if record.keys() != {"log"}:
+        raise InputError(
+            f'{source}: record must be a number of points, "log", {{ log = n }} or rounds, got {shown(record)}'
+        )
+    return ("log", record["log"])
+
+
+def _override(content: dict[str, Any], override: str) -> None:
+    """Sets one entry, or a field of every algorithm (`alg.`) or environment (`env.`)."""
+    where = f"--set {override}"
+    key, equals, text = override.partition("=")
+    path = key.strip().split(".")
+    if not equals or not all(path):
+        raise InputError(f"{where}: must have the form KEY=VALUE, such as horizon=500 or env.dim=5,10")
+    value = _parsed(text.strip(), where)
+    if path[0] in _SHORT:
+        room = _SHORT[path[0]]
+        paths = [[room, name, *path[1:]] for name in content.get(room, {})]
+        if len(path) < 2 or not paths:
+            raise InputError(f"{where}: names no field of the {room}")
+    else:
+        paths = [path]
+        if path[0] in _TABLES and (len(path) < 3 or path[1] not in content.get(path[0], {})):
+            names = [f"{path[0]}.{name}.FIELD" for name in content.get(path[0], {})]
+            raise InputError(f"{where}: {unknown('entry', key, names)}")
+    for *tables, last in paths:
+        table = content
+        for name in tables:
+            table = table.setdefault(name, {})
+            if not isinstance(table, dict):
+                raise InputError(f"{where}: {name} is no table")
+        new, old = copy.deepcopy(value), table.get(last)
+        swept = path[0] in _SHORT or path[0] in _TABLES
+        if isinstance(new, _Several):
+            new = {"values": list(new)} if swept else list(new)
+        if swept and isinstance(old, dict) and "zip" in old and isinstance(new, dict):
+            new.setdefault("zip", old["zip"])
+        table[last] = new
+
+
+class _Several(list):
+    """Values set apart by commas."""
+
+
+def _parsed(text: str, where: str) -> Any:
+    """A TOML value, or several without brackets; what is no TOML is text."""
+    if not text:
+        raise InputError(f"{where}: has no value")
+    for form, several in ((f"x = {text}", False), (f"x = [{text}]", True)):
+        try:
+            value = tomllib.loads(form)["x"]
+        except tomllib.TOMLDecodeError:
+            continue
+        return _Several(value) if several else value
+    words = [word.strip() for word in text.split(",")]
+    if not all(words) or any(mark in text for mark in "[]{}\"'\n"):
+        raise InputError(f"{where}: cannot read the value")
+    return words[0] if len(words) == 1 else _Several(words)

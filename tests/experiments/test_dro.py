@@ -1,0 +1,153 @@
+"""The experiments on group DRO: their sizes, rounds and derived numbers; rounds per label and equal tuning."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from jaxbandits.algorithms.dro.smd_r import SMDr
+from jaxbandits.core.errors import InputError
+from jaxbandits.experiments import EXPERIMENTS
+from jaxbandits.experiments.claim import Measured
+from jaxbandits.experiments.declare import Experiment, Panel, Tuning
+from jaxbandits.experiments.dro import setting
+from jaxbandits.experiments.run import run
+from jaxbandits.report import figures, files
+from jaxbandits.results.result import Result
+from tests.results import made
+from tests.toys import Noisy, Shrink
+
+NAMES = [name for name in EXPERIMENTS if name.startswith("dro/fig")]
+
+
+@pytest.fixture(autouse=True)
+def small_stand_in(monkeypatch):
+    """No real data here, and a stand-in of a fiftieth of their size."""
+    monkeypatch.delenv("JAXBANDITS_DATA", raising=False)
+    monkeypatch.setattr(setting, "adult_like", lambda: _LIKE)
+    monkeypatch.setattr(setting, "HELD_OUT", 7)
+    for cached in (setting._table, setting._adult):
+        cached.cache_clear()
+    yield
+    for cached in (setting._table, setting._adult):
+        cached.cache_clear()
+
+
+_LIKE = setting.adult_like(scale=0.02)
+
+
+def test_without_the_files_adult_is_a_labelled_stand_in():
+    for name in ("dro/fig2", "dro/fig5", "dro/fig8"):
+        panel = EXPERIMENTS[name].panels(100)["adult"]
+        assert "stand-in for Adult (synthetic)" in panel.title and panel.environment.source == "stand-in"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_presets_differ_in_steps_only(name):
+    """The demonstration multiplies steps; theory and tuned start from the theorems' own."""
+    experiment = EXPERIMENTS[name]
+    assert next(iter(experiment.presets)) == "theory" and experiment.seeds == 20
+    assert all(claim.trials == 20 for claim in experiment.claims)
+    for panel in experiment.panels(480).values():
+        for preset in experiment.presets:
+            for learner in experiment.algorithms(preset, 480, panel).values():
+                assert (learner.w_scale, learner.q_scale) == (1.0, 1.0) or preset == "demonstration"
+                plain = dataclasses.replace(learner, w_scale=1.0, q_scale=1.0)
+                assert type(plain) in {type(x) for x in experiment.algorithms("theory", 480, panel).values()}
+    assert ("tuned" in experiment.presets) == (experiment.tuning is not None)
+
+
+def test_rounds_use_as_many_samples():
+    fig3, fig6 = EXPERIMENTS["dro/fig3"], EXPERIMENTS["dro/fig6"]
+    for name, m in (("synthetic", 20), ("adult", 6)):
+        panel = fig3.panels(1200)[name]
+        labels = fig3.algorithms("theory", 1200, panel)
+        assert fig3.horizons(1200, panel, labels) == {"SMD(m)": 1200 // m, "Online(1)": 1200, "SMD(1)": 1200}
+        assert labels["SMD(m)"].horizon == 1200 // m  # its steps are made for its rounds
+    panels = fig6.panels(300)
+    labels = dict.fromkeys(("ATkRO(m)", "ATkRO(k)"))
+    assert fig6.horizons(300, panels["iterations"], labels) == {"ATkRO(m)": 300, "ATkRO(k)": 300}
+    assert fig6.horizons(300, panels["samples"], labels) == {"ATkRO(m)": 300, "ATkRO(k)": 2000}
+
+
+def test_budgets_last_as_long_as_the_paper_says():
+    """n_i = 1000 (21 - i): 20,000 rounds of SMD_r, 1,000 of the others; on Adult n_i are what is not held out."""
+    fig4, fig5 = EXPERIMENTS["dro/fig4"], EXPERIMENTS["dro/fig5"]
+    panel = fig4.panels(20_000)["synthetic"]
+    labels = fig4.algorithms("theory", 20_000, panel)
+    assert labels["SMD_r"].budgets == tuple(1000 * (21 - i) for i in range(1, 21))
+    assert fig4.horizons(20_000, panel, labels) == {"SMD(m)": 1000, "SMD_r": 20_000, "SMPA_m": 1000}
+    panel = fig5.panels(1)["adult"]
+    labels = fig5.algorithms("theory", 10**6, panel)
+    assert isinstance(labels["SMD_r"], SMDr) and labels["SMD_r"].budgets == panel.environment.budgets
+    assert labels["SMPA_m"].smoothness == 1.5
+    least, most = min(panel.environment.budgets), max(panel.environment.budgets)
+    assert fig5.horizons(10**6, panel, labels) == {"SMD(m)": least, "SMD_r": most, "SMPA_m": 2 * (least // 2)}
+    assert fig5.horizons(3, panel, labels) == {"SMD(m)": 3, "SMD_r": 3, "SMPA_m": 3}
+
+
+def test_statistics_count_groups():
+    """Two seeds, three groups: the first label is lowest on two groups of one seed and on one of the other."""
+    risks = {"a": [[1.0, 1.0, 9.0], [1.0, 5.0, 9.0]], "b": [[2.0, 2.0, 3.0], [2.0, 2.0, 3.0]]}
+    trials = {
+        k: made.trials({"risk": np.asarray(v)[None, :, None]}, axes={"risk": ("group",)}) for k, v in risks.items()
+    }
+    measured = Measured({"p": Result(trials)}, {})
+    assert float(setting.lowest("p", "a")(measured).mean) == 1.5
+    assert float(setting.wins("p", "b", "a")(measured).mean) == 1.5
+    derived = setting.outlier(trials["a"], None, Panel("p", None))
+    assert derived["first_risk"].ravel().tolist() == [1.0, 1.0]
+    assert derived["other_risk"].ravel().tolist() == [5.0, 7.0] and derived["last_risk"].ravel().tolist() == [9.0, 9.0]
+
+
+def test_fig8_looks_at_the_preset_horizon():
+    panel = EXPERIMENTS["dro/fig8"].panels(48)["heterogeneous"]
+    records = np.arange(1, 49)
+    trials = made.trials({"top_k_risk": records[None, None] * 1.0}, records=records)
+    derived = EXPERIMENTS["dro/fig8"].derive(trials, None, panel)
+    assert set(derived["objective_at_preset"].ravel()) == {2.0}
+    np.testing.assert_array_equal(derived["objective"], trials.get("top_k_risk"))
+
+
+@pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
+def test_fig1_is_exact_whatever_runs():
+    report = run(EXPERIMENTS["dro/fig1"], seeds=2, horizon=60, without=("Online(1)", "ATkRO(k)"), progress=False)
+    exact = [item for item in report.judged if item.claim.source == "Example 1"]
+    assert len(exact) == 6 and all(item.claim.low < item.value < item.claim.high for item in exact)
+    left, right = figures.draw(report, report.experiment.figures[0]).axes
+    assert len(left.lines) == 9  # of the 16 groups
+    assert [text.get_text() for text in right.texts] == ["w = 0.5: 0.25", "w = 0.8: 0.16"]
+
+
+# What the declarations use of `run` ----------------------------------------------------------------------------------
+
+TUNED = Experiment(
+    name="toy/tuned", title="tuned", source="nobody", horizon=20, seeds=3, presets={"theory": "none", "tuned": "best"},
+    algorithms=lambda preset, horizon, panel: {"shrinks": Shrink(rate=0.25), "long": Shrink(rate=0.0)},
+    panels=lambda horizon: {"one": Panel("one", Noisy())},
+    horizons=lambda horizon, panel, labels: {label: horizon * (2 if label == "long" else 1) for label in labels},
+    tuning=Tuning(("tuned",), lambda learner: {"rate": (0.1, 0.5, 0.3)}, "loss", seeds=2),
+    metric="loss", record=4,
+)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
+def test_every_label_runs_its_own_rounds_and_the_best_point():
+    plain = run(TUNED, progress=False)
+    assert [trials.horizon for trials in plain.results["one"].trials.values()] == [20, 40]
+    assert not plain.chosen
+    tuned = run(TUNED, preset="tuned", progress=False)
+    assert tuned.chosen == {"one": {"shrinks": {"rate": 0.5}, "long": {"rate": 0.5}}}  # the loss falls with the rate
+    for label, horizon in (("shrinks", 20), ("long", 40)):
+        trials = tuned.results["one"][label]
+        assert trials.horizon == horizon and list(trials.seeds) == [0, 1, 2] and trials.points == ({},)
+        assert trials.final("loss").mean() < plain.results["one"][label].final("loss").mean()
+    assert "shrinks: rate = 0.5" in files.text(tuned) and "chosen on 2 other seeds" in files.text(tuned)
+
+
+def test_tuning_takes_the_fields_that_there_are():
+    wrong = dataclasses.replace(TUNED, tuning=Tuning(("tuned",), lambda learner: {"rat": (0.1,)}, "loss"))
+    with pytest.raises(InputError, match="rat"):
+        run(wrong, preset="tuned", progress=False)
+    assert not math.isnan(run(TUNED, seeds=1, progress=False).results["one"]["long"].final("loss")[0, 0])

@@ -1,0 +1,51 @@
+"""A finished run is found again with its verdicts, and with what JSON cannot hold."""
+
+import json
+import math
+
+import numpy as np
+
+from jaxbandits.experiments import EXPERIMENTS
+from jaxbandits.experiments.claim import Judged
+from jaxbandits.experiments.run import Report
+from jaxbandits.report import files, finished
+
+ASKED = {"seeds": None, "horizon": 60, "preset": None, "without": (), "seed": 0, "data": None}
+
+
+def judged(experiment):
+    """Every claim with some verdict, the first without any number."""
+    rows = [("not decided", math.nan, -math.inf, math.inf, 3, 1, False), ("holds", 1.5, 1.0, math.inf, 9, 0, True)]
+    return tuple(Judged(claim, *rows[i % 2]) for i, claim in enumerate(experiment.claims))
+
+
+def test_verdicts_come_back(tmp_path):
+    experiment = EXPERIMENTS["oco/e6"]
+    asked = finished.request(experiment, **ASKED)
+    report = Report(experiment, experiment.preset(None), 60, {}, {}, judged(experiment))
+    experiment_without_figures = {"figures": ()}
+    report = Report(
+        type(experiment)(**{**vars(experiment), **experiment_without_figures}), report.preset, 60, {}, {}, report.judged
+    )
+    assert finished.find(experiment, asked, tmp_path) is None
+    files.write(report, tmp_path, asked)
+    found = finished.find(experiment, asked, tmp_path)
+    assert found is not None and (found.preset, found.horizon) == (report.preset, 60)
+    for ours, kept in zip(found.judged, report.judged, strict=True):
+        assert (ours.claim.text, ours.verdict, ours.n, ours.failed) == (
+            kept.claim.text, kept.verdict, kept.n, kept.failed,
+        )  # fmt: skip
+        np.testing.assert_array_equal((ours.value, ours.low, ours.high), (kept.value, kept.low, kept.high))
+        assert ours.why == kept.why
+    files.write_ledger([found], tmp_path)
+    assert json.loads((tmp_path / "manifest.json").read_text())["request"]["seeds"] == experiment.seeds
+    (tmp_path / "e6.txt").unlink()  # a run that lost a file is computed again
+    assert finished.find(experiment, asked, tmp_path) is None
+
+
+def test_the_data_file_is_part_of_the_request(tmp_path):
+    digests = set()
+    for content in (b"1", b"2"):
+        (tmp_path / "data").write_bytes(content)
+        digests.add(finished.request(EXPERIMENTS["oco/e6"], **{**ASKED, "data": tmp_path / "data"})["data"])
+    assert len(digests) == 2

@@ -1,0 +1,125 @@
+"""Sweep files are read strictly: every mistake is one line that names the file, the table and the key."""
+
+import pytest
+
+from jaxbandits.core.errors import InputError
+from jaxbandits.linear import OFUL, HeavyTailed
+from jaxbandits.simulation import Grid
+from jaxbandits.sweeps import file
+from jaxbandits.sweeps.sweep import plan
+from tests.sweeps.made import FILE
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(text):
+        path = tmp_path / "mine.toml"
+        path.write_text(text)
+        return path
+
+    return written
+
+
+def test_a_file_is_a_sweep(write):
+    document = file.read(write(FILE))
+    assert document.out.name == "mine" and document.precision is None
+    sweep = file.sweep_of(document)
+    grid = sweep.algorithms["oful"]
+    assert isinstance(grid, Grid) and isinstance(grid.algorithm, OFUL)
+    assert isinstance(sweep.environment["oful"], HeavyTailed) and sweep.environment["oful"].noise.df == 2.5
+    assert grid.points == [{"dim": d, "environment.dim": d, "ridge": r} for d in (2, 3) for r in (0.1, 1.0)]
+    assert (sweep.horizon, sweep.seeds, sweep.record, sweep.width) == (20, 4, [5, 20], 32)
+
+
+def test_several_environments_and_log_spaced_records(write):
+    more = 'record = { log = 3 }\nhorizon = 20\nseeds = 2\n[algorithms.a]\ntype="linear/oful"\ndim=2\n'
+    more += "".join(f'[environments.{n}]\ntype="linear/heavy_tailed"\ndim=2\nn_arms=3\n' for n in ("x", "y"))
+    sweep = file.sweep_of(file.read(write(more)))
+    assert list(sweep.algorithms) == ["a@x", "a@y"] == list(sweep.environment)
+    assert sweep.record == ("log", 3) and isinstance(sweep.algorithms["a@x"], OFUL)
+
+
+def test_overrides(write):
+    path = write(FILE)
+    content = file.read(
+        path,
+        ["horizon=50", "env.dim=5,10", "alg.dim=5,10", "algorithms.oful.ridge=0.5", "env.noise.df=2.1, 3",
+         "record=10,50", "precision=float64", "out=some/where", 'metrics=["regret"]'],
+    ).content  # fmt: skip
+    assert content["horizon"] == 50 and content["record"] == [10, 50] and content["metrics"] == ["regret"]
+    assert content["environments"]["student"]["dim"] == {"values": [5, 10], "zip": "d"}
+    assert content["algorithms"]["oful"] == {
+        "type": "linear/oful", "dim": {"values": [5, 10], "zip": "d"}, "ridge": 0.5
+    }  # fmt: skip
+    assert content["environments"]["student"]["noise"]["df"] == {"values": [2.1, 3]}
+    assert (content["precision"], content["out"]) == ("float64", "some/where")
+    assert file.read(path, ["alg.ridge={logspace=[0.1, 1.0], n=9}"]).content["algorithms"]["oful"]["ridge"]["n"] == 9
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("horizon", "must have the form KEY=VALUE"),
+        ("=3", "must have the form KEY=VALUE"),
+        ("horizon=", "has no value"),
+        ("horizon=[1", "cannot read the value"),
+        ("horizn=3", "unknown key 'horizn'; did you mean 'horizon'"),
+        ("env=3", "names no field of the environments"),
+        ("algorithms.ofl.ridge=3", "did you mean 'algorithms.oful.FIELD'"),
+        ("env.n_arms.x=3", "n_arms is no table"),
+    ],
+)
+def test_mistakes_in_overrides(write, override, message):
+    with pytest.raises(InputError, match=message) as error:
+        file.read(write(FILE), [override])
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("horizon = 20", "horizon = ", r"mine.toml: Invalid value \(at line 2"),
+        ("horizon = 20", "", "mine.toml: needs horizon"),
+        ("horizon = 20", "horizon = 2.5", "mine.toml: horizon must be a whole number, got 2.5"),
+        ("horizon = 20", "horizon = true", "mine.toml: horizon must be a whole number, got True"),
+        ("horizon = 20", "horizon = -1", "mine.toml: horizon must be a whole number in "),
+        ("seeds = 4", "sedes = 4", "mine.toml: unknown key 'sedes'; did you mean 'seeds'"),
+        ("record = [5, 20]", "record = [5, 30]", "mine.toml: record rounds must increase strictly within 1 .. 20"),
+        ("record = [5, 20]", "record = { lg = 3 }", "mine.toml: record must be"),
+        ("width = 32", "width = 33", "mine.toml: width must be 1 or a multiple of 32"),
+        ("width = 32", "precision = 'float46'", "mine.toml: precision: unknown precision .* did you mean"),
+        ("width = 32", "precision = 'float32'", "mine.toml: precision is float32, but this process computes in"),
+        ("width = 32", "part_trials = 0", "mine.toml: part_trials must be"),
+        ("width = 32", "metrics = [3]", "mine.toml: metrics must be a list of names"),
+        ("width = 32", "out = ''", "mine.toml: out must be"),
+        ("[algorithms.oful]", "[algorithms]", "mine.toml: algorithms.type must be a table with a type"),
+        ('"linear/oful"', '"linear/ofull"', r"algorithms.oful.type: unknown algorithm 'linear/ofull'; did you mean"),
+        ('"linear/oful"', '"linear/heavy_tailed"', r"algorithms.oful.type: unknown algorithm"),
+        ('type = "linear/oful"', "", "algorithms.oful: needs a type"),
+        ("ridge =", "rigde =", r"mine.toml: algorithms.oful: unknown field of OFUL 'rigde'; did you mean 'ridge'"),
+        ("{ logspace = [0.1, 1.0], n = 2 }", "-1.0", r"mine.toml: algorithms.oful.ridge must lie in \(0, inf\)"),
+        ("{ logspace = [0.1, 1.0], n = 2 }", "{ values = [1.0, -1.0] }", r"algorithms.oful.ridge must lie in"),
+        ("{ logspace = [0.1, 1.0], n = 2 }", '"big"', r"mine.toml: algorithms.oful.ridge must be"),
+        ("{ logspace = [0.1, 1.0], n = 2 }", "1979-05-27", r"algorithms.oful.ridge: must be a JSON value"),
+        ("[0.1, 1.0], n", "[0.1, 1.0], m", "mine.toml: algorithms.oful.ridge: unknown key beside 'logspace' 'm'"),
+        ("df = 2.5", "fd = 2.5", r"environments.student.noise: unknown field of StudentT 'fd'"),
+        ("n_arms = 5", "n_arms = { values = [5, 0] }", r"mine.toml: environments.student.n_arms must "),
+        ("dim = { values = [2, 3], zip = \"d\" }\nn_arms", "dim = 2\nn_arms",
+         "mine.toml: oful has dim=3, but the environment has dim=2"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_files(write, old, new, message):
+    assert FILE.count(old) == 1
+    with pytest.raises(InputError, match=message) as error:
+        plan(file.sweep_of(file.read(write(FILE.replace(old, new)))))
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        file.read(tmp_path / "none.toml")
+    with pytest.raises(InputError, match="cannot read"):
+        file.read(tmp_path)
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match="not UTF-8"):
+        file.read(tmp_path / "binary.toml")

@@ -1,0 +1,347 @@
+"""A sweep's directory: bitwise the run without files, resumed, sharded, repaired, and never another sweep's."""
+
+import json
+import math
+import shutil
+
+import filelock
+import numpy as np
+import pytest
+
+from jaxbandits.core import files
+from jaxbandits.core.errors import InputError
+from jaxbandits.simulation import Grid, Meter, checkpoint, driver
+from jaxbandits.sweeps import status as status_lib
+from jaxbandits.sweeps.directory import Directory
+from jaxbandits.sweeps.estimate import estimate
+from jaxbandits.sweeps.load import load_sweep
+from jaxbandits.sweeps.run import run_sweep
+from jaxbandits.sweeps.sweep import plan
+from tests.sweeps.made import FILE, SWEEP, changed, whole
+from tests.toys import Noisy, Shrink, Slow
+
+N_PARTS = 6 + 1  # one point of 40 seeds a part of at most 70 trials, and the learner that is not swept
+
+
+def run(directory, sweep=SWEEP, **settings):
+    return run_sweep(sweep, directory, progress=False, **settings)
+
+
+def contents(directory):
+    return {p.name: p.read_bytes() for p in sorted((directory / "parts").glob("*.npz"))}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("finished") / "sweep"
+    run(directory)
+    return directory
+
+
+@pytest.fixture
+def copied(finished, tmp_path):
+    return shutil.copytree(finished, tmp_path / "copied")
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """Labels of the parts that are computed from here on."""
+    labels = []
+    original = driver.run
+
+    def counted(plan, **settings):
+        labels.append(plan.jobs[0].label)
+        return original(plan, **settings)
+
+    monkeypatch.setattr(driver, "run", counted)
+    return labels
+
+
+def equal(result, other):
+    for label in other:
+        assert list(result[label].points) == list(other[label].points)
+        assert result[label].values.keys() == other[label].values.keys()
+        for name, values in other[label].values.items():
+            np.testing.assert_array_equal(result[label].get(name), values, err_msg=f"{label} {name}")
+        np.testing.assert_array_equal(result[label].healthy, other[label].healthy)
+        assert result[label].spec == other[label].spec
+
+
+def test_a_sweep_is_bit_for_bit_the_run_without_files(finished):
+    found = load_sweep(finished)
+    assert found.labels == ("swept", "fixed") and not found.missing and not found.failures
+    assert len(contents(finished)) == N_PARTS and not list((finished / "working").iterdir())
+    equal(found.load(), whole())
+    assert found.load("fixed")["fixed"].timing["rounds"] == 40 * 20
+
+
+def test_what_is_done_is_not_computed_again(copied, computed):
+    before = contents(copied)
+    run(copied)
+    assert computed == [] and contents(copied) == before
+
+
+def test_a_lost_or_damaged_part_is_computed_again(copied, computed, capsys):
+    before = contents(copied)
+    victims = sorted((copied / "parts").glob("*.npz"))[1:4]
+    content = bytearray(victims[0].read_bytes())
+    content[len(content) // 2] ^= 1
+    victims[0].write_bytes(content)
+    victims[1].unlink()
+    victims[2].with_suffix(".json").write_text("{")
+    assert len(load_sweep(copied).missing) == 2  # the damage of one is seen when it is read
+    with pytest.raises(InputError, match=victims[0].name):
+        list(load_sweep(copied).parts())
+    run(copied)
+    assert len(computed) == 3 and contents(copied) == before
+    assert f"{victims[0].name} is damaged; it is computed again" in capsys.readouterr().err
+
+
+def test_shards_are_bit_for_bit_the_whole(finished, tmp_path, computed):
+    for i in (2, 3, 1):
+        found = run(tmp_path, shard=(i, 3))
+    assert contents(tmp_path) == contents(finished) and len(computed) == N_PARTS and not found.missing
+    for shard in ((0, 3), (4, 3), (1, 0), 2, ("1", 2)):
+        with pytest.raises(InputError, match="shard"):
+            run(tmp_path, shard=shard)
+
+
+def test_seeds_may_be_cut_too(tmp_path):
+    sweep = changed(part_trials=17)
+    found = run(tmp_path, sweep)
+    assert len(contents(tmp_path)) == 7 * 3
+    equal(found.load(), whole())
+    mean = found.mean("loss", "swept")
+    values = whole()["swept"].get("loss")
+    np.testing.assert_allclose(mean.mean, values.mean(axis=1), rtol=1e-13)
+    np.testing.assert_allclose(mean.error, values.std(axis=1, ddof=1) / math.sqrt(40), rtol=1e-12)
+    assert mean.trials.tolist() == [40] * 6 and mean.failed.tolist() == [0] * 6
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"horizon": 21, "record": [5, 10, 15, 21]}, "jobs.swept.horizon was 20, now 21"),
+        ({"seeds": 41}, "jobs.swept.seeds was 40, now 41"),
+        ({"seed": 1}, "base_seed was 0, now 1"),
+        ({"part_trials": 40}, "parts was"),
+        ({"metrics": ["loss"]}, "metrics was None, now"),
+        ({"algorithms": dict(reversed(SWEEP.algorithms.items()))}, "labels was"),
+        ({"environment": Noisy(scale=2.0)}, "environment.scale was 1.0, now 2.0"),
+        ({"meters": [Meter("play", lambda r: r.decision.play)]}, "meters"),
+        ({"algorithms": {**SWEEP.algorithms, "more": Shrink()}}, "jobs.more"),
+    ],
+)
+def test_another_sweep_is_refused_and_the_field_is_named(finished, settings, named, computed):
+    before = contents(finished)
+    with pytest.raises(InputError, match=f"holds another sweep: .*{named}") as error:
+        run(finished, changed(**settings))
+    assert "\n" not in str(error.value) and computed == [] and contents(finished) == before
+
+
+def test_names_of_parts_tell_configurations_apart():
+    names = {part.name for part in plan(SWEEP).parts}
+    for settings in ({"seed": 1}, {"horizon": 21}, {"metrics": ["loss"]}, {"first_seed": 40}, {"width": 64},
+                     {"environment": Noisy(scale=1.0, fail_at=7.0)}):  # fmt: skip
+        assert not names & {part.name for part in plan(changed(**settings)).parts}, settings
+    assert names == {part.name for part in plan(SWEEP).parts}
+
+
+def test_failed_parts_are_recorded_and_the_others_go_on(tmp_path, monkeypatch, capsys):
+    original = driver.run
+
+    def failing(plan, **settings):
+        if plan.jobs[0].points[0].get("rate") == 0.5:
+            raise RuntimeError("no\nluck")
+        return original(plan, **settings)
+
+    monkeypatch.setattr(driver, "run", failing)
+    assert len(run(tmp_path / "fast", fail_fast=True).failures) == 1
+    assert len(contents(tmp_path / "fast")) == 2
+    found = run(tmp_path / "all")
+    assert len(found.failures) == len(found.missing) == 2 and "luck" in next(iter(found.failures.values()))
+    assert capsys.readouterr().err.count("failed: RuntimeError") == 3
+    seen = status_lib.status(tmp_path / "all")
+    assert seen["parts"] == {"total": 7, "done": 5, "running": 0, "failed": 2, "missing": 0}
+    assert [f["label"] for f in seen["failures"]] == ["swept", "swept"] and "luck" in status_lib.text(seen)
+    with pytest.warns(UserWarning, match="swept: 4 of 6 points are complete"):
+        assert [p["rate"] for p in found.load()["swept"].points] == [0.1, 0.1, 0.9, 0.9]
+    monkeypatch.setattr(driver, "run", original)
+    assert len(run(tmp_path / "all").failures) == 2  # not tried unless asked for
+    found = run(tmp_path / "all", retry_failed=True)
+    assert not found.failures and not found.missing
+    equal(found.load(), whole())
+
+
+def test_a_part_that_another_process_computes_is_left_to_it(tmp_path, computed):
+    planned = plan(SWEEP)
+    directory, name = Directory(tmp_path), planned.parts[2].name
+    with filelock.FileLock(str(files_made(directory.working(name)) / ".lock")):
+        found = run(tmp_path)
+        assert found.missing == (name,) and len(computed) == N_PARTS - 1
+        seen = status_lib.status(tmp_path)
+        assert seen["parts"]["running"] == 1 and seen["running"][0]["part"] == name
+        assert seen["seconds_left"] > 0 and "running" in status_lib.text(seen)
+    assert not run(tmp_path).missing
+
+
+def files_made(path):
+    path.mkdir(parents=True)
+    return path
+
+
+def test_status_counts(finished, copied):
+    seen = status_lib.status(copied)
+    assert seen["parts"] == {"total": 7, "done": 7, "running": 0, "failed": 0, "missing": 0}
+    assert seen["trials"] == {"total": 280, "done": 280} and seen["rounds"] == {"total": 5600, "done": 5600}
+    assert seen["failed_trials"] == 0 and seen["rounds_per_s"] > 0 and seen["seconds_left"] == 0
+    json.dumps(seen)
+    with pytest.raises(InputError, match="holds no sweep"):
+        status_lib.status(copied / "parts")
+    (copied / "manifest.json").write_text("{}")
+    with pytest.raises(InputError, match=r"manifest\.json is damaged"):
+        status_lib.status(copied)
+
+
+def test_failed_trials_are_counted_and_left_out(tmp_path):
+    sweep = changed(algorithms={"fixed": Shrink()}, environment=Noisy(fail_at=10.0), part_trials=10)
+    found = run(tmp_path, sweep)
+    lost = (~whole(sweep)["fixed"].usable("loss")).sum()
+    assert 0 < lost < 40 and status_lib.status(tmp_path)["failed_trials"] == lost
+    mean = found.mean("loss")
+    assert mean.failed.tolist() == [lost] and np.isfinite(mean.mean).all()
+
+
+def test_final_values_and_tables(finished):
+    found = load_sweep(finished)
+    final = found.final("loss")
+    np.testing.assert_array_equal(final["swept"].final("loss"), whole()["swept"].final("loss"))
+    assert final["swept"].get("loss").shape == (6, 40, 1) and final.metrics == ("loss",)
+    assert found.final("loss", "fixed").labels == ("fixed",)
+    with pytest.warns(UserWarning, match="40 seeds"):
+        assert [row.trials for row in final.summary("loss")] == [40] * 7
+    for wrong in (lambda: found.final("regret"), lambda: found.load("swep"), lambda: found.points("x")):
+        with pytest.raises(InputError, match="unknown"):
+            wrong()
+    with pytest.raises(InputError, match="name one of the labels"):
+        found.mean("loss")
+    assert "7 of 7 parts" in repr(found) and found.points("swept")[0] == {"rate": 0.1, "environment.scale": 0.5}
+
+
+def test_csv_is_that_of_the_whole(finished, tmp_path):
+    found = load_sweep(finished)
+    ours, theirs = found.to_csv(tmp_path / "ours.csv"), found.load().to_csv(tmp_path / "theirs.csv")
+    assert ours.read_bytes() == theirs.read_bytes()
+    rows = found.to_csv(tmp_path / "final.csv", final=True).read_text().splitlines()
+    assert len(rows) == 1 + 280 and set(rows[1:]) < set(ours.read_text().splitlines())
+    with pytest.raises(InputError, match="cannot create"):
+        found.to_csv(tmp_path / "ours.csv" / "below" / "x.csv")
+
+
+def test_only_the_metrics_asked_for_are_kept(tmp_path):
+    found = run(tmp_path / "one", changed(metrics=["newest", "loss"]))
+    assert set(found.load().metrics) == {"newest", "loss"}
+    with pytest.raises(InputError, match="metrics: unknown metric 'los'; did you mean 'loss'"):
+        run(tmp_path / "wrong", changed(metrics=["los"]))
+    assert not contents(tmp_path / "wrong")
+    assert run(tmp_path / "wrong", changed(metrics=["loss"])).final().metrics == ("loss",)  # nothing was there yet
+
+
+def test_a_directory_that_cannot_be_written(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot create"):
+        run(tmp_path / "file" / "below")
+    monkeypatch.setattr(files.os, "access", lambda *_: False)  # as of a read-only directory, whoever runs this test
+    with pytest.raises(InputError, match=f"cannot write to {tmp_path}"):
+        run(tmp_path)
+
+
+def test_a_full_disk_ends_the_run_and_spares_what_is_done(tmp_path, monkeypatch):
+    original, written = files.os.replace, []
+
+    def full(source, target):
+        written.append(target)
+        if len(list(tmp_path.glob("parts/*.json"))) == 3:
+            raise OSError(28, "No space left on device")
+        original(source, target)
+
+    monkeypatch.setattr(files.os, "replace", full)
+    with pytest.raises(InputError, match=r"cannot write .*No space left on device"):
+        run(tmp_path)
+    monkeypatch.undo()
+    assert len(contents(tmp_path)) == 3 and not list(tmp_path.rglob("*.tmp")) and not load_sweep(tmp_path).failures
+    equal(run(tmp_path).load(), whole())
+
+
+def test_strange_directories_are_refused(tmp_path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "x.npz").write_text("")
+    with pytest.raises(InputError, match="no manifest"):
+        run(tmp_path)
+    for wrong in (None, 3, ""):
+        with pytest.raises(InputError, match="directory"):
+            run_sweep(SWEEP, wrong)
+    with pytest.raises(InputError, match="must be a Sweep"):
+        run(tmp_path, {"horizon": 3})
+
+
+def test_estimate():
+    found = estimate(plan(SWEEP), workers=2)
+    assert (found.trials, found.rounds, found.parts, found.programs) == (280, 5600, 7, 2)
+    assert found.part_bytes == 40 * 8 * 4 * len(whole()["swept"].values | {"healthy": 0})
+    assert found.run_s > 0 and "280 trials, 5,600 rounds" in found.text()
+
+
+def test_a_file_with_a_program_per_static_value(tmp_path, monkeypatch):
+    path = tmp_path / "mine.toml"
+    path.write_text(FILE)
+    monkeypatch.chdir(tmp_path)
+    found = run_sweep(path, progress=False)
+    assert found.path.as_posix() == "results/mine" and found.load()["oful"].final("regret").shape == (4, 4)
+    assert [p["dim"] for p in found.load()["oful"].points] == [2, 2, 3, 3]
+    path.write_text(FILE.replace(", n = 2 }", ", n = 3 }"))
+    with pytest.raises(InputError, match=r"mine.toml: results/mine holds another sweep: algorithms.oful.ridge.n was 2"):
+        run_sweep(path, progress=False)
+    assert not load_sweep("results/mine").missing  # the old results are readable
+    path.write_text(FILE.replace("{ logspace = [0.1, 1.0], n = 2 }", "{ values = [0.1, 1.0] }"))
+    assert run_sweep(path, progress=False).missing == ()  # the same points in other words
+
+
+def test_points_of_static_fields_come_out_in_their_order(tmp_path):
+    """Two programs, whose points alternate."""
+    grid = Grid(Slow(), {"environment.scale": [0.5, 1.0], "work": [2, 1]})
+    sweep = changed(algorithms={"g": grid}, part_trials=40)
+    found = run(tmp_path, sweep)
+    equal(found.load(), whole(sweep))
+    np.testing.assert_allclose(found.mean("loss").mean, whole(sweep)["g"].get("loss").mean(axis=1), rtol=1e-13)
+
+
+def test_an_interrupted_part_goes_on_where_it_was(tmp_path, monkeypatch):
+    """Finished pieces that were held back are written down, and are not computed again."""
+    sweep = changed(part_trials=240)
+    collected, original = [], driver._Run._collect
+
+    def interrupted(self, piece, rows):
+        original(self, piece, rows)
+        collected.append(piece.index)
+        if len(collected) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(driver._Run, "_collect", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, sweep, workers=1)
+    monkeypatch.undo()
+    assert len(list(tmp_path.rglob("piece-*.npz"))) == 3 and not contents(tmp_path)
+    seen = status_lib.status(tmp_path)
+    assert seen["parts"]["missing"] == 2 and seen["rounds"]["done"] == 3 * 32 * 20
+    found = run(tmp_path, sweep, workers=1)
+    assert found.load("swept")["swept"].timing["rounds"] == (240 - 3 * 32) * 20
+    equal(found.load(), whole())
+
+
+@pytest.mark.parametrize(("save_every", "files_written"), [(0.0, 8), (1e9, 0)])
+def test_finished_pieces_are_written_every_so_often(tmp_path, monkeypatch, save_every, files_written):
+    written, original = [], checkpoint.Store.save
+    monkeypatch.setattr(checkpoint.Store, "save", lambda self, *args: (written.append(args), original(self, *args)))
+    run(tmp_path, changed(algorithms={"fixed": Shrink()}, seeds=250, part_trials=250), save_every=save_every)
+    assert len(written) == files_written
