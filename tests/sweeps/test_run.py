@@ -1,5 +1,6 @@
 """A sweep's directory: bitwise the run without files, resumed, sharded, repaired, and never another sweep's."""
 
+import dataclasses
 import json
 import math
 import shutil
@@ -14,7 +15,7 @@ from jaxbandits.simulation import Grid, Meter, checkpoint, driver
 from jaxbandits.sweeps import status as status_lib
 from jaxbandits.sweeps.directory import Directory
 from jaxbandits.sweeps.estimate import estimate
-from jaxbandits.sweeps.load import load_sweep
+from jaxbandits.sweeps.load import SweepResult, load_sweep
 from jaxbandits.sweeps.run import run_sweep
 from jaxbandits.sweeps.sweep import plan
 from tests.sweeps.made import FILE, SWEEP, changed, whole
@@ -226,6 +227,21 @@ def test_final_values_and_tables(finished):
     with pytest.raises(InputError, match="name one of the labels"):
         found.mean("loss")
     assert "7 of 7 parts" in repr(found) and found.points("swept")[0] == {"rate": 0.1, "environment.scale": 0.5}
+
+
+def test_a_trial_lost_on_the_way_is_lost_at_the_end(finished, monkeypatch):
+    """Only the last record is kept, but a value that was NaN before it is not forgotten."""
+    read = SweepResult._read
+
+    def damaged(self, part):
+        trials = read(self, part)
+        loss = trials.values["loss"].copy()
+        loss[:, 0, 0] = np.nan
+        return dataclasses.replace(trials, values=trials.values | {"loss": loss})
+
+    monkeypatch.setattr(SweepResult, "_read", damaged)
+    usable = load_sweep(finished).final("loss", "swept")["swept"].usable("loss")
+    assert not usable[:, 0].any() and usable[:, 1:].all()
 
 
 def test_csv_is_that_of_the_whole(finished, tmp_path):
