@@ -275,7 +275,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
     print(files.text(report))
     wall = sum(result.info["wall_s"] for result in report.results.values())
     rounds = sum(t.timing["rounds"] for result in report.results.values() for t in result.trials.values())
-    print(f"\n{rounds / 1e6:,.1f} M rounds in {wall:.1f} s, compilation included")
+    print(f"\n{rounds:,} rounds in {wall:.1f} s, compilation included")
     print("wrote", *written, sep="\n  ")
     return report
 
