@@ -1,9 +1,10 @@
 """Every method of the group-DRO paper in plain NumPy, fed by recorded rows and uniforms.
 
-`smd` is SMD(m) and, with k > 1, ATkRO(m); `online` is Online(1) and, with k > 1, the update of ATkRO(1)_a; the anytime
-forms are the same with steps that fall: a step is a number or an array [T]. Rows are x [T, m, d], y [T, m]; uniforms
-u [T, m], of which a method takes the first that it needs. Weights are kept as weights, every iterate is kept, and
-averages are taken at the end.
+`smd` is SMD(m) and, with k > 1, ATkRO(m); `online` is Online(1) and, with k > 1, the update of ATkRO(1)_a; `sagawa` is
+`sagawa_smd`. The anytime forms (`anytime_smd`, `anytime_online`, `anytime_atkro_m`, `anytime_atkro_1`) are the same
+with steps that fall: a step is a number or an array [T]. Rows are x [T, m, d], y [T, m]; uniforms u [T, m], of which a
+method takes the first that it needs. Weights are kept as weights, every iterate is kept, and averages are taken at the
+end.
 """
 
 from typing import NamedTuple

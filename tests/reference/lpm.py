@@ -1,4 +1,4 @@
-"""LPM and LBPM (after Garber & Kretzu 2024, Algorithms 4 and 5; reconstructed).
+"""`lpm` and `lbpm`: LPM and LBPM (after Garber & Kretzu 2024, Algorithms 4 and 5; reconstructed).
 
 L_t(x, l) = f_t(x) + l g_t^+(x) - (theta / 2) l^2
 """

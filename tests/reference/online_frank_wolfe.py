@@ -1,4 +1,4 @@
-"""Online Frank-Wolfe (Hazan & Kale 2012; Hazan 2016) and its form without a known gradient bound (`pf_ofw`)."""
+"""Online Frank-Wolfe (Hazan & Kale 2012; Hazan 2016), `ofw`, and its form without a known gradient bound (`pf_ofw`)."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""OPDP (after Lee, Ho-Nguyen & Lee 2023, Algorithm 1; reconstructed): online Frank-Wolfe on f_t + l_t g_t."""
+"""`opdp`: OPDP (after Lee, Ho-Nguyen & Lee 2023, Algorithm 1; reconstructed): online Frank-Wolfe on f_t + l_t g_t."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Algorithm 2 of Wang, Wan & Zhang (AAAI 2025), `scofw_tvc`, unscaled, and SCOFW (Wan & Zhang 2021), unconstrained.
+"""Algorithm 2 of Wang, Wan & Zhang (AAAI 2025), `scofw_tvc`, unscaled, and `scofw` (Wan & Zhang 2021), unconstrained.
 
 F_t(x) = sum_{r <= t} <h_r, x> + C1 ||x - x_r||^2,   C1 = gamma beta alpha / 2                        (14)
 """

@@ -1,4 +1,4 @@
-"""The projection-based method of Sinha & Vaze (2024) for hard constraints, convex and strongly convex."""
+"""Sinha & Vaze (2024) for hard constraints, with projections: `sinha_vaze` and `strongly_convex_sinha_vaze`."""
 
 import math
 

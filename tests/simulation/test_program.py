@@ -127,7 +127,7 @@ def test_the_default_width_falls_with_the_bytes_of_a_trial():
 
         def memory_stats(self):
             if self.limit is None:
-                raise NotImplementedError
+                raise NotImplementedError  # as devices do that keep no statistics
             return {"bytes_limit": self.limit}
 
     for limit, n_bytes, width in (

@@ -87,8 +87,7 @@ class LPM:
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)
         validate(base)
-        eps = 1.8 * base.domain.outer_radius(base.dim) ** 2 * base.horizon**-0.5
-        return cls(**{"block": blocks.length(base.horizon, 0.5), "eps": eps} | fields)
+        return cls(**infeasible_projection.by_hand(base.domain, base.dim, base.horizon) | fields)
 
     def check(self) -> None:
         protocol.check(self.domain, "LPM.domain", "zero", "lmo", "outer_radius")
