@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.coco.infeasible_projection import close_infeasible_projection
+from jaxbandits.coco import LOOBOGD, LPM
 from jaxbandits.core.pytree import as_arrays
+from jaxbandits.domains import L2Ball
 from tests.algorithms.coco.sets import SETS, LinearOracleOnly, start
 from tests.reference import infeasible_projection as reference
 from tests.reference.convex_sets import norm
@@ -100,3 +102,10 @@ def test_many_at_once_are_one_by_one(rng):
         alone = project(domain, xs[k], ys[k], 0.01, most_calls=1000)
         assert together.calls[k] == alone.calls
         np.testing.assert_allclose(together.x[k], alone.x, atol=1e-13)
+
+
+@pytest.mark.parametrize("learner", [LOOBOGD, LPM])
+def test_constants_set_by_hand(learner):
+    """Blocks of sqrt(T) rounds, and 3 % of the accuracy 60 R^2 / sqrt(T) of the theorem."""
+    made = learner.practical(dim=3, horizon=400, domain=L2Ball(radius=2.0))
+    assert made.block == 20 and made.eps == pytest.approx(0.03 * 60.0 * 2.0**2 / 20.0)
