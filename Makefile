@@ -1,21 +1,24 @@
 # Everything runs in .venv, which tools/setup.sh makes, checks and repairs before each target.
 #   PYTHON=/path/to/python   that interpreter, not the newest suitable one
-#   DEMO_ARGS, TEST_ARGS, BENCH_ARGS   further arguments, e.g. make test TEST_ARGS="-k hvt -x"
+#   DEMO_ARGS, TEST_ARGS, BENCH_ARGS, NOTEBOOKS   further arguments, e.g. make test TEST_ARGS="-k hvt -x"
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-slow lint types bench constraints clean setup-run setup-test setup-dev
+.PHONY: help demo test test-slow lint types mutants bench notebooks constraints clean setup-run setup-test \
+    setup-notebooks setup-dev
 
 BIN := .venv/bin
 DEMO_ARGS ?=
 TEST_ARGS ?=
 BENCH_ARGS ?=
+MUTANT_ARGS ?=
+NOTEBOOKS ?=
 
 # The second process finds the first one's compiled programs. An aid only: without it everything works, more slowly.
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0
-unexport PYTHONHOME PYTHONPATH
+unexport PYTHONHOME PYTHONPATH PYTHONDONTWRITEBYTECODE
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 20
@@ -36,8 +39,14 @@ lint: setup-dev ## style: ruff check, ruff format --check
 types: setup-dev ## types: pyright
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
+mutants: setup-test ## break the code on purpose, ask the tests whether they notice
+	$(BIN)/python tools/mutants.py $(MUTANT_ARGS)
+
 bench: setup-test ## speed beside NumPy, as a table
 	$(BIN)/python -m benchmarks.speed $(BENCH_ARGS)
+
+notebooks: setup-notebooks ## execute the notebooks (NOTEBOOKS="01 02": some); outputs and figures in results/notebooks
+	$(BIN)/python tools/notebooks.py run $(NOTEBOOKS)
 
 constraints: setup-dev ## resolve constraints.txt anew
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --no-annotate --no-header \
@@ -47,13 +56,13 @@ clean: ## remove .venv and every cache
 	rm -rf .venv .cache .benchmarks .hypothesis .pytest_cache .ruff_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-setup-run setup-test setup-dev: setup-%:
+setup-run setup-test setup-notebooks setup-dev: setup-%:
 	@sh tools/setup.sh $*
 
 # All parts run, whatever the first one finds. Pytest's 5: no test of that part was asked for; of all, it fails.
 define pytest
 unset JAX_ENABLE_X64; status=0; ran=; \
-for part in "tests --ignore=tests/contract --ignore=tests/simulation" "tests/contract tests/simulation" tests/float32; do \
+for part in "tests --ignore=tests/simulation" tests/simulation tests/float32; do \
     echo "pytest $$part -m '$(1)'"; \
     $(BIN)/python -m pytest -n auto --dist loadgroup -m "$(1)" $(TEST_ARGS) $$part; code=$$?; \
     [ $$code -eq 5 ] || ran=yes; \

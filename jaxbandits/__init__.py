@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jaxbandits import coco as coco
+    from jaxbandits import data as data
     from jaxbandits import domains as domains
     from jaxbandits import dro as dro
     from jaxbandits import glm as glm
     from jaxbandits import linear as linear
     from jaxbandits import oco as oco
+    from jaxbandits import operators as operators
     from jaxbandits.algorithms import register_algorithm as register_algorithm
     from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB as HvtUCB
     from jaxbandits.algorithms.linear.oful import OFUL as OFUL
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from jaxbandits.catalogue import register_part as register_part
     from jaxbandits.catalogue import to_spec as to_spec
     from jaxbandits.core import linalg as linalg
+    from jaxbandits.core import rng as rng
     from jaxbandits.core.errors import InputError as InputError
     from jaxbandits.core.pytree import param as param
     from jaxbandits.core.pytree import pytree as pytree
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from jaxbandits.simulation import Meter as Meter
     from jaxbandits.simulation import Options as Options
     from jaxbandits.simulation import Round as Round
+    from jaxbandits.simulation import Until as Until
     from jaxbandits.simulation import compare as compare
     from jaxbandits.simulation import product as product
     from jaxbandits.simulation import simulate as simulate
@@ -68,6 +72,7 @@ __version__ = "0.1.0"
 
 _SUBMODULES = {
     "coco": "jaxbandits.coco",
+    "data": "jaxbandits.data",
     "domains": "jaxbandits.domains",
     "dro": "jaxbandits.dro",
     "glm": "jaxbandits.glm",
@@ -76,6 +81,8 @@ _SUBMODULES = {
     "links": "jaxbandits.estimation.links",
     "noise": "jaxbandits.environments.linear.noise",
     "oco": "jaxbandits.oco",
+    "operators": "jaxbandits.operators",
+    "rng": "jaxbandits.core.rng",
 }
 _NAMES = {
     "jaxbandits.algorithms": ("register_algorithm",),
@@ -92,7 +99,7 @@ _NAMES = {
     "jaxbandits.results.result": ("Result",),
     "jaxbandits.results.trials": ("Trials",),
     "jaxbandits.simulation": (
-        *("Grid", "Meter", "Options", "Round"),
+        *("Grid", "Meter", "Options", "Round", "Until"),
         *("compare", "product", "simulate", "sweep", "time_rounds", "zipped"),
     ),
     "jaxbandits.sweeps.load": ("SweepResult", "load_sweep"),

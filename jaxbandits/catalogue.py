@@ -17,7 +17,7 @@ import numpy as np
 from jaxbandits.core import registry, spec
 from jaxbandits.core.errors import InputError
 
-FAMILIES = ("linear", "glm", "oco", "coco", "dro")
+FAMILIES = ("linear", "glm", "oco", "coco", "dro", "operators", "data")
 
 # Name -> "module:name", or the class or function that a user registered.
 PARTS: dict[str, Any] = {
@@ -45,6 +45,12 @@ PARTS: dict[str, Any] = {
     "sequence/corrupted": "jaxbandits.environments.oco.sequences:Corrupted",
     "sequence/drift": "jaxbandits.environments.oco.sequences:Drift",
     "sequence/piecewise": "jaxbandits.environments.oco.sequences:Piecewise",
+    "drift/piecewise": "jaxbandits.environments.operators.drifting:Piecewise",
+    "drift/random_walk": "jaxbandits.environments.operators.drifting:RandomWalk",
+    "drift/given": "jaxbandits.environments.operators.drifting:Given",
+    "data/log": "jaxbandits.environments.data.logged_replay:Log",
+    "data/reward_table": "jaxbandits.environments.data.table_bandit:RewardTable",
+    "data/trace": "jaxbandits.environments.data.recorded_trace:Trace",
     "data/observed": "jaxbandits.environments.coco.matrix_completion:Observed",
     "group_loss/logistic": "jaxbandits.environments.dro.group_losses:Logistic",
     "group_loss/squared": "jaxbandits.environments.dro.group_losses:Squared",

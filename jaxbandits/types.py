@@ -244,6 +244,35 @@ class Admits(Protocol):
 
 
 @runtime_checkable
+class Delays(Protocol):
+    """Optional: an environment whose feedback reaches the learner so many rounds late.
+
+    The learner is then told the round that the feedback belongs to: `update` receives its `t`, `obs` and `decision`.
+    Until the first feedback arrives its state stays the first one; what is late at the end never arrives. A learner
+    that needs the feedback of a round before the next one says so by `prompt: ClassVar[bool] = True`, and is refused.
+    """
+
+    @property
+    def feedback_delay(self) -> int: ...
+
+
+@runtime_checkable
+class Rejects(Protocol):
+    """Optional: an environment with rounds that do not count, such as events of a log that show another arm.
+
+    After such a round the learner's state is what it was before, and its `t` does not move on.
+    """
+
+    def clock(self, t: jax.Array, state: Any) -> jax.Array:
+        """`[]` int32: rounds that have counted, the learner's `t`."""
+        ...
+
+    def counts(self, t: jax.Array, state: Any, obs: Any, decision: Any) -> jax.Array:
+        """`[]` whether this round counts; `state` is the one before it."""
+        ...
+
+
+@runtime_checkable
 class Evaluates(Protocol):
     """Optional: an environment with quantities too expensive for every round; called at record points.
 
@@ -266,6 +295,17 @@ class InHindsight(Protocol):
     hindsight_needs: Any  # ClassVar[tuple[str, ...]]
 
     def in_hindsight(self, recorded: dict[str, Any], records: Any) -> dict[str, Any]: ...
+
+
+@runtime_checkable
+class Recalls(Protocol):
+    """Optional, beside `InHindsight`: what that needs of an instance and nobody records, such as its parameters.
+
+    Written in JAX for one instance: from the metrics that `in_hindsight` asks for to further named arrays, which join
+    them. Compiled, and mapped over the instances of a run.
+    """
+
+    def recall(self, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]: ...
 
 
 @runtime_checkable

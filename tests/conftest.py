@@ -4,7 +4,7 @@
 to the process, so one process has one precision, and tests of the other one are deselected. `JAX_ENABLE_X64` overrides.
 
 Most functions that tests compile run a few times each: they are compiled fast rather than well, which saves 40 % of
-the suite. What is about the programs that users get (contract, simulation, float32) is compiled as for users, when
+the suite. What is about the programs that users get (simulation, float32) is compiled as for users, when
 pytest is given those directories alone, as `make test` does.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 FLOAT32 = Path(__file__).parent / "float32"
-AS_SHIPPED = (FLOAT32, FLOAT32.parent / "contract", FLOAT32.parent / "simulation")
+AS_SHIPPED = (FLOAT32, FLOAT32.parent / "simulation")
 FAST_COMPILE = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 
 hypothesis.settings.register_profile("jaxbandits", deadline=None, derandomize=True, max_examples=25)
@@ -59,6 +59,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = kept
     if other:
         config.hook.pytest_deselected(items=other)
+    _leave_other_cases_to_the_slow_tests(items, whole=not any("::" in arg for arg in config.args))
+
+
+def _leave_other_cases_to_the_slow_tests(items: list[pytest.Item], whole: bool) -> None:
+    """Mark the cases of a parametrised test that its `quick` marker does not name; what it names must exist."""
+    unseen: dict[str, set[str]] = {}
+    for item in items:
+        if marker := item.get_closest_marker("quick"):
+            case = item.callspec.id
+            unseen.setdefault(item.nodeid.split("[")[0], set(marker.args)).discard(case)
+            if case not in marker.args:
+                item.add_marker(pytest.mark.slow)
+    if whole and any(unseen.values()):
+        raise pytest.UsageError(
+            f"quick cases that do not exist: { {test: ids for test, ids in unseen.items() if ids} }"
+        )
 
 
 @pytest.fixture(autouse=True)

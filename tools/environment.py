@@ -1,7 +1,9 @@
 """Tells whether .venv is what `tools/setup.sh` made, down to the size of every file. Run by .venv's own Python.
 
-python -I tools/environment.py check run|test|dev [BASE]   exit 0: sound; 3: sound, made for less; 1: not (says why)
-python -I tools/environment.py stamp run|test|dev          looks at what was installed, then leaves the stamp
+python -I tools/environment.py check LEVEL [BASE]   exit 0: sound; 3: sound, made for less; 1: not (says why)
+python -I tools/environment.py stamp LEVEL          looks at what was installed, then leaves the stamp
+
+LEVEL is one of `LEVELS`; each holds the ones before it.
 """
 
 import csv
@@ -16,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 STAMP = Path(sys.prefix, "jaxbandits-setup.json")
-LEVELS = ("run", "test", "dev")
+LEVELS = ("run", "test", "notebooks", "dev")
 IMPORTS = ("jax", "chex", "filelock", "matplotlib", "numpy", "optax", "scipy", "tqdm")
 
 

@@ -1,6 +1,10 @@
 """Rounds per second on the default device against the piece width: `python -m benchmarks.speed.accelerator`.
 
-One piece per width, so the figure is what one program call reaches; wall clock, compile excluded, best of three.
+One piece per width, so the figure is what one device reaches; wall clock, compile excluded, best of three. `kernels`
+are those of one round, which is what a round costs at least; `open` counts the loops and branches of a round that ask
+the host. Set XLA_FLAGS before to compare command buffers (docs/performance.md says which to try first).
+
+Without an accelerator `--forced` takes the CPU for one: a check that everything runs, not a measurement.
 """
 
 import argparse
@@ -17,21 +21,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.accelerator")
     parser.add_argument("--float64", action="store_true")
     parser.add_argument("--widths", type=int, nargs="*", default=list(WIDTHS))
+    parser.add_argument("--rounds", type=int, help="of a measurement; by default 2^27 over the width, 64 to 2048")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="cases with one of these in their names")
+    parser.add_argument("--forced", action="store_true", help="programs as for an accelerator, wherever this runs")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     import jax
+    import numpy as np
 
     jax.config.update("jax_enable_x64", arguments.float64)
     from jaxbandits import simulate
+    from jaxbandits.core import target
+    from jaxbandits.simulation import driver
+    from jaxbandits.simulation.plan import Job
+    from jaxbandits.simulation.program import Blocks
+    from jaxbandits.testing import speed
 
-    print(f"{jax.devices()[0].device_kind}, jax {jax.__version__}; million rounds per second (compile seconds)")
-    print(f"{'case':30s} {'dtype':8s}" + "".join(f"{f'W={w}':>18s}" for w in arguments.widths))
+    if arguments.forced:
+        target.is_accelerator = lambda platform: True
+    device = jax.devices()[0]
+    print(f"{device.device_kind}, jax {jax.__version__}; million rounds per second (compile seconds)")
+    columns = "".join(f"{f'W={w}':>18s}" for w in arguments.widths)
+    print(f"{'case':30s} {'dtype':8s}{'kernels':>8s}{'open':>6s}{columns}")
     for case in named(arguments.only):
         algorithm, environment = build(case)
-        cells = []
+        cells, counts = [], "       -     -"
         for width in arguments.widths:
-            horizon = max(50, min(2000, _WORK // width))
+            horizon = arguments.rounds or max(64, min(2048, _WORK // width) // 64 * 64)
             settings = {"width": width, "progress": False, "record": 1}
             first = simulate(algorithm, environment, horizon, width, **settings)
             best = float("inf")
@@ -41,10 +57,13 @@ def main() -> None:
                 best = min(best, time.perf_counter() - begin)
             compile_s = first[type(algorithm).__name__].timing["compile_s"]
             cells.append(f"{width * horizon / best / 1e6:10.1f} ({compile_s:4.1f})")
-        print(
-            f"{case.name:30s} {'float64' if arguments.float64 else 'float32':8s}" + "".join(f"{c:>18s}" for c in cells),
-            flush=True,
-        )
+            job = Job("one", algorithm, environment, ({},), horizon, np.array([horizon]), width, 0, (), width)
+            advance = driver.program_of(job, device).advance  # compiled already
+            if isinstance(advance, Blocks):
+                text = advance.block.as_text()
+                counts = f"{speed.kernels(text):8d}{len(speed.open_loops(text)):6d}"
+        dtype = "float64" if arguments.float64 else "float32"
+        print(f"{case.name:30s} {dtype:8s}{counts}" + "".join(f"{c:>18s}" for c in cells), flush=True)
 
 
 if __name__ == "__main__":

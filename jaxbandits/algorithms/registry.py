@@ -398,3 +398,6 @@ def register_algorithm(name: str, entry: Entry) -> None:
       ValueError: when the name is taken or malformed.
     """
     registry.add(ALGORITHMS, name, entry)
+
+
+registry.discover(ALGORITHMS, "jaxbandits.algorithms")  # last: what it loads may import this module

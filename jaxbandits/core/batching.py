@@ -17,6 +17,7 @@ from jax import lax
 from jax.core import eval_jaxpr
 from jax.custom_batching import custom_vmap
 
+from jaxbandits.core import target
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.vmap_last import vmap_last
 
@@ -98,9 +99,24 @@ def _strong(tree: T) -> T:
     return jax.tree.map(lambda x: lax.convert_element_type(x, jnp.result_type(x)), tree)
 
 
-def while_loop(moving: Callable[[T], Any], step: Callable[[T], T], start: T) -> T:
-    """`lax.while_loop`. Under `vmap` it runs as long as any trial moves; the others keep what they have."""
+def while_loop(moving: Callable[[T], Any], step: Callable[[T], T], start: T, most: int | None = None) -> T:
+    """`lax.while_loop`. Under `vmap` it runs as long as any trial moves; the others keep what they have.
+
+    Args:
+      moving: whether another step is to be made.
+      step: makes it.
+      start: where the loop starts.
+      most: a number of steps after which `moving` is False for certain. On accelerators so many are made, and those
+        that `moving` would have spared change nothing (`core.target` says why); None: the loop is the same there.
+    """
     start = _strong(start)
+    if most is not None and target.accelerated():
+
+        def masked(_: Any, now: T) -> T:
+            moves = moving(now)
+            return jax.tree.map(lambda new, old: jnp.where(moves, new, old), step(now), now)
+
+        return fori_loop(0, most, masked, start)
     pure_moving, for_moving = _hoisted(moving, start)
     pure_step, for_step = _hoisted(step, start)
 
@@ -129,28 +145,31 @@ def while_loop(moving: Callable[[T], Any], step: Callable[[T], T], start: T) -> 
 
 
 def fori_loop(lower: Any, upper: Any, step: Callable[[Any, T], T], start: T) -> T:
-    """`lax.fori_loop`; the bounds are the same for all trials under `vmap`."""
+    """`lax.fori_loop`; the bounds are the same for all trials under `vmap`. The compiler knows those that are ints."""
     start = _strong(start)
-    lower, upper = (jnp.asarray(bound, jnp.int32) for bound in (lower, upper))
-    pure, captured = _hoisted(step, lower, start)
+    known = isinstance(lower, int) and isinstance(upper, int)
+    bounds: Any = () if known else tuple(jnp.asarray(bound, jnp.int32) for bound in (lower, upper))
+    pure, captured = _hoisted(step, jnp.int32(0), start)
 
     @custom_vmap
-    def run(lower: Any, upper: Any, captured: Any, start: Any) -> Any:
-        return lax.fori_loop(lower, upper, lambda i, now: pure(captured, i, now), start)
+    def run(bounds: Any, captured: Any, start: Any) -> Any:
+        low, high = bounds or (lower, upper)
+        return lax.fori_loop(low, high, lambda i, now: pure(captured, i.astype(jnp.int32), now), start)
 
     @run.def_vmap
-    def over_trials(size: int, in_batched: Any, lower: Any, upper: Any, captured: Any, start: Any) -> Any:
-        if any(in_batched[:2]):
+    def over_trials(size: int, in_batched: Any, bounds: Any, captured: Any, start: Any) -> Any:
+        if any(in_batched[0]):
             raise InputError("the bounds of fori_loop must be the same for all trials; use while_loop")
-        axes, captured = _axes(in_batched[2]), _last(captured, in_batched[2])
+        axes, captured = _axes(in_batched[1]), _last(captured, in_batched[1])
 
         def each_step(i: jax.Array, now: Any) -> Any:
             return vmap_last(pure, (axes, None, -1))(captured, i, now)
 
-        end = fori_loop(lower, upper, each_step, _all_last(start, in_batched[3], size))
+        low, high = bounds or (lower, upper)
+        end = fori_loop(low, high, each_step, _all_last(start, in_batched[2], size))
         return _first(end), jax.tree.map(lambda _: True, end)
 
-    return run(lower, upper, captured, start)
+    return run(bounds, captured, start)
 
 
 def cond(condition: Any, if_true: Callable[[], T], if_false: Callable[[], T]) -> T:

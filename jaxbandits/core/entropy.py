@@ -61,7 +61,7 @@ def entropic_step(
     nu = lowest if start is None else jnp.asarray(start, loss.dtype)
     # A first step of length 0 evaluates F(start) inside the loop: the program holds one copy of `_excess`, not two.
     begin = (nu, jnp.full_like(nu, jnp.inf), jnp.zeros_like(nu), jnp.full_like(nu, -1.0), -1)
-    nu, value, *_ = while_loop(unsolved, newton, begin)
+    nu, value, *_ = while_loop(unsolved, newton, begin, _MAX_STEPS + 1)
     return _weights(nu, value, active, log_q, loss, rate), nu
 
 

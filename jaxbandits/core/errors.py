@@ -12,7 +12,8 @@ class InputError(ValueError):
 def unknown(kind: str, name: object, known: Iterable[str]) -> InputError:
     """An `InputError` for a name that is not in a registry, with the closest known names."""
     names = sorted(known)
-    close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.4)
+    of = {known.casefold(): known for known in reversed(names)}  # whoever writes `heavy-oful` means `HEAVY-OFUL`
+    close = [of[match] for match in difflib.get_close_matches(str(name).casefold(), of, n=3, cutoff=0.4)]
     hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {', '.join(names)}"
     return InputError(f"unknown {kind} {shown(name)}; {hint}")
 

@@ -19,7 +19,7 @@ from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike
 
 UNROLLED = 48  # terms of a sum that are written out
-_TERMS = 80  # products between two barriers of a longer sum: a larger kernel falls out of the registers, 10x slower
+TERMS = 80  # products between two barriers of a longer sum: a larger kernel falls out of the registers, 10x slower
 _UNROLLED_SOLVE = 32  # dimensions up to which a factorisation is written out; LAPACK, one trial at a time, beyond
 
 T = TypeVar("T")
@@ -167,12 +167,13 @@ def _matvec(axes: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
     def products(m: jax.Array, x: Vector) -> jax.Array:
         if x.shape[0] > UNROLLED:
             return jnp.sum(m * x, axis=axes - 1)
-        return added(_entry(m, axes - 1, j) * x[j] for j in range(x.shape[0]))
+        return added(entry(m, axes - 1, j) * x[j] for j in range(x.shape[0]))
 
     return products
 
 
-def _entry(rows: jax.Array, axis: int, j: int) -> jax.Array:
+def entry(rows: jax.Array, axis: int, j: int) -> jax.Array:
+    """Entry j along `axis`, inside a function that puts trials last."""
     return rows[(slice(None),) * axis + (j,)]
 
 
@@ -196,7 +197,7 @@ def _quads(axes: int) -> Callable[[Symmetric, jax.Array], jax.Array]:
         if m.shape[0] > UNROLLED:
             own = "nmlk"[: axes - 1]
             return jnp.sum(jnp.einsum(f"{own}d...,de...->{own}e...", rows, m) * rows, axis=axes - 1)
-        return _half_quad(m, [_entry(rows, axes - 1, i) for i in range(m.shape[0])])
+        return _half_quad(m, [entry(rows, axes - 1, i) for i in range(m.shape[0])])
 
     return products
 
@@ -211,7 +212,7 @@ def _half_quad(m: Symmetric, x: list[jax.Array]) -> jax.Array:
             part = part + 2.0 * added(m[i, j] * x[j] for j in range(i + 1, dim))
         total = part * x[i] if total is None else total + part * x[i]
         terms += dim - i
-        if terms >= _TERMS:
+        if terms >= TERMS:
             total, terms = once(total), 0
     return total
 
@@ -329,6 +330,40 @@ def _ldl_solve(factored: tuple[list[jax.Array], list[jax.Array]], b: Vector) -> 
         for k in range(i + 1, dim):
             x[i] = x[i] - columns[i][k - i - 1] * x[k]
     return stack(x if dim <= 2 else once(x))
+
+
+def root_times(factored: Any, x: Vector) -> Vector:
+    """`R x` with `R R' = m` and `factored = factor(m)`: of covariance m where the entries of x are standard normal."""
+    if isinstance(factored, tuple):
+        return _ldl_root(factored, x)
+    return matvec(factored, x)
+
+
+@trials_last
+def _ldl_root(factored: tuple[list[jax.Array], list[jax.Array]], x: Vector) -> Vector:
+    columns, inverses = factored
+    scaled = once([x[i] / jnp.sqrt(inverse) for i, inverse in enumerate(inverses)])
+    entries = [added([scaled[i], *(columns[k][i - k - 1] * scaled[k] for k in range(i))]) for i in range(len(scaled))]
+    return stack(entries if len(entries) <= 2 else once(entries))
+
+
+def root_solve(factored: Any, x: Vector) -> Vector:
+    """`R'^{-1} x` with `R R' = m` and `factored = factor(m)`: of covariance `m^{-1}` where x is standard normal."""
+    if isinstance(factored, tuple):
+        return _ldl_root_solve(factored, x)
+    return jax.scipy.linalg.solve_triangular(factored, x, trans=1, lower=True)
+
+
+@trials_last
+def _ldl_root_solve(factored: tuple[list[jax.Array], list[jax.Array]], x: Vector) -> Vector:
+    columns, inverses = factored
+    dim = x.shape[0]
+    y: list[Any] = once([x[i] * jnp.sqrt(inverse) for i, inverse in enumerate(inverses)])
+    for i in reversed(range(dim)):
+        for k in range(i + 1, dim):
+            y[i] = y[i] - columns[i][k - i - 1] * y[k]
+        y[i] = once(y[i])  # else every entry before it repeats what made this one
+    return stack(y)
 
 
 def log_det(factored: Any) -> jax.Array:

@@ -7,37 +7,48 @@ Rescaling `x(0)` to the sphere instead would be the projection in the Euclidean 
 """
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
+from jaxbandits.core import factored, linalg
 from jaxbandits.core.batching import while_loop
+from jaxbandits.core.factored import Factored, Inverse
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike
 
+Path: TypeAlias = Callable[[jax.Array], tuple[Vector, Vector]]  # mu to x(mu) and -dx/dmu
+
 _MAX_STEPS = 48  # the worst case measured is 17 (condition number 1e10, norm ratio 1e4): a guard, not a budget
 
 
-def project_ball(inverse: Symmetric, y: Vector, radius: ArrayLike) -> Vector:
+def project_ball(inverse: Inverse, y: Vector, radius: ArrayLike) -> Vector:
     """`argmin_{||x|| <= radius} ||x - y||_V`, given `V^{-1}`.
 
-    `x(mu) = (V + mu I)^{-1} V y = (I + mu V^{-1})^{-1} y`: only the inverse is needed, which Sherman-Morrison keeps
-    accurate in float32 where inverting V does not.
+    `x(mu) = (V + mu I)^{-1} V y = (I + mu V^{-1})^{-1} y`: only the inverse is needed.
 
     Args:
-      inverse: `[d, d]` the positive definite `V^{-1}`.
+      inverse: `[d, d]` the positive definite `V^{-1}`, or its factors.
       y: `[d]` the point to project; returned unchanged when it lies in the ball.
       radius: radius of the ball, > 0.
     """
+    if isinstance(inverse, Factored):
+
+        def begin(x: Vector) -> tuple[Path, Vector]:
+            here, x = once((inverse, x))  # bound to x: XLA would take what depends on V alone out of the loop
+            frame = factored.unfolded(here, x)
+            return lambda mu: factored.shrunk(frame, mu), factored.product(here, x)
+
+        return _secular_newton(begin, y, radius)
 
     def at(mu: jax.Array) -> tuple[Vector, Vector]:
-        factored = once(linalg.factor(linalg.shift(inverse * mu, 1.0)))
-        x = once(linalg.solve(factored, y))
-        return x, linalg.solve(factored, linalg.matvec(inverse, x))  # x(mu) and -dx/dmu
+        system = once(linalg.factor(linalg.shift(inverse * mu, 1.0)))
+        x = once(linalg.solve(system, y))
+        return x, linalg.solve(system, linalg.matvec(inverse, x))
 
-    return _secular_newton(at, y, linalg.matvec(inverse, y), radius)
+    return _secular_newton(lambda x: (at, linalg.matvec(inverse, x)), y, radius)
 
 
 def minimise_on_ball(a: Symmetric, b: Vector, radius: ArrayLike) -> Vector:
@@ -48,9 +59,9 @@ def minimise_on_ball(a: Symmetric, b: Vector, radius: ArrayLike) -> Vector:
       b: `[d]`.
       radius: radius of the ball, > 0.
     """
-    factored = once(linalg.factor(a))
-    x = once(linalg.solve(factored, b))
-    return _secular_newton(_shifted(a, b), x, linalg.solve(factored, x), radius)
+    system = once(linalg.factor(a))
+    x = once(linalg.solve(system, b))
+    return _secular_newton(lambda x: (_shifted(a, b), linalg.solve(system, x)), x, radius)
 
 
 def proximal_on_ball(a: Symmetric, center: Vector, slope: Vector, radius: ArrayLike) -> Vector:
@@ -65,49 +76,60 @@ def proximal_on_ball(a: Symmetric, center: Vector, slope: Vector, radius: ArrayL
       slope: `[d]`.
       radius: radius of the ball, > 0.
     """
-    factored = once(linalg.factor(a))
-    x = once(linalg.subtract(center, linalg.solve(factored, slope)))
-    return _secular_newton(
-        _shifted(a, once(linalg.subtract(linalg.matvec(a, center), slope))), x, linalg.solve(factored, x), radius
-    )
+    system = once(linalg.factor(a))
+    x = once(linalg.subtract(center, linalg.solve(system, slope)))
+
+    def begin(x: Vector) -> tuple[Path, Vector]:
+        b = once(linalg.subtract(linalg.matvec(a, center), slope))
+        return _shifted(a, b), linalg.solve(system, x)
+
+    return _secular_newton(begin, x, radius)
 
 
-def _shifted(a: Symmetric, b: Vector) -> Callable[[jax.Array], tuple[Vector, Vector]]:
+def _shifted(a: Symmetric, b: Vector) -> Path:
     """`x(mu) = (a + mu I)^{-1} b` and `-dx/dmu`."""
 
     def at(mu: jax.Array) -> tuple[Vector, Vector]:
-        factored = once(linalg.factor(linalg.shift(a, mu)))
-        x = once(linalg.solve(factored, b))
-        return x, linalg.solve(factored, x)
+        system = once(linalg.factor(linalg.shift(a, mu)))
+        x = once(linalg.solve(system, b))
+        return x, linalg.solve(system, x)
 
     return at
 
 
-def _secular_newton(
-    at: Callable[[jax.Array], tuple[Vector, Vector]], x: Vector, minus_dx: Vector, radius: ArrayLike
-) -> Vector:
-    """The root of `||x(mu)|| = radius` from `x(0)` and `-dx/dmu(0)`; `x(0)` itself when it lies inside."""
+def _secular_newton(begin: Callable[[Vector], tuple[Path, Vector]], x: Vector, radius: ArrayLike) -> Vector:
+    """The root of `||x(mu)|| = radius` from `x = x(0)`; x itself when it lies inside.
+
+    `begin` makes the path and its -dx/dmu(0) of x only then: in a loop of one turn, which most rounds skip.
+    """
     norm = linalg.norm(x)
-    tolerance = 8.0 * jnp.finfo(norm.dtype).eps
+    furthest = radius * (1.0 + 8.0 * jnp.finfo(norm.dtype).eps)
 
     def outside(carry):
         _, _, _, norm, step = carry
-        return (norm > radius * (1.0 + tolerance)) & (step < _MAX_STEPS)
+        return (norm > furthest) & (step < _MAX_STEPS)
 
-    def newton(carry):
-        mu, x, minus_dx, norm, step = carry
-        # In this order: `norm * norm` overflows in float32 from 1e19 / radius on, and neither factor here does.
-        mu = mu + (norm / radius - 1.0) * (norm * (norm / linalg.inner(x, minus_dx)))
-        x, minus_dx = at(mu)
-        return mu, x, minus_dx, linalg.norm(x), step + 1
+    def search(carry):
+        x, norm, _ = carry
+        at, minus_dx = begin(x)
 
-    _, x, _, norm, _ = while_loop(outside, newton, (jnp.zeros_like(norm), x, minus_dx, norm, 0))
+        def newton(carry):
+            mu, x, minus_dx, norm, step = carry
+            # In this order: `norm * norm` overflows in float32 from 1e19 / radius on, and neither factor here does.
+            mu = mu + (norm / radius - 1.0) * (norm * (norm / linalg.inner(x, minus_dx)))
+            x, minus_dx = once(at(mu))
+            return mu, x, minus_dx, linalg.norm(x), step + 1
+
+        _, x, _, norm, _ = while_loop(outside, newton, (jnp.zeros_like(norm), x, minus_dx, norm, 0), _MAX_STEPS)
+        return x, norm, False
+
+    x, norm, _ = while_loop(lambda carry: carry[2], search, (x, norm, norm > furthest), most=1)
     return linalg.scale(x, jnp.minimum(1.0, radius / norm))  # clears the rounding of the last step; exactly 1 inside
 
 
 def project_ball_and_ellipsoid(
     v: Symmetric,
-    inverse: Symmetric,
+    inverse: Inverse,
     y: Vector,
     radius: ArrayLike,
     metric: Symmetric,
@@ -122,7 +144,7 @@ def project_ball_and_ellipsoid(
 
     Args:
       v: `[d, d]` positive definite V.
-      inverse: `[d, d]` its inverse.
+      inverse: `[d, d]` its inverse, or the factors of it.
       y: `[d]` the point to project.
       radius: radius of the ball, > 0.
       metric: `[d, d]` positive definite M.
@@ -151,8 +173,8 @@ def project_ball_and_ellipsoid(
         on_sphere = linalg.inner(x, x) >= (radius * (1.0 - tolerance)) ** 2
         mu = jnp.where(on_sphere, jnp.maximum(linalg.inner(b - linalg.matvec(a, x), x) / radius**2, 0.0), 0.0)
         push = once(linalg.matvec(metric, x - center))
-        factored = once(linalg.factor(linalg.shift(a, mu)))
-        by_ellipsoid, by_ball = once((linalg.solve(factored, push), linalg.solve(factored, x)))
+        system = once(linalg.factor(linalg.shift(a, mu)))
+        by_ellipsoid, by_ball = once((linalg.solve(system, push), linalg.solve(system, x)))
         sideways = jnp.where(mu > 0.0, jnp.square(linalg.inner(x, by_ellipsoid)) / linalg.inner(x, by_ball), 0.0)
         fall = linalg.inner(push, by_ellipsoid) - sideways  # -||x - center||_M times its derivative by nu
         beyond = once(excess(x))
@@ -165,7 +187,7 @@ def project_ball_and_ellipsoid(
 
     zero = jnp.zeros_like(beyond)
     begin = (zero, first, beyond, zero, jnp.full_like(beyond, jnp.inf), 0)
-    _, x, beyond, _, _, _ = while_loop(unsettled, newton, begin)
+    _, x, beyond, _, _, _ = while_loop(unsettled, newton, begin, _MAX_STEPS)
     # Clears the rounding of the last step, and stays in the ball.
     onto = center + (x - center) / (1.0 + jnp.maximum(beyond, 0.0))
     return linalg.where(beyond > 0.0, onto, x)

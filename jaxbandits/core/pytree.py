@@ -130,16 +130,25 @@ class FieldInfo(typing.NamedTuple):
     doc: str
 
 
-def field_table(obj: Any, prefix: str = "") -> Iterator[FieldInfo]:
-    """The fields of a pytree dataclass, nested ones by dotted name."""
-    for field in dataclasses.fields(obj):
-        value, name = getattr(obj, field.name), prefix + field.name
+REQUIRED = "required"  # in the place of a default
+
+
+def field_table(of: Any, prefix: str = "") -> Iterator[FieldInfo]:
+    """The fields of a pytree dataclass, nested ones by dotted name: values of an object, defaults of a class."""
+    for field in dataclasses.fields(of):
+        value, name = (_default(field) if isinstance(of, type) else getattr(of, field.name)), prefix + field.name
         kind: Kind = field.metadata.get(_KIND, "traced")
         if dataclasses.is_dataclass(value) and kind == "traced":
             yield FieldInfo(name, "object", type(value).__name__, None, field.metadata.get(_DOC, ""))
             yield from field_table(value, name + ".")
         else:
             yield FieldInfo(name, kind, value, field.metadata.get(_RANGE), field.metadata.get(_DOC, ""))
+
+
+def _default(field: dataclasses.Field) -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return REQUIRED if field.default is dataclasses.MISSING else field.default
 
 
 def validate(obj: Any, label: str = "") -> None:

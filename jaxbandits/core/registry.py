@@ -1,8 +1,12 @@
-"""One row of a registry of algorithms or environments."""
+"""One row of a registry of algorithms or environments, and what installed packages add to them."""
 
+import warnings
+from importlib import metadata
 from typing import Any, NamedTuple
 
 from jaxbandits.core.errors import InputError, shown
+
+GROUPS = ("jaxbandits.algorithms", "jaxbandits.environments")  # of entry points
 
 
 class Entry(NamedTuple):
@@ -35,6 +39,20 @@ def add(registry: dict[str, Entry], name: str, entry: Entry) -> None:
     if not isinstance(entry.source, str) or not isinstance(entry.environments, tuple):
         raise InputError("entry.source must be text and entry.environments a tuple of names")
     registry[name] = entry
+
+
+def discover(registry: dict[str, Entry], group: str) -> None:
+    """Adds what installed packages offer as entry points of a group, each an `Entry`, under `family.name`.
+
+    One that cannot be loaded is left out with a warning: a broken package must not take this one along.
+    """
+    for point in metadata.entry_points(group=group):
+        try:
+            add(registry, point.name.replace(".", "/", 1), point.load())
+        except Exception as error:  # whatever another package's import raises
+            owner = "" if point.dist is None else f" of {point.dist.name}"
+            what = " ".join(str(error).split())[:200]
+            warnings.warn(f"entry point {point.name}{owner} is left out: {type(error).__name__}: {what}", stacklevel=2)
 
 
 def add_part(registry: dict[str, Any], name: str, part: Any) -> None:

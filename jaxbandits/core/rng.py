@@ -15,11 +15,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jax.custom_batching import custom_vmap
 
 from jaxbandits.core import linalg
-from jaxbandits.core.batching import trials_last
+from jaxbandits.core.batching import trials_last, while_loop
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike
 
@@ -110,6 +109,11 @@ def normal(key: jax.Array) -> jax.Array:
 def uniforms(key: jax.Array, count: int, counter: int = 0) -> jax.Array:
     """`[count]` draws from [0, 1) with 24 bits, one block of the generator each, from the block `counter` on."""
     return (random_words(key, jnp.arange(counter, counter + count))[0] >> 8).astype(jnp.zeros(()).dtype) * 2.0**-24
+
+
+def normal_vector(key: jax.Array, dim: int) -> jax.Array:
+    """`[dim]` independent standard normals: the first row of `normals`."""
+    return linalg.row(normals(key, 1, dim), 0)
 
 
 def normals(key: jax.Array, count: int, dim: int) -> jax.Array:
@@ -235,6 +239,8 @@ def sin_half_pi(v: jax.Array) -> jax.Array:
 
 
 _INVERSION_BELOW = 10.0  # mean; Hoermann's constants are for 10 and above
+_INVERSIONS = 10  # of four counts each: at 36 the mass of a mean of 10 is below 2^-32
+_REJECTIONS = 32  # an attempt fails with probability 0.25 at a mean of 10, less often at larger ones: all with 5e-20
 
 
 def poisson(key: jax.Array, log_mean: jax.Array) -> jax.Array:
@@ -265,7 +271,7 @@ def poisson(key: jax.Array, log_mean: jax.Array) -> jax.Array:
         return carry
 
     start = zero, jnp.exp(-mean), jnp.where(small, uniforms(0)[0], -1.0)
-    inverted = lax.while_loop(searching, search, start)[0]
+    inverted = while_loop(searching, search, start, _INVERSIONS)[0]
 
     # Rejection.
     large = jnp.maximum(mean, _INVERSION_BELOW)
@@ -284,7 +290,7 @@ def poisson(key: jax.Array, log_mean: jax.Array) -> jax.Array:
         return accepted | ok, jnp.where(accepted, count, k), i + 1
 
     settled = small | ~jnp.isfinite(mean)  # a NaN would be rejected for ever
-    rejected = lax.while_loop(lambda carry: ~carry[0], attempt, (settled, zero, 1))[1]
+    rejected = while_loop(lambda carry: ~carry[0], attempt, (settled, zero, 1), _REJECTIONS)[1]
     return jnp.where(small, inverted, jnp.where(jnp.isfinite(mean), rejected, mean))
 
 

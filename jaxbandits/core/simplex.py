@@ -98,7 +98,7 @@ def tsallis_step(log_q: jax.Array, loss: jax.Array, step: ArrayLike) -> jax.Arra
         return nu, *_tsallis_move(root, nu), count + 1
 
     one = jnp.ones_like(root[0])  # from below: the largest p_i is 1 there; the first move, of length 0, evaluates it
-    nu, *_ = while_loop(unsolved, newton, (one, one, jnp.zeros_like(one), -1))
+    nu, *_ = while_loop(unsolved, newton, (one, one, jnp.zeros_like(one), -1), _MAX_STEPS + 1)
     return _tsallis_weights(root, nu)
 
 

@@ -5,15 +5,20 @@ import platform
 from importlib import metadata
 
 from jaxbandits import __version__
+from jaxbandits.core.registry import GROUPS
 
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Python and the packages whose version can change numbers."""
+    """Python and the packages whose version can change numbers, those with algorithms and environments included."""
     found = {"python": platform.python_version(), "jaxbandits": __version__}
     for package in ("jax", "jaxlib", "numpy"):
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             found[package] = "not installed"
+    for group in GROUPS:
+        for point in metadata.entry_points(group=group):
+            if point.dist is not None:
+                found[point.dist.name] = point.dist.version
     return found

@@ -2,7 +2,8 @@
 
 `jax.vmap(f, in_axes=-1, out_axes=-1)` only says where the axis is outside. Inside, JAX moves it to the front wherever
 arrays of unequal rank meet, as in `scalar * vector`. Here the operations that work entry by entry, along leading axes
-or on shapes keep it at the end; any other operation goes through `jax.vmap`.
+or on shapes keep it at the end, and so does what `scan`, loops and branches carry, unless their predicate differs from
+trial to trial; any other operation goes through `jax.vmap`.
 """
 
 import functools
@@ -102,6 +103,10 @@ def _apply(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[An
         return [(x, True) for x in _many(eqn, bind(*args))]
     if name == "optimization_barrier":
         return list(zip(bind(*args), batched, strict=True))
+    if name in _CONTROL:
+        results = _CONTROL[name](size, eqn, args, batched)
+        if results is not None:
+            return results
     if name in _SHAPED and (batched[0] or name == "concatenate"):
         changed = _SHAPED[name](size, args, batched, params)
         if changed is not None:
@@ -185,6 +190,73 @@ def _concatenate(size: Any, args: list[Any], batched: list[bool], params: Any) -
     return lax.concatenate([_full(size, x, b) for x, b in zip(args, batched, strict=True)], params["dimension"])
 
 
+def _all_full(size: Any, results: list[tuple[Any, bool]]) -> list[Any]:
+    return [_full(size, *result) for result in results]
+
+
+def _scan(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
+    body, params = eqn.params["jaxpr"], eqn.params
+    # How many of each there are is a matter of shapes; the parameters that say so changed in jax 0.12.
+    n = sum(len(a.aval.shape) == len(b.aval.shape) for a, b in zip(eqn.outvars, body.jaxpr.outvars, strict=True))
+    n_rows = sum(len(a.aval.shape) > len(b.aval.shape) for a, b in zip(eqn.invars, body.jaxpr.invars, strict=True))
+    first = len(args) - n - n_rows
+    consts, rows = args[:first], args[first + n :]  # rows `[T, ..., W]`
+    start = _all_full(size, list(zip(args[first : first + n], batched[first : first + n], strict=True)))
+    flags = [*batched[:first], *(True for _ in start), *batched[first + n :]]
+
+    def step(now: Any, row: Any) -> tuple[Any, Any]:
+        out = _all_full(size, _run(size, body.jaxpr, body.consts, [*consts, *now, *row], flags))
+        return out[:n], out[n:]
+
+    last, outputs = lax.scan(
+        step, start, rows, length=params["length"], reverse=params["reverse"], unroll=params["unroll"]
+    )
+    return [(x, True) for x in (*last, *outputs)]
+
+
+def _while(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+    """None: the predicate differs from trial to trial."""
+    params = eqn.params
+    moving, step = params["cond_jaxpr"], params["body_jaxpr"]
+    first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+    for_moving, for_step, start = args[:first], args[first:second], args[second:]
+
+    def after(flags: list[bool], now: Any) -> list[tuple[Any, bool]]:
+        return _run(size, step.jaxpr, step.consts, [*for_step, *now], [*batched[first:second], *flags])
+
+    flags, grown = batched[second:], None
+    while grown != flags:  # what a step makes of it is batched, too
+        flags, found = grown or flags, []
+        now = [_full(size, x, b) if flag else x for x, b, flag in zip(start, batched[second:], flags, strict=True)]
+        jax.eval_shape(lambda *now, to=found, flags=flags: to.extend(b for _, b in after(flags, now)), *now)
+        grown = [a or b for a, b in zip(flags, found, strict=True)]
+
+    def moves(now: Any) -> tuple[Any, bool]:
+        return _run(size, moving.jaxpr, moving.consts, [*for_moving, *now], [*batched[:first], *flags])[0]
+
+    found = []
+    jax.eval_shape(lambda *now: found.append(moves(now)[1]), *now)
+    if found[0]:
+        return None
+
+    def stepped(now: Any) -> list[Any]:
+        return [_full(size, x, b) if flag else x for (x, b), flag in zip(after(flags, now), flags, strict=True)]
+
+    return list(zip(lax.while_loop(lambda now: moves(now)[0], stepped, now), flags, strict=True))
+
+
+def _cond(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+    """None: trials take different branches."""
+    if batched[0]:
+        return None
+
+    def branch(closed: Any) -> Callable[..., list[Any]]:
+        return lambda *operands: _all_full(size, _run(size, closed.jaxpr, closed.consts, operands, batched[1:]))
+
+    return [(x, True) for x in lax.switch(args[0], [branch(closed) for closed in eqn.params["branches"]], *args[1:])]
+
+
+_CONTROL = {"scan": _scan, "while": _while, "cond": _cond}
 _SHAPED = {
     "broadcast_in_dim": _broadcast,
     "reshape": _reshape,

@@ -70,7 +70,7 @@ def project_simplex(y: jax.Array, total: ArrayLike) -> jax.Array:
     def step(now: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         return now[1], next_threshold(now[1])
 
-    return _positive_part(y, while_loop(growing, step, (start, next_threshold(start)))[1])
+    return _positive_part(y, while_loop(growing, step, (start, next_threshold(start)), len(y))[1])
 
 
 @trials_last

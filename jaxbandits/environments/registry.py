@@ -7,6 +7,9 @@ from jaxbandits.core.registry import Entry
 from jaxbandits.environments.coco.linear_constraints import LinearConstraints
 from jaxbandits.environments.coco.matrix_completion import MatrixCompletion
 from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
+from jaxbandits.environments.data.logged_replay import LoggedReplay
+from jaxbandits.environments.data.recorded_trace import RecordedTrace
+from jaxbandits.environments.data.table_bandit import TableBandit
 from jaxbandits.environments.datasets.groups import GroupTable
 from jaxbandits.environments.dro.example_groups import ExampleGroups
 from jaxbandits.environments.dro.group_data import GroupData
@@ -23,6 +26,12 @@ from jaxbandits.environments.oco.logistic_losses import LogisticLosses
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
 from jaxbandits.environments.oco.quadratic_losses import QuadraticLosses
 from jaxbandits.environments.oco.random_order import RandomOrder
+from jaxbandits.environments.operators.corrupted import Corrupted
+from jaxbandits.environments.operators.delayed import Delayed
+from jaxbandits.environments.operators.drifting import Drifting
+from jaxbandits.environments.operators.noisy import Noisy
+
+_INSIDE = HeavyTailed(dim=2, n_arms=5)  # what the examples of operators work on
 
 ENVIRONMENTS: dict[str, Entry] = {
     "linear/heavy_tailed": Entry(
@@ -85,6 +94,31 @@ ENVIRONMENTS: dict[str, Entry] = {
         GroupData.from_table(GroupTable.from_arrays(np.eye(8, 3), [0, 1, 1, 0, 1, 0, 1, 0], [0, 0, 1, 1, 2, 2, 3, 3])),
         "your own labelled rows with groups, and UCI Adult; Zhang, Bai, Zhao, Yang & Zhou, JMLR, Section 7",
     ),
+    "data/table_bandit": Entry(
+        TableBandit,
+        TableBandit.from_table(np.eye(6, 2) + 0.5, ["a", "b", "c", "c", "c", "a"]),
+        "your own labelled rows (CSV, npz, LIBSVM, ARFF) or table of all rewards as a bandit",
+    ),
+    "data/logged_replay": Entry(
+        LoggedReplay,
+        LoggedReplay.from_log([0, 1, 1, 0, 2, 1], [0.0, 1.0, 0.5, 0.0, 1.0, 0.0], n_arms=3),
+        "your own uniformly logged events; Li, Chu, Langford & Wang, WSDM 2011, Algorithm 2",
+    ),
+    "data/recorded_trace": Entry(
+        RecordedTrace,
+        RecordedTrace.from_arrays(np.eye(4, 2), [1.0, 0.5, 0.0, 0.0]),
+        "your own arms and rewards, replayed through any learner",
+    ),
+    "operators/delayed": Entry(
+        Delayed, Delayed(environment=_INSIDE, rounds=3), "Joulani, Gyorgy & Szepesvari, ICML 2013, constant delay"
+    ),
+    "operators/drifting": Entry(Drifting, Drifting(environment=_INSIDE), "any bandit with a parameter, which moves"),
+    "operators/corrupted": Entry(
+        Corrupted,
+        Corrupted(environment=_INSIDE, rounds=20.0, rate=0.5),
+        "any bandit; Lykouris, Mirrokni & Paes Leme, STOC 2018",
+    ),
+    "operators/noisy": Entry(Noisy, Noisy(environment=_INSIDE), "any bandit, with more noise"),
 }
 
 
@@ -95,3 +129,6 @@ def register_environment(name: str, entry: Entry) -> None:
       ValueError: when the name is taken or malformed.
     """
     registry.add(ENVIRONMENTS, name, entry)
+
+
+registry.discover(ENVIRONMENTS, "jaxbandits.environments")  # last: what it loads may import this module

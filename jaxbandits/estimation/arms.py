@@ -10,11 +10,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
+from jaxbandits.core import factored, linalg
 from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.factored import Inverse
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.types import ArmDecision
 
@@ -41,22 +42,22 @@ def best_scored(arms: jax.Array, mask: Any, scores: jax.Array) -> ArmDecision:
     return once(ArmDecision(index=index, x=take(arms, index)))
 
 
-def optimistic_arm(arms: jax.Array, mask: Any, center: Vector, inverse: Symmetric, radius: ArrayLike) -> ArmDecision:
+def optimistic_arm(arms: jax.Array, mask: Any, center: Vector, inverse: Inverse, radius: ArrayLike) -> ArmDecision:
     """`argmax_x x'center + radius ||x||_inverse`: the largest value that an ellipsoid around `center` allows an arm.
 
     Args:
       arms: `[K, d]`.
       mask: as for `best_arm`.
       center: `[d]`
-      inverse: `[d, d]` V^{-1}, for the ellipsoid `{theta: ||theta - center||_V <= radius}`.
+      inverse: V^{-1}, in factors (`core.factored`) or `[d, d]`: of the ellipsoid `||theta - center||_V <= radius`.
       radius: `[]` >= 0.
     """
     return best_scored(arms, mask, optimistic_values(arms, center, inverse, radius))
 
 
-def optimistic_values(arms: jax.Array, center: Vector, inverse: Symmetric, radius: ArrayLike) -> jax.Array:
+def optimistic_values(arms: jax.Array, center: Vector, inverse: Inverse, radius: ArrayLike) -> jax.Array:
     """`[K]` x'center + radius ||x||_inverse."""
-    return optimistic(linalg.matvec(arms, center), linalg.quads(inverse, arms), once(jnp.asarray(radius)))
+    return optimistic(linalg.matvec(arms, center), factored.quads(inverse, arms), once(jnp.asarray(radius)))
 
 
 @trials_last
@@ -72,9 +73,9 @@ def _ordered(scores: jax.Array, mask: Any) -> jax.Array:
     return jnp.where(mask, jnp.where(scores > lowest, scores, lowest), -jnp.inf)
 
 
-def widths(inverse: Symmetric, arms: jax.Array) -> jax.Array:
+def widths(inverse: Inverse, arms: jax.Array) -> jax.Array:
     """`[K]` ||x||_inverse of the arms `[K, d]`."""
-    return jnp.sqrt(jnp.maximum(linalg.quads(inverse, arms), 0.0))
+    return jnp.sqrt(jnp.maximum(factored.quads(inverse, arms), 0.0))
 
 
 def nearest_arm(arms: jax.Array, mask: Any, point: Vector) -> ArmDecision:

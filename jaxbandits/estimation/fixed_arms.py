@@ -23,10 +23,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import batching, linalg
+from jaxbandits.core import batching, factored, linalg
 from jaxbandits.core.batching import trials_last
+from jaxbandits.core.factored import Inverse
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.estimation.arms import best_scored, optimistic, optimistic_arm
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs
@@ -52,14 +53,14 @@ class Step(NamedTuple):
     length: Any = None  # []  s; None where theta moved elsewhere (a projection)
 
 
-def start(obs: ArmObs, theta: Vector, inverse: Symmetric) -> Scores | None:
+def start(obs: ArmObs, theta: Vector, inverse: Inverse) -> Scores | None:
     """What to carry from round to round: None where the arms may change, or where carrying does not pay."""
     if not isinstance(obs, FixedArmObs) or obs.arms.shape[1] < LEAST_DIM:
         return None
     return _computed(obs.arms, theta, inverse)
 
 
-def play(obs: ArmObs, scores: Scores | None, theta: Vector, inverse: Symmetric, radius: ArrayLike) -> ArmDecision:
+def play(obs: ArmObs, scores: Scores | None, theta: Vector, inverse: Inverse, radius: ArrayLike) -> ArmDecision:
     """`argmax_x x'theta + radius ||x||_inverse` of the arms shown, from what was carried if it was."""
     if scores is None:
         return optimistic_arm(obs.arms, obs.mask, theta, inverse, radius)
@@ -67,7 +68,7 @@ def play(obs: ArmObs, scores: Scores | None, theta: Vector, inverse: Symmetric, 
 
 
 def follow(
-    t: jax.Array, obs: ArmObs, scores: Scores | None, theta: Vector, inverse: Symmetric, step: Step
+    t: jax.Array, obs: ArmObs, scores: Scores | None, theta: Vector, inverse: Inverse, step: Step
 ) -> Scores | None:
     """What is carried, after a round.
 
@@ -76,7 +77,7 @@ def follow(
       obs: as in `start`.
       scores: carried until now; None: nothing is.
       theta: `[d]` after the round.
-      inverse: `[d, d]` V^{-1} after the round.
+      inverse: V^{-1} after the round.
       step: what led to them.
     """
     if scores is None:
@@ -92,8 +93,8 @@ def follow(
     return batching.cond(due, lambda: _computed(obs.arms, theta, inverse), lambda: carried)
 
 
-def _computed(arms: jax.Array, theta: Vector, inverse: Symmetric) -> Scores:
-    return Scores(linalg.matvec(arms, theta), linalg.quads(inverse, arms))
+def _computed(arms: jax.Array, theta: Vector, inverse: Inverse) -> Scores:
+    return Scores(linalg.matvec(arms, theta), factored.quads(inverse, arms))
 
 
 @trials_last

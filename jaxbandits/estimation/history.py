@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxbandits.core.batching import fori_loop, trials_last
+from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import ArrayLike
 
 BLOCK = 128  # rows a step: long enough to hide the cost of a loop step, short beside any history that matters
@@ -51,6 +52,8 @@ def append(history: T, t: ArrayLike, row: T) -> T:
 def _write(leaf: jax.Array, value: jax.Array, t: jax.Array) -> jax.Array:
     row = jnp.broadcast_shapes(leaf.shape[1:], value.shape)
     leaf, value = jnp.broadcast_to(leaf, (leaf.shape[0], *row)), jnp.broadcast_to(value, row)
+    if t.size != 1:
+        raise InputError("learners that keep every round need rounds that all count: none of a replay by rejection")
     return lax.dynamic_update_index_in_dim(leaf, value, jnp.reshape(t, ()) % leaf.shape[0], axis=0)
 
 

@@ -11,21 +11,22 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
+from jaxbandits.core import factored, linalg
 from jaxbandits.core.batching import while_loop
+from jaxbandits.core.factored import Factored
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.estimation.links import Bernoulli
 
-Projection = Callable[[Symmetric, Vector, jax.Array], Vector]
+Projection = Callable[[Factored, Vector, jax.Array], Vector]
 
 _LOGISTIC = Bernoulli()
 _MAX_STEPS = 60  # of the root search: Newton needs 2 to 5, bisection alone would need 50
 
 
 def logistic_step(
-    inverse: Symmetric,
+    inverse: Factored,
     theta: Vector,
     x: Vector,
     count: ArrayLike,
@@ -40,7 +41,7 @@ def logistic_step(
     or decreases on the same side as the true root: Newton's method inside a shrinking bracket.
 
     Args:
-      inverse: `[d, d]` W^{-1}.
+      inverse: W^{-1}.
       theta: `[d]` theta_t, in Theta.
       x: `[d]` the arm.
       count: n > 0.
@@ -50,8 +51,8 @@ def logistic_step(
       project: `(inverse, y, weight)`, the point of the convex Theta nearest to y in the norm of `W + weight x x'`,
         whose inverse is given.
     """
-    u = once(linalg.matvec(inverse, x))
-    width_sq, start = once((linalg.inner(x, u), linalg.inner(x, theta)))
+    image = once(factored.image(inverse, x))
+    u, width_sq, start = image.u, image.width_sq, once(linalg.inner(x, theta))
     reach = 1.001 * bound * linalg.norm(x)  # every feasible z is strictly inside
     tolerance = jnp.finfo(start.dtype).eps ** 0.6  # the answer is one quadratic step ahead of z
 
@@ -64,7 +65,7 @@ def logistic_step(
         slope, curvature = count * _LOGISTIC.mean(z) - total, scale * count * _LOGISTIC.slope(z)
         grow = once(1.0 / (1.0 + curvature * width_sq))
         y = theta - u * ((scale * slope + curvature * (start - z)) * grow)
-        model = linalg.rank_one(inverse, -curvature * grow, u)  # (W + curvature x x')^{-1}
+        model = factored.add(inverse, curvature, image)  # (W + curvature x x')^{-1}
         nearest = once(project(*once((model, y)), curvature))
         found = once(linalg.inner(x, nearest))
         low, high = jnp.where(found > z, z, low), jnp.where(found < z, z, high)
@@ -73,4 +74,4 @@ def logistic_step(
         return once((following, nearest, low, high, jnp.abs(found - z), step + 1))
 
     begin = (start, theta, -reach, reach, jnp.full_like(start, jnp.inf), 0)
-    return while_loop(unsettled, search, begin)[1]
+    return while_loop(unsettled, search, begin, _MAX_STEPS)[1]

@@ -1,5 +1,6 @@
 """The registry of experiments, written out by hand, family by family."""
 
+from jaxbandits.core.errors import InputError, shown
 from jaxbandits.experiments import coco, dro, glm, linear, oco
 from jaxbandits.experiments.claim import Claim, Judged
 from jaxbandits.experiments.declare import Experiment
@@ -8,4 +9,19 @@ EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment for family in (linear, glm, oco, coco, dro) for experiment in family.EXPERIMENTS
 }
 
-__all__ = ["EXPERIMENTS", "Claim", "Experiment", "Judged"]
+__all__ = ["EXPERIMENTS", "Claim", "Experiment", "Judged", "register_experiment"]
+
+
+def register_experiment(experiment: Experiment) -> None:
+    """Adds an experiment of your own, for `jaxbandits reproduce` with its tables, verdicts and figures.
+
+    Raises:
+      InputError: when its name is taken or not of the form `family/name`, or it is no `Experiment`.
+    """
+    if not isinstance(experiment, Experiment):
+        raise InputError(f"experiment must be an Experiment, got {shown(experiment)}")
+    if experiment.name.count("/") != 1 or not all(experiment.name.split("/")):
+        raise InputError(f"an experiment's name must have the form 'family/name', got {shown(experiment.name)}")
+    if experiment.name in EXPERIMENTS:
+        raise InputError(f"there is an experiment {experiment.name!r} already")
+    EXPERIMENTS[experiment.name] = experiment

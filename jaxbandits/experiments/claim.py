@@ -1,9 +1,9 @@
-"""Claims: sentences of a paper as statistical tests, and their verdicts."""
+"""Claims: sentences of a paper as statistical tests, and their verdicts, one by one and all of a paper together."""
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,12 @@ from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
 
 Verdict = Literal["holds", "does not hold", "not decided"]
+_KEY = TypeVar("_KEY")
+_VALUE = TypeVar("_VALUE")
+
+ALPHA = 0.05  # of one claim, and of all claims of a paper together
+_REPEATS = 3  # least number of timings, and of nothing else
+_MOST_SEEDS = 1e7  # more than these are no help
 
 
 class Measured(NamedTuple):
@@ -26,13 +32,17 @@ class Measured(NamedTuple):
 class Claim:
     """A sentence of a paper as a statistical test.
 
+    A claim with both ends finite is one of equivalence ("comparable", "close"): two one-sided tests with the margins
+    `low` and `high`, both at 2.5 %, which is what an interval of 95 % inside the margins is.
+
     Attributes:
-      text: the claim, with the threshold that makes it testable.
-      source: figure and place.
+      text: the sentence, paraphrased, with the threshold that makes it testable.
+      source: the place of that sentence in the paper; "ours" in front where the paper has no such sentence.
       statistic: from what was measured to a scalar estimate with its confidence interval.
       low: the claim says that the statistic lies in `(low, high)`.
       high: see `low`.
       trials: seeds (of timings: repeats) below which nothing is decided.
+      presets: those that the sentence speaks about; empty: whichever is run.
     """
 
     text: str
@@ -41,29 +51,109 @@ class Claim:
     low: float = -math.inf
     high: float = math.inf
     trials: int = 50
+    presets: tuple[str, ...] = ()
 
-    def judge(self, measured: Measured, enough_rounds: bool = True) -> "Judged":
+    @property
+    def equivalence(self) -> bool:
+        """Whether both ends are margins."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+    def judge(self, measured: Measured, enough_rounds: bool = True, preset: str | None = None) -> "Judged":
         """Holds when the whole interval lies inside `(low, high)`, does not hold when it lies outside.
 
-        Nothing is decided on too few seeds, on a shorter horizon than the paper's, or when a trial failed.
+        Nothing is decided on too few seeds, on a shorter horizon than the paper's, when a trial failed, about another
+        preset than the claim's, or when the statistic is not a number. What no seed can change (`Estimate.fixed`) needs
+        no number of seeds.
+
+        Args:
+          measured: what the experiment measured.
+          enough_rounds: whether it ran as long as the paper's.
+          preset: that was run; None: one that the claim speaks about.
         """
+        panels: dict[str, None] = {}
+        watched = Measured(
+            _Watched(measured.results, panels, str), _Watched(measured.times, panels, lambda key: str(key[0]))
+        )
+        missing = False
         try:
-            estimate = self.statistic(measured)
+            estimate = self.statistic(watched)
         except InputError:  # a label that was left out of this run
-            estimate = Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=self.trials)
-        low, high = float(estimate.low), float(estimate.high)
-        verdict: Verdict = "not decided"
-        if estimate.n >= self.trials and enough_rounds and not estimate.failed:
-            if low > self.low and high < self.high:
-                verdict = "holds"
-            elif high <= self.low or low >= self.high:
-                verdict = "does not hold"
-        return Judged(self, verdict, float(estimate.mean), low, high, estimate.n, estimate.failed, enough_rounds)
+            missing, estimate = True, Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=self.trials)
+        value, low, high = (float(number) for number in estimate[:3])
+        applies = preset is None or not self.presets or preset in self.presets
+        enough = estimate.n >= self.trials or estimate.fixed
+        tested = enough and enough_rounds and applies and not estimate.failed and not math.isnan(value)
+        return Judged(
+            self, self._decided(low, high) if tested else "not decided", value, low, high, estimate.n, estimate.failed,
+            enough_rounds, self._p(estimate) if tested else math.nan, estimate.fixed, missing, applies,
+            estimate.beside, tuple(panels),
+        )  # fmt: skip
+
+    def _decided(self, low: float, high: float) -> Verdict:
+        if low > self.low and high < self.high:
+            return "holds"
+        if high <= self.low or low >= self.high:
+            return "does not hold"
+        return "not decided"
+
+    def _p(self, estimate: Estimate) -> float:
+        """The least alpha whose interval decides; 0 of what has no spread, NaN where other levels are not known."""
+        if estimate.fixed or estimate.low == estimate.high:
+            return 0.0
+        if estimate.at is None:
+            return math.nan
+        at, low, high = estimate.at, 1e-12, 1.0 - 1e-9
+
+        def decides(alpha: float) -> bool:
+            return self._decided(*map(float, at(1.0 - alpha))) != "not decided"
+
+        if not decides(high):
+            return 1.0
+        for _ in range(50):  # by halves of the logarithm
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if decides(middle) else (middle, high)
+        return high
+
+
+class _Watched(Mapping[_KEY, _VALUE]):
+    """A mapping that notes whose entries were looked up."""
+
+    def __init__(self, of: Mapping[_KEY, _VALUE], seen: dict[str, None], name: Callable[[Any], str]) -> None:
+        self._of, self._seen, self._name = of, seen, name
+
+    def __getitem__(self, key: _KEY) -> _VALUE:
+        found = self._of[key]
+        self._seen[self._name(key)] = None
+        return found
+
+    def __iter__(self) -> Iterator[_KEY]:
+        return iter(self._of)
+
+    def __len__(self) -> int:
+        return len(self._of)
 
 
 @dataclasses.dataclass(frozen=True)
 class Judged:
-    """A claim with its verdict: always computed from results, never written in."""
+    """A claim with its verdict: always computed from results, never written in.
+
+    Attributes:
+      claim: which.
+      verdict: of this claim alone, at 5 %.
+      value: the statistic.
+      low: lower end of its interval of 95 %.
+      high: upper end.
+      n: seeds, or repeats of timings.
+      failed: trials that are not finite.
+      enough_rounds: whether it ran as long as the paper's.
+      p: the least alpha at which there is a verdict; NaN where nothing was tested.
+      fixed: whether all seeds gave the same number.
+      missing: whether a label that it needs was left out.
+      applies: whether it speaks about the preset that was run.
+      beside: further numbers, by name.
+      panels: that the statistic looked at.
+      stand_ins: data sets that synthetic data stand for in these panels.
+    """
 
     claim: Claim
     verdict: Verdict
@@ -73,21 +163,96 @@ class Judged:
     n: int
     failed: int
     enough_rounds: bool
+    p: float = math.nan
+    fixed: bool = False
+    missing: bool = False
+    applies: bool = True
+    beside: tuple[tuple[str, float], ...] = ()
+    panels: tuple[str, ...] = ()
+    stand_ins: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """Of the claim, with the data that were not the paper's."""
+        return "; ".join((self.claim.source, *(f"on a stand-in for {name}" for name in self.stand_ins)))
 
     @property
     def why(self) -> str:
         """One clause for the ledger."""
+        if not self.applies:
+            return f"is about the preset {' or '.join(self.claim.presets)}"
+        if self.missing:
+            return "not measured in this run"
         if self.failed:
             return f"{self.failed} trials are not finite"
-        if self.n < self.claim.trials:
-            return f"needs {self.claim.trials} seeds, has {self.n}"
+        if self.n < self.claim.trials and not self.fixed:
+            return f"needs {self.claim.trials} {self.of}, has {self.n}"
         if math.isnan(self.value):
-            return "not measured in this run"
-        numbers = f"{self.value:.4g} in [{self.low:.4g}, {self.high:.4g}], claimed {_region(self.claim)}"
-        return numbers if self.enough_rounds else f"{numbers}, at fewer rounds than the paper's"
+            return f"the statistic is not a number on these {self.n} seeds, claimed {_region(self.claim)}"
+        numbers = f"{self.value:.4g}, the same in every trial" if self.fixed else self._interval()
+        parts = [f"{numbers}, claimed {_region(self.claim)}"]
+        parts += [f"{name} {number:.4g}" for name, number in self.beside]
+        if not self.enough_rounds:
+            parts.append("at fewer rounds than the paper's")
+        elif self.verdict == "not decided":
+            parts.append(self.more)
+        return ", ".join(parts)
+
+    @property
+    def of(self) -> str:
+        """What n counts: timings are repeated, and ask for fewer than any trial."""
+        return "seeds" if self.claim.trials > _REPEATS else "repeats"
+
+    def _interval(self) -> str:
+        return f"{self.value:.4g} in [{self.low:.4g}, {self.high:.4g}]"
+
+    @property
+    def more(self) -> str:
+        """How many more seeds would decide, with the mean and the spread of these: intervals shrink as 1/sqrt(n)."""
+        wanted = self.needed()
+        if math.isinf(wanted):
+            return f"more {self.of} would hardly decide: the statistic is where the claim ends"
+        return f"about {wanted - self.n:,.0f} more {self.of} would decide"
+
+    def needed(self) -> float:
+        """Seeds with which the interval would lie on one side of all ends; inf where no number would do."""
+        below, above = self.value - self.low, self.high - self.value  # reach of the interval on either side
+        factors = []
+        for end in (self.claim.low, self.claim.high):
+            if math.isfinite(end):
+                reach, distance = (below, self.value - end) if self.value > end else (above, end - self.value)
+                factors.append((reach / distance) ** 2 if distance > 0.0 else math.inf)
+        wanted = self.n * max(factors, default=math.inf)
+        return max(math.ceil(wanted), self.n + 1) if wanted < _MOST_SEEDS else math.inf
 
 
 def _region(claim: Claim) -> str:
     if math.isinf(claim.low):
         return f"< {claim.high:g}"
     return f"> {claim.low:g}" if math.isinf(claim.high) else f"in ({claim.low:g}, {claim.high:g})"
+
+
+def holm(ps: Sequence[float], alpha: float = ALPHA) -> list[bool]:
+    """Which of several tests decide when all of them together are wrong with probability at most `alpha`.
+
+    Holm's step-down: the least p against alpha / m, the next against alpha / (m - 1), and so on until one is larger.
+    NaN is no test, and does not count.
+    """
+    order = sorted((i for i, p in enumerate(ps) if not math.isnan(p)), key=lambda i: ps[i])
+    decides = [False] * len(ps)
+    for rank, i in enumerate(order):
+        if ps[i] > alpha / (len(order) - rank):
+            break
+        decides[i] = True
+    return decides
+
+
+def adjusted(judged: Sequence[Judged]) -> list[Verdict]:
+    """The verdicts of claims that stand together (those of a paper): as they are where Holm's procedure decides too.
+
+    A claim that no trial decides (`fixed`) is no test. One without other levels than 95 % keeps no verdict.
+    """
+    decides = holm([math.nan if item.fixed else item.p for item in judged])
+    return [
+        item.verdict if item.fixed or decided else "not decided" for item, decided in zip(judged, decides, strict=True)
+    ]

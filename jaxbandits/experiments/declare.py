@@ -45,14 +45,17 @@ class Tuning:
     Attributes:
       presets: where learners are tuned; elsewhere they stay as `algorithms` gives them.
       grid: from a learner to field -> values; a field that it has not is no choice.
-      metric: what is least in the mean, at the end of the run.
+      metric: what is least in the mean, at the end of the run; or from (learner, panel) to its name, where learners
+        have objectives of their own.
       seeds: how many choose; they are none of those that judge.
+      part: the choice is made after one part of so many of the rounds of the run.
     """
 
     presets: tuple[str, ...]
     grid: Callable[[Any], Mapping[str, tuple[float, ...]]]
-    metric: str
+    metric: str | Callable[[Any, Panel], str]
     seeds: int = 4
+    part: int = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,6 +86,7 @@ class Experiment:
       tuning: how learners are tuned.
       float64: needs double precision.
       from_file: from a data file of the user to the fields (`panels`, `title`, ...) of the experiment on that file.
+      stand_ins: panel to the data set that synthetic data stand for there, where no file is given.
     """
 
     name: str
@@ -108,6 +112,15 @@ class Experiment:
     tuning: Tuning | None = None
     float64: bool = False
     from_file: Callable[[Path], Mapping[str, Any]] | None = None
+    stand_ins: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def standing_in(self, panels: Mapping[str, Panel]) -> dict[str, str]:
+        """Those of `stand_ins` whose environment does not name another source of its data."""
+        return {
+            name: data
+            for name, data in self.stand_ins.items()
+            if name in panels and getattr(panels[name].environment, "source", "stand-in") == "stand-in"
+        }
 
     def on(self, path: Path) -> "Experiment":
         """The same experiment on the user's data.
@@ -117,7 +130,7 @@ class Experiment:
         """
         if self.from_file is None:
             raise InputError(f"{self.name} takes no data file: leave --data out")
-        return dataclasses.replace(self, **self.from_file(path))
+        return dataclasses.replace(self, **{"stand_ins": {}, **self.from_file(path)})
 
     def preset(self, name: str | None) -> str:
         """A preset by name; the default one for None.
@@ -130,6 +143,39 @@ class Experiment:
         if name not in self.presets:
             raise unknown(f"preset of {self.name}", name, self.presets)
         return name
+
+
+class Erratum(NamedTuple):
+    """One place of a paper."""
+
+    place: str
+    printed: str  # what stands there
+    because: str  # why it cannot stand, or what it leaves open
+    instead: str  # what the library does
+    command: str  # that shows the difference
+
+
+@dataclasses.dataclass(frozen=True)
+class Paper:
+    """A paper and what reproducing it was like.
+
+    Attributes:
+      family: of the library, whose experiments are this paper's.
+      title: of the paper.
+      reference: authors and venue.
+      easy: what followed from the text alone.
+      difficult: what took work.
+      guessed: what the text leaves open, and what was chosen.
+      errata: places, in the order of the paper.
+    """
+
+    family: str
+    title: str
+    reference: str
+    easy: str
+    difficult: str
+    guessed: str
+    errata: tuple[Erratum, ...]
 
 
 def chosen(experiments: Mapping[str, Experiment], name: str) -> list[Experiment]:

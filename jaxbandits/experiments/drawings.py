@@ -6,7 +6,7 @@ which draws itself (`Draws`).
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,12 +41,17 @@ class Draws(Drawing, Protocol):
 class Curves:
     """A metric along a run, panels side by side: means with t-intervals above medians with quantiles.
 
+    The second row is left out where it would repeat the first: all trials of every curve are the same.
+
     Attributes:
       metric: which; None: the experiment's.
       x: the abscissa: `round`, or any scalar metric that is recorded, such as a number of samples.
       not_drawn: labels that are run and tabulated, but whose curves would flatten all others.
       logarithmic: on an axis that is logarithmic above 1, where learners differ by orders.
       times: the measured time per round beside them, of the first timed panels.
+      limit: what a claim allows of single trials, as a dashed line on a logarithmic axis (what is far below it is
+        rounding); then medians with quantiles only.
+      reference: a recorded metric that is the same for all learners, and what to call it: its mean in grey.
       name: see `Drawing`.
     """
 
@@ -55,6 +60,8 @@ class Curves:
     not_drawn: tuple[str, ...] = ()
     logarithmic: bool = False
     times: bool = False
+    limit: float | None = None
+    reference: tuple[str, str] | None = None
     name: str = "curves"
 
 
@@ -84,6 +91,7 @@ class Cost:
       name: see `Drawing`.
     """
 
+    timed: ClassVar[bool] = True  # draws times, and nothing where there are none
     axis: str
     name: str = "cost"
 

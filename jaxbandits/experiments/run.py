@@ -61,6 +61,7 @@ def run(
     horizon: int | None = None,
     preset: str | None = None,
     without: Sequence[str] = (),
+    timing: bool = True,
     checkpoint: Path | None = None,
     **options: Any,
 ) -> Report:
@@ -72,6 +73,7 @@ def run(
       horizon: rounds; None: the paper's.
       preset: name of a preset; None: the first.
       without: labels to leave out; claims about them are not decided.
+      timing: whether times per round are measured, where the experiment has them; claims about them need that.
       checkpoint: directory with one checkpoint per panel; None: no checkpoints.
       **options: as for `jaxbandits.compare`.
 
@@ -87,7 +89,7 @@ def run(
     declared = {name: experiment.algorithms(preset, horizon, panel) for name, panel in panels.items()}
     algorithms = _kept(declared, without)
     results, tuned = {}, {}
-    for name, panel in panels.items():
+    for i, (name, panel) in enumerate(panels.items(), start=1):
         rounds: Any = panel.rounds or horizon
         if experiment.horizons is not None:
             rounds = dict(experiment.horizons(horizon, panel, algorithms[name]))
@@ -95,14 +97,48 @@ def run(
             algorithms[name], tuned[name] = _tuned(experiment, algorithms[name], panel, rounds, options)
         each = {label: min(seeds, experiment.slow.get(label, seeds)) for label in algorithms[name]}
         settings = {"record": experiment.record, "width": experiment.width, "meters": experiment.meters}
-        settings |= {"checkpoint": None if checkpoint is None else checkpoint / name, "title": name, **options}
+        settings |= {
+            "checkpoint": None if checkpoint is None else checkpoint / name,
+            "title": _of(name, i, len(panels)),
+            **options,
+        }
         result = compare(algorithms[name], panel.environment, rounds, each, **settings)
         results[name] = _with_derived(experiment, result, algorithms[name], panel)
-    times = _times(experiment, results, algorithms, panels, horizon, options.get("progress", True))
+    progress = options.get("progress", True)
+    times = _times(experiment, results, algorithms, panels, horizon, progress) if timing else {}
     measured = Measured(results, times)
-    judged = tuple(claim.judge(measured, horizon >= experiment.horizon) for claim in experiment.claims)
+    judged = tuple(claim.judge(measured, horizon >= experiment.horizon, preset) for claim in experiment.claims)
+    standing = experiment.standing_in(panels)
+    judged = tuple(
+        dataclasses.replace(item, stand_ins=tuple(dict.fromkeys(standing[p] for p in item.panels if p in standing)))
+        for item in judged
+    )
     labels = {name: tuple(learners) for name, learners in declared.items()}
     return Report(experiment, preset, horizon, results, times, judged, labels, tuned)
+
+
+def left_out(
+    experiment: Experiment, preset: str | None, horizon: int | None, only: Sequence[str], without: Sequence[str] = ()
+) -> list[str]:
+    """The labels to leave out so that `only` these run (all, where there are none), and none of `without`.
+
+    Raises:
+      InputError: for a label that no panel has.
+    """
+    horizon = experiment.horizon if horizon is None else ranges.whole("horizon", horizon, COUNT)
+    panels = experiment.panels(horizon).values()
+    labels = dict.fromkeys(
+        label for panel in panels for label in experiment.algorithms(experiment.preset(preset), horizon, panel)
+    )
+    for label in (*only, *without):
+        if label not in labels:
+            raise unknown("algorithm", label, labels)
+    return [label for label in labels if (only and label not in only) or label in without]
+
+
+def _of(name: str, i: int, n: int) -> str:
+    """A panel's name for a progress bar."""
+    return f"{name} ({i} of {n})" if n > 1 else name
 
 
 def _kept(algorithms: Mapping[str, Mapping[str, Any]], without: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -130,11 +166,13 @@ def _tuned(
     assert tuning is not None
     grids = {label: Grid(algorithm, tuning.grid(algorithm)) for label, algorithm in algorithms.items()}
     settings = {"record": 1, "width": experiment.width, **options, "first_seed": _TUNING_FROM}
-    metric = tuning.metric
-    found = compare(grids, panel.environment, rounds, tuning.seeds, **settings)
+    each = {label: rounds[label] if isinstance(rounds, Mapping) else rounds for label in algorithms}
+    each = {label: max(1, length // tuning.part) for label, length in each.items()}
+    found = compare(grids, panel.environment, each, tuning.seeds, **settings)
     points = {}
     for label, algorithm in algorithms.items():
         trials = found[label]
+        metric = tuning.metric if isinstance(tuning.metric, str) else tuning.metric(algorithm, panel)
         scores = np.where(trials.usable(metric), trials.final(metric), np.inf).mean(axis=1)
         points[label] = trials.points[int(np.argmin(scores))]
         algorithms = {**algorithms, label: dataclasses.replace(algorithm, **points[label])}
@@ -164,11 +202,12 @@ def _times(
     timed, times = experiment.timed, {}
     if timed is None:
         return times
-    for name in timed.panels:
-        for wanted in timed.at:
-            width = max(trials.spec["width"] for trials in results[name].trials.values()) if wanted is None else wanted
-            repeats = _REPEATS_ALONE if width == 1 else 1 if 1 in timed.at else _REPEATS_WIDE
-            settings = {"width": width, "repeats": repeats, "progress": progress, "title": name}
-            rounds = panels[name].rounds or horizon
-            times[name, width] = time_rounds(algorithms[name], panels[name].environment, rounds, **settings)
+    pairs = [(name, wanted) for name in timed.panels for wanted in timed.at]
+    for i, (name, wanted) in enumerate(pairs, start=1):
+        width = max(trials.spec["width"] for trials in results[name].trials.values()) if wanted is None else wanted
+        repeats = _REPEATS_ALONE if width == 1 else 1 if 1 in timed.at else _REPEATS_WIDE
+        title = _of(name, i, len(pairs))
+        settings = {"width": width, "repeats": repeats, "progress": progress, "title": title}
+        rounds = panels[name].rounds or horizon
+        times[name, width] = time_rounds(algorithms[name], panels[name].environment, rounds, **settings)
     return times

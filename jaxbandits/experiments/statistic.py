@@ -2,20 +2,29 @@
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from scipy import special
 
-from jaxbandits.core.errors import unknown
+from jaxbandits.core.errors import InputError, unknown
 from jaxbandits.experiments.claim import Measured
-from jaxbandits.results.intervals import Estimate, t_interval
+from jaxbandits.results.intervals import (
+    Estimate,
+    Intervals,
+    log_ratio_interval,
+    mean_interval,
+    median_interval,
+    smooth_interval,
+    t_interval,
+)
 from jaxbandits.results.result import Result
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import RoundTimes
 
 Statistic = Callable[[Measured], Estimate]
 
-_GROUPS = 20  # of seeds, for the jackknife
+_FEWEST = 40  # seeds below which slopes, ratios and medians are not known
+_UNIFORM = "uniform"  # the label of a learner that costs nothing but the environment's rounds
 _NOTHING = tuple(map(np.asarray, (np.nan, -np.inf, np.inf)))  # what is known without enough data
 
 
@@ -24,9 +33,33 @@ def mean_difference(panel: str, first: str, second: str, factor: float = 1.0, me
 
     def statistic(measured: Measured) -> Estimate:
         a, b, failed = _finals(measured.results[panel], metric, first, second)
-        return t_interval(a - factor * b)._replace(failed=failed)
+        return paired_mean(a - factor * b)._replace(failed=failed)
 
     return statistic
+
+
+def mean_ratio(panel: str, first: str, second: str, metric: str = "regret") -> Statistic:
+    """Mean of `first` over the mean of `second`, final values of a metric over paired seeds.
+
+    For claims of equivalence: margins such as 1/2 and 2 treat both alike. NaN where a mean is not positive.
+    """
+
+    def statistic(measured: Measured) -> Estimate:
+        a, b, failed = _finals(measured.results[panel], metric, first, second)
+        beside = _beside(a - b) if len(a) else ()
+        return log_ratio_interval(a, b)._replace(failed=failed, beside=beside)
+
+    return statistic
+
+
+def paired_mean(differences: np.ndarray) -> Estimate:
+    """Mean of paired differences `[n]`, with their median and the share below 0 beside it."""
+    return mean_interval(differences)._replace(beside=_beside(differences) if len(differences) else ())
+
+
+def _beside(differences: np.ndarray) -> tuple[tuple[str, float], ...]:
+    share = np.mean(differences < 0.0) + 0.5 * np.mean(differences == 0.0)
+    return (("median difference", float(np.median(differences))), ("share below 0", float(share)))
 
 
 def metric_difference(panel: str, name: str, first: str, second: str, factor: float = 1.0) -> Statistic:
@@ -36,22 +69,19 @@ def metric_difference(panel: str, name: str, first: str, second: str, factor: fl
         trials = measured.results[panel][name]
         good = (trials.usable(first) & trials.usable(second))[0]
         a, b = (trials.final(metric)[0, good] for metric in (first, second))
-        return t_interval(a - factor * b)._replace(failed=int((~good).sum()))
+        return paired_mean(a - factor * b)._replace(failed=int((~good).sum()))
 
     return statistic
 
 
 def median_difference(panel: str, first: str, second: str, factor: float = 1.0, metric: str = "regret") -> Statistic:
-    """Median of `first` less `factor` times the median of `second`, over paired seeds; the interval is a jackknife."""
+    """Median of `first` less `factor` times the median of `second`, over paired seeds."""
 
     def statistic(measured: Measured) -> Estimate:
         a, b, failed = _finals(measured.results[panel], metric, first, second)
-
-        def difference(rows: np.ndarray) -> float:
-            return float(np.median(rows[:, 0]) - factor * np.median(rows[:, 1]))
-
-        # Leaving out one group of 20, not one seed: for a median only that is consistent.
-        return _jackknife(difference, np.stack([a, b], axis=-1))._replace(failed=failed)
+        if len(a) < _FEWEST:
+            return Estimate(*_NOTHING, n=len(a), failed=failed)
+        return median_interval(a, b, factor)._replace(failed=failed)
 
     return statistic
 
@@ -77,10 +107,7 @@ def share_below(panel: str, name: str, metric: str, threshold: float = 1.0) -> S
 
 
 def growth_exponent(panel: str, name: str, metric: str = "regret", since: float = 0.1) -> Statistic:
-    """Slope of log(mean metric) against log(round) over rounds from `since` times the horizon on.
-
-    Least squares over the record points; the interval is a delete-one-group jackknife over 20 groups of seeds.
-    """
+    """Slope of log(mean metric) against log(round) over rounds from `since` times the horizon on, by least squares."""
 
     def statistic(measured: Measured) -> Estimate:
         return exponent(measured.results[panel][name], metric, since)
@@ -96,11 +123,11 @@ def exponent(trials: Trials, metric: str = "regret", since: float = 0.1) -> Esti
     if late.sum() < 3:
         return Estimate(*_NOTHING, n=int(good.sum()), failed=failed)
     log_t, curves = np.log(trials.records[late]), trials.get(metric)[0, good][:, late]
-    return _jackknife(lambda rows: _slope(log_t, rows), curves)._replace(failed=failed)
+    return _slope(log_t, curves)._replace(failed=failed)
 
 
 def growth_across(panels: Mapping[str, float], name: str, metric: str = "regret") -> Statistic:
-    """Slope of log(mean final metric) against log(abscissa) over panels; the interval is a jackknife over paired seeds.
+    """Slope of log(mean final metric) against log(abscissa) over panels, by least squares; seeds are paired.
 
     Args:
       panels: panel name to abscissa.
@@ -111,7 +138,7 @@ def growth_across(panels: Mapping[str, float], name: str, metric: str = "regret"
     def statistic(measured: Measured) -> Estimate:
         values, failed = _side_by_side(measured, tuple(panels), name, metric)
         log_x = np.log(list(panels.values()))
-        return _jackknife(lambda rows: _slope(log_x, rows), values)._replace(failed=failed)
+        return _slope(log_x, values)._replace(failed=failed)
 
     return statistic
 
@@ -121,24 +148,40 @@ def final_mean(panel: str, name: str, metric: str = "regret") -> Statistic:
 
     def statistic(measured: Measured) -> Estimate:
         values, failed = _final(measured.results[panel], metric, name)
-        return t_interval(values)._replace(failed=failed)
+        return mean_interval(values)._replace(failed=failed)
 
     return statistic
 
 
 def worst_ratio(panels: Sequence[str], over: Sequence[str], name: str, metric: str = "regret") -> Statistic:
-    """The largest mean final metric over some panels, divided by the largest over others; jackknife over seeds."""
+    """The largest mean final metric over some panels, divided by the largest over others; NaN for means below 0."""
 
     def statistic(measured: Measured) -> Estimate:
         values, failed = _side_by_side(measured, (*panels, *over), name, metric)
-
-        def ratio(rows: np.ndarray) -> float:
-            means = rows.mean(axis=0)
-            return float(means[: len(panels)].max() / means[len(panels) :].max())
-
-        return _jackknife(ratio, values)._replace(failed=failed)
+        return _largest_ratio(values, len(panels))._replace(failed=failed)
 
     return statistic
+
+
+def _largest_ratio(rows: np.ndarray, n_above: int) -> Estimate:
+    """On the scale of logarithms, on which the derivative is that of the two largest means alone."""
+    k = rows.shape[1]
+    signs = np.where(np.arange(k) < n_above, 1.0, -1.0)
+
+    def value(means: np.ndarray) -> np.ndarray:
+        return np.log(means[..., :n_above].max(axis=-1) / means[..., n_above:].max(axis=-1))
+
+    def gradient(means: np.ndarray) -> np.ndarray:
+        above, below = means[..., :n_above].argmax(axis=-1), n_above + means[..., n_above:].argmax(axis=-1)
+        largest = (np.arange(k) == above[..., None]) | (np.arange(k) == below[..., None])
+        return np.where(largest, signs / means, 0.0)
+
+    found = _smooth(rows, value, gradient)
+    if np.isnan(found.mean):
+        return found
+    return found._replace(
+        mean=np.exp(found.mean), low=np.exp(found.low), high=np.exp(found.high), at=_mapped(np.exp, found.at)
+    )
 
 
 def late_rate(panel: str, name: str, metric: str = "regret") -> Statistic:
@@ -152,7 +195,7 @@ def late_rate(panel: str, name: str, metric: str = "regret") -> Statistic:
         if half == len(trials.records) - 1:
             return Estimate(*_NOTHING, n=len(curves))
         rate = (curves[:, -1] - curves[:, half]) / (trials.horizon - trials.records[half])
-        return t_interval(rate)._replace(failed=int((~good).sum()))
+        return mean_interval(rate)._replace(failed=int((~good).sum()))
 
     return statistic
 
@@ -167,7 +210,7 @@ def point_difference(
         rows = [trials.index(point) for point in (first, second)]
         good = trials.usable(metric)[rows].all(axis=0)
         a, b = trials.final(metric)[rows][:, good]
-        return t_interval(a - factor * b)._replace(failed=int((~good).sum()))
+        return paired_mean(a - factor * b)._replace(failed=int((~good).sum()))
 
     return statistic
 
@@ -180,20 +223,47 @@ def time_growth(panel: str, name: str, since: float = 0.1) -> Statistic:
 
     def statistic(measured: Measured) -> Estimate:
         times, rows = _timed(measured, panel, name)
-        middles = times.stops - np.diff(times.stops, prepend=0) / 2.0
-        late = middles >= since * times.stops[-1]
-        if late.sum() < 3:
-            return Estimate(*_NOTHING, n=0)
-        i, j = np.triu_indices(int(late.sum()), k=1)
-        log_t, log_ns = np.log(middles[late]), _log(rows[:, late])
-        slopes = (log_ns[:, j] - log_ns[:, i]) / (log_t[j] - log_t[i])
-        return t_interval(np.nanmedian(slopes[np.isfinite(slopes).any(axis=1)], axis=1))
+        return _time_slope(times.stops, _log(rows), since)
+
+    return statistic
+
+
+def advantage_growth(panel: str, slow: str, fast: str, since: float = 0.1) -> Statistic:
+    """Slope of log(time per round of `slow` over that of `fast`) against log(round), as `time_growth`."""
+
+    def statistic(measured: Measured) -> Estimate:
+        (times, a), (_, b) = (_timed(measured, panel, name) for name in (slow, fast))
+        turns = min(len(a), len(b))
+        return _time_slope(times.stops, _log(a[:turns]) - _log(b[:turns]), since)
+
+    return statistic
+
+
+def _time_slope(stops: np.ndarray, log_ns: np.ndarray, since: float) -> Estimate:
+    middles = stops - np.diff(stops, prepend=0) / 2.0
+    late = middles >= since * stops[-1]
+    if late.sum() < 3:
+        return Estimate(*_NOTHING, n=0)
+    i, j = np.triu_indices(int(late.sum()), k=1)
+    log_t, log_ns = np.log(middles[late]), log_ns[:, late]
+    slopes = (log_ns[:, j] - log_ns[:, i]) / (log_t[j] - log_t[i])
+    return t_interval(np.nanmedian(slopes[np.isfinite(slopes).any(axis=1)], axis=1))
+
+
+def total_time(panel: str, name: str) -> Statistic:
+    """Seconds of a whole trial, net of the environment if known; geometric mean over repeats."""
+
+    def statistic(measured: Measured) -> Estimate:
+        times, rows = _timed(measured, panel, name)
+        seconds = _log(rows @ np.diff(times.stops, prepend=0) / 1e9)
+        estimate = t_interval(seconds[np.isfinite(seconds)])
+        return Estimate(*map(np.exp, estimate[:3]), n=estimate.n, at=_mapped(np.exp, estimate.at))
 
     return statistic
 
 
 def total_time_ratio(slow: tuple[str, str], fast: tuple[str, str]) -> Statistic:
-    """Time of a whole trial of `slow` over `fast`, each a panel and an algorithm.
+    """Time of a whole trial of `slow` over `fast`, each a panel and an algorithm, net of the environment if known.
 
     Geometric mean over repeats.
     """
@@ -203,18 +273,36 @@ def total_time_ratio(slow: tuple[str, str], fast: tuple[str, str]) -> Statistic:
         turns = min(len(rows) for _, rows in pair)
         a, b = (_log(rows[:turns] @ np.diff(times.stops, prepend=0)) for times, rows in pair)
         estimate = t_interval((a - b)[np.isfinite(a - b)])
-        return Estimate(*map(np.exp, estimate[:3]), n=estimate.n)
+        return Estimate(*map(np.exp, estimate[:3]), n=estimate.n, at=_mapped(np.exp, estimate.at))
 
     return statistic
 
 
 def wilson(successes: float, n: int, level: float = 0.95) -> Estimate:
     """A share with Wilson's score interval."""
-    z = special.ndtri(0.5 + level / 2.0)
+    from scipy import special  # slow to import
+
     share = successes / n if n else np.nan
-    centre = (successes + z * z / 2.0) / (n + z * z)
-    half = z / (n + z * z) * np.sqrt(n * share * (1.0 - share) + z * z / 4.0) if n else np.inf
-    return Estimate(*map(np.asarray, (share, centre - half, centre + half)), n=n)
+
+    def at(level: float) -> tuple[np.ndarray, np.ndarray]:
+        z = special.ndtri(0.5 + level / 2.0)
+        centre = (successes + z * z / 2.0) / (n + z * z)
+        half = z / (n + z * z) * np.sqrt(n * share * (1.0 - share) + z * z / 4.0) if n else np.inf
+        return np.asarray(centre - half), np.asarray(centre + half)
+
+    return Estimate(np.asarray(share), *at(level), n=n, at=at)
+
+
+def scaled(intervals: Intervals | None, factor: float) -> Intervals | None:
+    """The intervals of `factor > 0` times an estimate."""
+    return _mapped(lambda end: end * factor, intervals)
+
+
+def _mapped(function: Callable[[Any], Any], intervals: Intervals | None) -> Intervals | None:
+    """The intervals of an increasing function of an estimate."""
+    if intervals is None:
+        return None
+    return lambda level: tuple(map(function, intervals(level)))  # pyright: ignore[reportReturnType]
 
 
 def _log(ns: np.ndarray) -> np.ndarray:
@@ -223,11 +311,20 @@ def _log(ns: np.ndarray) -> np.ndarray:
 
 
 def _timed(measured: Measured, panel: str, name: str) -> tuple[RoundTimes, np.ndarray]:
-    """The timings of a panel, of single trials where there are, and of one algorithm among them `[repeats, n]`."""
-    times = measured.times[min(key for key in measured.times if key[0] == panel)]
+    """The timings of a panel, of single trials where there are, and of one algorithm among them `[repeats, n]`.
+
+    Net of the environment wherever uniform play, which does nothing else, was timed beside it (median over repeats).
+    """
+    timed = [key for key in measured.times if key[0] == panel]
+    if not timed:
+        raise InputError(f"panel {panel} was not timed")
+    times = measured.times[min(timed)]
     if name not in times.ns:
         raise unknown("timed label", name, times.ns)
-    return times, times.ns[name]
+    rows = times.ns[name]
+    if _UNIFORM in times.ns and name != _UNIFORM:
+        rows = rows - np.median(times.ns[_UNIFORM], axis=0)
+    return times, rows
 
 
 def _side_by_side(measured: Measured, panels: Sequence[str], name: str, metric: str) -> tuple[np.ndarray, int]:
@@ -235,21 +332,19 @@ def _side_by_side(measured: Measured, panels: Sequence[str], name: str, metric: 
     return _paired([measured.results[panel][name] for panel in panels], metric)
 
 
-def _jackknife(value: Callable[[np.ndarray], float], rows: np.ndarray) -> Estimate:
-    """A function of rows (one a seed) with its delete-one-group interval; nothing is known from few rows."""
-    n = len(rows)
-    if n < 2 * _GROUPS:
-        return Estimate(*_NOTHING, n=n)
-    without = [value(np.delete(rows, group, axis=0)) for group in np.array_split(np.arange(n), _GROUPS)]
-    spread = np.sqrt((_GROUPS - 1) / _GROUPS * np.sum((np.asarray(without) - np.mean(without)) ** 2))
-    centre, half = value(rows), special.stdtrit(_GROUPS - 1, 0.975) * spread
-    return Estimate(*map(np.asarray, (centre, centre - half, centre + half)), n=n)
+def _slope(log_x: np.ndarray, rows: np.ndarray) -> Estimate:
+    """Least squares of log(mean) on an abscissa, over rows `[seeds, abscissae]`; nothing is known from few rows."""
+    weights = (log_x - log_x.mean()) / np.sum((log_x - log_x.mean()) ** 2)
+    return _smooth(rows, lambda means: np.log(means) @ weights, lambda means: weights / means)
 
 
-def _slope(log_t: np.ndarray, curves: np.ndarray) -> float:
-    """Of log(mean) against log(t); NaN where a mean is not positive."""
-    means = curves.mean(axis=0)
-    return float(np.polyfit(log_t, np.log(means), 1)[0]) if (means > 0.0).all() else np.nan
+def _smooth(
+    rows: np.ndarray, value: Callable[[np.ndarray], np.ndarray], gradient: Callable[[np.ndarray], np.ndarray]
+) -> Estimate:
+    """`smooth_interval` of positive means; NaN where one is not."""
+    if len(rows) < _FEWEST or not (rows.mean(axis=0) > 0.0).all():
+        return Estimate(*_NOTHING, n=len(rows))
+    return smooth_interval(rows, value, gradient)
 
 
 def _final(result: Result, metric: str, name: str) -> tuple[np.ndarray, int]:

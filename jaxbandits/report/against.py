@@ -30,6 +30,8 @@ def draw(drawing: Against, plt: Any, report: Report) -> "Figure":
         worst = _worst(rows, label, at)
         xs = sorted(worst)
         mean, low, high = (np.asarray([getattr(worst[x], k) for x in xs]) for k in ("mean", "low", "high"))
+        if _never_negative(report, label, metric):  # nor is its mean: the interval is Student's, and symmetric
+            low = np.maximum(low, 0.0)
         values += [*mean]
         look = style.of_label(order.index(label)) | (
             {"linestyle": ""} if bounds else {}
@@ -42,6 +44,11 @@ def draw(drawing: Against, plt: Any, report: Report) -> "Figure":
     figure.legend(fontsize="small", frameon=False, loc="outside right center")
     style.open_frame(ax)
     return figure
+
+
+def _never_negative(report: Report, label: str, metric: str) -> bool:
+    of = [result.measured(metric)[1].get(label) for result in report.results.values()]
+    return all((trials.final(metric)[trials.usable(metric)] >= 0.0).all() for trials in of if trials is not None)
 
 
 def _worst(rows: Mapping[str, Mapping[str, Row]], label: str, at: Mapping[str, float]) -> dict[float, Row]:

@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from jaxbandits.experiments.drawings import Curves
 from jaxbandits.experiments.run import Report
 from jaxbandits.report import cost
@@ -21,35 +23,50 @@ _BLANK = "."
 def draw(drawing: Curves, plt: Any, report: Report) -> "Figure":
     """The figure, without its title."""
     panels = report.panels
-    mosaic = _mosaic(list(panels))
+    bands = _bands(drawing, report)
+    mosaic = _mosaic(list(panels), bands)
     timed = list(report.times.values())[: len(mosaic)] if drawing.times else []
     for i, row in enumerate(mosaic if timed else []):
         row.append(f"time:{i}" if i < len(timed) else _BLANK)
-    if len(panels) == 1:
+    if len(panels) == 1 and len(bands) > 1:
         mosaic = [list(column) for column in zip(*mosaic, strict=True)]
-    size = (4.2 * len(mosaic[0]) + 2.0, 3.2 * len(mosaic))
+    size = (4.2 * len(mosaic[0]) + 2.0, max(3.9, 3.2 * len(mosaic)))
     figure, axes = plt.subplot_mosaic(mosaic, figsize=size, layout="constrained", empty_sentinel=_BLANK)
     for name, panel in panels.items():
-        for band in BANDS:
+        for band in bands:
             ax = axes[f"{band}:{name}"]
             _panel(drawing, report, name, band, ax)
-            ax.set_title(panel.title if band == "mean" else "")
+            ax.set_title(panel.title if band == bands[0] else "")
     for i, times in enumerate(timed):
         cost.per_round(axes[f"time:{i}"], times, report.order(drawing.not_drawn))
     first = next(iter(panels))
     seeds = max(len(trials.seeds) for trials in report.results[first].trials.values())
-    shown = [axes[f"{next(iter(BANDS))}:{first}"], *(axes[f"time:{i}"] for i in range(len(timed)))]
+    shown = [axes[f"{bands[0]}:{first}"], *(axes[f"time:{i}"] for i in range(len(timed)))]
     figure.legend(*_distinct(shown), title=f"{seeds} seeds", loc="outside right center", frameon=False)
     return figure
 
 
-def _mosaic(names: Sequence[str]) -> list[list[str]]:
+def _bands(drawing: Curves, report: Report) -> list[str]:
+    """Both rows, but one where the other would say the same."""
+    if drawing.limit is not None:
+        return ["quantile"]
+    for result in report.results.values():
+        metric, measured = result.measured(drawing.metric or report.experiment.metric)
+        for label in drawn_of(list(measured), drawing.not_drawn):
+            trials = measured[label]
+            for values, usable in zip(trials.get(metric), trials.usable(metric), strict=True):
+                if usable.any() and np.ptp(values[usable], axis=0).any():
+                    return list(BANDS)
+    return list(BANDS)[:1]
+
+
+def _mosaic(names: Sequence[str], bands: Sequence[str]) -> list[list[str]]:
     across = math.ceil(len(names) / math.ceil(len(names) / _ACROSS))
     mosaic = []
     for first in range(0, len(names), across):
         row = names[first : first + across]
         blank = [_BLANK] * (across - len(row))
-        mosaic += [[f"{band}:{name}" for name in row] + blank for band in BANDS]
+        mosaic += [[f"{band}:{name}" for name in row] + blank for band in bands]
     return mosaic
 
 
@@ -58,11 +75,20 @@ def _panel(drawing: Curves, report: Report, name: str, band: str, ax: "Axes") ->
     drawn = drawn_of(list(measured), drawing.not_drawn)
     order = report.order(drawing.not_drawn)
     curves.draw(report.results[name], metric, x=drawing.x, algorithms=drawn, ax=ax, band=band, order=order)
+    if drawing.reference is not None:
+        shared, label = drawing.reference
+        trials = report.results[name][drawn[0]]
+        ax.plot(trials.records, trials.get(shared)[0].mean(axis=0), color="#888888", linestyle="--", label=label)
     ax.set_ylabel(f"{ax.get_ylabel()}: {BANDS[band]}")
     if (legend := ax.get_legend()) is not None:  # one for all panels stands beside them
         legend.remove()
     if drawing.logarithmic:
         ax.set_yscale("symlog", linthresh=1.0)
+    if drawing.limit is not None:
+        ax.axhline(
+            drawing.limit, color="#000000", linestyle="--", linewidth=0.8, label=f"claimed: below {drawing.limit:g}"
+        )
+        ax.set_yscale("symlog", linthresh=0.1 * drawing.limit)
 
 
 def drawn_of(labels: Sequence[str], not_drawn: Sequence[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import io
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,8 @@ from jaxbandits.experiments import drawings
 from jaxbandits.experiments.drawings import Drawing, Draws
 from jaxbandits.experiments.run import Report
 from jaxbandits.report import against, bound, cost, curves, exponents, heatmap, shares
-from jaxbandits.report.style import SETTINGS, mathtext
+from jaxbandits.report.style import PAPER, SETTINGS, mathtext
+from jaxbandits.results import curves as curves_lib
 from jaxbandits.results.result import Result
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _DRAW: dict[type, Callable[[Any, Any, Report], "Figure"]] = {
     drawings.Shares: shares.draw,
     drawings.Exponents: exponents.draw,
 }
+_COLUMN = (3.3, 2.5)  # inches: a column of a page of two
 _METADATA = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
@@ -41,29 +43,50 @@ def draw(report: Report, drawing: Drawing) -> "Figure":
         )
         constants = f"{report.preset} preset: {experiment.presets[report.preset]}"  # no curve without its tuning
         figure.supxlabel("\n".join(textwrap.wrap(constants, int(14 * inches))), fontsize=7)
-        texts: list[Any] = figure.findobj(plt.matplotlib.text.Text)
-        for text in texts:
-            if (formula := mathtext(text.get_text())) != text.get_text():
-                text.set_text(formula)
+        _formulas(figure, plt)
     return figure
 
 
-def single(result: Result, metric: str | None = None, **settings: Any) -> "Figure":
+def single(
+    result: Result,
+    metric: str | None = None,
+    *,
+    paper: bool = False,
+    logarithmic: bool = False,
+    order: Sequence[str] = (),
+    **settings: Any,
+) -> "Figure":
     """The curves of one result.
 
     Args:
       result: what to draw.
       metric: which metric; the first by default.
+      paper: as a paper prints it: the width of a column, small type, nothing above the curves.
+      logarithmic: on an axis that is logarithmic above 1.
+      order: labels in the order of their colours.
       **settings: as for `Result.plot`.
 
     Raises:
       InputError: as for `Result.plot`.
     """
     plt = _pyplot()
-    with plt.rc_context(SETTINGS):
-        figure, ax = plt.subplots(figsize=(5.4, 3.9), layout="constrained")
-        result.plot(metric, ax=ax, **settings)
+    with plt.rc_context(SETTINGS | (PAPER if paper else {})):
+        figure, ax = plt.subplots(figsize=_COLUMN if paper else (5.4, 3.9), layout="constrained")
+        curves_lib.draw(result, metric, ax=ax, order=order, **settings)
+        if logarithmic:
+            ax.set_yscale("symlog", linthresh=1.0)
+        if paper:
+            ax.legend(fontsize="small", frameon=False, handlelength=2.4, labelspacing=0.3)
+        _formulas(figure, plt)
     return figure
+
+
+def _formulas(figure: "Figure", plt: Any) -> None:
+    """Sets the mathematics in all texts of a figure."""
+    texts: list[Any] = figure.findobj(plt.matplotlib.text.Text)
+    for text in texts:
+        if (formula := mathtext(text.get_text())) != text.get_text():
+            text.set_text(formula)
 
 
 def _pyplot() -> Any:

@@ -3,6 +3,7 @@
 import json
 import math
 import shlex
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, get_args
 
 from jaxbandits.core.files import write_atomically
 from jaxbandits.core.versions import versions
-from jaxbandits.experiments.claim import Verdict
+from jaxbandits.experiments.claim import Verdict, adjusted
 from jaxbandits.experiments.declare import Experiment
 from jaxbandits.experiments.run import Report
 from jaxbandits.report import figures, tables
@@ -25,6 +26,7 @@ def text(report: Report) -> str:
     experiment = report.experiment
     lines = [f"{experiment.name}: {experiment.title} ({experiment.source})"]
     lines += [f"preset {report.preset}: {experiment.presets[report.preset]}"]
+    lines += [f"panel {panel}: a stand-in for {data}" for panel, data in experiment.standing_in(report.panels).items()]
     for panel, result in report.results.items():
         rounds = max(trials.horizon for trials in result.trials.values())
         for metric in (experiment.metric, *experiment.tabulated):
@@ -51,6 +53,16 @@ def text(report: Report) -> str:
     return "\n".join(lines)
 
 
+def effort(report: Report, wall_s: float) -> str:
+    """What a run took, in one sentence."""
+    every = [trials for result in report.results.values() for trials in result.trials.values()]
+    played = sum(trials.timing["rounds"] for trials in every)
+    total = sum(len(trials.points) * len(trials.seeds) * trials.horizon for trials in every)
+    before = f" (of {total:,}; the others were done before)" if played < total else ""
+    timing = ", timing" if report.times else ""
+    return f"{played:,} rounds{before} in {wall_s:.1f} s, compilation{timing} and figures included"
+
+
 def text_name(experiment: Experiment) -> str:
     """The name of the file that holds the text of a report."""
     return f"{experiment.name.rpartition('/')[2]}.txt"
@@ -72,21 +84,36 @@ def write(report: Report, directory: Path, request: Mapping[str, Any] | None = N
     path = directory / text_name(report.experiment)
     write_atomically(path, (text(report) + "\n").encode())
     for i, drawing in enumerate(report.experiment.figures):
+        if getattr(drawing, "timed", False) and not report.times:
+            continue
         name = stem.with_name(f"{stem.name}-{drawing.name}") if i else stem
         written += figures.save(figures.draw(report, drawing), name)
+    unit = report.experiment.timed.unit if report.experiment.timed else ""
     manifest = {
         "experiment": report.experiment.name,
+        "title": report.experiment.title,
         "source": report.experiment.source,
         "preset": report.preset,
+        "presets": dict(report.experiment.presets),
+        "notes": report.experiment.notes,
+        "stand_ins": report.experiment.standing_in(report.panels),
+        "declared": {"horizon": report.experiment.horizon, "seeds": report.experiment.seeds},
         "horizon": report.horizon,
         "request": request,
         "command": shlex.join(["jaxbandits", *sys.argv[1:]]),
         "versions": versions(),
+        "commit": _commit(),
+        "times": [
+            {"panel": panel, "text": tables.times(times, unit)}
+            for (panel, _), times in report.times.items()
+        ],
         "chosen": report.chosen,
         "panels": {panel: _ran(result) for panel, result in report.results.items()},
         "claims": [
-            {"claim": j.claim.text, "source": j.claim.source, "verdict": j.verdict, "value": j.value,
-             "interval": [j.low, j.high], "seeds": j.n, "failed": j.failed, "enough_rounds": j.enough_rounds}
+            {"claim": j.claim.text, "source": j.source, "verdict": j.verdict, "value": j.value,
+             "interval": [j.low, j.high], "seeds": j.n, "failed": j.failed, "enough_rounds": j.enough_rounds,
+             "p": j.p, "fixed": j.fixed, "missing": j.missing, "applies": j.applies, "beside": j.beside,
+             "panels": j.panels, "stand_ins": j.stand_ins, "why": j.why}
             for j in report.judged
         ],
         "files": [p.name for p in (*written, path)],
@@ -94,6 +121,20 @@ def write(report: Report, directory: Path, request: Mapping[str, Any] | None = N
     body = json.dumps(_strict(manifest), indent=1, default=str, allow_nan=False)
     write_atomically(directory / "manifest.json", body.encode())
     return [*written, path, directory / "manifest.json"]
+
+
+def _commit() -> str | None:
+    """Of the source, where it is a checkout of git; with a + where files were changed since."""
+    here = Path(__file__).parent
+    try:
+        asked = [["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "--", str(here.parent)]]
+        head, changed = (
+            subprocess.run(["git", *words], cwd=here, capture_output=True, text=True, check=True, timeout=20).stdout
+            for words in asked
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return head.strip() + ("+" if changed.strip() else "")
 
 
 def _ran(result: Result) -> dict[str, Any]:
@@ -106,15 +147,35 @@ def _ran(result: Result) -> dict[str, Any]:
 def write_ledger(reports: Sequence[Report], directory: Path) -> Path:
     """Every claim of several experiments with its verdict, as one text file."""
     judged = [item for report in reports for item in report.judged]
+    together = _by_paper(reports)
     counts = {verdict: sum(item.verdict == verdict for item in judged) for verdict in get_args(Verdict)}
     lines = ["claims: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items())]
+    lines += ["in brackets: by Holm's procedure over all claims of a paper that were tested here"]
     for report in reports:
         if report.judged:
             header = f"{report.experiment.name}, {report.preset} preset, {report.horizon:,} rounds"
-            lines += ["", header, "-" * len(header), tables.ledger(report.judged)]
+            lines += [
+                "",
+                header,
+                "-" * len(header),
+                tables.ledger(report.judged, together=together[report.experiment.name]),
+            ]
     path = directory / "ledger.txt"
     write_atomically(path, ("\n".join(lines) + "\n").encode())
     return path
+
+
+def _by_paper(reports: Sequence[Report]) -> dict[str, list[Verdict]]:
+    """Per experiment the verdicts of its claims, adjusted over all experiments of its family."""
+    families: dict[str, list[Report]] = {}
+    for report in reports:
+        families.setdefault(report.experiment.name.partition("/")[0], []).append(report)
+    found = {}
+    for family in families.values():
+        verdicts = iter(adjusted([item for report in family for item in report.judged]))
+        for report in family:
+            found[report.experiment.name] = [next(verdicts) for _ in report.judged]
+    return found
 
 
 def _strict(value: Any) -> Any:

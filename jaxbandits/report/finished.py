@@ -27,6 +27,8 @@ def request(
     without: Sequence[str],
     seed: int,
     data: Path | None,
+    first_seed: int = 0,
+    timing: bool = True,
 ) -> dict[str, Any]:
     """What a run is asked to compute, as JSON: with what else determines its numbers, and a digest of the data file.
 
@@ -39,6 +41,8 @@ def request(
         "seeds": experiment.seeds if seeds is None else seeds,
         "horizon": experiment.horizon if horizon is None else horizon,
         "seed": seed,
+        "first seed": first_seed,
+        "timing": timing,
         "without": sorted(set(without)),
         "data": None if data is None else hashlib.sha256(data.read_bytes()).hexdigest(),
     }
@@ -93,6 +97,9 @@ def _judged(experiment: Experiment, claims: Sequence[Mapping[str, Any]]) -> tupl
             Judged(
                 claim, kept["verdict"], number(kept["value"], math.nan), number(low, -math.inf),
                 number(high, math.inf), kept["seeds"], kept["failed"], kept["enough_rounds"],
+                number(kept["p"], math.nan), kept["fixed"], kept["missing"], kept["applies"],
+                tuple((name, number(aside, math.nan)) for name, aside in kept["beside"]), tuple(kept["panels"]),
+                tuple(kept["stand_ins"]),
             )
         )  # fmt: skip
     return tuple(found)

@@ -12,39 +12,63 @@ SETTINGS = {
     "svg.hashsalt": "jaxbandits", "svg.fonttype": "none", "pdf.fonttype": 42, "font.size": 9.0, "axes.titlesize": 10.0,
     "axes.grid": True, "grid.alpha": 0.25, "grid.linewidth": 0.6, "savefig.dpi": 160,
 }  # fmt: skip
+# As a paper prints a single panel.
+PAPER = {
+    "font.size": 8.0,
+    "axes.titlesize": 8.0,
+    "lines.linewidth": 1.1,
+    "lines.markersize": 3.0,
+    "grid.linewidth": 0.4,
+}
 
 
 def of_label(i: int) -> dict[str, Any]:
-    """Of the i-th label: for the first eight the same as in the curves, then other lines in the same colours."""
-    k, turn = i % 8, i // 8
-    line, marker = curves.STYLES[(k + turn) % 8], curves.MARKERS[(k + 3 * turn) % 8]
-    return {"color": curves.COLOURS[k], "linestyle": line, "marker": marker}
+    """Of the i-th label: the same as in the curves."""
+    return curves.look(i)
 
 
 _GREEK = "alpha|beta|gamma|delta|eta|kappa|lambda|mu|nu|sigma|tau|theta|Sigma|Theta"
 _ROOT = re.compile(r"\bsqrt\(([^()]*)\)")
 _POWER = r"\^(?:\{[^}]*\}|\d+(?:\.\d+)?|[A-Za-z]\w*)|\*"
-_SYMBOL = re.compile(rf"(?<![\w\\])({_GREEK}|[A-Za-z](?=\^))(_[a-zA-Z0-9](?!\w))?({_POWER})?(?!\w)")
+# A Greek letter with a subscript of one character (tau_scale is a field), or a Latin one with an exponent, a tilde or
+# any subscript (c_eta, P_t, Q_{t-1}).
+_NAME = rf"{_GREEK}|[A-Za-z](?=\^|~|_(?:[a-z]+|[A-Z0-9]|\{{[^}}]*\}})(?!\w))"
+_SYMBOL = re.compile(
+    rf"(?<![\w\\])({_NAME})(~)?(_(?:[a-zA-Z0-9]|\{{[^}}]*\}}|(?<=\b[A-Za-z]_)[a-z]+)(?!\w))?({_POWER})?(?!\w)"
+)
+_NORM = re.compile(r"\|\|([^|]+)\|\|")
 
 
 def mathtext(text: str) -> str:
-    """Text with `Sigma^2`, `lambda_t`, `theta*`, `m^2` and `sqrt(...)` as matplotlib sets formulas.
+    """Text with `Sigma^2`, `lambda_t`, `c_eta`, `theta*`, `G~`, `||u||`, `+-` and `sqrt(...)` set as formulas.
 
     Names of fields such as `tau_scale` stay as they are, and so does text that has a formula already.
     """
     if "$" in text:
         return text
+    text = text.replace("+-", r"$\pm$")
     parts = _ROOT.split(text)  # outside and inside of roots in turn
     for i, part in enumerate(parts):
         inside = _SYMBOL.sub(_formula, part)
-        parts[i] = _SYMBOL.sub(lambda found: f"${_formula(found)}$", part) if i % 2 == 0 else rf"$\sqrt{{{inside}}}$"
+        parts[i] = _outside(part) if i % 2 == 0 else rf"$\sqrt{{{inside}}}$"
+    return "".join(parts)
+
+
+def _outside(text: str) -> str:
+    parts = _NORM.split(text)  # outside and inside of norms in turn
+    for i, part in enumerate(parts):
+        inside = _SYMBOL.sub(_formula, part)
+        parts[i] = _SYMBOL.sub(lambda found: f"${_formula(found)}$", part) if i % 2 == 0 else rf"$\|{inside}\|$"
     return "".join(parts)
 
 
 def _formula(found: re.Match[str]) -> str:
-    name, below, above = found.groups()
+    name, tilde, below, above = found.groups()
+    if below is not None and below[1:].isalpha() and len(below) > 2:
+        below = "_" + (f"{{\\{below[1:]}}}" if re.fullmatch(_GREEK, below[1:]) else rf"{{\mathrm{{{below[1:]}}}}}")
     exponent = "" if above is None else "^*" if above == "*" else "^{" + above[1:].strip("{}") + "}"
-    return ("\\" if len(name) > 1 else "") + name + (below or "") + exponent
+    letter = ("\\" if len(name) > 1 else "") + name
+    return (rf"\tilde{{{letter}}}" if tilde else letter) + (below or "") + exponent
 
 
 def open_frame(*axes: "Axes") -> None:

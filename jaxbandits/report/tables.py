@@ -1,11 +1,12 @@
 """Plain text tables: times per round and the claims ledger."""
 
+import math
 import textwrap
 from collections.abc import Sequence
 
 import numpy as np
 
-from jaxbandits.experiments.claim import Judged
+from jaxbandits.experiments.claim import Judged, Verdict, adjusted
 from jaxbandits.results.table import aligned, number
 from jaxbandits.simulation import RoundTimes
 
@@ -34,11 +35,56 @@ def _multiple(value: float, of: float) -> str:
     return f"{value / of:.1f}x" if value > 0.0 and of > 0.0 else "-"
 
 
-def ledger(judged: Sequence[Judged], width: int = 100) -> str:
-    """The claims, each with its verdict and the numbers behind it."""
-    lines = []
-    for item in judged:
+def ledger(judged: Sequence[Judged], width: int = 100, together: Sequence[Verdict] | None = None) -> str:
+    """The claims, each with its verdict and the numbers behind it.
+
+    Those that nothing can be said of, since there are too few seeds or a label was left out, follow in one paragraph
+    each reason, a line a claim with the estimate so far.
+
+    Args:
+      judged: the claims.
+      width: of a line.
+      together: their verdicts by Holm's procedure over all claims that stand together; None: over these. Where such a
+        verdict is another one than that of the claim alone, it follows in brackets.
+    """
+    lines, waiting = [], {}
+    for item, adjusted_ in zip(judged, adjusted(judged) if together is None else together, strict=True):
+        reason = _too_early(item)
+        if reason:
+            waiting.setdefault(reason, []).append(item)
+            continue
         verdict = item.verdict.upper().ljust(13)
-        text = textwrap.wrap(f"{item.claim.text} [{item.claim.source}]", width - 15)
+        also = "" if adjusted_ == item.verdict else f" ({adjusted_} among all claims together)"
+        text = textwrap.wrap(f"{item.claim.text} [{item.source}]{also}", width - 15)
         lines += [f"{verdict}  {text[0]}", *(" " * 15 + more for more in text[1:]), " " * 15 + item.why]
+    for reason, items in waiting.items():
+        lines += [f"NOT DECIDED, {len(items)} claim{'s' * (len(items) > 1)}: {reason}"]
+        so_far = [_so_far(item) for item in items]
+        indent = max(map(len, so_far)) + 4 if any(so_far) else 2
+        for item, number_ in zip(items, so_far, strict=True):
+            text = textwrap.wrap(f"{item.claim.text} [{item.source}]", max(40, width - indent))
+            lines += [f"  {number_}".ljust(indent) + text[0], *(" " * indent + more for more in text[1:])]
     return "\n".join(lines)
+
+
+_MISSING = "not measured in this run"
+
+
+def _too_early(item: Judged) -> str:
+    """Why a claim cannot be judged on this run whatever its numbers are; "" where it can."""
+    if item.verdict != "not decided" or item.failed:
+        return ""
+    if item.why == _MISSING:
+        return _MISSING
+    if item.why.startswith("needs"):
+        return f"{item.why}; so far (claimed):"
+    return ""
+
+
+def _so_far(item: Judged) -> str:
+    if item.why == _MISSING or math.isnan(item.value):
+        return ""
+    claim = item.claim
+    ends = f"{claim.low:g} to {claim.high:g}"
+    region = f"< {claim.high:g}" if math.isinf(claim.low) else f"> {claim.low:g}" if math.isinf(claim.high) else ends
+    return f"{item.value:.4g} [{item.low:.4g}, {item.high:.4g}] ({region})"

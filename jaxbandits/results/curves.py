@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from jaxbandits.results.result import Result
 
-# Okabe & Ito's palette, distinguishable with colour-vision deficiency.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+# Okabe & Ito's palette, distinguishable with colour-vision deficiency; then colours of Tol's that are none of these.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442",
+           "#882255", "#999933", "#332288", "#888888", "#661100", "#44AA99", "#DD3D2D", "#6EA6CD")  # fmt: skip
 STYLES = ("-", "--", "-.", ":", (0, (3, 1, 1, 1, 1, 1)), (0, (5, 1)), (0, (1, 1)), (0, (3, 5, 1, 5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 BANDS = {"mean": "mean, 95 % t-interval", "quantile": "median, 10 to 90 %"}
@@ -46,7 +47,7 @@ def draw(
     if not isinstance(x, str) or x != "round":
         known("abscissa", x, ["round", *result.metrics])
         for label in chosen:
-            _check_abscissa(label, of[label], x)
+            _check_abscissa(label, of[label], x, metric)
     axis_names = {name for label in chosen for name in of[label].axis_names(metric)}
     at = {name: settings.pop(name) for name in list(settings) if name in axis_names}
     line = _checked_line(settings)
@@ -56,18 +57,18 @@ def draw(
             f"{len(curves):,} curves are more than a figure can show ({MOST_CURVES}): take the best points (`best`), a "
             "`heatmap`, or some labels (`algorithms=`) and points (`points=`)"
         )
-    ax = _axes(ax)
+    ax = axes(ax)
     most = max(len(of[label].seeds) for label in chosen)
     for curve in curves:
         trials, h = curve.trials, curve.point
         usable = trials.usable(metric)[h] & (True if x == "round" else trials.usable(x)[h])
         if usable.any():
-            at_x = trials.records if x == "round" else trials.values[x][h, usable].mean(axis=0)
+            at_x = trials.records if x == "round" else _abscissa(trials, x, h, curve.entry)[usable].mean(axis=0)
             name = _legend(curve, int((~usable).sum()), most)
             _one_curve(ax, at_x, curve.values[usable], band, curve.colour, {"label": name, **line})
     unit, x_unit = (next((t.units[m] for t in of.values() if t.units.get(m)), "") for m in (metric, x))
-    ax.set_xlabel(_named(x, x_unit))
-    ax.set_ylabel(_named(metric, unit))
+    ax.set_xlabel(spoken(x, x_unit))
+    ax.set_ylabel(spoken(metric, unit))
     title = f"{BANDS[band]}\n{most} seeds"
     ax.legend(title=title, fontsize="small", title_fontsize="small", frameon=False, alignment="left", loc="upper left")
     ax.spines[["top", "right"]].set_visible(False)
@@ -117,8 +118,8 @@ def _legend(curve: _Curve, failed: int, most_seeds: int) -> str:
 def heatmap(
     result: "Result",
     metric: str | None,
-    first: str,
-    second: str,
+    first: str | None,
+    second: str | None,
     label: str | None,
     points: Mapping[str, Any] | Sequence[int] | None,
     ax: "Axes | None",
@@ -127,6 +128,11 @@ def heatmap(
     """Draws means over two swept fields: what `Result.heatmap` says."""
     trials = result.one(label)
     metric = trials.metric(metric)
+    if first is None and second is None and len(trials.points[0]) == 2:
+        first, second = trials.points[0]
+    if first is None or second is None:
+        swept = ", ".join(trials.points[0]) or "none"
+        raise InputError(f"heatmap needs two swept fields, first and second; there are: {swept}")
     for field in (first, second):
         known("field", field, trials.points[0])
     if first == second:
@@ -147,15 +153,20 @@ def heatmap(
             raise InputError(f"points of one cell differ in {', '.join(others)}: choose with points={{field: value}}")
         seen[cell] = point
         means[cell] = final[h, usable[h]].mean() if usable[h].any() else np.nan
-    ax = _axes(ax)
+    ax = axes(ax)
     image = ax.imshow(np.ma.masked_invalid(means), origin="lower", aspect="auto", cmap="viridis")
-    ax.set_xticks(range(len(columns)), [f"{c:.3g}" if isinstance(c, float) else str(c) for c in columns], rotation=45)
-    ax.set_yticks(range(len(rows)), [f"{r:.3g}" if isinstance(r, float) else str(r) for r in rows])
+    ax.set_xticks(range(len(columns)), [tick(c) for c in columns], rotation=45)
+    ax.set_yticks(range(len(rows)), [tick(r) for r in rows])
     ax.set_xlabel(first)
     ax.set_ylabel(second)
     bar = ax.figure.colorbar(image, ax=ax)
-    bar.set_label(f"mean {_named(metric, trials.units.get(metric, ''))}")
+    bar.set_label(f"mean {spoken(metric, trials.units.get(metric, ''))}")
     return ax
+
+
+def tick(value: Any) -> str:
+    """A value of a field beside an axis."""
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _chosen(result: "Result", algorithms: Any, of: Mapping[str, Trials], metric: str) -> list[str]:
@@ -169,11 +180,20 @@ def _chosen(result: "Result", algorithms: Any, of: Mapping[str, Trials], metric:
     return list(algorithms)
 
 
-def _check_abscissa(label: str, trials: Trials, x: str) -> None:
+def _check_abscissa(label: str, trials: Trials, x: str, metric: str) -> None:
     if x not in trials.values:
         raise InputError(f"{label} did not measure {x!r}")
-    if trials.values[x].ndim > 3:
-        raise InputError(f"the abscissa must be a scalar metric; {x!r} has axes {', '.join(trials.axis_names(x))}")
+    if trials.values[x].ndim > 3 and (
+        trials.axis_names(x) != trials.axis_names(metric) or trials.values[x].shape != trials.values[metric].shape
+    ):
+        axes = ", ".join(trials.axis_names(x))
+        raise InputError(f"the abscissa must be a scalar metric or have the axes of {metric!r}; {x!r} has axes {axes}")
+
+
+def _abscissa(trials: Trials, x: str, h: int, entry: Mapping[str, int]) -> np.ndarray:
+    """`[S, M]` values of an abscissa at the entry that a curve draws."""
+    chosen = tuple(entry[name] for name in trials.axis_names(x)) if trials.values[x].ndim > 3 else ()
+    return trials.values[x][(h, slice(None), slice(None), *chosen)]
 
 
 def _checked_line(settings: dict[str, Any]) -> dict[str, Any]:
@@ -187,7 +207,8 @@ def _checked_line(settings: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def _axes(ax: Any) -> "Axes":
+def axes(ax: Any) -> "Axes":
+    """The axes to draw into: new ones for None."""
     import matplotlib.pyplot as plt
     from matplotlib.axes import Axes
 
@@ -198,26 +219,35 @@ def _axes(ax: Any) -> "Axes":
     return ax
 
 
-def _named(metric: str, unit: str) -> str:
+def spoken(metric: str, unit: str) -> str:
+    """A metric as an axis is named after it."""
     return metric.replace("_", " ") + (f" ({unit})" if unit else "")
 
 
 def _one_curve(ax: "Axes", x: np.ndarray, values: np.ndarray, band: str, index: int, line: dict[str, Any]) -> None:
-    # From the ninth curve on, colours come again with another style and marker.
-    colour, style, marker = (
-        kind[(index + index // 8 * step) % 8] for kind, step in ((COLOURS, 0), (STYLES, 1), (MARKERS, 3))
-    )
     if band == "mean":
         centre, low, high = intervals.t_interval(values)[:3]
+        low = above_zero(low, values)
     else:
         low, centre, high = np.quantile(values, (0.1, 0.5, 0.9), axis=0)
     # Markers at a few staggered points keep the curves apart in grey.
     every = max(1, len(x) // 8)
-    look = {"color": colour, "linestyle": style, "marker": marker, "markersize": 4,
-            "markevery": ((index * every) // 8, every)}  # fmt: skip
-    (drawn,) = ax.plot(x, centre, **_merged(look, line))
+    ours = look(index) | {"markersize": 4, "markevery": ((index * every) // 8, every)}
+    (drawn,) = ax.plot(x, centre, **_merged(ours, line))
     if np.isfinite(low).all() and np.isfinite(high).all():
         ax.fill_between(x, low, high, color=drawn.get_color(), alpha=0.2, linewidth=0)
+
+
+def look(i: int) -> dict[str, Any]:
+    """Of the i-th curve: no colour comes twice among 16; then colours come again with another style and marker."""
+    turn = i // 8
+    style, marker = STYLES[(i + turn) % 8], MARKERS[(i + 3 * turn) % 8]
+    return {"color": COLOURS[i % len(COLOURS)], "linestyle": style, "marker": marker}
+
+
+def above_zero(low: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The lower end of an interval, not below zero where no value is: the interval is that of a mean."""
+    return np.maximum(low, 0.0) if values.size and (values >= 0.0).all() else low
 
 
 def _merged(look: dict[str, Any], line: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,14 @@ import numpy as np
 
 from jaxbandits.core import files
 from jaxbandits.core.errors import InputError, shown
+from jaxbandits.results.summary import Row
 from jaxbandits.results.trials import RESERVED, Trials
 
-_INSTALL = {"xarray": "pip install 'jaxbandits[xarray]'", "polars": "pip install 'jaxbandits[frames]'"}
+_INSTALL = {
+    "xarray": "pip install 'jaxbandits[xarray]'",
+    "h5netcdf": "pip install 'jaxbandits[xarray]'",
+    "polars": "pip install 'jaxbandits[frames]'",
+}
 _BESIDE = ("healthy", "outside")  # of every trial, beside its metrics
 
 
@@ -71,8 +76,7 @@ def pandas(of: Mapping[str, Trials]) -> Any:
 
 def write_csv(of: Mapping[str, Trials], path: str | os.PathLike[str]) -> Path:
     """The same as comma-separated text, empty where a label has no such field or metric."""
-    if not isinstance(path, (str, os.PathLike)) or not str(path):
-        raise InputError(f"a file is named by text or a path, got {shown(path)}")
+    path = file_of(path)
     tables = [columns(*item) for item in of.items()]
     header = list(dict.fromkeys(name for table in tables for name in table))
     buffer = io.StringIO()
@@ -82,10 +86,56 @@ def write_csv(of: Mapping[str, Trials], path: str | os.PathLike[str]) -> Path:
         n = len(table["label"])
         lists = [table[name].tolist() if name in table else itertools.repeat("", n) for name in header]
         writer.writerows(zip(*lists, strict=True))
-    path = Path(path)
     files.make_directory(path.parent)
     files.write_atomically(path, buffer.getvalue().encode())
     return path
+
+
+def summary(rows: Sequence[Row]) -> Any:
+    """A `polars.DataFrame` of summary rows: swept fields and entries are columns."""
+    library = optional("polars")
+    flat = []
+    for row in rows:
+        numbers = row._asdict()
+        label, point, entry = (numbers.pop(name) for name in ("label", "point", "entry"))
+        taken = {"label", *numbers}
+        fields = {name + " (field)" * (name in taken): value for name, value in (*point.items(), *entry.items())}
+        flat.append({"label": label} | fields | numbers)
+    return library.concat([library.DataFrame([row]) for row in flat], how="diagonal_relaxed")
+
+
+def write_parquet(of: Iterable[tuple[str, Trials]], path: str | os.PathLike[str]) -> Path:
+    """The tidy table of labels and their trials as a parquet file."""
+    path, buffer, library = file_of(path), io.BytesIO(), optional("polars")
+    frames = [library.DataFrame(columns(*item)) for item in of]
+    library.concat(frames, how="diagonal_relaxed").write_parquet(buffer)
+    files.make_directory(path.parent)
+    files.write_atomically(path, buffer.getvalue())
+    return path
+
+
+def write_netcdf(datasets: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
+    """Datasets as one NetCDF file, a group per label."""
+    path = file_of(path)
+    optional("h5netcdf")
+    files.make_directory(path.parent)
+    with files.replacing(path) as file:
+        mode: Any = "w"
+        for label, data in datasets.items():
+            data.to_netcdf(file.name, mode=mode, group=label.replace("/", "-"), engine="h5netcdf")
+            mode = "a"
+    return path
+
+
+def file_of(path: Any) -> Path:
+    """A path that was given.
+
+    Raises:
+      InputError: unless it is text or a path.
+    """
+    if not isinstance(path, (str, os.PathLike)) or not str(path):
+        raise InputError(f"a file is named by text or a path, got {shown(path)}")
+    return Path(path)
 
 
 def columns(label: str, trials: Trials) -> dict[str, np.ndarray]:

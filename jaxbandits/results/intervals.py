@@ -1,18 +1,25 @@
-"""Summaries over seeds: means with t-intervals."""
+"""Summaries over seeds: means with t-intervals, and means of skewed quantities with intervals that cover them."""
 
+import functools
 import numbers
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy import special
 
 from jaxbandits.core.errors import InputError, shown
 
 _FEW = 4  # estimates that are written out
+_RESAMPLES, _CHUNK = 39_999, 2_000
+_MOST = 2_048  # rows that are resampled; more are averaged in blocks first
+_MEDIANS = 999  # resamples of a standard error
+_KEY = 20_240_101  # of the resampling: the same data have the same interval
+
+Intervals: TypeAlias = Callable[[float], tuple[Any, Any]]  # from a level of coverage to both ends
 
 
 class Estimate(NamedTuple):
-    """A mean over seeds with its t-interval; arrays broadcast over any trailing axes.
+    """A number estimated over seeds with its interval; arrays broadcast over any trailing axes.
 
     Example:
       >>> t_interval(np.array([[1.0, 10.0], [2.0, 10.5], [4.0, 9.5]]))
@@ -24,6 +31,9 @@ class Estimate(NamedTuple):
     high: np.ndarray
     n: int
     failed: int = 0  # trials that are not finite, left out
+    at: Intervals | None = None  # the interval at any other level, where there is one
+    beside: tuple[tuple[str, float], ...] = ()  # what a reader of a mean should see as well: the median, a share
+    fixed: bool = False  # every seed gave the same number: there is nothing to estimate
 
     def __repr__(self) -> str:
         """Four digits of a few estimates, or how many there are and where they lie."""
@@ -57,8 +67,194 @@ def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estima
     mean = values.mean(axis=axis) if n else np.full(np.delete(values.shape, axis), np.nan)
     if n < 2:
         return Estimate(mean, np.full_like(mean, -np.inf), np.full_like(mean, np.inf), n)
-    half = special.stdtrit(n - 1, 0.5 + level / 2.0) * values.std(axis=axis, ddof=1) / np.sqrt(n)
-    return Estimate(mean, mean - half, mean + half, n)
+    error = values.std(axis=axis, ddof=1) / np.sqrt(n)
+
+    def at(level: float) -> tuple[Any, Any]:
+        half = student_quantile(n - 1, 0.5 + checked_level(level) / 2.0) * error
+        return mean - half, mean + half
+
+    return Estimate(mean, *at(level), n, at=at)
+
+
+def mean_interval(values: np.ndarray, level: float = 0.95) -> Estimate:
+    """Mean over seeds of a skewed quantity: Student's interval, widened to a bootstrap-t interval of half the tails.
+
+    Student's interval is too short for skewed quantities (0.90 instead of 0.95 for lognormal values at n = 64), the
+    bootstrap-t interval (each resample is studentised by its own standard deviation) less so; with half of the tails it
+    covers at least `level` less 0.01 from 64 values on, up to the skewness of lognormal values of sigma 1.5 or of
+    Pareto values of index 2.5, and more than `level` where there is no skewness. Resamples are drawn by a fixed key, so
+    that equal data have equal intervals. At levels that they cannot resolve (above 0.9999) intervals are unbounded.
+
+    Args:
+      values: `[n]` finite numbers.
+      level: coverage, in (0, 1).
+
+    Raises:
+      InputError: for another level.
+    """
+    values = np.asarray(values, np.float64)
+    if len(values) < 2 or np.ptp(values) == 0.0:
+        return _without_spread(values, level)
+    n, mean, error = len(values), values.mean(), values.std(ddof=1) / np.sqrt(len(values))
+    centred = values - mean
+    block = _blocks(centred)
+    means, squares = resampled_means(np.stack([block, block**2], axis=-1)).T
+    return studentised(mean, error, n, _ratio(means - block.mean(), squares - means**2, len(block)), level)
+
+
+def log_ratio_interval(first: np.ndarray, second: np.ndarray, level: float = 0.95) -> Estimate:
+    """Ratio of the means of two paired quantities, `mean(first) / mean(second)`, with an interval as `mean_interval`'s.
+
+    On the scale of logarithms, studentised by the delta method.
+
+    Args:
+      first: `[n]` finite numbers with a positive mean.
+      second: the same; a mean that is not positive has no ratio, and the estimate is NaN.
+      level: coverage, in (0, 1).
+    """
+    n, means = len(first), (np.mean(first), np.mean(second)) if len(first) else (np.nan, np.nan)
+    if n < 2 or not (means[0] > 0.0 and means[1] > 0.0):
+        return Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=n)
+    a, b = np.asarray(first, np.float64) / means[0], np.asarray(second, np.float64) / means[1]
+    centre = np.log(means[0] / means[1])
+    if np.ptp(a - b) == 0.0:
+        one = np.asarray(np.exp(centre))
+        return Estimate(one, one, one, n, fixed=bool(np.ptp(a) == 0.0))
+    error = np.sqrt(np.sum((a - b) ** 2) / (n - 1) / n)
+    a, b = _blocks(a), _blocks(b)
+    middle = np.log(a.mean() / b.mean())
+    first_, second_, aa, ab, bb = resampled_means(np.stack([a, b, a * a, a * b, b * b], axis=-1)).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = aa / first_**2 - 2.0 * ab / (first_ * second_) + bb / second_**2
+        found = studentised(centre, error, n, _ratio(np.log(first_ / second_) - middle, variance, len(a)), level)
+
+    def at(level: float) -> tuple[Any, Any]:
+        low, high = found.at(level)  # pyright: ignore[reportOptionalCall]
+        return np.exp(low), np.exp(high)
+
+    return Estimate(np.exp(found.mean), np.exp(found.low), np.exp(found.high), n, at=at)
+
+
+def smooth_interval(
+    rows: np.ndarray,
+    value: Callable[[np.ndarray], np.ndarray],
+    gradient: Callable[[np.ndarray], np.ndarray],
+    level: float = 0.95,
+) -> Estimate:
+    """A smooth function of several means over seeds (a slope, a ratio), with an interval as `mean_interval`'s.
+
+    Studentised by the delta method, the gradient taken anew in every resample. Where the function is not a number, or
+    not one for a hundredth of the resamples, nothing is known.
+
+    Args:
+      rows: `[n, k]` finite numbers, a row a seed.
+      value: from means `[..., k]` to values `[...]`.
+      gradient: from means `[..., k]` to derivatives `[..., k]`.
+      level: coverage, in (0, 1).
+    """
+    n, means = len(rows), rows.mean(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre, steps = float(value(means)), gradient(means)
+        error = rows.dot(steps).std(ddof=1) / np.sqrt(n)
+        if np.isfinite(centre) and error <= 1e-12 * np.abs(rows).dot(np.abs(steps)).max():  # rounding
+            one = np.asarray(centre)
+            return Estimate(one, one, one, n, fixed=bool((rows == rows[0]).all()))
+        ratios, block = [], _blocks(rows)
+        m, middle = len(block), value(block.mean(axis=0))
+        for part in _parts(m):
+            resampled = part @ block / m
+            slopes = gradient(resampled) @ block.T  # [resamples, m]
+            first, second = np.sum(part * slopes, axis=1) / m, np.sum(part * slopes**2, axis=1) / m
+            ratios.append(_ratio(value(resampled) - middle, second - first**2, m))
+    found = np.concatenate(ratios)
+    if not np.isfinite(centre) or np.mean(np.isfinite(found)) < 0.99:
+        return Estimate(np.asarray(centre), np.asarray(-np.inf), np.asarray(np.inf), n)
+    return studentised(centre, error, n, found, level)
+
+
+def median_interval(first: np.ndarray, second: np.ndarray, factor: float, level: float = 0.95) -> Estimate:
+    """Median of `first` less `factor` times that of `second`, `[n]` each and paired; standard error by bootstrap."""
+    n, rng = len(first), np.random.default_rng([_KEY, len(first)])
+    centre = np.median(first) - factor * np.median(second)
+    resampled, size = [], max(1, 1_000_000 // n)
+    for start in range(0, _MEDIANS, size):
+        drawn = rng.integers(n, size=(min(size, _MEDIANS - start), n))
+        resampled.append(np.median(first[drawn], axis=1) - factor * np.median(second[drawn], axis=1))
+    error = np.concatenate(resampled).std(ddof=1)
+
+    def at(level: float) -> tuple[Any, Any]:
+        half = student_quantile(n - 1, 0.5 + checked_level(level) / 2.0) * error
+        return np.asarray(centre - half), np.asarray(centre + half)
+
+    same = bool((first == first[0]).all() and (second == second[0]).all())
+    return Estimate(np.asarray(centre), *at(level), n, at=at, fixed=same)
+
+
+def studentised(centre: Any, error: Any, n: int, resampled: np.ndarray, level: float) -> Estimate:
+    """The hull of both intervals of an estimate, from its standard error and its studentised resamples."""
+    ordered = np.sort(resampled[np.isfinite(resampled)])
+
+    def at(level: float) -> tuple[Any, Any]:
+        tail = (1.0 - checked_level(level)) / 2.0
+        student = student_quantile(n - 1, 1.0 - tail)
+        rank = int(np.floor(tail / 2.0 * (len(ordered) + 1))) - 1  # of half the tail
+        if rank < 0:
+            return np.asarray(-np.inf), np.asarray(np.inf)
+        below, above = max(student, ordered[-1 - rank]), min(-student, ordered[rank])
+        return np.asarray(centre - below * error), np.asarray(centre - above * error)
+
+    return Estimate(np.asarray(centre), *at(level), n, at=at)
+
+
+def resampled_means(columns: np.ndarray) -> np.ndarray:
+    """`[resamples, k]` means of `[n, k]` columns over resampled rows; the same rows whenever n is the same."""
+    return np.concatenate([part @ columns for part in _parts(len(columns))]) / len(columns)
+
+
+def _parts(n: int) -> Iterator[np.ndarray]:
+    counts = _counts(n)
+    return (counts[i : i + _CHUNK].astype(np.float64) for i in range(0, len(counts), _CHUNK))
+
+
+def _blocks(rows: np.ndarray) -> np.ndarray:
+    """Rows, or means of consecutive ones where there are many: their mean has the same law, and as much skewness."""
+    size = -(-len(rows) // _MOST)
+    kept = len(rows) // size
+    return rows if size == 1 else rows[: kept * size].reshape(kept, size, *rows.shape[1:]).mean(axis=1)
+
+
+@functools.lru_cache(maxsize=2)
+def _counts(n: int) -> np.ndarray:
+    """`[resamples, n]` how often each row is drawn."""
+    rng, rows = np.random.default_rng([_KEY, n]), []
+    for start in range(0, _RESAMPLES, _CHUNK):
+        size = min(_CHUNK, _RESAMPLES - start)
+        drawn = rng.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
+        counts = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
+        rows.append(counts.astype(np.uint8))  # about Poisson(1): far below 256
+    return np.concatenate(rows)
+
+
+def _ratio(means: np.ndarray, variances: np.ndarray, n: int) -> np.ndarray:
+    """Studentised, from variances over n; a resample of equal values has no spread and is left out."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return means * np.sqrt((n - 1) / np.where(variances > 0.0, variances, np.nan))
+
+
+def _without_spread(values: np.ndarray, level: float) -> Estimate:
+    """Of fewer than two values nothing is known; equal ones need no interval."""
+    checked_level(level)
+    if len(values) < 2:
+        return t_interval(values, level=level)
+    one = np.asarray(values[0])
+    return Estimate(one, one, one, len(values), fixed=True)
+
+
+def student_quantile(df: int, probability: float) -> float:
+    """Of Student's law."""
+    from scipy import special  # 0.1 to 0.2 s, which not every run needs
+
+    return float(special.stdtrit(df, probability))
 
 
 def checked_level(level: Any) -> float:

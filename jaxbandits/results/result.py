@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxbandits.core.errors import InputError
-from jaxbandits.results import export, intervals, notebook, store
+from jaxbandits.results import along, export, intervals, notebook, pairs, store
 from jaxbandits.results import select as select_lib
 from jaxbandits.results import summary as summary_lib
 from jaxbandits.results import table as table_lib
+from jaxbandits.results.along import Growth, Reached
+from jaxbandits.results.listing import Listing
+from jaxbandits.results.pairs import Pair
 from jaxbandits.results.select import Best, By
 from jaxbandits.results.summary import Row
 from jaxbandits.results.trials import Trials, in_order, known, sizes
@@ -47,8 +50,17 @@ class Result:
         """A small table, for notebooks."""
         return notebook.page(self)
 
-    def __getitem__(self, label: str) -> Trials:
-        """The trials of a label."""
+    def __getitem__(self, label: str) -> Any:
+        """The trials of a label; where there is one label only, a metric's name gives its values `[H, S, M, ...]`.
+
+        Raises:
+          InputError: for any other name.
+        """
+        if isinstance(label, str) and label not in self.trials and label in self.metrics:
+            if len(self.trials) == 1:
+                return self.get(label)
+            first = next(name for name, trials in self.trials.items() if label in trials.values)
+            raise InputError(f"{label!r} is a metric, and several labels have it: result[{first!r}][{label!r}]")
         return self.trials[known("label", label, self.trials)]
 
     def __iter__(self) -> Iterator[str]:
@@ -77,7 +89,7 @@ class Result:
         """
         if label is None and len(self.trials) != 1:
             raise InputError(f"name one of the labels: {', '.join(self.trials)}")
-        return next(iter(self.trials.values())) if label is None else self[label]
+        return next(iter(self.trials.values())) if label is None else self.trials[known("label", label, self.trials)]
 
     def get(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
         """`[H, S, M, ...]` of a metric (the first by default) of a label (may be left out where there is only one).
@@ -185,7 +197,7 @@ class Result:
           InputError: for unknown names, labels without common seeds, or with different numbers of points.
         """
         level = intervals.checked_level(level)
-        a, b = self[first], self[second]
+        a, b = self.one(first), self.one(second)
         metric = a.metric(metric)
         b.metric(metric)
         if len(a.points) != len(b.points) or a.get(metric).shape[3:] != b.get(metric).shape[3:]:
@@ -200,6 +212,73 @@ class Result:
             warnings.warn(f"{failed} of {len(common)} pairs have a failed trial; they are left out", stacklevel=2)
         difference = a.final(metric)[:, at_a[good]] - b.final(metric)[:, at_b[good]]
         return intervals.t_interval(difference, axis=1, level=level)._replace(failed=failed)
+
+    def pairs(
+        self,
+        metric: str | None = None,
+        *,
+        points: Mapping[str, Any] | Sequence[int] | None = None,
+        level: float = 0.95,
+    ) -> Listing[Pair]:
+        """Every two labels or hyperparameter points, compared at the horizon on the seeds that both ran.
+
+        Per pair the mean difference, and the share of seeds in which the first ends below the second (the probability
+        of improvement), with intervals that all hold at once with probability `level` (Bonferroni; the first ones are
+        corrected for skewness). After `compare(...,
+        until=...)` they hold although the data said when to stop. Printed, it is a table.
+
+        Args:
+          metric: which; the first by default.
+          points: which points of the labels that sweep, as for `plot`: at most 20 labels and points in all.
+          level: coverage of all intervals together.
+
+        Raises:
+          InputError: for unknown names, fewer than two contestants or too many, a vector metric, no common seeds.
+        """
+        metric, of = self.measured(metric)
+        until = self.info.get("until", {})
+        looks = (until["looks"], until["seeds_per_look"]) if until.get("metric") == metric else (1, None)
+        return pairs.pairs(pairs.contestants(of, points), metric, level, *looks)
+
+    def growth(self, metric: str | None = None, *, since: float = 0.1, level: float = 0.95) -> Listing[Growth]:
+        """How the mean of a metric grows: the slope of its logarithm against that of the round, per label and point.
+
+        Args:
+          metric: which, positive in the mean; the first by default.
+          since: only record points from this share of the horizon on count.
+          level: coverage of each interval (delete-one jackknife over seeds).
+
+        Raises:
+          InputError: for unknown names, a vector metric, or too few record points.
+        """
+        metric, of = self.measured(metric)
+        return along.growth(of, metric, since, intervals.checked_level(level))
+
+    def time_to(
+        self, metric: str | None, threshold: float, *, above: bool = False, level: float = 0.95
+    ) -> Listing[Reached]:
+        """The first record point at which trials have a metric at most as large as a threshold, per label and point.
+
+        Args:
+          metric: which; None for the first.
+          threshold: the value.
+          above: at least as large instead.
+          level: coverage of each interval: of the share of trials that ever come there (exact), and of the median round
+            (order statistics; infinite where fewer than half of them do).
+
+        Raises:
+          InputError: for unknown names or a vector metric.
+        """
+        metric, of = self.measured(metric)
+        return along.reached(of, metric, threshold, above, intervals.checked_level(level))
+
+    def only(self, points: Mapping[str, Any]) -> "Result":
+        """A result with some labels, each at some of its points: label to points as for `plot`, None for all.
+
+        Raises:
+          InputError: for unknown names or points.
+        """
+        return Result({label: self.one(label).at(which) for label, which in points.items()}, self.info)
 
     def plot(
         self,
@@ -216,7 +295,8 @@ class Result:
 
         Args:
           metric: which; the first by default.
-          x: the abscissa: `"round"`, or a recorded scalar metric (its mean over seeds).
+          x: the abscissa: `"round"`, or a recorded metric (its mean over seeds), scalar or with the axes of `metric`,
+            then read at the entry of each curve.
           algorithms: labels to draw; all that measured the metric by default. Colours do not depend on it.
           points: which points of the labels that sweep: field to a value or to several, such as `{"ridge": 0.1}`, or
             positions; all by default.
@@ -234,9 +314,9 @@ class Result:
 
     def heatmap(
         self,
-        metric: str | None,
-        first: str,
-        second: str,
+        metric: str | None = None,
+        first: str | None = None,
+        second: str | None = None,
         *,
         label: str | None = None,
         points: Mapping[str, Any] | Sequence[int] | None = None,
@@ -247,7 +327,7 @@ class Result:
 
         Args:
           metric: which; None for the first.
-          first: the field across.
+          first: the field across; may be left out, with `second`, where two fields are swept.
           second: the field upwards.
           label: whose; may be left out where there is only one.
           points: which points, as for `plot`: needed where more than two fields are swept.
@@ -260,6 +340,66 @@ class Result:
         from jaxbandits.results import curves
 
         return curves.heatmap(self, metric, first, second, label, points, ax, at)
+
+    def sensitivity(
+        self,
+        metric: str | None,
+        field: str,
+        *,
+        points: Mapping[str, Any] | Sequence[int] | None = None,
+        ax: "Axes | None" = None,
+        level: float = 0.95,
+    ) -> "Axes":
+        """Draws the mean at the horizon against one swept field: a curve per label and point of its other fields.
+
+        Args:
+          metric: which; None for the first.
+          field: the swept field, of numbers.
+          points: which points, as for `plot`.
+          ax: where; a new figure by default.
+          level: coverage of each interval.
+
+        Raises:
+          InputError: for unknown names, a vector metric, or more than 20 curves.
+        """
+        from jaxbandits.results import contrast
+
+        return contrast.sensitivity(self, metric, field, points, ax, level)
+
+    def contrast(
+        self,
+        first: str,
+        second: str,
+        metric: str | None = None,
+        *,
+        x: str,
+        y: str | None = None,
+        points: Mapping[str, Any] | Sequence[int] | None = None,
+        ax: "Axes | None" = None,
+        level: float = 0.95,
+    ) -> "Axes":
+        """Draws the paired mean difference of two labels over one swept field, or two: where one beats the other.
+
+        Intervals hold all at once (Bonferroni over the points that are drawn); in the map over two fields a question
+        mark stands where zero is in them.
+
+        Args:
+          first: the label.
+          second: the label that is taken off; it ran at the same points (`sweep({"a": ..., "b": ...}, ...)`).
+          metric: which; the first by default.
+          x: the field across, such as `environment.noise.df`.
+          y: the field upwards, if any.
+          points: which points, as for `plot`.
+          ax: where; a new figure by default.
+          level: coverage of all intervals together.
+
+        Raises:
+          InputError: for unknown names, different points, a vector metric, no common seeds, or several points at one
+            place.
+        """
+        from jaxbandits.results import contrast
+
+        return contrast.contrast(self, first, second, metric, x, y, points, ax, level)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes one compressed npz file with a JSON header, atomically (`.npz` is appended if missing).
@@ -297,6 +437,33 @@ class Result:
     def to_pandas(self) -> Any:
         """The same as a `pandas.DataFrame`. Needs pandas."""
         return export.pandas(self.trials)
+
+    def summary_frame(self, metric: str | None = None, level: float = 0.95, **at: int) -> Any:
+        """`summary` as a `polars.DataFrame`: a row per label, point and entry. Needs the extra `frames`.
+
+        Raises:
+          InputError: as for `summary`.
+        """
+        return export.summary(self.summary(metric, level, **at))
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> Path:
+        """The table of `to_polars` as a parquet file. Needs the extra `frames`.
+
+        Raises:
+          InputError: when the path cannot be written.
+        """
+        return export.write_parquet(self.trials.items(), path)
+
+    def to_netcdf(self, path: str | os.PathLike[str]) -> Path:
+        """The datasets of `to_xarray` as one NetCDF file with a group per label. Needs the extra `xarray`.
+
+        `xarray.open_datatree(path, engine="h5netcdf")`, or `open_dataset(path, engine="h5netcdf", group=label)` reads
+        it; a slash in a label is written as a hyphen.
+
+        Raises:
+          InputError: when the path cannot be written.
+        """
+        return export.write_netcdf(self.to_xarray(), path)
 
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
         """The same as comma-separated text.

@@ -80,6 +80,14 @@ class Trials:
         """Sizes and names, never numbers."""
         return f"Trials({sizes(self)}; {', '.join(self.metrics)})"
 
+    def __getitem__(self, metric: str) -> np.ndarray:
+        """The values `[H, S, M, ...]` of a metric.
+
+        Raises:
+          InputError: for an unknown name.
+        """
+        return self.get(metric)
+
     @property
     def metrics(self) -> tuple[str, ...]:
         """Names of what was measured: `regret` first where there is one, then sums, maxima and snapshots."""
@@ -115,6 +123,26 @@ class Trials:
     def final(self, metric: str | None = None) -> np.ndarray:
         """`[H, S, ...]`: the last record point."""
         return self.get(metric)[:, :, -1]
+
+    def at(self, points: Mapping[str, Any] | Sequence[int] | None) -> "Trials":
+        """The same trials at some of the points, as `indices` takes them."""
+        rows = self.indices(points)
+        return dataclasses.replace(
+            self,
+            values={name: values[rows] for name, values in self.values.items()},
+            points=tuple(self.points[h] for h in rows),
+            healthy=self.healthy[rows],
+            outside=self.outside[rows],
+        )
+
+    def at_horizon(self) -> "Trials":
+        """The same trials at the last record point only; those that failed on the way stay failed."""
+        return dataclasses.replace(
+            self,
+            values={name: values[:, :, -1:] for name, values in self.values.items()},
+            records=self.records[-1:],
+            healthy=np.logical_and.reduce([self.healthy, *(self.usable(name) for name in self.values)]),
+        )
 
     def usable(self, metric: str | None = None) -> np.ndarray:
         """`[H, S]` True for trials that did not fail."""

@@ -7,8 +7,9 @@ from jaxbandits.simulation.grid import Grid, product, zipped
 from jaxbandits.simulation.meters import Meter, Round
 from jaxbandits.simulation.options import Options
 from jaxbandits.simulation.timing import RoundTimes, time_rounds
+from jaxbandits.simulation.until import Until
 
 __all__ = [
-    "Grid", "Meter", "Options", "Result", "Round", "RoundTimes", "Trials", "compare", "product", "simulate", "sweep",
-    "time_rounds", "zipped",
+    "Grid", "Meter", "Options", "Result", "Round", "RoundTimes", "Trials", "Until", "compare", "product", "simulate",
+    "sweep", "time_rounds", "zipped",
 ]  # fmt: skip

@@ -11,14 +11,17 @@ from jaxbandits.core import ranges
 from jaxbandits.core.errors import InputError, shown, unknown
 from jaxbandits.core.pytree import kind_of, set_field, validate
 from jaxbandits.core.versions import versions
+from jaxbandits.results.pairs import MOST
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import collect, driver, identity
+from jaxbandits.simulation import until as until_lib
 from jaxbandits.simulation.checkpoint import Store
 from jaxbandits.simulation.grid import Grid, Point, Points, checked_points
 from jaxbandits.simulation.options import COUNT, MAX_SEED, Options, options
 from jaxbandits.simulation.plan import ENVIRONMENT, Job, Plan, record_points
 from jaxbandits.simulation.program import Device
-from jaxbandits.simulation.width import bytes_of, default_width
+from jaxbandits.simulation.until import Until
+from jaxbandits.simulation.width import bytes_of_round, default_width
 
 
 def simulate(
@@ -57,6 +60,7 @@ def compare(
     seeds: int | Mapping[str, int],
     *,
     record: Any = 100,
+    until: Until | str | None = None,
     **settings: Any,
 ) -> Result:
     """Runs several algorithms on the same instances and noise (paired seeds).
@@ -70,6 +74,9 @@ def compare(
       horizon: rounds per trial; one value or label to value.
       seeds: trials per hyperparameter point; one value or label to value.
       record: record points as for `simulate`; one value or label to value.
+      until: `"decided"`, or an `Until`: `seeds` are then added in groups until every pair of labels (and points) is
+        decided, or ten groups were run; the error of all decisions together is at most 5 % (`simulation.until` says
+        how). `result.pairs()` shows the outcome. A label whose pairs are all decided runs no further.
       **settings: see `Options`.
 
     Returns:
@@ -78,6 +85,8 @@ def compare(
     Raises:
       InputError: bad input, in one line.
     """
+    if until is not None:
+        return _until(until_lib.checked(until), algorithms, environment, horizon, seeds, record, settings)
     chosen = options(**settings)
     devices = list(chosen.devices) if chosen.devices is not None else jax.local_devices()
     labelled = jobs_of(algorithms, environment, horizon, seeds, record, chosen, devices[0])
@@ -106,13 +115,36 @@ def compare(
     return Result(trials, info)
 
 
+def _until(
+    until: Until, algorithms: Any, environment: Any, horizon: Any, seeds: Any, record: Any, settings: dict[str, Any]
+) -> Result:
+    """`compare` on groups of seeds."""
+    chosen, labelled = options(**settings), _labelled(algorithms)
+    count = sum(len(checked_points(one.points)) if isinstance(one, Grid) else 1 for one in labelled.values())
+    if not 2 <= count <= MOST:
+        raise InputError(f"until compares 2 to {MOST} labels and points in pairs, got {count}")
+    values = {"environment": environment, "horizon": horizon, "record": record}
+    each = {name: _per_label(name, value, labelled) for name, value in values.items()}
+
+    def group(labels: list[str], first_seed: int, checkpoint: Any) -> Result:
+        now = {name: {label: of[label] for label in labels} for name, of in each.items()}
+        title = f"{chosen.title}, seeds from {first_seed:,} on".removeprefix(", ")
+        own = {**settings, "first_seed": first_seed, "checkpoint": checkpoint, "title": title}
+        learners = {label: labelled[label] for label in labels}
+        return compare(learners, now["environment"], now["horizon"], seeds, record=now["record"], **own)
+
+    seeds = seeds if isinstance(seeds, Mapping) else ranges.whole("seeds", seeds, COUNT)
+    return until_lib.run(until, list(labelled), seeds, group, chosen.first_seed, chosen.checkpoint)
+
+
 def sweep(
     algorithm: Any, environment: Any, horizon: int, seeds: int, *, grid: Points, record: Any = 100, **settings: Any
 ) -> Result:
-    """Runs one algorithm over a grid of its fields or the environment's, on top of seeds.
+    """Runs an algorithm over a grid of its fields or the environment's, on top of seeds.
 
     Args:
-      algorithm: the algorithm whose other fields stay as they are.
+      algorithm: the algorithm whose other fields stay as they are; or label to algorithm, each over the same grid (a
+        `Grid` among them keeps its own points).
       environment: the environment.
       horizon: rounds per trial.
       seeds: trials per grid point; every point meets the same instances and noise.
@@ -123,12 +155,13 @@ def sweep(
       **settings: see `Options`.
 
     Returns:
-      A `Result` with one label, the name of the class, and one point per grid point.
+      A `Result` with one label, the name of the class, or those given; and one point per grid point.
 
     Raises:
       InputError: bad input, in one line.
     """
-    gridded = {type(algorithm).__name__: Grid(algorithm, grid)}
+    several = algorithm if isinstance(algorithm, Mapping) else {type(algorithm).__name__: algorithm}
+    gridded = {label: one if isinstance(one, Grid) else Grid(one, grid) for label, one in several.items()}
     return compare(gridded, environment, horizon, seeds, record=record, **settings)
 
 
@@ -194,8 +227,7 @@ def _job(
     job = Job(algorithm=algorithm, environment=environment, points=tuple(points), width=chosen.width or 1, **settings)
     if chosen.width is not None:
         return job
-    carry = driver.layout_of(job).carry
-    return job.of_width(default_width(bytes_of((carry.env, carry.alg)), device))
+    return job.of_width(default_width(bytes_of_round(driver.layout_of(job)), device))
 
 
 def _by_static_values(
@@ -222,8 +254,13 @@ def _kind(algorithm: Any, environment: Any, field: str) -> str:
     Raises:
       InputError: when it does not exist, is shared data, or holds an object.
     """
-    owner = environment if field.startswith(ENVIRONMENT) else algorithm
-    kind = kind_of(owner, field.removeprefix(ENVIRONMENT))
+    of_environment, plain = field.startswith(ENVIRONMENT), field.removeprefix(ENVIRONMENT)
+    owner, other = (environment, algorithm) if of_environment else (algorithm, environment)
+    if not _has(owner, plain) and _has(other, plain):
+        name = plain if of_environment else ENVIRONMENT + plain
+        has = f"{type(owner).__name__} has no field {plain!r}, but {type(other).__name__} has"
+        raise InputError(f"{has}: name it {name!r}")
+    kind = kind_of(owner, plain)
     if kind == "shared":
         raise InputError(
             f"{type(owner).__name__}: {field} is shared data (one copy serves all trials): no grid over it"
@@ -231,6 +268,14 @@ def _kind(algorithm: Any, environment: Any, field: str) -> str:
     if kind == "object":
         raise InputError(f"{type(owner).__name__}: {field} holds an object; name one of its fields: {field}.<field>")
     return kind
+
+
+def _has(obj: Any, field: str) -> bool:
+    try:
+        kind_of(obj, field)
+    except InputError:
+        return False
+    return True
 
 
 _METHODS = {
@@ -257,7 +302,10 @@ def _labelled(algorithms: Any) -> dict[str, Any]:
     if isinstance(algorithms, Mapping):
         labelled = dict(algorithms)
     elif not isinstance(algorithms, (list, tuple)):
-        raise InputError(f"algorithms must be a mapping from label to algorithm, or a list, got {shown(algorithms)}")
+        alone = " (`simulate` runs one)" if hasattr(algorithms, "select") else ""
+        raise InputError(
+            f"algorithms must be a mapping from label to algorithm, or a list{alone}, got {shown(algorithms)}"
+        )
     else:
         classes = [type(a.algorithm if isinstance(a, Grid) else a).__name__ for a in algorithms]
         labelled = dict(zip(classes, algorithms, strict=True))

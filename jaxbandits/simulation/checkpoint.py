@@ -22,7 +22,7 @@ from jaxbandits.core.files import exclusive, read_json, read_npz, write_json, wr
 from jaxbandits.simulation.plan import Piece, Plan
 from jaxbandits.simulation.program import Device
 
-_FORMAT = "jaxbandits checkpoint 4"
+_FORMAT = "jaxbandits checkpoint 5"
 
 
 class Progress(NamedTuple):
@@ -31,6 +31,7 @@ class Progress(NamedTuple):
     rounds: int  # that were played
     rows: dict[str, np.ndarray]  # [M so far, ..., W]
     carry: Any | None  # host copy of the trials; None once the piece is finished
+    seconds: float  # that it took
 
 
 def discard(directory: Path) -> None:
@@ -93,7 +94,8 @@ class Store:
         arrays = {f"row:{name}": rows for name, rows in progress.rows.items()}
         if progress.carry is not None:
             arrays |= {f"carry:{i}": leaf for i, leaf in enumerate(jax.tree.leaves(progress.carry))}
-        write_npz(self._path(piece), {"rounds": np.asarray(progress.rounds), **arrays})
+        counts = {"rounds": np.asarray(progress.rounds), "seconds": np.asarray(progress.seconds)}
+        write_npz(self._path(piece), {**counts, **arrays})
 
     def load(self, piece: Piece, carry_shape: Any) -> Progress | None:
         """What is known of a piece; None if nothing.
@@ -105,16 +107,17 @@ class Store:
         if not path.exists():
             return None
         arrays = read_npz(path)
-        if "rounds" not in arrays:
+        if not {"rounds", "seconds"} <= set(arrays):
             raise InputError(f"{path} is damaged or not a jaxbandits file; delete it to compute it again")
         rows = {name[4:]: array for name, array in arrays.items() if name.startswith("row:")}
         leaves = [arrays[f"carry:{i}"] for i in range(sum(name.startswith("carry:") for name in arrays))]
         if not leaves:
-            return Progress(int(arrays["rounds"]), rows, None)
+            return Progress(int(arrays["rounds"]), rows, None, float(arrays["seconds"]))
         like = jax.tree.leaves(jax.eval_shape(lambda carry: jax.tree.map(_key_data, carry), carry_shape))
         if [(x.shape, x.dtype) for x in leaves] != [(x.shape, x.dtype) for x in like]:
             raise InputError(f"{path} does not fit this run (its arrays differ); delete it to compute it again")
-        return Progress(int(arrays["rounds"]), rows, jax.tree.unflatten(jax.tree.structure(carry_shape), leaves))
+        carry = jax.tree.unflatten(jax.tree.structure(carry_shape), leaves)
+        return Progress(int(arrays["rounds"]), rows, carry, float(arrays["seconds"]))
 
 
 def _read_spec(path: Path) -> dict[str, Any]:

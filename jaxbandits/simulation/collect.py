@@ -13,8 +13,10 @@ from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import loop
 from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation.driver import Timing
+from jaxbandits.simulation.options import WIDTH_UNIT
 from jaxbandits.simulation.plan import Job
-from jaxbandits.types import Derives, InHindsight
+from jaxbandits.simulation.program import recall
+from jaxbandits.types import Derives, InHindsight, Recalls
 
 Hindsight = dict[tuple[Any, ...], dict[str, np.ndarray]]  # per instance; one dictionary serves all jobs of a run
 
@@ -104,20 +106,22 @@ def _in_hindsight(job: Job, values: dict[str, np.ndarray], known: Hindsight) -> 
     missing = [name for name in job.environment.hindsight_needs if name not in values]
     if missing:
         raise InputError(f"{job.label}: in_hindsight needs the metrics {', '.join(missing)}, which are not recorded")
-    found: list[dict[str, np.ndarray] | None] = []
+    keys: list[tuple[Any, ...] | None] = []
+    unknown: dict[tuple[Any, ...], tuple[int, dict[str, np.ndarray]]] = {}  # point, and what was recorded
     for h in range(len(job.points)):
-        environment = job.trial(h)[1]
-        leaves, structure = jax.tree.flatten(environment)
+        leaves, structure = jax.tree.flatten(job.trial(h)[1])
         identity = (structure, _digest([*leaves, job.stops]))
         for s in range(job.n_seeds):
             recorded = {name: values[name][h, s] for name in job.environment.hindsight_needs}
             if not all(np.isfinite(array).all() for array in recorded.values()):
-                found.append(None)  # a failed trial: no solver is asked about it
+                keys.append(None)  # a failed trial: no solver is asked about it
                 continue
-            key = (*identity, _digest(list(recorded.values())))
+            keys.append(key := (*identity, _digest(list(recorded.values()))))
             if key not in known:
-                known[key] = _asked(job, "in_hindsight", environment.in_hindsight, recorded, job.stops)
-            found.append(known[key])
+                unknown.setdefault(key, (h, recorded))
+    for key, (h, recorded) in zip(unknown, _recalled(job, list(unknown.values())), strict=True):
+        known[key] = _asked(job, "in_hindsight", job.trial(h)[1].in_hindsight, recorded, job.stops)
+    found = [None if key is None else known[key] for key in keys]
     example = next((x for x in found if x is not None), {})
     for metrics in found:
         if metrics is not None and {k: x.shape for k, x in metrics.items()} != {k: x.shape for k, x in example.items()}:
@@ -128,6 +132,16 @@ def _in_hindsight(job: Job, values: dict[str, np.ndarray], known: Hindsight) -> 
         )
         for name, like in example.items()
     }
+
+
+def _recalled(job: Job, instances: list[tuple[int, dict[str, np.ndarray]]]) -> list[tuple[int, dict[str, np.ndarray]]]:
+    """Points and records of instances, with what the environment knows of each from these, if it `Recalls`."""
+    if not isinstance(job.environment, Recalls) or not instances:
+        return instances
+    points = [h for h, _ in instances]
+    recorded = {name: np.stack([record[name] for _, record in instances], -1) for name in instances[0][1]}
+    recalled = recall(job.batched[1], points, recorded, WIDTH_UNIT)
+    return [(h, record | {name: x[..., i] for name, x in recalled.items()}) for i, (h, record) in enumerate(instances)]
 
 
 def _asked(job: Job, method: str, function: Any, *arguments: Any) -> dict[str, np.ndarray]:

@@ -10,27 +10,27 @@ import contextlib
 import dataclasses
 import os
 import queue
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import jax
 import numpy as np
-from tqdm import tqdm
 
+from jaxbandits.core import target
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import shared_leaves
+from jaxbandits.simulation import progress as progress_lib
 from jaxbandits.simulation.checkpoint import Progress, Store, carry_to_device, carry_to_host
 from jaxbandits.simulation.loop import Layout
 from jaxbandits.simulation.plan import Job, Piece, Plan
-from jaxbandits.simulation.program import Device, Program, get_layout, get_program, to_host
+from jaxbandits.simulation.program import Device, Program, get_layout, get_program
 
 _ROW_SLOTS = (16, 128, 1024)  # few sizes, so that runs with other record points find the same program
 _ROW_BYTES = 2**26  # of all rows that a call may return
-_NO_STOP = 2**31 - 1
+_TICK = 0.5  # seconds between two looks at what compiles
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Timing:
     compile_s: float
     run_s: float
     rounds: int  # trial-rounds computed here, padding not counted, resumed rounds not counted
-    ns_per_round: tuple[float, ...]  # of every piece computed here from its start, per lane (padding included)
+    ns_per_round: tuple[float, ...]  # of every piece, whoever began it, per lane (padding included)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +68,7 @@ def run(
     store: Store | None = None,
     progress: bool = True,
     title: str = "",
+    stages: bool = True,
 ) -> Output:
     """Computes every piece of a plan.
 
@@ -80,12 +81,20 @@ def run(
       store: checkpoint directory, already locked; None: no checkpoints.
       progress: a bar on standard error.
       title: what it says in front of the labels that it runs.
+      stages: where nobody watches, a line for every stage; else one at the end.
     """
     devices = list(devices) if devices is not None else jax.local_devices()
     if workers is None:
-        workers = available_cores() if devices[0].platform == "cpu" and len(devices) == 1 else len(devices)
+        workers = default_workers(devices)
     workers = max(1, min(workers, len(plan.pieces)))
-    return _Run(plan, devices, workers, seconds_per_call, save_every, store, progress, title).output()
+    bar = progress_lib.Progress(plan.total_rounds, "rounds", title, progress, scale=True, stages=stages)
+    return _Run(plan, devices, workers, seconds_per_call, save_every, store, bar).output()
+
+
+def default_workers(devices: Sequence[Device]) -> int:
+    """Threads: one per core where the only device is the CPU, one per device otherwise."""
+    by_cores = len(devices) == 1 and not target.is_accelerator(devices[0].platform)
+    return available_cores() if by_cores else len(devices)
 
 
 def available_cores() -> int:
@@ -111,25 +120,15 @@ class _Run:
         seconds_per_call: float,
         save_every: float,
         store: Store | None,
-        progress: bool,
-        title: str,
+        bar: progress_lib.Progress,
     ):
         self.plan, self.devices, self.workers, self.store = plan, devices, workers, store
         self.seconds_per_call, self.save_every = seconds_per_call, save_every
         self.base_key = jax.random.key(plan.base_seed, impl="threefry2x32")
         self.stop = threading.Event()
         self.lock = threading.Lock()
-        self.title = f"{title}: " if title else ""
         self.played: collections.Counter[str] = collections.Counter()  # label: pieces that workers are playing
-        self.bar = tqdm(
-            total=plan.total_rounds,
-            unit=" rounds",
-            unit_scale=True,
-            smoothing=0.1,
-            disable=not progress,
-            dynamic_ncols=True,
-            desc=f"{self.title}simulating",
-        )
+        self.bar = bar
         self.run_s = [0.0] * len(plan.jobs)
         self.rounds = [0] * len(plan.jobs)
         self.ns_per_round: list[list[float]] = [[] for _ in plan.jobs]
@@ -146,12 +145,13 @@ class _Run:
         with self.bar, ThreadPoolExecutor(self.workers, thread_name_prefix="jaxbandits") as pool:
             futures = []
             try:
-                if self.store and self.store.resumes and not self.bar.disable:
-                    self.bar.write(f"{self.title}resuming from {self.store.directory}", file=sys.stderr)
-                self.bar.set_description(f"{self.title}compiling")
-                futures = [pool.submit(self._compile, j) for j in range(len(self.plan.jobs))]  # different jobs at once
-                for future in futures:
-                    future.result()
+                if self.store and self.store.resumes:
+                    self.bar.note(f"resuming from {self.store.directory}")
+                n = len(self.plan.jobs)
+                self.bar.stage(f"compiling {n} program{'s' * (n > 1)}")
+                futures = [pool.submit(self._compile, j) for j in range(n)]  # different jobs at once
+                self._wait(futures)
+                self.bar.stage(f"simulating {', '.join(dict.fromkeys(job.label for job in self.plan.jobs))}")
                 futures = [
                     pool.submit(self._work, pieces, self.devices[i % len(self.devices)]) for i in range(self.workers)
                 ]
@@ -170,6 +170,18 @@ class _Run:
         used = tuple(f"{d.platform}:{d.device_kind}" for d in self.devices)
         wall_s = time.perf_counter() - begin
         return Output(self.rows, [Timing(*row) for row in per_job], wall_s, used, self.workers)
+
+    def _wait(self, compiling: Sequence[Future[None]]) -> None:
+        """Waits for the programs; meanwhile the bar says how many there are by now, and how long it has taken."""
+        waiting, n = set(compiling), len(compiling)
+        while waiting:
+            done, waiting = wait(waiting, timeout=_TICK, return_when=FIRST_EXCEPTION)
+            for future in done:
+                future.result()
+            if waiting:
+                ready = sum(future.done() for future in compiling)
+                self.bar.name(f"compiling, {ready} of {n} programs done")
+                self.bar.tick()
 
     def _work(self, pieces: "queue.SimpleQueue[Piece]", device: Device) -> None:
         try:
@@ -192,7 +204,7 @@ class _Run:
         with self.lock:
             self.played[label] += change
             if names := ", ".join(label for label, pieces in self.played.items() if pieces):
-                self.bar.set_description(self.title + names)
+                self.bar.name(names)
 
     def _collect(self, piece: Piece, rows: dict[str, np.ndarray]) -> None:
         """Puts the rows `[M, ..., W]` of a finished piece into their places, padding dropped."""
@@ -209,11 +221,13 @@ class _Run:
         saved = self.store.load(piece, program.carry_shape) if self.store else None
         t, rows = (saved.rounds, saved.rows) if saved else (0, {})
         self._report(piece, 0.0, t, played=False)
+        seconds = saved.seconds if saved else 0.0  # of this piece, earlier calls included
         if t == job.horizon:
+            self._timed(piece, seconds)
             return rows
         rows = {name: _with_room(values, len(job.stops)) for name, values in rows.items()}
         algorithm, environment, seed_index = self._arguments(piece, device)
-        begin, seconds = time.perf_counter(), 0.0
+        begin = time.perf_counter()
         if saved:
             carry = carry_to_device(saved.carry, program.carry_shape, device)
         else:
@@ -222,7 +236,7 @@ class _Run:
         last_save, last_rounds = time.perf_counter(), None
         while t < job.horizon:
             if self.stop.is_set():
-                self._save(piece, t, rows, carry)
+                self._save(piece, t, rows, carry, seconds)
                 raise _StoppedError
             called = time.perf_counter()
             n_rounds = program.pace.rounds(last_rounds, self.seconds_per_call)
@@ -233,13 +247,16 @@ class _Run:
             self._report(piece, now - begin, end - t, played=True)
             last_rounds, t, begin = end - t, end, now
             if self.store and t < job.horizon and now - last_save >= self.save_every:
-                self._save(piece, t, rows, carry)
+                self._save(piece, t, rows, carry, seconds)
                 last_save = begin = time.perf_counter()
-        self._save(piece, t, rows, None)
-        if not saved:
-            with self.lock:
-                self.ns_per_round[piece.job].append(seconds / (job.horizon * job.width) * 1e9)
+        self._save(piece, t, rows, None, seconds)
+        self._timed(piece, seconds)
         return rows
+
+    def _timed(self, piece: Piece, seconds: float) -> None:
+        job = self.plan.jobs[piece.job]
+        with self.lock:
+            self.ns_per_round[piece.job].append(seconds / (job.horizon * job.width) * 1e9)
 
     def _arguments(self, piece: Piece, device: Device) -> tuple[Any, Any, Any]:
         """What the program of a piece is called with, on its device; shared data go there once."""
@@ -267,13 +284,13 @@ class _Run:
         with self.lock:
             self.run_s[piece.job] += seconds
             self.rounds[piece.job] += rounds * piece.count * played
-            self.bar.update(rounds * piece.count)
+            self.bar.update(rounds * piece.count, played)
 
-    def _save(self, piece: Piece, t: int, rows: dict[str, np.ndarray], carry: Any | None) -> None:
+    def _save(self, piece: Piece, t: int, rows: dict[str, np.ndarray], carry: Any | None, seconds: float) -> None:
         if self.store:
             done = int(np.searchsorted(self.plan.jobs[piece.job].stops, t, side="right"))
             kept = {name: values[:done] for name, values in rows.items()}
-            self.store.save(piece, Progress(t, kept, None if carry is None else carry_to_host(carry)))
+            self.store.save(piece, Progress(t, kept, None if carry is None else carry_to_host(carry), seconds))
 
 
 def layout_of(job: Job) -> Layout:
@@ -329,7 +346,7 @@ def advance(
       environment: the same.
       carry: the trials after `t` rounds.
       t: rounds already played.
-      n_rounds: how many more to play at most.
+      n_rounds: how many more to play at most (accelerators: to the end of a block).
       rows: `[M, ..., W]` by name; receives the rows of the record points on the way (made at the first call).
 
     Returns:
@@ -338,16 +355,12 @@ def advance(
     done = int(np.searchsorted(job.stops, t, side="right"))
     stops = job.stops[done : done + program.row_slots]
     end = min(t + n_rounds, int(stops[-1]))
-    padded = np.pad(stops, (0, program.row_slots - len(stops)), constant_values=_NO_STOP).astype(np.int32)
-    arguments = jax.device_put((np.int32(t), np.int32(end), padded), program.device)
-    carry, block = program.advance(algorithm, environment, carry, *arguments)
-    block = to_host(block)
-    reached = int(np.searchsorted(stops, end, side="right"))
+    carry, block, end = program.play(algorithm, environment, carry, t, end, stops)
     for name, values in block.items():
         values = values[..., None] if job.width == 1 else values
         if name not in rows:
             rows[name] = np.empty((len(job.stops), *values.shape[1:]), values.dtype)
-        rows[name][done : done + reached] = values[:reached]
+        rows[name][done : done + len(values)] = values
     return carry, end
 
 

@@ -16,8 +16,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
+from jaxbandits.core import batching, linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import shared_leaves
@@ -25,7 +27,7 @@ from jaxbandits.core.vmap_last import vmap_last
 from jaxbandits.results import trials
 from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation.meters import Meter, Round
-from jaxbandits.types import Admits, Evaluates, Prepares, Recommends, narrow
+from jaxbandits.types import Admits, Delays, Evaluates, FixedArmObs, Prepares, Recommends, Rejects, narrow
 
 
 class Streams(NamedTuple):
@@ -44,6 +46,15 @@ class Carry(NamedTuple):
     env: Any
     alg: Any
     totals: dict[str, jax.Array]  # by `reduce:name`: of the block since the last record point
+    waiting: Any = ()  # `Told` of the rounds whose feedback is late, leaves `[delay, ...]`; nothing where none is
+
+
+class Told(NamedTuple):
+    """What a learner is told of a round."""
+
+    obs: Any
+    decision: Any
+    feedback: Any
 
 
 Half: TypeAlias = tuple[jax.Array, jax.Array, Any]  # two streams and a state
@@ -80,30 +91,91 @@ def _split_trial(base_key: jax.Array, seed_index: jax.Array) -> tuple[jax.Array,
     return for_env, for_alg
 
 
-def assemble(environment_half: Half, algorithm_half: Half, totals: dict[str, jax.Array]) -> Carry:
-    """A fresh trial (or a piece of them) from its halves and empty totals."""
+def assemble(environment_half: Half, algorithm_half: Half, totals: dict[str, jax.Array], waiting: Any = ()) -> Carry:
+    """A fresh trial (or a piece of them) from its halves, empty totals, and zeros where feedback will wait."""
     observe, step, env = environment_half
     select, update, alg = algorithm_half
-    return Carry(Streams(observe, step, select, update), env, alg, totals)
+    return Carry(Streams(observe, step, select, update), env, alg, totals, waiting)
 
 
 def start_trial(algorithm: Any, environment: Any, base_key: jax.Array, seed_index: jax.Array) -> Carry:
     """A fresh trial, of which nothing is measured yet."""
     half = start_environment(environment, base_key, seed_index)
-    return assemble(half, start_algorithm(algorithm, base_key, seed_index, environment, half), {})
+    carry = assemble(half, start_algorithm(algorithm, base_key, seed_index, environment, half), {})
+    delay = _delay(algorithm, environment)
+    if not delay:
+        return carry
+    waits = jax.eval_shape(lambda carry: _kept(_meet(algorithm, environment, jnp.int32(0), carry)[1]), carry)
+    return carry._replace(waiting=jax.tree.map(lambda x: jnp.zeros((delay, *x.shape), x.dtype), waits))
 
 
 def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> tuple[Carry, Round]:
     """One round of one trial; its totals stay as they are."""
-    key = Streams(*(jax.random.fold_in(stream, t) for stream in carry.streams))
-    obs = environment.observe(key.observe, t, carry.env)
-    decision = algorithm.select(key.select, t, carry.alg, obs)
-    env_state, feedback, outcome = environment.step(key.step, t, carry.env, obs, decision)
-    told = once(narrow(feedback, algorithm.feedback))  # else every consumer repeats the draw behind it
-    alg_state = algorithm.update(key.update, t, carry.alg, obs, decision, told)
-    played = Round(t, algorithm, environment, carry.env, carry.alg, alg_state, obs, decision, feedback, outcome)
+    clock = environment.clock(t, carry.env) if isinstance(environment, Rejects) else t
+    stepped, told = _meet(algorithm, environment, t, carry, clock)
+    env_state, feedback, outcome = stepped
+    key, delay, waiting = jax.random.fold_in(carry.streams.update, t), _delay(algorithm, environment), carry.waiting
+    if delay:
+        then, waiting = _exchanged(told, waiting, t, delay)
+        # a branch, for t is the same for all trials; the update is that of the round that the feedback belongs to
+        alg_state = batching.cond(
+            t >= delay, lambda: algorithm.update(key, t - delay, carry.alg, *then), lambda: carry.alg
+        )
+    else:
+        alg_state = algorithm.update(key, clock, carry.alg, *told)
+    if isinstance(environment, Rejects):
+        counts = environment.counts(t, carry.env, told.obs, told.decision)
+        alg_state = linalg.where(counts, alg_state, carry.alg)
+    played = Round(
+        t, algorithm, environment, carry.env, carry.alg, alg_state, told.obs, told.decision, feedback, outcome
+    )
     # once: else the next round repeats the making of these states
-    return carry._replace(env=once(env_state), alg=once(alg_state)), played
+    return carry._replace(env=once(env_state), alg=once(alg_state), waiting=waiting), played
+
+
+def _meet(algorithm: Any, environment: Any, t: jax.Array, carry: Carry, clock: Any = None) -> tuple[Any, Told]:
+    """What the environment returns of a round, and what the learner may be told of it."""
+    clock = t if clock is None else clock
+    observe, step, select, _ = (jax.random.fold_in(stream, t) for stream in carry.streams)
+    obs = environment.observe(observe, t, carry.env)
+    decision = algorithm.select(select, clock, carry.alg, obs)
+    stepped = environment.step(step, t, carry.env, obs, decision)
+    told = once(narrow(stepped[1], algorithm.feedback))  # else every consumer repeats the draw behind it
+    return stepped, Told(obs, decision, told)
+
+
+def _delay(algorithm: Any, environment: Any) -> int:
+    """Rounds by which feedback is late.
+
+    Raises:
+      InputError: where it is late for a learner that cannot wait.
+    """
+    delay = environment.feedback_delay if isinstance(environment, Delays) else 0
+    if delay and getattr(algorithm, "prompt", False):
+        raise InputError(
+            f"{type(algorithm).__name__} needs the feedback of a round before the next one, and here it is {delay} late"
+        )
+    return delay
+
+
+def _kept(told: Told) -> Told:
+    """Without arms that never change: they need not be kept."""
+    fixed = isinstance(told.obs, FixedArmObs)
+    return told._replace(obs=told.obs._replace(arms=())) if fixed else told
+
+
+def _exchanged(told: Told, waiting: Told, t: jax.Array, delay: int) -> tuple[Told, Told]:
+    """What has waited for `delay` rounds, and what waits now."""
+    slot = lax.rem(t, jnp.asarray(delay, t.dtype))
+    then = jax.tree.map(lambda kept: lax.dynamic_index_in_dim(kept, slot, 0, keepdims=False), waiting)
+    # read before it is written: else XLA copies all that waits in every round
+    then, waiting = once((then, waiting))
+    waiting = jax.tree.map(
+        lambda kept, x: lax.dynamic_update_index_in_dim(kept, jnp.asarray(x, kept.dtype), slot, 0), waiting, _kept(told)
+    )
+    if isinstance(told.obs, FixedArmObs):
+        then = then._replace(obs=then.obs._replace(arms=told.obs.arms))
+    return then, waiting
 
 
 OUTSIDE = "sum:outside"  # rounds whose decision was inadmissible
@@ -197,24 +269,27 @@ def mapped(function: Callable[..., Any], width: int, shared: Sequence[Any], *bat
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """Shapes of one trial: what it carries, what a record point reports."""
+    """Shapes of one trial: what it carries, what a record point reports, what a round hands from one to the other."""
 
     carry: Carry
     row: dict[str, Any]
+    passed: Any  # observation, decision, and of the feedback what the learner is told
 
 
 def layout(meters: tuple[Meter, ...], algorithm: Any, environment: Any, base_key: Any, seed_index: Any) -> Layout:
     """The shapes of one trial, from those of its arguments; here wrong names and values of metrics come to light."""
 
-    def one_round(algorithm: Any, environment: Any, carry: Carry) -> tuple[Any, Any]:
+    def one_round(algorithm: Any, environment: Any, carry: Carry) -> tuple[Any, Any, Any]:
         carry, played = play_round(algorithm, environment, jnp.int32(0), carry)
-        return measure(meters, played), snapshot(environment, algorithm, carry.env, carry.alg)
+        passed = jax.tree.leaves((played.obs, played.decision, narrow(played.feedback, algorithm.feedback)))
+        arrays = [x for x in passed if isinstance(x, (jax.Array, np.ndarray))]
+        return measure(meters, played), snapshot(environment, algorithm, carry.env, carry.alg), arrays
 
     # A function of its own: what JAX remembers of it goes when it goes, which `start_trial` never does.
     begin = jax.eval_shape(functools.partial(start_trial), algorithm, environment, base_key, seed_index)
-    totals, at_record = jax.eval_shape(one_round, algorithm, environment, begin)
+    totals, at_record, passed = jax.eval_shape(one_round, algorithm, environment, begin)
     distinct([name for key in (*totals, *at_record) if (name := key.partition(":")[2]) not in RESERVED])
-    return Layout(begin._replace(totals=totals), totals | at_record)
+    return Layout(begin._replace(totals=totals), totals | at_record, passed)
 
 
 def advance(
@@ -246,18 +321,9 @@ def advance(
     Returns:
       The trials afterwards, and per `reduce:name` an array `[C, ..., W]`: values of the block that ends at each stop.
     """
-    streams = carry.streams
+    body = _round_of_a_piece(meters, width, algorithm, environment, carry.streams)
 
-    def one_round(t: jax.Array, algorithm: Any, environment: Any, carry: Carry) -> Any:
-        carry, played = play_round(algorithm, environment, t, carry)
-        totals = {key: meters_lib.add(key, carry.totals[key], v) for key, v in measure(meters, played).items()}
-        return carry.env, carry.alg, totals
-
-    def body(t: jax.Array, states: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-        # streams are constants of the loop
-        return mapped(one_round, width, (t,), algorithm, environment, Carry(streams, *states))
-
-    def report(states: tuple[Any, Any, Any]) -> dict[str, jax.Array]:
+    def report(states: States) -> dict[str, jax.Array]:
         return mapped(snapshot, width, (), environment, algorithm, *states[:2])
 
     absent = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(report, carry[1:]))
@@ -272,9 +338,48 @@ def advance(
         row = totals | lax.cond(reached, report, lambda _: absent, states)
         rows = {key: lax.dynamic_update_index_in_dim(rows[key], x, i, 0) for key, x in row.items()}
         fresh = {key: jnp.where(reached, meters_lib.zero(key, x), x) for key, x in totals.items()}
-        return i + reached, until, (*states[:2], fresh), rows
+        return i + reached, until, (*states[:2], fresh, states[3]), rows
 
     rows = {key: jnp.zeros((len(stops), *x.shape), x.dtype) for key, x in (carry.totals | absent).items()}
     begin = (jnp.int32(0), t0, carry[1:], rows)
     _, _, states, rows = lax.while_loop(lambda loop_state: loop_state[1] < end, block, begin)
-    return Carry(streams, *states), rows
+    return Carry(carry.streams, *states), rows
+
+
+def play_block(
+    meters: tuple[Meter, ...], width: int, rounds: int, algorithm: Any, environment: Any, carry: Carry, t: jax.Array
+) -> tuple[Carry, jax.Array]:
+    """Plays `rounds` (static) rounds of a piece from round `t` on: `advance` where a loop must have a known length.
+
+    Returns:
+      The trials afterwards, and how many rounds they have played.
+    """
+    body = _round_of_a_piece(meters, width, algorithm, environment, carry.streams)
+    last = lax.fori_loop(0, rounds, lambda i, states: body(t + i.astype(t.dtype), states), carry[1:])
+    return Carry(carry.streams, *last), t + rounds
+
+
+def report_block(width: int, algorithm: Any, environment: Any, carry: Carry) -> tuple[Carry, dict[str, jax.Array]]:
+    """A record point of a piece: the trials, with nothing measured yet, and the values of the block that ends here."""
+    row = carry.totals | mapped(snapshot, width, (), environment, algorithm, carry.env, carry.alg)
+    fresh = {key: meters_lib.zero(key, x) for key, x in carry.totals.items()}
+    return carry._replace(totals=fresh), row
+
+
+States: TypeAlias = tuple[Any, Any, dict[str, jax.Array], Any]  # a carry without its streams
+
+
+def _round_of_a_piece(
+    meters: tuple[Meter, ...], width: int, algorithm: Any, environment: Any, streams: Streams
+) -> Callable[[jax.Array, States], States]:
+    """A round of all trials and what it adds to their totals; the streams are constants of the loop."""
+
+    def one_round(t: jax.Array, algorithm: Any, environment: Any, carry: Carry) -> States:
+        carry, played = play_round(algorithm, environment, t, carry)
+        totals = {key: meters_lib.add(key, carry.totals[key], v) for key, v in measure(meters, played).items()}
+        return carry.env, carry.alg, totals, carry.waiting
+
+    def body(t: jax.Array, states: States) -> States:
+        return mapped(one_round, width, (t,), algorithm, environment, Carry(streams, *states))
+
+    return body

@@ -26,8 +26,8 @@ class Options:
       meters: extra `Meter`s, a list.
       seed: base seed, 0 to 2^32 - 1; every random draw of the run follows from it.
       first_seed: global index of the first trial: more trials later, or elsewhere, continue where these end.
-      width: trials side by side in one program, 1 or a multiple of 32; by default from the bytes that one trial holds
-        (64 for small ones, 1 from about 1 MB on). Numbers depend on it in their last bits.
+      width: trials side by side in one program, 1 or a multiple of 32; by default from the bytes that one trial touches
+        in a round (64 for small ones, 1 from 32 KB on). Numbers depend on it in their last bits.
       devices: JAX devices; all of the default backend by default.
       workers: threads; one per core by default, one per device where there are several or an accelerator.
       seconds_per_call: how long compiled code runs between two looks at the clock: how soon an interrupt is answered

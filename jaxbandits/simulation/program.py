@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeAlias
 
@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.core import target
 from jaxbandits.core.pytree import map_traced
 from jaxbandits.simulation import compilation_cache, loop
 from jaxbandits.simulation import meters as meters_lib
@@ -28,7 +29,9 @@ from jaxbandits.types import Prepares
 Device: TypeAlias = Any  # a jax.Device, which type checkers see as a variable
 
 _LARGEST_STEP = 8  # a call has at most so many times the rounds of the one before it: early rounds may be cheap
-MAX_PARTS = 256  # compiled functions that are kept, three to a program; some megabytes each
+MAX_PARTS = 256  # compiled functions that are kept, three to a program (accelerators: five); some megabytes each
+BLOCK = 64  # rounds of one call on an accelerator, where a round takes longer than a call costs
+_NO_STOP = 2**31 - 1
 
 
 class Pace:
@@ -57,12 +60,43 @@ class Pace:
 
 
 @dataclasses.dataclass(frozen=True)
+class Blocks:
+    """`advance` in programs whose loops all have a known number of steps: `core.target` says where, and why.
+
+    From one record point to the next blocks of `BLOCK` rounds are played, what is left round by round. Which program
+    plays a round follows from the record points alone, so that no bit depends on how rounds are cut into calls.
+    """
+
+    block: Any  # jax.stages.Compiled: `loop.play_block` of BLOCK rounds
+    single: Any  # of one
+    report: Any
+
+    def play(
+        self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, stops: np.ndarray, device: Device
+    ) -> tuple[Carry, dict[str, np.ndarray], int]:
+        """As `Program.play`; plays the block that `end` lies in to its end. Nothing waits before the last one."""
+        rows: list[Any] = []
+        now = jax.device_put(np.int32(t), device)
+        while t < end:
+            stop = int(stops[len(rows)])
+            rounds, play = (BLOCK, self.block) if stop - t >= BLOCK else (1, self.single)
+            carry, now = play(algorithm, environment, carry, now)
+            t += rounds
+            if t == stop:
+                carry, row = self.report(algorithm, environment, carry)
+                rows.append(row)
+        jax.block_until_ready(carry)
+        names = rows[0] if rows else ()
+        return carry, {name: np.stack([np.asarray(row[name]) for row in rows]) for name in names}, t
+
+
+@dataclasses.dataclass(frozen=True)
 class Program:
     """The compiled start and advance of one job on one device."""
 
     start_environment: Any  # jax.stages.Compiled, shared by all algorithms on this environment
     start_algorithm: Any
-    advance: Any
+    advance: Any  # jax.stages.Compiled of `loop.advance`, or Blocks
     pace: Pace
     carry_shape: Carry  # ShapeDtypeStructs
     row_slots: int  # record points that one call can report
@@ -75,9 +109,36 @@ class Program:
         totals = jax.device_put(
             {key: np.full(x.shape, meters_lib.zero_of(key), x.dtype) for key, x in shapes}, self.device
         )
+        waiting = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), self.carry_shape.waiting)
         half = self.start_environment(environment, base_key, seed_index)
         met = (environment, half) if isinstance(algorithm, Prepares) else ()
-        return loop.assemble(half, self.start_algorithm(algorithm, base_key, seed_index, *met), totals)
+        first = self.start_algorithm(algorithm, base_key, seed_index, *met)
+        return loop.assemble(half, first, totals, jax.device_put(waiting, self.device))
+
+    def play(
+        self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, stops: np.ndarray
+    ) -> tuple[Carry, dict[str, np.ndarray], int]:
+        """Plays rounds `t` to `end` of a piece.
+
+        Args:
+          algorithm: arguments of the piece on the device.
+          environment: the same.
+          carry: the trials after `t` rounds.
+          t: rounds already played.
+          end: rounds played afterwards; in `Blocks` it may be a few more.
+          stops: `[<= row_slots]` the record points after `t`; `end` is none that lies behind the last of them.
+
+        Returns:
+          The trials afterwards, `[reached, ..., W]` rows of the record points on the way, and how many rounds the
+          trials have played.
+        """
+        if isinstance(self.advance, Blocks):
+            return self.advance.play(algorithm, environment, carry, t, end, stops, self.device)
+        padded = np.pad(stops, (0, self.row_slots - len(stops)), constant_values=_NO_STOP).astype(np.int32)
+        arguments = jax.device_put((np.int32(t), np.int32(end), padded), self.device)
+        carry, block = self.advance(algorithm, environment, carry, *arguments)
+        reached = int(np.searchsorted(stops, end, side="right"))
+        return carry, {name: values[:reached] for name, values in to_host(block).items()}, end
 
 
 class Shelf:
@@ -160,8 +221,18 @@ def get_program(
     carry = jax.tree.map(many, get_layout(meters, algorithm, environment).carry)
     # what the start of a learner does not need is left out: one start then serves all environments
     met = (env, (carry.streams.observe, carry.streams.step, carry.env)) if isinstance(algorithm, Prepares) else ()
-    rounds = (one(seed_index), one(seed_index), jax.ShapeDtypeStruct((row_slots,), np.int32, sharding=where))
-    with ThreadPoolExecutor(3) as pool:  # XLA compiles outside the GIL
+    t = one(seed_index)
+    advances: dict[str, Any] = {}  # name, function, static arguments, shapes
+    if target.is_accelerator(device.platform):
+        advances = {
+            "block": (("block", meters, width), loop.play_block, (meters, width, BLOCK), (alg, env, carry, t)),
+            "single": (("single", meters, width), loop.play_block, (meters, width, 1), (alg, env, carry, t)),
+            "report": (("report", width), loop.report_block, (width,), (alg, env, carry)),
+        }
+    else:
+        rounds = (t, t, jax.ShapeDtypeStruct((row_slots,), np.int32, sharding=where))
+        advances = {"advance": (("advance", meters, width), loop.advance, (meters, width), (alg, env, carry, *rounds))}
+    with ThreadPoolExecutor(2 + len(advances)) as pool:  # XLA compiles outside the GIL
         # A start runs once per piece and is large (every arm is its own output): compiled fast rather than well.
         env_start = pool.submit(
             _once, ("environment", width), _start_environment, (width,), (env, *trials), _FAST_COMPILE, device
@@ -170,11 +241,13 @@ def get_program(
             _once, ("algorithm", width), _start_algorithm, (width,), (alg, *trials, *met), _FAST_COMPILE,
             device,
         )  # fmt: skip
-        rest = pool.submit(
-            _once, ("advance", meters, width), loop.advance, (meters, width), (alg, env, carry, *rounds), _FAST_CODE,
-            device,
-        )  # fmt: skip
-        (env_start, _), (alg_start, _), (advance, pace) = (part.result() for part in (env_start, alg_start, rest))
+        rest = {
+            name: pool.submit(functools.partial(_once, *part, _FAST_CODE, device)) for name, part in advances.items()
+        }
+        (env_start, _), (alg_start, _) = env_start.result(), alg_start.result()
+        parts = {name: part.result()[0] for name, part in rest.items()}
+        pace = next(iter(rest.values())).result()[1]
+    advance = parts["advance"] if "advance" in parts else Blocks(**parts)
     return Program(env_start, alg_start, advance, pace, carry, row_slots, time.perf_counter() - begin, device)
 
 
@@ -197,6 +270,46 @@ def _start_algorithm(width: int, algorithm: Any, base_key: jax.Array, seed_index
     return loop.mapped(one, width, (), algorithm, seed_index, *met)
 
 
+def recall(
+    environments: Any, points: Sequence[int], recorded: dict[str, np.ndarray], width: int
+) -> dict[str, np.ndarray]:
+    """What an environment that `Recalls` says of instances: float64 arrays `[..., n]`.
+
+    Args:
+      environments: leaves `[H, ...]` on the host; shared ones have no axis of points.
+      points: `[n]` the hyperparameter point of each instance.
+      recorded: by name `[..., n]`.
+      width: instances side by side.
+    """
+    compilation_cache.enable()
+    device, real = jax.local_devices()[0], jnp.zeros(()).dtype
+    pieces = []
+    for first in range(0, len(points), width):
+        lanes = np.minimum(np.arange(first, first + width), len(points) - 1)  # the last piece is filled up
+        of = np.asarray(points)[lanes]
+        args = jax.device_put(
+            (
+                map_traced(lambda leaf, of=of: np.moveaxis(leaf[of], 0, -1), environments),
+                {name: array[..., lanes].astype(real) for name, array in recorded.items()},
+            ),
+            device,
+        )
+        shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), args)
+        program, _ = _once(("recall", width), _recall, (width,), shapes, _FAST_COMPILE, device)
+        pieces.append(to_host(program(*args)))
+    return {
+        name: np.concatenate([np.asarray(piece[name], np.float64) for piece in pieces], -1)[..., : len(points)]
+        for name in pieces[0]
+    }
+
+
+def _recall(width: int, environments: Any, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
+    def one(environment: Any, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
+        return environment.recall(recorded)
+
+    return loop.mapped(one, width, (), environments, recorded)
+
+
 def _key(args: Any) -> tuple[Hashable, ...]:
     leaves, structure = jax.tree.flatten(args)
     shapes = tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
@@ -210,7 +323,9 @@ def _once(
 
     def build() -> tuple[Any, Pace]:
         # A function of its own: what JAX remembers of it goes when it goes.
-        return _build(jax.jit(functools.partial(function, *static)).lower(*args), device, cpu_options), Pace()
+        with target.traced_for(device.platform):
+            lowered = jax.jit(functools.partial(function, *static)).lower(*args)
+        return _build(lowered, device, cpu_options), Pace()
 
     return _parts.get((name, *_key(args), device), build)
 
@@ -231,7 +346,7 @@ _FAST_CODE = {"xla_cpu_prefer_vector_width": 512}  # measured 1.1x to 1.25x with
 
 
 def _build(lowered: Any, device: Device, cpu_options: dict[str, Any]) -> Any:
-    if device.platform != "cpu":
+    if target.is_accelerator(device.platform):
         return lowered.compile()
     try:
         return lowered.compile(compiler_options=cpu_options)

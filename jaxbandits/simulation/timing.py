@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from tqdm import tqdm
 
 from jaxbandits.core import ranges
 from jaxbandits.simulation import driver
@@ -15,6 +14,7 @@ from jaxbandits.simulation.api import jobs_of
 from jaxbandits.simulation.options import COUNT, Options
 from jaxbandits.simulation.plan import Job, record_points
 from jaxbandits.simulation.program import Program, get_layout
+from jaxbandits.simulation.progress import Progress
 from jaxbandits.simulation.width import bytes_of
 
 _LEAST_REPEATS = 3  # of a learner that uses up its time
@@ -76,22 +76,25 @@ def time_rounds(
     jobs = [job for run in jobs_of(algorithms, environment, horizon, width, 1, settings, device) for _, job in run.jobs]
     stops = record_points(stretches, horizon)
     calls = np.setdiff1d(np.union1d(stops - 1, stops), [0])
-    programs = [driver.program_of(job, device) for job in jobs]
-    for job, program in zip(jobs, programs, strict=True):  # a program's first calls are slower than all later ones
-        _times(job, program, np.arange(1, min(3, horizon) + 1), 0)
     ns: dict[str, list[np.ndarray]] = {job.label: [] for job in jobs}
     spent = dict.fromkeys(ns, 0.0)
-    front = f"{title}: timing" if title else "timing"
-    with tqdm(total=repeats, unit=" repeats", disable=not progress, dynamic_ncols=True, desc=front) as bar:
+    programs = []
+    with Progress(repeats, "repeats", title, progress) as bar:
+        for job in jobs:
+            bar.name(f"compiling {job.label}")
+            programs.append(driver.program_of(job, device))
+            # A program's first calls are slower than all later ones.
+            _times(job, programs[-1], np.arange(1, min(3, horizon) + 1), 0)
+        bar.stage(f"timing {width} trial{'s side by side' * (width > 1)} of {', '.join(ns)}")
         for repeat in range(repeats):
             for job, program in zip(jobs, programs, strict=True):
-                bar.set_description(f"{front} {job.label}", refresh=False)
+                bar.name(f"timing {job.label}")
                 if repeat < _LEAST_REPEATS or spent[job.label] < patience:
                     seconds = _times(job, program, calls, repeat * width)
                     spent[job.label] += float(seconds.sum())
                     rounds = np.diff(calls, prepend=0)
                     ns[job.label].append(_net(seconds / (rounds * width) * 1e9, rounds))
-            bar.update()
+            bar.update(1)
     arrays = {name: np.stack(rows) for name, rows in ns.items()}
     state_bytes = {job.label: bytes_of(get_layout(job.meters, *job.trial()).carry.alg) for job in jobs}
     return RoundTimes(width, stops, arrays, state_bytes)

@@ -1,8 +1,9 @@
 """How many trials run side by side by default: as many as fit where they are computed.
 
-On CPU the state of a piece stays in the L2 cache; a trial of a megabyte fills it alone and gains nothing from company.
-On accelerators every multiprocessor must be busy, and memory is what ends. A width depends on the sizes of one trial
-and on the device, never on the number of trials: bits must not change when seeds are added.
+On CPU what a round of a piece touches stays in the L2 cache. Where not even 32 trials fit, a trial runs alone: its
+vectors are long enough to fill the machine, and side by side all of them would go through memory in every round. On
+accelerators every multiprocessor must be busy, and memory is what ends. A width depends on the sizes of one trial and
+on the device, never on the number of trials: bits must not change when seeds are added.
 """
 
 import math
@@ -11,22 +12,26 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.core import target
+from jaxbandits.simulation.loop import Layout
 from jaxbandits.simulation.options import WIDTH_UNIT
 from jaxbandits.simulation.program import Device
 
-_CPU_WIDEST = 64
-_CPU_BYTES = 2**21  # of a piece (performance notes in docs/performance.md)
-_ALONE = 2**20  # bytes of a trial from which on it runs alone
+_CPU_WIDTHS = (64, 32)
+_CPU_BYTES = 2**20  # of a round of a piece: the L2 cache of a core (docs/performance.md has what was measured)
 _ACCELERATOR_WIDEST = 8192
 _ACCELERATOR_PART = 8  # a piece holds at most this part of the memory: states are copied, pieces overlap
 
 
 def default_width(bytes_of_trial: int, device: Device) -> int:
-    """1 or a multiple of 32."""
-    if device.platform == "cpu":
-        if bytes_of_trial >= _ALONE:
-            return 1
-        return _multiple(min(_CPU_WIDEST, _CPU_BYTES // max(1, bytes_of_trial)))
+    """1 or a multiple of 32.
+
+    Args:
+      bytes_of_trial: what one trial touches in a round.
+      device: where it runs.
+    """
+    if not target.is_accelerator(device.platform):
+        return next((width for width in _CPU_WIDTHS if width * bytes_of_trial <= _CPU_BYTES), 1)
     memory = _memory(device)
     fits = _ACCELERATOR_WIDEST if memory is None else memory // (_ACCELERATOR_PART * bytes_of_trial)
     if fits < WIDTH_UNIT:
@@ -35,14 +40,16 @@ def default_width(bytes_of_trial: int, device: Device) -> int:
     return min(_ACCELERATOR_WIDEST, 2 ** int(math.log2(fits)))
 
 
+def bytes_of_round(layout: Layout) -> int:
+    """What one trial touches in a round: its states before and after, what passes between the two sides, what waits."""
+    carry = layout.carry
+    return 2 * bytes_of((carry.env, carry.alg)) + bytes_of((layout.passed, carry.waiting))
+
+
 def bytes_of(shapes: Any) -> int:
     """Bytes of a tree of shapes; random keys count as two words."""
     leaves = jax.tree.leaves(shapes)
     return sum(x.size * (8 if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else x.dtype.itemsize) for x in leaves)
-
-
-def _multiple(width: int) -> int:
-    return max(WIDTH_UNIT, width // WIDTH_UNIT * WIDTH_UNIT)
 
 
 def _memory(device: Device) -> int | None:

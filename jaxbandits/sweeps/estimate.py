@@ -49,8 +49,7 @@ def estimate(planned: Planned, workers: int | None = None) -> Estimate:
     Raises:
       InputError: when an algorithm does not run on its environment.
     """
-    on_cpu = planned.devices[0].platform == "cpu" and len(planned.devices) == 1
-    workers = workers or (driver.available_cores() if on_cpu else len(planned.devices))
+    workers = workers or driver.default_workers(planned.devices)
     compile_s = lane_s = 0.0
     for job in planned.jobs:
         compiled, ns = _calibrated(job, planned)

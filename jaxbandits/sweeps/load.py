@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxbandits.core import files
-from jaxbandits.core.errors import InputError, shown
+from jaxbandits.core.errors import InputError
 from jaxbandits.results import export
 from jaxbandits.results.merge import merge
 from jaxbandits.results.result import Result
@@ -161,9 +161,7 @@ class SweepResult:
         Raises:
           InputError: when nothing is done, a part is damaged, or the path cannot be written.
         """
-        if not isinstance(path, (str, os.PathLike)) or not str(path):
-            raise InputError(f"a file is named by text or a path, got {shown(path)}")
-        path = Path(path)
+        path = export.file_of(path)
         header: dict[str, None] = {}
         for label in self.labels:
             for _, trials in itertools.islice(self.parts(label), 1):
@@ -183,6 +181,27 @@ class SweepResult:
                 ]
                 file.write(_csv(zip(*lists, strict=True)))
         return path
+
+    def to_parquet(self, path: str | os.PathLike[str], *, final: bool = False) -> Path:
+        """Every finished part as one parquet file, in the columns of `to_csv`. Needs the extra `frames`.
+
+        The table is in memory while it is written: a row per trial with `final`, one per record point without.
+
+        Raises:
+          InputError: as for `to_csv`.
+        """
+        if all(record is None for record in self._records.values()):
+            raise InputError(f"{self.path}: no part is done yet")
+        parts = ((label, trials.at_horizon() if final else trials) for label, trials in self.parts())
+        return export.write_parquet(parts, path)
+
+    def to_netcdf(self, path: str | os.PathLike[str], *, final: bool = False) -> Path:
+        """`load()` as one NetCDF file, a group per label (`Result.to_netcdf`). Needs the extra `xarray`.
+
+        Raises:
+          InputError: as for `load`, or when the path cannot be written.
+        """
+        return self._joined(None, Trials.at_horizon if final else lambda trials: trials).to_netcdf(path)
 
     def _read(self, part: dict[str, Any]) -> Trials:
         record = self._records[part["name"]] or {}

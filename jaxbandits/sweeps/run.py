@@ -1,5 +1,6 @@
 """Running a sweep: part after part, each computed once, whoever is killed in between."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -157,6 +158,9 @@ class _Work:
         """Computes a part unless that was done or has failed before; False if another process holds it."""
         name, directory = part.name, self.directory
         if self._needs_nothing(name):
+            if directory.working(name).exists():  # of a process that was killed with its work done
+                with contextlib.suppress(HeldError), directory.held(name) as working:
+                    self._clear(name, working)
             return True
         try:
             with directory.held(name) as working:
@@ -220,7 +224,7 @@ class _Work:
         with PartStore(directory, plan, identity.plan_spec(plan, planned.devices), chosen.save_every) as store:
             output = driver.run(
                 plan, devices=planned.devices, workers=chosen.workers, save_every=chosen.save_every,
-                progress=chosen.progress, title=f"part {number} of {self.n_parts}", store=store,
+                progress=chosen.progress, title=f"part {number} of {self.n_parts}", stages=False, store=store,
             )  # fmt: skip
         if len(self.known) > _KNOWN:
             self.known.clear()

@@ -14,12 +14,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.core import ranges
+from jaxbandits.core.errors import InputError, shown
 from jaxbandits.core.pytree import as_arrays, field_table, replace, validate
 from jaxbandits.simulation import Grid, Trials, compare
 from jaxbandits.simulation import program as program_lib
 from jaxbandits.simulation.loop import Carry, play_round, start_trial
-from jaxbandits.testing import speed
+from jaxbandits.testing import rehearsal, speed
 from jaxbandits.types import ArmObs, Prepares, Recommends
 
 _ROUNDS = 40
@@ -33,20 +34,22 @@ _ARGUMENTS = {
 }
 
 
-def check_algorithm(algorithm: Any, environment: Any) -> None:
+def check_algorithm(algorithm: Any, environment: Any, *, quick: bool = False) -> None:
     """Runs every check of an algorithm on an environment that suits it, and prints what would make it faster, if any.
 
     Args:
       algorithm: a small concrete instance.
       environment: a small concrete instance.
+      quick: only look at how its methods are traced, which takes seconds; the rest compiles a dozen programs.
 
     Raises:
-      AssertionError: naming the broken promise.
+      AssertionError: a sentence or two: the broken promise, what was seen, how to mend it.
     """
-    for check in ALGORITHM_CHECKS:
+    for check in TRACED_CHECKS if ranges.flag("quick", quick) else ALGORITHM_CHECKS:
         check(algorithm, environment)
-    for line in speed.advice(algorithm, environment):
-        print(line)
+    if not quick:
+        for line in speed.advice(algorithm, environment):
+            print(line)
 
 
 def check_environment(environment: Any) -> None:
@@ -69,12 +72,27 @@ def has_argument_names(obj: Any, methods: tuple[str, ...]) -> None:
 
 
 def is_a_pytree_with_ranges(obj: Any) -> None:
-    """Frozen, hashable structure, every number with a range and every field with a meaning."""
-    assert dataclasses.is_dataclass(obj) and _parameters(obj).frozen, "must be a frozen dataclass"
+    """Frozen, hashable structure, every number a field with a range, and every field with a meaning."""
+    name = type(obj).__name__
+    frozen = dataclasses.is_dataclass(obj) and _parameters(obj).frozen
+    assert frozen, f"{name} must be a frozen dataclass: decorate the class with @pytree"
+    fields = {field.name for field in dataclasses.fields(obj)}
+    for cls in reversed(type(obj).__mro__):
+        annotated = inspect.get_annotations(cls)
+        for attribute, value in vars(cls).items():
+            number = isinstance(value, (bool, int, float, np.ndarray, np.generic, jax.Array))
+            forgotten = number and not attribute.startswith("_") and attribute not in fields | annotated.keys()
+            assert not forgotten, (
+                f"{name}.{attribute} has no annotation, so it is no field and nobody can set or sweep it: write "
+                f'`{attribute}: Any = param({shown(value)}, "(0, inf)", "what it means")`, or `ClassVar` for a constant'
+            )
     hash(jax.tree.structure(obj))
     validate(obj)
     for row in field_table(obj):
-        assert row.doc, f"field {row.name} has no meaning (doc)"
+        assert row.doc, (
+            f"field {row.name} has no meaning (doc): write "
+            f'`{row.name}: Any = param(default, "(0, inf)", "what it means")`, or static(...) for a size'
+        )
 
 
 def _parameters(obj: Any) -> Any:
@@ -86,35 +104,35 @@ def protocol_names_and_fields(algorithm: Any, environment: Any) -> None:
     has_argument_names(algorithm, ("init", "select", "update"))
     if isinstance(algorithm, Prepares):
         has_argument_names(algorithm, ("prepare",))
+    name = type(algorithm).__name__
+    mend = "say what it is told by `feedback: ClassVar[type] = Reward`"
+    assert hasattr(algorithm, "feedback"), f"{name} has no feedback: {mend}"
+    fields = {field.name for field in dataclasses.fields(algorithm)} if dataclasses.is_dataclass(algorithm) else ()
+    assert "feedback" not in fields, f"{name}.feedback is a field, which is swept and saved: {mend}"
     is_a_pytree_with_ranges(algorithm)
     check_environment(environment)
 
 
 def state_shape_is_fixed(algorithm: Any, environment: Any) -> None:
-    """`update` and `step` return what `init` returned: shapes, dtypes, weak types."""
-    algorithm, environment = as_arrays((algorithm, environment))
-    begin = jax.eval_shape(start_trial, algorithm, environment, _key(), jnp.int32(0))
-    after = jax.eval_shape(lambda c: play_round(algorithm, environment, jnp.int32(0), c)[0], begin)
-    assert jax.tree.structure(begin) == jax.tree.structure(after), "the state changes its structure in one round"
-    for (path, x), y in zip(jax.tree.leaves_with_path(begin), jax.tree.leaves(after), strict=True):
-        avals = [(z.shape, str(z.dtype), getattr(z, "weak_type", False)) for z in (x, y)]
-        changed = f"{jax.tree_util.keystr(path)} changes from {avals[0]} to {avals[1]} in one round"
-        assert avals[0] == avals[1], f"{changed} (shape, dtype, weak type)"
+    """Every method can be traced and returns what the next one takes; states keep shapes, dtypes, weak types."""
+    rehearsal.rehearse(algorithm, environment)
 
 
 def select_is_read_only(algorithm: Any, environment: Any) -> None:
     """A round uses no key twice, `select` included, and its program is the same whenever it is traced."""
-    algorithm, environment = as_arrays((algorithm, environment))
-    with jax.debug_key_reuse(True):  # looks at what is traced below `jit`
-        begin = jax.eval_shape(jax.jit(lambda *a: start_trial(*a)), algorithm, environment, _key(), jnp.int32(0))
-        jax.eval_shape(jax.jit(lambda *a: play_round(*a)[0]), algorithm, environment, jnp.int32(0), begin)
-    # what a method keeps in Python between two calls (an attribute, NumPy's generator) is traced as another program
-    first, second = (_traced(algorithm, environment, jnp.int32(0), begin) for _ in range(2))
-    changed = "the program of a round changes when it is traced again: what a method keeps must be in its state"
-    assert str(first.jaxpr) == str(second.jaxpr), changed
-    assert len(first.consts) == len(second.consts), changed
-    for x, y in zip(first.consts, second.consts, strict=True):
-        assert np.array_equal(_data(x), _data(y), equal_nan=not _is_key(x)), changed
+    for call in rehearsal.rehearse(algorithm, environment).values():
+        repeated = rehearsal.repeated_keys(call)
+        assert repeated is None, repeated
+        # what a method keeps in Python between two calls (an attribute, NumPy's generator) is traced as another program
+        first, second = rehearsal.trace(call), rehearsal.trace(call)
+        changed = (
+            f"{call.name} is another program when it is traced again: random numbers of NumPy or Python are drawn once "
+            "and then stay (draw with the key: jaxbandits.rng, jax.random); what a method keeps belongs into its state"
+        )
+        assert str(first.jaxpr) == str(second.jaxpr), changed
+        assert len(first.consts) == len(second.consts), changed
+        for x, y in zip(first.consts, second.consts, strict=True):
+            assert np.array_equal(_data(x), _data(y), equal_nan=not _is_key(x)), changed
 
 
 def masked_arms_are_never_played(algorithm: Any, environment: Any) -> None:
@@ -132,7 +150,10 @@ def masked_arms_are_never_played(algorithm: Any, environment: Any) -> None:
 
     for k in (0, n_arms // 2, n_arms - 1):
         played = int(played_under(jnp.arange(n_arms) == k))
-        assert played == k, f"only arm {k} was available, arm {played} was played"
+        assert played == k, (
+            f"only arm {k} was available, arm {played} was played: give masked arms a score of -inf (obs.mask is True "
+            "where an arm may be played), or choose with best_arm(obs.arms, obs.mask, score)"
+        )
 
 
 def stays_finite(algorithm: Any, environment: Any) -> None:
@@ -144,7 +165,9 @@ def stays_finite(algorithm: Any, environment: Any) -> None:
             carry = _round(_Told(algorithm, jnp.asarray(scale)), environment, jnp.int32(t), carry)
         for leaf in jax.tree.leaves(carry.alg):
             if jnp.issubdtype(leaf.dtype, jnp.floating):
-                assert not np.isnan(leaf).any(), f"the state is NaN after feedback scaled by {scale:g}"
+                assert not np.isnan(leaf).any(), (
+                    f"the state is NaN after feedback scaled by {scale:g}: guard divisions, logarithms and exponentials"
+                )
 
 
 def trials_do_not_depend_on_the_split(algorithm: Any, environment: Any) -> None:
@@ -158,7 +181,9 @@ def trials_do_not_depend_on_the_split(algorithm: Any, environment: Any) -> None:
         for metric, values in few.values.items():
             start = 0 if name == "a later first seed" else 1
             theirs = other.values[metric][:, start : start + 2]
-            assert np.array_equal(values[:, 1:3], theirs, equal_nan=True), f"{name} changed {metric}"
+            assert np.array_equal(values[:, 1:3], theirs, equal_nan=True), (
+                f"{name} changed {metric}: a trial must depend on its key and state alone, not on what Python remembers"
+            )
     with tempfile.TemporaryDirectory() as directory:
         once = _run(algorithm, environment, seeds=3, checkpoint=directory)
         again = _run(algorithm, environment, seeds=3, checkpoint=directory)
@@ -170,7 +195,10 @@ def trials_do_not_depend_on_the_split(algorithm: Any, environment: Any) -> None:
 def decisions_are_admissible(algorithm: Any, environment: Any) -> None:
     """Where the environment says which decisions are admissible, all of a short run are."""
     outside = _run(algorithm, environment, seeds=3).outside
-    assert not outside.any(), f"{int(outside.sum())} of {outside.size * _ROUNDS} decisions are not admissible"
+    assert not outside.any(), (
+        f"{int(outside.sum())} of {outside.size * _ROUNDS} decisions are not admissible: an arm's index lies in "
+        "[0, K), a point in the domain (end update with domain.project)"
+    )
 
 
 def every_traced_field_can_be_swept(algorithm: Any, environment: Any) -> None:
@@ -192,13 +220,14 @@ def recommendation_is_finite(algorithm: Any, environment: Any) -> None:
     if not isinstance(algorithm, Recommends):
         return
     for leaf in jax.tree.leaves(_first_recommendation(as_arrays(algorithm))):
-        assert np.isfinite(leaf).all(), "the recommendation of the first state is not finite"
+        assert np.isfinite(leaf).all(), (
+            "the recommendation of the first state is not finite: recommend something before the first round too"
+        )
 
 
+TRACED_CHECKS = (protocol_names_and_fields, state_shape_is_fixed, select_is_read_only)  # nothing is compiled
 ALGORITHM_CHECKS = (
-    protocol_names_and_fields,
-    state_shape_is_fixed,
-    select_is_read_only,
+    *TRACED_CHECKS,
     masked_arms_are_never_played,
     stays_finite,
     recommendation_is_finite,
@@ -257,10 +286,6 @@ def _round(told: _Told, environment: Any, t: jax.Array, carry: Carry) -> Carry:
 @jax.jit
 def _first_recommendation(algorithm: Any) -> Any:
     return algorithm.recommend(algorithm.init(_key()))
-
-
-def _traced(*args: Any) -> Any:
-    return jax.make_jaxpr(lambda *a: play_round(*a))(*args)  # a function of its own: JAX remembers traces of another
 
 
 def _is_key(x: Any) -> bool:

@@ -134,12 +134,14 @@ def _both(case, rng, rounds=ROUNDS):
     return np.array(numpy_regrets), np.asarray(_bandit_regrets(as_arrays(build(case)[0]), *together))
 
 
+@pytest.mark.quick("oful d=2 K=50", "hvt_ucb d=2 K=50", "glb_omd d=2 K=20")
 @pytest.mark.parametrize("case", [c for c in BANDITS if c.algorithm != "menu"], ids=lambda case: case.name)
 def test_bandits(case, rng):
     ours, library = _both(case, rng)
     np.testing.assert_allclose(ours, library, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_menu(rng):
     """Where all estimates lie nearly on a line, several may be equally central up to rounding.
 
@@ -149,6 +151,7 @@ def test_menu(rng):
     assert np.mean(np.isclose(ours, library, rtol=1e-9, atol=0.0)) > 0.75
 
 
+@pytest.mark.quick("ogd d=10", "cla_oons d=2", "oons d=2")
 @pytest.mark.parametrize("case", ONLINE, ids=lambda case: case.name)
 def test_online(case, rng):
     seed = int(rng.integers(2**32))
@@ -173,6 +176,7 @@ def test_constrained(rng):
         np.testing.assert_allclose(regret, np.mean(losses + best), rtol=1e-9)
 
 
+@pytest.mark.quick("smd d=10 m=10")
 @pytest.mark.parametrize("case", GROUPED, ids=lambda case: case.name)
 def test_grouped(case, rng, monkeypatch):
     """Several blocks of draws, a ball small enough to be left, and steps long enough for every group to matter."""

@@ -7,10 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxbandits.core import linalg
 from jaxbandits.core.pytree import param, pytree, static
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
+from jaxbandits.estimation.arms import best_arm
 from jaxbandits.testing import contract
-from jaxbandits.types import ArmDecision, Reward
+from jaxbandits.types import ArmDecision, Gradient, Reward
 
 ENVIRONMENT = HeavyTailed(dim=2, n_arms=5)
 
@@ -96,12 +98,196 @@ class LeavesTheArms(Greedy):
         return decision._replace(index=decision.index + 5)
 
 
+@pytree
+class Ridge(Greedy):
+    """Keeps vectors of dim coordinates."""
+
+    def init(self, key):
+        return jnp.zeros(self.dim)
+
+    def select(self, key, t, state, obs):
+        index = jnp.argmax(jnp.sum(obs.arms * state, axis=1))
+        return ArmDecision(index, obs.arms[index])
+
+    def update(self, key, t, state, obs, decision, feedback):
+        return linalg.add_scaled(state, feedback.reward, decision.x)
+
+
+@pytree
+class UnrolledRidge(Ridge):
+    def select(self, key, t, state, obs):
+        return best_arm(obs.arms, obs.mask, lambda x: linalg.inner(x, state))
+
+
+@pytree
+class SelectsAnIndex(Greedy):
+    def select(self, key, t, state, obs):
+        return jnp.argmax(state)
+
+
+@pytree
+class SelectsManyArms(Greedy):
+    def select(self, key, t, state, obs):
+        return ArmDecision(jnp.argmax(state), obs.arms)
+
+
+@pytree
+class SelectsByName(Greedy):
+    def select(self, key, t, state, obs):
+        return Reward(jnp.argmax(state))
+
+
+@pytree
+class ForgetsToReturn(Greedy):
+    def update(self, key, t, state, obs, decision, feedback):
+        state.at[decision.index].add(feedback.reward)
+
+
+@pytree
+class Grows(Greedy):
+    def update(self, key, t, state, obs, decision, feedback):
+        return jnp.append(state, feedback.reward)
+
+
+@pytree
+class ChangesStructure(Greedy):
+    def update(self, key, t, state, obs, decision, feedback):
+        return state, feedback.reward
+
+
+@pytree
+class BeginsWithPythonNumbers(Greedy):
+    def init(self, key):
+        return {"sums": jnp.zeros(5), "count": 0.0}
+
+    def select(self, key, t, state, obs):
+        return super().select(key, t, state["sums"], obs)
+
+    def update(self, key, t, state, obs, decision, feedback):
+        sums = super().update(key, t, state["sums"], obs, decision, feedback)
+        return {"sums": sums, "count": state["count"] + jnp.ones(())}
+
+
+@pytree
+class UsesAKeyTwiceInUpdate(Greedy):
+    def update(self, key, t, state, obs, decision, feedback):
+        return state + jax.random.normal(key) + jax.random.uniform(key)
+
+
+@pytree
+class IfInSelect(Greedy):
+    def select(self, key, t, state, obs):
+        if state[0] > 0.0:
+            return super().select(key, t, state, obs)
+        return ArmDecision(jnp.int32(0), obs.arms[0])
+
+
+@pytree
+class IfOnAField(Greedy):
+    def update(self, key, t, state, obs, decision, feedback):
+        return state if self.weight > 1.0 else 2.0 * state
+
+
+@pytree
+class NumpyInSelect(Greedy):
+    def select(self, key, t, state, obs):
+        index = jnp.argmax(np.exp(state))
+        return ArmDecision(index, obs.arms[index])
+
+
+@pytree
+class SizeFromAField(Greedy):
+    def init(self, key):
+        return jnp.zeros(int(self.weight))
+
+
+@pytree
+class KeepsItInTheObject(Greedy):
+    def update(self, key, t, state, obs, decision, feedback):
+        self.weight = 2.0
+        return state
+
+
+@pytree
+class NumpyRandomness(Greedy):
+    def select(self, key, t, state, obs):
+        return super().select(key, t, state + np.random.default_rng().normal(size=5), obs)
+
+
+@pytree
+class NeedsMore(Greedy):
+    feedback: ClassVar[type] = Gradient
+
+
+class WithoutFeedback:
+    init, select, update = Greedy.init, Greedy.select, Greedy.update
+
+
+@pytree
+class FeedbackAsAField:
+    feedback: Any = Reward
+    init, select, update = Greedy.init, Greedy.select, Greedy.update
+
+
+@pytree
+class Unannotated(Greedy):
+    ridge = 1.0
+
+
+@pytree
+class OnlyAnnotated(Greedy):
+    ridge: float = 1.0
+
+
+TRACED = [
+    (
+        lambda: Ridge(dim=3),
+        r"Ridge.select, line \d+ \(index = jnp.argmax.*\) raises .*\(Ridge has dim=3, .*Tailed 2: make",
+    ),
+    (lambda: UnrolledRidge(dim=3), r"UnrolledRidge.select, line \d+ .* raises .*dim=3, HeavyTailed 2: make them equal"),
+    (
+        SelectsAnIndex,
+        r"SelectsAnIndex.select returned a number of type int\d\d, not a decision: return ArmDecision\(ind",
+    ),
+    (SelectsManyArms, r"SelectsManyArms.select: the arm of its decision has shape \(5, 2\), those shown have \(2,\)"),
+    (SelectsByName, "SelectsByName.select returned Reward without index: return ArmDecision"),
+    (ForgetsToReturn, "ForgetsToReturn.update returned None: it must return the next state"),
+    (Grows, r"Grows.update: state changes its shape from \(5,\) to \(6,\) in one round: keep a fixed size"),
+    (Widens, "Widens.update: state changes from float64 to float16 in one round: begin with that type, or cast"),
+    (ChangesStructure, "returns a state of another structure, a tuple of 2, than .* an array of shape .* changes its"),
+    (BeginsWithPythonNumbers, r"state\['count'\] changes its weak type in one round: begin with an array"),
+    (UsesAKeyTwice, r"UsesAKeyTwice.select uses a key twice.*jax.random.split\(key\)"),
+    (UsesAKeyTwiceInUpdate, "UsesAKeyTwiceInUpdate.update uses a key twice"),
+    (IfInSelect, r"IfInSelect.select, line \d+ \(if state\[0\] > 0.0:\) asks in Python .*jnp.where"),
+    (IfOnAField, r"IfOnAField.update, line \d+ \(return state if self.weight > 1.0 .*\) asks in Python"),
+    (
+        NumpyInSelect,
+        r"NumpyInSelect.select, line \d+ \(index = jnp.argmax\(np.exp\(state\)\)\) turns a value .* use jax.numpy",
+    ),
+    (SizeFromAField, r"SizeFromAField.init, line \d+ .* needs a value that is known only .* sizes static\(\) fields"),
+    (KeepsItInTheObject, r"KeepsItInTheObject.update, line \d+ .* is frozen: what changes belongs into the state"),
+    (NumpyRandomness, "NumpyRandomness.select is another program when it is traced again: random numbers of NumPy"),
+    (Hides, "Hides.update is another program when it is traced again.* belongs into its state"),
+    (NeedsMore, "NeedsMore.feedback: the algorithm needs Gradient.*gives ScaledReward.*: loss, grad missing"),
+    (WithoutFeedback, "WithoutFeedback has no feedback: say what it is told by `feedback: ClassVar"),
+    (FeedbackAsAField, "FeedbackAsAField.feedback is a field.*say what it is told by `feedback: ClassVar"),
+    (Unannotated, r"Unannotated.ridge has no annotation, so it is no field .*write `ridge: Any = param\(1.0, "),
+    (OnlyAnnotated, r"field ridge has no meaning \(doc\): write `ridge: Any = param\("),
+    (Undocumented, "field more has no meaning"),
+    (OtherWords, r"OtherWords.select takes \['key', 'round_'"),
+]
+
+
+@pytest.mark.parametrize(("made", "message"), TRACED, ids=[message.split(".")[0][:24] for _, message in TRACED])
+def test_the_quick_form_says_what_breaks_and_how_to_mend_it(made, message):
+    """In a sentence or two; nothing is compiled."""
+    with pytest.raises(AssertionError, match=message) as said:
+        contract.check_algorithm(made(), ENVIRONMENT, quick=True)
+    text = str(said.value)
+    assert "\n" not in text and len(text) < 500 and "ShapeDtypeStruct" not in text and "Traced<" not in text
+
+
 BROKEN = [
-    (contract.protocol_names_and_fields, Undocumented, "field more has no meaning"),
-    (contract.protocol_names_and_fields, OtherWords, r"OtherWords.select takes \['key', 'round_'"),
-    (contract.state_shape_is_fixed, Widens, "changes from .*float64.* to .*float16"),
-    (contract.select_is_read_only, UsesAKeyTwice, "[Kk]ey"),
-    (contract.select_is_read_only, Hides, "the program of a round changes when it is traced again"),
     (contract.masked_arms_are_never_played, IgnoresTheMask, "only arm 2 was available, arm 0 was played"),
     (contract.stays_finite, Overflows, "the state is NaN after feedback scaled by 1e.06"),
     (contract.recommendation_is_finite, RecommendsNothing, "the recommendation of the first state is not finite"),
@@ -111,8 +297,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("check", "broken", "message"), BROKEN, ids=[broken.__name__ for _, broken, _ in BROKEN])
 def test_a_broken_promise_is_found(check, broken, message):
-    wrong = jax.errors.KeyReuseError if broken is UsesAKeyTwice else AssertionError
-    with pytest.raises(wrong, match=message):
+    with pytest.raises(AssertionError, match=message):
         check(broken(), ENVIRONMENT)
 
 

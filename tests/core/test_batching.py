@@ -40,6 +40,7 @@ def branch(loops, x, scale):
     return loops.cond(scale > 1.0, lambda: (scale * x, x[0]), lambda: (x - linalg.norm(x), x[1]))
 
 
+@pytest.mark.quick("count", "branch")
 @pytest.mark.parametrize("f", [search, count, branch])
 def test_as_in_lax(f, rng):
     x, scale = jnp.asarray(rng.standard_normal((2, 3, 4))), jnp.asarray([0.5, 1.5, 2.0])
@@ -96,3 +97,16 @@ def test_once_changes_nothing(key):
     np.testing.assert_array_equal(batched[0], np.arange(3.0))
     assert batched[1].shape == (3,)  # vmap repeats what trials share
     assert once(()) == ()
+
+
+@pytest.mark.parametrize("upper", [3, jnp.int32(3)], ids=["known", "traced"])
+def test_rounds_are_counted_in_int32(upper):
+    """Whether the compiler knows the bounds or not: an index is combined with others of its type."""
+    seen = []
+
+    def step(i, now):
+        seen.append((i.dtype, i.weak_type))
+        return now + i
+
+    assert jax.jit(jax.vmap(lambda x: batching.fori_loop(0, upper, step, x)))(jnp.arange(2))[1] == 4
+    assert {dtype for dtype, _ in seen} == {jnp.dtype("int32")} and not any(weak for _, weak in seen)

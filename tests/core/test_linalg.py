@@ -52,6 +52,11 @@ OPERATIONS = {
     "trace": (lambda m, x, y: linalg.trace(m), lambda m, x, y: np.trace(m)),
     "identity": (lambda m, x, y: linalg.identity(len(x), x[0]), lambda m, x, y: x[0] * np.eye(len(x))),
     "solve": (lambda m, x, y: solved(m, x), lambda m, x, y: np.linalg.solve(m, x)),
+    "root_times": (lambda m, x, y: linalg.root_times(linalg.factor(m), x), lambda m, x, y: np.linalg.cholesky(m) @ x),
+    "root_solve": (
+        lambda m, x, y: linalg.root_solve(linalg.factor(m), x),
+        lambda m, x, y: np.linalg.solve(np.linalg.cholesky(m).T, x),
+    ),
     "where": (lambda m, x, y: linalg.where(x[0] > 0, (m, x), (2 * m, y))[0], lambda m, x, y: m * (2 - (x[0] > 0))),
     "sherman_morrison": (
         lambda m, x, y: jnp.concatenate(
@@ -64,6 +69,7 @@ OPERATIONS = {
 }
 
 
+@pytest.mark.quick("5")
 @pytest.mark.parametrize("dim", DIMS)
 def test_against_numpy(dim, rng):
     """One trial; six; 2 x 3; six on the last axis: the same numbers as NumPy's."""
@@ -121,6 +127,7 @@ def test_rank_one_updates_stay_symmetric(dim, rng):
     np.testing.assert_array_equal(m, m.T)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(dim=st.sampled_from((1, 4, 12)), log_condition=st.floats(0.0, 12.0), seed=st.integers(0, 2**32 - 1))
 def test_solve_is_backward_stable(dim, log_condition, seed):

@@ -82,6 +82,7 @@ def test_inverse_distribution_functions(uniforms, law):
         np.testing.assert_allclose(sample((tail, jnp.asarray(0.3))), exact.isf(tail), rtol=1e-11)
 
 
+@pytest.mark.quick("student_2.1")
 @pytest.mark.parametrize("law", ["student_1.1", "student_2.1", "student_30", "normal"])
 def test_polar_laws_have_their_distribution(uniforms, law):
     """P(X > x) = mean over angles of the tail probability at which the draw passes x, found by bisection."""
@@ -125,6 +126,7 @@ def test_frequencies_at_both_tails(law, key):
     assert np.minimum(*tail).min() > 1e-7, dict(zip(prob, counts / total / prob, strict=True))
 
 
+@pytest.mark.slow
 def test_tail_index_by_hill(key):
     """Hill's estimate from the 2000 largest of 4 M draws: alpha (1 +- 1/sqrt(2000))."""
     for shape in (1.3, 2.5):
@@ -160,6 +162,7 @@ def test_sine_on_its_range(dtype, rtol):
     np.testing.assert_allclose(np.asarray(got, float), np.sin(np.pi / 2 * np.asarray(v, float)), rtol=rtol)
 
 
+@pytest.mark.quick("1", "2")
 @pytest.mark.parametrize("dim", [1, 2, 3, 4])
 def test_unit_vectors(dim, key):
     """One by one and many from one key: unit length, coordinates of the right law, vectors of one key independent."""
@@ -176,6 +179,8 @@ def test_unit_vectors(dim, key):
     for i in range(count):
         for j in range(i):
             assert abs(np.sum(many[:, i] * many[:, j], axis=1).mean()) < 5 / np.sqrt(dim * 2**14)
+    normal = jax.vmap(lambda k: draws.normal_vector(k, dim))(keys[:9])
+    np.testing.assert_array_equal(normal, jax.vmap(lambda k: draws.normals(k, 1, dim)[0])(keys[:9]))
     one_by_one = np.asarray(jax.jit(lambda ks: jnp.stack([draws.on_spheres(k, count, dim) for k in ks]))(keys[:3]))
     np.testing.assert_allclose(one_by_one, many[:3], rtol=1e-13, atol=1e-15)
     np.testing.assert_array_equal(jax.vmap(lambda k: draws.on_spheres(k, 1, dim)[0])(keys[:9]).shape, (9, dim))

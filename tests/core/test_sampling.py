@@ -59,6 +59,7 @@ def weights(rng, n, m, k):
     return np.array([reference.project(row, k) for row in log_p])
 
 
+@pytest.mark.quick("2-1", "7-7", "6-3", "60-4")
 @pytest.mark.parametrize(("m", "k"), [(2, 1), (6, 3), (7, 7), (12, 5), (60, 4)])
 def test_sets_are_those_of_the_references(m, k, rng):
     q, u = weights(rng, 300, m, k), rng.random((300, m - 1))

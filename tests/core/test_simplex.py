@@ -36,6 +36,7 @@ def oracle(log_p, k):
     return np.minimum(np.exp(np.minimum(a + high, 0.0)), 1.0 / k)
 
 
+@pytest.mark.quick("1-expected0", "3-expected2")
 @pytest.mark.parametrize(
     ("k", "expected"),
     [
@@ -52,6 +53,7 @@ def test_known_projections(k, expected):
     np.testing.assert_allclose(project_array(log_p, k)[0], expected, rtol=1e-14)
 
 
+@pytest.mark.quick("2-1", "5-5", "5-2", "12-3")
 @pytest.mark.parametrize(("m", "k"), [(2, 1), (5, 2), (5, 4), (5, 5), (12, 3), (20, 1), (20, 3), (30, 7)])
 def test_projection_equals_bisection_over_all_scales(m, k, rng):
     scales = 10.0 ** rng.uniform(-2, 2, (100, 1))
@@ -65,6 +67,7 @@ def test_projection_equals_bisection_over_all_scales(m, k, rng):
     assert np.all(q <= 1.0 / k * (1 + 1e-15))
 
 
+@pytest.mark.quick("5-2")
 @pytest.mark.parametrize(("m", "k"), [(5, 2), (20, 3)])
 def test_projection_is_idempotent_keeps_order_and_ignores_constants(m, k, rng):
     log_p = 3.0 * rng.normal(size=(50, m))
@@ -89,6 +92,7 @@ def test_cap_of_one_over_m_is_uniform_and_cap_of_one_is_normalisation(rng):
     np.testing.assert_allclose(project(log_p, 1), jax.nn.softmax(log_p, axis=1), rtol=1e-13)
 
 
+@pytest.mark.quick("1-5", "3-5")
 @pytest.mark.parametrize("m", [5, 20])
 @pytest.mark.parametrize("k", [1, 3])
 def test_mirror_step_maximises_gain_less_divergence(m, k, rng):

@@ -29,6 +29,11 @@ OPERATIONS = {
         lax.fori_loop(0, 3, lambda i, c: c + i * s, x),
         lax.cond(k > 0, lambda: x, lambda: -x),
     ),
+    "loops of one length": lambda s, x, k: (
+        lax.while_loop(lambda c: c[1] < 3.0, lambda c: (c[0] * s, c[1] + k, c[3], c[0]), (x, 0.0, k * x, -x)),
+        lax.scan(lambda c, row: (c + k, row * c), 1.0, jnp.arange(3.0), reverse=True),
+        lax.switch(jnp.int32(k), [lambda: x, lambda: jnp.zeros((3, 4)), lambda: x + s]),
+    ),
     "what is the same for all": lambda s, x, k: (jnp.arange(3.0) + k, k, s),
     "random draws": lambda s, x, k: s * jax.random.normal(jax.random.fold_in(jax.random.key(0), jnp.int32(k)), (2,)),
     "types": lambda s, x, k: (x.astype(jnp.float32), x > s, jnp.int32(3) * (x > s), 2),
@@ -45,6 +50,7 @@ def test_as_vmap(name, rng):
     assert jax.tree.map(lambda a: (a.shape, a.dtype), ours) == jax.tree.map(lambda a: (a.shape, a.dtype), theirs)
 
 
+@pytest.mark.quick("where", "constants")
 @pytest.mark.parametrize("name", ["a scalar times an array", "where", "clip", "constants", "loops", "random draws"])
 def test_inside_another(name, rng):
     """Under `jax.vmap`, and one in the other."""
@@ -55,6 +61,15 @@ def test_inside_another(name, rng):
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), under, theirs)
     twice = vmap_last(vmap_last(f, (-1, -1, None)), (-1, -1, None))(*(jnp.moveaxis(a, 0, -1) for a in args[:2]), 2.0)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(jnp.moveaxis(a, -1, 0), b, rtol=1e-12), twice, theirs)
+
+
+def test_loops_and_branches_that_are_the_same_for_all_turn_nothing_around(key):
+    def f(s, x, k):
+        carried = lax.fori_loop(0, jnp.int32(k), lambda i, c: c + i * s * x, x)
+        return lax.scan(lambda c, row: (c + s, row * c), s, lax.cond(k > 1, lambda: carried, lambda: -x))
+
+    jaxpr = jax.make_jaxpr(vmap_last(f, (-1, -1, None)))(jnp.ones(5), jnp.ones((3, 4, 5)), 2.0)
+    assert " transpose[" not in str(jaxpr) and "moveaxis" not in str(jaxpr)
 
 
 def test_axes(key):

@@ -33,6 +33,7 @@ def test_project_is_the_nearest_point(shape, rng):
                 assert ((point - projected) * (u - projected)).sum() <= 1e-12 * max(1.0, length)
 
 
+@pytest.mark.quick("shape0", "shape2")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_project_is_idempotent_and_exact_inside(shape, rng):
     ball = L2Ball(radius=1.7)
@@ -44,6 +45,7 @@ def test_project_is_idempotent_and_exact_inside(shape, rng):
                 np.testing.assert_array_equal(once, point)
 
 
+@pytest.mark.quick("shape0", "shape2")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_lmo_minimises_the_linear_function(shape, rng):
     ball = L2Ball(radius=1.7)

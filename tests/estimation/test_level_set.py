@@ -130,6 +130,7 @@ def sphere(a, d):
     return objective
 
 
+@pytest.mark.slow
 def test_two_balls():
     """The level set of 2 |theta|^2 / 2 has radius sqrt(slack), the ball radius 2: the smaller one times ||x||."""
     arms = vec([[1.0, 0.0, 0.0], [0.0, -0.6, 0.8], [0.3, 0.0, 0.4], [0.0, 0.0, 0.0]])
@@ -182,6 +183,7 @@ def test_minimise_skips_and_stops():
     assert np.isnan(level_set.minimise(nan, start, 1.0)).all()
 
 
+@pytest.mark.slow
 def test_batched_as_alone(rng):
     """Under vmap each trial gets what it gets alone."""
     name, d, S = CASES[1]

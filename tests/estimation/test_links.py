@@ -91,6 +91,7 @@ def test_bernoulli_keeps_relative_precision_in_both_tails():
     np.testing.assert_allclose(Bernoulli().log_partition(z), np.logaddexp(0.0, z), rtol=1e-15)
 
 
+@pytest.mark.quick("gaussian", "bernoulli", "exponential")
 def test_reward_moments(link):
     for z in (-2.0, -0.5) if isinstance(link, Exponential) else (-2.0, 0.0, 1.5, 3.0):
         r, mean, var = draw(link, z), float(link.mean(z)), float(link.dispersion * link.slope(z))
@@ -138,6 +139,7 @@ def test_poisson_ends_on_impossible_means(z, expected):
     np.testing.assert_array_equal(jax.jit(Poisson().sample)(jax.random.key(0), jnp.asarray(z)), expected)
 
 
+@pytest.mark.slow
 def test_exponential_law_and_constants():
     r = draw(Exponential(), -0.4)
     assert stats.kstest(r, stats.expon(scale=2.5).cdf).pvalue > 1e-4

@@ -8,9 +8,8 @@ import pytest
 from jaxbandits.algorithms.coco.ofw import OFW
 from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.coco import setting
+from jaxbandits.experiments.coco import setting, tuning
 from jaxbandits.experiments.coco.setting import Knobs
-from jaxbandits.experiments.coco.tuning import search
 from jaxbandits.experiments.run import run
 from jaxbandits.simulation import simulate
 from jaxbandits.simulation.meters import Meter
@@ -27,7 +26,8 @@ def test_figure_1_in_miniature():
     assert {item.verdict for item in report.judged} == {"not decided"}
     for label, trials in report.results["figure"].trials.items():
         calls = trials.get("oracle_calls")[0, 0]
-        assert list(calls) == [20, 40, 60, 80] if label == "OFW-TVC" else 0 < calls[-1] < 80
+        # one a round, and of LPM as many as its knobs ask for, up to 100 a block
+        assert list(calls) == [20, 40, 60, 80] if label == "OFW-TVC" else 0 < calls[0] < calls[-1] <= 80 * 100
         np.testing.assert_allclose(trials.get("relative_loss"), trials.get("loss") / trials.get("zero_loss"))
         assert np.all(trials.get("violation_share") < 0.6) and np.all(trials.get("violation_share")[..., -1] > 0.1)
         assert np.all(trials.get("oracle_residual") == 0.0)  # exact at this size
@@ -44,12 +44,17 @@ def test_on_a_file_of_the_user(tmp_path, name, line, lines, batch):
     path.write_text("".join(line.format(u + 1, i + 1, 3) for u, i in zip(users, items, strict=True)))
     experiment = EXPERIMENTS[name].on(path)
     assert experiment.horizon == lines // batch
-    for constraint, panel in experiment.panels(experiment.horizon).items():
-        environment = panel.environment
+    drawn = {curves.metric for curves in experiment.figures} | set(experiment.tabulated)
+    assert "regret" not in drawn and "violation" in drawn  # there is no comparator at this size
+    for panel_name, panel in experiment.panels(experiment.horizon).items():
+        environment, constraint = panel.environment, "budget" if panel_name == "budget" else "figure"
         assert (environment.constraint, environment.batch, environment.radius) == (constraint, batch, 1e4)
         for learner in experiment.algorithms("tuned", experiment.horizon, panel).values():
             assert learner.dim == environment.dim == (943, 1682) if name == "coco/fig1" else (1508, 2071)
             learner.check()
+            share = 1.0 if name == "coco/fig1" else 0.7  # bandits stay away from the boundary
+            start = 0.0 if learner.start is None else np.linalg.norm(learner.start)
+            assert start == pytest.approx(share * 1e4 if panel_name == "vertex" else 0.0)
 
 
 def test_knobs_multiply_the_constants_of_the_presets():
@@ -59,7 +64,7 @@ def test_knobs_multiply_the_constants_of_the_presets():
         setting.full_information(environment, 100, knobs) for knobs in (ones, {k: Knobs(10.0, 100.0) for k in ones})
     )
     for name, first, second in (
-        ("OFW-TVC", "eta_scale", "gamma"), ("SCOFW-TVC", "curvature", None), ("LPM", "eta", "dual_step"),
+        ("OFW-TVC", "eta_scale", "gamma"), ("SCOFW-TVC", "curvature", None), ("LPM", "eta", "eps"),
         ("OPDP", "eta_scale", "dual_step"),
     ):  # fmt: skip
         assert getattr(moved[name], first) == pytest.approx(10.0 * getattr(base[name], first))
@@ -73,22 +78,54 @@ def test_knobs_multiply_the_constants_of_the_presets():
 
 
 def test_every_problem_has_knobs_for_its_learners():
-    for name, knobs in setting.TUNED.items():
-        _, _, labels = setting.PROBLEMS[name]()
-        assert set(knobs) == set(labels)
-        assert {value for pair in knobs.values() for value in pair} <= set(setting.GRID)
-    for name, experiment in (("fig1", EXPERIMENTS["coco/fig1"]), ("fig2", EXPERIMENTS["coco/fig2"])):
-        for panel in experiment.panels(10).values():
-            assert setting.problem(name, panel.environment) in setting.TUNED
+    for figure, labels in (("fig1", setting.FULL), ("fig2", setting.BANDIT)):
+        for constraint in setting.CONSTRAINTS:
+            for on_data in (False, True):
+                assert set(setting.tuned(setting.problem(figure, constraint, on_data))) == set(labels)
 
 
-def test_search_orders_by_loss():
-    grid = [Knobs(first, 1.0) for first in (1e-4, 1.0, 100.0)]
-    found = search(setting.stand_in("figure"), setting.full_information, "OPDP", setting.FULL, 60, grid)
-    losses = [loss for loss, *_ in found]
-    assert losses == sorted(losses) and {knobs for *_, knobs in found} == set(grid) and losses[0] < losses[-1]
+def test_regret_under_the_budget_is_against_the_best_that_keeps_it():
+    values = {name: np.full((1, 1, 1), k) for k, name in enumerate(("loss", "zero_loss", "violation", "norm"), 1)}
+    both = made.trials({**values, "regret": np.full((1, 1, 1), 9.0), "feasible_regret": np.full((1, 1, 1), 7.0)})
+    assert setting.shares(both, None, None)["regret"] == 7.0
+    assert "regret" not in setting.shares(made.trials(values), None, None)
 
 
+class TestSearch:
+    def test_means_of_every_pair(self):
+        grid = [Knobs(first, 1.0) for first in (1e-4, 1.0, 100.0)]
+        problem = setting.problem_of("fig1", "figure", None)
+        found = tuning.search(problem.environment, problem.make, "OPDP", problem.labels, 60, grid)
+        losses = {knobs.first: means["loss"] for knobs, means in found.items()}
+        assert set(found) == set(grid) and len(set(losses.values())) == 3
+        assert {means["oracle_calls"] for means in found.values()} == {60.0}
+
+    @pytest.mark.parametrize(
+        ("best", "stage", "found", "at_edge", "asked"),
+        [
+            ((2, -3), tuning.Stage(1.0, 7, 1), (2, -3), False, 49 + 7),  # -3 is an edge at first
+            ((3, 0), tuning.Stage(1.0, 3, 1), (3, 0), False, 9 + 3 * 3),
+            ((9, 0), tuning.Stage(1.0, 3, 1), (4, 0), True, 9 + 3 * 3),
+        ],
+    )
+    def test_the_grid_grows_towards_the_best(self, best, stage, found, at_edge, asked):
+        seen = []
+
+        def loss(grid):
+            seen.extend(grid)
+            return {powers: 1.0 + abs(powers[0] - best[0]) + abs(powers[1] - best[1]) for powers in grid}
+
+        assert tuning.narrowed(loss, (0, 0), stage) == (found, at_edge)
+        assert len(seen) == len(set(seen)) == asked
+
+    def test_of_equal_losses_the_plainest_knobs(self):
+        losses = {(0, 8): 1.0, (0, 4): 1.0005, (2, 4): 1.0, (0, 0): 1.01}
+        assert tuning.chosen(losses) == (0, 4)
+        assert tuning.chosen({(0, 0): np.inf, (4, 4): 5.0}) == (4, 4)
+        assert [tuning.value(power) for power in (-2, -1, 0, 1, 8)] == [0.1, 0.316, 1.0, 3.16, 1e4]
+
+
+@pytest.mark.slow
 def test_the_residual_meter_finds_the_oracle():
     environment = setting.stand_in("figure")
     domain = NuclearBall(radius=float(environment.radius), exact_below=1, iterations=2)

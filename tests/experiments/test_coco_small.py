@@ -124,6 +124,7 @@ def test_every_case_of_the_errata_has_two_learners_and_its_own_rounds():
         assert told == {panel.rounds}
 
 
+@pytest.mark.slow
 def test_a_panel_with_rounds_of_its_own_is_run_that_long():
     whole = EXPERIMENTS["coco/rates"]
     small = dataclasses.replace(whole, float64=False, panels=lambda horizon: {

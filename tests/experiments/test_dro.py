@@ -3,18 +3,21 @@
 import dataclasses
 import math
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from jaxbandits.algorithms.dro.smd_r import SMDr
 from jaxbandits.core.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
+from jaxbandits.experiments import run as run_module
 from jaxbandits.experiments.claim import Measured
 from jaxbandits.experiments.declare import Experiment, Panel, Tuning
 from jaxbandits.experiments.dro import setting
-from jaxbandits.experiments.run import run
+from jaxbandits.experiments.run import Report, run
 from jaxbandits.report import figures, files
 from jaxbandits.results.result import Result
+from jaxbandits.simulation import compare
 from tests.results import made
 from tests.toys import Noisy, Shrink
 
@@ -96,6 +99,12 @@ def test_statistics_count_groups():
     measured = Measured({"p": Result(trials)}, {})
     assert float(setting.lowest("p", "a")(measured).mean) == 1.5
     assert float(setting.wins("p", "b", "a")(measured).mean) == 1.5
+    longer = {"risk": np.array([[[[9.0, 0.0, 0.0]], [[9.0, 9.0, 0.0]]]] * 2)[None, :, :, 0]}
+    longer = made.trials(longer, axes={"risk": ("group",)}, records=np.array([10, 20]))
+    short = made.trials({"risk": np.full((1, 2, 1, 3), 5.0)}, axes={"risk": ("group",)}, records=np.array([10]))
+    pair = Measured({"p": Result({"short": short, "long": longer})}, {})
+    assert float(setting.ahead("p", "short", "long")(pair).mean) == 1.0  # after 10 rounds; two groups after 20
+    assert float(setting.ahead("p", "long", "short")(pair).mean) == 1.0
     derived = setting.outlier(trials["a"], None, Panel("p", None))
     assert derived["first_risk"].ravel().tolist() == [1.0, 1.0]
     assert derived["other_risk"].ravel().tolist() == [5.0, 7.0] and derived["last_risk"].ravel().tolist() == [9.0, 9.0]
@@ -108,6 +117,19 @@ def test_fig8_looks_at_the_preset_horizon():
     derived = EXPERIMENTS["dro/fig8"].derive(trials, None, panel)
     assert set(derived["objective_at_preset"].ravel()) == {2.0}
     np.testing.assert_array_equal(derived["objective"], trials.get("top_k_risk"))
+
+
+def test_fig8_draws_a_pair_an_axes():
+    """What a run leaves out, too: of the pair that stays alone one curve."""
+    fig8, records = EXPERIMENTS["dro/fig8"], np.arange(1, 5)
+    labels = {"adult": ("SMD(m)", "SMD(m)_a", "Online(1)", "Online(1)_a"), "heterogeneous": ("ATkRO(1)_a",)}
+    trials = made.trials({"objective": np.ones((1, 2, 4))}, records=records)
+    results = {name: Result(dict.fromkeys(x, trials)) for name, x in labels.items()}
+    report = Report(fig8, "theory", 4, results, {}, ())
+    axes = fig8.figures[0].draw(plt, report).axes
+    shown = [[text.get_text() for text in ax.get_legend().get_texts()] for ax in axes if ax.get_legend()]
+    assert shown == [["SMD(m)", "SMD(m)_a"], ["Online(1)", "Online(1)_a"], ["ATkRO(1)_a"]]
+    plt.close("all")
 
 
 @pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
@@ -144,6 +166,41 @@ def test_every_label_runs_its_own_rounds_and_the_best_point():
         assert trials.horizon == horizon and list(trials.seeds) == [0, 1, 2] and trials.points == ({},)
         assert trials.final("loss").mean() < plain.results["one"][label].final("loss").mean()
     assert "shrinks: rate = 0.5" in files.text(tuned) and "chosen on 2 other seeds" in files.text(tuned)
+
+
+@pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
+def test_the_choice_is_made_by_the_learners_own_objective_after_a_part_of_the_run(monkeypatch):
+    """The first run chooses, after a fifth of the rounds of each label; the second judges."""
+    played, asked = [], []
+
+    def compared(algorithms, environment, horizon, seeds, **settings):
+        played.append((dict(horizon), settings.get("first_seed", 0)))
+        return compare(algorithms, environment, horizon, seeds, **settings)
+
+    def metric(learner, panel):
+        asked.append((learner.rate, panel.title))
+        return "loss"
+
+    monkeypatch.setattr(run_module, "compare", compared)
+    by_part = dataclasses.replace(TUNED.tuning, metric=metric, part=5)
+    report = run(dataclasses.replace(TUNED, tuning=by_part), preset="tuned", progress=False)
+    assert played == [({"shrinks": 4, "long": 8}, 1_000_000), ({"shrinks": 20, "long": 40}, 0)]
+    assert asked == [(0.25, "one"), (0.0, "one")]
+    assert report.chosen["one"]["long"] == {"rate": 0.5}
+
+
+def test_figures_7_and_8_are_tuned_by_what_learners_minimise():
+    fig7, fig8 = EXPERIMENTS["dro/fig7"], EXPERIMENTS["dro/fig8"]
+    panel = fig7.panels(48)["synthetic"]
+    names = {label: fig7.tuning.metric(x, panel) for label, x in fig7.algorithms("tuned", 48, panel).items()}
+    assert names == {"SMD(m)": "max_risk", "ATkRO(m)": "top_k_risk", "ATkRO(k)": "top_k_risk"}
+    assert fig7.tuning.part == 1 and fig8.tuning.part == 24
+    for name, metric in (("adult", "max_risk"), ("heterogeneous", "top_k_risk")):
+        panel = fig8.panels(48)[name]
+        learners = fig8.algorithms("tuned", 48, panel).values()
+        assert {fig8.tuning.metric(learner, panel) for learner in learners} == {metric}
+        grids = [fig8.tuning.grid(learner) for learner in learners]
+        assert {math.prod(map(len, grid.values())) for grid in grids} == {12}  # as many points for everybody
 
 
 def test_tuning_takes_the_fields_that_there_are():

@@ -10,9 +10,11 @@ import pytest
 
 from jaxbandits.core.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
+from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.declare import Experiment, Panel, chosen
 from jaxbandits.experiments.drawings import Against, Cost, Exponents, Heatmap
 from jaxbandits.experiments.run import run
+from jaxbandits.experiments.statistic import final_mean
 from jaxbandits.report import files
 from jaxbandits.simulation.grid import Grid, checked_points
 from tests.toys import Noisy, Shrink
@@ -29,7 +31,8 @@ def check(experiment, directory, **settings):
     assert {f"{stem}.png", f"{stem}.svg", f"{stem}.pdf", f"{stem}.txt", "manifest.json"} <= names
     assert (directory / f"{stem}.png").stat().st_size > 10_000
     assert len(report.judged) == len(experiment.claims)
-    assert {item.verdict for item in report.judged} <= {"not decided"}  # too few rounds for any verdict
+    assert {item.verdict for item in report.judged if not item.fixed} <= {"not decided"}  # too few rounds
+    assert not [item.claim.text for item in report.judged if item.missing]  # a label or a metric that is not there
     for result in report.results.values():
         for trials in result.measured(experiment.metric)[1].values():
             assert not trials.failed(experiment.metric).any()
@@ -72,6 +75,7 @@ def test_every_declaration_is_complete(name):
         at = [panel.x for panel in experiment.panels(100).values()]
         assert not isinstance(drawing, (Against, Cost, Exponents)) or not all(map(math.isnan, at))
         assert timed is not None or not (isinstance(drawing, Cost) or getattr(drawing, "times", False))
+    assert set(experiment.stand_ins) <= set(experiment.panels(100))
     assert experiment.width in (None, 1) or experiment.width % 32 == 0
     texts = [claim.text for claim in experiment.claims]
     assert len(set(texts)) == len(texts)
@@ -111,10 +115,15 @@ SMALL = Experiment(
     name="toy/small", title="small", source="nobody", horizon=20, seeds=5, presets={"theory": "none"},
     algorithms=_algorithms,
     panels=lambda horizon: {name: Panel(name, Noisy(), x=x) for name, x in (("one", 1.0), ("two", 2.0))},
-    metric="loss", slow={"slow": 3}, derive=_doubled, record=4,
+    metric="loss", slow={"slow": 3}, derive=_doubled, record=4, stand_ins={"two": "Numbers"},
+    claims=tuple(
+        Claim(f"low ({name})", "Figure 1", final_mean(name, "first", "loss"), high=9.0, trials=5)
+        for name in ("one", "two")
+    ),
 )  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
 def test_derived_metrics_are_those_of_each_label():
     report = run(SMALL, progress=False)
     assert report.labels == ("first", "slow", "third")
@@ -123,6 +132,8 @@ def test_derived_metrics_are_those_of_each_label():
             np.testing.assert_array_equal(trials.get("doubled"), 2.0 * trials.get("loss"))
             assert (trials.get("x") == panel.x).all() and len(trials.seeds) == (3 if label == "slow" else 5)
         assert [float(report.results[name][label].final("rate")[0, 0]) for label in ("first", "slow")] == [0.5, 0.25]
+    assert [item.source for item in report.judged] == ["Figure 1", "Figure 1; on a stand-in for Numbers"]
+    assert "panel two: a stand-in for Numbers" in files.text(report)
 
 
 def test_a_swept_learner_is_given_to_derive_as_it_is():

@@ -36,6 +36,7 @@ def areas(region):
     return plane.area(plane.boundary(region)), plane.area(plane.boundary(plane.within_ball(region, S)))
 
 
+@pytest.mark.slow
 def test_recorded_areas(trace):
     """Whole region and its part in the ball (area 28.27): far smaller than GLM-UCB, but not comparable to OFUGLB."""
     _, xs, rs, _ = trace

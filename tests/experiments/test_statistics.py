@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import special
 
 from jaxbandits.core.errors import InputError
 from jaxbandits.experiments import statistic
 from jaxbandits.experiments.claim import Claim, Measured
+from jaxbandits.results.intervals import mean_interval
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
 from tests.results import made
@@ -48,13 +50,13 @@ def test_the_growth_exponent_needs_enough_seeds_and_counts_lost_ones(rng):
 def test_a_difference_of_medians_covers_the_truth(rng):
     """Medians of lognormal variables are known: the 95 % interval of `first - 3 second` must hold exp(1) - 3."""
     statistics, covered = statistic.median_difference("panel", "a", "b", factor=3.0), 0
-    for _ in range(200):
+    for _ in range(60):
         a, b = rng.lognormal(1.0, 1.5, (1, 200, 1)), rng.lognormal(0.0, 1.5, (1, 200, 1))
         b[0, 0] = 1e9  # one wild trial does not matter
         estimate = statistics(measured_of(result_of({"a": a, "b": b}, [5])))
         covered += estimate.low < np.exp(1.0) - 3.0 < estimate.high
     np.testing.assert_allclose(estimate.mean, np.median(a) - 3.0 * np.median(b))
-    assert 200 * 0.95 - 5.0 * np.sqrt(200 * 0.95 * 0.05) <= covered
+    assert 60 * 0.95 - 5.0 * np.sqrt(60 * 0.95 * 0.05) <= covered
     assert estimate.high - estimate.low < 4.0
 
 
@@ -117,18 +119,28 @@ def measured_over(**panels):
     return Measured({name: result_of({"a": np.asarray(x)[None, :, None]}, [5]) for name, x in panels.items()}, {})
 
 
-def jackknife(value, rows):
-    """Value and half width by the definition: 20 groups of consecutive seeds, each left out once, t with 19 degrees."""
-    groups = np.array_split(np.arange(len(rows)), 20)
-    without = np.array([value(np.array([r for i, r in enumerate(rows) if i not in group])) for group in groups])
-    variance = 19.0 / 20.0 * ((without - without.mean()) ** 2).sum()
-    return value(rows), 2.0930240544 * np.sqrt(variance)
+def check_around(estimate, value, rows, failed=0):
+    """Value by the definition; the interval no shorter than Student's by a jackknife that leaves out one seed."""
+    n = len(rows)
+    without = np.array([value(np.delete(rows, i, axis=0)) for i in range(n)])
+    half = special.stdtrit(n - 1, 0.975) * np.sqrt((n - 1) / n * np.sum((without - without.mean()) ** 2))
+    centre = value(rows)
+    np.testing.assert_allclose(estimate.mean, centre)
+    for reach in (centre - estimate.low, estimate.high - centre):
+        assert 0.95 * half <= reach <= 1.8 * half
+    assert (estimate.n, estimate.failed) == (n, failed)
 
 
 def check_interval(estimate, expected, n, failed=0):
     value, half = expected
     np.testing.assert_allclose([estimate.mean, estimate.low, estimate.high], [value, value - half, value + half])
     assert (estimate.n, estimate.failed) == (n, failed)
+
+
+def check_mean(estimate, values, failed=0):
+    """A mean with the interval of skewed quantities, which `tests/results/test_intervals.py` is about."""
+    expected = mean_interval(np.asarray(values, float))
+    assert estimate[:3] == expected[:3] and (estimate.n, estimate.failed) == (len(values), failed)
 
 
 def nothing_known(estimate, n):
@@ -145,7 +157,7 @@ def test_growth_across_panels_is_the_slope_of_the_means(rng):
     measured = measured_over(near=np.tile([1.0, 1.0, 7.0], 20), far=np.tile([30.0, 30.0, -24.0], 20))
     estimate = statistic.growth_across({"near": 1.0, "far": 4.0}, "a")(measured)
     rows = np.tile([[1.0, 30.0], [1.0, 30.0], [7.0, -24.0]], (20, 1))
-    check_interval(estimate, jackknife(lambda r: np.log(r[:, 1].mean() / r[:, 0].mean()) / np.log(4.0), rows), 60)
+    check_around(estimate, lambda r: np.log(r[:, 1].mean() / r[:, 0].mean()) / np.log(4.0), rows)
     np.testing.assert_allclose(estimate.mean, 1.0)
     # Seeds are paired over panels, whose values move together here: independent ones would leave the slope wide open.
     noise = rng.lognormal(size=200)
@@ -159,7 +171,7 @@ def test_growth_across_leaves_out_seeds_that_failed_anywhere(rng):
     near[3], far[3], far[40] = np.nan, np.inf, np.nan
     estimate = statistic.growth_across({"near": 1.0, "far": 10.0}, "a")(measured_over(near=near, far=far))
     good = np.delete(np.column_stack([near, far]), [3, 40], axis=0)
-    check_interval(estimate, jackknife(lambda r: np.log10(r[:, 1].mean() / r[:, 0].mean()), good), 48, failed=2)
+    check_around(estimate, lambda r: np.log10(r[:, 1].mean() / r[:, 0].mean()), good, failed=2)
     # A panel whose learner ran fewer seeds pairs those; the others are absent, not failed.
     fewer = measured_over(near=near[:45], far=far).results
     estimate = statistic.growth_across({"near": 1.0, "far": 10.0}, "a")(Measured(fewer, {}))
@@ -167,12 +179,13 @@ def test_growth_across_leaves_out_seeds_that_failed_anywhere(rng):
 
 
 def test_final_mean_by_hand():
-    """1, 2, 3, 4: mean 2.5, standard deviation sqrt(5/3), t = 3.182446 with 3 degrees."""
+    """1, 2, 3, 4: mean 2.5, standard deviation sqrt(5/3), t = 3.182446 with 3 degrees: the interval is no shorter."""
     curves = np.stack([[9.0, 9.0, 9.0, 9.0, 9.0], [1.0, 2.0, np.nan, 3.0, 4.0]], axis=1)[None]
     result = result_of({"a": curves, "b": 1.0 + 0.0 * curves[:, :2]}, [5, 10])
-    check_interval(
-        statistic.final_mean("panel", "a")(measured_of(result)), (2.5, 3.1824463053 * np.sqrt(5.0 / 12.0)), 4, failed=1
-    )
+    estimate = statistic.final_mean("panel", "a")(measured_of(result))
+    check_mean(estimate, [1.0, 2.0, 3.0, 4.0], failed=1)
+    half = 3.1824463053 * np.sqrt(5.0 / 12.0)
+    assert estimate.mean == 2.5 and estimate.low <= 2.5 - half + 1e-9 and estimate.high >= 2.5 + half - 1e-9
     estimate = statistic.final_mean("panel", "b")(measured_of(result))
     assert (estimate.mean, estimate.low, estimate.high, estimate.n, estimate.failed) == (1.0, 1.0, 1.0, 2, 0)
     result["a"].healthy[0, 4] = False  # finite, but its state held a NaN
@@ -184,9 +197,9 @@ def test_worst_ratio_by_hand(rng):
     measured = measured_over(**{name: np.tile(pair, 30) for name, pair in panels.items()})
     estimate = statistic.worst_ratio(("a1", "a2"), ("b1", "b2"), "a")(measured)
     rows = np.column_stack([np.tile(pair, 30) for pair in panels.values()])
-    expected = jackknife(lambda r: max(r[:, 0].mean(), r[:, 1].mean()) / max(r[:, 2].mean(), r[:, 3].mean()), rows)
-    check_interval(estimate, expected, 60)
-    assert estimate.mean == 2.0  # 6 over 3: the largest mean, not the largest value
+    logarithms = estimate._replace(**{k: np.log(getattr(estimate, k)) for k in ("mean", "low", "high")})
+    check_around(logarithms, lambda r: np.log(r.mean(axis=0)[:2].max() / r.mean(axis=0)[2:].max()), rows)
+    assert estimate.mean == pytest.approx(2.0)  # 6 over 3: the largest mean, not the largest value
     # One scale common to all panels drops out of the ratio.
     level = rng.lognormal(size=80)
     measured = measured_over(up=5.0 * level, down=2.0 * level)
@@ -198,7 +211,7 @@ def test_nothing_is_known_of_one_record_point_or_of_the_logarithm_of_a_negative_
     assert np.isnan(one.mean) and one.n == 60
     curves = rng.normal(-1.0, 0.1, (1, 60, 4))
     negative = statistic.growth_exponent("panel", "a", since=0.0)(measured_of(result_of({"a": curves}, [1, 2, 4, 8])))
-    assert np.isnan(negative.mean) and np.isnan(negative.low)
+    assert np.isnan(negative.mean) and np.isinf(negative.low)
     judged = Claim("text", "source", statistic.growth_exponent("panel", "a", since=0.0), high=1.0)
     assert judged.judge(measured_of(result_of({"a": curves}, [1, 2, 4, 8]))).verdict == "not decided"
 
@@ -208,7 +221,8 @@ def test_late_rate_by_hand():
     rising = np.array([[0.0, 7.0, 20.0, 28.0], [0.0, 1.0, 2.0, 14.0], [0.0, 5.0, 5.0, np.nan]])[None]
     result = result_of({"a": rising}, [1, 10, 21, 40])
     estimate = statistic.late_rate("panel", "a")(measured_of(result))  # 8 and 12 in 19 rounds, t = 12.706205
-    check_interval(estimate, (10.0 / 19.0, 12.7062047362 * 2.0 / 19.0), 2, failed=1)
+    check_mean(estimate, [8.0 / 19.0, 12.0 / 19.0], failed=1)
+    assert estimate.low <= (10.0 - 12.7062047362 * 2.0) / 19.0 + 1e-9
     records = np.unique(np.geomspace(1, 10_000, 50).astype(int))
     result = result_of({"a": 3.0 * np.ones((1, 7, 1)) * records - 11.0}, records)
     check_interval(statistic.late_rate("panel", "a")(measured_of(result)), (3.0, 0.0), 7)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog
+from jaxbandits.core import factored
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 from tests.reference import ada_ofu_ecolog, glb_omd
@@ -18,7 +19,8 @@ def replay(algorithm, xs, rs):
     def round_(state, row):
         t, x, r = row
         state = algorithm.update(KEY, t, state, ArmObs(x[None]), ArmDecision(jnp.int32(0), x), Reward(r))
-        seen = {"theta": state.theta, "warm_theta": state.warm.theta, "gram": state.gram, "inverse": state.inverse}
+        inverse = factored.dense(state.inverse)
+        seen = {"theta": state.theta, "warm_theta": state.warm.theta, "gram": state.gram, "inverse": inverse}
         return state, seen | {"count": state.warm.count, "radius": algorithm.radius(t, state)}
 
     return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(len(rs), dtype=jnp.int32), xs, rs))[1]

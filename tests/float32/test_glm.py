@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
+from jaxbandits.core import factored
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.types import ArmDecision, Reward
@@ -22,12 +23,15 @@ def replay(algorithm, xs, rs):
         t, x, r = row
         decision = ArmDecision(jnp.int32(0), x)
         state = algorithm.update(KEY, t, state, None, decision, Reward(r))
-        after = state.theta, state.inverse, algorithm.radius(t + 1, state)
+        after = state.theta, factored.dense(state.inverse), algorithm.radius(t + 1, state)
         return state, after
 
     return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(len(rs), dtype=jnp.int32), xs, rs))[1]
 
 
+@pytest.mark.quick(
+    "gaussian-2.0-3-theory-300", "bernoulli-9.0-5-theory-300", "bernoulli-3.0-3-data-300", "poisson-1.0-5-theory-300"
+)
 @pytest.mark.parametrize(
     ("name", "S", "d", "radius", "rounds"),
     [

@@ -22,6 +22,12 @@ def instance(name, d, S):
     return X.astype(np.float32).astype(np.float64), R.astype(np.float32).astype(np.float64)
 
 
+@pytest.mark.quick(
+    "glm_ucb-bernoulli-5-5.0-1e-05",
+    "glm_ucb-history-bernoulli-2-3.0-1e-05",
+    "ofulog_r-bernoulli-2-3.0-1e-05",
+    "ofuglb-poisson-2-5.0-0.0005",
+)
 @pytest.mark.parametrize(
     ("method", "name", "d", "S", "atol"),
     [

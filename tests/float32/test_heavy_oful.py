@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.linear.heavy_oful import HeavyOFUL
+from jaxbandits.core import factored
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import ArmDecision, ScaledReward
 from tests.reference import heavy_oful as reference
@@ -33,6 +34,7 @@ def single(*arrays):
     return [jnp.asarray(a, jnp.float32) for a in arrays]
 
 
+@pytest.mark.quick("2-student", "5-pareto")
 @pytest.mark.parametrize("law", ["student", "pareto"])
 @pytest.mark.parametrize("dim", [2, 5, 14])
 def test_estimates_follow_the_float64_solver(dim, law, rng):
@@ -44,11 +46,12 @@ def test_estimates_follow_the_float64_solver(dim, law, rng):
         learner.update(*row)
     want = learner.trace()
     state, theta = replay(as_arrays(HeavyOFUL.practical(dim=dim, horizon=200, eps=0.8)), *single(xs, rewards, nu))
-    assert theta.dtype == state.inverse.dtype == jnp.float32
+    assert theta.dtype == factored.dense(state.inverse).dtype == jnp.float32
     np.testing.assert_allclose(theta, want["theta"], atol=1e-4)
-    np.testing.assert_allclose(state.inverse @ want["H"][-1], np.eye(dim), atol=1e-4)
+    np.testing.assert_allclose(factored.dense(state.inverse) @ want["H"][-1], np.eye(dim), atol=1e-4)
 
 
+@pytest.mark.quick("False-1", "True-4")
 @pytest.mark.parametrize("figure", [1, 4])
 @pytest.mark.parametrize("settled", [False, True])
 def test_estimates_keep_their_digits_over_a_long_run(settled, figure, rng):
@@ -65,6 +68,7 @@ def test_estimates_keep_their_digits_over_a_long_run(settled, figure, rng):
         np.testing.assert_allclose(theta[t - 1], want, atol=1e-4, err_msg=str(t))
 
 
+@pytest.mark.slow
 def test_a_long_history_with_huge_rewards(rng):
     """4000 samples, some rewards beyond 1e4: passes end (none is left to do), the estimate agrees with float64."""
     n = 4000

@@ -30,6 +30,7 @@ def trace(rng, T, dim, law, reps=1):
     return [np.asarray(a, float) for a in single(x, x @ theta + noise[: len(x)])]
 
 
+@pytest.mark.quick("2", "5")
 @pytest.mark.parametrize("dim", [2, 5, 16])
 def test_menu_follows_the_float64_loop(dim, rng):
     """An epoch in which two estimates are central to within rounding may end at either; all others agree."""
@@ -42,6 +43,7 @@ def test_menu_follows_the_float64_loop(dim, rng):
     np.testing.assert_allclose(inverse, np.linalg.inv(want["V"]), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.quick("2", "5")
 @pytest.mark.parametrize("dim", [2, 5, 16])
 def test_tofu_follows_the_float64_loop(dim, rng):
     """`b_t` is a jump: a sample within rounding of it may fall on the other side, for a few rounds."""
@@ -72,11 +74,11 @@ def test_one_enormous_reward_costs_no_digits_of_the_others(rng):
     assert np.mean(np.abs(tofu - want).max(axis=1) > 1e-4) <= 0.05
 
 
+@pytest.mark.quick("False-1", "True-4")
 @pytest.mark.parametrize("figure", [1, 4])
 @pytest.mark.parametrize("settled", [False, True])
 def test_estimates_over_a_long_run(settled, figure, rng):
-    """18000 rounds; rewards of 1e4 and more in Fig. 4. TOFU, at the end of the run, has lost digits where one arm is
-    played again and again: its estimate passes through V^{-1/2} anew every round."""
+    """18000 rounds; rewards of 1e4 and more in Fig. 4."""
     T, eps, nu = 18_000, *((0.99, 1.31) if figure == 1 else (0.69, 18.711180 * 10**2.5))
     x, rewards, _ = forced(rng, T, 2, figure, settled)
     theta = np.asarray(replay(as_arrays(MENU(dim=2)), *single(x, rewards))[0], float)
@@ -91,4 +93,4 @@ def test_estimates_over_a_long_run(settled, figure, rng):
     for t in range(T):
         learner.update(x[t], rewards[t], fit=t == T - 1)
     size = max(1.0, np.abs(learner.theta).max())
-    np.testing.assert_allclose(theta, learner.theta, atol=(1e-2 if settled else 1e-4) * size)
+    np.testing.assert_allclose(theta, learner.theta, atol=1e-4 * size)

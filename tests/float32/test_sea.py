@@ -105,6 +105,7 @@ def test_benchmark_e3_in_float32():
     assert (np.cumsum(np.asarray(meta_loss, float)) <= np.asarray(meta_budget)).all()
 
 
+@pytest.mark.quick("2")
 @pytest.mark.parametrize("dim", [1, 2, 15])
 def test_cla_oons(dim, rng):
     noise = rng.standard_normal((500, dim))
@@ -130,6 +131,7 @@ def test_cla_oons(dim, rng):
     assert np.asarray(residual).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_weights_over_experts(rng):
     """Scales that span 2^14, as CA-OONS has them for 16384 rounds: no overflow, and sums of one."""
     n = 14

@@ -26,6 +26,7 @@ def report(experiment: Experiment, seed: int = 0) -> Report:
         names |= {*getattr(drawing, "needs", ())}
         names |= {drawing.bound} if isinstance(drawing, Bound) else set()
         names |= {getattr(drawing, "x", "round")} - {"round"}
+        names |= {*(getattr(drawing, "reference", None) or ())[:1]}
     records = range(1, HORIZON + 1) if experiment.record == 3000 else RECORDS  # a whole trace
     results, times = {}, {}
     for name, panel in experiment.panels(HORIZON).items():

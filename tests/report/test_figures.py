@@ -1,15 +1,18 @@
 """Every figure that an experiment declares is drawn; each kind shows the numbers it is given."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
 
+from jaxbandits.core.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.drawings import Against, Bound, Cost, Curves, Exponents, Heatmap, Shares
 from jaxbandits.experiments.run import Report
 from jaxbandits.report import figures, files
+from jaxbandits.report import panels as panels_lib
 from jaxbandits.report.style import mathtext
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
@@ -34,8 +37,9 @@ def test_every_declared_figure_is_drawn(name):
     for drawing in report.experiment.figures:
         figure = figures.draw(report, drawing)  # laid out where files are written, which is slow
         assert report.preset in figure.get_supxlabel() and report.experiment.title[:10] in figure.get_suptitle()
-        shown = [line for ax in figure.axes for line in (*ax.lines, *ax.collections, *ax.images)]
-        assert len(shown) >= len(report.results), drawing
+        points = sum(len(line.get_xdata()) for ax in figure.axes for line in ax.lines)
+        areas = sum(len(ax.collections) + len(ax.images) for ax in figure.axes)
+        assert points + areas >= len(report.results), drawing
 
 
 def test_files_of_several_figures_have_different_names():
@@ -77,6 +81,40 @@ def test_curves_are_means_over_rounds_and_leave_labels_out():
     assert "median" in quantile.get_ylabel()
 
 
+def test_a_row_that_repeats_another_is_left_out():
+    same, differ = {"a": curve(2.0, 2.0)}, {"a": curve(1.0, 3.0)}
+    for trials, rows in ((same, 1), (differ, 2)):
+        drawing = Curves()
+        figure = figures.draw(report_of({"p": (np.nan, np.nan, trials)}, (drawing,)), drawing)
+        assert len(figure.axes) == rows and figure.axes[0].get_title() == "p"
+    drawing = Curves(limit=0.5)
+    (ax,) = figures.draw(report_of({"p": (np.nan, np.nan, differ)}, (drawing,)), drawing).axes
+    assert by_label(ax)["claimed: below 0.5"].get_ydata() == [0.5, 0.5] and "median" in ax.get_ylabel()
+
+
+def test_a_panel_alone_is_drawn_as_in_its_figure(tmp_path):
+    experiment = EXPERIMENTS["glm/fig2"]
+    report = made.report(experiment)
+    for name, result in report.results.items():
+        result.save(tmp_path / f"fig2-{name}.npz")
+    about = {"experiment": "glm/fig2", "preset": report.preset, "horizon": 60, "panels": dict.fromkeys(report.results)}
+    (tmp_path / "manifest.json").write_text(json.dumps(about))
+    file, result, settings = panels_lib.of_directory(tmp_path, "S5", EXPERIMENTS)
+    assert file.name == "fig2-S5.npz"
+    whole = figures.draw(report, experiment.figures[0])
+    beside = next(ax for ax in whole.axes if ax.get_title().startswith("S = 5"))
+    for paper in (False, True):
+        figure = figures.single(result, **settings, paper=paper)
+        (ax,) = figure.axes
+        assert colours(ax) == colours(beside) and ax.get_yscale() == "symlog"
+    assert figure.get_size_inches()[0] < 3.5 and not figure.get_suptitle() and not ax.get_title()
+    for panel, message in ((None, "several panels: choose one with --panel, of S3, S5, S7"), ("S4", "unknown panel")):
+        with pytest.raises(InputError, match=message):
+            panels_lib.of_directory(tmp_path, panel, EXPERIMENTS)
+    with pytest.raises(InputError, match="holds no finished experiment"):
+        panels_lib.of_directory(tmp_path / "elsewhere", None, EXPERIMENTS)
+
+
 def test_curves_may_stand_over_any_recorded_metric():
     samples = np.asarray([[1.0, 2.0, 4.0, 8.0], [3.0, 6.0, 8.0, 12.0]])
     panels = {"p": (np.nan, np.nan, {"a": curve(1.0, 3.0, samples=samples)})}
@@ -88,6 +126,16 @@ def test_curves_may_stand_over_any_recorded_metric():
 
 def colours(ax):
     return {label: line.get_color() for label, line in by_label(ax).items() if not label.startswith("_")}
+
+
+def test_a_metric_that_all_share_is_drawn_once_in_grey():
+    shared = np.asarray([[1.0, 2.0, 3.0, 4.0], [3.0, 4.0, 5.0, 6.0]])
+    panels = {"p": (np.nan, np.nan, {label: curve(1.0, 3.0, zero=shared) for label in "ab"})}
+    drawing = Curves(reference=("zero", "X = 0"))
+    for ax in figures.draw(report_of(panels, (drawing,)), drawing).axes:
+        line = by_label(ax)["X = 0"]
+        np.testing.assert_allclose(line.get_xydata(), [[10, 2.0], [20, 3.0], [30, 4.0], [40, 5.0]])
+        assert line.get_color() == "#888888" and set(by_label(ax)) == {"a", "b", "X = 0"}
 
 
 @pytest.mark.parametrize(
@@ -141,7 +189,9 @@ def test_symbols_are_set_as_formulas():
         "lambda_t = d log(1 + t), theta*": r"$\lambda_t$ = d log(1 + t), $\theta^*$",
         "kappa^0.1.": r"$\kappa^{0.1}$.",
         "Hvt, tau_scale 0.1, beta_scale": "Hvt, tau_scale 0.1, beta_scale",
-        "zeta, alphabet, c_eta, ||u|| = 4, round": "zeta, alphabet, c_eta, ||u|| = 4, round",
+        "zeta, alphabet, SMD_r, round": "zeta, alphabet, SMD_r, round",
+        "c_eta, c_corr, P_t, Q_{t-1}": r"$c_{\eta}$, $c_{\mathrm{corr}}$, $P_t$, $Q_{t-1}$",
+        "||u|| = 8 +- 0.2, G~": r"$\|u\|$ = 8 $\pm$ 0.2, $\tilde{G}$",
         r"$\lambda$ and sigma": r"$\lambda$ and sigma",
     }
     assert {text: mathtext(text) for text in wanted} == wanted

@@ -44,6 +44,19 @@ def test_failed_trials_are_left_out_and_named():
     assert _names(ax) == ["a [3 failed]"] and ax.lines[0].get_ydata().tolist() == [1.0, 1.0]
 
 
+def test_entries_against_the_same_entries_of_another_metric(rng):
+    """Risks of single groups against the rows drawn from each."""
+    risk, drawn = rng.normal(size=(1, 60, 4, 3)), rng.integers(1, 9, size=(1, 60, 4, 3)).cumsum(2).astype(float)
+    axes = {"risk": ("group",), "drawn": ("group",), "spent": ("coin",)}
+    result = Result({"a": made.trials({"risk": risk, "drawn": drawn, "spent": drawn[..., :2]}, axes=axes)})
+    for group, line in enumerate(result.plot("risk", x="drawn").lines):
+        np.testing.assert_allclose(line.get_xdata(), drawn[0, :, :, group].mean(0))
+        np.testing.assert_allclose(line.get_ydata(), risk[0, :, :, group].mean(0))
+    np.testing.assert_allclose(result.plot("risk", x="drawn", group=2).lines[0].get_xdata(), drawn[0, ..., 2].mean(0))
+    with pytest.raises(InputError, match="or have the axes of 'risk'; 'spent' has axes coin"):
+        result.plot("risk", x="spent")
+
+
 def test_any_recorded_scalar_is_an_abscissa(rng):
     samples = rng.integers(1, 9, size=(1, 60, 4)).cumsum(2).astype(float)
     loss = rng.normal(size=(1, 60, 4))
@@ -58,7 +71,7 @@ def test_any_recorded_scalar_is_an_abscissa(rng):
     assert np.isfinite(result.plot("samples", x="loss").lines[0].get_xdata()).all()
     for x, message in (
         ("sample", "unknown abscissa 'sample'; did you mean 'samples'"),
-        ("risk", "must be a scalar metric; 'risk' has axes risk_0"),
+        ("risk", "must be a scalar metric or have the axes of 'loss'; 'risk' has axes risk_0"),
         (3, "unknown abscissa 3"),
         (np.ones(3), "unknown abscissa"),
     ):
@@ -153,6 +166,7 @@ def test_heat_maps_show_means_at_the_horizon(rng):
     assert shown[1, 2] == pytest.approx(np.delete(trials.final("loss")[2], 5).mean())
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("rate", "scale")
     assert [t.get_text() for t in ax.get_yticklabels()] == ["1", "3"]
+    assert Result({"a": trials}).heatmap("loss").get_xlabel() == ax.get_xlabel()  # there are only two
     entry = Result({"a": trials}).heatmap("risk", "rate", "scale", risk_0=2).images[0].get_array()
     assert entry[0, 0] == pytest.approx(trials.final("risk")[3, :, 2].mean())
 
@@ -169,6 +183,8 @@ def test_heat_maps_refuse_what_is_not_two_fields(rng):
     with pytest.raises(InputError, match=r"points of one cell differ in df: choose with points={field: value}"):
         result.heatmap("loss", "rate", "scale")
     assert result.heatmap("loss", "rate", "scale", points={"df": 3.0}).images[0].get_array().count() == 4
+    with pytest.raises(InputError, match="needs two swept fields, first and second; there are: rate, scale, df"):
+        result.heatmap()
     for arguments, settings, message in (
         (("loss", "rat", "scale"), {}, "did you mean 'rate'"),
         (("loss", "rate", "rate"), {}, "two different fields"),

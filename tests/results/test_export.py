@@ -93,3 +93,21 @@ def test_a_missing_package_says_how_to_install_it(monkeypatch, method, package, 
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(InputError, match=how):
         getattr(made.result(), method)()
+
+
+def test_summaries_and_files_of_other_tools(tmp_path):
+    polars, xarray = pytest.importorskip("polars"), pytest.importorskip("xarray")
+    pytest.importorskip("h5netcdf")
+    result = made.result()
+    with pytest.warns(UserWarning, match="intervals of skewed"):
+        frame, rows = result.summary_frame("regret"), result.summary("regret")
+    assert frame["mean"].to_list() == [row.mean for row in rows] and frame["rate"].to_list() == [0.1, 0.2, 0.4, None]
+    assert polars.read_parquet(result.to_parquet(tmp_path / "r.parquet")).equals(result.to_polars())
+    path = result.to_netcdf(tmp_path / "r.nc")
+    for label, data in result.to_xarray().items():
+        with xarray.open_dataset(path, engine="h5netcdf", group=label) as again:
+            assert again.equals(data)
+    for write in (result.to_parquet, result.to_netcdf):
+        with pytest.raises(InputError, match="cannot write"):
+            write(tmp_path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["r.nc", "r.parquet"]

@@ -36,6 +36,15 @@ def test_a_label_may_be_left_out_only_where_there_is_one():
             method("regret")
 
 
+def test_a_metric_by_name_gives_its_values():
+    result = made.result()
+    one = Result({"swept": result["swept"]})
+    np.testing.assert_array_equal(one["regret"], result.get("regret", "swept"))
+    np.testing.assert_array_equal(result["swept"]["loss"], result.get("loss", "swept"))
+    with pytest.raises(InputError, match=r"'risk' is a metric, .*: result\['grouped'\]\['risk'\]"):
+        result["risk"]
+
+
 def test_unknown_names_suggest_the_known_ones():
     result = made.result()
     for call, message in (

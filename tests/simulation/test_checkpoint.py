@@ -84,7 +84,10 @@ def test_an_unfinished_piece_is_continued_not_recomputed(tmp_path, monkeypatch):
     monkeypatch.undo()
     resumed = simulate(Shrink(rate=0.01), Noisy(scale=1.0), 400, 5, checkpoint=tmp_path, **RUN)
     assert saved == list(range(7, 148, 7))
-    assert resumed["Shrink"].timing["rounds"] == 5 * (400 - 147)
+    timing = resumed["Shrink"].timing
+    assert timing["rounds"] == 5 * (400 - 147)
+    (ns,) = timing["ns_per_round"]  # of all its rounds: those of the first call count too
+    assert ns * 1e-9 * 400 * resumed["Shrink"].spec["width"] > timing["run_s"] > 0.0
     for name in whole.metrics:
         np.testing.assert_array_equal(resumed.get(name), whole.get(name))
 

@@ -80,10 +80,11 @@ def test_the_bar_names_who_is_played_and_says_what_is_resumed(tmp_path, capsys):
     learners = {"first": Shrink(), "second": Shrink(rate=0.25)}
     compare(learners, Noisy(), 10, 32, **settings)
     shown = capsys.readouterr().err
-    assert "panel: compiling" in shown and "panel: first:" in shown and "panel: second:" in shown
-    assert "resuming" not in shown
-    compare(learners, Noisy(), 10, 32, **settings)
+    assert "panel: compiling 2 programs" in shown and "panel: simulating first, second" in shown
+    assert "resuming" not in shown and shown.count("\n") == 3
+    again = compare(learners, Noisy(), 10, 32, **settings)
     assert f"panel: resuming from {tmp_path}" in capsys.readouterr().err
+    assert again["first"].timing["rounds"] == 0 and again["first"].timing["ns_per_round"][0] > 0.0  # as it took before
     compare(learners, Noisy(), 10, 32, **settings, progress=False)
     assert capsys.readouterr().err == ""
     with pytest.raises(InputError, match="title must be text, got 3"):

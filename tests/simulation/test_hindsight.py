@@ -71,6 +71,34 @@ def test_what_it_returns_is_checked(returned, message):
         simulate(Shrink(), Wrong(), 5, 4, record=2, **QUIET)
 
 
+@pytest.mark.parametrize("seeds", [3, 33])
+def test_what_nobody_recorded_is_computed_again_for_all_instances(seeds):
+    """From what is recorded and the point's own fields, compiled once: more instances than one call takes, too."""
+    traced = []
+
+    @pytree
+    class Recalling(Hindsight):
+        def recall(self, recorded):
+            traced.append(recorded["target"].shape)
+            return {"scaled": self.scale * recorded["target"]}
+
+        def in_hindsight(self, recorded, records):
+            assert recorded["scaled"].dtype == np.float64
+            return {"recalled": recorded["scaled"], "of": np.full(len(records), float(self.scale))}
+
+        def derive(self, values):
+            return {}
+
+    result = compare({"a": Grid(Shrink(), {"environment.scale": [0.5, 2.0]}), "b": Shrink()}, Recalling(), 6, seeds,
+                     record=2, **QUIET)  # fmt: skip
+    assert traced == [(2,)]
+    for label, scales in (("a", [0.5, 2.0]), ("b", [1.0])):
+        trials = result[label]
+        for h, scale in enumerate(scales):
+            np.testing.assert_array_equal(trials.get("of")[h], scale)
+            np.testing.assert_allclose(trials.get("recalled")[h], scale * trials.get("target")[h], rtol=1e-15)
+
+
 def test_what_it_needs_must_be_recorded():
     @pytree
     class Needs(Hindsight):

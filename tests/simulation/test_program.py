@@ -3,14 +3,18 @@
 import gc
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxbandits.dro import SMD, Online, SyntheticGroups
 from jaxbandits.simulation import program as program_lib
 from jaxbandits.simulation import simulate
+from jaxbandits.simulation.api import jobs_of
 from jaxbandits.simulation.driver import layout_of, program_of
+from jaxbandits.simulation.options import options
 from jaxbandits.simulation.plan import Job
-from jaxbandits.simulation.width import bytes_of, default_width
+from jaxbandits.simulation.width import bytes_of, bytes_of_round, default_width
 from tests.toys import Noisy, Shrink, Slow, Vectors
 
 
@@ -116,8 +120,8 @@ def test_a_shelf_makes_each_entry_once_and_again_after_a_failure():
 
 def test_the_default_width_falls_with_the_bytes_of_a_trial():
     cpu = jax.devices("cpu")[0]
-    widths = [default_width(n, cpu) for n in (8, 2**10, 2**15, 2**15 + 1, 2**16, 2**19, 2**20 - 1, 2**20, 2**30)]
-    assert widths == [64, 64, 64, 32, 32, 32, 32, 1, 1]
+    widths = [default_width(n, cpu) for n in (8, 2**10, 2**14, 2**14 + 1, 2**15, 2**15 + 1, 2**20, 2**30)]
+    assert widths == [64, 64, 64, 32, 32, 1, 1, 1]
 
     class Accelerator:
         platform = "gpu"
@@ -137,10 +141,26 @@ def test_the_default_width_falls_with_the_bytes_of_a_trial():
     assert default_width(2**20, Accelerator(2**34 - 2**20)) in (1024, 2048)  # a power of two
 
 
+def test_what_passes_in_a_round_counts_beside_the_states():
+    """Rows of 20 groups in R^1000 leave no room beside them, though states alone would; one row of few groups does."""
+
+    def width(learner, **sizes):
+        told = {"dim": sizes["dim"], "n_groups": sizes["n_groups"]}
+        return jobs_of([learner(horizon=9, **told)], SyntheticGroups(**told), 9, 1, 1, options(), cpu)[0].whole.width
+
+    cpu = jax.devices("cpu")[0]
+    assert width(SMD, dim=10, n_groups=10) == width(Online, dim=10, n_groups=10) == 64
+    assert width(SMD, dim=1000, n_groups=20) == width(Online, dim=1000, n_groups=20) == 1
+    layout = layout_of(_job(SMD(dim=50, n_groups=20, horizon=9), SyntheticGroups(dim=50, n_groups=20)))
+    states, rows = bytes_of((layout.carry.env, layout.carry.alg)), bytes_of(layout.passed)
+    assert rows > 20 * 50 * jnp.zeros(()).dtype.itemsize  # the gradients, not the rows behind them
+    assert bytes_of_round(layout) == 2 * states + rows < 2 * (states + 1.2 * 20 * 50 * 8)
+
+
 def test_a_large_trial_runs_alone_by_default():
-    carry = layout_of(_job(Shrink(), Noisy())).carry
-    assert bytes_of((carry.env, carry.alg)) == 16
-    result = simulate(Shrink(start=np.ones(2**17)), Noisy2D(), 2, 3, progress=False, record=1)
+    layout = layout_of(_job(Shrink(), Noisy()))
+    assert bytes_of((layout.carry.env, layout.carry.alg)) == 16
+    result = simulate(Shrink(start=np.ones(2**12)), Noisy2D(), 2, 3, progress=False, record=1)
     assert result["Shrink"].spec["width"] == 1 and len(result["Shrink"].timing["ns_per_round"]) == 3
     assert simulate(Shrink(), Noisy(), 2, 3, progress=False, record=1)["Shrink"].spec["width"] == 64
 

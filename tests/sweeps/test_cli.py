@@ -12,6 +12,7 @@ from jaxbandits.simulation import driver
 from jaxbandits.sweeps import file
 from jaxbandits.sweeps.load import load_sweep
 from jaxbandits.sweeps.sweep import plan
+from tests.results import made
 from tests.sweeps.made import FILE
 
 ROOT = Path(__file__).parents[2]
@@ -41,10 +42,30 @@ def test_sweep_status_export(path, capsys):
     assert main(["export", "results/mine", "--final"]) == 0
     assert "results/mine.csv" in capsys.readouterr().out
     assert len(Path("results/mine.csv").read_text().splitlines()) == 1 + 8
+    for name in ("mine.parquet", "mine.nc"):
+        assert main(["export", "results/mine", "--final", "--out", name]) == 0
+    assert pytest.importorskip("polars").read_parquet("mine.parquet").height == 8
+    assert main(["analyse", "results/mine"]) == 0
+    assert "pairs" in capsys.readouterr().out
     assert main(["sweep", path, "--quiet"]) == 2  # other dimensions: another sweep
     message = capsys.readouterr().err
     assert "holds another sweep: environments" in message or "holds another sweep: algorithms.oful.dim" in message
     assert message.count("\n") == 1 and not load_sweep("results/mine").missing
+
+
+def test_merge(path, capsys):
+    for i in ("1", "2"):
+        shard = ["--set", "part_trials=4", "--shard", f"{i}/2", "--out", f"of-{i}"]
+        assert main(["sweep", path, "--quiet", *SMALL, *shard]) == 0
+    assert main(["merge", "of-1", "-o", "all"]) == 1  # half of it
+    assert main(["merge", "of-1", "of-2", "-o", "all"]) == 0
+    assert "all: 2 of 2 parts done" in capsys.readouterr().out
+    made.result().save("one.npz")
+    assert main(["merge", "one.npz", "one.npz", "--out", "both.npz"]) == 0
+    assert "both.npz" in capsys.readouterr().out and Path("both.npz").stat().st_size
+    for wrong, message in ((["of-1", "one.npz"], "not both"), (["none"], "no such file"), (["results"], "")):
+        assert main(["merge", *wrong, "-o", "there"]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_a_failed_part_is_exit_code_1(path, capsys, monkeypatch):
@@ -56,6 +77,7 @@ def test_a_failed_part_is_exit_code_1(path, capsys, monkeypatch):
     said = capsys.readouterr()
     assert "1 failed" in said.out and "MemoryError('not enough')" in said.out and "Traceback" not in said.err
     assert main(["sweep", path, "--quiet", *SMALL, "--out", "there", "--retry-failed", "--fail-fast"]) == 1
+    assert main(["sweep", path, "--quiet", *SMALL, "--out", "there", "--shard", "2/2"]) == 0  # of which it has no part
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from jaxbandits.sweeps import status as status_lib
 from jaxbandits.sweeps.directory import Directory
 from jaxbandits.sweeps.estimate import estimate
 from jaxbandits.sweeps.load import SweepResult, load_sweep
+from jaxbandits.sweeps.merge import merge_sweeps
 from jaxbandits.sweeps.run import run_sweep
 from jaxbandits.sweeps.sweep import plan
 from tests.sweeps.made import FILE, SWEEP, changed, whole
@@ -361,3 +362,47 @@ def test_finished_pieces_are_written_every_so_often(tmp_path, monkeypatch, save_
     monkeypatch.setattr(checkpoint.Store, "save", lambda self, *args: (written.append(args), original(self, *args)))
     run(tmp_path, changed(algorithms={"fixed": Shrink()}, seeds=250, part_trials=250), save_every=save_every)
     assert len(written) == files_written
+
+
+def test_shards_on_machines_of_their_own_merge_to_the_whole(finished, tmp_path):
+    places = [tmp_path / f"machine-{i}" for i in (1, 2, 3)]
+    for i, place in enumerate(places, start=1):
+        run(place, shard=(i, 3))
+    found = merge_sweeps(places[:2], tmp_path / "all")
+    assert len(found.missing) == 2
+    found = merge_sweeps([str(place) for place in places], tmp_path / "all")  # again, when the third is done
+    assert contents(tmp_path / "all") == contents(finished) and not found.missing
+    assert not list((tmp_path / "all" / "working").iterdir())
+    equal(found.load(), load_sweep(finished).load())
+    assert found.load("fixed")["fixed"].timing["rounds"] == 40 * 20  # costs come along
+
+
+def test_merge_refuses_what_does_not_belong_together(finished, copied, tmp_path):
+    run(tmp_path / "other", changed(seeds=32), shard=(1, 7))
+    with pytest.raises(InputError, match=r"hold different sweeps: .*seeds was 40, now 32"):
+        merge_sweeps([finished, tmp_path / "other"], tmp_path / "all")
+    with pytest.raises(InputError, match="hold different sweeps"):
+        merge_sweeps([finished], tmp_path / "other")
+    for wrong in ([], "here", None):
+        with pytest.raises(InputError, match="merge needs a list"):
+            merge_sweeps(wrong, tmp_path / "all")
+    victim = next((copied / "parts").glob("*.npz"))
+    content = bytearray(victim.read_bytes())
+    content[len(content) // 2] ^= 1
+    victim.write_bytes(content)
+    with pytest.raises(InputError, match=f"{victim.name} is damaged"):
+        merge_sweeps([copied], tmp_path / "all")
+    assert not (tmp_path / "all" / "parts" / victim.name).exists()
+    record = files.read_json(victim.with_suffix(".json"))
+    files.write_json(victim.with_suffix(".json"), {**record, "sha256": "0" * 64})
+    with pytest.raises(InputError, match="differs: "):
+        merge_sweeps([finished, copied], tmp_path / "all")
+
+
+def test_what_failed_everywhere_stays_failed(copied, tmp_path):
+    victim = next((copied / "parts").glob("*.npz"))
+    for path in (victim, victim.with_suffix(".json")):
+        path.unlink()
+    Directory(copied).fail(victim.stem, "no memory")
+    found = merge_sweeps([copied], tmp_path / "all")
+    assert found.failures == {victim.stem: "no memory"} and found.missing == (victim.stem,)

@@ -37,10 +37,15 @@ ALLOWED = {
     },
     "report": {"core", "results", "simulation", "experiments", "report"},
     "testing": {"core", "types", "results", "simulation", "testing"},
+    "plugins": {"core"},
     "__main__": {"cli"},
-    "cli": {"core", "algorithms", "environments", "results", "simulation", "sweeps", "experiments", "report"},
+    "commands": {"core", "algorithms", "environments", "results", "simulation", "sweeps", "experiments", "report"},
+    "cli": {
+        *("core", "algorithms", "environments", "results", "simulation", "sweeps", "experiments", "report"),
+        *("commands", "plugins", "testing"),
+    },
 }
-FAMILIES = ("linear", "glm", "oco", "coco", "dro")
+FAMILIES = ("linear", "glm", "oco", "coco", "dro", "operators", "data")
 ALLOWED |= {family: {"estimation", "algorithms", "environments"} for family in FAMILIES}
 ALLOWED["__init__"] = {"core", "types", "domains", "estimation", "results", "simulation", "testing", *FAMILIES}
 ALLOWED["__init__"] |= {"algorithms", "environments", "catalogue", "sweeps"}

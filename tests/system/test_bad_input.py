@@ -5,6 +5,7 @@ import inspect
 
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 from jaxbandits import (
@@ -14,10 +15,12 @@ from jaxbandits import (
     HvtUCB,
     InputError,
     catalogue,
+    compare,
     noise,
     register_algorithm,
     register_environment,
     simulate,
+    sweep,
 )
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.coco import OFWTVC
@@ -31,7 +34,8 @@ from jaxbandits.environments.datasets.ratings import low_rank_ratings
 from jaxbandits.environments.oco import sequences
 from jaxbandits.glm import load_covertype
 from jaxbandits.linear import HvtEstimator
-from jaxbandits.oco import CAOONS, AnytimeCAOONS, LinearLosses, load_csv, load_libsvm
+from jaxbandits.oco import CAOONS, AnytimeCAOONS, LinearLosses, OptaxLearner, load_csv, load_libsvm
+from jaxbandits.operators import Given
 from tests.wrong import NO_NUMBERS, WRONG, outcome
 
 ENV = HeavyTailed(dim=2, n_arms=5)
@@ -56,6 +60,27 @@ ENV = HeavyTailed(dim=2, n_arms=5)
 def test_one_line_says_what_is_wrong_and_what_is_allowed(algorithm, environment, message):
     with pytest.raises(InputError, match=message) as error:
         simulate(algorithm, environment, 10, 2, progress=False)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: simulate(ENV, OFUL(dim=2), 10, 2), "is an environment: the algorithm comes first"),
+        (lambda: compare(OFUL(dim=2), ENV, 10, 2), r"a mapping from label .*, or a list \(`simulate` runs one\)"),
+        (lambda: sweep(OFUL(dim=2), ENV, 10, 2, grid={"noise.spread": [1.0]}),
+         "OFUL has no field 'noise.spread', but HeavyTailed has: name it 'environment.noise.spread'"),
+        (lambda: sweep(OFUL(dim=2), ENV, 10, 2, grid={"environment.ridge": [1.0]}),
+         "HeavyTailed has no field 'ridge', but OFUL has: name it 'ridge'"),
+        (lambda: sweep({"a": OFUL(dim=2), "b": HvtUCB(dim=2, horizon=9)}, ENV, 10, 2, grid={"tau_scale": [1.0]}),
+         "OFUL has no field 'tau_scale'"),
+        (lambda: simulate(OptaxLearner(dim=2, make=optax.adam(1e-2)), LinearLosses(dim=2), 10, 2),
+         r"make=optax.adam, hyperparameters=\{'learning_rate': 0.01\} instead of make=optax.adam\(0.01\)"),
+    ],
+)  # fmt: skip
+def test_a_natural_mistake_is_told_what_was_meant(call, message):
+    with pytest.raises(InputError, match=message) as error:
+        call()
     assert "\n" not in str(error.value)
 
 
@@ -84,6 +109,7 @@ PARTS = {
     "sequence/piecewise": sequences.Piecewise.evenly(np.eye(2), 10),
     "estimator/hvt": HvtEstimator(dim=2, horizon=10),
     "group_loss/custom": Custom(function=jnp.vdot),
+    "drift/given": Given(path=np.ones((3, 2))),
 }
 OBJECTS = {name: entry.example for name, entry in (ALGORITHMS | ENVIRONMENTS).items()} | {
     name: PARTS.get(name) or part()
@@ -149,8 +175,9 @@ def test_a_field_takes_what_it_declares_and_refuses_the_rest_in_one_line(name):
 GIVEN = {
     "arms": np.eye(3), "budgets": (4, 2, 6), "capacity": 64, "curvature": 0.5, "dim": 2, "eps": 0.99,
     "features": np.eye(2), "horizon": 200, "k": 2, "lipschitz": 2.0, "made": clusters(covertype_like(100), 3),
-    "n_arms": 5, "n_groups": 4, "n_inputs": 1, "n_states": 2, "norm_bound": 2.0,
-    "ratings": low_rank_ratings((20, 8), 120), "steps": 2,
+    "index": [0, 1, 0], "labels": ["a", "b"], "n_arms": 5, "n_groups": 4, "n_inputs": 1, "n_states": 2,
+    "norm_bound": 2.0,
+    "ratings": low_rank_ratings((20, 8), 120), "reward": np.ones(3), "rewards": np.eye(2), "steps": 2,
     "table": GroupTable(np.eye(2), np.array([0.0, 1.0]), np.arange(2), ("a", "b")),
     "targets": np.array([1.0, -1.0]), "theta": np.ones(3) / 3, "vectors": np.eye(2),
 }  # fmt: skip

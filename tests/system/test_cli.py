@@ -8,11 +8,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from jaxbandits import cli
+from jaxbandits import __version__, cli
+from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.cli import main
+from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.experiments import EXPERIMENTS
+from jaxbandits.results.merge import merge
+from jaxbandits.results.result import Result
 from jaxbandits.simulation import Options, compare
 
 ROOT = Path(__file__).parents[2]
@@ -76,7 +81,27 @@ def test_a_class_that_has_two_names_is_not_guessed(capsys, monkeypatch):
 
     monkeypatch.setitem(ALGORITHMS, "mine/oful", ALGORITHMS["linear/oful"])
     assert main(["show", "OFUL"]) == 2
-    assert "OFUL is the class of linear/oful and mine/oful: name one of them" in capsys.readouterr().err
+    assert "OFUL is the name of linear/oful and mine/oful: name one of them" in capsys.readouterr().err
+
+
+def test_show_says_defaults_and_everything_of_a_name(capsys):
+    assert main(["show", "hvtucb"]) == 0
+    out = capsys.readouterr().out
+    (row,) = [line for line in out.splitlines() if line.startswith("beta_scale")]
+    assert row.split()[2] == "1" and "example" not in out  # not what the tests run it with
+    assert "required" in out and "\n  practical: " in out
+    assert main(["show", "glm/covertype"]) == 0  # an environment and an experiment
+    out = capsys.readouterr().out
+    assert "GeneralizedLinear" not in out and "field" in out and "claims:" in out
+
+
+def test_cite_names_the_paper(capsys):
+    assert main(["cite", "HvtUCB"]) == 0
+    out = capsys.readouterr().out
+    assert "arXiv:2503.00419" in out and "Guarantee" not in out and out.rstrip().endswith(__version__)
+    for name in (*ALGORITHMS, *ENVIRONMENTS, "linear/fig1"):
+        assert main(["cite", name]) == 0
+        assert name in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["linear/hvt_ucb", "linear/heavy_tailed", "linear/fig1", "dro/online"])
@@ -125,10 +150,19 @@ EVERYBODY = [
         (["reproduce", "glm/covertype", "--data", "no/such"], "no/such"),
         (["reproduce", ""], "experiment ''"),
         (["show", ""], "unknown name ''"),
-        (["plot", ""], "cannot read .: Is a directory"),
+        (["plot", ""], "holds no finished experiment"),
         (["reproduce", "linear/fig1", "--preset", "theorie"], "did you mean 'theory'"),
         (["reproduce", "linear/fig1", "--workers", "0"], "workers must be"),
         (["reproduce", "linear/fig1", "--without", "OFULL"], "did you mean 'OFUL'"),
+        (["reproduce", "linear/fig1", "--without", "heavy-oful"], "did you mean 'HEAVY-OFUL'"),
+        (["reproduce", "linear/fig1", "--only", "ofull"], "did you mean 'OFUL'"),
+        (["reproduce", "linear/fig1", "--first-seed", "-1"], "first_seed must be a whole number in [0, 2147483647]"),
+        (["cite", "HvtUCP"], "did you mean 'HvtUCB'"),
+        (["show", "fig1"], "fig1 is the name of linear/fig1 and glm/fig1 and coco/fig1 and dro/fig1: name one"),
+        (["info", "no-such.npz"], "no such file"),
+        (["info", "."], "is a directory"),
+        (["plot", "a.npz", "--panel", "max"], "--panel goes with the directory"),
+        (["export", "a.npz", "--out", "a.xls"], "--out must end in .csv, .parquet, .nc"),
         (["reproduce", "linear/al"], "did you mean 'linear/all'"),
         (["plot", "no-such.npz"], "no such file"),
     ],
@@ -155,6 +189,36 @@ def test_an_unwritable_directory_is_named(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert main(["reproduce", "linear/fig1", "--out", str(tmp_path / "file" / "out")]) == 2
     assert "cannot create" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("always:.*intervals of skewed")
+def test_shards_of_seeds_are_looked_at_merged_and_drawn(tmp_path, capsys):
+    arguments = ["reproduce", "linear/sysid", "--horizon", "50", "--only", "RLS", "--no-timing"]
+    for first, out in (("0", "a"), ("32", "b")):
+        asked = ["--seeds", "32", "--first-seed", first, "--out", str(tmp_path / out)]
+        assert main([*arguments, *asked]) == 0
+    said = capsys.readouterr()
+    assert "1,600 rounds in" in said.out and "compilation and figures included" in said.out
+    assert said.err.count("32 seeds: intervals") == 2 and f"1 figure to {tmp_path / 'a'}" in said.err
+    files = [str(tmp_path / out / "sysid-system.npz") for out in "ab"]
+    first, second = map(Result.load, files)
+    whole = merge([first, second])
+    whole.save(tmp_path / "whole.npz")
+    np.testing.assert_array_equal(whole["RLS"].seeds, range(64))
+    for metric in whole.metrics:
+        parts = [np.asarray(part[metric]) for part in (first, second)]
+        np.testing.assert_array_equal(whole[metric], np.concatenate(parts, axis=1))
+    capsys.readouterr()
+    for command, message in (
+        (["info", str(tmp_path / "whole.npz")], "seeds: 0 to 63"),
+        (["analyse", str(tmp_path / "whole.npz"), "--threshold", "0.5"], "share with excess loss <= 0.5"),
+        (["export", str(tmp_path / "whole.npz"), "--final"], "whole.csv"),
+        (["export", str(tmp_path / "whole.npz"), "--out", str(tmp_path / "whole.parquet")], "whole.parquet"),
+        (["plot", str(tmp_path / "a"), "--paper", "--out", str(tmp_path / "one")], "one.pdf"),
+    ):
+        assert main(command) == 0
+        assert message in capsys.readouterr().out
+    assert len((tmp_path / "whole.csv").read_text().splitlines()) == 65
 
 
 def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_path, capsys):

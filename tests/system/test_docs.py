@@ -4,6 +4,8 @@ import doctest
 import importlib
 import re
 import shlex
+import sys
+import tomllib
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -11,13 +13,19 @@ import pytest
 
 import jaxbandits
 from jaxbandits import cli
+from jaxbandits.algorithms import ALGORITHMS
+from jaxbandits.core import registry
+from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.declare import chosen
+from jaxbandits.sweeps import file
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-SLOW = "check_algorithm("  # compiles a dozen programs
+SLOW = re.compile(r"check_algorithm\((?!.*quick=True)")  # compiles a dozen programs
+FILE = re.compile(r"# (\w+\.(?:py|toml))\n")  # how a block begins that the reader saves under that name
+SHORT = {"sweep": ("--quiet",), "reproduce": ("--quiet", "--horizon", "100")}  # of commands that run
 
 
 def blocks(page: Path, language: str) -> list[tuple[int, str]]:
@@ -26,11 +34,19 @@ def blocks(page: Path, language: str) -> list[tuple[int, str]]:
     return [(text[: m.start(2)].count("\n"), m[2]) for m in FENCE.finditer(text) if m[1] == language]
 
 
+FEWER_ROUNDS = ("T = 18_000", "T = 600")  # programs are compiled fast here, not well; the slow tests play them all
+
+
 def execute(page: Path, slow: bool) -> None:
     """The blocks of a page from top to bottom, in one namespace; a traceback shows the line of the page."""
+    for language in ("python", "toml"):
+        for _, text in blocks(page, language):
+            if match := FILE.match(text):
+                Path(match[1]).write_text(text, encoding="utf-8")
     namespace = {"__name__": "__main__"}
     for line, code in blocks(page, "python"):
-        if slow or SLOW not in code:
+        if (slow or not SLOW.search(code)) and not FILE.match(code):
+            code = code if slow else code.replace(*FEWER_ROUNDS)
             exec(compile("\n" * line + code, str(page), "exec"), namespace)
 
 
@@ -39,18 +55,45 @@ WITH_PYTHON = [page for page in PAGES if blocks(page, "python")]
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
+    """A directory of the reader's own; what the page registers is forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    registered = [(table, dict(table)) for table in (ALGORITHMS, ENVIRONMENTS, EXPERIMENTS)]
     yield tmp_path
     plt.close("all")
+    for table, before in registered:
+        table.clear()
+        table.update(before)
+    for path in tmp_path.glob("*.py"):
+        sys.modules.pop(path.stem, None)
 
 
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.name)
 def test_python_blocks_run(page, elsewhere):
     execute(page, slow=False)
+    if page.name == "extend.md":  # about the command line too
+        for _, block in blocks(page, ""):
+            for line in block.splitlines():
+                assert cli.main([*shlex.split(line)[1:], *SHORT.get(line.split()[1], ())]) == 0, line
+        (message,), (late, points) = [
+            [text for _, text in blocks(page, language) if not FILE.match(text)] for language in ("text", "toml")
+        ]
+        assert tuple(tomllib.loads(points)["project"]["entry-points"]) == registry.GROUPS
+        Path("late.toml").write_text(Path("mine.toml").read_text() + late)
+        assert set(file.sweep_of(file.read("late.toml")).algorithms) == {"lin_ts@shop", "lin_ts@late"}
+        Path("broken.py").write_text(  # what the page says of an `if`
+            Path("my_file.py").read_text().partition("\nregister_")[0].replace(
+                "        factored =", "        if state.moment[0] > 0:\n            pass\n        factored =", 1
+            )
+        )  # fmt: skip
+        broken = importlib.import_module("broken")
+        with pytest.raises(AssertionError) as said:
+            jaxbandits.check_algorithm(broken.LinTS(dim=2), broken.Pricing(n_prices=5), quick=True)
+        assert str(said.value).split() == message.split()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [p for p in WITH_PYTHON if SLOW in p.read_text()], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [p for p in WITH_PYTHON if SLOW.search(p.read_text())], ids=lambda page: page.name)
 def test_python_blocks_run_with_the_slow_ones(page, elsewhere):
     execute(page, slow=True)
 
@@ -74,9 +117,13 @@ def commands() -> list[tuple[str, list[str]]]:
 )
 def test_commands_parse(page, arguments):
     parsed = cli._parser().parse_args(arguments)
-    if arguments[0] == "reproduce":
+    if arguments[0] == "reproduce" and not parsed.plugin:
         for experiment in chosen(EXPERIMENTS, parsed.experiment):
             experiment.preset(parsed.preset)
+
+
+def test_the_readme_plays_the_rounds_that_are_cut_here():
+    assert FEWER_ROUNDS[0] in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_experiments_that_the_readme_names_exist():

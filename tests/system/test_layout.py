@@ -8,7 +8,7 @@ from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.coco import OFWTVC, LinearConstraints, SinhaVaze
-from jaxbandits.domains import L1Ball
+from jaxbandits.domains import Box, CappedSimplex, L1Ball, Simplex
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.estimation.fixed_arms import LEAST_DIM
@@ -16,13 +16,27 @@ from jaxbandits.testing.speed import moves
 from tests.layout import compiled_rounds
 
 # One-pass learners: here a round is a few microseconds, and one move of an array would be seen in it.
-QUICK = ("linear/hvt_ucb", "linear/oful", "linear/crtm", "glm/glb_omd", "glm/gloc", "glm/oful_mlogb", "dro/atkro_k")
-# What still moves arrays, and why: the shorter this list the better.
-MOVES = {
-    "linear/hvt_mdp": "one regression a step of the episode, by vmap over steps",
+QUICK = (
+    "linear/hvt_ucb",
+    "linear/oful",
+    "linear/crtm",
+    "glm/glb_omd",
+    "glm/gloc",
+    "glm/oful_mlogb",
+    "oco/oons",
+    "dro/atkro_k",
+)
+# What still turns trials around, and why: the shorter this list the better.
+TURNS = {
+    "linear/hvt_mdp": "episodes by scan, with gathers; without these (18 of 55 moves) a round took as long",
     "linear/oful_mdp": "likewise",
-    "linear/hvt_identification": "one regression a coordinate, by vmap over coordinates",
-    "linear/recursive_least_squares": "its environment draws normal vectors",
+    "linear/hvt_identification": "its environment draws noise by vmap over coordinates: two moves of keys",
+    "linear/recursive_least_squares": "likewise",
+}
+# What moves whole rows of trials, and why.
+MOVES = {
+    "oco/ca_oons": "the points of N learners, `[d, N]` for them, are queries `[Q, d]`: 13 of whole rows of trials",
+    "oco/anytime_ca_oons": "likewise",
     "glm/ada_ofu_ecolog": "three implicit steps by vmap",
     "glm/glm_ucb": "scores of the arms by vmap",
     "glm/ofuglb": "searches for all arms by vmap",
@@ -40,12 +54,13 @@ def test_moves_are_found():
     assert moves(text)
 
 
+@pytest.mark.quick("linear/hvt_ucb", "glm/glb_omd", "dro/atkro_k")
 @pytest.mark.parametrize(
     "name",
     [
         pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow)
         for name in ALGORITHMS
-        if name.startswith(("linear/", "glm/", "coco/", "dro/")) and name not in MOVES
+        if name not in (*TURNS, *MOVES)
     ],
 )
 def test_a_round_moves_nothing(name):
@@ -53,13 +68,30 @@ def test_a_round_moves_nothing(name):
     assert moves(compiled_rounds(entry.example, ENVIRONMENTS[entry.environments[0]].example)) == []
 
 
-@pytest.mark.parametrize("learner", [OFWTVC, pytest.param(SinhaVaze, marks=pytest.mark.slow)])
-def test_oracles_and_projections_move_nothing(learner):
-    """On the l1 ball, whose oracle is a search and whose projection is a loop."""
-    algorithm = learner(dim=10, horizon=100, domain=L1Ball())
-    assert moves(compiled_rounds(algorithm, LinearConstraints(dim=10, domain=L1Ball()))) == []
+@pytest.mark.parametrize(
+    ("learner", "domain"),
+    [
+        pytest.param(learner, domain, marks=[] if (learner, domain) == (OFWTVC, L1Ball()) else pytest.mark.slow)
+        for learner in (OFWTVC, SinhaVaze)
+        for domain in (L1Ball(), Box(dim=10), Simplex(), CappedSimplex(dim=10, cap=0.3))
+    ],
+)
+def test_oracles_and_projections_move_nothing(learner, domain):
+    """Oracles that are searches, projections that are loops."""
+    algorithm = learner(dim=10, horizon=100, domain=domain)
+    assert moves(compiled_rounds(algorithm, LinearConstraints(dim=10, domain=domain))) == []
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MOVES)
+def test_what_is_left_moves_whole_rows_of_trials(name):
+    """AnytimeCAOONS restarts in a branch on `t`, where `vmap` alone would make 103 moves."""
+    entry = ALGORITHMS[name]
+    text = compiled_rounds(entry.example, ENVIRONMENTS[entry.environments[0]].example)
+    assert 0 < len(moves(text)) <= 13 and moves(text, width=64) == []
+
+
+@pytest.mark.quick("OFUL")
 @pytest.mark.parametrize("learner", [OFUL, HvtUCB])
 def test_scores_of_fixed_arms_are_carried_without_moves(learner):
     environment = HeavyTailed(dim=LEAST_DIM, n_arms=20)

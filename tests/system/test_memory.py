@@ -78,6 +78,7 @@ def test_traces_of_forgotten_problems_are_forgotten(monkeypatch):
     assert traces(10_000) == traces(20_000)
 
 
+@pytest.mark.quick("linear/oful")
 @pytest.mark.parametrize("name", ["linear/hvt_ucb", "linear/oful"])
 def test_one_program_serves_every_horizon(name):
     """The horizon is an argument of the program: its memory cannot depend on it, and it is a few states in size."""
@@ -105,6 +106,7 @@ def _shapes(jaxpr):
                 yield from _shapes(inner.jaxpr)
 
 
+@pytest.mark.slow
 def test_groups_are_drawn_round_by_round():
     """d = 1000, m = 20: no value of the program has an axis of rounds, and memory is that of one round's samples."""
     learner, environment, width, rounds = SMD(dim=1000, n_groups=20, horizon=777), HOMOGENEOUS, 1, 777

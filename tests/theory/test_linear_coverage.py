@@ -5,13 +5,14 @@ import numpy as np
 import pytest
 
 from jaxbandits import OFUL, HeavyTailed, HvtUCB, Meter, linalg, noise, simulate
+from jaxbandits.core import factored
 
 DIM, ARMS, HORIZON, TRIALS = 2, 10, 400, 256
 
 
 def norm_in_v(inverse, x):
     """`||x||_V` from `V^{-1}`."""
-    return jnp.sqrt(linalg.inner(x, linalg.solve(linalg.factor(inverse), x)))
+    return jnp.sqrt(linalg.inner(x, linalg.solve(linalg.factor(factored.dense(inverse)), x)))
 
 
 def hvt_ratio(r):
@@ -31,6 +32,7 @@ def worst_ratios(algorithm, environment, ratio):
     return result.final("ratio")[0]
 
 
+@pytest.mark.quick("law0")
 @pytest.mark.parametrize("law", [noise.StudentT(df=2.1), noise.Fisk(shape=2.5)])
 def test_hvt_ucb_confidence_set_covers_theta_in_every_round(law):
     """Lemma 1: with probability 1 - 4 delta, delta = 1/(8T), for all t: it fails in no trial of this size."""
@@ -40,6 +42,7 @@ def test_hvt_ucb_confidence_set_covers_theta_in_every_round(law):
     assert worst.min() > 0.0
 
 
+@pytest.mark.slow
 def test_oful_confidence_set_covers_theta_as_often_as_promised_and_is_not_vacuous():
     """Theorem 2: coverage at least 1 - delta for sub-Gaussian noise; a radius of a fifth does not cover."""
     environment = HeavyTailed(dim=DIM, n_arms=ARMS, noise=noise.Gaussian())

@@ -209,7 +209,7 @@ class BFWTVC:
             return frank_wolfe.line_search_step(self._shrunk, last.x, grad, last.guess, 1.0), steps + 1
 
         begin = state.last._replace(gap=jnp.full_like(state.last.gap, jnp.inf)), jnp.zeros((), jnp.int32)
-        last, steps = while_loop(wide, step, begin)
+        last, steps = while_loop(wide, step, begin, cap)
         return state._replace(
             last=last,
             anchor=anchor,

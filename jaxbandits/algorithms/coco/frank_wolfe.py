@@ -32,7 +32,8 @@ def begin(domain: Any, x: Point | None, shape: Shape) -> Step:
     none = jnp.zeros(())
     x = domain.zero(shape) if x is None else x
     x = jax.tree.map(lambda a: jnp.asarray(a, none.dtype), x)
-    return Step(x, domain.lmo(points.zeros(shape))[1], none, none)
+    nothing = once(points.zeros(shape))  # else XLA takes seconds to fold an oracle's products of a large matrix
+    return Step(x, domain.lmo(nothing)[1], none, none)
 
 
 def fixed_step(domain: Any, x: Point, grad: Point, guess: Any, sigma: ArrayLike) -> Step:

@@ -120,7 +120,8 @@ def close_infeasible_projection(
             guess=step.guess,
         )
 
-    return while_loop(far, ask, Projected(x, cut, jnp.zeros((), jnp.int32), start_sq <= 3.0 * eps, guess))
+    begin = Projected(x, cut, jnp.zeros((), jnp.int32), start_sq <= 3.0 * eps, guess)
+    return while_loop(far, ask, begin, most_calls)
 
 
 def _distance_sq(x: Point, y: Point) -> jax.Array:

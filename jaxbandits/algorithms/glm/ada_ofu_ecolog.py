@@ -29,7 +29,8 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
+from jaxbandits.core import factored, linalg
+from jaxbandits.core.factored import Factored
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import project_ball_and_ellipsoid
@@ -58,7 +59,7 @@ class AdaOFUECOLogState(NamedTuple):
 
     theta: Vector  # [d]  theta_t, in Theta_t
     gram: Symmetric  # [d, d]  W_t
-    inverse: Symmetric  # [d, d]  W_t^{-1}
+    inverse: Factored  # W_t^{-1}
     gap: jax.Array  # []  G_t, how much better theta_{s+1} fits round s than the prediction theta_bar_s
     warm: WarmUp
 
@@ -131,7 +132,7 @@ class AdaOFUECOLog:
     def init(self, key: jax.Array) -> AdaOFUECOLogState:
         del key  # deterministic
         zero, count = linalg.zeros(self.dim), jnp.zeros(())
-        gram, inverse = linalg.identity(self.dim, self._ridge), linalg.identity(self.dim, 1.0 / self._ridge)
+        gram, inverse = linalg.identity(self.dim, self._ridge), factored.start(self.dim, self._ridge)
         warm = WarmUp(likelihood.empty(self.dim, self.n_arms, self.capacity), count, zero, gram)
         return AdaOFUECOLogState(zero, gram, inverse, count, warm)
 
@@ -161,7 +162,7 @@ class AdaOFUECOLog:
         gain = _LOGISTIC.log_partition(z[2]) - _LOGISTIC.log_partition(fitted) - r * (z[2] - fitted)
         theta = linalg.where(uncertain, moved, theta)
         weight, gain = once((jnp.where(uncertain, 0.0, curvature), jnp.where(uncertain, 0.0, gain)))
-        inverse, _, _ = linalg.sherman_morrison(state.inverse, weight, x)
+        inverse = factored.add(state.inverse, weight, factored.image(state.inverse, x))
         gram, gap = linalg.rank_one(state.gram, weight, x), state.gap + gain
         return AdaOFUECOLogState(theta, gram, inverse, gap, warm)
 
@@ -197,7 +198,7 @@ class AdaOFUECOLog:
         """`[3, d]` theta^0, theta^1 and theta_bar for the arm x, and their `[3]` predictions x'theta."""
         scale = 0.5 * (2.0 + self._diameter)
 
-        def project(inverse: Symmetric, y: Vector, weight: jax.Array) -> Vector:
+        def project(inverse: Factored, y: Vector, weight: jax.Array) -> Vector:
             return self._project(state.warm, linalg.rank_one(state.gram, weight, x), inverse, y)
 
         def step(count: jax.Array, total: jax.Array) -> tuple[Vector, jax.Array]:
@@ -218,7 +219,7 @@ class AdaOFUECOLog:
         gram = linalg.rank_one(warm.gram, one / self._kappa, decision.x)
         return once(WarmUp(data, warm.count + one, theta, gram))
 
-    def _project(self, warm: WarmUp, gram: Symmetric, inverse: Symmetric, y: Vector) -> Vector:
+    def _project(self, warm: WarmUp, gram: Symmetric, inverse: Factored, y: Vector) -> Vector:
         """The point of Theta nearest to y in the norm of `gram`."""
         width = self.warmup_radius(warm.count)
         return project_ball_and_ellipsoid(gram, inverse, y, self.norm_bound, warm.gram, warm.theta, width)

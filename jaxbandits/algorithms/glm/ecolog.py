@@ -17,9 +17,10 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import errors, linalg, ranges
+from jaxbandits.core import errors, factored, linalg, ranges
+from jaxbandits.core.factored import Factored
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.linalg import Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation.arms import optimistic_arm
@@ -35,7 +36,7 @@ class ECOLogState(NamedTuple):
     """What one round hands to the next; O(d^2), whatever t."""
 
     theta: Vector  # [d]  theta_t
-    inverse: Symmetric  # [d, d]  W_t^{-1}
+    inverse: Factored  # W_t^{-1}
     gap: jax.Array  # []  G_t, how much better theta_{s+1} fits round s than the prediction theta_bar_s
 
 
@@ -98,7 +99,7 @@ class ECOLog:
 
     def init(self, key: jax.Array) -> ECOLogState:
         del key  # deterministic
-        return ECOLogState(linalg.zeros(self.dim), linalg.identity(self.dim, 1.0 / self._ridge), jnp.zeros(()))
+        return ECOLogState(linalg.zeros(self.dim), factored.start(self.dim, self._ridge), jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: ECOLogState, obs: ArmObs) -> ArmDecision:
         del key
@@ -114,7 +115,7 @@ class ECOLog:
         predicted = once(linalg.inner(x, self.implicit_step(state, x, 2.0, 1.0)))  # l(z; 0) + l(z; 1): r cancels
         z = once(linalg.inner(x, theta))
         gap = _LOGISTIC.log_partition(predicted) - _LOGISTIC.log_partition(z) - r * (predicted - z)
-        inverse, _, _ = linalg.sherman_morrison(state.inverse, _LOGISTIC.slope(z), x)
+        inverse = factored.add(state.inverse, _LOGISTIC.slope(z), factored.image(state.inverse, x))
         return ECOLogState(theta, inverse, state.gap + gap)
 
     def recommend(self, state: ECOLogState) -> Vector:
@@ -135,14 +136,14 @@ class ECOLog:
     def error_ratio(self, t: jax.Array, state: ECOLogState, theta: Vector) -> jax.Array:
         """`||theta_t - theta||_{W_t} / radius_t` before round t: at most 1 where the set contains `theta`."""
         error = state.theta - theta
-        norm_sq = linalg.inner(error, linalg.solve(linalg.factor(state.inverse), error))
+        norm_sq = factored.norm_sq(state.inverse, error)
         return jnp.sqrt(norm_sq) / self.radius(t, state)
 
     def implicit_step(self, state: ECOLogState, x: Vector, count: ArrayLike, total: ArrayLike) -> Vector:
         """`argmin_{||theta|| <= S} ||theta - theta_t||^2_W / (2 + D) + count log(1 + e^z) - total z`, `z = x'theta`."""
         scale = 0.5 * (2.0 + self._diameter)
 
-        def project(inverse: Symmetric, y: Vector, weight: jax.Array) -> Vector:
+        def project(inverse: Factored, y: Vector, weight: jax.Array) -> Vector:
             del weight
             return project_ball(inverse, y, self.norm_bound)
 

@@ -17,9 +17,10 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg, ranges
+from jaxbandits.core import factored, linalg, ranges
+from jaxbandits.core.factored import Factored
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.linalg import Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import likelihood
@@ -33,7 +34,7 @@ class GLOCState(NamedTuple):
 
     theta: Vector  # [d]  theta_t, the ridge regression on the learner's predictions
     learner: Vector  # [d]  w_t, the online Newton iterate
-    inverse: Symmetric  # [d, d]  V_t^{-1}
+    inverse: Factored  # V_t^{-1}
     residual: jax.Array  # []  sum_s z_s^2 - theta_t' V_t theta_t
     regret_bound: jax.Array  # []  B_t
 
@@ -48,8 +49,8 @@ class GLOC:
       default `noise_scale` is [ours] and nothing is guaranteed.
 
     Deviations:
-      * [printed] Only the definitions of GLOC were given to the comparison that this follows; the set is reconstructed
-        from the published corollary. Public code differs: it centres the set at w, puts S for R, rescales to the sphere
+      * [reconstructed] Only the definitions of GLOC were given to the comparison that this follows; the set is that of
+        the published corollary. Public code differs: it centres the set at w, puts S for R, rescales to the sphere
         instead of projecting, and drops `lambda S^2` and the residual.
       * [ours] The residual is summed as `(z_t - x_t'theta_t)^2 / (1 + ||x_t||^2_{V_t^{-1}})`, which is the same number
         without its cancellation in float32.
@@ -99,7 +100,7 @@ class GLOC:
         del key  # deterministic
         zero, vector = jnp.zeros(()), linalg.zeros(self.dim)
         bound = zero + 2.0 * self._curvature * self.norm_bound**2 * self._ridge
-        return GLOCState(vector, vector, linalg.identity(self.dim, 1.0 / self._ridge), zero, bound)
+        return GLOCState(vector, vector, factored.start(self.dim, self._ridge), zero, bound)
 
     def select(self, key: jax.Array, t: jax.Array, state: GLOCState, obs: ArmObs) -> ArmDecision:
         del key
@@ -113,7 +114,8 @@ class GLOC:
         x, k = decision.x, self._curvature
         z = once(linalg.inner(x, state.learner))
         slope = once(self.link.mean(z) - feedback.reward)
-        inverse, u, width_sq = linalg.sherman_morrison(state.inverse, 1.0, x)  # u = V_t^{-1} x, width_sq = x'u
+        image = once(factored.image(state.inverse, x))
+        inverse, u, width_sq = factored.add(state.inverse, 1.0, image), image.u, image.width_sq  # u = V_t^{-1} x
         shrink = once(1.0 / (1.0 + width_sq))  # V_{t+1}^{-1} x = u / (1 + width_sq)
 
         error = once((z - linalg.inner(x, state.theta)) * shrink)
@@ -141,7 +143,7 @@ class GLOC:
     def error_ratio(self, t: jax.Array, state: GLOCState, theta: Vector) -> jax.Array:
         """`||theta_t - theta||_{V_t} / radius_t` before round t: at most 1 where the set contains `theta`."""
         error = state.theta - theta
-        norm_sq = linalg.inner(error, linalg.solve(linalg.factor(state.inverse), error))
+        norm_sq = factored.norm_sq(state.inverse, error)
         return jnp.sqrt(norm_sq) / self.radius(t, state)
 
     @property

@@ -50,7 +50,7 @@ class OFUGLB:
       regret is `O(d sqrt(g T / kappa*) log(S T))` up to terms logarithmic in T, for self-concordant links.
 
     Deviations:
-      * [printed] The maximiser over the set is exact in float64 to about 1e-12 of its largest value S ||x||, for
+      * [ours] The maximiser over the set is exact in float64 to about 1e-12 of its largest value S ||x||, for
         Poisson rewards to 3e-9; the paper uses a general solver (SLSQP).
       * [printed] `lipschitz="paper"`: t - 1 for a Bernoulli link, `e^S (t - 1) + log(d / delta)` for a Poisson link;
         other links, and `lipschitz="data"`, take `sum_s max(|mu(S) - r_s|, |mu(-S) - r_s|) / g`. The authors' code has

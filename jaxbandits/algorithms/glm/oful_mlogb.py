@@ -14,9 +14,10 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
+from jaxbandits.core import factored, linalg
+from jaxbandits.core.factored import Factored
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.linalg import Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation.arms import best_scored, widths
@@ -30,7 +31,7 @@ class OFULMLogBState(NamedTuple):
     """What one round hands to the next; O(d^2), whatever t."""
 
     theta: Vector  # [d]  theta_t
-    inverse: Symmetric  # [d, d]  H_t^{-1}
+    inverse: Factored  # H_t^{-1}
 
 
 @pytree
@@ -75,7 +76,7 @@ class OFULMLogB:
 
     def init(self, key: jax.Array) -> OFULMLogBState:
         del key  # deterministic
-        return OFULMLogBState(linalg.zeros(self.dim), linalg.identity(self.dim, 1.0 / self._ridge))
+        return OFULMLogBState(linalg.zeros(self.dim), factored.start(self.dim, self._ridge))
 
     def select(self, key: jax.Array, t: jax.Array, state: OFULMLogBState, obs: ArmObs) -> ArmDecision:
         del key
@@ -92,12 +93,12 @@ class OFULMLogB:
         x, eta = decision.x, self._step_size
         z = once(linalg.inner(x, state.theta))
         weight = eta * _LOGISTIC.slope(z)
-        step_inverse, u, width_sq = linalg.sherman_morrison(state.inverse, weight, x)
+        image = once(factored.image(state.inverse, x))
+        step_inverse, u, width_sq = factored.add(state.inverse, weight, image), image.u, image.width_sq
         zeta = state.theta - u * (eta * (_LOGISTIC.mean(z) - feedback.reward) / (1.0 + weight * width_sq))
         theta = once(project_ball(*once((step_inverse, zeta)), self.norm_bound))
         curvature = _LOGISTIC.slope(linalg.inner(x, theta))
-        inverse = linalg.rank_one(state.inverse, -curvature / (1.0 + curvature * width_sq), u)
-        return OFULMLogBState(theta, inverse)
+        return OFULMLogBState(theta, factored.add(state.inverse, curvature, image))
 
     def recommend(self, state: OFULMLogBState) -> Vector:
         """`[d]` the estimate theta_t."""

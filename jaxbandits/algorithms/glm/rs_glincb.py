@@ -19,9 +19,10 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import errors, linalg, ranges
+from jaxbandits.core import errors, factored, linalg, ranges
+from jaxbandits.core.factored import Factored
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.core.ranges import BOOL
 from jaxbandits.estimation import level_set, likelihood
@@ -40,9 +41,9 @@ class RSGLinCBState(NamedTuple):
     theta_tau: Vector  # [d]  th_tau, from the others
     warm: Data  # warm-up rounds
     rest: Data  # the rounds that th_tau is fitted to
-    v_inverse: Symmetric  # [d, d]  V^{-1}
-    h_inverse: Symmetric  # [d, d]  H^{-1}
-    h_tau_inverse: Symmetric  # [d, d]  H_tau^{-1}
+    v_inverse: Factored  # V^{-1}
+    h_inverse: Factored  # H^{-1}
+    h_tau_inverse: Factored  # H_tau^{-1}
     growth: jax.Array  # []  log det H - log det H_tau
 
 
@@ -127,12 +128,12 @@ class RSGLinCB:
     def init(self, key: jax.Array) -> RSGLinCBState:
         del key  # deterministic
         data = likelihood.empty(self.dim, self.n_arms, self.capacity)
-        inverse, zero = linalg.identity(self.dim, 1.0 / self._ridge), linalg.zeros(self.dim)
+        inverse, zero = factored.start(self.dim, self._ridge), linalg.zeros(self.dim)
         return RSGLinCBState(zero, zero, data, data, inverse, inverse, inverse, jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: RSGLinCBState, obs: ArmObs) -> ArmDecision:
         del key, t
-        width_sq = once(jnp.maximum(linalg.quads(state.v_inverse, obs.arms), 0.0))  # [K]
+        width_sq = once(factored.quads(state.v_inverse, obs.arms))  # [K]
         width = self._gamma * jnp.sqrt(self._kappa * width_sq)
         early = once(linalg.matvec(obs.arms, state.theta_o))
         surviving = early + width >= largest(early - width, obs.mask)
@@ -147,9 +148,9 @@ class RSGLinCB:
         del key
         x = decision.x
         # In a warm-up round x has the largest norm, so that its own decides; in others every norm is below.
-        v_inverse, _, v_width_sq = linalg.sherman_morrison(state.v_inverse, 1.0, x)
-        explore = once(v_width_sq >= self._threshold)
-        warm_up = explore.astype(v_width_sq.dtype)
+        of_v = once(factored.image(state.v_inverse, x))
+        explore = once(of_v.width_sq >= self._threshold)
+        warm_up = explore.astype(of_v.width_sq.dtype)
 
         warm = likelihood.record(state.warm, t, obs.arms, decision, feedback.reward, warm_up)
         member = jnp.ones_like(warm_up) if self.reuse_warmup else 1.0 - warm_up
@@ -158,8 +159,9 @@ class RSGLinCB:
         theta_o = self._fit(warm, t + 1, state.theta_o, None, explore)
 
         weight = once((1.0 - warm_up) * self.link.slope(linalg.inner(x, state.theta_o)) / jnp.e)
-        h_inverse, _, h_width_sq = linalg.sherman_morrison(state.h_inverse, weight, x)
-        growth = once(state.growth + jnp.log1p(weight * h_width_sq))
+        of_h = once(factored.image(state.h_inverse, x))
+        h_inverse = factored.add(state.h_inverse, weight, of_h)
+        growth = once(state.growth + jnp.log1p(weight * of_h.width_sq))
         refit = once(growth > jnp.log(self.det_ratio))
         theta_tau = self._fit(rest, t + 1, state.theta_tau, self.norm_bound, refit)
         return RSGLinCBState(
@@ -167,7 +169,7 @@ class RSGLinCB:
             theta_tau=theta_tau,
             warm=warm,
             rest=rest,
-            v_inverse=linalg.where(explore, v_inverse, state.v_inverse),
+            v_inverse=factored.add(state.v_inverse, warm_up, of_v),
             h_inverse=h_inverse,
             h_tau_inverse=linalg.where(refit, h_inverse, state.h_tau_inverse),
             growth=jnp.where(refit, 0.0, growth),

@@ -63,8 +63,7 @@ class CRMM:
 
     Numerics:
       Float32 suffices: medians are small where single rewards are huge, and the estimate stays within 1e-4 of float64
-      over 18000 rounds (Student, df = 1.7, over 2.5 decades). There are `reps` times fewer updates of V^{-1} than
-      rounds, so its drift (`online_regression`) matters that much later.
+      over 18000 rounds (Student, df = 1.7, over 2.5 decades).
 
     References:
       Bo Xue, Yimu Wang, Yuanyu Wan, Jinfeng Yi, Lijun Zhang. Efficient Algorithms for Generalized Linear Bandits with
@@ -74,6 +73,7 @@ class CRMM:
     """
 
     feedback: ClassVar[type] = Reward
+    prompt: ClassVar[bool] = True  # pulls of one epoch are counted by t
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     mode: str = static("ons", doc='"ons": online Newton step (theirs); "ls": least squares')
     reps: int = static(11, "[1, inf)", "pulls per epoch; `theory` takes ceil(16 log(4T/delta))")

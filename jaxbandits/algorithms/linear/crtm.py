@@ -55,9 +55,8 @@ class CRTM:
         `threshold_scale` Gamma. Ties: the first arm wins.
 
     Numerics:
-      Those of `online_regression`: float32 keeps the estimate to 1e-3 ("ls") or 2e-2 ("ons") of its largest value over
-      18000 rounds with rewards of 1e4 and more, both to 1e-3 with rewards of 1e2. A reward within rounding of the
-      threshold may fall on its other side.
+      Those of `online_regression`: float32 keeps the estimate to 1e-4 of its largest value over 18000 rounds with
+      rewards of 1e4 and more. A reward within rounding of the threshold may fall on its other side.
 
     References:
       Bo Xue, Yimu Wang, Yuanyu Wan, Jinfeng Yi, Lijun Zhang. Efficient Algorithms for Generalized Linear Bandits with

@@ -24,11 +24,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg, ranges
+from jaxbandits.core import factored, linalg, ranges
 from jaxbandits.core.batching import while_loop
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.factored import Factored
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.linalg import Vector
 from jaxbandits.core.projection import proximal_on_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.core.schedule import power
@@ -53,7 +54,7 @@ class HeavyOFULState(NamedTuple):
     """The estimate, every sample so far, and constants that do not change."""
 
     theta: Vector  # [d]  theta_t
-    inverse: Symmetric  # [d, d]  H_t^{-1}
+    inverse: Factored  # H_t^{-1}
     samples: Sample  # leaves [capacity, ...]
     exponent: jax.Array  # []  e
     tau0: jax.Array  # []
@@ -88,8 +89,7 @@ class HeavyOFUL:
 
     Numerics:
       Float32 suffices for the estimate: within 1e-4 of float64 over 3000 rounds, rewards of 1e5 included, as a pass
-      adds up clipped residuals of the present point, never rewards. H^{-1} drifts as V^{-1} of `HvtEstimator`
-      does, which touches the bonus only: float64 from about 1e5 rounds on.
+      adds up clipped residuals of the present point, never rewards. Widths keep their digits (`core.factored`).
 
     References:
       Jiayi Huang, Han Zhong, Liwei Wang, Lin F. Yang. Tackling Heavy-Tailed Rewards in Reinforcement Learning with
@@ -152,7 +152,7 @@ class HeavyOFUL:
         empty = Sample(linalg.zeros(self.dim), jnp.zeros(()), jnp.zeros(()))
         return HeavyOFULState(
             theta=linalg.zeros(self.dim),
-            inverse=linalg.identity(self.dim, 1.0 / ridge),
+            inverse=factored.start(self.dim, ridge),
             samples=history.empty(self.capacity, empty),
             exponent=jnp.asarray(exponent),
             tau0=growth / ell ** (1.0 / one_plus_eps),
@@ -178,12 +178,12 @@ class HeavyOFUL:
     ) -> HeavyOFULState:
         del key, obs
         moment = feedback.noise_scale if self.moment_bound is None else self.moment_bound
-        u = once(linalg.matvec(state.inverse, decision.x))
-        width = jnp.sqrt(jnp.maximum(linalg.inner(decision.x, u), _TINY))
-        scale, w, threshold = self._weigh(t, state, width, moment)
-        scale, w = once((scale, w))
+        image = once(factored.image(state.inverse, decision.x))
+        width = jnp.sqrt(jnp.maximum(image.width_sq, _TINY))
+        scale, _, threshold = self._weigh(t, state, width, moment)
+        scale = once(scale)
         sample = Sample(decision.x / scale, feedback.reward / scale, 1.0 / threshold)
-        inverse = linalg.rank_one(state.inverse, -1.0 / (scale * scale * (1.0 + w * w)), u)
+        inverse = factored.add(state.inverse, 1.0 / (scale * scale), image)
         state = state._replace(inverse=inverse, samples=history.append(state.samples, t, sample))
         return state._replace(theta=self._fit(t + 1, state))
 

@@ -94,7 +94,7 @@ class HvtIdentification:
         return HvtEstimator(dim=self.n_states + self.n_inputs, **{name: getattr(self, name) for name in constants})
 
     def init(self, key: jax.Array) -> HvtState:
-        """The state of one estimator, with `theta` `[n, p]`; `inverse` `[p, p]`, or `[n, p, p]` when not shared."""
+        """The state of one estimator, with `theta` `[n, p]`; one `inverse`, or n when not shared."""
         del key  # deterministic
         state = self.estimator.init()
 
@@ -102,7 +102,7 @@ class HvtIdentification:
             return jnp.broadcast_to(leaf, (self.n_states, *leaf.shape))
 
         inverse = state.inverse if self.shared else jax.tree.map(repeat, state.inverse)
-        return state._replace(theta=jax.tree.map(repeat, state.theta), inverse=inverse)
+        return state._replace(theta=repeat(state.theta), inverse=inverse, rest=repeat(state.rest))
 
     def select(self, key: jax.Array, t: jax.Array, state: HvtState, obs: SystemObs) -> Prediction:
         """Predicts Theta_t' z."""
@@ -123,7 +123,7 @@ class HvtIdentification:
         moment = jnp.max(moment) if self.shared else jnp.broadcast_to(moment, (self.n_states,))
         # Sharing is what `vmap` makes of an inverse and a moment without an axis over coordinates.
         own = None if self.shared else 0
-        axes = HvtState._make((0, own, None, None, None, None, None))  # theta, inverse, constants
+        axes = HvtState._make((0, own, 0, None, None, None, None, None))  # theta, inverse, rest, constants
         each_coordinate = jax.vmap(self.estimator.update, in_axes=(None, axes, None, 0, own), out_axes=axes)
         return each_coordinate(t, state, obs.regressor, feedback.next_state, moment)
 

@@ -41,7 +41,7 @@ class HvtUCB:
       * [ours] Ties: the first arm wins.
 
     Numerics:
-      Those of `HvtEstimator`: float32 keeps the estimate at any size of reward, and the bonus for some 1e5 rounds.
+      Those of `HvtEstimator`: float32 keeps the estimate at any size of reward, and the bonus over 10^6 rounds.
 
     References:
       Jing Wang, Yu-Jie Zhang, Peng Zhao, Zhi-Hua Zhou. Heavy-Tailed Linear Bandits: Huber Regression with One-Pass

@@ -18,10 +18,11 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxbandits.core import linalg, ranges
+from jaxbandits.core import factored, linalg, ranges
 from jaxbandits.core.batching import cond, trials_last, while_loop
+from jaxbandits.core.factored import Factored
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Symmetric, Vector
+from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import history
 from jaxbandits.estimation.arms import nearest_arm, optimistic_arm
@@ -35,7 +36,7 @@ class MENUState(NamedTuple):
 
     theta: Vector  # [d]  theta_n
     central: jax.Array  # [] int32  which of the k estimates it is
-    inverse: Symmetric  # [d, d]  V_n^{-1}
+    inverse: Factored  # V_n^{-1}
     moments: jax.Array  # [k, d]  sum_i y_{i,j} x_i in row j
     held: Vector  # [d]  the arm of this epoch, set in its first round
     rewards: jax.Array  # [k]  of this epoch; entries beyond t mod k are old
@@ -75,6 +76,7 @@ class MENU:
     """
 
     feedback: ClassVar[type] = Reward
+    prompt: ClassVar[bool] = True  # pulls of one epoch are counted by t
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     reps: int = static(51, "[2, inf)", "k, pulls per epoch; `theory` takes ceil(24 log(e T / delta))")
     eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
@@ -105,7 +107,7 @@ class MENU:
         return MENUState(
             theta=linalg.zeros(self.dim),
             central=jnp.zeros((), jnp.int32),
-            inverse=linalg.identity(self.dim, 1.0 / self.ridge),
+            inverse=factored.start(self.dim, self.ridge),
             moments=jnp.zeros((self.reps, self.dim)),
             held=linalg.zeros(self.dim),
             rewards=jnp.zeros(self.reps),
@@ -150,11 +152,10 @@ class MENU:
 
 def _finish_epoch(state: MENUState) -> MENUState:
     """The k regressions with this epoch's arm, and their most central estimate."""
-    inverse, _, _ = linalg.sherman_morrison(state.inverse, 1.0, state.held)
-    inverse = once(inverse)
+    inverse = once(factored.add(state.inverse, 1.0, factored.image(state.inverse, state.held)))
     moments = once(state.moments + linalg.outer(state.rewards, state.held))  # y_j x to row j
     central = _most_central(inverse, moments, state.central)
-    theta = linalg.matvec(inverse, _row(moments, central))
+    theta = factored.product(inverse, _row(moments, central))
     return once(state._replace(theta=theta, central=central, inverse=inverse, moments=moments))
 
 
@@ -169,7 +170,7 @@ def _row(rows: jax.Array, index: jax.Array) -> jax.Array:
     return lax.fori_loop(1, rows.shape[0], pick, rows[0], unroll=_UNROLL)
 
 
-def _most_central(inverse: Symmetric, moments: jax.Array, guess: jax.Array) -> jax.Array:
+def _most_central(inverse: Factored, moments: jax.Array, guess: jax.Array) -> jax.Array:
     """The index of the estimate with the least median distance to the others, without taking all k medians.
 
     The best median so far rules out every estimate with too few neighbours within it; of those left, the one with the
@@ -194,7 +195,7 @@ def _most_central(inverse: Symmetric, moments: jax.Array, guess: jax.Array) -> j
         return least, best, untried, jnp.max(jnp.where(untried, near * k + indices, -1))  # count and index in one
 
     start = (jnp.full((), jnp.inf, distance.dtype), jnp.int32(k), jnp.ones(k, bool), guess)
-    return while_loop(is_left, try_next, start)[1]
+    return while_loop(is_left, try_next, start, k)[1]
 
 
 @trials_last
@@ -202,10 +203,9 @@ def _gaps(rows: jax.Array) -> jax.Array:
     return rows[:, None] - rows[None]
 
 
-def _distances(inverse: Symmetric, moments: jax.Array) -> jax.Array:
+def _distances(inverse: Factored, moments: jax.Array) -> jax.Array:
     """`[k, k]` `||theta_j - theta_s||_V = ||moments_j - moments_s||_{V^{-1}}`; infinite on the diagonal."""
-    squared = linalg.quads(inverse, _gaps(moments))
-    return _walled(jnp.sqrt(jnp.maximum(squared, 0.0)))
+    return _walled(jnp.sqrt(factored.quads(inverse, _gaps(moments))))
 
 
 @trials_last

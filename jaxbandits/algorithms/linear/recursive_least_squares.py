@@ -11,9 +11,9 @@ from typing import ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
+from jaxbandits.core import factored, linalg
+from jaxbandits.core.factored import Factored
 from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import Symmetric
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import NextState, Prediction, SystemObs
 
@@ -22,7 +22,7 @@ class LeastSquaresState(NamedTuple):
     """Ridge regression after t samples."""
 
     theta: jax.Array  # [n, p]  Theta_{t+1}'
-    inverse: Symmetric  # [p, p]  V_t^{-1}
+    inverse: Factored  # V_t^{-1}
 
 
 @pytree
@@ -53,7 +53,7 @@ class RecursiveLeastSquares:
     def init(self, key: jax.Array) -> LeastSquaresState:
         del key  # deterministic
         dim = self.n_states + self.n_inputs
-        return LeastSquaresState(jnp.zeros((self.n_states, dim)), linalg.identity(dim, 1.0 / self.ridge))
+        return LeastSquaresState(jnp.zeros((self.n_states, dim)), factored.start(dim, self.ridge))
 
     def select(self, key: jax.Array, t: jax.Array, state: LeastSquaresState, obs: SystemObs) -> Prediction:
         """Predicts Theta_t' z."""
@@ -71,8 +71,8 @@ class RecursiveLeastSquares:
     ) -> LeastSquaresState:
         del key, t, decision
         z = obs.regressor
-        inverse, u, width_sq = linalg.sherman_morrison(state.inverse, 1.0, z)
-        gain = once(u / (1.0 + width_sq))  # V_t^{-1} z
+        image = once(factored.image(state.inverse, z))
+        inverse, gain = factored.add(state.inverse, 1.0, image), once(image.u / (1.0 + image.width_sq))  # V_t^{-1} z
         error = once(feedback.next_state - linalg.matvec(state.theta, z))
         return LeastSquaresState(state.theta + linalg.outer(error, gain), inverse)
 

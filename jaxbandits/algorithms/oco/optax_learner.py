@@ -172,6 +172,11 @@ class OptaxLearner:
         return values | {"hyperparameters": None if self.hyperparameters is None else dict(vars(self.hyperparameters))}
 
     def check(self) -> None:
+        if isinstance(self.make, optax.GradientTransformation):
+            raise InputError(
+                "OptaxLearner.make must be the function that makes a transformation, not one that is made: "
+                "make=optax.adam, hyperparameters={'learning_rate': 0.01} instead of make=optax.adam(0.01)"
+            )
         if not callable(self.make):
             raise InputError(f"OptaxLearner.make must be a function, got {shown(self.make)}")
         if self.hyperparameters is not None and not dataclasses.is_dataclass(self.hyperparameters):

@@ -10,7 +10,9 @@
 The gradient of the loss is `Entries`, as many as the batch has; P_t is drawn anew from (key, t), and not kept.
 """
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -19,7 +21,7 @@ import numpy as np
 from jax import lax
 
 from jaxbandits.core import linalg, rng
-from jaxbandits.core.batching import fori_loop
+from jaxbandits.core.batching import cond, trials_last
 from jaxbandits.core.errors import InputError, unknown
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, shared, static
@@ -50,7 +52,7 @@ class MatrixCompletionState(NamedTuple):
     """What a trial draws from: its own order of the entries and its own constraints."""
 
     key: jax.Array  # key of the instance; round t draws from fold_in(key, t)
-    order: jax.Array  # [N] int32  entries, in the order of this pass
+    order: jax.Array  # [N] int32  entries, in the order of this pass; [0] where batches are drawn afresh
     allowed: jax.Array  # []  b
 
 
@@ -151,6 +153,11 @@ class MatrixCompletion:
             raise unknown("comparator of MatrixCompletion", self.comparator, _COMPARATORS)
 
     @property
+    def rounds_of_a_pass(self) -> int:
+        """How many full batches there are of the observed entries."""
+        return len(self.observed) // self.batch
+
+    @property
     def lipschitz(self) -> Any:
         """G, a bound on the gradients of losses and constraints on the ball of `radius`."""
         return np.maximum(self.radius + self._largest * math.sqrt(self.batch), self.constraint_lipschitz)
@@ -174,7 +181,7 @@ class MatrixCompletion:
         allowed = jnp.zeros((), values.dtype)
         if self.constraint == "budget":
             allowed = self.allowance * jnp.mean(values) * math.sqrt(math.prod(self.dim))
-        order = jnp.arange(len(self.observed), dtype=jnp.int32)
+        order = jnp.arange(len(self.observed) if self.order == "shuffled" else 0, dtype=jnp.int32)
         return MatrixCompletionState(key, order, jnp.asarray(allowed, jnp.zeros(()).dtype))
 
     def observe(self, key: jax.Array, t: jax.Array, state: MatrixCompletionState) -> None:
@@ -275,25 +282,27 @@ class MatrixCompletion:
         return np.asarray(cells), np.asarray(normals, float), float(state.allowed)
 
     def _batch(self, key: jax.Array, t: jax.Array, order: jax.Array) -> tuple[jax.Array, Observed]:
-        """The next entries of a pass by a Fisher-Yates shuffle that goes on from round to round.
+        """The order of the pass and the next entries of it, or entries drawn afresh.
 
-        Blocks 0 to B - 1 of the key.
+        Blocks 0 to B - 1 of the key, and for a new order N blocks behind those of `_normal`.
         """
         n, size = len(self.observed), self.batch
-        start = lax.rem(t, jnp.asarray(n // size, t.dtype)) * size if self.order == "shuffled" else jnp.zeros_like(t)
-        draws = rng.uniforms(key, size)
+        if self.order == "fresh":
+            picked = once(_distinct(n, size)(rng.uniforms(key, size)))
+        else:
+            turn = lax.rem(t, jnp.asarray(self.rounds_of_a_pass, t.dtype))
 
-        def swap(k: jax.Array, order: jax.Array) -> jax.Array:
-            position = start + k
-            left = (n - position).astype(draws.dtype)
-            chosen = position + jnp.floor(draws[k] * left).astype(jnp.int32)
-            drawn, front = order[chosen], order[position]
-            order = lax.dynamic_update_index_in_dim(order, front, chosen, 0)
-            return lax.dynamic_update_index_in_dim(order, drawn, position, 0)
+            def shuffle() -> jax.Array:
+                return _sorting(*rng.random_words(key, size + self._panel_rows * self.dim[1] + jnp.arange(n)))
 
-        order = once(fori_loop(0, size, swap, order))
-        picked = lax.dynamic_slice_in_dim(order, start, size)
+            order = once(cond(turn == 0, shuffle, lambda: order))
+            picked = lax.dynamic_slice_in_dim(order, turn * size, size)
         return order, Observed(*(jnp.asarray(part)[picked] for part in self.observed))
+
+    @property
+    def _panel_rows(self) -> int:
+        """A block of the generator serves four rows of `_normal`."""
+        return -(-self.dim[0] // 4)
 
     def _normal(self, key: jax.Array) -> jax.Array:
         """`[m, n]` the gradient P_t of the constraint; blocks B, B + 1, ... of the key.
@@ -304,7 +313,7 @@ class MatrixCompletion:
         m, n = self.dim
         if self.constraint == "none":
             return jnp.zeros((m, n))
-        high = -(-m // 4)
+        high = self._panel_rows
         first, second = once(rng.random_words(key, self.batch + jnp.arange(high * n)))
         panel = lax.broadcasted_iota(jnp.int32, (4, high, n), 0)
         words = jnp.where(panel < 2, first.reshape(1, high, n), second.reshape(1, high, n))
@@ -313,3 +322,40 @@ class MatrixCompletion:
         uniform = (bits.astype(jnp.int32).astype(jnp.zeros(()).dtype) + 0.5) * 2.0**-15 - 1.0
         uniform = uniform.reshape(4 * high, n)[:m]
         return uniform if self.constraint == "figure" else (1.0 + 0.5 * uniform) / math.sqrt(m * n)
+
+
+@trials_last
+def _sorting(first: jax.Array, second: jax.Array) -> jax.Array:
+    """`[N]` the order that sorts N words of 64 bits: a uniformly random one, up to ties (1e-9 at N = 10^5)."""
+    ids = lax.broadcasted_iota(jnp.int32, first.shape, 0)
+    return lax.sort((first, second, ids), dimension=0, num_keys=2)[2]
+
+
+@functools.cache
+def _distinct(n: int, size: int) -> Callable[[jax.Array], jax.Array]:
+    """From `[size]` uniforms to as many different numbers below n: the first swaps of a Fisher-Yates shuffle.
+
+    Of the shuffled list only what was swapped is remembered. Step k swaps the places k and c_k >= k; what lies in a
+    place before it was brought there by the last swap with that place, or is its own number.
+    """
+
+    @trials_last
+    def draw(uniforms: jax.Array) -> jax.Array:
+        steps = jnp.arange(size, dtype=jnp.int32).reshape(size, *[1] * (uniforms.ndim - 1))
+        places = steps + jnp.floor(uniforms * (n - steps).astype(uniforms.dtype)).astype(jnp.int32)
+
+        def swap(k: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            drawn, brought = carry  # [size] what each step drew, and what it left in its place c_k
+
+            def found(place: jax.Array) -> jax.Array:
+                last = jnp.max(jnp.where((places == place) & (steps < k), steps, -1), axis=0)
+                there = jnp.max(jnp.where(steps == last, brought, 0), axis=0)
+                return jnp.where(last < 0, place, there)
+
+            here = lax.dynamic_index_in_dim(places, k, 0, keepdims=False)
+            drawn = lax.dynamic_update_index_in_dim(drawn, found(here), k, 0)
+            return drawn, lax.dynamic_update_index_in_dim(brought, found(jnp.broadcast_to(k, here.shape)), k, 0)
+
+        return lax.fori_loop(0, size, swap, (jnp.zeros_like(places), jnp.zeros_like(places)))[0]
+
+    return draw

@@ -8,12 +8,11 @@ Whatever is wrong with a file is one `InputError` that names the file and, where
 """
 
 import dataclasses
-from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.core.errors import InputError
 from jaxbandits.environments.datasets import streams
 from jaxbandits.environments.datasets.streams import Path, load_libsvm
 
@@ -141,42 +140,11 @@ def load_groups_csv(
       InputError: naming file and line, when the file cannot be read, rows differ in length, a cell is not a finite
         number, or a group is empty.
     """
-    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"':
-        raise InputError(f"delimiter must be one character, got {delimiter!r}")
-    for name, column in (("label", label), ("group", group)):
-        if isinstance(column, bool) or not isinstance(column, (str, int, np.integer)):
-            raise InputError(f"{name} must be the name or the number of a column, got {column!r}")
-        if isinstance(column, str) and not header:
-            raise InputError(f"{name} {column!r} is a name, but header=False: give the number of a column")
-    rows, groups = [], []
-    width = label_at = group_at = -1
-    for line, cells in streams._csv_rows(path, delimiter):
-        if width < 0:
-            width, titles = len(cells), [cell.strip() for cell in cells] if header else None
-            if width < 3:
-                raise InputError(f"{path}, line {line}: needs a label, a group and a feature, got {width} cells")
-            label_at = _column(path, "label", label, titles, width)
-            group_at = _column(path, "group", group, titles, width)
-            if label_at == group_at:
-                raise InputError(f"label and group are the same column of {path}")
-            if header:
-                continue
-        if len(cells) != width:
-            raise InputError(f"{path}, line {line}: {len(cells)} cells, but the first row has {width}")
-        groups.append(cells[group_at].strip())
-        if not groups[-1]:
-            raise InputError(f"{path}, line {line}: the group (column {group_at + 1}) is empty")
-        rows.append(
-            [
-                streams._number(path, line, cell, f"column {k + 1}") if k != group_at else 0.0
-                for k, cell in enumerate(cells)
-            ]
-        )
-    if not rows:
-        raise InputError(f"{path} holds no rows")
-    table = np.array(rows)
-    features = np.delete(table, [label_at, group_at], axis=1)
-    features, labels = streams._finish(features, table[:, label_at], standardise, intercept)
+    table, places, groups = streams.read_csv(
+        path, {"label": label, "group": group}, text="group", delimiter=delimiter, header=header
+    )
+    features = np.delete(table, list(places.values()), axis=1)
+    features, labels = streams.finish(features, table[:, places["label"]], standardise, intercept)
     return GroupTable.from_arrays(features, labels, np.array(groups), str(path))
 
 
@@ -201,7 +169,7 @@ def load_groups_libsvm(
         raise InputError(f"group must be an index from 1 to {width} of {path}, got {group!r}")
     if width == 1:
         raise InputError(f"{path} has no feature besides the group")
-    others, labels = streams._finish(np.delete(features, group - 1, axis=1), labels, standardise, intercept)
+    others, labels = streams.finish(np.delete(features, group - 1, axis=1), labels, standardise, intercept)
     return GroupTable.from_arrays(others, labels, features[:, group - 1], str(path))
 
 
@@ -227,31 +195,13 @@ def load_groups_npz(
     Raises:
       InputError: naming the file, when it is damaged, or an array is missing or malformed.
     """
-    try:
-        with FilePath(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            missing = next((name for name in (features, labels, group) if name not in archive.files), None)
-            if missing is not None:
-                raise unknown(f"array of {path}", missing, archive.files)
-            arrays = [archive[name] for name in (features, labels, group)]
-    except InputError:
-        raise
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except Exception as error:  # a damaged archive raises whatever its bytes lead to
-        raise InputError(f"{path} is no readable npz file: {' '.join(str(error).split())[:100]}") from None
+    arrays = streams.read_npz(path, (features, labels, group))
     try:
         table = GroupTable.from_arrays(*arrays, source=str(path))
-        made, kept = streams._finish(table.features, table.labels, standardise, intercept)
+        made, kept = streams.finish(table.features, table.labels, standardise, intercept)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return dataclasses.replace(table, features=made, labels=kept)
-
-
-def _column(path: Path, what: str, column: str | int, titles: list[str] | None, width: int) -> int:
-    try:
-        return streams._column(path, column, titles, width)
-    except InputError as error:
-        raise InputError(str(error).replace("target", what, 1) if not isinstance(column, str) else str(error)) from None
 
 
 def _name(value: Any) -> str:

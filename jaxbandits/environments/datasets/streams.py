@@ -10,8 +10,9 @@ import csv
 import gzip
 import math
 import os
+import pathlib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -50,35 +51,71 @@ def load_csv(
       InputError: naming file and line, when the file cannot be read, rows differ in length, or a cell is not a finite
         number.
     """
-    for name, value in (("header", header), ("standardise", standardise), ("intercept", intercept)):
-        ranges.flag(name, value)
+    ranges.flag("standardise", standardise)
+    ranges.flag("intercept", intercept)
+    table, places, _ = read_csv(path, {"target": target}, delimiter=delimiter, header=header)
+    column = places["target"]
+    return finish(np.delete(table, column, axis=1), table[:, column], standardise, intercept)
+
+
+def read_csv(
+    path: Path, columns: Mapping[str, str | int], *, text: str | None = None, delimiter: str, header: bool
+) -> tuple[np.ndarray, dict[str, int], list[str]]:
+    """Every cell of a table of numbers, of which one column may hold text.
+
+    Args:
+      path: the file; blank lines are skipped.
+      columns: what stands in a column that is no feature -> its name in the header, or its number from 0 (negative:
+        from the end).
+      text: which of them holds text; None: none does.
+      delimiter: one character between the cells.
+      header: whether the first row holds names.
+
+    Returns:
+      The table `[n, columns]`, 0 where text stands; what -> number of its column; `[n]` the texts.
+
+    Raises:
+      InputError: naming file and line, when the file cannot be read, rows differ in length, a cell is not a finite
+        number, or text is empty.
+    """
+    ranges.flag("header", header)
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"':
         raise InputError(f"delimiter must be one character, got {shown(delimiter)}")
-    if isinstance(target, bool) or not isinstance(target, (str, int, np.integer)):
-        raise InputError(f"target must be the name or the number of a column, got {shown(target)}")
-    if isinstance(target, str) and not header:
-        raise InputError(f"target {target!r} is a name, but header=False: give the number of a column")
-    names: list[str] | None = None
+    for what, column in columns.items():
+        if isinstance(column, bool) or not isinstance(column, (str, int, np.integer)):
+            raise InputError(f"{what} must be the name or the number of a column, got {shown(column)}")
+        if isinstance(column, str) and not header:
+            raise InputError(f"{what} {column!r} is a name, but header=False: give the number of a column")
     rows: list[list[float]] = []
-    width = None
+    texts: list[str] = []
+    places: dict[str, int] = {}
+    width, lettered = 0, -1
     for line, cells in _csv_rows(path, delimiter):
-        if width is None:
-            width = len(cells)
-            if width < 2:
+        if not width:
+            width, names = len(cells), [cell.strip() for cell in cells] if header else None
+            if width <= len(columns):
+                needed = ", ".join(f"a {what}" for what in columns)
                 raise InputError(
-                    f"{path}, line {line}: needs a target and a feature, got one cell (delimiter {delimiter!r})"
+                    f"{path}, line {line}: needs {needed} and a feature, got {width} cells (delimiter {delimiter!r})"
                 )
+            places = {what: _column(path, what, column, names, width) for what, column in columns.items()}
+            if len(set(places.values())) < len(places):
+                raise InputError(f"{' and '.join(places)} are the same column of {path}")
+            lettered = -1 if text is None else places[text]
+            if header:
+                continue
         if len(cells) != width:
             raise InputError(f"{path}, line {line}: {len(cells)} cells, but the first row has {width}")
-        if header and names is None:
-            names = [cell.strip() for cell in cells]
-            continue
-        rows.append([_number(path, line, cell, f"column {k + 1}") for k, cell in enumerate(cells)])
-    if not rows or width is None:
-        raise InputError(f"{path} holds no rows of numbers")
-    table = np.array(rows)
-    column = _column(path, target, names, width)
-    return _finish(np.delete(table, column, axis=1), table[:, column], standardise, intercept)
+        if text is not None:
+            texts.append(cells[lettered].strip())
+            if not texts[-1]:
+                raise InputError(f"{path}, line {line}: the {text} (column {lettered + 1}) is empty")
+        rows.append(
+            [0.0 if k == lettered else number(path, line, cell, f"column {k + 1}") for k, cell in enumerate(cells)]
+        )
+    if not rows:
+        raise InputError(f"{path} holds no rows")
+    return np.array(rows), places, texts
 
 
 def load_libsvm(
@@ -105,12 +142,12 @@ def load_libsvm(
     targets: list[float] = []
     places: list[tuple[int, int]] = []
     values: list[float] = []
-    for line, text in _lines(path):
+    for line, text in lines_of(path):
         tokens = text.partition("#")[0].split()
         if not tokens:
             continue
         row, last = len(targets), 0
-        targets.append(_number(path, line, tokens[0], "the target"))
+        targets.append(number(path, line, tokens[0], "the target"))
         for token in tokens[1:]:
             index, colon, value = token.partition(":")
             if not colon or not index.removeprefix("-").isascii() or not index.removeprefix("-").isdigit():
@@ -126,7 +163,7 @@ def load_libsvm(
                 raise InputError(f"{path}, line {line}: index {place} exceeds n_features = {n_features}")
             last = place
             places.append((row, place - 1))
-            values.append(_number(path, line, value, f"feature {place}"))
+            values.append(number(path, line, value, f"feature {place}"))
     if not targets:
         raise InputError(f"{path} holds no rows")
     width = int(n_features) if n_features is not None else max((k + 1 for _, k in places), default=0)
@@ -139,10 +176,30 @@ def load_libsvm(
     features = np.zeros((len(targets), width))
     if places:
         features[tuple(np.array(places).T)] = values
-    return _finish(features, np.array(targets), standardise, intercept)
+    return finish(features, np.array(targets), standardise, intercept)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def read_npz(path: Path, names: Sequence[str]) -> list[np.ndarray]:
+    """Arrays of an npz file by name; no pickled objects.
+
+    Raises:
+      InputError: naming the file, when it cannot be read, is damaged, or holds no such array.
+    """
+    try:
+        with pathlib.Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            missing = next((name for name in names if name not in archive.files), None)
+            if missing is not None:
+                raise unknown(f"array of {path}", missing, archive.files)
+            return [archive[name] for name in names]
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except Exception as error:  # a damaged archive raises whatever its bytes lead to
+        raise InputError(f"{path} is no readable npz file: {' '.join(str(error).split())[:100]}") from None
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, str]]:
     """Numbered lines, every failure to read an InputError."""
     line = 0
     try:
@@ -162,7 +219,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _csv_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader((text for _, text in _lines(path)), delimiter=delimiter, strict=True)
+    reader = csv.reader((text for _, text in lines_of(path)), delimiter=delimiter, strict=True)
     while True:
         try:
             cells = next(reader)
@@ -174,7 +231,8 @@ def _csv_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             yield reader.line_num, cells
 
 
-def _number(path: Path, line: int, text: str, what: str) -> float:
+def number(path: Path, line: int, text: str, what: str) -> float:
+    """A finite number in a cell of a file."""
     try:
         value = float(text)
     except ValueError:
@@ -184,22 +242,23 @@ def _number(path: Path, line: int, text: str, what: str) -> float:
     return value
 
 
-def _column(path: Path, target: str | int, names: list[str] | None, width: int) -> int:
-    if isinstance(target, str):
+def _column(path: Path, what: str, column: str | int, names: list[str] | None, width: int) -> int:
+    if isinstance(column, str):
         names = names or []
-        if names.count(target) > 1:
-            raise InputError(f"{path} has {names.count(target)} columns named {target!r}: give the number of one")
-        if target not in names:
-            raise unknown(f"column of {path}", target, names)
-        return names.index(target)
-    if not -width <= target < width:
-        raise InputError(f"target must lie in [{-width}, {width - 1}] for the {width} columns of {path}, got {target}")
-    return int(target) % width
+        if names.count(column) > 1:
+            raise InputError(f"{path} has {names.count(column)} columns named {column!r}: give the number of one")
+        if column not in names:
+            raise unknown(f"column of {path}", column, names)
+        return names.index(column)
+    if not -width <= column < width:
+        raise InputError(f"{what} must lie in [{-width}, {width - 1}] for the {width} columns of {path}, got {column}")
+    return int(column) % width
 
 
-def _finish(
+def finish(
     features: np.ndarray, targets: np.ndarray, standardise: bool, intercept: bool
 ) -> tuple[np.ndarray, np.ndarray]:
+    """Features `[n, d]` with mean 0 and standard deviation 1 each, and one that is always 1, where asked for."""
     if standardise:
         size = np.abs(features).max(axis=0)
         features = features - features.mean(axis=0)

@@ -27,21 +27,62 @@ def mean_of_largest(values: np.ndarray, k: int) -> float:
     return float(np.mean(np.sort(values)[-k:]))
 
 
+def shortest(gram: np.ndarray, k: int = 1, tolerance: float = 1e-14) -> np.ndarray:
+    """`[m]` the weights q of at most 1/k each with the shortest `sum_i q_i a_i`, from the `[m, m]` products of the a_i.
+
+    P. Wolfe, "Finding the nearest point in a polytope", Math. Programming 11 (1976). The corners of the polytope are
+    the means of k of the a_i; the nearest point of the affine hull of some of them is found over and over, the corner
+    that lies farthest on its other side joins, and those with weights below 0 leave.
+    """
+
+    def corner(products: np.ndarray) -> np.ndarray:
+        found = np.zeros(len(gram))
+        found[np.argsort(products)[:k]] = 1.0 / k
+        return found
+
+    corners, c = corner(np.diag(gram))[None], np.ones(1)
+    enough = tolerance * np.max(np.diag(gram))
+    for _ in range(100 * len(gram)):  # it ends by itself, but for rounding
+        q = c @ corners
+        products = gram @ q
+        new = corner(products)
+        if q @ products - new @ products <= enough or (corners == new).all(axis=1).any():
+            break
+        corners, c = np.vstack([corners, new]), np.append(c, 0.0)
+        while True:
+            among = corners @ gram @ corners.T
+            level = np.trace(among) / len(c)  # any number gives the same answer, but 0 has none where that is 0
+            nearest = np.linalg.lstsq(among + level, np.ones(len(c)))[0]  # corners may depend on each other by rounding
+            nearest /= nearest.sum()
+            leaves = nearest <= tolerance
+            if not leaves.any():
+                c = nearest
+                break
+            part = np.where(leaves, c / np.maximum(c - nearest, 1e-300), np.inf)  # of the way, until it is at 0
+            c = c + min(1.0, part.min()) * (nearest - c)
+            stays = np.arange(len(c)) != np.argmin(part)
+            corners, c = corners[stays], c[stays] / c[stays].sum()
+    return c @ corners
+
+
 def optimum(
-    dual: Callable[[np.ndarray], tuple[float, np.ndarray]], n_groups: int, k: int = 1, tolerance: float = 1e-8
+    dual: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    start: np.ndarray,
+    k: int = 1,
+    tolerance: float = 1e-8,
 ) -> Optimum:
-    """The saddle value, by sequential quadratic programming on the dual.
+    """The saddle value, by sequential quadratic programming on the dual, unless the start is good enough.
 
     Args:
       dual: from q `[m]` to its value and gradient `[m]`.
-      n_groups: m.
+      start: `[m]` the first q.
       k: 1 <= k <= m.
       tolerance: the gap at which to stop; what is reached is in the answer, whatever it is.
     """
     from scipy import optimize
 
-    upper, lower, q = np.inf, -np.inf, np.full(n_groups, 1.0 / n_groups)
-    least = q
+    n_groups, q = len(start), start
+    upper, lower, least = np.inf, -np.inf, q
 
     def descent(q: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal upper, least
@@ -52,7 +93,14 @@ def optimum(
 
     weights = q
     for _ in range(_STARTS):
-        found = optimize.minimize(
+        q = np.clip(q, 0.0, 1.0 / k)
+        q = q / q.sum()  # a solver's own is off by a rounding error, and no lower bound then
+        value = -descent(q)[0]
+        if value > lower:
+            lower, weights = value, q
+        if upper - lower <= tolerance:
+            break
+        q = optimize.minimize(
             descent,
             q,
             jac=True,
@@ -60,12 +108,5 @@ def optimum(
             bounds=[(0.0, 1.0 / k)] * n_groups,
             constraints={"type": "eq", "fun": lambda q: q.sum() - 1.0, "jac": lambda q: np.ones(n_groups)},
             options={"ftol": 1e-16, "maxiter": _STEPS},
-        )
-        q = np.clip(found.x, 0.0, 1.0 / k)
-        q = q / q.sum()  # the solver's own is off by a rounding error, and no lower bound then
-        value = -descent(q)[0]
-        if value > lower:
-            lower, weights = value, q
-        if upper - lower <= tolerance:
-            break
+        ).x
     return Optimum(upper, max(0.0, upper - lower), weights, least)

@@ -135,10 +135,14 @@ class SyntheticGroups:
         gap = worst - self.least_risk(state, draws.weighted(q, self.weights))
         return draws.measures(risks, self.top_k, self.weights) | {"duality_gap": gap} | instance
 
-    def in_hindsight(self, recorded: dict[str, Any], records: Any) -> dict[str, Any]:
-        """The optima of the instance, which is drawn again from its key, and how far they are certified."""
+    def recall(self, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
+        """`attractions` [m, d], a_i = (pi_i - 1/2) w*_i of the instance, which is drawn again from its key."""
         state = self.init(_key_of(recorded["instance"][0]))
-        a = (np.asarray(state.correct, float) - 0.5)[:, None] * np.asarray(state.optima, float)
+        return {"attractions": group_losses.scaled_rows(state.optima, state.correct - 0.5)}
+
+    def in_hindsight(self, recorded: dict[str, Any], records: Any) -> dict[str, Any]:
+        """The optima of the instance, and how far they are certified."""
+        a = recorded["attractions"]
         found = {"optimum": self._optimum(a, 1, None)}
         if self.top_k > 1:
             found["top_k_optimum"] = self._optimum(a, self.top_k, None)
@@ -159,7 +163,10 @@ class SyntheticGroups:
         return {name: values[a] - values[b] for name, (a, b) in pairs.items() if a in values and b in values}
 
     def _optimum(self, a: np.ndarray, k: int, weights: ArrayLike | None) -> saddle.Optimum:
-        """Of `min_w max_q sum_i q_i b_i R_i(w)`: w lies along sum_i q_i b_i a_i, so only `a a'` matters."""
+        """Of `min_w max_q sum_i q_i b_i R_i(w)`: w lies along sum_i q_i b_i a_i, so only `a a'` matters.
+
+        Where all b_i are 1, the best q makes that sum shortest.
+        """
         scale = np.ones(len(a)) if weights is None else np.asarray(weights, float)
         gram, radius = a @ a.T, float(self.radius)
 
@@ -171,7 +178,8 @@ class SyntheticGroups:
             risks = level - HALF_NORMAL * s * pulls / max(length, 1e-300)
             return mass * level - HALF_NORMAL * s * length, scale * risks
 
-        return saddle.optimum(dual, len(a), k)
+        start = saddle.shortest(gram, k) if weights is None else np.full(len(a), 1.0 / len(a))
+        return saddle.optimum(dual, start, k)
 
     def sample(self, key: jax.Array, state: GroupsState, group: jax.Array) -> tuple[Vector, jax.Array]:
         """One row of each listed group: features `[Q, d]` and labels `[Q]` in {-1, 1}."""
@@ -225,10 +233,10 @@ def _words(key: jax.Array) -> jax.Array:
     return jnp.concatenate([data >> 16, data & 0xFFFF]).astype(jnp.zeros(()).dtype)
 
 
-def _key_of(words: np.ndarray) -> jax.Array:
+def _key_of(words: jax.Array) -> jax.Array:
     """The key with these words (`simulate` draws with keys of this generator)."""
-    high, low = np.split(np.asarray(words).astype(np.uint32), 2)
-    return jax.random.wrap_key_data(jnp.asarray((high << 16) | low), impl="threefry2x32")
+    high, low = jnp.split(words.astype(jnp.uint32), 2)
+    return jax.random.wrap_key_data((high << 16) | low, impl="threefry2x32")
 
 
 def _best_norm(slope: float, radius: float) -> float:

@@ -105,6 +105,10 @@ class GeneralizedLinear:
             arms = jnp.asarray(self.arms, jnp.zeros(()).dtype)
         return GeneralizedLinearState(theta, arms, _best(arms, theta))
 
+    def moved(self, state: GeneralizedLinearState, theta: Vector) -> GeneralizedLinearState:
+        """The instance with another theta* `[d]`."""
+        return state._replace(theta=theta, best=None if self.fresh_arms else _best(state.arms, theta))
+
     def observe(self, key: jax.Array, t: jax.Array, state: GeneralizedLinearState) -> ArmObs:
         del t
         if self.fresh_arms:

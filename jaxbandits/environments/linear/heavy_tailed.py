@@ -117,6 +117,11 @@ class HeavyTailed:
             noise_scale=self._noise_scale(),
         )
 
+    def moved(self, state: HeavyTailedState, theta: Vector) -> HeavyTailedState:
+        """The instance with another theta* `[d]`."""
+        means, all_arms = linalg.matvec(state.arms, theta), self._all_available
+        return state._replace(theta=theta, best=largest(means) if all_arms else None, means=None if all_arms else means)
+
     def observe(self, key: jax.Array, t: jax.Array, state: HeavyTailedState) -> ArmObs:
         del t
         if self.available is None or self._all_available:

@@ -118,7 +118,7 @@ CERTIFICATES = Experiment(
     ),
     record=("log", 12),
     meters=(
-        Meter("lemma_4", meters.lemma_4, "max"),
+        Meter("lemma_4", meters.lemma_4, "max", unit="largest share of its bound so far"),
         Meter("gap_excess", meters.gap_excess, "max"),
         Meter("oracle_shortfall", meters.oracle_shortfall(_exact), "max"),
         Meter("surrogate_regret", lambda r: _surrogate(r)[0]),
@@ -162,6 +162,6 @@ CERTIFICATES = Experiment(
         "Inequality (7) with the linearised surrogates (convexity included) against a feasible point.",
         "With an inexact oracle the gap is no certificate: <c, v> misses the minimum by oracle_shortfall of it.",
     ),
-    figures=(Curves(not_drawn=("SCOFW-TVC",)),),
+    figures=(Curves(not_drawn=("SCOFW-TVC",), limit=1.0),),
     float64=True,
 )  # fmt: skip

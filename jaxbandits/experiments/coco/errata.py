@@ -23,7 +23,7 @@ from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.coco import meters, theorems
 from jaxbandits.experiments.coco.toy import OURS, PAPER, look_of, told
 from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.statistic import Statistic, final_mean, mean_difference, share_below
+from jaxbandits.experiments.statistic import Statistic, final_mean, mean_difference, scaled, share_below
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 
@@ -189,7 +189,8 @@ def _relative_difference(panel: str, first: str, second: str, metric: str) -> St
         level = abs(float(measured.results[panel][second].final(metric).mean()))
         estimate = mean_difference(panel, first, second, metric=metric)(measured)
         mean, low, high = (np.asarray(value / level) for value in estimate[:3])
-        return estimate._replace(mean=mean, low=low, high=high)
+        at = scaled(estimate.at, 1.0 / level)
+        return estimate._replace(mean=mean, low=low, high=high, at=at, beside=())
 
     return statistic
 
@@ -231,7 +232,7 @@ class Pairs:
 
 
 _AXES = {
-    "norm": "largest ||x_t|| so far", "away": "||y_t - theta|| / ||theta||",
+    "norm": r"largest $\|x_t\|$ so far", "away": r"$\|y_t - \theta\| \,/\, \|\theta\|$",
     "slope": "mean estimate / gradient", "feasible_regret": "regret",
 }  # fmt: skip
 _EVERY = "in more than 90 % of trials"
@@ -333,7 +334,7 @@ ERRATA = Experiment(
             "Algorithm 3, step 6", final_mean("order", _pair("order")[1], "slope"), low=0.95, high=1.05,
         ),
         Claim(
-            f"with the quoted eps LPM never moves {_EVERY}", "Garber & Kretzu 2024, as reconstructed",
+            f"with the quoted eps LPM never moves {_EVERY}", "ours, on Garber & Kretzu 2024, as reconstructed",
             share_below("frozen", _pair("frozen")[1], "norm", 0.0), low=0.9,
         ),
         Claim(

@@ -1,37 +1,26 @@
 """Figure 1: online matrix completion with full information, on MovieLens-100k or a stand-in."""
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxbandits.environments.coco.matrix_completion import MatrixCompletion
-from jaxbandits.environments.datasets.movielens import load_movielens
 from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.coco import setting
-from jaxbandits.experiments.coco.setting import METERS, PAPER, PRESETS, TUNED
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Curves
+from jaxbandits.experiments.coco.setting import METERS, PAPER, PRESETS
+from jaxbandits.experiments.declare import Experiment
 from jaxbandits.experiments.statistic import final_mean, mean_difference
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    environment = panel.environment
-    if preset == "theory":
-        return setting.full_information_theory(environment, horizon)
-    return setting.full_information(environment, horizon, TUNED[setting.problem("fig1", environment)])
-
-
-def _panels(environments: Mapping[str, MatrixCompletion]) -> Mapping[str, Panel]:
-    return {name: Panel(setting.TITLES[name], environment) for name, environment in environments.items()}
-
-
 def _from_file(path: Path) -> Mapping[str, Any]:
-    ratings = load_movielens(path)
-    environments = {name: MatrixCompletion.from_ratings(ratings, constraint=name) for name in setting.TITLES}
+    panels = setting.panels(setting.on_movielens(path))
     return {
         "title": "online matrix completion, full information, MovieLens-100k (943 x 1682)",
-        "panels": lambda horizon: _panels(environments),
-        "horizon": 1000,
+        "algorithms": functools.partial(setting.learners, "fig1", True),
+        "panels": lambda horizon: panels,
+        "horizon": panels["figure"].environment.rounds_of_a_pass,
+        "tabulated": setting.TABULATED,  # no comparator, hence no regret
+        "figures": setting.figures(regret=False),
     }
 
 
@@ -55,14 +44,15 @@ FIG1 = Experiment(
     horizon=1500,
     seeds=10,
     presets=PRESETS,
-    algorithms=_learners,
-    panels=lambda horizon: _panels({name: setting.stand_in(name) for name in setting.TITLES}),
+    algorithms=functools.partial(setting.learners, "fig1", False),
+    panels=lambda horizon: setting.panels(setting.stand_in),
     from_file=_from_file,
+    stand_ins={"figure": "MovieLens-100k", "budget": "MovieLens-100k"},
     metric="loss",
-    tabulated=("violation", "relative_loss", "violation_share", "oracle_calls", "oracle_residual"),
+    tabulated=("regret", *setting.TABULATED),
     meters=METERS,
     derive=setting.shares,
-    record=50,
+    record=25,
     claims=_claims("figure")
     + _claims("budget")
     + tuple(
@@ -75,13 +65,8 @@ FIG1 = Experiment(
     ),
     notes=(
         *setting.NOTES,
-        "LPM and OPDP are reconstructions. LPM asks the oracle per block and not per round: see the figure against "
-        "oracle calls.",
+        "LPM and OPDP are reconstructions. LPM asks the oracle at the end of a block, a hundred times at most, and not "
+        "in every round: see the figures against oracle calls.",
     ),
-    figures=(
-        Curves(),
-        Curves(metric="violation", name="violation"),
-        Curves(x="oracle_calls", name="calls"),
-        Curves(metric="violation", x="oracle_calls", name="violation-calls"),
-    ),
+    figures=setting.figures(regret=True),
 )  # fmt: skip

@@ -95,7 +95,7 @@ class Growth:
 def _growth(label: str, metric: str, rate: float, text: str, source: str) -> Claim:
     return Claim(
         f"{text} grows no faster than T^{rate:.3g} up to T = 10^6: {label}",
-        source, growth_across(_SHARES, label, metric), high=rate, trials=40,
+        f"ours, on {source}", growth_across(_SHARES, label, metric), high=rate, trials=40,
     )  # fmt: skip
 
 
@@ -137,7 +137,7 @@ RATES = Experiment(
     ),
     notes=(
         OURS, "Regret is against the best point of K that satisfies the constraint, known exactly. Exponents: least "
-        "squares of log(final mean) on log(T) over seven horizons, each with its own constants and runs; jackknife "
+        "squares of log(final mean) on log(T) over seven horizons, each with its own constants and runs; paired "
         "over seeds. An exponent above a rate does not contradict a bound that lies orders above what is measured.",
         "A negative mean regret has no exponent: the learner pays in violation.",
         "Sinha-Vaze projects; the shares of bounds of it and of 'balanced' are of Theorem 1, which is not about them.",

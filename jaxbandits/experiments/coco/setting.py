@@ -3,8 +3,12 @@
 Wang, Wan & Zhang, "Revisiting Projection-Free Online Learning with Time-Varying Constraints" (AAAI 2025), Section 5.
 """
 
+import dataclasses
+import functools
+import json
 import math
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -21,16 +25,21 @@ from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
 from jaxbandits.domains import points
 from jaxbandits.domains.nuclear import NuclearBall, WarmStart
 from jaxbandits.environments.coco.matrix_completion import MatrixCompletion
+from jaxbandits.environments.datasets.filmtrust import load_filmtrust
+from jaxbandits.environments.datasets.movielens import load_movielens
 from jaxbandits.environments.datasets.ratings import low_rank_ratings
 from jaxbandits.experiments.coco.meters import diagnosed
 from jaxbandits.experiments.declare import Panel
+from jaxbandits.experiments.drawings import Curves
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
 
 PAPER = "Wang, Wan & Zhang, AAAI 2025"
-GRID = (1e-4, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e4)  # the knobs' values, within the paper's "{1e-5, ..., 1e5}"
+MOST_CALLS = 100  # of the oracle at the end of a block: that many rounds of the learners with one a round
+DELTA = 0.3  # length of a perturbation, of the inner radius
+STORED = Path(__file__).with_name("tuned.json")  # written by `tuning`
 PRESETS = {
-    "tuned": "two knobs a learner, chosen by the final loss of one other seed over a grid of 7 x 7",
+    "tuned": "two knobs a learner, chosen by the final loss on other seeds, the same search for all (coco.tuning)",
     "theory": "every constant as the papers state it, g normalised",
 }
 
@@ -42,11 +51,12 @@ class Knobs(NamedTuple):
     second: float = 1.0
 
 
-def full_information(environment: MatrixCompletion, horizon: int, knobs: Mapping[str, Knobs]) -> dict[str, Any]:
-    """The learners of Figure 1: (eta, gamma), (curvature, gamma), (eta, dual step) twice."""
-    told, scale, bound = _told(environment, horizon)
+def full_information(
+    environment: MatrixCompletion, horizon: int, knobs: Mapping[str, Knobs], start: Any = None
+) -> dict[str, Any]:
+    """The learners of Figure 1: (eta, gamma), (curvature, gamma), (eta, eps), (eta, dual step)."""
+    told, scale, bound = _told(environment, horizon, start)
     domain, share = told["domain"], environment.batch / len(environment.observed)
-    dual = horizon**-0.75 / (bound * environment.radius)
     ofw, scofw, lpm, opdp = (knobs[name] for name in ("OFW-TVC", "SCOFW-TVC", "LPM", "OPDP"))
     gamma = 0.5 * horizon**-0.75
     curvature = scofw.first * share  # the mean curvature of the observed entries
@@ -59,7 +69,8 @@ def full_information(environment: MatrixCompletion, horizon: int, knobs: Mapping
             gamma=scofw.second * bound / (bound + curvature * domain.diameter),
         ),
         "LPM": LPM.practical(
-            **told, eta=lpm.first * environment.radius / bound * horizon**-0.75, dual_step=lpm.second * dual
+            **told, eta=lpm.first * environment.radius / bound * horizon**-0.75,
+            eps=lpm.second * 1.8 * environment.radius**2 * horizon**-0.5, most_calls=MOST_CALLS,
         ),
         "OPDP": OPDP(
             **told, hard=True, eta_scale=opdp.first,
@@ -68,9 +79,9 @@ def full_information(environment: MatrixCompletion, horizon: int, knobs: Mapping
     }  # fmt: skip
 
 
-def full_information_theory(environment: MatrixCompletion, horizon: int) -> dict[str, Any]:
+def full_information_theory(environment: MatrixCompletion, horizon: int, start: Any = None) -> dict[str, Any]:
     """The same with the constants of their theorems."""
-    told, scale, _ = _told(environment, horizon)
+    told, scale, _ = _told(environment, horizon, start)
     share = environment.batch / len(environment.observed)
     return {
         "OFW-TVC": OFWTVC.theory(**told, constraint_scale=scale),
@@ -80,12 +91,14 @@ def full_information_theory(environment: MatrixCompletion, horizon: int) -> dict
     }
 
 
-def bandit(environment: MatrixCompletion, horizon: int, knobs: Mapping[str, Knobs]) -> dict[str, Any]:
+def bandit(
+    environment: MatrixCompletion, horizon: int, knobs: Mapping[str, Knobs], start: Any = None
+) -> dict[str, Any]:
     """The learners of Figure 2: (eta, gamma), (curvature, gamma), (eta, dual step); delta = 0.3 r."""
-    told, scale, bound = _told(environment, horizon)
+    told, scale, bound = _told(environment, horizon, start)
     domain, size = told["domain"], math.prod(environment.dim)
     inner, values = float(domain.inner_radius(environment.dim)), float(environment.value_bound)
-    told |= {"delta": 0.3 * inner}
+    told |= {"delta": DELTA * inner}
     share = environment.batch / len(environment.observed)
     bfw, scbfw, lbpm = (knobs[name] for name in ("BFW-TVC", "SCBFW-TVC", "LBPM"))
     return {
@@ -99,15 +112,15 @@ def bandit(environment: MatrixCompletion, horizon: int, knobs: Mapping[str, Knob
         "LBPM": LBPM(
             **told, value_bound=values,
             eta=lbpm.first * environment.radius * (size * values) ** -0.5 * horizon**-0.75,
-            dual_step=lbpm.second * horizon**-0.75 / (bound * environment.radius),
+            dual_step=lbpm.second * horizon**-0.75 / (bound * environment.radius), most_calls=MOST_CALLS,
         ),
     }  # fmt: skip
 
 
-def bandit_theory(environment: MatrixCompletion, horizon: int) -> dict[str, Any]:
+def bandit_theory(environment: MatrixCompletion, horizon: int, start: Any = None) -> dict[str, Any]:
     """The same with the constants of their theorems."""
-    told, scale, _ = _told(environment, horizon)
-    told |= {"delta": 0.3 * float(told["domain"].inner_radius(environment.dim))}
+    told, scale, _ = _told(environment, horizon, start)
+    told |= {"delta": DELTA * float(told["domain"].inner_radius(environment.dim))}
     values, share = float(environment.value_bound), environment.batch / len(environment.observed)
     return {
         "BFW-TVC": BFWTVC.theory(**told, constraint_scale=scale, value_bound=values),
@@ -116,11 +129,12 @@ def bandit_theory(environment: MatrixCompletion, horizon: int) -> dict[str, Any]
     }
 
 
-def _told(environment: MatrixCompletion, horizon: int) -> tuple[dict[str, Any], float, float]:
+def _told(environment: MatrixCompletion, horizon: int, start: Any) -> tuple[dict[str, Any], float, float]:
     """What every learner is told, the factor that gives g the Lipschitz constant of f, and that constant G."""
     bound, steep = float(environment.lipschitz), environment.constraint_lipschitz
     domain = NuclearBall(radius=float(environment.radius))
     told = {"dim": environment.dim, "horizon": horizon, "domain": domain, "lipschitz": bound}
+    told |= {} if start is None else {"start": start}
     return told, bound / steep if steep else 1.0, bound
 
 
@@ -132,96 +146,155 @@ def _residual(played: Any) -> jax.Array:
 
 
 METERS = (
-    Meter("oracle_calls", diagnosed("oracle_calls"), unit="calls"),
+    Meter("oracle_calls", diagnosed("oracle_calls")),
     Meter("norm", lambda played: points.norm(played.decision.play), unit="||X||"),
     Meter("oracle_residual", _residual, "max", unit="||C'u - s v|| / s"),
 )
 
+
+TABULATED = ("violation", "relative_loss", "violation_share", "oracle_calls", "oracle_residual")
+
+# With "figure" hardly a point but 0 satisfies all constraints of a whole run: regret is against the whole ball.
+_COMPARATOR = {"figure": "domain", "budget": "feasible"}
 
 FULL, BANDIT = ("OFW-TVC", "SCOFW-TVC", "LPM", "OPDP"), ("BFW-TVC", "SCBFW-TVC", "LBPM")
 
 
 def stand_in(constraint: str) -> MatrixCompletion:
     """Figure 1 in small: 20 x 26 of rank 3, 40 % observed, ten entries a round."""
-    return MatrixCompletion.stand_in(constraint=constraint)
+    return MatrixCompletion.stand_in(constraint=constraint, comparator=_COMPARATOR[constraint])
 
 
 def bandit_stand_in(constraint: str) -> MatrixCompletion:
     """Figure 2 in small: 5 x 6 of rank 2, 40 % observed, four entries a round."""
     ratings = low_rank_ratings((5, 6), 12, rank=2, scale=(0.5, 4.0), step=0.5)
     radius = 2.27 * math.sqrt(30.0 * float(np.mean(ratings.ratings**2)))
-    return MatrixCompletion.from_ratings(ratings, batch=4, order="fresh", radius=radius, constraint=constraint)
+    return MatrixCompletion.from_ratings(
+        ratings, batch=4, order="fresh", radius=radius, constraint=constraint,
+        comparator=_COMPARATOR[constraint],
+    )  # fmt: skip
 
 
-def movielens_size(constraint: str) -> MatrixCompletion:
-    """A stand-in as large as MovieLens-100k: learners are tuned on it, not on the data."""
-    return MatrixCompletion.from_ratings(low_rank_ratings(seed=1), constraint=constraint)
+class Problem(NamedTuple):
+    """What learners are tuned on."""
+
+    environment: MatrixCompletion
+    make: Callable[..., dict[str, Any]]  # from environment, rounds and knobs to the learners
+    labels: tuple[str, ...]
+    rounds: int
 
 
-# Problems that learners are tuned on: environment, learners, their labels.
-PROBLEMS: dict[str, Callable[[], tuple[MatrixCompletion, Callable[..., dict[str, Any]], tuple[str, ...]]]] = {
-    "fig1": lambda: (stand_in("figure"), full_information, FULL),
-    "fig1-budget": lambda: (stand_in("budget"), full_information, FULL),
-    "fig1-movielens": lambda: (movielens_size("figure"), full_information, FULL),
-    "fig1-movielens-budget": lambda: (movielens_size("budget"), full_information, FULL),
-    "fig2": lambda: (bandit_stand_in("figure"), bandit, BANDIT),
-    "fig2-budget": lambda: (bandit_stand_in("budget"), bandit, BANDIT),
+def problem_of(figure: str, constraint: str, data: Path | None) -> Problem:
+    """The problem of Figure 1 or 2, on a file of ratings or in small."""
+    make, labels = (full_information, FULL) if figure == "fig1" else (bandit, BANDIT)
+    if data is None:
+        environment = (stand_in if figure == "fig1" else bandit_stand_in)(constraint)
+        rounds = 1500 if figure == "fig1" else 4096
+        return Problem(dataclasses.replace(environment, comparator="none"), make, labels, rounds)
+    environment = (on_movielens if figure == "fig1" else on_filmtrust)(data)(constraint)
+    return Problem(environment, make, labels, environment.rounds_of_a_pass)
+
+
+def on_movielens(path: Path) -> Callable[[str], MatrixCompletion]:
+    """From the constraint: the user's MovieLens-100k, a hundred ratings a round."""
+    ratings = load_movielens(path)
+    return lambda constraint: MatrixCompletion.from_ratings(ratings, constraint=constraint)
+
+
+def on_filmtrust(path: Path) -> Callable[[str], MatrixCompletion]:
+    """From the constraint: the user's FilmTrust, eight ratings a round."""
+    ratings = load_filmtrust(path)
+    return lambda constraint: MatrixCompletion.from_ratings(ratings, batch=8, constraint=constraint)
+
+
+def problem(figure: str, constraint: str, on_data: bool) -> str:
+    """What knobs are stored under."""
+    return figure + ("-data" if on_data else "") + ("-budget" if constraint == "budget" else "")
+
+
+def tuned(name: str) -> dict[str, Knobs]:
+    """The knobs of a problem, by label."""
+    return {label: Knobs(*found["knobs"]) for label, found in _stored()[name].items()}
+
+
+@functools.cache
+def _stored() -> dict[str, dict[str, Any]]:
+    return json.loads(STORED.read_text())
+
+
+CONSTRAINTS = ("figure", "budget")
+TITLES = {
+    "figure": "P_t uniform on [-1, 1], as in the figure; from 0",
+    "vertex": "the same from a random vertex",
+    "budget": "a budget that can be learned (ours); from 0",
 }
 
-# What `tuning` found, and where: Figure 1 in small, 500 rounds; Figure 2 in small, 4096 rounds.
-TUNED: dict[str, dict[str, Knobs]] = {
-    "fig1": {
-        "OFW-TVC": Knobs(10.0, 1e4),
-        "SCOFW-TVC": Knobs(1.0, 100.0),
-        "LPM": Knobs(100.0, 1e4),
-        "OPDP": Knobs(100.0, 1.0),
-    },
-    "fig1-budget": {
-        "OFW-TVC": Knobs(100.0, 100.0),
-        "SCOFW-TVC": Knobs(1.0, 1e4),
-        "LPM": Knobs(100.0, 1e4),
-        "OPDP": Knobs(100.0, 1e-2),
-    },
-    "fig2": {
-        "BFW-TVC": Knobs(1e4, 1e4),
-        "SCBFW-TVC": Knobs(10.0, 0.1),
-        "LBPM": Knobs(10.0, 100.0),
-    },
-    "fig2-budget": {
-        "BFW-TVC": Knobs(1e4, 1e4),
-        "SCBFW-TVC": Knobs(10.0, 1e4),
-        "LBPM": Knobs(10.0, 1e-4),
-    },
-}
 
-TITLES = {"figure": "P_t uniform on [-1, 1], as in the figure", "budget": "a budget that can be learned (ours)"}
+def panels(environment_of: Callable[[str], MatrixCompletion]) -> dict[str, Panel]:
+    """The figure's constraints from x_1 = 0 and from a vertex, and the budget; from constraint to environment."""
+    names = {"figure": "figure", "vertex": "figure", "budget": "budget"}
+    return {name: Panel(TITLES[name], environment_of(constraint)) for name, constraint in names.items()}
+
+
+def learners(figure: str, on_data: bool, preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+    """Those of Figure 1 or 2 in a preset, in one of the panels above."""
+    environment, start = panel.environment, None
+    full = figure == "fig1"
+    if panel.title == TITLES["vertex"]:
+        start = random_vertex(environment) * (1.0 if full else 1.0 - DELTA)
+    if preset == "theory":
+        return (full_information_theory if full else bandit_theory)(environment, horizon, start)
+    knobs = tuned(problem(figure, environment.constraint, on_data))
+    return (full_information if full else bandit)(environment, horizon, knobs, start)
+
+
+def random_vertex(environment: MatrixCompletion) -> np.ndarray:
+    """`[m, n]` tau u v' for uniform unit vectors u and v: one for all learners and trials."""
+    rng = np.random.default_rng(0)
+    left, right = (side / np.linalg.norm(side) for side in map(rng.standard_normal, environment.dim))
+    return float(environment.radius) * np.outer(left, right)
+
 
 NOTES = (
-    "Not stated in the paper, hence ours: entries per round, order, horizon, x_1 = 0, G (a bound that holds), the "
-    "curvature (share of the observed entries that a round sees: f_t itself is not strongly convex).",
+    "Not stated in the paper, hence ours: entries per round, order, horizon, x_1 (0, and a random vertex that is one "
+    "for all trials), G (a bound that holds), the curvature (share of the observed entries that a round sees: f_t "
+    "itself is not strongly convex).",
     "tau = 10^4 on real data, and 2.27 times the norm of a full matrix of ratings in small, which is the same share.",
     "g is scaled to the Lipschitz constant of f for the TVC learners; violation is in the units of g.",
-    "Knobs were chosen by loss alone, in small and on another seed: violation is a by-product, and the constraint has "
-    "little weight in most winners. Real data are run with the knobs of the small problem, which do not carry over: in "
-    "200 rounds of MovieLens every learner lost as much as X = 0 or more. Read no ranking off real data.",
-    "With this tau some point of the ball fits every observed entry, and one within the budget does up to 0.2 % of the "
-    "loss of the decision 0 (comparators in hindsight, 20 x 26): regret is the loss, up to that.",
+    "Knobs were chosen from x_1 = 0 by the final loss alone, on other seeds, for real data on the data themselves "
+    "(python -m jaxbandits.experiments.coco.tuning): violation is a by-product, and the constraint has little weight "
+    "in most winners. Those of one size do not carry over to another. tuned.json says on how many trials each choice "
+    "rests: fewer than 90 a seed are a coarser search or a few points tried, none are the constants' own.",
+    "Regret, in small, is against the best point of the ball, under the budget against the best that keeps it. With "
+    "this tau some point of the ball fits every observed entry, and one within the budget does up to 0.2 % of the loss "
+    "of the decision 0: regret is the loss, up to that. Practically nothing but 0 satisfies all constraints of "
+    "the figure (T > 2 m n): loss less zero_loss is the regret against it.",
     "zero_loss is what the decision X = 0 loses; its violation is 0.",
     "The constraints of the figure are symmetric and independent of X_t: violation is 0.23 ||X_t|| a round whatever a "
     "learner does, and only smaller decisions violate less.",
 )
 
 
-def problem(figure: str, environment: MatrixCompletion) -> str:
-    """The entry of `TUNED` for an environment: that of the small problem, of whatever size the environment is."""
-    return figure + ("-budget" if environment.constraint == "budget" else "")
-
-
 def shares(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
-    """The loss beside that of the decision 0, and the violation beside ||X_t||, both summed; 0 where nothing moved."""
+    """The loss beside that of the decision 0, and the violation beside ||X_t||, both summed; 0 where nothing moved.
+
+    And under the budget the regret against the best point that keeps it.
+    """
     del algorithm, panel
     norm = trials.get("norm")
-    return {
+    further = {
         "relative_loss": trials.get("loss") / trials.get("zero_loss"),
         "violation_share": trials.get("violation") / np.where(norm > 0.0, norm, 1.0),
     }
+    return further | ({"regret": trials.get("feasible_regret")} if "feasible_regret" in trials.metrics else {})
+
+
+def figures(regret: bool) -> tuple[Curves, ...]:
+    """Loss, violation, and regret where there is a comparator, against rounds and against oracle calls."""
+    drawn = ("loss", "violation", "regret") if regret else ("loss", "violation")
+    zero = {"loss": ("zero_loss", "X = 0")}
+    by_round = (
+        Curves(metric=metric, reference=zero.get(metric), name="curves" if metric == "loss" else metric)
+        for metric in drawn
+    )
+    return (*by_round, *(Curves(metric=metric, x="oracle_calls", name=f"{metric}-calls") for metric in drawn))

@@ -15,8 +15,8 @@ from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstrai
 from jaxbandits.experiments.claim import Claim, Measured
 from jaxbandits.experiments.coco.toy import OURS, PAPER, look_of, told
 from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.statistic import Statistic
-from jaxbandits.results.intervals import Estimate, t_interval
+from jaxbandits.experiments.statistic import Statistic, paired_mean
+from jaxbandits.results.intervals import Estimate
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation.grid import Grid
 
@@ -65,7 +65,7 @@ def heavier(label: str, metric: str) -> Statistic:
         trials = measured.results[_PANEL][label]
         good = trials.usable(metric)[[0, -1]].all(axis=0)
         light, heavy = trials.final(metric)[[0, -1]][:, good] / trials.horizon
-        return t_interval(heavy - light)._replace(failed=int((~good).sum()))
+        return paired_mean(heavy - light)._replace(failed=int((~good).sum()))
 
     return statistic
 
@@ -85,7 +85,7 @@ def frontier_difference(first: str, second: str, allowed: float) -> Statistic:
             if not np.isfinite(admitted).any():
                 return Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=len(trials.seeds))
             chosen.append(trials.final("feasible_regret")[int(np.argmin(admitted))] / trials.horizon)
-        return t_interval(chosen[0] - chosen[1])
+        return paired_mean(chosen[0] - chosen[1])
 
     return statistic
 
@@ -120,7 +120,9 @@ class Frontier:
         ax.set(xscale="log", xlim=(0.6 * least, 1.6 * most), xlabel="mean violation per round",
                ylabel="mean regret per round against the best feasible point")  # fmt: skip
         ax.spines[["top", "right"]].set_visible(False)
-        figure.legend(loc="outside right center", frameon=False)
+        ax.annotate("compared here", (self.marked, 1.0), xycoords=("data", "axes fraction"), fontsize=7, va="bottom",
+                    ha="center", color="#666666")  # fmt: skip
+        figure.legend(title="large: heaviest weight", loc="outside right center", frameon=False)
         return figure
 
 

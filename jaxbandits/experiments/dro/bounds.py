@@ -208,7 +208,8 @@ BOUNDS = Experiment(
         for name, theorem in _THEOREMS.items()
     )
     + tuple(
-        Claim(f"{name}: the bounds are loose: over 99 % of gaps are below that of the mean (ours)", theorem.source,
+        Claim(f"{name}: the bounds are loose: over 99 % of gaps are below that of the mean",
+              f"ours, on {theorem.source}",
               share_below(theorem.panel, name, "share_of_mean"), low=0.99, trials=TRIALS)
         for name, theorem in _THEOREMS.items()
     ),

@@ -22,6 +22,7 @@ class PanelCurves:
       x: the abscissa, as for `Result.plot`.
       logarithmic: whether it is.
       mark: from the horizon to an abscissa that is marked.
+      pairs: panel and two labels of each axes, where not all labels of a panel share one.
       name: see `Drawing`.
     """
 
@@ -30,15 +31,22 @@ class PanelCurves:
     x: str = "round"
     logarithmic: bool = False
     mark: Callable[[int], float] | None = None
+    pairs: tuple[tuple[str, str, str], ...] = ()
     name: str = "curves"
 
     def draw(self, plt: Any, report: "Report") -> "Figure":
         """Makes the figure, without its title."""
-        names = self.panels or tuple(report.panels)
-        figure, axes = plt.subplots(1, len(names), figsize=(max(6.4, 5.2 * len(names)), 4.2), layout="constrained",
-                                    squeeze=False)  # fmt: skip
-        for ax, name in zip(axes.flat, names, strict=True):
-            report.results[name].plot(self.metric or report.experiment.metric, x=self.x, ax=ax)
+        every = [(name, tuple(report.results[name])) for name in self.panels or report.panels]
+        pairs = [(name, tuple(label for label in pair if label in report.results[name])) for name, *pair in self.pairs]
+        parts = [(name, labels) for name, labels in pairs or every if labels]  # some may be left out of this run
+        down = 2 if len(parts) > 3 else 1
+        across = math.ceil(len(parts) / down)
+        figure, axes = plt.subplots(down, across, figsize=(max(6.4, 5.2 * across), 4.2 if down == 1 else 7.0),
+                                    layout="constrained", squeeze=False)  # fmt: skip
+        for ax in axes.flat[len(parts) :]:
+            ax.set_axis_off()
+        for ax, (name, labels) in zip(axes.flat, parts, strict=False):
+            report.results[name].plot(self.metric or report.experiment.metric, x=self.x, algorithms=labels, ax=ax)
             ax.set_title(report.panels[name].title)
             handles, labels = ax.get_legend_handles_labels()
             title = ax.get_legend().get_title().get_text()
@@ -87,7 +95,8 @@ class GroupCurves:
             ax.set_axis_off()
         seeds = max(len(trials.seeds) for trials in result.trials.values())
         shown = [label.partition(" (group")[0] for label in labels]
-        about = textwrap.fill(report.panels[self.panel].title, 24)
+        title = report.panels[self.panel].title.replace(" = ", "\u00a0=\u00a0")  # no line ends inside an equation
+        about = textwrap.fill(title, 24)
         title = f"{about}\nmean, 95 % t-interval\n{seeds} seeds"
         figure.legend(handles, shown, title=title, loc="outside right center", frameon=False)  # fmt: skip
         return figure

@@ -3,12 +3,24 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.dro.drawing import GroupCurves
-from jaxbandits.experiments.dro.fig6 import learners
-from jaxbandits.experiments.dro.setting import OURS, PAPER, PRESETS, SEEDS, groups, heterogeneous, outlier, scales
+from jaxbandits.experiments.dro.fig6 import GRID, Q_GRID, learners
+from jaxbandits.experiments.dro.setting import (
+    OURS,
+    PAPER,
+    PRESETS,
+    SEEDS,
+    groups,
+    heterogeneous,
+    outlier,
+    scales,
+    tuning,
+)  # fmt: skip
 from jaxbandits.experiments.statistic import mean_difference, metric_difference
 from jaxbandits.results.trials import Trials
 
@@ -23,6 +35,11 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     smd = SMD(horizon=horizon, **groups(panel), **scales(preset, 3.0, 30.0))
     return {"SMD(m)": smd, **learners(preset, panel, {"ATkRO(m)": horizon, "ATkRO(k)": horizon})}
+
+
+def _objective(learner: Any, panel: Panel) -> str:
+    del panel
+    return "max_risk" if isinstance(learner, SMD) else "top_k_risk"
 
 
 def _derived(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
@@ -46,7 +63,7 @@ FIG7 = Experiment(
     source=f"{PAPER}, Figure 7",
     horizon=50_000,
     seeds=SEEDS,
-    presets={name: meaning for name, meaning in PRESETS.items() if name != "tuned"},
+    presets=PRESETS,
     algorithms=_algorithms,
     panels=_panels,
     metric="top_k_risk",
@@ -57,11 +74,11 @@ FIG7 = Experiment(
     claims=(
         *(
             Claim(f"{what}: {metric.replace('_', ' ')}, SMD(m) less {label}", "Figure 7",
-                  mean_difference("synthetic", "SMD(m)", label, metric=metric), **side, trials=SEEDS)
+                  mean_difference("synthetic", "SMD(m)", label, metric=metric), *side, trials=SEEDS)
             for label in ("ATkRO(m)", "ATkRO(k)")
             for what, metric, side in (
-                ("SMD(m) ends lower on the outlier", "first_risk", {"high": 0.0}),
-                ("and higher on the others", "other_risk", {"low": 0.0}),
+                ("SMD(m) ends lower on the outlier", "first_risk", (-np.inf, 0.0)),
+                ("and higher on the others", "other_risk", (0.0, np.inf)),
             )
         ),
         _around("SMD(m) concentrates on the outlier: its risk there less ATkRO(m)'s is",
@@ -77,8 +94,11 @@ FIG7 = Experiment(
         _around("at the exact optima: mean of the others, of the maximum less of the 3 largest,",
                 metric_difference("synthetic", "SMD(m)", "optimum_other_risk", "top_k_optimum_other_risk"), 0.12),
     ),
+    tuning=tuning(_objective, w=GRID, q=lambda learner: Q_GRID),
     notes=(OURS, "The paper's figures are single runs: 0.015 on either side is ours. The last two claims involve no "
            "step size: they say what the problems themselves ask for.",
+           "Tuned, every method is chosen by what it minimises: SMD(m) by the maximal risk, the others by the mean of "
+           "the 3 largest.",
            "With the theorem's steps the weights of SMD(m) hardly move at this horizon: eta_q is small beside D G."),
     figures=(GroupCurves(groups=(0, 1, 4, 9, 14, 19), panel="synthetic", logarithmic=True, name="iterations"),),
 )  # fmt: skip

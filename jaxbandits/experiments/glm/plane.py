@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.core import factored
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.estimation import links
@@ -91,7 +92,7 @@ def glb_omd(learner: Any, xs: np.ndarray, rs: np.ndarray) -> Region:
     _in_the_plane(xs)
     learner = as_arrays(learner)
     state = _replay(learner, jnp.asarray(xs, jnp.zeros(()).dtype), jnp.asarray(rs, jnp.zeros(()).dtype))
-    matrix = np.linalg.inv(np.asarray(state.inverse, np.float64))
+    matrix = np.linalg.inv(np.asarray(factored.dense(state.inverse), np.float64))
     radius = float(learner.radius(jnp.int32(len(rs)), state))
     return ellipse("GLB-OMD", np.asarray(state.theta), matrix, radius)
 

@@ -108,6 +108,7 @@ class Regions:
                 ax.fill(*line.T, color=colour, alpha=0.12, linewidth=0)
                 ax.plot(*np.vstack([line, line[:1]]).T, color=colour, linestyle=style, label=region.name)
                 ax.plot(*region.center, color=colour, marker="+", linestyle="")
+            ax.plot([], [], color="0.4", marker="+", linestyle="", label="centre of a region")
             ax.plot(*theta, color="#000000", marker="*", markersize=9, linestyle="", label="theta*")
             ax.set(aspect="equal", title=f"after {mark:,} rounds", xlabel="theta, first coordinate")
             ax.spines[["top", "right"]].set_visible(False)
@@ -125,7 +126,8 @@ REGIONS = Experiment(
     presets={"experiments": "GLB-OMD with lambda = d plays; every region is computed from its plays and rewards"},
     algorithms=_player,
     panels=lambda horizon: {"S3": Panel("S = 3", GeneralizedLinear.fixed(norm_bound=_NORM))},
-    metric="regret",
+    metric="area GLB-OMD",
+    tabulated=("area OFUGLB", "area GLM-UCB", "ellipses"),
     meters=_TRACE,
     derive=_areas,
     record=3000,
@@ -149,7 +151,8 @@ REGIONS = Experiment(
     ),
     notes=(
         "Areas are those within the ball of radius S = 3, as shares of it; the picture shows the trial of the first "
-        "seed. GLM-UCB's region is the set of parameters behind its bonus.",
+        "seed. GLM-UCB's region is the set of parameters behind its bonus. ellipses: the area of GLB-OMD's ellipse "
+        "over that of GLM-UCB's, neither cut by the ball.",
     ),
     figures=(Regions(),),
     float64=True,

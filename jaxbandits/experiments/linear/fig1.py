@@ -41,11 +41,11 @@ FIG1 = Experiment(
         ),
         Claim(
             "Hvt-UCB ends below OFUL in most trials (largest norm 1)",
-            "Figure 1, left", win_share("max", "Hvt-UCB", "OFUL"), low=0.5,
+            "ours, on Figure 1, left", win_share("max", "Hvt-UCB", "OFUL"), low=0.5,
         ),
         Claim(
             "Hvt-UCB learns: mean regret below a tenth of uniform play (largest norm 1)",
-            "Figure 1, left", mean_difference("max", "Hvt-UCB", "uniform", factor=0.1), high=0.0,
+            "ours, on Figure 1, left", mean_difference("max", "Hvt-UCB", "uniform", factor=0.1), high=0.0,
         ),
         *comparable("Figure 1, left; Section 5", READINGS),
         *time_claims("Figure 1"),

@@ -17,8 +17,10 @@ from jaxbandits.experiments.linear.setting import (
     told_the_scale,
 )
 from jaxbandits.experiments.statistic import mean_difference, median_difference
+from jaxbandits.experiments.words import MUCH
 
 _LAWS = {"pareto": Pareto(shape=1.5), "lomax": Lomax(shape=1.5), "fisk": Fisk(shape=1.5)}
+_JUDGED = ("lomax", "fisk")  # centred, Pareto is Lomax: one experiment, drawn twice and counted once
 
 FIG3 = Experiment(
     name="linear/fig3",
@@ -35,31 +37,32 @@ FIG3 = Experiment(
     metric="regret",
     claims=tuple(
         Claim(
-            f"CRMM is poor on asymmetric noise: mean regret above 3 times Hvt-UCB's ({name})",
-            "Figure 3; Appendix E.1", mean_difference(name, "CRMM", "Hvt-UCB", factor=3.0), low=0.0,
+            f"CRMM is poor on asymmetric noise: mean regret above {MUCH:g} times Hvt-UCB's ({name})",
+            "Figure 3; Appendix E.1", mean_difference(name, "CRMM", "Hvt-UCB", factor=MUCH), low=0.0,
         )
-        for name in _LAWS
+        for name in _JUDGED
     )
     + tuple(
         Claim(
-            f"CRMM is poor on asymmetric noise: median regret above 3 times Hvt-UCB's ({name})",
-            "Figure 3; Appendix E.1", median_difference(name, "CRMM", "Hvt-UCB", factor=3.0), low=0.0,
+            f"CRMM is poor on asymmetric noise: median regret above {MUCH:g} times Hvt-UCB's ({name})",
+            "Figure 3; Appendix E.1", median_difference(name, "CRMM", "Hvt-UCB", factor=MUCH), low=0.0,
         )
-        for name in _LAWS
+        for name in _JUDGED
     )
     + tuple(
         Claim(
-            f"Hvt-UCB is ahead of {other}: mean regret below half ({name})",
-            "Figure 3; Appendix E.1", mean_difference(name, "Hvt-UCB", other, factor=0.5), high=0.0,
+            f"Hvt-UCB is far ahead of {other}: mean regret below 1/{MUCH:g} of its ({name})",
+            "ours, on Figure 3 (the text compares with HEAVY-OFUL and CRMM only)",
+            mean_difference(name, "Hvt-UCB", other, factor=1.0 / MUCH), high=0.0,
         )
-        for name in _LAWS
+        for name in _JUDGED
         for other in ("OFUL", "CRTM")
     )
-    + comparable("Figure 3; Appendix E.1", _LAWS),
+    + comparable("Figure 3; Appendix E.1", _JUDGED),
     notes=(
         TUNING, FEWER,
         "The paper prints eps = 1.49, outside (0, 1]: 1 + eps is meant. Noise is centred, scaled as in Figure 4(a).",
-        "Pareto(b) - 1 is Lomax(b): once centred, the two panels are the same experiment.",
+        "Pareto(b) - 1 is Lomax(b): once centred, the two panels are the same experiment, and claims are counted once.",
     ),
     slow=SLOW,
     width=WIDTH,

@@ -23,6 +23,7 @@ from jaxbandits.experiments.linear.setting import (
     learners,
 )
 from jaxbandits.experiments.statistic import time_growth
+from jaxbandits.experiments.words import FLAT, GROWS
 
 # Order of a round's cost in t as Table 1 prints it; a log factor reads as constant at these horizons.
 _COSTS = {"MENU": 0, "CRMM": 0, "TOFU": 1, "CRTM": 0, "HEAVY-OFUL": 1, "Hvt-UCB": 0}
@@ -50,10 +51,10 @@ TABLE1 = Experiment(
     metric="regret",
     claims=tuple(
         Claim(
-            f"a round of {name} costs " + ("no more the later it is: log-log slope of its time below 0.1"
-            if order == 0 else "more the later it is: log-log slope of its time above 0.5"),
+            f"a round of {name} costs " + (f"no more the later it is: log-log slope of its time below {FLAT}"
+            if order == 0 else f"more the later it is: log-log slope of its time above {GROWS}"),
             "Table 1, cost per round", time_growth("max", name),
-            low=-math.inf if order == 0 else 0.5, high=0.1 if order == 0 else math.inf, trials=3,
+            low=-math.inf if order == 0 else GROWS, high=FLAT if order == 0 else math.inf, trials=3,
         )
         for name, order in _COSTS.items()
     ),

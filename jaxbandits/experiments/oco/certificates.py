@@ -11,6 +11,7 @@ from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
 from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.declare import Experiment, Panel
+from jaxbandits.experiments.drawings import Curves
 from jaxbandits.experiments.oco import meters
 from jaxbandits.experiments.oco.setting import PAPER
 from jaxbandits.experiments.statistic import share_below
@@ -75,6 +76,7 @@ CERTIFICATES = Experiment(
         Meter("meta_budget", _of_meta(meters.meta_budget), "last"),
     ),
     derive=_meta_excess,
+    figures=(Curves(limit=1e-5),),
     claims=tuple(
         Claim(
             f"{text} in more than 98 % of trials: {name} ({panel})", source,

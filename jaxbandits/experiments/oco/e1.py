@@ -99,29 +99,39 @@ E1 = Experiment(
     record=("log", 60),
     claims=tuple(
         Claim(
-            f"OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)) in the mean ({name})", "Theorem 3.2",
+            f"OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1, in the mean ({name})",
+            "ours, on Theorem 3.2",
             final_mean(name, "OONS", "share_of_bound"), high=1.0,
         )
         for name in ("iid-0.9", "iid-0.3", "iid-0.1", "iid-0", "flips-1", "corrupted", "random-order")
     )
     + tuple(
         Claim(
-            f"knowing the same, OONS does no worse than optimistic OMD: mean regret ({name})", "Table 1",
+            f"knowing the same, OONS does no worse than optimistic OMD: mean regret ({name})", "ours, on Table 1",
             mean_difference(name, "OONS", "optimistic OMD"), high=0.0,
         )
         for name in ("iid-0.9", "iid-0.3", "iid-0.1", "iid-0", "flips-1")
     )
     + tuple(
         Claim(
-            f"the noise decides, not T: OGD loses more than OONS ({name})", "Table 1",
+            f"the noise decides, not T: OGD loses more than OONS ({name})", "ours, on Table 1",
             mean_difference(name, "OGD", "OONS"), low=0.0,
         )
         for name in ("iid-0.9", "flips-1")  # without noise (iid-0) both end at the same corner: a tie
+    )
+    + tuple(
+        Claim(
+            f"where the mean changes, a hint helps: OGD loses more than {name} ({panel})", "ours",
+            mean_difference(panel, "OGD", name), low=0.0,
+        )
+        for panel in ("corrupted", "drift", "piecewise")
+        for name in ("OONS", "OONS, practical")
     ),
     notes=(
         OURS, "Regret is against the best fixed point of the ball in hindsight. Where the mean moves (adversary with "
         "P > 1, drift, segments) a learner that follows it beats every fixed point: negative regret is correct there.",
-        "The bound hides constants, logarithms, the rank r <= d and an additive term; at s = 0 only the last is left.",
+        "Theorem 3.2 is judged with 1 for its hidden constant, since it states none: it hides constants, logarithms, "
+        "the rank r <= d and an additive term; at s = 0 only the last is left.",
         "Learners that need G are told the least one of each panel: m + s, which is 1, 0.4, 0.2 and 0.1 in the i.i.d. "
         "rows, 1 for the adversaries and random order, 0.4 in the other rows.",
         "COCOB and Prodigy (optax) are parameter-free on R^d; projected onto the ball after each step, as here, no "

@@ -44,7 +44,7 @@ E3 = Experiment(
             "0.1 a round in the last half", "Theorem 4.1", late_rate("still", "as printed"), high=0.1,
         ),
         Claim(
-            "as printed, it grows by sqrt(17) - 1 = 3.123 a round, to 1 %: the learner stays at 4 (ours)", "ours",
+            "as printed, it grows by sqrt(17) - 1 = 3.123 a round, to 1 %: the learner stays at 4", "ours",
             late_rate("still", "as printed"), low=0.99 * _STUCK, high=1.01 * _STUCK,
         ),
         Claim("the same with noise: more than 3 a round", "ours", late_rate("noisy", "as printed"), low=3.0),

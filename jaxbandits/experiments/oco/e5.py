@@ -73,7 +73,7 @@ E5 = Experiment(
     claims=tuple(
         Claim(
             f"{name} scales with the noise: the worst scaled regret at s = 0.05 is within 3 times that at s = 0.8",
-            "Theorem 3.2",
+            "ours, on Theorem 3.2",
             worst_ratio(_of_sigma(0.05), _of_sigma(0.8), name, "scaled_regret"), low=1.0 / 3.0, high=3.0,
         )
         for name in ("OONS", "OONS, practical", "optimistic OMD", "optimistic FTRL 2023")

@@ -44,7 +44,8 @@ E6 = Experiment(
     derive=_per_round,
     claims=tuple(
         Claim(
-            f"sigma~^2 = 1 - (1 - 1/n)^n = {1 - (1 - 1 / n) ** n:.4f} and sigma^2 = 1/n: {what}, to 2 % (n = {n})",
+            f"sigma~^2 = 1 - (1 - 1/n)^n = {1 - (1 - 1 / n) ** n:.4f} and sigma^2 = 1/n: {what},"
+            f" to within 0.02 in more than 95 % of trials (n = {n})",
             "Proposition A.1", share_below(f"n-{n}", "any learner", f"{what}_error", 0.02), low=0.95, trials=200,
         )
         for n in _CELLS

@@ -45,7 +45,8 @@ VARIATION = Experiment(
     record=("log", 20),
     claims=tuple(
         Claim(
-            f"{name} ends below D (sqrt(sigma^2) + sqrt(Sigma^2)) in the mean (m = {amplitude:g})", "Theorem 3.2",
+            f"{name} ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1, in the mean (m = {amplitude:g})",
+            "ours, on Theorem 3.2",
             final_mean(panel, name, "share_of_bound"), high=1.0,
         )
         for name in ("OONS", "OONS, practical")

@@ -6,6 +6,7 @@ import numpy as np
 
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import Constrained, ConstrainedValue, narrow
+from tests.algorithms.coco import invariants
 
 KEY = jax.random.key(0)
 
@@ -31,13 +32,18 @@ def _run(algorithm, feedbacks, directions):
 def replay(algorithm, dfs, gs, dgs):
     """Decisions, states and diagnostics for gradients of losses and values and gradients of constraints, a row each."""
     dfs, gs, dgs = (jnp.asarray(a)[:, None] for a in (dfs, gs, dgs))
-    return _run(algorithm, Constrained(jnp.zeros_like(gs), dfs, gs, dgs), None)
+    decision, state, told = _run(algorithm, Constrained(jnp.zeros_like(gs), dfs, gs, dgs), None)
+    invariants.check(algorithm, decision.play, None, state, told)
+    return decision, state, told
 
 
 def replay_bandit(algorithm, us, fs, gs):
     """The same for directions [T, ...] and values [T, Q] (or [T]) of losses and constraints."""
     fs, gs = (jnp.asarray(a).reshape(len(us), -1) for a in (fs, gs))
-    return _run(algorithm, ConstrainedValue(fs, gs), jnp.asarray(us))
+    decision, state, told = _run(algorithm, ConstrainedValue(fs, gs), jnp.asarray(us))
+    asked = decision.query.reshape(-1, *decision.play.shape[1:])
+    invariants.check(algorithm, asked, (state.run if hasattr(state, "run") else state.last).x, state, told)
+    return decision, state, told
 
 
 def known_trace():

@@ -7,6 +7,7 @@ import numpy as np
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.domains import points
 from jaxbandits.types import Constrained, narrow
+from tests.algorithms.coco import invariants
 
 KEY = jax.random.key(0)
 
@@ -31,7 +32,9 @@ def _replay(algorithm, dfs, gs, dgs):
 def replay(algorithm, dfs, gs, dgs):
     """After each round: the state, the next point `[T, ...]` and what `diagnostics` says, as arrays over rounds."""
     state, x, diagnostics = _replay(as_arrays(algorithm), *(jnp.asarray(a) for a in (dfs, gs, dgs)))
-    return state, np.asarray(x), {name: np.asarray(value) for name, value in diagnostics.items()}
+    told = {name: np.asarray(value) for name, value in diagnostics.items()}
+    invariants.check(algorithm, np.asarray(x), None, state, told)
+    return state, np.asarray(x), told
 
 
 def reference_run(learner, dfs, gs, dgs):

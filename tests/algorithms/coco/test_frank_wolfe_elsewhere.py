@@ -1,8 +1,9 @@
 """Frank-Wolfe on a trace-norm ball beside a loop of its own: steps 2 / (k + 2), singular vectors from SciPy's svds.
 
-That is copt's `minimize_frank_wolfe(step="oblivious")` with its `TraceBall`, step for step, written anew on ARPACK, for
-copt cannot be installed beside the other test extras.
+And beside copt's `minimize_frank_wolfe(step="sublinear")` on its `TraceBall`, where copt is (extra `outside`).
 """
+
+import warnings
 
 import jax
 import jax.numpy as jnp
@@ -59,3 +60,26 @@ def test_every_step_is_the_one_found_elsewhere(steps, rng):
     rate = 2.0 * domain.diameter**2 / (np.arange(1, STEPS) + 2.0)  # the loss is 1-smooth
     assert np.all(values[1:] - least <= rate)
     assert values[-1] < 0.9 * values[0]
+
+
+def test_iterates_are_those_of_copt(steps, rng):
+    """A whole run of each; what 1e-10 leaves for is how close singular values amplify rounding on the way."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its docstrings have invalid escapes
+        copt = pytest.importorskip("copt", exc_type=ImportError)
+        from copt.constraint import TraceBall
+    domain, run = steps
+    weight, target = rng.uniform(0.2, 1.0, (12, 9)), rng.normal(size=(12, 9)) / 3.0
+    seen = []
+
+    def value_and_gradient(x):
+        off = x.reshape(12, 9) - target
+        return 0.5 * np.sum(weight * off**2), (weight * off).ravel()
+
+    copt.minimize_frank_wolfe(
+        value_and_gradient, np.zeros(108), TraceBall(domain.radius, (12, 9)).lmo, jac=True, step="sublinear",
+        lipschitz=1.0, max_iter=STEPS, tol=0.0, callback=lambda told: seen.append(told["x"].copy()),
+    )  # fmt: skip
+    before, _, _ = map(np.asarray, run(jnp.asarray(weight), jnp.asarray(target)))
+    assert len(seen) >= STEPS and np.abs(seen[STEPS - 1]).max() > 0.1
+    np.testing.assert_allclose(before.reshape(STEPS, -1), seen[:STEPS], rtol=0, atol=1e-10)

@@ -61,6 +61,14 @@ def test_theory_constants():
     np.testing.assert_allclose(state.run.y[-1], learner.base.y, atol=1e-9)
 
 
+def test_preset_set_by_hand():
+    ours = LBPM.practical(dim=4, horizon=400, domain=SETS["ball"](2.0)[0], lipschitz=1.7, value_bound=0.6)
+    decay = 400**-0.75
+    assert ours.eta == pytest.approx(10.0 * 2.0 * (4 * 0.6) ** -0.5 * decay)
+    assert ours.dual_step == pytest.approx(100.0 * decay / (1.7 * 2.0)) and ours.radius == pytest.approx(0.6)
+    assert LBPM.practical(dim=4, horizon=400, eta=0.5).eta == 0.5
+
+
 @pytest.mark.parametrize(("fields", "words"), [({"delta": 1.0}, "inner radius"), ({"domain": Simplex()}, "'center'")])
 def test_refuses(fields, words):
     with pytest.raises(InputError, match=words):

@@ -17,6 +17,7 @@ from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.environments.coco.linear_constraints import LinearConstraints
 from jaxbandits.simulation import compare
 from jaxbandits.types import Constrained
+from tests.algorithms.coco import invariants
 from tests.reference import ofw_tvc as reference
 
 KEY = jax.random.key(0)
@@ -43,10 +44,10 @@ def _replay(algorithm, dfs, gs, dgs):
 def replay(algorithm, dfs, gs, dgs):
     """The states after each round for gradients given beforehand, in the paper's units, as arrays over rounds."""
     state, extra = _replay(as_arrays(algorithm), jnp.asarray(dfs), jnp.asarray(gs), jnp.asarray(dgs))
-    array = (lambda p: np.asarray(p)) if isinstance(algorithm.dim, int) else np.asarray
+    invariants.check(algorithm, state.run.last.x, None, state, jax.tree.map(np.asarray, extra))
     return {
-        "x": array(state.run.last.x),
-        "anchor": array(state.run.anchor),
+        "x": np.asarray(state.run.last.x),
+        "anchor": np.asarray(state.run.anchor),
         "Q": np.asarray(state.queue.total),
         "s": np.asarray(state.run.start) + 1,
         "level": np.asarray(extra["gradient_bound"]),

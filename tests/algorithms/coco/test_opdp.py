@@ -6,7 +6,7 @@ import pytest
 from jaxbandits.algorithms.coco.opdp import OPDP
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import validate
-from jaxbandits.domains import WholeSpace
+from jaxbandits.domains import L2Ball, WholeSpace
 from tests.algorithms.coco.replay_blocks import known_trace, random_trace, replay
 from tests.algorithms.coco.sets import SETS, LinearOracleOnly, dim, start
 from tests.reference import opdp as reference
@@ -23,6 +23,7 @@ def test_known_traces(hard, expected):
         np.testing.assert_allclose([*state.last.x[t], extra["dual"][t]][: len(numbers)], numbers, atol=6e-9)
 
 
+@pytest.mark.quick("ball", "box", "l1", "simplex")
 @pytest.mark.parametrize("name", SETS)
 def test_step_by_step(name, rng):
     for case in range(4):
@@ -45,6 +46,15 @@ def test_step_by_step(name, rng):
         np.testing.assert_allclose(state.last.x, x, rtol=0, atol=1e-9 * size)
         np.testing.assert_allclose(state.dual, dual, atol=1e-10)
         assert dual.max() > 0.0 and max(other.excess(z) for z in state.last.x) <= 1e-12 * size
+
+
+def test_preset_set_by_hand():
+    base = OPDP.theory(dim=4, horizon=60, lipschitz=1.7, domain=L2Ball(radius=2.0))
+    ours = OPDP.practical(dim=4, horizon=60, lipschitz=1.7, domain=L2Ball(radius=2.0))
+    theory = reference.theory_constants(60.0, 1.7, 4.0)
+    assert (ours.dual_step, ours.damping) == pytest.approx((100.0 * theory["mu"], theory["theta"] / 100.0))
+    assert ours.hard and ours.eta_scale == 10.0 * base.eta_scale
+    assert OPDP.practical(dim=4, horizon=60, eta_scale=3.0).eta_scale == 3.0
 
 
 def test_refuses():

@@ -112,6 +112,7 @@ class TestEstimates:
             right = (np.sum(1.0 - loss) - gamma * np.sum(s)) / k
             np.testing.assert_allclose(q @ s, right, rtol=1e-11, atol=1e-14)
 
+    @pytest.mark.quick("Online", "AnytimeATkRO1")
     @pytest.mark.parametrize(
         "learner",
         [
@@ -220,6 +221,12 @@ def test_smd_moves_q_like_the_public_group_dro_code(rng):
     old, new = (methods.ball(0.5)(np.asarray(run.w[0]) - 0.3 * np.asarray(q) @ slopes) for q in (run.q[0], theirs))
     np.testing.assert_allclose(run.w[1], old, rtol=1e-11)
     assert np.max(np.abs(old - new)) > 1e-4
+    some = SMDr(dim=3, budgets=(8, 6, 4, 2), **STEPS, **BALL)  # groups that a coin leaves out have mean loss 0 there
+    run = replay(some, x, y, np.array([[0.9, 0.1, 0.9, 0.1]]), start=(np.asarray(run.w[0]), np.asarray(run.q[0])))
+    met = np.flatnonzero(run.samples[0])
+    assert met.tolist() == [0, 1, 3]
+    theirs = dro_public.update(np.asarray(run.q[0]), losses[met], met, STEPS["step_q"])
+    np.testing.assert_allclose(run.q[1], theirs, rtol=0, atol=1e-12)
 
 
 class TestMirrorProx:
@@ -259,6 +266,7 @@ class TestModels:
         """`[5]` as three arrays."""
         return {"a": w[..., :2], "b": w[..., 2:4].reshape(*w.shape[:-1], 1, 2), "c": w[..., 4]}
 
+    @pytest.mark.quick("ball-SMD", "whole-SMD", "ball-ATkROk")
     @pytest.mark.parametrize(
         "learner",
         [

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.core import factored
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import ArmObs, Reward
 
@@ -20,6 +21,7 @@ def _play(algorithm, arms, rewards):
         decision = algorithm.select(KEY, t, state, obs)
         state = algorithm.update(KEY, t, state, obs, decision, Reward(r[decision.index]))
         fields = {name: value for name, value in state._asdict().items() if value is not None}
+        fields["inverse"] = factored.dense(state.inverse)
         return state, fields | {"index": decision.index, "radius": radius}
 
     rounds = jnp.arange(len(arms), dtype=jnp.int32)

@@ -8,6 +8,7 @@ from scipy.special import expit
 
 from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog
 from jaxbandits.algorithms.glm.ecolog import ECOLog
+from jaxbandits.core import factored
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.projection import project_ball, project_ball_and_ellipsoid
 from jaxbandits.core.pytree import as_arrays, validate
@@ -30,7 +31,7 @@ def _play(algorithm, arms, rewards):
         decision = algorithm.select(KEY, t, state, obs)
         radius = algorithm.radius(t, state)
         state = algorithm.update(KEY, t, state, obs, decision, Reward(r[decision.index]))
-        seen = {"theta": state.theta, "inverse": state.inverse, "gap": state.gap}
+        seen = {"theta": state.theta, "inverse": factored.dense(state.inverse), "gap": state.gap}
         if isinstance(algorithm, AdaOFUECOLog):
             warm = state.warm
             seen |= {"gram": state.gram, "count": warm.count, "warm_theta": warm.theta, "warm_gram": warm.gram}
@@ -52,6 +53,7 @@ def fresh(seed, d, S):
     return X, glb_omd.rewards("bernoulli", rng, X @ theta)
 
 
+@pytest.mark.quick("3-3.0-0.3-0.0007-True")
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize(
     ("d", "S", "ridge", "scale"),
@@ -87,6 +89,7 @@ def test_matches_the_reference(d, S, ridge, scale, fixed):
     assert 1 <= len(learner.r) <= ROUNDS - 5 and bound >= 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d", "S"), sizes((2, 3.0), slow=((5, 5.0), (20, 3.0))))
 def test_without_uncertain_rounds_it_is_ecolog(d, S):
     X, R = fresh(d, d, S)
@@ -98,6 +101,7 @@ def test_without_uncertain_rounds_it_is_ecolog(d, S):
         np.testing.assert_allclose(ada[name], plain[name], rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_theta_stays_in_its_set():
     """Whatever the rewards: in the ball, and in the ellipsoid of the warm-up rounds; W grows in the others only."""
     rng = np.random.default_rng(4)

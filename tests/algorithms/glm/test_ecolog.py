@@ -13,6 +13,7 @@ from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.experiments.glm import meters as glm_meters
 from jaxbandits.simulation import simulate
 from tests.algorithms.glm.replay_glm import ROUNDS, agree, force, play
+from tests.factors import factors
 from tests.reference import glb_omd, glm_one_pass
 from tests.sizes import sizes
 
@@ -24,6 +25,7 @@ def fresh(seed, d, K, S):
     return X, glb_omd.rewards("bernoulli", rng, X @ theta)
 
 
+@pytest.mark.quick("5-5.0-5.0-ville")
 @pytest.mark.parametrize("radius", ["ville", "code"])
 @pytest.mark.parametrize(("d", "S", "ridge"), sizes((5, 5.0, 5.0), slow=((1, 3.0, 1.0), (2, 3.0, 2.0), (20, 3.0, 2.0))))
 def test_matches_the_reference(d, S, ridge, radius):
@@ -34,6 +36,7 @@ def test_matches_the_reference(d, S, ridge, radius):
     assert trace["gap"][-1] == pytest.approx(learner.cum, rel=1e-9)
 
 
+@pytest.mark.quick("0.001")
 @pytest.mark.parametrize("ridge", [1e-3, 0.05, 2.0])
 def test_active_balls_and_small_ridges(ridge):
     """S far too small for the rewards: most steps end on the sphere; plain Newton cycles at small ridges."""
@@ -69,7 +72,7 @@ def test_implicit_step_is_the_constrained_minimiser(count):
         x = rng.normal(size=3)
         x *= rng.random() / np.linalg.norm(x)
         total = float(rng.integers(2)) if count == 1.0 else 1.0
-        got = np.asarray(_implicit(algorithm, theta, np.linalg.inv(W), x, count, total))
+        got = np.asarray(_implicit(algorithm, theta, factors(W), x, count, total))
 
         def objective(th, W=W, theta=theta, x=x, total=total):
             return (th - theta) @ W @ (th - theta) / 6.0 + count * np.logaddexp(0.0, x @ th) - total * (x @ th)
@@ -134,6 +137,7 @@ def test_unknown_radius():
         validate(ECOLog(dim=2, radius_rule="vile"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("radius", ["ville", pytest.param("code", marks=pytest.mark.slow)])
 def test_coverage(radius):
     """theta* is inside every set of every run; the typical ratio says that the sets have the right size."""

@@ -99,6 +99,12 @@ def estimates(trace, X, name):
     return np.stack([projector(xs) @ theta for xs, theta in zip(played, trace[name], strict=True)])
 
 
+@pytest.mark.quick(
+    "ofuglb-bernoulli-3-counts",
+    "ofulog_r-bernoulli-3-counts",
+    "glm_ucb-bernoulli-3-history",
+    "glm_ucb-poisson-2-counts",
+)
 @pytest.mark.parametrize(
     ("method", "name", "d", "form"),
     sizes(
@@ -144,6 +150,7 @@ def test_radius_from_the_rewards():
     assert float(learner.radius(3, state)) == pytest.approx(reference.beta(), rel=1e-12)
 
 
+@pytest.mark.quick("rs_glincb-poisson-2-counts", "practical-bernoulli-3-counts")
 @pytest.mark.parametrize(
     ("method", "name", "d", "form"),
     sizes(
@@ -195,6 +202,7 @@ def test_maxima_are_those_of_a_general_solver():
             reference.update(X[trace["index"][t]], R[t, trace["index"][t]])
 
 
+@pytest.mark.quick("GLMUCB-242313022132-3.69403744-theta1-214.43436359")
 @pytest.mark.parametrize(
     ("make", "arms", "final", "theta", "radius"),
     [
@@ -217,6 +225,7 @@ def test_recorded_trace(make, arms, final, theta, radius):
     assert trace["radius"][11] == pytest.approx(radius, abs=1e-8)
 
 
+@pytest.mark.quick("ofulog_r", "glm_ucb", "rs_glincb")
 @pytest.mark.parametrize("method", [*METHODS, "practical"])
 def test_counts_and_history_are_one_method(method):
     X, R = instance("bernoulli", "counts", 6, 3)

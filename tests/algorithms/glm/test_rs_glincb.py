@@ -35,6 +35,7 @@ def warm_up(trace):
     return int(np.any(trace["theta_o"] != before, axis=1).sum())
 
 
+@pytest.mark.quick("theory")
 @pytest.mark.parametrize("make", [RSGLinCB.theory, RSGLinCB.experiments])
 def test_warm_up_never_ends_with_the_paper_s_constants(make):
     """d = 2, S = 3, T = 3000: the threshold is 3.8e-7, and 3000 rounds bring ||x||^2 to about 1e-3 only."""

@@ -150,6 +150,7 @@ def test_symmetries(rng):
         np.testing.assert_array_equal(replay(alg, x, within)[0][2::3], base[2::3])
 
 
+@pytest.mark.slow
 def test_confidence_sets_cover(rng):
     """||theta_n - theta*||_{V_n} <= radius in every trial under Student noise, theory preset."""
     trials, epochs = 40, 8

@@ -109,6 +109,7 @@ def test_the_threshold_is_met_with_the_arm_already_in_the_design():
     assert just_dropped == 0.0
 
 
+@pytest.mark.slow
 def test_symmetries(rng):
     x, rewards = rng.standard_normal((100, 3)) / 2, rng.standard_t(2.1, 100)
     orthogonal = np.linalg.qr(rng.standard_normal((3, 3)))[0]

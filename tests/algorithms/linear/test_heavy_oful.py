@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 
 from jaxbandits.algorithms.linear import heavy_oful
 from jaxbandits.algorithms.linear.heavy_oful import HeavyOFUL
+from jaxbandits.core import factored
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
@@ -65,7 +66,7 @@ def _closed_loop(alg, arms, mask, theta_star, noise, moments):
         decision = alg.select(KEY, t, state, obs)
         reward = decision.x @ theta_star + noise
         state = alg.update(KEY, t, state, obs, decision, told(alg, reward, moment))
-        return state, (decision.index, state.theta, state.inverse)
+        return state, (decision.index, state.theta, factored.dense(state.inverse))
 
     rows = (jnp.arange(len(noise), dtype=jnp.int32), arms, mask, noise, moments)
     return jax.lax.scan(play, alg.init(KEY), rows)[1]
@@ -123,12 +124,13 @@ def test_every_quantity_matches_the_reference(dim, law, rng):
     assert (want["mu"] > 0).sum() > 5 and want["clipped"][-1] > 0
     np.testing.assert_allclose(theta, want["theta"], atol=1e-10)
     np.testing.assert_allclose(beta, want["beta"], rtol=1e-12)
-    np.testing.assert_allclose(state.inverse, np.linalg.inv(want["H"][-1]), rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(factored.dense(state.inverse), np.linalg.inv(want["H"][-1]), rtol=1e-9, atol=1e-13)
     sigma, tau = stored(state, data[0])
     np.testing.assert_allclose(sigma, want["sigma"], rtol=1e-10)
     np.testing.assert_allclose(tau, want["tau"], rtol=1e-9)
 
 
+@pytest.mark.quick("2-5-none")
 @pytest.mark.parametrize("law", sizes("student", "none", slow=("gauss", "pareto", "lomax", "fisk")))
 @pytest.mark.parametrize(("dim", "n_arms"), [(2, 5), pytest.param(8, 50, marks=pytest.mark.slow)])
 def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
@@ -187,6 +189,7 @@ def test_the_estimate_is_stationary_in_the_interior(rng):
     assert inside > 10
 
 
+@pytest.mark.quick("10.0")
 @pytest.mark.parametrize("norm_bound", [0.4, 10.0])
 def test_no_pass_increases_the_objective(norm_bound, rng):
     xs, rewards, nu = clipped_data(rng, 300, 2)
@@ -217,7 +220,7 @@ def test_least_squares_limit_is_weighted_ridge_regression(dim, rng):
         weighted = xs[:t].T / sigma[:t] ** 2
         matrix = 0.7 * np.eye(dim) + weighted @ xs[:t]
         np.testing.assert_allclose(theta[t - 1], np.linalg.solve(matrix, weighted @ rewards[:t]), rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(state.inverse @ matrix, np.eye(dim), atol=1e-9)
+    np.testing.assert_allclose(factored.dense(state.inverse) @ matrix, np.eye(dim), atol=1e-9)
 
 
 def test_eps_one_has_no_growth_factors():
@@ -267,6 +270,7 @@ def test_only_the_blocks_written_so_far_are_read(rng):
         assert np.array_equal(theta[0], theta[1]) == finite
 
 
+@pytest.mark.slow
 def test_work_and_memory_grow_with_the_samples(rng, monkeypatch):
     """A pass visits ceil(t / 256) blocks, and the state holds d + 2 numbers a sample: O(t) time, O(T) memory."""
     visits = []
@@ -317,6 +321,7 @@ def test_a_moment_bound_is_that_scale_every_round(rng):
     chex.assert_trees_all_equal(_closed_loop(as_arrays(told_scale), *data), _closed_loop(as_arrays(bound), *data))
 
 
+@pytest.mark.slow
 def test_confidence_set_covers(rng):
     """Theory preset, exact moments: ||theta_t - theta*||_{H_t} <= beta_t for all t in every trial (very loose)."""
     trials, T = 32, 100

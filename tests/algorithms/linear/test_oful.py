@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.linear.oful import OFUL
+from jaxbandits.core import factored
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -23,7 +24,7 @@ def replay(alg, xs, rewards):
         t, x, reward = row
         decision = ArmDecision(jnp.int32(0), x)
         state = alg.update(KEY, t, state, None, decision, Reward(reward))
-        return state, (alg.recommend(state), alg.radius(jnp.int32(0), state), state.inverse)
+        return state, (alg.recommend(state), alg.radius(jnp.int32(0), state), factored.dense(state.inverse))
 
     return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards))[1]
 

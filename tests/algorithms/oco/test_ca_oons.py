@@ -108,6 +108,7 @@ def test_matches_the_reference(case, rng):
     assert np.linalg.norm(expected.play[-1]) > 0.3  # it went somewhere
 
 
+@pytest.mark.quick("played")
 @pytest.mark.parametrize("meta_loss", ["played", "value", pytest.param("paper", marks=pytest.mark.slow)])
 def test_linear_losses(meta_loss, rng):
     """A trace recorded from an independent implementation (d = 1, G = 1, T = 16), and the same for all meta losses."""
@@ -235,12 +236,14 @@ def run(request):
     return measured | {"printed": algorithm.meta_loss == "paper"}
 
 
+@pytest.mark.quick("paper")
 def test_path_wise_inequality_of_every_base_learner(run):
     """For every comparator, drawn into the ball of each learner: 9 of them, in every round."""
     assert (run["slack"] >= -1e-10).all()
     assert run["slack"].max() > 1e-3
 
 
+@pytest.mark.slow
 def test_both_steps_of_every_base_learner_are_minimisers(run):
     assert (np.abs(run["projection"]) <= 1e-14).all()
 
@@ -276,6 +279,7 @@ def test_the_meta_loss_bounds_the_loss(run):
         assert (excess <= 1e-12).all()
 
 
+@pytest.mark.slow
 def test_meters_take_the_worst_base_learner(rng):
     """The measures of a whole round, as meters ask for them, against the base learners one by one."""
     algorithm = as_arrays(CASES["played"][0])
@@ -381,6 +385,7 @@ def test_expert_sets_share_one_program(lipschitz, horizon, rng):
 # Anytime --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_anytime_is_a_sequence_of_fresh_runs(rng):
     value, grad = LOSSES[PseudoHuber]
     params = targets(2, rng)

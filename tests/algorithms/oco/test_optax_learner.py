@@ -104,6 +104,7 @@ READY = {
 }
 
 
+@pytest.mark.quick("sgd", "adam", "mechanized_sgd", "optimistic")
 @pytest.mark.parametrize("name", READY)
 def test_ready_made_learners_match_plain_optax(name, rng):
     make, arguments, transformation = READY[name]

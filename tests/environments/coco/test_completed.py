@@ -64,6 +64,7 @@ def test_hindsight_draws_the_rounds_of_the_trial_once_more():
     np.testing.assert_allclose(con, -bound)
 
 
+@pytest.mark.slow
 def test_regret_of_a_run():
     """Against the best of many random points of the ball, which do no better; feasible points do no better than any."""
     environment = MatrixCompletion.stand_in((5, 7), 20, batch=4, constraint="budget", radius=9.0, comparator="feasible")

@@ -65,6 +65,7 @@ def run(dim, seed=0, rounds=60, **fields):
 
 @pytest.mark.parametrize("dim", DIMS, ids=str)
 class TestFeedback:
+    @pytest.mark.quick("2", "(4, 3)")
     def test_values_are_linear_in_the_revealed_vectors(self, dim):
         _environment, points, _state, costs, normals, feedback, outcome, _ = run(dim)
         axes = tuple(range(1, points.ndim))
@@ -161,6 +162,7 @@ class TestComparators:
         assert np.sum(total * feasible) - dual(mu) < 1e-5 * abs(dual(mu))  # so that the bracket says something
         assert answer["feasible_comparator_loss"] > 0.99 * answer["comparator_loss"]  # and the constraint matters
 
+    @pytest.mark.quick("5", "1")
     @pytest.mark.parametrize("dim", DIMS, ids=str)
     def test_before_the_first_round(self, dim):
         environment = make(dim)

@@ -13,6 +13,7 @@ from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.domains.nuclear import NuclearBall
+from jaxbandits.environments.coco import matrix_completion
 from jaxbandits.environments.coco.matrix_completion import MatrixCompletion, Observed
 from jaxbandits.environments.datasets.movielens import load_movielens
 from jaxbandits.environments.datasets.ratings import low_rank_ratings
@@ -142,6 +143,29 @@ class TestBatches:
         pairs = np.mean([(row[:, None] == seen[0]).any() for row in seen[1:]])  # independent of the first round
         assert pairs == pytest.approx(1 - (16 * 15 * 14 * 13) / (20 * 19 * 18 * 17), abs=5 * 0.5 / np.sqrt(4000))
 
+    def test_every_ordered_choice_is_as_likely(self):
+        """Three of five: 60 ordered triples, 200 draws expected of each; also what swaps of swaps bring."""
+        uniforms = np.random.default_rng(0).random((12_000, 3))
+        drawn = np.asarray(jax.vmap(matrix_completion._distinct(5, 3))(jnp.asarray(uniforms)))
+        for row, u in zip(drawn[:300], uniforms, strict=False):  # a shuffle that moves everything
+            order = list(range(5))
+            for k in range(3):
+                c = k + int(u[k] * (5 - k))
+                order[k], order[c] = order[c], order[k]
+            assert order[:3] == list(row)
+        triples, counts = np.unique(drawn, axis=0, return_counts=True)
+        assert len(triples) == 60
+        assert np.sum((counts - 200.0) ** 2 / 200.0) < 59 + 5 * np.sqrt(2 * 59)
+
+    def test_every_entry_comes_as_soon_as_any_other(self):
+        """Which round of five asks for an entry is uniform over passes: 400 of 2000 expected, for 20 entries."""
+        environment = dataclasses.replace(SMALL, order="shuffled")
+        seen = self.entries(environment, 10_000).reshape(2000, 5, 4)
+        for entry in np.unique(seen[0]):
+            counts = (seen == entry).sum(axis=(0, 2))
+            assert counts.sum() == 2000
+            assert np.abs(counts - 400).max() < 5 * np.sqrt(2000 * 0.2 * 0.8)
+
     def test_trials_have_orders_of_their_own(self):
         assert not np.array_equal(self.entries(SMALL, 5, seed=0), self.entries(SMALL, 5, seed=1))
 
@@ -166,6 +190,7 @@ class TestConstraints:
         ratio = outcome.violation.sum() / np.linalg.norm(xs.reshape(2000, -1), axis=1).sum()
         assert ratio == pytest.approx(1 / np.sqrt(6 * np.pi), rel=0.1)  # 5 deviations of 2000 half-normals are 0.13
 
+    @pytest.mark.slow
     def test_budget_has_a_mean(self):
         normals = play(dataclasses.replace(SMALL, constraint="budget"), 1000)[1].con_grad * np.sqrt(35)
         assert normals.min() > 0.5 and normals.max() < 1.5
@@ -244,6 +269,7 @@ class TestWithOFWTVC:
             for learner in make(SMALL, 50, {label: setting.Knobs() for label in labels}).values():
                 contract.state_shape_is_fixed(learner, SMALL)
 
+    @pytest.mark.slow
     def test_it_learns_what_can_be_learned(self):
         environment = MatrixCompletion.stand_in(constraint="none")
         algorithm = OFWTVC.practical(

@@ -43,6 +43,7 @@ def run(name, seed, rounds=40, **fields):
     return environment, other, plays, *out
 
 
+@pytest.mark.quick("ball", "nuclear")
 @pytest.mark.parametrize("name", SETS)
 def test_feedback_and_bounds(name):
     environment, other, plays, state, told, charged, _ = run(name, 0, curvature=1.7, slope=1.3)

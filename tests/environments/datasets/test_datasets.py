@@ -203,6 +203,7 @@ def values(loss, features, targets, x):
     return np.log1p(np.exp(-sign * score)), (-sign / (1.0 + np.exp(sign * score)))[:, None] * features
 
 
+@pytest.mark.quick("logistic-given-3", "squared-shuffled-3")
 @pytest.mark.parametrize(
     ("loss", "order", "dim"),
     [("squared", "shuffled", 3), ("squared", "iid", 20), ("logistic", "given", 3), ("logistic", "shuffled", 20)],

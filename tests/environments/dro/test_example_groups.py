@@ -91,6 +91,7 @@ def test_means_must_fit():
         validate(ExampleGroups(n_groups=1, means=(1.5,)))
 
 
+@pytest.mark.quick("1-0.5")
 @pytest.mark.parametrize(("k", "w"), [(1, 0.5), (5, 0.8)])
 def test_learners_come_near_the_optimum(k, w):
     """The theorem's steps with D^2 = 1/2, G = 2 on [0, 1]: within 0.1 after 4,000 rounds (0.03 after 40,000)."""

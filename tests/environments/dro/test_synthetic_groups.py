@@ -1,5 +1,8 @@
 """Group data: the law of the rows, exact risks against samples and quadrature, the duality gap at the saddle."""
 
+import itertools
+from unittest import mock
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +17,7 @@ from jaxbandits.core import rng as rng_
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.environments.dro import draws, log_cosh
+from jaxbandits.environments.dro import saddle as saddle_
 from jaxbandits.environments.dro.synthetic_groups import GroupsState, SyntheticGroups
 from jaxbandits.simulation import compare
 from jaxbandits.types import GroupDecision, narrow
@@ -178,6 +182,7 @@ def test_risks_equal_sample_means(d, rng, key):
         assert np.all(error < 4.5 * sampled.std(0) / np.sqrt(n))
 
 
+@pytest.mark.quick("4")
 @pytest.mark.parametrize("d", [1, 4, 13])
 def test_law_of_the_rows(d, key):
     """Independent standard normals (mean, correlations, Kolmogorov distance) and the stated share of wrong labels."""
@@ -228,6 +233,7 @@ def test_label_probabilities_of_the_presets(key):
     assert scipy.stats.kstest((others - 0.85) / 0.1, "uniform").pvalue > 1e-5
 
 
+@pytest.mark.quick("3")
 @pytest.mark.parametrize("d", [3, 15])
 def test_rows_that_are_not_drawn_read_zero(d, key):
     environment = as_arrays(SyntheticGroups.homogeneous(dim=d, n_groups=4))
@@ -243,6 +249,7 @@ def test_rows_that_are_not_drawn_read_zero(d, key):
     assert (none.samples, none.loss) == (0.0, 0.0)
 
 
+@pytest.mark.quick("3")
 @pytest.mark.parametrize("d", [3, 15])
 def test_indices_known_at_trace_time_give_the_same_rows(d, key):
     """`SMD.select` lists every group as a NumPy array, which spares the gather."""
@@ -289,6 +296,7 @@ def play(algorithm, environment, keys):
     return jax.vmap(lambda e, s: environment.at_record(e, algorithm.recommend(s))["duality_gap"])(env_states, states)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", sizes(Online, slow=(SMD,)))
 def test_gap_falls_with_the_horizon(method, key):
     """At the theorem's steps, to less than 0.6 of itself when the horizon grows sixteenfold."""
@@ -364,6 +372,35 @@ def test_optima_are_certified_and_belong_to_the_instance(short_run):
         assert trials.get(excess).min() > 0.0, name
 
 
+@pytest.mark.parametrize("k", [1, 2, 5])
+@pytest.mark.parametrize("rank", [1, 3, 9])
+def test_the_shortest_combination(k, rank, rng):
+    """No corner lies farther towards 0; groups that coincide, or span less than they are, are no obstacle."""
+    for scale in (1e-3, 1.0, 1e3):
+        a = scale * (rng.normal(size=rank) + rng.uniform(0.1, 3.0) * rng.normal(size=(5, rank)))
+        a[3] = a[1]
+        q = saddle_.shortest(a @ a.T, k)
+        assert np.all((q >= 0.0) & (q <= 1.0 / k + 1e-14)) and abs(q.sum() - 1.0) < 1e-14
+        pull = q @ a
+        corners = [a[list(chosen)].mean(axis=0) for chosen in itertools.combinations(range(5), k)]
+        assert pull @ pull - min(corner @ pull for corner in corners) <= 1e-12 * np.max(np.sum(a * a, axis=1))
+    np.testing.assert_allclose(saddle_.shortest(np.zeros((4, 4)), 2).sum(), 1.0)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_the_optimum_from_anywhere(k, rng):
+    """From uniform weights the solver has to find what the shortest combination knows: one value, both certified."""
+    starts, shortest = [], saddle_.shortest
+    a = 0.4 * rng.normal(size=(5, 6))
+    environment = SyntheticGroups(dim=6, n_groups=5, radius=2.0)
+    with mock.patch.object(saddle_, "shortest", lambda gram, k: starts.append(shortest(gram, k)) or np.full(5, 0.2)):
+        found = environment._optimum(a, k, None)
+    known = environment._optimum(a, k, None)
+    assert np.max(np.abs(starts[0] - 0.2)) > 0.01  # there was something to find
+    assert found.gap <= 1e-8 and known.gap <= 1e-13
+    assert found.value == pytest.approx(known.value, abs=1e-8)
+
+
 def test_the_weighted_optimum_by_scalar_search(short_run):
     """max_i b_i R_i at its minimum, by Nelder-Mead in the plane of two groups, against what is certified."""
     weights, gram = np.array([1.0, 0.6]), np.array([[1.0, 0.3], [0.3, 1.0]])
@@ -415,6 +452,7 @@ def test_objectives_must_fit_the_groups():
         validate(SyntheticGroups(dim=3, n_groups=4, weights=np.ones(3)))
 
 
+@pytest.mark.quick("4")
 @pytest.mark.parametrize("m", [4, 60])
 def test_counts_places_and_lookups(m, rng, key):
     """A fixed list and a traced one give the same; rows that are not drawn count nowhere."""

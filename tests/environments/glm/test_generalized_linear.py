@@ -52,6 +52,7 @@ class TestInstance:
         for i in range(3):  # Archimedes: a coordinate of a uniform point of the sphere is uniform
             assert stats.kstest(np.asarray(theta)[:, i], stats.uniform(-2.5, 5.0).cdf).pvalue > 1e-4
 
+    @pytest.mark.quick("2-5-False", "2-5-True", "20-5-False")
     @pytest.mark.parametrize(
         ("dim", "n_arms", "fresh"), [(2, 5, False), (2, 5, True), (10, 100, False), (20, 5, False)]
     )

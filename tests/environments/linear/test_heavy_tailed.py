@@ -184,6 +184,7 @@ def test_reward_is_mean_plus_noise_and_regret_uses_means(key):
     assert (np.abs(regret[index == means.argmax()]) < 1e-15).all()
 
 
+@pytest.mark.quick("1")
 @pytest.mark.parametrize("longest", [1, 128])
 def test_regret_is_against_the_best_available_arm(longest, key, monkeypatch):
     """However the available arms are drawn: one by one, or as a permutation."""
@@ -308,6 +309,7 @@ def test_a_given_moment_scale_admits_any_eps():
     validate(HeavyTailed(dim=2, n_arms=5, noise=StudentT(df=1.7), eps=0.99, moment_scale=1.31))
 
 
+@pytest.mark.quick("False")
 @pytest.mark.parametrize("unit_arms", [False, True])
 def test_arms_and_theta_are_drawn_independently(unit_arms, key):
     env = HeavyTailed(dim=3, n_arms=4, unit_arms=unit_arms)

@@ -22,6 +22,7 @@ def draws(key, dim, n=20_000):
     return np.asarray(jax.jit(jax.vmap(lambda k: on_sphere(k, dim)))(keys))
 
 
+@pytest.mark.quick("1", "2", "5")
 @pytest.mark.parametrize("dim", DIMS)
 def test_on_sphere(dim, key):
     """Unit norm exactly; moments of order 1, 2 and 4 within 5 standard errors; all orthants alike."""

@@ -50,6 +50,7 @@ def centers(sequence, a, horizon, dim):
     return a * rows
 
 
+@pytest.mark.quick("drift-2")
 @pytest.mark.parametrize("dim", sizes(2, slow=(20,)))
 @pytest.mark.parametrize("sequence", [Alternating(period=5), Drift(turns=0.4, horizon=150)], ids=["flips", "drift"])
 def test_quadratic(dim, sequence, key, rng):

@@ -41,6 +41,7 @@ def played(environment, key, rng, horizon, n_queries=2) -> Any:
     return points, queries, begin, *map(np.asarray, rows), outcome, snapshots
 
 
+@pytest.mark.quick("drift-2")
 @pytest.mark.parametrize("dim", sizes(2, slow=(20,)))
 @pytest.mark.parametrize("kind", ["alternating", "corrupted", "drift", "piecewise"])
 def test_moving_means(kind, dim, key, rng):
@@ -171,6 +172,7 @@ def orders(key, pool, horizon, trials):
     return jax.vmap(trial)(jax.random.split(key, trials))
 
 
+@pytest.mark.slow
 def test_random_order_is_uniform_and_has_the_stated_variances(key, rng):
     """All n! orders of a pass alike; sigma^2 and Sigma^2 of simulated orders against the closed forms."""
     n, passes, trials = 4, 3, 24_000

@@ -1,0 +1,115 @@
+"""Commands of the command line that look at things: result files, and where methods come from."""
+
+import argparse
+import inspect
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jaxbandits.results.result import Result
+
+
+def add(commands: Any) -> None:
+    """Adds the parsers of `info`, `analyse` and `cite`."""
+    info = commands.add_parser("info", help="what a result file holds: labels, sizes, seeds, versions, settings")
+    info.add_argument("file", type=Path, help="an .npz written by reproduce or Result.save")
+    info.set_defaults(run=_info)
+
+    analyse = commands.add_parser(
+        "analyse", help="tables of a result file or a sweep: best points, paired differences, growth"
+    )
+    analyse.add_argument("path", type=Path, help="an .npz written by reproduce or Result.save, or a sweep's directory")
+    analyse.add_argument("--metric", help="default: the first")
+    analyse.add_argument(
+        "--threshold", type=float, help="also the first recorded round at which the metric is at most this"
+    )
+    analyse.add_argument("--level", type=float, default=0.95, help="simultaneous coverage (default: 0.95)")
+    analyse.set_defaults(run=_analyse)
+
+    cite = commands.add_parser("cite", help="the papers behind an algorithm, environment or experiment")
+    cite.add_argument("name", help="such as linear/hvt_ucb, or the name of the class, HvtUCB")
+    cite.set_defaults(run=_cite)
+
+
+def _info(arguments: argparse.Namespace) -> int:
+    from jaxbandits.results import describe
+
+    print(describe.text(_load(arguments.file)))
+    return 0
+
+
+def _analyse(arguments: argparse.Namespace) -> int:
+    from jaxbandits.results import describe
+    from jaxbandits.sweeps.load import load_sweep
+
+    path = arguments.path
+    result = load_sweep(path).load() if path.is_dir() else _load(path)
+    print(describe.analysis(result, arguments.metric, arguments.threshold, arguments.level))
+    return 0
+
+
+def _cite(arguments: argparse.Namespace) -> int:
+    from jaxbandits import __version__
+    from jaxbandits.algorithms import ALGORITHMS
+    from jaxbandits.environments import ENVIRONMENTS
+    from jaxbandits.experiments import EXPERIMENTS
+
+    entries = {**ALGORITHMS, **ENVIRONMENTS}
+    found = []
+    for name in full_names(arguments.name, {**entries, **EXPERIMENTS}):
+        if name in entries:
+            found.append(f"{name}: {entries[name].source}\n{_references(entries[name].cls)}".rstrip())
+        if name in EXPERIMENTS:
+            found.append(f"{name}: {EXPERIMENTS[name].title}\n  {EXPERIMENTS[name].source}")
+    print("\n\n".join(found), f"run with jaxbandits {__version__}", sep="\n\n")
+    return 0
+
+
+def _references(cls: type) -> str:
+    """The paragraphs under `References:` in the documentation of a class or of its module."""
+    for documented in (cls, sys.modules[cls.__module__]):
+        _, found, rest = (inspect.getdoc(documented) or "").partition("References:")
+        if found:
+            lines = rest.rstrip().splitlines()
+            block = [lines[0].strip()] if lines[0].strip() else []
+            for line in lines[1:]:
+                if line and not line.startswith(" "):  # the next section
+                    break
+                block.append(line.strip())
+            return "\n".join(f"  {line}".rstrip() for line in block).rstrip()
+    return ""
+
+
+def full_names(name: str, known: Any) -> list[str]:
+    """The names of a registry that are meant: `HvtUCB` and `hvt_ucb` are `linear/hvt_ucb`.
+
+    Args:
+      name: a full name, its last part, or the name of a class, in small letters or large.
+      known: full name to registry entry or experiment.
+
+    Raises:
+      InputError: when it is none of them, with the closest ones; or several.
+    """
+    from jaxbandits.core.errors import InputError, unknown
+
+    if name in known:
+        return [name]
+    of_class = {full: getattr(getattr(entry, "cls", None), "__name__", "") for full, entry in known.items()}
+    for same in (lambda a, b: a == b, lambda a, b: a.casefold() == b.casefold()):
+        found = [full for full, cls in of_class.items() if cls and same(cls, name)]
+        found = found or [full for full in known if same(full.partition("/")[2], name)]
+        if len(found) > 1:
+            raise InputError(f"{name} is the name of {' and '.join(found)}: name one of them")
+        if found:
+            return found
+    raise unknown("name", name, [*known, *filter(None, of_class.values())])
+
+
+def _load(path: Path) -> "Result":
+    from jaxbandits.core.errors import InputError
+    from jaxbandits.results.result import Result
+
+    if path.is_dir():
+        raise InputError(f"{path} is a directory: name a result file in it, or ask `jaxbandits status` about a sweep")
+    return Result.load(path)

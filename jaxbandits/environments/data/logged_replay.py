@@ -1,0 +1,139 @@
+"""Replay of a log by rejection sampling (Li, Chu, Langford & Wang, WSDM 2011, Algorithm 2).
+
+    event t shows its arms;   where the learner picks the logged arm it is told the logged reward, and the round counts;
+    elsewhere the event is dropped, and the learner stays as it was
+
+If the logged arms were drawn uniformly and independently of everything else, the rounds that count are distributed as
+those of the learner on the real system (Theorem 1 there, for i.i.d. events): `mean_reward` is an unbiased estimate of
+what a learner earns per round over as many rounds. About one event in K counts. Logs of another law are not corrected.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
+from jaxbandits.core.pytree import ArrayLike, pytree, shared, static, validate
+from jaxbandits.environments.data import rows
+from jaxbandits.environments.data.rows import Place
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+
+
+class Log(NamedTuple):
+    """Events: one copy serves all trials."""
+
+    seen: ArrayLike | None  # [n, p] a context; [n, K, d] the arms; None: unit vectors, the same in all events
+    index: ArrayLike  # [n] int32, the arm that was played
+    reward: ArrayLike  # [n] what it paid
+
+
+class ReplayState(NamedTuple):
+    """Where the trial stands."""
+
+    place: Place
+    counted: jax.Array  # [] int32, rounds that counted
+
+
+class ReplayOutcome(NamedTuple):
+    """Of one event."""
+
+    reward: jax.Array  # []  0 where the event does not count
+    counted: jax.Array  # []  1 where it counts
+
+
+@pytree
+class LoggedReplay:
+    """A uniformly logged bandit, replayed for any learner.
+
+    A round of the simulation is an event; after the last one nothing counts any more. The learner's `t` is the number
+    of rounds that counted, which differs from trial to trial: learners that keep every round in a history are refused.
+    Orders: "given" (as logged, the same in all trials) or "shuffled" (a random order for every trial).
+
+    Recorded: `mean_reward`, the reward per counted round (0 before the first), `reward` and `counted`.
+    """
+
+    units: ClassVar = {"mean_reward": "reward", "reward": "reward", "counted": "rounds"}
+    log: Log = shared(doc="the events (made by from_log)")
+    n_arms: int = static(range="[1, inf)", doc="K, number of arms")
+    order: str = static("given", doc='"given" or "shuffled"')
+
+    @classmethod
+    def from_log(cls, index: Any, reward: Any, n_arms: int, seen: Any = None, **settings: Any) -> "LoggedReplay":
+        """A replay of logged events.
+
+        Args:
+          index: `[n]` the arm that was played, from 0; drawn uniformly from all K.
+          reward: `[n]` what it paid.
+          n_arms: K.
+          seen: contexts `[n, p]`, or arms `[n, K, d]`; None: arms are the unit vectors.
+          **settings: the other fields.
+
+        Raises:
+          InputError: shapes that do not fit, entries that are not finite numbers, arms that there are not.
+        """
+        rewards = rows.table("reward", reward, {"(n,)": 1})
+        numbers = rows.table("index", index, {"(n,)": 1})
+        log = Log(rows.fits("seen", seen, len(rewards), n_arms), numbers.astype(np.int32), rewards)
+        if not np.array_equal(log.index, numbers):
+            raise InputError(f"index must hold whole numbers, got {numbers[log.index != numbers][0]}")
+        made = cls(log=log, n_arms=n_arms, **settings)
+        validate(made)
+        return made
+
+    def check(self) -> None:
+        """Raises InputError on logs that are none, and unknown orders."""
+        if not isinstance(self.log, Log) or np.ndim(self.log.reward) != 1:
+            raise InputError("LoggedReplay.log must be a Log, as from_log makes it")
+        n, index = np.shape(self.log.reward)[0], np.asarray(self.log.index)
+        if index.shape != (n,) or index.dtype.kind not in "iu":
+            raise InputError(
+                f"LoggedReplay.log: index and reward must have one entry an event, got {index.shape}, ({n},)"
+            )
+        if index.min() < 0 or index.max() >= self.n_arms:
+            bad = index[(index < 0) | (index >= self.n_arms)][0]
+            raise InputError(f"LoggedReplay.log: arms must lie in [0, n_arms = {self.n_arms}), got {bad}")
+        rows.fits("LoggedReplay.log.seen", self.log.seen, n, self.n_arms)
+        rows.check_order("order of LoggedReplay", self.order, ("given", "shuffled"))
+
+    @property
+    def dim(self) -> int:
+        """d, dimension of the arms: K p with contexts `[p]`, K without any."""
+        return rows.dim_of(self.log.seen, self.n_arms)
+
+    def init(self, key: jax.Array) -> ReplayState:
+        return ReplayState(rows.begin(key, self.order, self.log.reward.shape[0]), jnp.zeros((), jnp.int32))
+
+    def observe(self, key: jax.Array, t: jax.Array, state: ReplayState) -> ArmObs:
+        del key, t
+        return rows.arms_of(self.log.seen, state.place, self.n_arms)
+
+    def clock(self, t: jax.Array, state: ReplayState) -> jax.Array:
+        """Rounds that have counted."""
+        del t
+        return state.counted
+
+    def counts(self, t: jax.Array, state: ReplayState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
+        """Whether the learner picks the logged arm."""
+        del obs
+        return (decision.index == jnp.asarray(self.log.index)[state.place.row]) & (t < self.log.reward.shape[0])
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: ReplayState, obs: ArmObs, decision: ArmDecision
+    ) -> tuple[ReplayState, Reward, ReplayOutcome]:
+        counted = once(self.counts(t, state, obs, decision))
+        reward = once(jnp.asarray(self.log.reward)[state.place.row])
+        place = rows.follow(key, t, self.order, self.log.reward.shape[0], state.place)
+        outcome = ReplayOutcome(jnp.where(counted, reward, 0.0), counted.astype(reward.dtype))
+        return ReplayState(place, state.counted + counted.astype(jnp.int32)), Reward(reward), outcome
+
+    def admits(self, state: ReplayState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
+        """Whether there is such an arm."""
+        del state, obs
+        return (decision.index >= 0) & (decision.index < self.n_arms)
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The reward per counted round."""
+        return {"mean_reward": values["reward"] / np.maximum(values["counted"], 1.0)}

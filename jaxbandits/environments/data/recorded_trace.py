@@ -1,0 +1,120 @@
+"""A recorded trace of arms and rewards, replayed through any learner: what it would have made of these data.
+
+    round t: only the arm that was played then may be played, and pays what it paid then
+
+The learner has no choice; its estimates are what is of interest (a `Meter` on `recommend`, the metrics of its state).
+Rounds after the last one of the trace do not count.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.pytree import ArrayLike, pytree, shared, validate
+from jaxbandits.environments.data import rows
+from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
+
+
+class Trace(NamedTuple):
+    """The rounds: one copy serves all trials."""
+
+    arms: ArrayLike  # [T, K, d], or [K, d] where they never changed
+    index: ArrayLike  # [T] int32, the arm that was played
+    reward: ArrayLike  # [T] what it paid
+
+
+class TraceOutcome(NamedTuple):
+    """Of one round."""
+
+    reward: jax.Array  # []
+
+
+@pytree
+class RecordedTrace:
+    """Recorded rounds, the same for every learner and trial. Recorded: `reward`."""
+
+    units: ClassVar = {"reward": "reward"}
+    trace: Trace = shared(doc="the rounds (made by from_arrays)")
+
+    @classmethod
+    def from_arrays(cls, arms: Any, reward: Any, index: Any = None) -> "RecordedTrace":
+        """A trace.
+
+        Args:
+          arms: `[T, d]` those played; with `index` those shown, `[T, K, d]`, or `[K, d]` if always the same.
+          reward: `[T]` what they paid.
+          index: `[T]` which of the arms shown was played.
+
+        Raises:
+          InputError: shapes that do not fit, entries that are not finite numbers, arms that there are not.
+        """
+        rewards = rows.table("reward", reward, {"(T,)": 1})
+        if index is None:
+            shown = rows.table("arms", arms, {"(T, d)": 2})[:, None]
+            numbers = np.zeros(len(rewards))
+        else:
+            shown = rows.table("arms", arms, {"(T, K, d)": 3, "(K, d)": 2})
+            numbers = rows.table("index", index, {"(T,)": 1})
+        trace = Trace(shown, numbers.astype(np.int32), rewards)
+        if not np.array_equal(trace.index, numbers):
+            raise InputError(f"index must hold whole numbers, got {numbers[trace.index != numbers][0]}")
+        made = cls(trace=trace)
+        validate(made)
+        return made
+
+    def check(self) -> None:
+        """Raises InputError on traces that are none."""
+        trace = self.trace
+        if not isinstance(trace, Trace) or np.ndim(trace.reward) != 1 or np.ndim(trace.arms) not in (2, 3):
+            raise InputError("RecordedTrace.trace must be a Trace, as from_arrays makes it")
+        rounds, arms, index = np.shape(trace.reward)[0], np.shape(trace.arms), np.asarray(trace.index)
+        if index.shape != (rounds,) or (len(arms) == 3 and arms[0] != rounds):
+            raise InputError(
+                f"a trace must have arms, index and reward of {rounds} rounds, got {arms} and {index.shape}"
+            )
+        if index.dtype.kind not in "iu" or index.min() < 0 or index.max() >= arms[-2]:
+            raise InputError(f"index must hold whole numbers in [0, {arms[-2]}), the arms shown")
+
+    @property
+    def dim(self) -> int:
+        """d, dimension of the arms."""
+        return self.trace.arms.shape[-1]
+
+    def init(self, key: jax.Array) -> None:
+        del key
+
+    def observe(self, key: jax.Array, t: jax.Array, state: None) -> ArmObs:
+        del key, state
+        arms, index = jnp.asarray(self.trace.arms), self._at(self.trace.index, t)
+        mask = jnp.arange(arms.shape[-2]) == index
+        return FixedArmObs(arms, mask) if arms.ndim == 2 else ArmObs(self._at(arms, t), mask)
+
+    def clock(self, t: jax.Array, state: None) -> jax.Array:
+        """That of the simulation."""
+        del state
+        return t
+
+    def counts(self, t: jax.Array, state: None, obs: ArmObs, decision: ArmDecision) -> jax.Array:
+        """Whether the trace still goes on."""
+        del state, obs, decision
+        return t < self.trace.reward.shape[0]
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: None, obs: ArmObs, decision: ArmDecision
+    ) -> tuple[None, Reward, TraceOutcome]:
+        del key, obs, decision
+        reward = self._at(self.trace.reward, t)
+        return state, Reward(reward), TraceOutcome(jnp.where(t < self.trace.reward.shape[0], reward, 0.0))
+
+    def admits(self, state: None, obs: ArmObs, decision: ArmDecision) -> jax.Array:
+        """Whether it is the arm of the trace."""
+        del state
+        return jnp.any(obs.mask & (jnp.arange(obs.arms.shape[0]) == decision.index))
+
+    def _at(self, table: Any, t: jax.Array) -> jax.Array:
+        last = self.trace.reward.shape[0] - 1
+        return lax.dynamic_index_in_dim(jnp.asarray(table), jnp.minimum(t, last), keepdims=False)

@@ -1,0 +1,110 @@
+"""Rows of a table as rounds of a bandit: which row a round is about, and the arms that it shows."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxbandits.core import rng
+from jaxbandits.core.batching import trials_last
+from jaxbandits.core.errors import InputError, shown, unknown
+from jaxbandits.core.fusion import once
+from jaxbandits.core.sampling import uniform_index
+from jaxbandits.environments.oco.random_order import draw_without_replacement
+from jaxbandits.types import ArmObs, FixedArmObs
+
+ORDERS = ("shuffled", "iid", "given")
+
+
+class Place(NamedTuple):
+    """Where a trial stands in its table."""
+
+    row: jax.Array  # [] int32, of the coming round
+    order: Any = None  # [n] int32, of this pass, where it is shuffled
+
+
+def check_order(name: str, order: Any, orders: tuple[str, ...] = ORDERS) -> None:
+    """Raises InputError for an order that there is not."""
+    if order not in orders:
+        raise unknown(name, order, orders)
+
+
+def begin(key: jax.Array, order: str, n: int) -> Place:
+    """Before round 0."""
+    if order == "shuffled":
+        return _shuffled(key, jnp.int32(0), jnp.arange(n, dtype=jnp.int32))
+    return Place(uniform_index(n, rng.uniform(key)) if order == "iid" else jnp.zeros((), jnp.int32))
+
+
+def follow(key: jax.Array, t: jax.Array, order: str, n: int, place: Place) -> Place:
+    """After round t: a fresh permutation every pass, independent rows, or the table again and again."""
+    coming = (t + 1).astype(jnp.int32)
+    if order == "shuffled":
+        return _shuffled(key, coming, place.order)
+    return Place(uniform_index(n, rng.uniform(key)) if order == "iid" else lax.rem(coming, jnp.int32(n)))
+
+
+def _shuffled(key: jax.Array, t: jax.Array, order: jax.Array) -> Place:
+    order, row, _ = draw_without_replacement(key, t, order)
+    return Place(row, order)
+
+
+@functools.cache
+def _disjoint(n_arms: int) -> Callable[[jax.Array], jax.Array]:
+    @trials_last
+    def blocks(x: jax.Array) -> jax.Array:
+        own = jnp.eye(n_arms, dtype=x.dtype).reshape(n_arms, n_arms, *(1,) * x.ndim)
+        return (own * x[None, None]).reshape(n_arms, n_arms * x.shape[0], *x.shape[1:])
+
+    return blocks
+
+
+def disjoint(x: jax.Array, n_arms: int) -> jax.Array:
+    """`[K, K p]` arms of a context `[p]`: arm k has it in its own block, so that a linear model has weights an arm."""
+    return _disjoint(n_arms)(x)
+
+
+def arms_of(seen: Any, place: Place, n_arms: int) -> ArmObs:
+    """The arms of a row: of contexts `[n, p]`, of arms `[n, K, d]`, or unit vectors where `seen` is None."""
+    if seen is None:
+        return FixedArmObs(jnp.eye(n_arms))
+    row = once(jnp.asarray(seen)[place.row])
+    return ArmObs(row if row.ndim == 2 else once(disjoint(row, n_arms)))
+
+
+def dim_of(seen: Any, n_arms: int) -> int:
+    """d, the dimension of these arms."""
+    if seen is None:
+        return n_arms
+    return n_arms * seen.shape[1] if seen.ndim == 2 else seen.shape[2]
+
+
+def table(name: str, value: Any, shapes: dict[str, int]) -> np.ndarray:
+    """A finite float array with one of the shapes (text -> number of axes).
+
+    Raises:
+      InputError: for anything else.
+    """
+    try:
+        array = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be numbers of shape {' or '.join(shapes)}, got {shown(value)}") from None
+    if array.ndim not in shapes.values() or not array.size:
+        raise InputError(f"{name} must have shape {' or '.join(shapes)}, got {array.shape}")
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} must be finite, but row {np.argwhere(~np.isfinite(array))[0][0]} (from 0) is not")
+    return array
+
+
+def fits(name: str, seen: Any, n: int, n_arms: int) -> np.ndarray | None:
+    """Contexts `[n, p]` or arms `[n, K, d]` of n rows, checked; None stays None."""
+    if seen is None:
+        return None
+    seen = table(name, seen, {"(n, p)": 2, "(n, K, d)": 3})
+    if seen.shape[0] != n or (seen.ndim == 3 and seen.shape[1] != n_arms):
+        raise InputError(f"{name} must have {n} rows (of {n_arms} arms, if it holds arms), got shape {seen.shape}")
+    return seen

@@ -1,0 +1,149 @@
+"""A table with the reward of every arm in every row, as a bandit; classification is the case with one reward 1 a row.
+
+    round t is about row i_t:   reward_t = R[i_t, a_t]
+    regret            = sum_t max_k R[i_t, k] - R[i_t, a_t]        against the best arm of every row
+    fixed_arm_regret  = max_k sum_t R[i_t, k] - sum_t R[i_t, a_t]  against the best arm of all rows
+
+With labels `regret` counts mistakes: the comparator knows the label.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
+from jaxbandits.core.pytree import ArrayLike, pytree, shared, static, validate
+from jaxbandits.environments.data import rows
+from jaxbandits.environments.data.rows import Place
+from jaxbandits.environments.datasets.labelled import checked, load_labelled
+from jaxbandits.environments.datasets.streams import Path
+from jaxbandits.estimation.arms import largest, take
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+
+
+class RewardTable(NamedTuple):
+    """What there is to see and to earn in every row: one copy serves all trials."""
+
+    seen: ArrayLike | None  # [n, p] a context; [n, K, d] the arms; None: unit vectors, the same in all rows
+    rewards: ArrayLike  # [n, K]
+
+
+class TableOutcome(NamedTuple):
+    """What a round paid, and what it could have paid."""
+
+    reward: jax.Array  # []
+    best_reward: jax.Array  # []
+    arm_reward: jax.Array  # [K]
+
+
+@pytree
+class TableBandit:
+    """A bandit on the rows of a table that knows all rewards.
+
+    A context `[p]` is shown to arm k in a block of its own, `[K, K p]`: a linear learner then has one weight vector an
+    arm (dim = K p). Orders: "iid" (with replacement), "shuffled" (a fresh permutation every pass and trial; n integers
+    a trial), "given" (as in the table, again and again, the same in all trials).
+    """
+
+    axes: ClassVar = {"arm_reward": ("arm",)}
+    units: ClassVar = dict.fromkeys(("regret", "fixed_arm_regret", "reward", "best_reward", "arm_reward"), "reward")
+    table: RewardTable = shared(doc="the rows (made by from_table, from_rewards or from_file)")
+    order: str = static("iid", doc='"iid", "shuffled" every pass, or "given"')
+
+    @classmethod
+    def from_table(cls, features: Any, labels: Any, **settings: Any) -> "TableBandit":
+        """Classification: features `[n, p]` are the context, arm k pays 1 where the label is the k-th smallest one.
+
+        Args:
+          features: one row an example.
+          labels: `[n]` numbers or text, of at least two kinds.
+          **settings: the other fields, such as `order="given"`.
+
+        Raises:
+          InputError: shapes that do not fit, entries that are not finite, a single label.
+        """
+        features, labels = checked(features, labels)
+        classes, numbers = np.unique(labels, return_inverse=True)
+        if len(classes) < 2:
+            raise InputError(f"labels must be of at least two kinds, got {len(classes)}")
+        made = cls(table=RewardTable(features, numbers[:, None] == np.arange(len(classes))), **settings)
+        validate(made)
+        return made
+
+    @classmethod
+    def from_file(cls, path: Path, label: str | int = -1, *, order: str = "iid", **reading: Any) -> "TableBandit":
+        """Classification from a CSV, npz, LIBSVM or ARFF file.
+
+        Args:
+          path: the file; its ending says which.
+          label: name or number of the column of labels.
+          order: of the rows.
+          **reading: `standardise`, `intercept`, `header`, `delimiter` as in `datasets.labelled.load_labelled`.
+
+        Raises:
+          InputError: naming file and line, when it cannot be read.
+        """
+        return cls.from_table(*load_labelled(path, label, **reading), order=order)
+
+    @classmethod
+    def from_rewards(cls, rewards: Any, seen: Any = None, **settings: Any) -> "TableBandit":
+        """A table of all rewards.
+
+        Args:
+          rewards: `[n, K]`
+          seen: contexts `[n, p]`, or arms `[n, K, d]`; None: arms are the unit vectors.
+          **settings: the other fields.
+
+        Raises:
+          InputError: shapes that do not fit, entries that are not finite numbers.
+        """
+        rewards = rows.table("rewards", rewards, {"(n, K)": 2})
+        made = cls(table=RewardTable(rows.fits("seen", seen, *rewards.shape), rewards), **settings)
+        validate(made)
+        return made
+
+    def check(self) -> None:
+        """Raises InputError on tables that are none, and unknown orders."""
+        if not isinstance(self.table, RewardTable) or np.ndim(self.table.rewards) != 2:
+            raise InputError("TableBandit.table must be a RewardTable, as from_table and from_rewards make it")
+        rows.fits("TableBandit.table.seen", self.table.seen, *np.shape(self.table.rewards))
+        rows.check_order("order of TableBandit", self.order)
+
+    @property
+    def n_arms(self) -> int:
+        """K, number of arms."""
+        return self.table.rewards.shape[1]
+
+    @property
+    def dim(self) -> int:
+        """d, dimension of the arms: K p with contexts `[p]`, K without any."""
+        return rows.dim_of(self.table.seen, self.n_arms)
+
+    def init(self, key: jax.Array) -> Place:
+        return rows.begin(key, self.order, self.table.rewards.shape[0])
+
+    def observe(self, key: jax.Array, t: jax.Array, state: Place) -> ArmObs:
+        del key, t
+        return rows.arms_of(self.table.seen, state, self.n_arms)
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: Place, obs: ArmObs, decision: ArmDecision
+    ) -> tuple[Place, Reward, TableOutcome]:
+        del obs
+        paid = once(jnp.asarray(self.table.rewards)[state.row].astype(jnp.zeros(()).dtype))
+        reward = take(paid[:, None], decision.index)[0]
+        following = rows.follow(key, t, self.order, self.table.rewards.shape[0], state)
+        return following, Reward(reward), TableOutcome(reward, largest(paid), paid)
+
+    def admits(self, state: Place, obs: ArmObs, decision: ArmDecision) -> jax.Array:
+        """Whether there is such an arm."""
+        del state, obs
+        return (decision.index >= 0) & (decision.index < self.n_arms)
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Both regrets."""
+        fixed = values["arm_reward"].max(axis=-1) - values["reward"]
+        return {"regret": values["best_reward"] - values["reward"], "fixed_arm_regret": fixed}

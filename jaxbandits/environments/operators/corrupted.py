@@ -1,0 +1,66 @@
+"""Corrupted rewards: an adversary changes what is told in some of the first rounds.
+
+    told_t = factor reward_t + shift   where t < rounds, with probability `rate`;   told_t = reward_t elsewhere
+
+factor = -1 flips the sign (the usual attack: the learner sees -theta*), factor = 1 with a shift makes outliers,
+factor = 0 hides the reward. Regret is that of the true means. `corruption`, the sum of |told_t - reward_t|, is recorded
+besides: the C of the theory (T. Lykouris, V. Mirrokni, R. Paes Leme, STOC 2018; for linear bandits I. Bogunovic,
+A. Losalka, A. Krause, J. Scarlett, AISTATS 2021).
+"""
+
+import collections
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core import rng
+from jaxbandits.core.fusion import once
+from jaxbandits.core.pytree import ArrayLike, param, pytree
+from jaxbandits.environments.operators.operator import Operator, rewarded
+
+
+@pytree
+class Corrupted(Operator):
+    """An environment whose rewards are changed, without regard to what is played, before the learner sees them."""
+
+    environment: Any = param(doc="whose rewards are changed")
+    rounds: ArrayLike = param(float("inf"), "[0, inf]", "only the first so many rounds are")
+    rate: ArrayLike = param(1.0, "[0, 1]", "probability with which one of them is")
+    factor: ArrayLike = param(-1.0, "(-inf, inf)", "a changed reward is factor times the true one, plus shift")
+    shift: ArrayLike = param(0.0, "(-inf, inf)", "see factor")
+
+    def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
+        state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
+        reward = once(rewarded(self, feedback).reward)
+        changed = (t < self.rounds) & (rng.uniform(self._own(key)) < self.rate)
+        told = once(jnp.where(changed, self.factor * reward + self.shift, reward))
+        amount = jnp.abs(told - reward)
+        if "corruption" in outcome._fields:
+            outcome = outcome._replace(corruption=outcome.corruption + amount)
+        else:
+            outcome = _with_corruption(type(outcome))(*outcome, amount)
+        return state, feedback._replace(reward=told), outcome
+
+    @property
+    def units(self) -> dict[str, str]:
+        """As inside; corruption is counted in rewards."""
+        return {"corruption": "reward"} | super().units
+
+
+@functools.cache
+def _with_corruption(outcome: type) -> Any:
+    fields: tuple[str, ...] = getattr(outcome, "_fields")  # noqa: B009 (a NamedTuple class; type cannot say so)
+    return collections.namedtuple(outcome.__name__, (*fields, "corruption"))
+
+
+def with_corruption(
+    environment: Any,
+    rounds: ArrayLike = float("inf"),
+    rate: ArrayLike = 1.0,
+    factor: ArrayLike = -1.0,
+    shift: ArrayLike = 0.0,
+) -> Corrupted:
+    """The environment with rewards that are changed in the first `rounds` rounds (`Corrupted`)."""
+    return Corrupted(environment=environment, rounds=rounds, rate=rate, factor=factor, shift=shift)

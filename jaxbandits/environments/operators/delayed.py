@@ -1,0 +1,43 @@
+"""Delayed feedback: the learner is told of round t after round t + D.
+
+    update after round t:  with obs, decision and feedback of round t - D  (none while t < D)
+
+Regret is charged when a decision is made. The feedback of the last D rounds never arrives. What is told belongs
+together: `update` receives the `t`, the arms and the decision that the feedback is about, so that a learner needs no
+change. D is the same for all rounds (P. Joulani, A. Gyorgy, C. Szepesvari, "Online Learning under Delayed Feedback",
+ICML 2013, with constant delay).
+"""
+
+from typing import Any
+
+import jax
+
+from jaxbandits.core.pytree import param, pytree, static
+from jaxbandits.environments.operators.operator import Operator, rewarded
+
+
+@pytree
+class Delayed(Operator):
+    """An environment whose feedback is `rounds` late.
+
+    For bandits with arms and rewards. Learners that count pulls by `t` and must know the last one before the next
+    (CRMM, MENU) are refused. The loop keeps what is late: memory for `rounds` arms, decisions and rewards a trial,
+    arms that never change not counted.
+    """
+
+    environment: Any = param(doc="whose feedback is late")
+    rounds: int = static(range="[0, inf)", doc="D, rounds between a decision and its feedback; 0: none")
+
+    def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
+        state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
+        return state, rewarded(self, feedback), outcome
+
+    @property
+    def feedback_delay(self) -> int:
+        """D, and that of the environment inside."""
+        return self.rounds + super().feedback_delay
+
+
+def with_delay(environment: Any, rounds: int) -> Delayed:
+    """The environment with feedback that arrives `rounds` rounds late (`Delayed`)."""
+    return Delayed(environment=environment, rounds=rounds)

@@ -1,0 +1,144 @@
+"""Drift: the parameter of a bandit moves from round to round.
+
+    theta_t = drift.at(t, theta_{t-1}),   theta_0 that of the instance
+    regret_t = max_k mean of arm k under theta_t - mean of the arm played under theta_t
+
+Regret is against the best arm of each round (dynamic regret); metrics at record points, such as the estimation error,
+are about the parameter of the last round. Laws of drift: `Piecewise`, `RandomWalk`, `Given`, or a `pytree` class of
+your own with `at`.
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.core import linalg, rng
+from jaxbandits.core.batching import cond
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
+from jaxbandits.core.linalg import Vector
+from jaxbandits.core.pytree import ArrayLike, param, pytree, shared, static
+from jaxbandits.environments.operators.operator import Operator
+
+
+class Drift(Protocol):
+    """A law of motion."""
+
+    def at(self, key: jax.Array, t: jax.Array, first: Vector, last: Vector) -> Vector:
+        """`[d]` the parameter of round t, from theta_0 and that of the round before (theta_0 in round 0)."""
+        ...
+
+
+@pytree
+class Piecewise:
+    """Every `period` rounds a new direction, uniform on the sphere of theta_0."""
+
+    period: int = static(1000, "[1, inf)", "rounds between two changes")
+
+    def at(self, key: jax.Array, t: jax.Array, first: Vector, last: Vector) -> Vector:
+        def drawn() -> Vector:
+            return linalg.scale(rng.on_sphere(key, first.shape[0]), linalg.norm(first))
+
+        return cond((t > 0) & (t % self.period == 0), drawn, lambda: last)  # t is the same for all trials
+
+
+@pytree
+class RandomWalk:
+    """theta_t = theta_{t-1} + length z / sqrt(d), z normal, pulled back into the ball of radius ||theta_0||."""
+
+    length: ArrayLike = param(0.01, "[0, inf)", "root mean square length of a step")
+
+    def at(self, key: jax.Array, t: jax.Array, first: Vector, last: Vector) -> Vector:
+        dim = first.shape[0]
+        length = once(jnp.where(t > 0, self.length / jnp.sqrt(float(dim)), 0.0))
+        moved = once(linalg.add_scaled(last, length, rng.normal_vector(key, dim)))
+        size, most = once((linalg.norm(moved), linalg.norm(first)))
+        return linalg.scale(moved, once(jnp.where(size > most, most / jnp.where(size > most, size, 1.0), 1.0)))
+
+
+@pytree
+class Given:
+    """theta_t is row t of a table, from its end on the last row; the same in all trials."""
+
+    path: ArrayLike = shared(range="(-inf, inf)", doc="[T, d] the parameter of every round")
+
+    def check(self) -> None:
+        """Raises InputError for tables that are none."""
+        if np.ndim(self.path) != 2 or not np.size(self.path):
+            raise InputError(f"Given.path must have shape [T, d] with T, d >= 1, got {np.shape(self.path)}")
+
+    def at(self, key: jax.Array, t: jax.Array, first: Vector, last: Vector) -> Vector:
+        del key, last
+        path = jnp.asarray(self.path)
+        if path.shape[1:] != first.shape:
+            raise InputError(
+                f"Given.path must have {first.shape[0]} columns, the dimension of theta, got {path.shape[1]}"
+            )
+        return jax.lax.dynamic_index_in_dim(path, jnp.minimum(t, path.shape[0] - 1), keepdims=False)
+
+
+class DriftingState(NamedTuple):
+    """The instance of the last round, and where it began."""
+
+    environment: Any  # with theta_t
+    first: Vector  # [d]  theta_0
+
+    @property
+    def theta(self) -> Vector:
+        """`[d]` theta_t."""
+        return self.environment.theta
+
+
+@pytree
+class Drifting(Operator):
+    """A bandit whose parameter moves; for environments with a state `theta` and a method `moved(state, theta)`.
+
+    Of this package: `HeavyTailed` and `GeneralizedLinear`, with other operators around them or not.
+    """
+
+    environment: Any = param(doc="whose parameter moves")
+    drift: Drift = param(factory=RandomWalk, doc="how it moves")
+
+    def check(self) -> None:
+        """Raises InputError for environments without a parameter that can move."""
+        super().check()
+        inside = self.environment
+        while isinstance(inside, Operator):
+            inside = inside.environment
+        if not hasattr(inside, "moved"):
+            raise InputError(
+                f"Drifting.environment must have a parameter that can move (a method moved(state, theta)); "
+                f"{type(inside).__name__} has none"
+            )
+
+    def init(self, key: jax.Array) -> DriftingState:
+        state = self.environment.init(key)
+        return DriftingState(state, state.theta)
+
+    def observe(self, key: jax.Array, t: jax.Array, state: DriftingState) -> Any:
+        return super().observe(key, t, state.environment)
+
+    def step(self, key: jax.Array, t: jax.Array, state: DriftingState, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
+        theta = once(self.drift.at(self._own(key), t, state.first, state.theta))
+        inside = self.environment.moved(state.environment, theta)
+        inside, feedback, outcome = self.environment.step(key, t, inside, obs, decision)
+        return DriftingState(inside, state.first), feedback, outcome
+
+    def moved(self, state: DriftingState, theta: Vector) -> DriftingState:
+        """The instance with another parameter, from which the drift goes on."""
+        return DriftingState(self.environment.moved(state.environment, theta), state.first)
+
+    def admits(self, state: DriftingState, obs: Any, decision: Any) -> jax.Array:
+        """As inside."""
+        return super().admits(state.environment, obs, decision)
+
+    def at_record(self, state: DriftingState, recommendation: Any) -> dict[str, jax.Array]:
+        """As inside, for the parameter of the last round."""
+        return super().at_record(state.environment, recommendation)
+
+
+def with_drift(environment: Any, drift: Drift) -> Drifting:
+    """The environment with a parameter that moves (`Drifting`)."""
+    return Drifting(environment=environment, drift=drift)

@@ -1,0 +1,36 @@
+"""More noise: the reward that is told has a further draw in it.
+
+    told_t = reward_t + xi_t,   xi_t independent with mean zero
+
+Regret stays as it was: of means, which xi_t does not change.
+"""
+
+from typing import Any
+
+import jax
+
+from jaxbandits.core.pytree import param, pytree
+from jaxbandits.environments.linear.noise import Gaussian, Noise
+from jaxbandits.environments.operators.operator import Operator, rewarded
+from jaxbandits.types import Reward
+
+
+@pytree
+class Noisy(Operator):
+    """An environment with additional noise in its rewards.
+
+    Tells `Reward`: the moment scale that some environments tell besides would no longer be that of the noise.
+    """
+
+    environment: Any = param(doc="whose rewards get noise")
+    noise: Noise = param(factory=Gaussian, doc="law of xi")
+
+    def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
+        state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
+        reward = rewarded(self, feedback).reward + self.noise.sample(self._own(key))
+        return state, Reward(reward), outcome
+
+
+def with_noise(environment: Any, noise: Noise) -> Noisy:
+    """The environment with `noise` added to the rewards that it tells (`Noisy`)."""
+    return Noisy(environment=environment, noise=noise)

@@ -1,0 +1,98 @@
+"""What all operators leave to the environment inside: instance, arms, which are admissible, metrics.
+
+An operator draws from a stream of its own, so that instance and noise are bit for bit those of the environment inside:
+a run with and one without it are paired.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.core.errors import InputError
+from jaxbandits.types import ArmObs, Delays, Derives, InHindsight, Rejects
+
+_OWN = 2**31 - 1  # environments split keys, and count blocks of them, from 0
+
+
+class Operator:
+    """Members that are those of `environment`; an operator defines `step`, and what else it changes."""
+
+    environment: Any
+
+    def check(self) -> None:
+        """Raises InputError for what no operator works on: no environment, a replay, comparators in hindsight."""
+        name, inside = type(self).__name__, self.environment
+        if not all(hasattr(inside, method) for method in ("init", "observe", "step")):
+            raise InputError(f"{name}.environment must be an environment, got {type(inside).__name__}")
+        if isinstance(inside, Rejects):
+            raise InputError(f"{name}.environment must not be a replay that rejects rounds ({type(inside).__name__})")
+        if isinstance(inside, InHindsight):
+            raise InputError(f"{name} is for bandits with arms and rewards, which {type(inside).__name__} is not")
+
+    def init(self, key: jax.Array) -> Any:
+        return self.environment.init(key)
+
+    def observe(self, key: jax.Array, t: jax.Array, state: Any) -> Any:
+        obs = self.environment.observe(key, t, state)
+        if not isinstance(obs, ArmObs):
+            name, inside = type(self).__name__, type(self.environment).__name__
+            raise InputError(f"{name} is for environments that show arms; {inside} shows {type(obs).__name__}")
+        return obs
+
+    def admits(self, state: Any, obs: Any, decision: Any) -> jax.Array:
+        """As inside; all decisions where that says nothing."""
+        admits = getattr(self.environment, "admits", None)
+        return jnp.ones((), bool) if admits is None else admits(state, obs, decision)
+
+    def at_record(self, state: Any, recommendation: Any) -> dict[str, jax.Array]:
+        """As inside."""
+        at_record = getattr(self.environment, "at_record", None)
+        return {} if at_record is None else at_record(state, recommendation)
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """As inside."""
+        return self.environment.derive(values) if isinstance(self.environment, Derives) else {}
+
+    def moved(self, state: Any, theta: Any) -> Any:
+        """As inside: the instance with another parameter."""
+        return self.environment.moved(state, theta)
+
+    @property
+    def dim(self) -> int | None:
+        """Dimension of the arms inside, where that is known: a learner must have the same."""
+        return getattr(self.environment, "dim", None)
+
+    @property
+    def feedback_delay(self) -> int:
+        """As inside."""
+        return self.environment.feedback_delay if isinstance(self.environment, Delays) else 0
+
+    @property
+    def axes(self) -> dict[str, tuple[str, ...]]:
+        """As inside."""
+        return dict(getattr(self.environment, "axes", {}))
+
+    @property
+    def units(self) -> dict[str, str]:
+        """As inside."""
+        return dict(getattr(self.environment, "units", {}))
+
+    def _own(self, key: jax.Array) -> jax.Array:
+        """A key that neither the environment inside nor an operator in it uses."""
+        depth, inside = 0, self.environment
+        while isinstance(inside, Operator):
+            depth, inside = depth + 1, inside.environment
+        return jax.random.fold_in(key, _OWN - depth)
+
+
+def rewarded(operator: Operator, feedback: Any) -> Any:
+    """Feedback with a reward.
+
+    Raises:
+      InputError: for any other.
+    """
+    if "reward" not in getattr(feedback, "_fields", ()):
+        name, inside = type(operator).__name__, type(operator.environment).__name__
+        raise InputError(f"{name} is for environments that tell a reward; {inside} tells {type(feedback).__name__}")
+    return feedback

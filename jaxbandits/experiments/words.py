@@ -1,0 +1,16 @@
+"""What words of the papers mean as numbers: one threshold for each, the same in every experiment.
+
+A number in a sentence ("800 times") is its own threshold. Words have none, so these are ours, and were set before the
+runs that are judged by them:
+
+    comparable, similar, close, competitive alongside   ratio of means within COMPARABLE times either way (equivalence)
+    does not compromise, does not grow                   at most COMPARABLE times (non-inferiority)
+    a modest price or increase                           at most MODEST times (non-inferiority)
+    large, degrades, suffers                             above COMPARABLE times
+    far ahead, poor, fails, significantly                by a factor of MUCH
+    the time does not depend                             slope of log(time) in log(t) below FLAT, or within LITTLE times
+    the time grows                                       that slope above GROWS
+"""
+
+COMPARABLE, MODEST, MUCH = 1.5, 2.0, 2.0
+FLAT, GROWS, LITTLE = 0.1, 0.5, 1.25

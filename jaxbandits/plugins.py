@@ -1,0 +1,64 @@
+"""A user's own file, run for what it registers: `jaxbandits sweep my.toml --plugin my_file.py`."""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+from jaxbandits.core.errors import InputError, shown
+
+
+def load(path: str | os.PathLike[str]) -> None:
+    """Runs a Python file as a module named after it; the same file is run once.
+
+    Modules beside the file can be imported from it.
+
+    Args:
+      path: of a file that calls `register_algorithm`, `register_environment`, `register_part` or `register_experiment`.
+
+    Raises:
+      InputError: one line, when there is no such file, its name is that of another module, or it raises.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"a plugin must be the path of a Python file, got {shown(path)}")
+    file = Path(path).resolve()
+    if file.suffix != ".py" or not file.is_file():
+        raise InputError(f"no such plugin: {path} (a Python file, *.py)")
+    name = file.stem
+    if not name.isidentifier():
+        raise InputError(f"plugin {path}: {name!r} is no name of a Python module; rename the file")
+    known = sys.modules.get(name)
+    found = importlib.util.find_spec(name) if known is None else known.__spec__
+    place = None if found is None or found.origin is None else Path(found.origin).resolve()
+    if known is not None and place == file:
+        return
+    if known is not None or (found is not None and place != file):
+        raise InputError(f"plugin {path}: there is another module named {name!r}; rename the file")
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # before it runs, as `import` does: its classes are looked up there
+    if str(file.parent) not in sys.path:
+        sys.path.append(str(file.parent))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise InputError(f"plugin {path}{_line(error, file)}: {_said(error)}") from error
+
+
+def _line(error: BaseException, file: Path) -> str:
+    """Where in the file it went wrong, as far as is known."""
+    if isinstance(error, SyntaxError):
+        return f", line {error.lineno}"
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(file):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return "" if line is None else f", line {line}"
+
+
+def _said(error: Exception) -> str:
+    text = " ".join(str(error).split())[:200]
+    return text if isinstance(error, InputError) else f"{type(error).__name__}: {text}"

@@ -1,0 +1,27 @@
+"""The errata of the papers as a page: `docs/errata.md`, which `tools/errata.py` writes."""
+
+from collections.abc import Mapping
+
+from jaxbandits.experiments.declare import Paper
+
+
+def markdown(papers: Mapping[str, Paper]) -> str:
+    """What is printed, why it cannot stand, what we do, and the command that shows it; a table for each paper."""
+    lines = [
+        "# Errata",
+        "",
+        "Places in the five papers that do not hold as printed, or leave something open that a program has to decide.",
+        "This page is written from `jaxbandits/experiments/papers.py`.",
+    ]
+    for paper in papers.values():
+        lines += [
+            "", f"## {paper.title}", "", f"{paper.reference}.", "",
+            "| place | printed | why it cannot stand | here | shown by |", "|---|---|---|---|---|",
+        ]  # fmt: skip
+        lines += ["| " + " | ".join((*map(_cell, row[:4]), f"`{_cell(row.command)}`")) + " |" for row in paper.errata]
+        lines += ["", f"Easy: {paper.easy}", "", f"Difficult: {paper.difficult}", "", f"Guessed: {paper.guessed}"]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("*", "\\*")

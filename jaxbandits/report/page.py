@@ -1,0 +1,181 @@
+"""The ledger as one HTML file: figures inline, nothing from elsewhere; in light and dark, on a phone, on paper."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+from jaxbandits import __version__
+from jaxbandits.core.files import write_atomically
+from jaxbandits.experiments.declare import Paper
+from jaxbandits.report.ledger import (
+    METHOD,
+    VERDICTS,
+    Chapter,
+    Row,
+    Run,
+    chapters,
+    counts,
+    seeds_of,
+    stand_ins,
+)
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1a1a1a; --soft: #595959; --paper: #ffffff; --line: #d4d4d4; --tint: #f4f4f4;
+  --yes: #00694c; --no: #a03000; --open: #595959; --link: #005a9c; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8e8e8; --soft: #b0b0b0; --paper: #161616; --line: #444444;
+  --tint: #222222; --yes: #5cd6a9; --no: #ff9a66; --open: #b0b0b0; --link: #7cc0ff; }
+  .figure svg { filter: invert(1) hue-rotate(180deg); } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 72rem; padding: 1rem; color: var(--ink); background: var(--paper);
+  font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
+h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 2px solid var(--line); padding-top: 1rem; }
+a { color: var(--link); } .soft { color: var(--soft); font-size: .9rem; }
+nav ul { padding-left: 1.2rem; } .scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: .9rem; }
+th, td { text-align: left; vertical-align: top; padding: .4rem .5rem; border-bottom: 1px solid var(--line); }
+th { background: var(--tint); } .verdict { white-space: nowrap; font-weight: 600; }
+.holds { color: var(--yes); } .does-not-hold { color: var(--no); } .not-decided { color: var(--open); }
+.figure { margin: 1rem 0; background: #ffffff; } .figure svg { display: block; max-width: 100%; height: auto; }
+@media (prefers-color-scheme: dark) { .figure { background: #000000; } }
+pre { overflow-x: auto; background: var(--tint); padding: .6rem; font-size: .8rem; } summary { cursor: pointer; }
+@media (max-width: 40rem) { .claims thead { display: none; } .claims tr { display: block; padding: .5rem 0;
+  border-bottom: 1px solid var(--line); } .claims td { display: block; border: 0; padding: .1rem 0; } }
+@media print { body { max-width: none; font-size: 9pt; } nav { display: none; } h2 { break-before: page; }
+  .figure, tr { break-inside: avoid; } .figure svg { filter: none; } }
+"""
+_ID, _REFERENCE = re.compile(r'\bid="([^"]+)"'), re.compile(r'(href="#|url\(#)([^")]+)')
+_SIGNS = dict(zip(VERDICTS, ("✓", "✗", "?"), strict=True))
+
+
+def page(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
+    """The whole document."""
+    parts = chapters(runs, papers)
+    rows = [row for chapter in parts for row in chapter.rows]
+    every = [run for chapter in parts for run in chapter.runs]
+    standing = stand_ins(every)
+    head = [
+        "<h1>Claims ledger</h1>",
+        f"<p>{len(rows)} claims of {len(parts)} papers: {counts([row.claim['verdict'] for row in rows])}; adjusted for "
+        f"their number: {counts([row.adjusted for row in rows])}. jaxbandits {escape(__version__)}.</p>",
+        f"<p>{escape(METHOD)}</p>",
+    ]
+    if standing:
+        head.append("<p>Data that are not the papers' own: " + escape("; ".join(standing)) + ".</p>")
+    links = "".join(
+        f'<li><a href="#{escape(c.paper.family)}">{escape(c.paper.title)}</a>: '
+        f"{counts([row.claim['verdict'] for row in c.rows])}</li>"
+        for c in parts
+    )
+    body = [*head, f'<nav aria-label="papers"><ul>{links}</ul></nav>', "<main>", *map(_chapter, parts), "</main>"]
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>Claims ledger</title><style>{_STYLE}</style></head>\n<body>" + "\n".join(body) + "</body></html>\n"
+    )
+
+
+def write(runs: Sequence[Run], papers: Mapping[str, Paper], path: Path) -> Path:
+    """Writes `page`.
+
+    Raises:
+      InputError: when the path cannot be written.
+    """
+    write_atomically(path, page(runs, papers).encode())
+    return path
+
+
+def _chapter(chapter: Chapter) -> str:
+    paper = chapter.paper
+    raw, together = ([row.claim["verdict"] for row in chapter.rows], [row.adjusted for row in chapter.rows])
+    errata = "".join(
+        f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in e[:4])}<td><code>{escape(e.command)}</code></td></tr>"
+        for e in paper.errata
+    )
+    lines = [
+        f'<section id="{escape(paper.family)}"><h2>{escape(paper.title)}</h2>',
+        f"<p>{escape(paper.reference)}. {counts(raw)}; adjusted: {counts(together)}.</p>",
+        *(_experiment(run, [row for row in chapter.rows if row.experiment == run.name]) for run in chapter.runs),
+        "<h3>Errata</h3>",
+        _table(("place", "printed", "why it cannot stand", "here", "shown by"), errata),
+        f"<p><strong>Easy:</strong> {escape(paper.easy)}</p>",
+        f"<p><strong>Difficult:</strong> {escape(paper.difficult)}</p>",
+        f"<p><strong>Guessed:</strong> {escape(paper.guessed)}</p></section>",
+    ]
+    return "\n".join(lines)
+
+
+def _experiment(run: Run, rows: Sequence[Row]) -> str:
+    made = run.manifest
+    settings = (
+        f"{made['preset']} preset: {made['presets'][made['preset']]}. {made['horizon']:,} rounds, seeds "
+        f"{seeds_of(run)}; commit {made.get('commit') or 'unknown'}, manifest {run.digest}."
+    )
+    lines = [
+        f"<h3>{escape(run.name)}: {escape(made['title'])}</h3>",
+        f'<p class="soft">{escape(made["source"])}. {escape(settings)}</p>',
+    ]
+    standing = ", ".join(dict.fromkeys(made["stand_ins"].values()))
+    if standing:
+        lines.append(f"<p>On a stand-in for {escape(standing)}: synthetic data of its shape.</p>")
+    figures = [run.directory / name for name in made["files"] if name.endswith(".svg")]
+    lines += [_figure(path, f"{run.name}-{i}", f"{made['title']}, {path.stem}") for i, path in enumerate(figures)]
+    if rows:
+        table = "".join(map(_claim, rows))
+        lines.append(_table(("verdict", "adjusted", "claim", "source", "statistic", "other runs"), table, "claims"))
+    lines += [f"<p class='soft'>{escape(note)}</p>" for note in made["notes"]]
+    for timed in made["times"]:
+        summary = f"<summary>cost, panel {escape(timed['panel'])}</summary>"
+        lines.append(f"<details>{summary}<pre>{escape(timed['text'])}</pre></details>")
+    versions = ", ".join(f"{name} {version}" for name, version in made["versions"].items())
+    lines.append(
+        f"<details><summary>settings</summary><p class='soft'>{escape(versions)}</p>"
+        f"<pre>{escape(made['command'])}</pre><pre>{escape(_specs(run))}</pre></details>"
+    )
+    return "\n".join(lines)
+
+
+def _specs(run: Run) -> str:
+    """The exact settings of every learner and environment, one a line."""
+    lines = []
+    for panel, result in run.manifest["panels"].items():
+        for label, ran in result["labels"].items():
+            kept = ("algorithm", "environment", "horizon", "width")
+            spec = {key: ran["spec"][key] for key in kept if key in ran["spec"]}
+            text = json.dumps(spec)
+            lines.append(f"{panel}, {label}: {text if len(text) < 2000 else text[:2000] + ' ...'}")
+    return "\n".join(lines)
+
+
+def _claim(row: Row) -> str:
+    claim = row.claim
+    others = "; ".join(f"{what}: {verdict}" for what, verdict in row.others)
+    cells = [_verdict(claim["verdict"]), _verdict(row.adjusted)]
+    cells += [f"<td>{escape(text)}</td>" for text in (claim["claim"], claim["source"], claim["why"], others)]
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _verdict(verdict: str) -> str:
+    """A sign beside the word: never told by its colour alone."""
+    return f'<td class="verdict {verdict.replace(" ", "-")}">{_SIGNS[verdict]} {escape(verdict)}</td>'
+
+
+def _table(header: Sequence[str], body: str, kind: str = "") -> str:
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in header)
+    whole = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    return f'<div class="scroll"><table class="{kind}">{whole}</table></div>'
+
+
+def _figure(path: Path, prefix: str, title: str) -> str:
+    """An SVG inline, with names of its own, and words for those who do not see it; a line where the file is gone."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError:
+        return f"<p class='soft'>{escape(path.name)} is not there any more.</p>"
+    svg = text[text.index("<svg") :]
+    mark = re.sub(r"\W", "-", prefix)
+    svg = _REFERENCE.sub(rf"\g<1>{mark}-\g<2>", _ID.sub(rf'id="{mark}-\g<1>"', svg))
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = svg.replace("<svg", f'<svg role="img" aria-label="{escape(title)}"', 1)
+    return f'<div class="figure">{svg}</div>'

@@ -1,0 +1,53 @@
+"""One panel of an experiment that was reproduced, as the experiment's figure has it."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.experiments.declare import Experiment
+from jaxbandits.experiments.drawings import Curves
+from jaxbandits.report.curves import drawn_of
+from jaxbandits.report.finished import MANIFEST
+from jaxbandits.results.result import Result
+
+
+def of_directory(
+    directory: Path, panel: str | None, experiments: Mapping[str, Experiment]
+) -> tuple[Path, Result, dict[str, Any]]:
+    """The result file of a panel, what it holds, and how it is drawn (settings of `figures.single`).
+
+    Args:
+      directory: where `reproduce` wrote.
+      panel: its name; None where there is one.
+      experiments: name to experiment.
+
+    Raises:
+      InputError: when the directory holds no finished experiment, or for a panel that it has not.
+    """
+    try:
+        manifest = json.loads((directory / MANIFEST).read_bytes())
+        name, preset, horizon = manifest["experiment"], manifest["preset"], int(manifest["horizon"])
+        names, experiment = list(manifest["panels"]), experiments[name]
+    except FileNotFoundError:
+        raise InputError(f"{directory} holds no finished experiment: name a result file (.npz)") from None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{directory / MANIFEST} is damaged ({type(error).__name__})") from None
+    if panel is None and len(names) > 1:
+        raise InputError(f"{directory} has several panels: choose one with --panel, of {', '.join(names)}")
+    panel = names[0] if panel is None else panel
+    if panel not in names:
+        raise unknown("panel", panel, names)
+    file = directory / f"{name.rpartition('/')[2]}-{panel}.npz"
+    result = Result.load(file)
+    drawing = next((each for each in experiment.figures if isinstance(each, Curves)), Curves())
+    panels = experiment.panels(horizon).values()
+    declared = dict.fromkeys(label for each in panels for label in experiment.algorithms(preset, horizon, each))
+    metric, measured = result.measured(drawing.metric or experiment.metric)
+    last = [label for label in declared if label in drawing.not_drawn]
+    return file, result, {
+        "metric": metric, "x": drawing.x, "logarithmic": drawing.logarithmic,
+        "algorithms": drawn_of(list(measured), drawing.not_drawn),
+        "order": [*(label for label in declared if label not in last), *last],
+    }  # fmt: skip

@@ -1,0 +1,107 @@
+"""A result in words: what a file holds, and what it says."""
+
+import json
+import time
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from jaxbandits.core.errors import InputError
+from jaxbandits.results import table
+from jaxbandits.results.listing import interval, named
+from jaxbandits.results.trials import sizes
+
+if TYPE_CHECKING:
+    from jaxbandits.results.result import Result
+
+_LONGEST = 100  # of a setting on one line
+_NOT_SAID = ("digest",)  # of a specification: nothing that a reader can use
+
+
+def text(result: "Result") -> str:
+    """Labels with sizes, metrics, seeds and settings; versions, devices, wall time."""
+    lines = []
+    for label, trials in result.trials.items():
+        failed = int((~trials.healthy).sum())
+        lines += [f"{label}: {sizes(trials)}", f"  metrics: {', '.join(trials.metrics)}"]
+        lines += [f"  seeds: {trials.seeds[0]} to {trials.seeds[-1]}" + (f"; {failed} with a NaN" if failed else "")]
+        if trials.points[0]:
+            lines += [f"  swept: {', '.join(trials.points[0])}"]
+        lines += [f"  {name}: {_setting(value)}" for name, value in trials.spec.items() if name not in _NOT_SAID]
+    for name, value in result.info.items():
+        if name == "started_unix_s":
+            name, value = "started", time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(value))
+        lines.append(f"{name}: {_setting(value)}")
+    return "\n".join(lines)
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, Mapping) and "type" in value:
+        fields = ", ".join(f"{k}={_setting(v)}" for k, v in value.items() if k != "type")
+        return f"{value['type']}({fields})"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, (list, tuple)) and value and all(isinstance(v, str) for v in value):
+        return ", ".join(dict.fromkeys(value))
+    said = value if isinstance(value, str) else json.dumps(value, default=repr)
+    return said if len(said) <= _LONGEST else said[: _LONGEST - 3] + "..."
+
+
+def analysis(result: "Result", metric: str | None, threshold: float | None, level: float) -> str:
+    """The best points of labels that sweep, all pairs, growth exponents, time to a threshold; as text.
+
+    Where fields of the environment are swept, everything is said of each of its points by itself. Each table that
+    cannot be made of this result is a line that says why.
+    """
+    metric, of = result.measured(metric)
+    settings = list(dict.fromkeys(tuple(_of_environment(point).items()) for t in of.values() for point in t.points))
+    if len(settings) == 1:
+        return _analysis(result, metric, threshold, level)
+    parts = []
+    for setting in settings:
+        at = {label: [h for h, point in enumerate(t.points) if tuple(_of_environment(point).items()) == setting]
+              for label, t in of.items()}  # fmt: skip
+        title = ", ".join(f"{name} = {table.plain(value)}" for name, value in setting) or "no field swept"
+        here = result.only({label: rows for label, rows in at.items() if rows})
+        parts.append(f"== {title}\n\n{_analysis(here, metric, threshold, level)}")
+    return "\n\n".join(parts)
+
+
+def _of_environment(point: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in point.items() if name.startswith("environment.")}
+
+
+def _analysis(result: "Result", metric: str, threshold: float | None, level: float) -> str:
+    metric, of = result.measured(metric)
+    parts = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # failed trials stand in the tables
+        swept = {label: trials for label, trials in of.items() if len(trials.points) > 1}
+        kept: dict[str, int] = dict.fromkeys(of, 0)
+        if swept:
+            parts.append(_tried("best points, chosen on the first half of the seeds and judged on the other half",
+                                lambda: _best(result, metric, swept, level, kept)))  # fmt: skip
+        contestants = result.only({label: [h] for label, h in kept.items()}) if swept else result
+        about = "pairs" + (" of these" if swept else "")
+        parts.append(_tried(about, lambda: str(contestants.pairs(metric, level=level))))
+        parts.append(_tried("growth", lambda: str(contestants.growth(metric, level=level))))
+        if threshold is not None:
+            parts.append(_tried("time to threshold",
+                                lambda: str(contestants.time_to(metric, threshold, level=level))))  # fmt: skip
+    return "\n\n".join(parts)
+
+
+def _best(result: "Result", metric: str, swept: Mapping[str, Any], level: float, kept: dict[str, int]) -> str:
+    rows = []
+    for label, found in result.best(metric, level=level).items():
+        if label in swept:
+            kept[label] = found.index
+            rows.append([named(label, found.point), table.number(found.value), *interval(found.estimate)])
+    return table.aligned(["best", "chosen at", f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %"], rows)
+
+
+def _tried(title: str, make: Any) -> str:
+    try:
+        return f"{title}\n{make()}"
+    except InputError as error:
+        return f"{title}: {error}"

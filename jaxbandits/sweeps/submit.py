@@ -1,0 +1,111 @@
+"""Handing a sweep to a cluster by submitit: each job runs a share of the parts. SLURM queues, nothing here does."""
+
+import dataclasses
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxbandits.core import files, ranges
+from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.simulation import driver
+from jaxbandits.simulation.options import COUNT
+
+CLUSTERS = ("slurm", "local")
+_TIMEOUTS = 1000  # how often a job is queued again when its time is up: a sweep may outlast any limit
+
+
+@dataclasses.dataclass(frozen=True)
+class Share:
+    """What a job does: one command. Queued again after a timeout or a preemption, it goes on from its checkpoints."""
+
+    main: Callable[[Sequence[str]], int]  # the command line
+    arguments: tuple[str, ...]
+
+    def __call__(self) -> None:
+        """Runs the command.
+
+        Raises:
+          RuntimeError: when it fails, so that the queue says so; the reason is in the log above.
+        """
+        print("jaxbandits", *self.arguments, flush=True)
+        code = self.main(self.arguments)
+        if code:
+            raise RuntimeError(f"jaxbandits ended with exit code {code}")
+
+    def checkpoint(self) -> Any:
+        """What submitit queues in place of an interrupted job: the same."""
+        return _submitit().helpers.DelayedSubmission(self)
+
+
+def submit(
+    main: Callable[[Sequence[str]], int],
+    file: Path,
+    out: Path,
+    *,
+    cluster: str,
+    jobs: int,
+    arguments: Sequence[str] = (),
+    minutes: int = 60,
+    cpus: int | None = None,
+    gpus: int | None = None,
+    memory_gb: float | None = None,
+    partition: str | None = None,
+) -> list[Any]:
+    """Queues a sweep as jobs, of which the i-th of n runs the command with `--shard i/n`.
+
+    A copy of the file as it is now, the logs and what submitit keeps go to `out/jobs`, which the nodes must see, too.
+
+    Args:
+      main: the command line, called in each job with `sweep COPY ...`.
+      file: the sweep file.
+      out: the directory of the sweep.
+      cluster: `"slurm"`, or `"local"`: processes on this machine, all at once.
+      jobs: how many.
+      arguments: further arguments of the command, such as `--set horizon=500`.
+      minutes: after which a job is stopped and queued again (locally six times at most).
+      cpus: a job's cores, and its threads; None: what the cluster gives, locally an equal share.
+      gpus: a job's GPUs; None: what the cluster gives, locally none.
+      memory_gb: a job's memory; None: what the cluster gives.
+      partition: of the cluster; None: its default.
+
+    Returns:
+      The jobs, as submitit has them.
+
+    Raises:
+      InputError: an unknown cluster, numbers out of range, submitit or the cluster missing.
+    """
+    if cluster not in CLUSTERS:
+        raise unknown("cluster", cluster, CLUSTERS)
+    for name, value in (("jobs", jobs), ("minutes", minutes)):
+        ranges.whole(name, value, COUNT)
+    for name, value, allowed in (("cpus", cpus, COUNT), ("gpus", gpus, "[0, 1000]")):
+        if value is not None:
+            ranges.whole(name, value, allowed)
+    if cluster == "local" and cpus is None:
+        cpus = max(1, driver.available_cores() // jobs)
+    submitit = _submitit()
+    folder = (out / "jobs").resolve()
+    files.make_directory(folder)
+    copy = folder / file.name
+    files.write_atomically(copy, file.read_bytes())
+    if cluster == "slurm" and shutil.which("srun") is None:
+        raise InputError("this machine has no SLURM (no srun): --cluster local runs the jobs as processes here")
+    executor = submitit.AutoExecutor(folder, cluster=cluster, **{f"{cluster}_max_num_timeout": _TIMEOUTS})
+    executor.update_parameters(
+        name=f"jaxbandits-{out.name}", timeout_min=minutes, cpus_per_task=cpus, gpus_per_node=gpus, mem_gb=memory_gb,
+        slurm_partition=partition, stderr_to_stdout=True,
+    )  # fmt: skip
+    threads = () if cpus is None else ("--workers", str(cpus))
+    common = ("sweep", str(copy), "--out", str(out.resolve()), "--quiet", *threads, *arguments)
+    with executor.batch():
+        queued = [executor.submit(Share(main, (*common, "--shard", f"{i}/{jobs}"))) for i in range(1, jobs + 1)]
+    return queued
+
+
+def _submitit() -> Any:
+    try:
+        import submitit
+    except ImportError:
+        raise InputError("this needs submitit: pip install 'jaxbandits[cluster]'") from None
+    return submitit

@@ -1,0 +1,166 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Quickstart: a thousand trials in a cell
+#
+# One run of a bandit algorithm says little: the next seed may say the opposite. `jaxbandits` plays thousands of
+# independent runs side by side, in one compiled program, and says what they show and how sure that is.
+
+# %% [markdown]
+# [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/)
+# In Colab: upload this notebook, then, in the panel of files, `jaxbandits` as a wheel or as a zip of the checkout.
+# JAX stays the one that is there: another one would not fit Colab's CUDA.
+
+# %% cellView="form"
+# @title Installation
+import glob
+import importlib.metadata
+import importlib.util
+import os
+import subprocess
+import sys
+
+if importlib.util.find_spec("jaxbandits") is None:
+    found = [name for pattern in ("*.whl", "*.tar.gz", "*.zip") for name in glob.glob(f"jaxbandits*{pattern}")]
+    assert found, "upload jaxbandits-*.whl (made by `pip wheel --no-deps .`) or a zip of the checkout"
+    there = [name for name in ("jax", "jaxlib", "numpy") if importlib.util.find_spec(name)]
+    as_they_are = [f"{name}=={importlib.metadata.version(name)}" for name in there]
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", found[0], *as_they_are], check=True)
+
+FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer seeds and rounds
+
+# %% [markdown]
+# ## The problem
+#
+# A linear bandit has $K$ arms, vectors $x_1, \dots, x_K \in \mathbb{R}^d$, and an unknown vector $\theta_*$. In round
+# $t$ the learner chooses an arm $X_t$ and sees a noisy reward
+#
+# $$r_t = \langle X_t, \theta_* \rangle + \eta_t .$$
+#
+# It is charged what it could have had: its **regret** after $T$ rounds is
+#
+# $$R_T = \sum_{t=1}^{T} \Big( \max_k \langle x_k, \theta_* \rangle - \langle X_t, \theta_* \rangle \Big).$$
+#
+# Here the noise is Student's $t$ with 2.1 degrees of freedom: its variance is finite, its third moment is not. Now and
+# then a single reward is off by a hundred.
+
+# %%
+from jaxbandits import OFUL, HeavyTailed, HvtUCB, compare, noise
+
+SEEDS, T = (64, 200) if FAST else (1000, 2000)
+env = HeavyTailed(dim=2, n_arms=50, noise=noise.StudentT(df=2.1), unit_arms=True)
+learners = {
+    "Hvt-UCB": HvtUCB.practical(dim=2, horizon=T, eps=0.99, moment_bound=1.31),
+    "OFUL": OFUL.practical(dim=2, horizon=T, noise_scale=1.31),
+}
+
+# %% [markdown]
+# An environment and a learner are small frozen objects with named fields. OFUL is the classical learner, with least
+# squares inside. Hvt-UCB puts Huber's loss in its place, so that one wild reward cannot move it far.
+#
+# ## A thousand trials
+#
+# Every trial draws its own arms, its own $\theta_*$ and its own noise. Seed 17 of one learner meets exactly what seed
+# 17 of the other meets: the comparison is *paired*.
+
+# %%
+result = compare(learners, env, horizon=T, seeds=SEEDS)
+result
+
+# %% [markdown]
+# The table has the mean regret with a 95 % interval, and quantiles over the seeds: with heavy tails the mean alone
+# hides much. Every number is there as an array, too.
+
+# %%
+regret = result.get("regret", "OFUL")  # [hyperparameter point, seed, record point]
+print(regret.shape, "the worst of all seeds ends at", round(float(regret[0, :, -1].max())))
+
+# %% [markdown]
+# ## A figure
+#
+# On the left means with intervals, on the right medians with the middle 80 % of all seeds.
+
+# %%
+import matplotlib.pyplot as plt
+
+figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+for ax, band in zip(axes, ("mean", "quantile"), strict=True):
+    result.plot("regret", band=band, ax=ax)
+
+# %% [markdown]
+# ## A verdict
+#
+# Is Hvt-UCB better, or was it lucky? Both met the same instances, so we look at the difference seed by seed: what is
+# hard for both cancels, and the interval says how sure the sign is.
+
+# %%
+difference = result.paired_difference("Hvt-UCB", "OFUL", "regret")
+print(difference)
+
+# %% [markdown]
+# A *claim* is a sentence with a statistic and a threshold. Its verdict is computed: it holds when the whole interval is
+# on the right side, it does not hold when the whole interval is on the wrong side, and else nothing is decided. This is
+# how the figures of papers are judged here (`jaxbandits reproduce linear/fig1`).
+
+# %%
+from jaxbandits.experiments.claim import Claim, Measured
+from jaxbandits.experiments.statistic import mean_difference
+
+claim = Claim(
+    text="under heavy tails the mean regret of Hvt-UCB is below that of OFUL",
+    source="this notebook",
+    statistic=mean_difference("here", "Hvt-UCB", "OFUL"),
+    high=0.0,  # the difference lies below this
+)
+judged = claim.judge(Measured(results={"here": result}, times={}))
+print(f"{claim.text}: {judged.verdict.upper()} ({judged.value:.3g} [{judged.low:.3g}, {judged.high:.3g}])")
+
+# %% [markdown]
+# ## A sweep
+#
+# Hyperparameters are numbers like any other: nine points times 250 seeds run in the same compiled program. The best
+# point is chosen on one half of the seeds and judged on the other, so that luck is not counted as skill.
+
+# %%
+from jaxbandits import sweep
+
+grid = {"beta_scale": [2e-5, 2e-4, 2e-3], "tau_scale": [0.03, 0.1, 0.3]}
+swept = sweep(learners["Hvt-UCB"], env, horizon=T, seeds=SEEDS // 4, grid=grid)
+ax = swept.heatmap("regret", "beta_scale", "tau_scale")
+best = swept.best("regret")["HvtUCB"]
+print("best:", best.point, best.estimate)
+
+# %% [markdown]
+# ## Files
+#
+# A result is one file, which nothing has to be executed to read.
+
+# %%
+import tempfile
+from pathlib import Path
+
+from jaxbandits import Result
+
+path = result.save(Path(tempfile.mkdtemp()) / "quickstart.npz")
+again = Result.load(path)
+print(again)
+print(again.table("regret"))
+
+# %% [markdown]
+# ## Where to go from here
+#
+# * `02_heavy_tails` to `06_group_dro`: the five families of problems, one notebook each;
+# * `07_sweeps`: experiments that take hours and survive being killed;
+# * `08_your_own_algorithm`: yours, beside all others;
+# * `09_speed`: why this is fast.
+#
+# On the command line, `jaxbandits list` shows every algorithm, environment and experiment, and `jaxbandits show HvtUCB`
+# the fields of one.

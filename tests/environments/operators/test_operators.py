@@ -1,0 +1,369 @@
+"""What each operator does to what is told and to what is charged, against plain NumPy loops; exact, trial by trial."""
+
+import functools
+import re
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxbandits import InputError, Meter, from_spec, noise, simulate, to_spec
+from jaxbandits.algorithms import ALGORITHMS
+from jaxbandits.core import rng as draws
+from jaxbandits.core.pytree import as_arrays, pytree, static, validate
+from jaxbandits.environments import ENVIRONMENTS
+from jaxbandits.glm import GeneralizedLinear
+from jaxbandits.linear import CRMM, MENU, OFUL, HeavyTailed, HvtUCB
+from jaxbandits.oco import LinearLosses
+from jaxbandits.operators import Given, Piecewise, RandomWalk, with_corruption, with_delay, with_drift, with_noise
+from jaxbandits.simulation import loop
+from jaxbandits.sweeps import file
+from jaxbandits.testing import contract, speed
+from jaxbandits.types import ArmDecision, Reward
+from tests.layout import compiled_rounds
+from tests.wrong import WRONG, outcome
+
+T, SEEDS, K = 40, 3, 4
+INSIDE = HeavyTailed(dim=2, n_arms=K, noise=noise.Gaussian(spread=0.5), available=3)
+PATH = np.stack([np.cos(np.arange(25)), np.sin(0.3 * np.arange(25))], axis=1)
+
+
+class Means(NamedTuple):
+    total: jax.Array  # [K]
+    count: jax.Array  # [K]
+
+
+@pytree
+class Bold:
+    """Plays the available arm with the largest (total + 1) / (count + 1); later rounds count for more.
+
+    What it learns is wrong where it is told of another round's `t`, arms or decision.
+    """
+
+    feedback: ClassVar[type] = Reward
+    n_arms: int = static(K, "[1, inf)", "K")
+
+    def init(self, key):
+        return Means(jnp.zeros(self.n_arms), jnp.zeros(self.n_arms))
+
+    def select(self, key, t, state, obs):
+        index = jnp.argmax(jnp.where(obs.mask, (state.total + 1.0) / (state.count + 1.0), -jnp.inf))
+        return ArmDecision(index, obs.arms[index])
+
+    def update(self, key, t, state, obs, decision, feedback):
+        own = jnp.where(obs.mask[decision.index], 1.0 + 0.01 * t, 100.0)
+        total = state.total.at[decision.index].add(own * feedback.reward)
+        return Means(total, state.count.at[decision.index].add(own))
+
+
+class Instance(NamedTuple):
+    """What the environment inside has in store for a trial."""
+
+    arms: np.ndarray  # [K, d]
+    theta: np.ndarray  # [d]
+    mask: np.ndarray  # [T, K]
+    noise: np.ndarray  # [T]
+    step_keys: Any  # [T]
+
+
+@functools.cache
+def instances():
+    @jax.jit
+    @jax.vmap
+    def drawn(seed):
+        observe, step, state = loop.start_environment(INSIDE, jax.random.key(0, impl="threefry2x32"), seed)
+        keys = jax.vmap(lambda t: jax.random.fold_in(step, t))(jnp.arange(T))
+        mask = jax.vmap(lambda t: INSIDE.observe(jax.random.fold_in(observe, t), t, state).mask)(jnp.arange(T))
+        return state.arms, state.theta, mask, jax.vmap(INSIDE.noise.sample)(keys), keys
+
+    parts = drawn(jnp.arange(SEEDS))
+    return [Instance(*(np.asarray(x[s]) for x in parts[:4]), step_keys=parts[4][s]) for s in range(SEEDS)]
+
+
+def replay(instance, delay=0, thetas=None, told=None):
+    """Bold in NumPy: arms played, regret of every round."""
+    total, count, played, regret, late = np.zeros(K), np.zeros(K), [], [], []
+    for t in range(T):
+        means = instance.arms @ (instance.theta if thetas is None else thetas[t])
+        available = instance.mask[t]
+        k = int(np.argmax(np.where(available, (total + 1.0) / (count + 1.0), -np.inf)))
+        reward = means[k] + instance.noise[t]
+        played.append(k)
+        regret.append(means[available].max() - means[k])
+        late.append((k, reward if told is None else told(t, reward)))
+        if t >= delay:
+            then, value = late[t - delay]
+            weight = 1.0 + 0.01 * (t - delay)
+            total[then] += weight * value
+            count[then] += weight
+    return np.array(played), np.cumsum(regret)
+
+
+METERS = [Meter("arm", lambda r: r.decision.index, "last"), Meter("told", lambda r: r.feedback.reward, "last")]
+
+
+def run(environment, learner=None):
+    learner = Bold() if learner is None else learner
+    found = simulate(learner, environment, T, SEEDS, record=T, meters=METERS, width=32, progress=False)
+    return next(iter(found.trials.values()))
+
+
+def agree(environment, references):
+    trials = run(environment)
+    for s, (played, regret) in enumerate(references):
+        np.testing.assert_array_equal(trials.get("arm")[0, s], played)
+        np.testing.assert_allclose(trials.get("regret")[0, s], regret, rtol=1e-12, atol=1e-12)
+    return trials
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return agree(INSIDE, [replay(instance) for instance in instances()])
+
+
+def own_draws(draw, depth=0):
+    """`[T]` what an operator draws from its own stream, per trial."""
+    keys = jax.vmap(lambda key: jax.random.fold_in(key, 2**31 - 1 - depth))
+    return [np.asarray(jax.vmap(draw)(keys(instance.step_keys))) for instance in instances()]
+
+
+def test_delay(plain):
+    """The learner is told of round t - D, with the arm that was played then; regret is charged at once."""
+    rounds = 7
+    environment = with_delay(INSIDE, rounds)
+    trials = agree(environment, [replay(instance, rounds) for instance in instances()])
+    assert not np.array_equal(trials.get("arm"), plain.get("arm"))
+    first = trials.get("arm")[0, :, : rounds + 1]
+    for s, instance in enumerate(instances()):  # nothing is known yet: the first arm that is available
+        np.testing.assert_array_equal(first[s], instance.mask[: rounds + 1].argmax(axis=1))
+
+
+def test_delays_add_up_and_none_is_none():
+    """In what waits: shapes tell."""
+
+    def waiting(environment, learner=Bold()):  # noqa: B008 (it is frozen)
+        key = jax.random.key(0)
+        return jax.eval_shape(lambda: loop.start_trial(learner, environment, key, jnp.int32(0))).waiting
+
+    assert waiting(with_delay(INSIDE, 0)) == waiting(INSIDE) == ()
+    two = with_noise(with_delay(with_noise(with_delay(INSIDE, 3), noise.Gaussian()), 4), noise.Gaussian())
+    held = waiting(two)
+    assert held == waiting(with_delay(INSIDE, 7)) and held.decision.x.shape == (7, 2)
+    assert held.obs.mask.shape == (7, K) and held.obs.arms == ()  # arms that never change need not wait
+    fresh = with_delay(GeneralizedLinear(dim=2, n_arms=K, fresh_arms=True), 7)
+    assert waiting(fresh, OFUL(dim=2)).obs.arms.shape == (7, K, 2)
+
+
+def test_what_waits_is_not_copied():
+    """A round costs the same however many wait: one row is read and written in place, trials last."""
+    text = compiled_rounds(OFUL(dim=2), with_delay(INSIDE, 113))
+    inside = [line for computation in speed._inside_loops(text) for line in computation]
+    assert any("[113," in line for line in inside) and not speed.moves(text)
+    assert not [line for line in inside if re.search(r"= [a-z]\d+\[113,\S* (copy|transpose)\(", line)]
+
+
+def test_sweep_files_and_overrides(tmp_path):
+    path = tmp_path / "late.toml"
+    path.write_text(
+        """
+        horizon = 10
+        seeds = 2
+        [algorithms.oful]
+        type = "linear/oful"
+        dim = 2
+        [environments.late]
+        type = "operators/delayed"
+        rounds = { values = [1, 10] }
+        [environments.late.environment]
+        type = "operators/drifting"
+        drift = { type = "drift/random_walk", length = { values = [0.1, 0.2] } }
+        environment = { type = "linear/heavy_tailed", dim = 2, n_arms = 5 }
+        """
+    )
+    (grid,) = file.sweep_of(file.read(path)).algorithms.values()
+    assert {point["environment.rounds"] for point in grid.points} == {1, 10}
+    assert {point["environment.environment.drift.length"] for point in grid.points} == {0.1, 0.2}
+    set_on_the_way = file.read(path, ["env.rounds=3", "env.environment.environment.eps=0.5"])
+    (environment,) = file.sweep_of(set_on_the_way).environment.values()
+    assert environment.rounds == 3 and environment.environment.environment.eps == 0.5
+
+
+def test_noise():
+    """Instance and noise of before, and independent draws besides, which regret does not contain."""
+    law = noise.StudentT(df=3.0, spread=2.0)
+    extra = [a + b for a, b in zip(own_draws(law.sample), own_draws(law.sample, 1), strict=True)]
+    references = [replay(i, told=lambda t, r, e=e: r + e[t]) for i, e in zip(instances(), extra, strict=True)]
+    agree(with_noise(with_noise(INSIDE, law), law), references)
+
+
+def test_corruption():
+    """Flipped signs in some of the first 25 rounds: regret by the true means, and the amount recorded."""
+    environment = with_corruption(INSIDE, rounds=25, rate=0.4, factor=-1.0, shift=0.25)
+    uniforms = own_draws(draws.uniform)
+
+    def told(t, reward, u):
+        return -reward + 0.25 if t < 25 and u[t] < 0.4 else reward
+
+    references = [replay(i, told=lambda t, r, u=u: told(t, r, u)) for i, u in zip(instances(), uniforms, strict=True)]
+    trials = agree(environment, references)
+    for s, instance in enumerate(instances()):
+        true = (instance.arms @ instance.theta)[trials.get("arm")[0, s].astype(int)] + instance.noise
+        amount = np.abs([told(t, r, uniforms[s]) - r for t, r in enumerate(true)])
+        np.testing.assert_allclose(trials.get("corruption")[0, s], np.cumsum(amount), rtol=1e-12, atol=1e-12)
+        assert 0 < (amount > 0).sum() < 25 and not amount[25:].any()
+    assert trials.units["corruption"] == "reward"
+
+
+def walked(step):
+    """theta_t of a random walk in the ball."""
+    normals = own_draws(lambda key: draws.normal_vector(key, 2))
+    paths = []
+    for instance, z in zip(instances(), normals, strict=True):
+        theta, size, path = instance.theta, np.linalg.norm(instance.theta), []
+        for t in range(T):
+            if t > 0:
+                theta = theta + step / np.sqrt(2.0) * z[t]
+                theta = theta * min(1.0, size / np.linalg.norm(theta))
+            path.append(theta)
+        paths.append(np.array(path))
+    return paths
+
+
+def jumped(period):
+    """theta_t that is drawn anew every `period` rounds."""
+    spheres = own_draws(lambda key: draws.on_sphere(key, 2))
+    return [
+        np.array([i.theta if t < period else np.linalg.norm(i.theta) * u[t - t % period] for t in range(T)])
+        for i, u in zip(instances(), spheres, strict=True)
+    ]
+
+
+def test_drift():
+    """Rewards and regret are those of the parameter of the round: the best arm changes."""
+    paths = walked(0.5)
+    environment = with_drift(INSIDE, RandomWalk(length=0.5))
+    agree(environment, [replay(i, thetas=path) for i, path in zip(instances(), paths, strict=True)])
+    best = [(i.arms @ path.T).argmax(axis=0) for i, path in zip(instances(), paths, strict=True)]
+    assert any(len(set(ks)) > 1 for ks in best)
+
+
+def test_laws_of_drift():
+    laws = (Piecewise(period=13), Given(path=PATH))
+
+    @jax.jit
+    @jax.vmap
+    def paths(keys, first):
+        def move(last, given):
+            t, key = given
+            last = [law.at(key, t, first, theta) for law, theta in zip(laws, last, strict=True)]
+            return last, last
+
+        own = jax.vmap(lambda key: jax.random.fold_in(key, 2**31 - 1))(keys)
+        return jax.lax.scan(move, [first, first], (jnp.arange(T), own))[1]
+
+    pieces, given = paths(
+        jnp.stack([i.step_keys for i in instances()]), jnp.stack([jnp.asarray(i.theta) for i in instances()])
+    )
+    np.testing.assert_allclose(pieces, jumped(13), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(given, [PATH[np.minimum(np.arange(T), 24)]] * SEEDS)
+
+
+def test_the_estimation_error_is_about_the_parameter_of_the_last_round():
+    environment = with_drift(with_noise(INSIDE, noise.Gaussian(spread=0.1)), Given(path=PATH))
+    state = environment.init(jax.random.key(0))
+    obs = environment.observe(jax.random.key(1), jnp.int32(5), state)
+    state, *_ = environment.step(jax.random.key(2), jnp.int32(5), state, obs, ArmDecision(jnp.int32(0), obs.arms[0]))
+    np.testing.assert_allclose(state.theta, PATH[5], rtol=1e-15)
+    found = environment.at_record(state, jnp.zeros(2))
+    np.testing.assert_allclose(found["estimation_error"], np.linalg.norm(PATH[5]), rtol=1e-12)
+    fresh = GeneralizedLinear(dim=2, n_arms=3)
+    glm = fresh.init(jax.random.key(0))
+    moved = fresh.moved(glm, jnp.asarray([0.3, -0.2]))
+    np.testing.assert_allclose(moved.best, np.max(np.asarray(glm.arms) @ [0.3, -0.2]), rtol=1e-12)
+
+
+# delay under others: buffer, cond and streams at once, with a learner that prepares and carries scores of fixed arms
+STACKED = with_noise(
+    with_delay(with_corruption(with_drift(HeavyTailed(dim=5, n_arms=4), RandomWalk()), rounds=5), 2), noise.StudentT()
+)
+
+
+@pytest.mark.parametrize("check", [contract.state_shape_is_fixed, contract.select_is_read_only])
+def test_the_contract_of_operators_around_operators(check):
+    check(OFUL(dim=5), STACKED)
+
+
+def test_specifications_read_back():
+    for environment in (STACKED, with_drift(INSIDE, Given(path=PATH)), with_drift(INSIDE, Piecewise(period=5))):
+        data = {}
+        written = to_spec(environment, data)
+        assert to_spec(from_spec(written, data)) == written
+
+
+@pytest.mark.slow
+def test_trials_do_not_depend_on_how_rounds_are_cut():
+    """What waits is part of the state: calls of one round, a checkpoint, other seeds beside it."""
+    contract.trials_do_not_depend_on_the_split(OFUL(dim=2), with_delay(INSIDE, 5))
+
+
+def refused(message, make, learner=None):
+    with pytest.raises(InputError, match=message) as said:
+        environment = make()
+        validate(environment)
+        simulate(OFUL(dim=2) if learner is None else learner, environment, 5, 2, progress=False, width=1)
+    assert "\n" not in str(said.value)
+
+
+def test_what_is_not_supported_is_refused_in_one_line():
+    late = with_delay(INSIDE, 3)
+    refused("MENU needs the feedback of a round before the next one, and here it is 3 late", lambda: late, MENU(dim=2))
+    refused("OFUL has dim=3, but the environment has dim=2", lambda: with_noise(late, noise.Gaussian()), OFUL(dim=3))
+    refused("CRMM needs the feedback of a round before", lambda: late, CRMM(dim=2, horizon=10))
+    points = LinearLosses(dim=2)
+    for environment in (with_delay(points, 1), with_noise(points, noise.Gaussian()), with_corruption(points)):
+        refused("is for environments that show arms; LinearLosses shows NoneType", lambda made=environment: made)
+    refused(r"a parameter that can move .*; LinearLosses has none", lambda: with_drift(points, RandomWalk()))
+    refused("Given.path must have 2 columns", lambda: with_drift(INSIDE, Given(path=np.ones((4, 3)))))
+    refused(r"Given.path must have shape \[T, d\]", lambda: with_drift(INSIDE, Given(path=np.ones(4))))
+    refused("Delayed.environment must be an environment, got float", lambda: with_delay(1.0, 3))
+    scaled = "needs ScaledReward.*noise_scale missing"  # what is told of the noise would be wrong
+    refused(scaled, lambda: with_noise(INSIDE, noise.Gaussian()), HvtUCB.practical(dim=2, horizon=5, eps=0.9))
+
+
+@pytest.mark.slow
+def test_every_bandit_learner_waits_unchanged_or_is_refused_in_one_line():
+    """Nothing runs: a round of each is traced."""
+    refused_ones = set()
+    for name, entry in ALGORITHMS.items():
+        environment = with_delay(ENVIRONMENTS[entry.environments[0]].example, 3)
+        pair = as_arrays((entry.example, environment))
+        try:
+            carry = jax.eval_shape(lambda a, e: loop.start_trial(a, e, jax.random.key(0), jnp.int32(0)), *pair)
+            after = jax.eval_shape(lambda a, e, c: loop.play_round(a, e, jnp.int32(0), c)[0], *pair, carry)
+        except InputError as error:
+            assert "\n" not in str(error)
+            refused_ones.add(name)
+            continue
+        for x, y in zip(jax.tree.leaves(carry), jax.tree.leaves(after), strict=True):
+            assert (x.shape, x.dtype) == (y.shape, y.dtype), name
+    bandits = {name for name in ALGORITHMS if name.startswith(("linear/", "glm/"))}
+    others = {"hvt_mdp", "oful_mdp", "hvt_identification", "recursive_least_squares", "crmm", "menu"}
+    assert bandits - refused_ones == bandits - {f"linear/{name}" for name in others}
+    assert refused_ones >= set(ALGORITHMS) - bandits
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_wrong_arguments(wrong):
+    for make in (
+        lambda value: validate(with_delay(INSIDE, value)),
+        lambda value: validate(with_noise(INSIDE, value)),
+        lambda value: validate(with_corruption(INSIDE, rate=value)),
+        lambda value: validate(with_corruption(INSIDE, value)),
+        lambda value: validate(with_drift(INSIDE, value)),
+        lambda value: validate(with_drift(INSIDE, RandomWalk(length=value))),
+        lambda value: validate(with_drift(INSIDE, Piecewise(period=value))),
+        lambda value: validate(with_drift(INSIDE, Given(path=value))),
+    ):
+        outcome(make, wrong)

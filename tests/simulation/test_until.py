@@ -1,0 +1,114 @@
+"""Seeds added until every pair is decided: what is run, what is said, and how often it is wrong."""
+
+import numpy as np
+import pytest
+
+from jaxbandits import OFUL, Grid, HeavyTailed, Until, compare
+from jaxbandits.core.errors import InputError
+from jaxbandits.results import pairs
+from jaxbandits.results.result import Result
+from jaxbandits.simulation import until as until_lib
+from tests.results import made
+
+SEEDS = 20
+
+
+def runner(shift, rng, calls):
+    """A run of learners whose losses share an instance and differ by shifts and noise of their own."""
+
+    def run(labels, first, checkpoint):
+        calls.append((tuple(labels), first, checkpoint))
+        shared = rng.gamma(2.0, size=SEEDS)
+        return Result({label: made.trials({"loss": (shared + shift[label] + rng.normal(size=SEEDS))[None, :, None]},
+                                          first_seed=first) for label in labels}, {"base_seed": 0})  # fmt: skip
+
+    return run
+
+
+def test_groups_go_to_labels_with_an_open_pair(rng, tmp_path):
+    calls = []
+    run = runner({"a": 0.0, "b": 0.0, "far": 50.0}, rng, calls)
+    result = until_lib.run(Until(looks=3), ["a", "b", "far"], SEEDS, run, 100, tmp_path)
+    assert calls[0] == (("a", "b", "far"), 100, tmp_path / "look-1")
+    assert [call[:2] for call in calls[1:]] == [(("a", "b"), 120), (("a", "b"), 140)]
+    assert [len(result[label].seeds) for label in result] == [60, 60, 20]
+    said = result.info["until"]
+    assert (said["metric"], said["look"], said["looks"], said["seeds_per_look"]) == ("loss", 3, 3, SEEDS)
+    assert [(p["first"], p["second"], p["decided"], p["seeds"]) for p in said["pairs"]] == [
+        ("a", "b", False, 60), ("a", "far", True, 20), ("b", "far", True, 20),
+    ]  # fmt: skip
+    # The intervals that a reader asks for afterwards are those of the looks, each pair at its own.
+    again = result.pairs()
+    assert [float(pair.difference.low) for pair in again] == [p["low"] for p in said["pairs"]]
+    last, first = pairs.spending(0.05 / 3, 3)[[2, 0]]
+    for pair, alpha in zip(again, (last, first, first), strict=True):
+        a, b = (result[name] for name in pair[:2])
+        n = min(len(a.seeds), len(b.seeds))
+        wanted = pairs.skewed(a.final()[0, :n] - b.final()[0, :n], alpha)
+        assert pair.difference[1:3] == pytest.approx((float(wanted.low), float(wanted.high)), rel=1e-12)
+
+
+def test_it_stops_when_all_is_decided(rng):
+    calls = []
+    result = until_lib.run(Until(), ["a", "b"], SEEDS, runner({"a": 0.0, "b": 9.0}, rng, calls))
+    assert len(calls) == 1 and result.info["until"]["pairs"][0]["decided"]
+
+
+LAWS = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "heavy": lambda rng, shape: rng.standard_t(2.5, size=shape),
+    "skewed": lambda rng, shape: (
+        (rng.lognormal(size=shape) - np.exp(0.5)) * np.asarray([1, 0.1, 0.1, 0.1])[:, None, None]
+    ),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_equal_learners_are_rarely_told_apart(law, rng):
+    """The family-wise error over 6 looks and all pairs of 4 learners of one mean stays below 5 %."""
+    runs, looks, group, several = 1000, 6, 50, [(i, j) for j in range(4) for i in range(j)]
+    losses = LAWS[law](rng, (4, runs, looks * group))
+    spent = pairs.spending(0.05 / len(several), looks)
+    wrong, naive = np.zeros((2, runs), bool)
+    for look, alpha in enumerate(spent, start=1):
+        seen = losses[..., : look * group]
+        for i, j in several:
+            for errs, error in ((wrong, alpha), (naive, 0.05)):
+                found = pairs.skewed(seen[i] - seen[j], error)
+                errs |= (found.low > 0.0) | (found.high < 0.0)
+    assert wrong.mean() < 0.05
+    assert naive.mean() > 0.25  # a test that is repeated at 5 % until it says yes
+
+
+def test_what_is_spent_adds_up():
+    for alpha, looks in ((0.05, 1), (0.05, 10), (1e-4, 7), (0.05 / 190, 1000)):
+        spent = pairs.spending(alpha, looks)
+        assert spent.sum() == pytest.approx(alpha, rel=1e-9) and (np.diff(spent) >= 0.0).all() and spent[0] >= 0.0
+
+
+def test_the_code_errs_as_the_rule_does(rng):
+    """Runs of the code itself: with an error of one half allowed it is wrong in some, and in no more than that."""
+    wrong = 0
+    for _ in range(40):
+        result = until_lib.run(Until(looks=3, level=0.5), ["a", "b"], SEEDS, runner({"a": 0.0, "b": 0.0}, rng, []))
+        wrong += result.info["until"]["pairs"][0]["decided"]
+    assert 1 <= wrong <= 20 + 5 * np.sqrt(10)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"until": "done"}, "until must be 'decided' or Until"),
+        ({"until": "decided", "algorithms": {"a": OFUL(dim=2)}}, "2 to 20 labels and points in pairs, got 1"),
+        ({"until": Until(), "algorithms": [Grid(OFUL(dim=2), {"ridge": range(1, 22)})]}, "got 21"),
+        ({"until": "decided", "seeds": {"a": 3, "b": 4}}, "the size of a group, one number"),
+        ({"until": "decided", "seeds": 0}, "seeds must be a whole number"),
+    ],
+)
+def test_what_cannot_be_decided_is_refused_before_it_runs(settings, message):
+    given = {"algorithms": {"a": OFUL(dim=2), "b": OFUL(dim=2, ridge=2.0)}, "seeds": 4} | settings
+    with pytest.raises(InputError, match=message):
+        compare(given.pop("algorithms"), HeavyTailed(dim=2, n_arms=3), 5, progress=False, **given)
+    for wrong in ({"looks": 0}, {"level": 95}):
+        with pytest.raises(InputError):
+            Until(**wrong)

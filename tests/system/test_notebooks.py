@@ -1,0 +1,102 @@
+"""The notebooks: the `.ipynb` is what its text says, without outputs; the text runs; it installs no other JAX."""
+
+import importlib.metadata
+import importlib.util
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+
+from jaxbandits import cli
+from jaxbandits.experiments import EXPERIMENTS
+from jaxbandits.experiments.declare import chosen
+
+pytest.importorskip("jupytext")
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "notebooks").glob("*.py"))
+QUICK = "01_quickstart"
+
+
+def _tool():
+    spec = importlib.util.spec_from_file_location("notebooks_tool", ROOT / "tools" / "notebooks.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _cells(source, kind):
+    return [
+        c["source"] for c in json.loads(source.with_suffix(".ipynb").read_text())["cells"] if c["cell_type"] == kind
+    ]
+
+
+def _joined(lines):
+    return "".join(lines)
+
+
+def test_ipynb_and_text_are_the_same_notebook():
+    tool = _tool()
+    assert len(SOURCES) == 9 == len(list((ROOT / "notebooks").glob("*.ipynb")))
+    for source in SOURCES:
+        text = source.with_suffix(".ipynb").read_text(encoding="utf-8")
+        assert text == tool.made(source), f"python tools/notebooks.py write {source.stem[:2]}"
+        for cell in json.loads(text)["cells"]:
+            assert not cell.get("outputs") and cell.get("execution_count") is None, source.name
+
+
+def test_texts_hold_together():
+    """Formulas are closed; commands parse; pages and other notebooks that are named exist."""
+    for source in SOURCES:
+        prose = [_joined(lines) for lines in _cells(source, "markdown")]
+        assert prose[0].startswith("# ") and "colab-badge" in prose[1], source.name
+        for text in prose:
+            assert text.count("$$") % 2 == 0, text
+            for line in text.replace("$$", "").splitlines():  # a formula in a sentence does not go over a line
+                assert len(re.findall(r"(?<!\\)\$", line)) % 2 == 0, line
+            for command in re.findall(r"`(jaxbandits [a-z][^`]*)`", text):
+                words = shlex.split(command)[1:]
+                if len(words) > 1:
+                    parsed = cli._parser().parse_args(words)
+                    assert words[0] != "reproduce" or chosen(EXPERIMENTS, parsed.experiment), command
+            for page in re.findall(r"`(docs/[a-z_]+\.md)`", text):
+                assert (ROOT / page).exists(), page
+            for name in re.findall(r"`(\d\d_[a-z_]+)`", text):
+                assert (ROOT / "notebooks" / f"{name}.py").exists(), name
+
+
+def test_installing_leaves_jax_alone(tmp_path, monkeypatch):
+    """Where the package is missing: what was uploaded, with the JAX and NumPy that are there."""
+    monkeypatch.chdir(tmp_path)
+    install = {_joined(_cells(source, "code")[0]) for source in SOURCES}
+    assert len(install) == 1  # the same in all of them
+    there, ran = importlib.util.find_spec, []
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "jaxbandits" else there(name))
+    monkeypatch.setattr(subprocess, "run", lambda command, check: ran.append(command))
+    with pytest.raises(AssertionError, match="upload"):
+        exec(next(iter(install)), {})
+    Path("jaxbandits-main.zip").touch()
+    exec(next(iter(install)), {})
+    as_it_is = [f"{name}=={importlib.metadata.version(name)}" for name in ("jax", "jaxlib", "numpy")]
+    assert [command[1:] for command in ran] == [["-m", "pip", "install", "-q", "jaxbandits-main.zip", *as_it_is]]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [pytest.param(s, marks=() if s.stem == QUICK else pytest.mark.slow, id=s.stem) for s in SOURCES],
+)
+def test_texts_run(source, tmp_path, monkeypatch):
+    """In this process, with fewer seeds and rounds; a traceback shows the line of the text."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JAXBANDITS_FAST", "1")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # of the commands that a notebook runs
+    try:
+        exec(compile(source.read_text(encoding="utf-8"), str(source), "exec"), {"__name__": "__main__"})
+        assert plt.get_fignums()
+    finally:
+        plt.close("all")
+    assert not list(tmp_path.iterdir())  # what it writes, it writes elsewhere

@@ -1,0 +1,109 @@
+"""A user's own code by file and by entry point: what is found, what is said of mistakes."""
+
+import sys
+from importlib import metadata
+
+import pytest
+
+from jaxbandits import InputError, plugins
+from jaxbandits.cli import main
+from jaxbandits.core import registry
+from jaxbandits.experiments import EXPERIMENTS, register_experiment
+from jaxbandits.linear import OFUL
+from tests.wrong import WRONG, outcome
+
+ENTRY = registry.Entry(OFUL, OFUL(dim=2), "nobody", ("linear/heavy_tailed",))
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+    def write(text, name="surely_nobodys_plugin.py"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    yield write
+    for name in ("surely_nobodys_plugin", "its_neighbour"):
+        sys.modules.pop(name, None)
+
+
+def test_a_plugin_runs_once_and_sees_its_neighbours(written):
+    written("names = []", "its_neighbour.py")
+    path = written("import its_neighbour\nits_neighbour.names.append(__name__)")
+    for _ in range(2):
+        plugins.load(path)
+    assert sys.modules["its_neighbour"].names == ["surely_nobodys_plugin"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        ("x = (", "surely_nobodys_plugin.py", r"plugin .*plugin.py, line 1: SyntaxError: "),
+        ("\n\nx = y", "surely_nobodys_plugin.py", r"plugin .*plugin.py, line 3: NameError: name 'y' is not defined$"),
+        (
+            "from jaxbandits import register_algorithm\nregister_algorithm('oful', 3)",
+            "surely_nobodys_plugin.py",
+            r"plugin .*, line 2: name must have the form 'family/name', got 'oful'$",
+        ),
+        ("", "numpy.py", r"there is another module named 'numpy'; rename the file"),
+        ("", "with-dash.py", "'with-dash' is no name of a Python module; rename the file"),
+        ("", "text.txt", r"no such plugin: .*text.txt \(a Python file"),
+    ],
+)
+def test_mistakes_are_one_line(written, capsys, text, name, message):
+    path = written(text, name)
+    with pytest.raises(InputError, match=message):
+        plugins.load(path)
+    assert path.stem == "numpy" or path.stem not in sys.modules
+    assert main(["list", "--plugin", str(path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_no_path(wrong):
+    assert "plugin" in outcome(plugins.load, wrong)
+
+
+class _Point:
+    """An entry point of a package that is not installed."""
+
+    dist = None
+
+    def __init__(self, name, value):
+        self.name, self.value = name, value
+
+    def load(self):
+        if isinstance(self.value, Exception):
+            raise self.value
+        return self.value
+
+
+def test_entry_points_are_found_and_broken_ones_are_left_out(monkeypatch):
+    points = [
+        _Point("mine.good", ENTRY), _Point("mine.broken", ImportError("no\nsuch thing")), _Point("nameless", ENTRY),
+        _Point("linear.oful", ENTRY), _Point("mine.class", OFUL),
+    ]  # fmt: skip
+    monkeypatch.setattr(metadata, "entry_points", lambda group: points if group == registry.GROUPS[0] else [])
+    table = {"linear/oful": ENTRY}
+    with pytest.warns(UserWarning, match="is left out") as said:
+        registry.discover(table, registry.GROUPS[0])
+    assert table == {"linear/oful": ENTRY, "mine/good": ENTRY}
+    texts = [str(warning.message) for warning in said]
+    assert "entry point mine.broken is left out: ImportError: no such thing" in texts
+    assert len(texts) == 4 and any("registered already" in text for text in texts)
+
+
+def test_check_says_what_it_was_asked(capsys):
+    assert main(["check", "linear/ofull"]) == 2
+    assert "did you mean 'linear/oful'" in capsys.readouterr().err
+    assert main(["check", "linear/oful", "--quick"]) == 0
+    assert "linear/oful on linear/heavy_tailed: keeps the contract as far as its" in capsys.readouterr().out
+
+
+def test_experiments_are_registered_under_free_names():
+    known = EXPERIMENTS["linear/fig1"]
+    for wrong, message in ((known, "there is an experiment 'linear/fig1' already"), ("fig", "must be an Experiment")):
+        with pytest.raises(InputError, match=message):
+            register_experiment(wrong)

@@ -1,0 +1,192 @@
+"""Breaks the code on purpose, one line at a time, and asks the tests whether they notice: `make mutants`.
+
+python tools/mutants.py [NAME ...] [--list]     exit 0: every mutant died; 1: some survived; 2: the list is out of date
+
+Each mutant is one replacement of a text that occurs once in a file. It is applied in a temporary copy of the working
+tree, where the tests that should notice are run; the same tests must pass before. A text that is no longer found (or
+found twice) is an error: the list is kept beside the code it is about. Only what decides a verdict or a trial's random
+numbers is listed: a wrong sign there changes no shape, raises no error, and would be printed as a result.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+COPIED = ("jaxbandits", "tests", "benchmarks", "docs", "pyproject.toml", "README.md")
+
+
+class Mutant(NamedTuple):
+    """One replacement, and who should notice."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+_EXPERIMENTS, _LOOP = "jaxbandits/experiments/", "jaxbandits/simulation/loop.py"
+_CLAIMS, _DECLARED = "tests/experiments/test_claims.py", "tests/experiments/test_declared_claims.py"
+_STATISTICS, _INTERVALS = "tests/experiments/test_statistics.py", "tests/results/test_intervals.py"
+_STREAMS = (
+    "tests/simulation/test_loop.py::test_every_consumer_of_randomness_has_a_stream_of_its_own_and_every_round_new_draws"
+)
+
+
+def _of(directory: str, tests: str, *rows: tuple[str, str, str, str]) -> list[Mutant]:
+    return [Mutant(name, directory + file, old, new, (tests,)) for name, file, old, new in rows]
+
+
+def _told(*rows: tuple[str, str, str, str, str]) -> list[Mutant]:
+    return [
+        Mutant(n, _EXPERIMENTS + file, old, new, (f"{_DECLARED}::test_{test}",)) for n, file, old, new, test in rows
+    ]
+
+
+MUTANTS = [
+    *_of(
+        _EXPERIMENTS, _CLAIMS,
+        ("verdicts swapped", "claim.py", 'return "holds"\n        if', 'return "does not hold"\n        if'),
+        ("does not hold swapped", "claim.py", 'return "does not hold"\n', 'return "holds"\n'),
+        ("failed trials ignored", "claim.py", "applies and not estimate.failed and", "applies and"),
+        ("and becomes or", "claim.py", "low > self.low and high < self.high", "low > self.low or high < self.high"),
+        ("or becomes and", "claim.py", "high <= self.low or low >= self.high", "high <= self.low and low >= self.high"),
+        ("inside closed below", "claim.py", "low > self.low and", "low >= self.low and"),
+        ("inside closed above", "claim.py", "high < self.high:", "high <= self.high:"),
+        ("outside open", "claim.py", "high <= self.low or", "high < self.low or"),
+        ("too few seeds ignored", "claim.py", "estimate.n >= self.trials or", "estimate.n >= 0 or"),
+        ("one seed too many asked", "claim.py", "estimate.n >= self.trials or", "estimate.n > self.trials or"),
+        ("too few rounds ignored", "claim.py", "enough and enough_rounds and applies", "enough and applies"),
+        ("presets ignored", "claim.py", "enough and enough_rounds and applies", "enough and enough_rounds"),
+        ("NaN judged", "claim.py", "not estimate.failed and not math.isnan(value)", "not estimate.failed"),
+        ("Holm without steps", "claim.py", "alpha / (len(order) - rank)", "alpha / len(order)"),
+        ("Holm without correction", "claim.py", "alpha / (len(order) - rank)", "alpha"),
+        ("Holm goes on after a failure", "claim.py", "            break\n        dec", "            pass\n        dec"),
+        ("nearest end forgotten", "claim.py", "self.n * max(factors,", "self.n * min(factors,"),
+        ("seeds not squared", "claim.py", "(reach / distance) ** 2", "(reach / distance)"),
+        ("ratio upside down", "statistic.py", "log_ratio_interval(a, b)", "log_ratio_interval(b, a)"),
+        ("difference upside down", "statistic.py", "return paired_mean(a - factor * b)._replace(failed=failed)",
+         "return paired_mean(b - factor * a)._replace(failed=failed)"),
+        ("wins upside down", "statistic.py", "np.sum(a < b) + 0.5", "np.sum(a > b) + 0.5"),
+    ),
+    *_of(
+        _EXPERIMENTS, _STATISTICS,
+        ("slope against t", "statistic.py", "np.log(trials.records[late])", "1.0 * trials.records[late]"),
+        ("rate of all rounds", "statistic.py", "trials.records - 0.5 * trials.horizon", "trials.records - 0.0"),
+        ("Wilson's centre", "statistic.py", "(successes + z * z / 2.0)", "(successes + z * z)"),
+        ("slope's derivative", "statistic.py", "lambda means: weights / means", "lambda means: weights * means"),
+        ("smallest of the rest", "statistic.py", "means[..., n_above:].max(axis", "means[..., n_above:].min(axis"),
+        ("seeds not paired", "statistic.py", "final(metric)[0, at] for", "final(metric)[0, : len(at)] for"),
+    ),
+    *_of(
+        "jaxbandits/results/", _INTERVALS,
+        ("whole tails", "intervals.py", "np.floor(tail / 2.0 *", "np.floor(tail *"),
+        ("no Student", "intervals.py", "max(student, ordered[-1 - rank])", "ordered[-1 - rank]"),
+        ("tails swapped", "intervals.py", "centre - below * error), np.asarray(centre - above * error)",
+         "centre + above * error), np.asarray(centre + below * error)"),
+        ("resamples by the clock", "intervals.py", "np.random.default_rng([_KEY, n])", "np.random.default_rng()"),
+    ),
+    *_told(
+        ("Figure 1's learners swapped", "linear/fig1.py", 'mean_difference("max", "Hvt-UCB", "OFUL"), high',
+         'mean_difference("max", "OFUL", "Hvt-UCB"), high', "figure_1_of_the_heavy_tailed_paper"),
+        ("environment not taken off", "statistic.py", "rows = rows - np.median", "rows = rows - 0.0 * np.median",
+         "uniform_play_is_taken_off_what_is_timed"),
+        ("comparable within 2", "words.py", "COMPARABLE, MODEST, MUCH = 1.5", "COMPARABLE, MODEST, MUCH = 2.0",
+         "figure_2_of_the_heavy_tailed_paper"),
+        ("Figure 4's bound without its decades", "linear/setting.py", " * 10.0**decades", "",
+         "what_learners_of_the_heavy_tailed_figures_are_told"),
+        ("nu = 13.1", "linear/fig1.py", "bound=1.31)", "bound=13.1)",
+         "what_learners_of_the_heavy_tailed_figures_are_told"),
+        ("radius squared", "linear/coverage.py", "length / r.algorithm.radius(r.t + 1, r.next_state)",
+         "length / r.algorithm.radius(r.t + 1, r.next_state) ** 2", "the_coverage_ratio_is_error_over_radius"),
+        ("GLM factor inverted", "glm/claims.py", 'mean_difference(panel, "GLB-OMD", rival, factor=factor)',
+         'mean_difference(panel, "GLB-OMD", rival, factor=1.0 / factor)', "figure_1_of_the_generalised_linear_paper"),
+        ("rivals' factor inverted", "glm/claims.py", 'mean_difference(panel, rival, "GLB-OMD", factor=factor)',
+         'mean_difference(panel, rival, "GLB-OMD", factor=1.0 / factor)', "figure_1_of_the_generalised_linear_paper"),
+        ("1000 times at 300", "glm/claims.py", '1000 times", 1000.0)', '1000 times", 300.0)',
+         "1000_times_is_tested_at_1000"),
+        ("E5 without its root", "oco/e5.py", "panel.x * np.sqrt(trials.records)", "panel.x * trials.records",
+         "numbers_of_the_study_on_sea"),
+        ("E5's means without their root", "oco/e5.py", "/ math.sqrt(horizon)", "/ horizon",
+         "numbers_of_the_study_on_sea"),
+        ("E3's 16", "oco/e3.py", "math.sqrt(17.0)", "math.sqrt(16.0)", "numbers_of_the_study_on_sea"),
+        ("E1's bound with D^2", "oco/setting.py", "return diameter * (", "return diameter**2 * (",
+         "numbers_of_the_study_on_sea"),
+    ),
+    Mutant("arms and theta* of one key", "jaxbandits/environments/linear/heavy_tailed.py",
+           "self._draw_theta(for_theta)", "self._draw_theta(for_arms)",
+           ("tests/environments/linear/test_heavy_tailed.py::test_arms_and_theta_are_drawn_independently",)),
+    Mutant("every draw twice", _LOOP, "jax.random.fold_in(stream, t) for", "jax.random.fold_in(stream, t // 2) for",
+           (_STREAMS,)),
+    Mutant("environment and learner share a key", _LOOP, "return for_env, for_alg", "return for_env, for_env",
+           (_STREAMS,)),
+    Mutant("adjusted verdicts of one experiment alone", "jaxbandits/report/ledger.py",
+           'return row["experiment"].partition("/")[0]', 'return row["experiment"]', ("tests/report/test_ledger.py",)),
+]  # fmt: skip
+
+
+def _run(directory: Path, tests: tuple[str, ...]) -> int:
+    """The exit code of pytest."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", *tests]
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(command, cwd=directory, env=environment, capture_output=True, check=False).returncode
+
+
+def _copy(directory: Path) -> None:
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, directory / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, directory / name)
+
+
+def main() -> int:
+    """Runs the mutants that are asked for, all by default."""
+    parser = argparse.ArgumentParser(prog="python tools/mutants.py", description="Do the tests notice?")
+    parser.add_argument("names", nargs="*", help="some of them")
+    parser.add_argument("--list", action="store_true", help="what there is")
+    arguments = parser.parse_args()
+    chosen = [mutant for mutant in MUTANTS if not arguments.names or mutant.name in arguments.names]
+    if arguments.list:
+        print(*(f"{mutant.file}: {mutant.name}" for mutant in chosen), sep="\n")
+        return 0
+    gone = [m for m in chosen if (ROOT / m.file).read_text(encoding="utf-8").count(m.old) != 1]
+    for mutant in gone:
+        print(f"out of date: {mutant.name}: its text is not in {mutant.file} exactly once")
+    if gone or not chosen:
+        return 2
+    survivors, start = [], time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="mutants-") as place:
+        directory = Path(place)
+        _copy(directory)
+        every = tuple(dict.fromkeys(test for mutant in chosen for test in mutant.tests))
+        if _run(directory, every) != 0:
+            print("the tests fail without any mutant: run", *every)
+            return 2
+        for i, mutant in enumerate(chosen, start=1):
+            path = directory / mutant.file
+            whole = path.read_text(encoding="utf-8")
+            path.write_text(whole.replace(mutant.old, mutant.new), encoding="utf-8")
+            code = _run(directory, mutant.tests)
+            path.write_text(whole, encoding="utf-8")
+            print(f"[{i}/{len(chosen)}] {'SURVIVED' if code == 0 else 'died'}  {mutant.name}", flush=True)
+            if code not in (0, 1, 2):  # 1: tests failed, 2: the module no longer imports
+                print(f"pytest answered {code}: are the tests of {mutant.name!r} still called so?")
+                return 2
+            survivors += [mutant.name] if code == 0 else []
+    died = len(chosen) - len(survivors)
+    took = time.monotonic() - start
+    print(f"{died} of {len(chosen)} died in {took:.0f} s; survivors: {', '.join(survivors) or 'none'}")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
