@@ -22,6 +22,7 @@ QUICK = {
 }  # fmt: skip
 COMPILES_MUCH = (
     contract.decisions_are_admissible, contract.every_traced_field_can_be_swept, contract.stays_finite,
+    contract.masked_arms_are_never_played,
 )  # fmt: skip
 CHECKS = [c for c in contract.ALGORITHM_CHECKS if c is not contract.trials_do_not_depend_on_the_split]
 # Learners with searches inside: to compile their `select` alone takes seconds.

@@ -82,6 +82,7 @@ def test_inverse_distribution_functions(uniforms, law):
         np.testing.assert_allclose(sample((tail, jnp.asarray(0.3))), exact.isf(tail), rtol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.quick("student_2.1")
 @pytest.mark.parametrize("law", ["student_1.1", "student_2.1", "student_30", "normal"])
 def test_polar_laws_have_their_distribution(uniforms, law):

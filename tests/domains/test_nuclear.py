@@ -88,6 +88,7 @@ class TestKrylovSpace:
         assert nuclear(v) == pytest.approx(1.0, rel=1e-12)
         assert guess.residual < 1e-9
 
+    @pytest.mark.slow
     def test_dense_noise_is_nearly_optimal_and_improves(self):
         """The hardest case: no gap at the top of the spectrum."""
         c = np.random.default_rng(2).uniform(-1, 1, size=(140, 100))

@@ -116,6 +116,5 @@ def test_a_learner_prepares_for_what_it_sees_in_round_zero():
     carry = start_trial(algorithm, environment, jax.random.key(0), jnp.int32(0))
     first = play_round(algorithm, environment, jnp.int32(0), carry)[1].obs
     np.testing.assert_array_equal(carry.alg.shown, first.arms[0])
-    for width in (1, 32):
-        result = simulate(algorithm, environment, 40, 3, progress=False, width=width)
-        assert result.trials["LeastPlayed"].healthy.all()
+    result = simulate(algorithm, environment, 40, 3, progress=False, width=32)
+    assert result.trials["LeastPlayed"].healthy.all()

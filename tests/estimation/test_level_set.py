@@ -112,6 +112,7 @@ def test_fresh_likelihoods(name, d, S, ball, rng):
         np.testing.assert_allclose(warm, np.broadcast_to(values, warm.shape), atol=1e-8 * S)
 
 
+@pytest.mark.slow
 def test_maxima_are_those_of_a_general_solver(rng):
     for name, d, S in CASES[:2]:
         X, plays, totals = counts(rng, name, d, S, 60)

@@ -187,6 +187,7 @@ def test_rs_glincb_follows_the_reference(method, name, d, form):
     assert reference.refits >= 2 and 0 < reference.warm.sum() < ROUNDS
 
 
+@pytest.mark.slow
 def test_maxima_are_those_of_a_general_solver():
     """SLSQP, which the paper uses, on every arm of a few rounds."""
     for method, name in (("ofuglb", "bernoulli"), ("ofuglb", "poisson"), ("ofulog_r", "bernoulli")):
@@ -255,6 +256,7 @@ def test_rotation_and_permutation(method):
         np.testing.assert_allclose(estimates(permuted, X[order], name), expected, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_arms_that_change_under_counts_end_the_trial():
     """Regret is made of means and would stay finite: the trial is reported as lost instead."""
     environment = GeneralizedLinear(dim=3, n_arms=ARMS, fresh_arms=True, norm_bound=3.0)

@@ -121,6 +121,7 @@ def test_error_ratio_is_the_definition():
     assert float(algorithm.error_ratio(0, state, star)) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bernoulli", pytest.param("gaussian", marks=pytest.mark.slow)])
 def test_coverage(name):
     """theta* is inside every set of every run, and a set of a fiftieth of the radius is not a confidence set."""

@@ -97,6 +97,7 @@ def test_arm_sets_that_change_altogether(dim, rng):
     np.testing.assert_allclose(estimate, want, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_held_arm_and_its_stand_in():
     """Round 0 holds the longest arm (theta = 0); later that one where available, else the nearest, first on ties."""
     alg = as_arrays(CRMM.theory(dim=2, horizon=100))

@@ -312,6 +312,7 @@ def test_symmetry_and_bounded_influence():
     np.testing.assert_array_equal(still, np.zeros((5, 2)))  # w = 0
 
 
+@pytest.mark.slow
 def test_a_moment_bound_is_that_scale_every_round(rng):
     data = instance(rng, 120, 5, 2)
     options = {"dim": 2, "horizon": 120, "eps": 0.99}

@@ -70,6 +70,7 @@ def test_hvt_matches_the_matrix_form(data):
     assert learner.clipped > 5 and learner.projected > 5
 
 
+@pytest.mark.slow
 @pytest.mark.quick("data0")
 @pytest.mark.parametrize("data", [(2, 1), (3, 2)], indirect=True)
 def test_own_designs_are_separate_estimators(data):
@@ -90,6 +91,7 @@ def test_own_designs_are_separate_estimators(data):
         np.testing.assert_allclose(inverse[-1, i], factored.dense(state.inverse), rtol=1e-10, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_sharing_is_nothing_but_sharing(data):
     """With one scale, separate designs are copies of the shared one; with several, the shared one uses the largest."""
     settings = {"n_states": 2, "n_inputs": 1, "horizon": 150, "eps": 0.99, "norm_bound": 2.0}

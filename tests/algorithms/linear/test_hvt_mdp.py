@@ -141,6 +141,7 @@ def test_one_state_and_one_step_is_hvt_ucb(rng):
     np.testing.assert_allclose(estimates[:, 0], estimate, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_moment_bound_is_that_scale_every_episode(rng):
     data = reference.instance(rng, 80, 2, 3, 2, 2)
     told = HvtMDP.practical(dim=2, steps=2, horizon=80, eps=0.99)

@@ -302,6 +302,7 @@ def _coverage(trials, T, rng):
     return (norm / got["beta"]).max(axis=1)
 
 
+@pytest.mark.slow
 def test_confidence_sets_cover(rng):
     """Lemma 1 with a margin: the paper's radius is thousands of times the error."""
     ratio = _coverage(trials=40, T=400, rng=rng)

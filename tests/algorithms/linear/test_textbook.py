@@ -124,6 +124,7 @@ def test_textbook_learners_beside_the_library(dim):
     assert result.final("regret", "Thompson").mean() < 0.8 * result.final("regret", "uniform").mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", DIMS)
 def test_library_learners_on_a_textbook_environment(dim):
     learners = {

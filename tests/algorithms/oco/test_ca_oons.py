@@ -236,6 +236,7 @@ def run(request):
     return measured | {"printed": algorithm.meta_loss == "paper"}
 
 
+@pytest.mark.slow
 @pytest.mark.quick("paper")
 def test_path_wise_inequality_of_every_base_learner(run):
     """For every comparator, drawn into the ball of each learner: 9 of them, in every round."""
@@ -318,6 +319,7 @@ def test_meters_take_the_worst_base_learner(rng):
     np.testing.assert_allclose(stability, np.max(np.maximum(product - bound, -product) / size), rtol=1e-9, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_meters_of_the_meta_algorithm_know_its_forms(rng):
     """The anytime version is looked into, but has no sums of a whole run; other learners are refused by name."""
     anytime = as_arrays(AnytimeCAOONS.theory(dim=2, horizon=HORIZON))

@@ -158,6 +158,7 @@ def line_search(learning_rate: Any, max_steps: int) -> Any:
     return optax.chain(optax.sgd(learning_rate), search)
 
 
+@pytest.mark.slow
 def test_transformations_that_need_the_loss_itself(rng):
     targets = targets_of(rng, 3, 30)
     search = OptaxLearner(
@@ -227,6 +228,7 @@ def test_sweep_over_hyperparameters():
     assert len(np.unique(swept.get("loss")[:, 0, -1])) == 6
 
 
+@pytest.mark.slow
 def test_compare_with_other_learners():
     learners = {"ogd": OGD(dim=2), "sgd": OptaxLearner.sgd(dim=2, learning_rate=2.0, domain=L2Ball())}
     result = compare(learners, LinearLosses(dim=2), 40, 5, record=2, progress=False, width=32)

@@ -91,6 +91,7 @@ class TestRounds:
         np.testing.assert_allclose(dense(told.grad, (5, 7)), jax.grad(value)(x, "loss"), atol=1e-13)
         np.testing.assert_allclose(told.con_grad, jax.grad(value)(x, "constraint"), atol=1e-13)
 
+    @pytest.mark.slow
     def test_several_queries(self):
         environment, xs = as_arrays(SMALL), jnp.asarray(np.random.default_rng(2).normal(size=(3, 5, 7)))
         state = environment.init(KEY)
@@ -258,6 +259,7 @@ class TestWithOFWTVC:
         assert worst > (0.9 if domain else 1 - 1e-9)
         assert moved > 1.0
 
+    @pytest.mark.slow
     def test_contract(self):
         algorithm = learner(SMALL)
         for check in (contract.state_shape_is_fixed, contract.trials_do_not_depend_on_the_split):

@@ -91,6 +91,7 @@ def test_means_must_fit():
         validate(ExampleGroups(n_groups=1, means=(1.5,)))
 
 
+@pytest.mark.slow
 @pytest.mark.quick("1-0.5")
 @pytest.mark.parametrize(("k", "w"), [(1, 0.5), (5, 0.8)])
 def test_learners_come_near_the_optimum(k, w):

@@ -167,6 +167,7 @@ def network(params, x, y):
     return jnp.logaddexp(0.0, -y * (jnp.tanh(x @ hidden) @ out))
 
 
+@pytest.mark.slow
 def test_a_network_learns_what_no_line_can():
     """Exclusive or in two groups: the parameters are a pair of arrays."""
     rng = np.random.default_rng(0)

@@ -166,6 +166,7 @@ def test_least_risk_over_a_ball(rng):
         assert least <= np.min(risks) + 1e-13
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", sizes(3, slow=(15,)))
 def test_risks_equal_sample_means(d, rng, key):
     """Closed-form risks and their gradients within 4.5 standard errors of what `step` returns."""
@@ -215,6 +216,7 @@ def test_normals_have_tails(key):
     assert np.all((uniforms >= 0.0) & (uniforms < 1.0))
 
 
+@pytest.mark.slow
 def test_instances_have_the_angles_of_the_paper(key):
     environment = as_arrays(SyntheticGroups.homogeneous(dim=4000, n_groups=5))
     optima = np.asarray(environment.init(key).optima)

@@ -140,6 +140,7 @@ class TestRounds:
             arms = np.asarray(env.observe(jax.random.key(1), jnp.int32(0), state).arms)
             assert arms.shape == shape and env.fresh_arms == fresh
 
+    @pytest.mark.slow
     def test_exponential_preset_is_inside_the_domain(self):
         """theta* at distance 1 from the centre; every arm keeps x'theta below -margin over the whole ball."""
         env = as_arrays(GeneralizedLinear.exponential())

@@ -109,6 +109,7 @@ def test_pareto_and_lomax_are_the_same_centred_noise(key):
     np.testing.assert_allclose(*draw(jax.random.split(key, 1000)), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_spread_multiplies_and_missing_moments_are_infinite():
     for law in (StudentT, Pareto, Lomax, Fisk, Gaussian):
         np.testing.assert_allclose(law(spread=3.0).scale(0.4), 3.0 * law().scale(0.4), rtol=1e-14)

@@ -71,6 +71,7 @@ def test_instances(instances):
         assert st.kstest(x, st.beta(0.3, 1.5).cdf).pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_the_optimum_is_that_of_the_reference(instances):
     phi, P, theta = (np.asarray(x) for x in (instances.features, instances.transitions, instances.theta))
     for i in range(50):

@@ -39,6 +39,7 @@ def test_on_sphere(dim, key):
         assert (np.abs(share - 0.5**dim) <= 5.0 * np.sqrt(0.5**dim / n)).all()
 
 
+@pytest.mark.slow
 def test_angle_is_uniform_in_the_plane(key):
     """Kolmogorov-Smirnov at the level 1e-6, and accurate beside both axes."""
     x = draws(key, 2)

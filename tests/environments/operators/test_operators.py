@@ -190,6 +190,7 @@ def test_sweep_files_and_overrides(tmp_path):
     assert environment.rounds == 3 and environment.environment.environment.eps == 0.5
 
 
+@pytest.mark.slow
 def test_noise():
     """Instance and noise of before, and independent draws besides, which regret does not contain."""
     law = noise.StudentT(df=3.0, spread=2.0)
@@ -198,6 +199,7 @@ def test_noise():
     agree(with_noise(with_noise(INSIDE, law), law), references)
 
 
+@pytest.mark.slow
 def test_corruption():
     """Flipped signs in some of the first 25 rounds: regret by the true means, and the amount recorded."""
     environment = with_corruption(INSIDE, rounds=25, rate=0.4, factor=-1.0, shift=0.25)
@@ -249,6 +251,7 @@ def test_drift():
     assert any(len(set(ks)) > 1 for ks in best)
 
 
+@pytest.mark.slow
 def test_laws_of_drift():
     laws = (Piecewise(period=13), Given(path=PATH))
 
