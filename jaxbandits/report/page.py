@@ -29,7 +29,7 @@ _STYLE = """
   .figure svg { filter: invert(1) hue-rotate(180deg); } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 72rem; padding: 1rem; color: var(--ink); background: var(--paper);
-  font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
+  font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: break-word; }
 h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 2px solid var(--line); padding-top: 1rem; }
 a { color: var(--link); } .soft { color: var(--soft); font-size: .9rem; }
 nav ul { padding-left: 1.2rem; } .scroll { overflow-x: auto; }
@@ -57,7 +57,8 @@ def page(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
     standing = stand_ins(every)
     head = [
         "<h1>Claims ledger</h1>",
-        f"<p>{len(rows)} claims of {len(parts)} papers: {counts([row.claim['verdict'] for row in rows])}; adjusted for "
+        f"<p>{len(rows)} claims of {len(parts)} paper{'s' * (len(parts) > 1)}: "
+        f"{counts([row.claim['verdict'] for row in rows])}; adjusted for "
         f"their number: {counts([row.adjusted for row in rows])}. jaxbandits {escape(__version__)}.</p>",
         f"<p>{escape(METHOD)}</p>",
     ]
