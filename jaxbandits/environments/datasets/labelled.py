@@ -109,14 +109,13 @@ def checked(features: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
 class _Lines:
     """The lines of a file for SciPy's reader, which does not say where it stopped."""
 
+    read = None  # by this attribute SciPy tells a file from a path; it takes line after line
+
     def __init__(self, path: Path):
         self.line = 0
         self.rows: list[int] = []  # lines of the data
         self.columns = 0  # attributes declared
         self._path, self._lines, self._data = path, streams.lines_of(path), False
-
-    def read(self) -> str:
-        raise NotImplementedError  # only says that this is a file
 
     def __iter__(self) -> Iterator[str]:
         return self
