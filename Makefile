@@ -1,11 +1,11 @@
 # Everything runs in .venv, which tools/setup.sh makes, checks and repairs before each target.
 #   PYTHON=/path/to/python   that interpreter, not the newest suitable one
-#   DEMO_ARGS, TEST_ARGS, BENCH_ARGS, NOTEBOOKS   further arguments, e.g. make test TEST_ARGS="-k hvt -x"
+#   DEMO_ARGS, TEST_ARGS, BENCH_ARGS, NOTEBOOKS, WHEELS   further arguments, e.g. make test TEST_ARGS="-k hvt -x"
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-slow lint types mutants bench notebooks constraints clean setup-run setup-test \
+.PHONY: help demo test test-slow lint types mutants bench notebooks wheels constraints clean setup-run setup-test \
     setup-notebooks setup-dev
 
 BIN := .venv/bin
@@ -14,6 +14,7 @@ TEST_ARGS ?=
 BENCH_ARGS ?=
 MUTANT_ARGS ?=
 NOTEBOOKS ?=
+WHEELS ?=
 
 # The second process finds the first one's compiled programs. An aid only: without it everything works, more slowly.
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
@@ -47,6 +48,9 @@ bench: setup-test ## speed beside NumPy, as a table
 
 notebooks: setup-notebooks ## execute the notebooks (NOTEBOOKS="01 02": some); outputs and figures in results/notebooks
 	$(BIN)/python tools/notebooks.py run $(NOTEBOOKS)
+
+wheels: setup-dev ## build sdist and wheel, use them elsewhere on Python 3.11, 3.12, 3.13 and with Colab's versions
+	$(BIN)/python tools/wheels.py $(WHEELS)
 
 constraints: setup-dev ## resolve constraints.txt anew
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --no-annotate --no-header \

@@ -3,8 +3,9 @@
     python -m benchmarks.precision
 
 The losses are pseudo-Huber around recorded targets, whose gradients depend on the play: a deviation feeds back. Their
-parameters are float32 numbers, so that both runs see the same losses. Printed is a Markdown table: the largest distance
-between the two paths over the first rounds, relative to the largest norm of the float64 path over them.
+parameters are float32 numbers, so that both runs see the same losses. Learners with constraints see recorded
+half-spaces `a_t'x <= b_t` besides. Printed is a Markdown table: the largest distance between the two paths over the first rounds,
+relative to the largest norm of the float64 path over them. `benchmarks.one_arm` does it for bandits.
 """
 
 from collections.abc import Mapping
@@ -14,6 +15,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.algorithms.coco.loo_bogd import LOOBOGD
+from jaxbandits.algorithms.coco.lpm import LPM
+from jaxbandits.algorithms.coco.ofw import OFW
+from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
+from jaxbandits.algorithms.coco.opdp import OPDP
+from jaxbandits.algorithms.coco.pf_ofw import PFOFW
+from jaxbandits.algorithms.coco.scofw import SCOFW
+from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
+from jaxbandits.algorithms.coco.sinha_vaze import SinhaVaze
+from jaxbandits.algorithms.coco.strongly_convex_sinha_vaze import StronglyConvexSinhaVaze
 from jaxbandits.algorithms.oco.adagrad_norm import AdaGradNorm
 from jaxbandits.algorithms.oco.anytime_ca_oons import AnytimeCAOONS
 from jaxbandits.algorithms.oco.ca_oons import CAOONS
@@ -35,7 +46,7 @@ from jaxbandits.algorithms.oco.scale_free_ftrl import ScaleFreeFTRL
 from jaxbandits.core.losses import Linear, PseudoHuber
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.domains.ball import L2Ball
-from jaxbandits.types import FullInformation, narrow
+from jaxbandits.types import Constrained, FullInformation, narrow
 
 ROUNDS, AFTER, DIM, EXPERTS = 2000, (200, 2000), 2, 11
 
@@ -77,14 +88,27 @@ OVER_EXPERTS: Mapping[str, Any] = {
     "MsMwC": MsMwC(n_experts=EXPERTS, loss_range=2.0 ** np.arange(1, EXPERTS + 1)),
     "MsMwC-Master": MsMwCMaster(n_experts=EXPERTS),
 }
+CONSTRAINED: Mapping[str, Any] = {
+    "OFW-TVC": OFWTVC(dim=DIM, horizon=ROUNDS, beta=0.4, lam=0.01),
+    "SCOFW-TVC": SCOFWTVC(dim=DIM, horizon=ROUNDS, curvature=0.4, beta=0.4, gamma=0.8),
+    "LPM": LPM(dim=DIM, horizon=ROUNDS, block=5, eta=0.3, eps=0.01, damping=0.2, dual_step=0.4),
+    "OPDP": OPDP(dim=DIM, horizon=ROUNDS),
+    "Sinha-Vaze": SinhaVaze(dim=DIM, horizon=ROUNDS, beta=0.4, lam=0.01),
+    "Sinha-Vaze, strongly convex": StronglyConvexSinhaVaze(dim=DIM, horizon=ROUNDS, curvature=0.4),
+    "OFW": OFW(dim=DIM, horizon=ROUNDS),
+    "PF-OFW": PFOFW(dim=DIM, horizon=ROUNDS),
+    "SCOFW": SCOFW(dim=DIM, curvature=0.4),
+    "LOO-BOGD": LOOBOGD(dim=DIM, horizon=ROUNDS, block=5, eta=0.3, eps=0.01),
+}
 
 
-def deviations(learner: Any, loss: type, parameters: np.ndarray) -> list[float]:
+def deviations(learner: Any, loss: type, parameters: np.ndarray, half_spaces: np.ndarray) -> list[float]:
     """Largest distance of the float32 path from the float64 one, relative to its largest norm, for `AFTER` rounds."""
     paths = []
     for double in (False, True):
         with jax.enable_x64(double):
-            path = np.asarray(_path(as_arrays(learner), loss(jnp.asarray(parameters, float))))
+            recorded = loss(jnp.asarray(parameters, float)), jnp.asarray(half_spaces, float)
+            path = np.asarray(_path(as_arrays(learner), *recorded))
             assert path.dtype == (np.float64 if double else np.float32)
             paths.append(path.astype(float))
     distance, norm = np.linalg.norm(paths[0] - paths[1], axis=1), np.linalg.norm(paths[1], axis=1)
@@ -92,19 +116,22 @@ def deviations(learner: Any, loss: type, parameters: np.ndarray) -> list[float]:
 
 
 @jax.jit
-def _path(learner: Any, losses: Any) -> jax.Array:
-    """`[T, d]` the plays."""
+def _path(learner: Any, losses: Any, half_spaces: jax.Array) -> jax.Array:
+    """`[T, d]` the plays; `[T, d + 1]` a_t and b_t, for learners that are told of them."""
     key = jax.random.key(0)  # deterministic learners
 
     def round_(state: Any, inputs: Any) -> tuple[Any, jax.Array]:
-        t, loss = inputs
+        t, loss, half_space = inputs
         decision = learner.select(key, t, state, None)
         told = FullInformation(jax.vmap(loss.value)(decision.query), jax.vmap(loss.gradient)(decision.query), loss)
+        if learner.feedback is Constrained:
+            a, b = half_space[None, :-1], half_space[-1:]
+            told = Constrained(told.loss, told.grad, decision.query @ a[0] - b, a)
         state = learner.update(key, t, state, None, decision, narrow(told, learner.feedback))
         return state, decision.play
 
     rounds = jnp.arange(ROUNDS, dtype=jnp.int32)
-    return jax.lax.scan(round_, learner.init(key), (rounds, losses))[1]
+    return jax.lax.scan(round_, learner.init(key), (rounds, losses, half_spaces))[1]
 
 
 def main() -> None:
@@ -117,12 +144,16 @@ def main() -> None:
         ("unit ball", ON_THE_BALL, PseudoHuber, 0.6 * np.eye(DIM)[0] + noise),
         (f"R^{DIM}", UNBOUNDED, PseudoHuber, 3.0 * np.eye(DIM)[0] + noise),
         (f"{EXPERTS} experts", OVER_EXPERTS, Linear, expert_losses),
+        ("unit ball, constrained", CONSTRAINED, PseudoHuber, 0.6 * np.eye(DIM)[0] + noise),
+    )
+    half_spaces = np.concatenate(
+        [np.eye(DIM)[0] + 0.3 * rng.standard_normal((ROUNDS, DIM)), np.full((ROUNDS, 1), 0.2)], 1
     )
     print("| learner | domain |", " | ".join(f"{rounds} rounds" for rounds in AFTER), "|")
     print("|---|---|" + "---|" * len(AFTER))
     for domain, learners, loss, parameters in groups:
         for name, learner in learners.items():
-            found = deviations(learner, loss, parameters.astype(np.float32))
+            found = deviations(learner, loss, parameters.astype(np.float32), half_spaces.astype(np.float32))
             print(f"| {name} | {domain} |", " | ".join(f"{x:.1e}" for x in found), "|", flush=True)
 
 

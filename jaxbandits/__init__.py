@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jaxbandits.catalogue import from_spec as from_spec
     from jaxbandits.catalogue import register_part as register_part
     from jaxbandits.catalogue import to_spec as to_spec
+    from jaxbandits.core import factored as factored
     from jaxbandits.core import linalg as linalg
     from jaxbandits.core import rng as rng
     from jaxbandits.core.errors import InputError as InputError
@@ -75,6 +76,7 @@ _SUBMODULES = {
     "data": "jaxbandits.data",
     "domains": "jaxbandits.domains",
     "dro": "jaxbandits.dro",
+    "factored": "jaxbandits.core.factored",
     "glm": "jaxbandits.glm",
     "linalg": "jaxbandits.core.linalg",
     "linear": "jaxbandits.linear",

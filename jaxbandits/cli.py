@@ -396,7 +396,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
     from jaxbandits.experiments.run import left_out, run
     from jaxbandits.report import files, finished
 
-    begin = time.perf_counter()
+    start = files.Start.now()
     jax.config.update("jax_enable_x64", arguments.float64 or experiment.float64)
     checkpoint = out / "checkpoint"
     panels = [checkpoint / name for name in experiment.panels(experiment.horizon)]
@@ -428,28 +428,54 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
         if not arguments.quiet:
             n = len(report.experiment.figures)
             print(f"writing tables and {n} figure{'s' * (n != 1)} to {out}", file=sys.stderr)
-        written = files.write(report, out, asked)
+        written = files.write(report, out, asked, start)
         _discard(panels, checkpoint)
     print(files.text(report))
-    print("", files.effort(report, time.perf_counter() - begin), sep="\n")
+    print("", files.effort(report, time.perf_counter() - start.at), sep="\n")
     print("wrote", *written, sep="\n  ")
     return report
 
 
 def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments: argparse.Namespace) -> int:
-    """Every run that a budget pays for, each in a directory of its own; the same command resumes."""
+    """Every run that a budget pays for, each in a directory of its own; the same command resumes.
+
+    A run that fails is told, and the others go on: what they computed stays. The exit code is then 1.
+    """
+    import time
+    import traceback
+
     from jaxbandits.core.errors import InputError
     from jaxbandits.experiments.budget import parts
 
     given = [name for name, unset in _BY_BUDGET.items() if getattr(arguments, name) != unset]
     if given:
         raise InputError(f"--budget sets --{', --'.join(_BY_BUDGET)}: leave --{given[0]} out")
-    planned = [(experiment, part) for experiment in experiments for part in parts(experiment, arguments.budget)]
+    planned = [
+        (experiment, part)
+        for experiment in experiments
+        for part in parts(experiment, arguments.budget, arguments.float64)
+    ]
+    failed, begin = [], time.perf_counter()
     for i, (experiment, part) in enumerate(planned, start=1):
-        name = experiment.name.replace("/", "-") + part.suffix
+        name, since = experiment.name.replace("/", "-") + part.suffix, time.perf_counter()
         print(f"[{i}/{len(planned)}] {name}", file=sys.stderr)
-        _reproduce_one(experiment, out / name, argparse.Namespace(**(vars(arguments) | part.settings)))
-    return _write_report(out, out / "ledger.html", None)
+        settings = dict(part.settings)
+        settings["without"] = [*arguments.without, *settings.get("without", ())]
+        try:
+            _reproduce_one(experiment, out / name, argparse.Namespace(**(vars(arguments) | settings)))
+        except InputError as error:
+            print(f"jaxbandits: {name}: {error}", file=sys.stderr)
+            failed.append(name)
+        except Exception:  # of one experiment: hours of the others are not to be lost for it
+            traceback.print_exc()
+            failed.append(name)
+        now = time.perf_counter()
+        print(f"[{i}/{len(planned)}] {name}: {now - since:.1f} s, {now - begin:.0f} s in all", file=sys.stderr)
+    if len(failed) < len(planned):
+        _write_report(out, out / "ledger.html", out / "ledger.md")
+    if failed:
+        print(f"jaxbandits: {len(failed)} of {len(planned)} runs failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
 
 
 _BY_BUDGET = {"seeds": None, "horizon": None, "preset": None, "seed": 0}  # with their defaults

@@ -14,6 +14,7 @@ from jaxbandits.algorithms.linear.recursive_least_squares import RecursiveLeastS
 from jaxbandits.algorithms.linear.tofu import TOFU
 from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.environments.linear import noise
+from jaxbandits.environments.linear.fresh_arms import FreshArms
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.linear.linear_mdp import LinearMDP
 from jaxbandits.environments.linear.linear_system import LinearSystem
@@ -25,6 +26,7 @@ __all__ = [
     "OFUL",
     "OFULMDP",
     "TOFU",
+    "FreshArms",
     "HeavyOFUL",
     "HeavyTailed",
     "HvtEstimator",

@@ -4,10 +4,11 @@
 to the process, so one process has one precision, and tests of the other one are deselected. `JAX_ENABLE_X64` overrides.
 
 Most functions that tests compile run a few times each: they are compiled fast rather than well, which saves 40 % of
-the suite. What is about the programs that users get (simulation, float32) is compiled as for users, when
-pytest is given those directories alone, as `make test` does.
+the suite; passes that make loops quicker are left out as well. What is about the programs that users get (simulation,
+float32) is compiled as for users, when pytest is given those directories alone, as `make test` does.
 """
 
+import gc
 import os
 import zlib
 from collections.abc import Iterator
@@ -22,7 +23,10 @@ import pytest
 
 FLOAT32 = Path(__file__).parent / "float32"
 AS_SHIPPED = (FLOAT32, FLOAT32.parent / "simulation")
-FAST_COMPILE = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+FAST_COMPILE = (
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_disable_hlo_passes="
+    "while-loop-constant-sinking,while-loop-invariant-code-motion,while-loop-simplifier,while-loop-concat-code-motion"
+)
 
 hypothesis.settings.register_profile("jaxbandits", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.load_profile("jaxbandits")
@@ -34,8 +38,16 @@ def pytest_configure(config: pytest.Config) -> None:
     only_float32 = all(path.is_relative_to(FLOAT32) for path in paths)
     x64 = os.environ.get("JAX_ENABLE_X64", "0" if only_float32 else "1").lower() in ("1", "true", "yes", "on")
     jax.config.update("jax_enable_x64", x64)
+    jax.config.update("jax_traceback_in_locations_limit", 0)  # source lines that no test reads
     if not all(any(path.is_relative_to(directory) for directory in AS_SHIPPED) for path in paths):
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FAST_COMPILE}"  # read when JAX first compiles
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collector of garbage away from what lives as long as the process: thousands of tests, all modules."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 10, 10)
 
 
 def pytest_report_header() -> str:
@@ -47,8 +59,9 @@ def pytest_report_header() -> str:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what lies below `tests/float32`, and keep the tests of this process's precision."""
+    below = {path: path.is_relative_to(FLOAT32) for path in {item.path for item in items}}
     for item in items:
-        if item.path.is_relative_to(FLOAT32):
+        if below[item.path]:
             item.add_marker(pytest.mark.float32)
         if item.get_closest_marker("xdist_group") is None:  # a module's compiled functions are made once
             item.add_marker(pytest.mark.xdist_group(item.path.name))

@@ -109,6 +109,7 @@ def _linear(case: Case) -> tuple[Any, Any]:
     told["moment_bound" if case.algorithm == "hvt_ucb" else "noise_scale"] = NOISE_SCALE
     if case.algorithm != "oful":
         told["eps"] = numpy_loops.EPS
+    told |= numpy_loops.SCALES[case.algorithm]
     return ALGORITHMS[f"linear/{case.algorithm}"].cls.practical(**told), environment
 
 

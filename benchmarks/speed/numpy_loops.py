@@ -11,6 +11,13 @@ import numpy as np
 
 ALPHA, EPS, BETA_SCALE, TAU_SCALE, RADIUS = 4.0, 0.99, 2e-4, 0.1, 1.0
 OFUL_SCALE, CRTM_SCALE, CRMM_SCALE, MENU_SCALE = 0.3, 3e-3, 3e-2, 3e-2
+SCALES = {  # the same, as the library's fields
+    "hvt_ucb": {"beta_scale": BETA_SCALE, "tau_scale": TAU_SCALE},
+    "oful": {"beta_scale": OFUL_SCALE},
+    "crtm": {"beta_scale": CRTM_SCALE, "threshold_scale": 1.0},
+    "crmm": {"beta_scale": CRMM_SCALE},
+    "menu": {"beta_scale": MENU_SCALE},
+}
 CRMM_PULLS, MENU_PULLS = 11, 51  # of an epoch
 
 

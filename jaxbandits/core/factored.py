@@ -3,7 +3,8 @@
     V^{-1} = U diag(1 / E) U',   U upper triangular with ones on its diagonal, E > 0 the pivots of V
 
 An entry of V^{-1} itself is rounded relative to the largest one, while `x'V^{-1} x` of an arm played t times is 1/t of
-it: after 10^6 rounds of one arm nothing of it is left in float32, and it can come out negative. Here
+it: after 10^6 rounds of one arm nothing of it is left in float32 (the width is off by factors, or its square negative:
+float32/test_factored.py::test_both_factors_must_be_compensated). Here
 
     x'V^{-1} x = sum_j f_j^2 / E_j,   f = U'x
 
@@ -14,8 +15,9 @@ With a new sample (Bierman, Factorization Methods for Discrete Sequential Estima
     E_j <- E_j + l_j f_j,             U_ij <- U_ij - l_j p_ij
 
 in which no pivot ever falls, and V^{-1} x is p_i,d+1. Both are sums over rounds, which are compensated
-(`core.compensated`): with plain sums a width is off by 1 to 200 % after 10^6 rounds of one arm. O(d^2) a sample, about
-twice what Sherman-Morrison takes (three to four times for d of 20 and more); widths cost the same.
+(`core.compensated`), and both must be: a width is right to 1e-6 after 10^6 rounds of one arm, off by 0.3 to 3 % with
+plain sums in either (the same test). O(d^2) a sample, about twice what Sherman-Morrison takes (three
+to four times for d of 20 and more); widths cost the same.
 
     image = factored.image(inverse, x)          image.u is V^{-1} x, image.width_sq is x'V^{-1} x
     inverse = factored.add(inverse, w, image)   of V + w x x'; w may depend on the image

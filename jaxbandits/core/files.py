@@ -81,7 +81,13 @@ def make_directory(directory: Path) -> None:
     except OSError as error:
         raise UnwritableError(f"cannot create {directory}: {error.strerror or error}") from None
     if not os.access(directory, os.W_OK):
-        raise UnwritableError(f"cannot write to {directory}: permission denied")
+        raise UnwritableError(f"cannot write to {directory}: {_refusal(directory)}")
+
+
+def _refusal(directory: Path) -> str:
+    """Why a directory cannot be written, which `os.access` does not say."""
+    read_only = hasattr(os, "statvfs") and os.statvfs(directory).f_flag & os.ST_RDONLY
+    return "read-only file system" if read_only else "permission denied"
 
 
 def write_atomically(path: Path, data: bytes) -> None:

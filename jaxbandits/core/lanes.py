@@ -12,6 +12,8 @@ import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
+from jaxbandits.core.fusion import once
+
 
 def lanes(f: Callable[..., Any]) -> Callable[..., Any]:
     """`jax.vmap(f, in_axes=-1, out_axes=-1)`: the copies along the last axis of every argument and result.
@@ -26,14 +28,19 @@ def lanes(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @mapped.def_vmap
     def further(size: int, in_batched: Any, *args: Any) -> Any:
-        def lengthen(x: jax.Array, batched: bool) -> jax.Array:
-            x = jnp.moveaxis(x, 0, -1) if batched else jnp.broadcast_to(x[..., None], (*x.shape, size))
+        def last(x: jax.Array, batched: bool) -> jax.Array:
+            return jnp.moveaxis(x, 0, -1) if batched else jnp.broadcast_to(x[..., None], (*x.shape, size))
+
+        def lengthen(x: jax.Array) -> jax.Array:
             return x.reshape(*x.shape[:-2], x.shape[-2] * size)
 
         def apart(x: jax.Array) -> jax.Array:
-            return jnp.moveaxis(x.reshape(*x.shape[:-1], x.shape[-1] // size, size), -1, 0)
+            return x.reshape(*x.shape[:-1], x.shape[-1] // size, size)
 
-        out = jax.tree.map(apart, mapped(*jax.tree.map(lengthen, args, tuple(in_batched))))
-        return out, jax.tree.map(lambda _: True, out)
+        # Another shape of the same memory costs nothing by itself; fused with anything else it is worked out entry by
+        # entry.
+        args = once(jax.tree.map(lengthen, once(jax.tree.map(last, args, tuple(in_batched)))))
+        out = once(jax.tree.map(apart, once(mapped(*args))))
+        return jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), out), jax.tree.map(lambda _: True, out)
 
     return mapped

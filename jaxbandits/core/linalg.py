@@ -270,6 +270,8 @@ def trace(m: Symmetric) -> jax.Array:
 def sherman_morrison(inverse: Symmetric, weight: ArrayLike, x: Vector) -> tuple[Symmetric, Vector, jax.Array]:
     """Rank-one update of an inverse: `(V + weight x x')^{-1}` from `V^{-1}`.
 
+    For few updates, or float64: over many, float32 loses the width of an x that recurs, and `factored` keeps it.
+
     Returns:
       The new inverse, `u = V^{-1} x` and `width_sq = x' V^{-1} x`, both from the *old* inverse.
     """

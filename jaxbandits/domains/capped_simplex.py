@@ -88,7 +88,8 @@ def _spent(rank: jax.Array, total: ArrayLike, cap: ArrayLike) -> jax.Array:
 @trials_last
 def _ends(y: jax.Array, cap: ArrayLike) -> tuple[jax.Array, jax.Array]:
     """Thresholds at which every coordinate is at the cap, and at 0."""
-    return jnp.min(y, axis=0) - cap, jnp.max(y, axis=0)
+    low = jnp.min(y, axis=0) - cap
+    return low, jnp.max(y, axis=0).astype(low.dtype)  # of one type: the cap may be float64 where y is float32
 
 
 @trials_last

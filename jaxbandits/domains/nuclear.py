@@ -5,7 +5,6 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 
 from jaxbandits.core import linalg
 from jaxbandits.core.batching import fori_loop
@@ -13,6 +12,7 @@ from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Shape
+from jaxbandits.domains.simplex import project_simplex
 
 
 class WarmStart(NamedTuple):
@@ -75,9 +75,9 @@ class NuclearBall:
         return linalg.outer(linalg.scale(left, -jnp.asarray(self.radius)), right), guess
 
     def project(self, x: jax.Array) -> jax.Array:
-        """`[m, n]` the nearest point of the ball (Frobenius): singular values projected on the l1 ball."""
+        """`[m, n]` the nearest point of the ball (Frobenius): singular values projected on the simplex."""
         left, values, right = jnp.linalg.svd(x, full_matrices=False)
-        shrunk = optax.projections.projection_l1_ball(values, self.radius)
+        shrunk = project_simplex(values, self.radius)
         return jnp.where(jnp.sum(values) <= self.radius, x, (left * shrunk) @ right)
 
 

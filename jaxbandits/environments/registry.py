@@ -16,6 +16,7 @@ from jaxbandits.environments.dro.group_data import GroupData
 from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
 from jaxbandits.environments.glm.covertype import Covertype
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
+from jaxbandits.environments.linear.fresh_arms import FreshArms
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.linear.linear_mdp import LinearMDP
 from jaxbandits.environments.linear.linear_system import LinearSystem
@@ -36,6 +37,9 @@ _INSIDE = HeavyTailed(dim=2, n_arms=5)  # what the examples of operators work on
 ENVIRONMENTS: dict[str, Entry] = {
     "linear/heavy_tailed": Entry(
         HeavyTailed, HeavyTailed(dim=2, n_arms=5), "Wang, Zhang, Zhao & Zhou, ICML 2025, Section 5"
+    ),
+    "linear/fresh_arms": Entry(
+        FreshArms, FreshArms(dim=2, n_arms=5), "Huang, Zhong, Wang & Yang, NeurIPS 2023, their experiment"
     ),
     "linear/linear_mdp": Entry(
         LinearMDP,

@@ -7,21 +7,28 @@ from jaxbandits.experiments.declare import Experiment
 
 BUDGETS = {
     "quick": "a fiftieth of the rounds, at most 50 seeds: everything is run and drawn, nothing is decided",
-    "standard": "rounds, seeds and preset as declared",
-    "full": "standard, then every other preset, and other seeds",
+    "standard": "rounds, seeds and preset as declared; where it is cheap, tuned for each panel beside",
+    "full": "as declared, every other preset, other seeds, and double precision",
 }
 _SHARE, _FEW, _LEAST = 50, 50, 100
+_DOUBLE = "--float64"
 
 
 class Part(NamedTuple):
     """One run: what is added to the name of its directory, and its settings."""
 
     suffix: str
-    settings: dict[str, Any]  # of `seeds`, `horizon`, `preset`, `seed`; None: as declared
+    settings: dict[str, Any]  # of `seeds`, `horizon`, `preset`, `seed`, None: as declared; perhaps more options
 
 
-def parts(experiment: Experiment, budget: str) -> list[Part]:
+def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Part]:
     """The runs of an experiment that a budget pays for.
+
+    Args:
+      experiment: which.
+      budget: one of `BUDGETS`.
+      float64: whether all of them are asked for in double precision: their directories then say so, unless the
+        experiment needs double precision anyway.
 
     Raises:
       InputError: for another word.
@@ -29,12 +36,18 @@ def parts(experiment: Experiment, budget: str) -> list[Part]:
     if budget not in BUDGETS:
         raise unknown("budget", budget, BUDGETS)
     usual = {"seeds": None, "horizon": None, "preset": None, "seed": 0}
+    double = "" if experiment.float64 or not float64 else _DOUBLE
     if budget == "quick":
         least = min(_LEAST, experiment.horizon)
         horizon = max(least, experiment.horizon // _SHARE)
-        return [Part("", {**usual, "seeds": min(_FEW, experiment.seeds), "horizon": horizon})]
+        return [Part(double, {**usual, "seeds": min(_FEW, experiment.seeds), "horizon": horizon})]
     found = [Part("", usual)]
+    tuning = experiment.tuning
+    if budget == "standard" and tuning is not None and tuning.standard:
+        less = {"without": tuple(tuning.slow), "no_timing": True}
+        found += [Part(f"--{name}", {**usual, "preset": name, **less}) for name in tuning.presets]
     if budget == "full":
         found += [Part(f"--{name}", {**usual, "preset": name}) for name in list(experiment.presets)[1:]]
         found.append(Part("--seed-1", {**usual, "seed": 1}))
-    return found
+        found += [] if experiment.float64 or float64 else [Part(_DOUBLE, {**usual, "float64": True})]
+    return [Part(part.suffix + double, part.settings) for part in found]

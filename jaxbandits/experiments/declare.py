@@ -44,11 +44,14 @@ class Tuning:
 
     Attributes:
       presets: where learners are tuned; elsewhere they stay as `algorithms` gives them.
-      grid: from a learner to field -> values; a field that it has not is no choice.
+      grid: from a learner to field -> values; nothing for a learner that is played as it is.
       metric: what is least in the mean, at the end of the run; or from (learner, panel) to its name, where learners
         have objectives of their own.
       seeds: how many choose; they are none of those that judge.
       part: the choice is made after one part of so many of the rounds of the run.
+      slow: label to seeds and part of its own, for learners too slow for those of the others.
+      tolerance: relative; of points whose means are that close, the multipliers nearest to 1 are taken.
+      standard: whether the budget `standard` runs these presets too, without the slow labels and without timings.
     """
 
     presets: tuple[str, ...]
@@ -56,6 +59,9 @@ class Tuning:
     metric: str | Callable[[Any, Panel], str]
     seeds: int = 4
     part: int = 1
+    slow: Mapping[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
+    tolerance: float = 0.0
+    standard: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,12 +12,12 @@ from jaxbandits.core import ranges
 from jaxbandits.core.errors import InputError, unknown
 from jaxbandits.experiments.claim import Judged, Measured
 from jaxbandits.experiments.declare import Experiment, Panel
+from jaxbandits.experiments.tuning import FIRST_SEED, at_edge, best
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes, compare, time_rounds
 from jaxbandits.simulation.grid import Grid
 from jaxbandits.simulation.options import COUNT
 
-_TUNING_FROM = 1_000_000  # the same choice however many seeds judge it
 _REPEATS_ALONE, _REPEATS_WIDE = 30, 5  # timed pieces; beside single trials one wide piece, an average already
 
 
@@ -33,6 +33,7 @@ class Report:
     judged: tuple[Judged, ...]
     declared: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # per panel, labels left out too
     chosen: Mapping[str, Mapping[str, Mapping[str, Any]]] = dataclasses.field(default_factory=dict)  # panel, label
+    edges: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # per panel, labels chosen there
 
     @property
     def panels(self) -> Mapping[str, Panel]:
@@ -88,13 +89,13 @@ def run(
     panels = experiment.panels(horizon)
     declared = {name: experiment.algorithms(preset, horizon, panel) for name, panel in panels.items()}
     algorithms = _kept(declared, without)
-    results, tuned = {}, {}
+    results, tuned, edges = {}, {}, {}
     for i, (name, panel) in enumerate(panels.items(), start=1):
         rounds: Any = panel.rounds or horizon
         if experiment.horizons is not None:
             rounds = dict(experiment.horizons(horizon, panel, algorithms[name]))
         if experiment.tuning is not None and preset in experiment.tuning.presets:
-            algorithms[name], tuned[name] = _tuned(experiment, algorithms[name], panel, rounds, options)
+            algorithms[name], tuned[name], edges[name] = _tuned(experiment, algorithms[name], panel, rounds, options)
         each = {label: min(seeds, experiment.slow.get(label, seeds)) for label in algorithms[name]}
         settings = {"record": experiment.record, "width": experiment.width, "meters": experiment.meters}
         settings |= {
@@ -114,7 +115,7 @@ def run(
         for item in judged
     )
     labels = {name: tuple(learners) for name, learners in declared.items()}
-    return Report(experiment, preset, horizon, results, times, judged, labels, tuned)
+    return Report(experiment, preset, horizon, results, times, judged, labels, tuned, edges)
 
 
 def left_out(
@@ -160,23 +161,31 @@ def _tuned(
     panel: Panel,
     rounds: Any,
     options: dict[str, Any],
-) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """The learners with the best points of their grids, on seeds that no run judges by; and these points."""
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]], tuple[str, ...]]:
+    """The learners with the best points of their grids, on seeds that no run judges by; these points; whose are edges.
+
+    The seeds that choose are the same however many judge.
+    """
     tuning = experiment.tuning
     assert tuning is not None
-    grids = {label: Grid(algorithm, tuning.grid(algorithm)) for label, algorithm in algorithms.items()}
-    settings = {"record": 1, "width": experiment.width, **options, "first_seed": _TUNING_FROM}
-    each = {label: rounds[label] if isinstance(rounds, Mapping) else rounds for label in algorithms}
-    each = {label: max(1, length // tuning.part) for label, length in each.items()}
-    found = compare(grids, panel.environment, each, tuning.seeds, **settings)
-    points = {}
-    for label, algorithm in algorithms.items():
-        trials = found[label]
+    grids = {label: Grid(x, grid) for label, x in algorithms.items() if (grid := tuning.grid(x))}
+    if not grids:
+        return dict(algorithms), {}, ()
+    settings = {"record": 1, "width": experiment.width, **options, "first_seed": FIRST_SEED}
+    each = {label: tuning.slow.get(label, (tuning.seeds, tuning.part)) for label in grids}
+    lengths = {label: rounds[label] if isinstance(rounds, Mapping) else rounds for label in grids}
+    lengths = {label: max(1, length // each[label][1]) for label, length in lengths.items()}
+    seeds = {label: number for label, (number, _) in each.items()}
+    found = compare(grids, panel.environment, lengths, seeds, **settings)
+    learners, points, edges = dict(algorithms), {}, []
+    for label in grids:
+        trials, algorithm = found[label], algorithms[label]
         metric = tuning.metric if isinstance(tuning.metric, str) else tuning.metric(algorithm, panel)
         scores = np.where(trials.usable(metric), trials.final(metric), np.inf).mean(axis=1)
-        points[label] = trials.points[int(np.argmin(scores))]
-        algorithms = {**algorithms, label: dataclasses.replace(algorithm, **points[label])}
-    return dict(algorithms), points
+        points[label] = trials.points[best(trials.points, scores, tuning.tolerance)]
+        edges += [label] if at_edge(trials.points, points[label]) else []
+        learners[label] = dataclasses.replace(algorithm, **points[label])
+    return learners, points, tuple(edges)
 
 
 def _with_derived(experiment: Experiment, result: Result, algorithms: Mapping[str, Any], panel: Panel) -> Result:

@@ -163,6 +163,22 @@ def worst_ratio(panels: Sequence[str], over: Sequence[str], name: str, metric: s
     return statistic
 
 
+def ratio_of_ratios(panel: str, over: str, first: str, second: str, metric: str = "regret") -> Statistic:
+    """How many times more `first` changes from panel `over` to `panel` than `second` does: means of final values.
+
+    The mean of `first` in `panel` over its mean in `over`, divided by the same of `second`; seeds are paired.
+    """
+    signs = np.asarray([1.0, -1.0, -1.0, 1.0])
+
+    def statistic(measured: Measured) -> Estimate:
+        several = [measured.results[at][name] for name in (first, second) for at in (panel, over)]
+        values, failed = _paired(several, metric)
+        found = _smooth(values, lambda means: np.log(means) @ signs, lambda means: signs / means)
+        return _exponential(found)._replace(failed=failed)
+
+    return statistic
+
+
 def _largest_ratio(rows: np.ndarray, n_above: int) -> Estimate:
     """On the scale of logarithms, on which the derivative is that of the two largest means alone."""
     k = rows.shape[1]
@@ -176,12 +192,14 @@ def _largest_ratio(rows: np.ndarray, n_above: int) -> Estimate:
         largest = (np.arange(k) == above[..., None]) | (np.arange(k) == below[..., None])
         return np.where(largest, signs / means, 0.0)
 
-    found = _smooth(rows, value, gradient)
-    if np.isnan(found.mean):
-        return found
-    return found._replace(
-        mean=np.exp(found.mean), low=np.exp(found.low), high=np.exp(found.high), at=_mapped(np.exp, found.at)
-    )
+    return _exponential(_smooth(rows, value, gradient))
+
+
+def _exponential(of: Estimate) -> Estimate:
+    """The estimate of exp(x) from that of x; nothing stays nothing."""
+    if np.isnan(of.mean):
+        return of
+    return of._replace(mean=np.exp(of.mean), low=np.exp(of.low), high=np.exp(of.high), at=_mapped(np.exp, of.at))
 
 
 def late_rate(panel: str, name: str, metric: str = "regret") -> Statistic:

@@ -5,9 +5,10 @@ import math
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from jaxbandits.core.files import write_atomically
 from jaxbandits.core.versions import versions
@@ -19,6 +20,18 @@ from jaxbandits.results import table
 from jaxbandits.results.result import Result
 
 _MOST_ROWS = 20  # of a table
+
+
+class Start(NamedTuple):
+    """What is known before anything is computed."""
+
+    commit: str | None  # of the source, where it is a checkout of git; with a + where files were changed since
+    at: float  # seconds of `time.perf_counter`
+
+    @classmethod
+    def now(cls) -> "Start":
+        """Now."""
+        return cls(_commit(), time.perf_counter())
 
 
 def text(report: Report) -> str:
@@ -41,7 +54,7 @@ def text(report: Report) -> str:
         lines += ["", f"panel {panel}: {tables.times(times, unit)}"]
     for panel, points in report.chosen.items():
         lines += ["", f"panel {panel}: chosen on {experiment.tuning.seeds if experiment.tuning else 0} other seeds"]
-        lines += [f"{label}: " + ", ".join(f"{k} = {v:g}" for k, v in point.items()) for label, point in points.items()]
+        lines += [_point(label, point, label in report.edges.get(panel, ())) for label, point in points.items()]
     if report.judged:
         lines += ["", "claims", tables.ledger(report.judged)]
     if report.horizon != experiment.horizon:
@@ -51,6 +64,10 @@ def text(report: Report) -> str:
         ]
     lines += ["", *(f"note: {note}" for note in experiment.notes)]
     return "\n".join(lines)
+
+
+def _point(label: str, point: Mapping[str, Any], at_edge: bool) -> str:
+    return f"{label}: {', '.join(f'{k} = {v:.4g}' for k, v in point.items())}{' (edge)' if at_edge else ''}"
 
 
 def effort(report: Report, wall_s: float) -> str:
@@ -68,13 +85,16 @@ def text_name(experiment: Experiment) -> str:
     return f"{experiment.name.rpartition('/')[2]}.txt"
 
 
-def write(report: Report, directory: Path, request: Mapping[str, Any] | None = None) -> list[Path]:
+def write(
+    report: Report, directory: Path, request: Mapping[str, Any] | None = None, start: Start | None = None
+) -> list[Path]:
     """Writes everything into `directory` and returns the paths.
 
     Args:
       report: what to write.
       directory: where; it exists.
       request: what was asked for (`finished.request`), by which a later run finds this one.
+      start: of the run; None: not known, neither its commit nor how long it took.
 
     Raises:
       InputError: naming the path that cannot be written.
@@ -97,17 +117,21 @@ def write(report: Report, directory: Path, request: Mapping[str, Any] | None = N
         "presets": dict(report.experiment.presets),
         "notes": report.experiment.notes,
         "stand_ins": report.experiment.standing_in(report.panels),
-        "declared": {"horizon": report.experiment.horizon, "seeds": report.experiment.seeds},
+        "declared": {
+            "horizon": report.experiment.horizon, "seeds": report.experiment.seeds, "float64": report.experiment.float64
+        },
         "horizon": report.horizon,
         "request": request,
         "command": shlex.join(["jaxbandits", *sys.argv[1:]]),
         "versions": versions(),
-        "commit": _commit(),
+        "commit": None if start is None else start.commit,
+        "wall_s": None if start is None else time.perf_counter() - start.at,
         "times": [
             {"panel": panel, "text": tables.times(times, unit)}
             for (panel, _), times in report.times.items()
         ],
         "chosen": report.chosen,
+        "edges": report.edges,
         "panels": {panel: _ran(result) for panel, result in report.results.items()},
         "claims": [
             {"claim": j.claim.text, "source": j.source, "verdict": j.verdict, "value": j.value,

@@ -6,7 +6,7 @@ Nothing is computed: manifests hold the verdicts and the p values, of which the 
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,23 +40,55 @@ class Run(NamedTuple):
         return self.manifest["experiment"]
 
     @property
+    def asked(self) -> Mapping[str, Any]:
+        """What was asked for."""
+        return self.manifest["request"] or {}
+
+    @property
+    def precision(self) -> str:
+        """`float32` or `float64`; "" where it is not known."""
+        return (self.asked.get("precision") or [""])[0]
+
+    @property
     def usual(self) -> bool:
-        """Whether it ran with the default preset, base seed 0, and everything that was declared."""
-        asked = self.manifest["request"] or {}
-        return self.manifest["preset"] == next(iter(self.manifest["presets"])) and not (
-            asked.get("seed") or asked.get("without") or asked.get("data")
+        """Whether it ran with the default preset, base seed 0, and everything that was declared, in its precision."""
+        declared = "float64" if self.manifest["declared"].get("float64") else "float32"
+        return (
+            self.manifest["preset"] == next(iter(self.manifest["presets"]))
+            and self.precision in ("", declared)
+            and not (self.asked.get("seed") or self.asked.get("without") or self.asked.get("data"))
         )
 
     @property
-    def varied(self) -> str:
-        """What sets it apart from the usual run."""
-        asked = self.manifest["request"] or {}
-        parts = [f"preset {self.manifest['preset']}"]
-        parts += [f"base seed {asked['seed']}"] if asked.get("seed") else []
-        parts += [f"without {', '.join(asked['without'])}"] if asked.get("without") else []
-        parts += ["the user's data"] if asked.get("data") else []
-        precision = (asked.get("precision") or [""])[0]
-        return ", ".join([*parts, *([precision] if precision else [])])
+    def committed(self) -> bool:
+        """Whether the manifest shows that its claims were committed before it ran: a commit, and no file changed."""
+        commit = self.manifest.get("commit")
+        return bool(commit) and not commit.endswith("+")
+
+    def beside(self, main: "Run") -> "Beside":
+        """How it differs from the run whose verdicts are shown."""
+        kinds = {}
+        if self.manifest["preset"] != main.manifest["preset"]:
+            kinds[f"preset {self.manifest['preset']}"] = ""
+        if self.precision != main.precision:
+            kinds[self.precision or "precision not known"] = ""
+        if seeds_of(self) != seeds_of(main):
+            kinds["other seeds"] = f"seeds {seeds_of(self)}"
+        if self.manifest["horizon"] != main.manifest["horizon"]:
+            kinds["other horizon"] = f"{self.manifest['horizon']:,} rounds"
+        if self.asked.get("without") != main.asked.get("without"):
+            kinds["fewer learners"] = f"without {', '.join(self.asked.get('without') or ['none'])}"
+        if self.asked.get("data") != main.asked.get("data"):
+            kinds["other data"] = ""
+        details = [detail for detail in kinds.values() if detail]
+        return Beside(" and ".join(kinds) or "once more", ", ".join([*details, f"manifest {self.digest}"]))
+
+
+class Beside(NamedTuple):
+    """A run that differs from the one whose verdicts are shown."""
+
+    kind: str  # heads the column of its verdicts
+    detail: str
 
 
 class Row(NamedTuple):
@@ -65,7 +97,8 @@ class Row(NamedTuple):
     experiment: str
     claim: Mapping[str, Any]  # as the manifest has it
     adjusted: str  # verdict
-    others: tuple[tuple[str, str], ...]  # runs that differ in something, and their verdicts
+    manifest: str  # digest of the run's
+    others: Mapping[str, str]  # kind of run (`Beside.kind`) to its verdict
 
 
 class Chapter(NamedTuple):
@@ -74,6 +107,7 @@ class Chapter(NamedTuple):
     paper: Paper
     runs: tuple[Run, ...]  # one for each experiment
     rows: tuple[Row, ...]
+    beside: Mapping[str, tuple[Beside, ...]]  # experiment to its further runs
 
 
 def read(directory: Path) -> list[Run]:
@@ -121,16 +155,18 @@ def _chapter(paper: Paper, runs: Sequence[Run]) -> Chapter:
         by_name.setdefault(run.name, []).append(run)
     claims = [(runs_[0], claim) for runs_ in by_name.values() for claim in runs_[0].manifest["claims"]]
     adjusted = adjusted_verdicts([claim for _, claim in claims])
+    beside = {name: [(other.beside(runs_[0]), other) for other in runs_[1:]] for name, runs_ in by_name.items()}
     rows = []
     for (run, claim), verdict in zip(claims, adjusted, strict=True):
-        others = tuple(
-            (other.varied, kept["verdict"])
-            for other in by_name[run.name][1:]
+        others = {
+            what.kind: kept["verdict"]
+            for what, other in beside[run.name]
             for kept in other.manifest["claims"]
-            if kept["claim"] == claim["claim"] and kept["applies"]
-        )
-        rows.append(Row(run.name, claim, verdict, others))
-    return Chapter(paper, tuple(runs_[0] for runs_ in by_name.values()), tuple(rows))
+            if kept["claim"] == claim["claim"] and kept["applies"] and not kept["missing"]
+        }
+        rows.append(Row(run.name, claim, verdict, run.digest, others))
+    further = {name: tuple(what for what, _ in pairs) for name, pairs in beside.items()}
+    return Chapter(paper, tuple(runs_[0] for runs_ in by_name.values()), tuple(rows), further)
 
 
 def adjusted_verdicts(claims: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -150,10 +186,60 @@ def counts(verdicts: Sequence[str]) -> str:
 
 def seeds_of(run: Run) -> str:
     """The seeds that judged, by their global indices."""
-    asked = run.manifest["request"] or {}
-    n = asked.get("seeds") or run.manifest["declared"]["seeds"]
-    first = asked.get("first seed", 0)
-    return f"{first} to {first + n - 1} of base seed {asked.get('seed', 0)}"
+    n, first = _seeds(run), run.asked.get("first seed", 0)
+    return f"{first} to {first + n - 1} of base seed {run.asked.get('seed', 0)}"
+
+
+def _seeds(run: Run) -> int:
+    return run.asked.get("seeds") or run.manifest["declared"]["seeds"]
+
+
+def provenance(runs: Sequence[Run]) -> str:
+    """Commits and seeds of all runs, and whether their thresholds were committed before, if manifests show that."""
+    last: dict[tuple[int, int], int] = {}  # (base seed, first seed) to the last
+    for run in runs:
+        start = run.asked.get("seed", 0), run.asked.get("first seed", 0)
+        last[start] = max(last.get(start, 0), start[1] + _seeds(run) - 1)
+    seeds = "; ".join(f"base seed {base}, seeds {first} to {end}" for (base, first), end in sorted(last.items()))
+    commits = sorted({run.manifest.get("commit") or "unknown" for run in runs})
+    named = f"Commit{'s' * (len(commits) > 1)} {', '.join(commits)}; {seeds}."
+    shown = sum(run.committed for run in runs)
+    if shown == len(runs):
+        return named + (
+            " Statistics and thresholds were committed before the runs: every manifest names the commit that was read "
+            "when the run began, with no file of the package changed since."
+        )
+    return named + (
+        f" That statistics and thresholds were committed before is not shown: {len(runs) - shown} of {len(runs)} "
+        "manifests name no commit, or files that were changed since (+)."
+    )
+
+
+class Line(NamedTuple):
+    """An experiment in the summary."""
+
+    run: Run
+    raw: str
+    adjusted: str
+
+
+def summary(chapter: Chapter) -> list[Line]:
+    """Per experiment how many claims hold, do not, are not decided: of each alone, and adjusted."""
+    lines = []
+    for run in chapter.runs:
+        rows = [row for row in chapter.rows if row.experiment == run.name]
+        lines.append(Line(run, _three([row.claim["verdict"] for row in rows]), _three([row.adjusted for row in rows])))
+    return lines
+
+
+def _three(verdicts: Sequence[str]) -> str:
+    return " / ".join(str(sum(verdict == wanted for verdict in verdicts)) for wanted in VERDICTS)
+
+
+def minutes(run: Run) -> str:
+    """What it took, figures and compilation included; "" where the manifest does not say."""
+    wall = run.manifest.get("wall_s")
+    return "" if wall is None else f"{wall / 60.0:.1f}"
 
 
 def stand_ins(runs: Sequence[Run]) -> list[str]:
@@ -165,29 +251,78 @@ def stand_ins(runs: Sequence[Run]) -> list[str]:
     ]
 
 
+SUMMARY = ("experiment", "hold / do not / not decided", "adjusted", "seeds", "rounds", "commit", "minutes", "manifest")
+
+
+def summary_cells(line: Line) -> tuple[str, ...]:
+    """Under `SUMMARY`."""
+    made = line.run.manifest
+    return (
+        line.run.name, line.raw, line.adjusted, seeds_of(line.run), f"{made['horizon']:,}",
+        made.get("commit") or "unknown", minutes(line.run), line.run.digest,
+    )  # fmt: skip
+
+
+def kinds(rows: Sequence[Row]) -> list[str]:
+    """The columns of sensitivity that some row has."""
+    return list(dict.fromkeys(kind for row in rows for kind in row.others))
+
+
 def markdown(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
-    """The ledger as a page of tables: a row for each claim."""
-    lines = ["# Claims ledger", "", METHOD, "", "Written by `jaxbandits report DIR --markdown FILE`.", ""]
-    for chapter in chapters(runs, papers):
+    """The ledger as a page of tables: a summary with a row for each experiment, then a row for each claim."""
+    parts = chapters(runs, papers)
+    lines = ["# Claims ledger", "", METHOD, "", provenance(runs), ""]
+    lines += ["Written by `jaxbandits report DIR --markdown FILE`.", "", "## Summary", ""]
+    lines += [_line(SUMMARY), "|" + "---|" * len(SUMMARY)]
+    for chapter in parts:
+        for line in summary(chapter):
+            name, *cells = summary_cells(line)
+            lines.append(_line((f"[{name}](#{_anchor(line.run)})", *map(_cell, cells))))
+    lines.append("")
+    for chapter in parts:
         raw = counts([row.claim["verdict"] for row in chapter.rows])
         lines += [f"## {chapter.paper.title}", "", f"{chapter.paper.reference}. {raw}; adjusted: "
                   f"{counts([row.adjusted for row in chapter.rows])}.", ""]  # fmt: skip
         lines += [f"* {line}" for line in stand_ins(chapter.runs)]
         for run in chapter.runs:
-            commit = run.manifest.get("commit") or "unknown"
+            commit, took = run.manifest.get("commit") or "unknown", minutes(run)
             lines += [
-                "", f"### {run.name}: {run.manifest['title']}", "",
-                f"{run.manifest['preset']} preset, {run.manifest['horizon']:,} rounds, seeds {seeds_of(run)}, commit "
-                f"{commit}, manifest {run.digest}.", "",
+                "", f"### {_heading(run)}", "",
+                f"{run.manifest['preset']} preset, {run.manifest['horizon']:,} rounds, "
+                f"{run.precision or 'any precision'}, seeds {seeds_of(run)}, commit {commit}, manifest {run.digest}"
+                f"{f', {took} minutes' if took else ''}.", "",
             ]  # fmt: skip
+            lines += [f"* Beside it, {other.kind}: {other.detail}." for other in chapter.beside[run.name]]
             rows = [row for row in chapter.rows if row.experiment == run.name]
             if rows:
-                lines += ["| claim | source | verdict | adjusted | statistic |", "|---|---|---|---|---|"]
+                header = ("claim", "source", "verdict", "adjusted", "statistic", *kinds(rows), "manifest")
+                lines += ["", _line(header), "|" + "---|" * len(header)]
             for row in rows:
-                cells = (row.claim["claim"], row.claim["source"], row.claim["verdict"], row.adjusted, row.claim["why"])
-                lines.append("| " + " | ".join(map(_cell, cells)) + " |")
-        lines.append("")
+                cells = (row.claim["claim"], row.claim["source"], row.claim["verdict"], row.adjusted, statistic_of(row))
+                others = (row.others.get(kind, "") for kind in kinds(rows))
+                lines.append(_line(map(_cell, (*cells, *others, row.manifest))))
+        lines += ["", "Errata, what was easy, difficult and guessed: [errata.md](errata.md).", ""]
     return "\n".join(lines)
+
+
+def statistic_of(row: Row) -> str:
+    """The numbers behind a verdict, with how many seeds or repeats they are from."""
+    why, n = row.claim["why"], row.claim["seeds"]
+    return f"{why}; n = {n}" if " in [" in why else why
+
+
+def _heading(run: Run) -> str:
+    return f"{run.name}: {run.manifest['title']}"
+
+
+def _anchor(run: Run) -> str:
+    """What a heading is called by those who render the page."""
+    kept = (c for c in _heading(run).lower() if c.isalnum() or c in " -_")
+    return "".join(kept).replace(" ", "-")
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
 
 
 def _cell(text: str) -> str:

@@ -11,14 +11,22 @@ from jaxbandits.core.files import write_atomically
 from jaxbandits.experiments.declare import Paper
 from jaxbandits.report.ledger import (
     METHOD,
+    SUMMARY,
     VERDICTS,
+    Beside,
     Chapter,
     Row,
     Run,
     chapters,
     counts,
+    kinds,
+    minutes,
+    provenance,
     seeds_of,
     stand_ins,
+    statistic_of,
+    summary,
+    summary_cells,
 )
 
 _STYLE = """
@@ -41,7 +49,8 @@ th { background: var(--tint); } .verdict { white-space: nowrap; font-weight: 600
 @media (prefers-color-scheme: dark) { .figure { background: #000000; } }
 pre { overflow-x: auto; background: var(--tint); padding: .6rem; font-size: .8rem; } summary { cursor: pointer; }
 @media (max-width: 40rem) { .claims thead { display: none; } .claims tr { display: block; padding: .5rem 0;
-  border-bottom: 1px solid var(--line); } .claims td { display: block; border: 0; padding: .1rem 0; } }
+  border-bottom: 1px solid var(--line); } .claims td { display: block; border: 0; padding: .1rem 0; }
+  .claims td[data-of]::before { content: attr(data-of); font-weight: 400; } }
 @media print { body { max-width: none; font-size: 9pt; } nav { display: none; } h2 { break-before: page; }
   .figure, tr { break-inside: avoid; } .figure svg { filter: none; } }
 """
@@ -60,6 +69,7 @@ def page(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
         f"<p>{len(rows)} claims of {len(parts)} paper{'s' * (len(parts) > 1)}: "
         f"{counts([row.claim['verdict'] for row in rows])}; adjusted for "
         f"their number: {counts([row.adjusted for row in rows])}. jaxbandits {escape(__version__)}.</p>",
+        f"<p>{escape(provenance(runs))}</p>",
         f"<p>{escape(METHOD)}</p>",
     ]
     if standing:
@@ -69,7 +79,9 @@ def page(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
         f"{counts([row.claim['verdict'] for row in c.rows])}</li>"
         for c in parts
     )
-    body = [*head, f'<nav aria-label="papers"><ul>{links}</ul></nav>', "<main>", *map(_chapter, parts), "</main>"]
+    overview = _table(SUMMARY, "".join(map(_overview, parts)), "overview")
+    body = [*head, f'<nav aria-label="papers"><ul>{links}</ul></nav>', overview]
+    body += ["<main>", *map(_chapter, parts), "</main>"]
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -87,6 +99,21 @@ def write(runs: Sequence[Run], papers: Mapping[str, Paper], path: Path) -> Path:
     return path
 
 
+def _overview(chapter: Chapter) -> str:
+    """A row for each experiment, under the paper's name."""
+    name = f'<tr><th colspan="{len(SUMMARY)}" scope="colgroup">{escape(chapter.paper.title)}</th></tr>'
+    rows = []
+    for line in summary(chapter):
+        link, *cells = map(escape, summary_cells(line))
+        rows.append(f'<td><a href="#{_mark(line.run.name)}">{link}</a></td>' + "".join(f"<td>{c}</td>" for c in cells))
+    return name + "".join(f"<tr>{row}</tr>" for row in rows)
+
+
+def _mark(name: str) -> str:
+    """Of an experiment, to be linked to."""
+    return "experiment-" + re.sub(r"\W", "-", name)
+
+
 def _chapter(chapter: Chapter) -> str:
     paper = chapter.paper
     raw, together = ([row.claim["verdict"] for row in chapter.rows], [row.adjusted for row in chapter.rows])
@@ -97,7 +124,10 @@ def _chapter(chapter: Chapter) -> str:
     lines = [
         f'<section id="{escape(paper.family)}"><h2>{escape(paper.title)}</h2>',
         f"<p>{escape(paper.reference)}. {counts(raw)}; adjusted: {counts(together)}.</p>",
-        *(_experiment(run, [row for row in chapter.rows if row.experiment == run.name]) for run in chapter.runs),
+        *(
+            _experiment(run, [row for row in chapter.rows if row.experiment == run.name], chapter.beside[run.name])
+            for run in chapter.runs
+        ),
         "<h3>Errata</h3>",
         _table(("place", "printed", "why it cannot stand", "here", "shown by"), errata),
         f"<p><strong>Easy:</strong> {escape(paper.easy)}</p>",
@@ -107,24 +137,27 @@ def _chapter(chapter: Chapter) -> str:
     return "\n".join(lines)
 
 
-def _experiment(run: Run, rows: Sequence[Row]) -> str:
-    made = run.manifest
+def _experiment(run: Run, rows: Sequence[Row], beside: Sequence[Beside]) -> str:
+    made, took = run.manifest, minutes(run)
     settings = (
-        f"{made['preset']} preset: {made['presets'][made['preset']]}. {made['horizon']:,} rounds, seeds "
-        f"{seeds_of(run)}; commit {made.get('commit') or 'unknown'}, manifest {run.digest}."
+        f"{made['preset']} preset: {made['presets'][made['preset']]}. {made['horizon']:,} rounds, "
+        f"{run.precision or 'any precision'}, seeds {seeds_of(run)}; commit {made.get('commit') or 'unknown'}, "
+        f"manifest {run.digest}{f'; {took} minutes' if took else ''}."
     )
     lines = [
-        f"<h3>{escape(run.name)}: {escape(made['title'])}</h3>",
+        f'<h3 id="{_mark(run.name)}">{escape(run.name)}: {escape(made["title"])}</h3>',
         f'<p class="soft">{escape(made["source"])}. {escape(settings)}</p>',
     ]
     standing = ", ".join(dict.fromkeys(made["stand_ins"].values()))
     if standing:
         lines.append(f"<p>On a stand-in for {escape(standing)}: synthetic data of its shape.</p>")
+    lines += [f'<p class="soft">Beside it, {escape(o.kind)}: {escape(o.detail)}.</p>' for o in beside]
     figures = [run.directory / name for name in made["files"] if name.endswith(".svg")]
     lines += [_figure(path, f"{run.name}-{i}", f"{made['title']}, {path.stem}") for i, path in enumerate(figures)]
     if rows:
-        table = "".join(map(_claim, rows))
-        lines.append(_table(("verdict", "adjusted", "claim", "source", "statistic", "other runs"), table, "claims"))
+        columns = kinds(rows)
+        header = ("verdict", "adjusted", "claim", "source", "statistic", *columns, "manifest")
+        lines.append(_table(header, "".join(_claim(row, columns) for row in rows), "claims"))
     lines += [f"<p class='soft'>{escape(note)}</p>" for note in made["notes"]]
     for timed in made["times"]:
         summary = f"<summary>cost, panel {escape(timed['panel'])}</summary>"
@@ -149,17 +182,17 @@ def _specs(run: Run) -> str:
     return "\n".join(lines)
 
 
-def _claim(row: Row) -> str:
-    claim = row.claim
-    others = "; ".join(f"{what}: {verdict}" for what, verdict in row.others)
-    cells = [_verdict(claim["verdict"]), _verdict(row.adjusted)]
-    cells += [f"<td>{escape(text)}</td>" for text in (claim["claim"], claim["source"], claim["why"], others)]
-    return f"<tr>{''.join(cells)}</tr>"
+def _claim(row: Row, columns: Sequence[str]) -> str:
+    cells = [_verdict(row.claim["verdict"]), _verdict(row.adjusted, "adjusted")]
+    cells += [f"<td>{escape(text)}</td>" for text in (row.claim["claim"], row.claim["source"], statistic_of(row))]
+    cells += [_verdict(row.others[kind], kind) if kind in row.others else "<td></td>" for kind in columns]
+    return f"<tr>{''.join(cells)}<td class='soft'>{row.manifest}</td></tr>"
 
 
-def _verdict(verdict: str) -> str:
-    """A sign beside the word: never told by its colour alone."""
-    return f'<td class="verdict {verdict.replace(" ", "-")}">{_SIGNS[verdict]} {escape(verdict)}</td>'
+def _verdict(verdict: str, of: str = "") -> str:
+    """A sign beside the word: never told by its colour alone. `of`: the column, for screens that show no header."""
+    data = f' data-of="{escape(of)}: "' if of else ""
+    return f'<td class="verdict {verdict.replace(" ", "-")}"{data}>{_SIGNS[verdict]} {escape(verdict)}</td>'
 
 
 def _table(header: Sequence[str], body: str, kind: str = "") -> str:

@@ -39,10 +39,8 @@ def sensitivity(
             at = _number(field, point.pop(field))
             good = trials.usable(metric)[h]
             values = trials.final(metric)[h, good]
-            mean = intervals.t_interval(values, level=level)
-            lines.setdefault(named(label, point), []).append(
-                (at, mean._replace(low=curves.above_zero(mean.low, values)))
-            )
+            mean = intervals.metric_interval(values, level=level)
+            lines.setdefault(named(label, point), []).append((at, mean))
     if not lines:
         swept = dict.fromkeys(name for trials in of.values() for name in trials.points[0])
         known("swept field", field, swept)

@@ -226,8 +226,7 @@ def spoken(metric: str, unit: str) -> str:
 
 def _one_curve(ax: "Axes", x: np.ndarray, values: np.ndarray, band: str, index: int, line: dict[str, Any]) -> None:
     if band == "mean":
-        centre, low, high = intervals.t_interval(values)[:3]
-        low = above_zero(low, values)
+        centre, low, high = intervals.metric_interval(values)[:3]
     else:
         low, centre, high = np.quantile(values, (0.1, 0.5, 0.9), axis=0)
     # Markers at a few staggered points keep the curves apart in grey.
@@ -243,11 +242,6 @@ def look(i: int) -> dict[str, Any]:
     turn = i // 8
     style, marker = STYLES[(i + turn) % 8], MARKERS[(i + 3 * turn) % 8]
     return {"color": COLOURS[i % len(COLOURS)], "linestyle": style, "marker": marker}
-
-
-def above_zero(low: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The lower end of an interval, not below zero where no value is: the interval is that of a mean."""
-    return np.maximum(low, 0.0) if values.size and (values >= 0.0).all() else low
 
 
 def _merged(look: dict[str, Any], line: dict[str, Any]) -> dict[str, Any]:

@@ -76,6 +76,33 @@ def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estima
     return Estimate(mean, *at(level), n, at=at)
 
 
+def metric_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estimate:
+    """`t_interval` of a metric, for tables and figures: not below zero where no trial is, at any record point.
+
+    Student's interval knows no sign: of a few skewed losses it goes below zero, where no mean of them can be. Cutting
+    it off there leaves its coverage as it is. Differences go through `t_interval`: theirs have either sign, whatever a
+    sample looks like. Claims rest on `mean_interval`, which takes 40,000 resamples for each number.
+
+    Args:
+      values: finite numbers.
+      axis: the axis of independent trials.
+      level: coverage, in (0, 1).
+
+    Raises:
+      InputError: for another level.
+    """
+    found = t_interval(values, axis, level)
+    inside = found.at
+    if inside is None or (values < 0.0).any():
+        return found
+
+    def at(level: float) -> tuple[Any, Any]:
+        low, high = inside(level)
+        return np.maximum(low, 0.0), high
+
+    return found._replace(low=np.maximum(found.low, 0.0), at=at)
+
+
 def mean_interval(values: np.ndarray, level: float = 0.95) -> Estimate:
     """Mean over seeds of a skewed quantity: Student's interval, widened to a bootstrap-t interval of half the tails.
 

@@ -1,10 +1,11 @@
 """All pairs of contestants on the seeds they share: differences and shares of wins, with simultaneous intervals.
 
 Bonferroni: of an error `1 - level` each of n pairs may spend an n-th, so that all intervals hold at once with
-probability `level` at least, however they depend on each other. After a run whose seeds were added until every pair was
-decided, a pair spends its part over the looks, little at first (`spending`). The intervals of means are corrected for
-skewness (`skewed`): regret is skewed, and far out in the tails Student's interval errs several times as often as it
-says.
+probability `level` at least, however they depend on each other. Verdicts are read off these intervals, "lower" from
+those that leave zero out and "comparable" from those within a margin, so that all verdicts hold at once too. After a
+run whose seeds were added until every pair was decided, a pair spends its part over the looks, little at first
+(`spending`). The intervals of means are corrected for skewness (`skewed`): regret is skewed, and far out in the tails
+Student's interval errs several times as often as it says.
 """
 
 import itertools
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxbandits.core import ranges
 from jaxbandits.core.errors import InputError
 from jaxbandits.results import intervals
 from jaxbandits.results.intervals import Estimate
@@ -38,6 +40,12 @@ class Pair(NamedTuple):
     difference: Estimate  # mean of first - second
     improvement: Estimate  # share of seeds in which first ends below second, ties counted half
     decided: bool  # the interval of the difference leaves zero out, and no trial failed
+    comparable: bool = False  # it lies within the margin on both sides of zero, and no trial failed
+
+    @property
+    def settled(self) -> bool:
+        """Whether more seeds would change nothing: one is lower, or the difference is smaller than what matters."""
+        return self.decided or self.comparable
 
 
 def contestants(of: Mapping[str, Trials], points: Mapping[str, Any] | Sequence[int] | None) -> list[Contestant]:
@@ -58,7 +66,12 @@ def contestants(of: Mapping[str, Trials], points: Mapping[str, Any] | Sequence[i
 
 
 def pairs(
-    who: Sequence[Contestant], metric: str, level: float = 0.95, looks: int = 1, group: int | None = None
+    who: Sequence[Contestant],
+    metric: str,
+    level: float = 0.95,
+    looks: int = 1,
+    group: int | None = None,
+    margin: float = 0.0,
 ) -> Listing[Pair]:
     """Every pair of contestants, the first named first.
 
@@ -68,16 +81,17 @@ def pairs(
       level: coverage of all intervals together, in (0, 1).
       looks: how often the growing data are looked at in all.
       group: seeds that are added from look to look; None: one look at what there is.
+      margin: in units of the metric, a difference that does not matter; 0: all do.
 
     Raises:
       InputError: for fewer than two contestants, a vector metric, or no common seeds.
     """
-    level = intervals.checked_level(level)
+    level, margin = intervals.checked_level(level), float(ranges.numbers("margin", margin, "[0, inf)"))
     if len(who) < 2:
         raise InputError("at least two labels or points are needed to compare")
     several = list(itertools.combinations(who, 2))
     spent = spending((1.0 - level) / len(several), looks)
-    rows = [_pair(a, b, metric, spent, group) for a, b in several]
+    rows = [_pair(a, b, metric, spent, group, margin) for a, b in several]
     at = f"{100.0 * level:g} % simultaneous"
     header = ["first", "second", f"mean {metric.replace('_', ' ')}, first - second", at, "first wins", at, "seeds", ""]
     return Listing(rows, header, _cells, left=2)
@@ -85,7 +99,11 @@ def pairs(
 
 def _cells(pair: Pair) -> list[str]:
     n = str(pair.difference.n) + (f" ({pair.difference.failed} failed)" if pair.difference.failed else "")
-    verdict = "undecided" if not pair.decided else "first lower" if pair.difference.mean < 0.0 else "second lower"
+    verdict = "first lower" if pair.difference.mean < 0.0 else "second lower"
+    if pair.comparable:
+        verdict = f"{verdict}, by little" if pair.decided else "comparable"
+    elif not pair.decided:
+        verdict = "undecided"
     return [pair.first, pair.second, *interval(pair.difference), *interval(pair.improvement), n, verdict]
 
 
@@ -132,14 +150,19 @@ def _untransformed(x: np.ndarray, g: np.ndarray) -> np.ndarray:
     return np.where(some, 3.0 / by * (np.cbrt(1.0 + by * x) - 1.0), x)
 
 
-def _pair(first: Contestant, second: Contestant, metric: str, spent: np.ndarray, group: int | None) -> Pair:
+def _pair(
+    first: Contestant, second: Contestant, metric: str, spent: np.ndarray, group: int | None, margin: float
+) -> Pair:
     a, b, failed = common(first, second, metric)
     look = len(spent) if group is None else min(len(spent), max(1, (len(a) + failed) // group))
     alpha = float(spent[look - 1])
     difference = skewed(a - b, alpha)._replace(failed=failed)
-    decided = bool(failed == 0 and len(a) > 1 and (difference.low > 0.0 or difference.high < 0.0))
+    whole = failed == 0 and len(a) > 1
+    decided = bool(whole and (difference.low > 0.0 or difference.high < 0.0))
+    comparable = bool(whole and -margin < difference.low and difference.high < margin)
     wins = float(np.sum(a < b) + 0.5 * np.sum(a == b))
-    return Pair(first.name, second.name, difference, share(wins, len(a), alpha)._replace(failed=failed), decided)
+    return Pair(first.name, second.name, difference, share(wins, len(a), alpha)._replace(failed=failed), decided,
+                comparable)  # fmt: skip
 
 
 def common(first: Contestant, second: Contestant, metric: str) -> tuple[np.ndarray, np.ndarray, int]:

@@ -126,7 +126,7 @@ class Result:
         """One row per label that measured the metric, hyperparameter point and entry, at the last record point.
 
         Warns when trials failed or left the domain, and under 50 seeds (t-intervals of skewed regret are then too
-        short).
+        short). Where no trial is below zero, no interval is.
 
         Args:
           metric: which; the first by default.
@@ -219,26 +219,32 @@ class Result:
         *,
         points: Mapping[str, Any] | Sequence[int] | None = None,
         level: float = 0.95,
+        margin: float | None = None,
     ) -> Listing[Pair]:
         """Every two labels or hyperparameter points, compared at the horizon on the seeds that both ran.
 
         Per pair the mean difference, and the share of seeds in which the first ends below the second (the probability
         of improvement), with intervals that all hold at once with probability `level` (Bonferroni; the first ones are
-        corrected for skewness). After `compare(...,
-        until=...)` they hold although the data said when to stop. Printed, it is a table.
+        corrected for skewness). After `compare(..., until=...)` they hold although the data said when to stop. Printed,
+        it is a table.
 
         Args:
           metric: which; the first by default.
           points: which points of the labels that sweep, as for `plot`: at most 20 labels and points in all.
           level: coverage of all intervals together.
+          margin: a difference that does not matter, in units of the metric: pairs whose interval lies within it are
+            comparable. By default that of `until`, or 0: none are.
 
         Raises:
           InputError: for unknown names, fewer than two contestants or too many, a vector metric, no common seeds.
         """
         metric, of = self.measured(metric)
         until = self.info.get("until", {})
-        looks = (until["looks"], until["seeds_per_look"]) if until.get("metric") == metric else (1, None)
-        return pairs.pairs(pairs.contestants(of, points), metric, level, *looks)
+        until = until if until.get("metric") == metric else {}
+        looks = until.get("looks", 1), until.get("seeds_per_look")
+        if margin is None:
+            margin = float(until.get("margin", 0.0))
+        return pairs.pairs(pairs.contestants(of, points), metric, level, *looks, margin)
 
     def growth(self, metric: str | None = None, *, since: float = 0.1, level: float = 0.95) -> Listing[Growth]:
         """How the mean of a metric grows: the slope of its logarithm against that of the round, per label and point.

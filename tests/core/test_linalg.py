@@ -105,7 +105,7 @@ def test_some_arguments_may_be_the_same_for_all_trials(dim, rng):
         (lambda y: linalg.solve(linalg.factor(jnp.asarray(m)), y), many @ inverse),
         (lambda y: linalg.shift(inverse, y[0]), inverse + many[..., :1, None] * np.eye(dim)),
     ]:
-        np.testing.assert_allclose(jax.vmap(jax.vmap(f))(many), expected, **CLOSE)
+        np.testing.assert_allclose(jax.jit(jax.vmap(jax.vmap(f)))(many), expected, **CLOSE)
 
 
 def test_types_and_shapes(rng):

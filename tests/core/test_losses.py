@@ -64,6 +64,7 @@ def test_values_and_gradients(name, dim, rng):
         assert (gap <= 0.5 * smoothness * np.sum((points - x) ** 2, axis=1) + 1e-12).all()
 
 
+@pytest.mark.quick("linear", "quadratic", "squared_error", "scaled")
 @pytest.mark.parametrize("name", NAMES)
 def test_gradient_is_the_derivative(name, rng):
     loss, *_ = draw(rng, name, 5)
@@ -99,5 +100,5 @@ def test_losses_pass_through_vmap(rng):
     """A batch of losses is a pytree of arrays."""
     targets, points = rng.standard_normal((2, 6, 3))
     batch = losses.Quadratic(jnp.asarray(targets))
-    values = jax.vmap(lambda loss, x: loss.value(x))(batch, jnp.asarray(points))
+    values = jax.jit(jax.vmap(lambda loss, x: loss.value(x)))(batch, jnp.asarray(points))
     np.testing.assert_allclose(values, np.sum((points - targets) ** 2, axis=1) / 2, rtol=1e-14)

@@ -110,6 +110,7 @@ def test_golden_values():
 # Optimality and oracle ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick("1")
 @pytest.mark.parametrize("dim", DIMS)
 def test_minimise_is_optimal(dim, rng):
     a, minimisers, radii = draw(rng, dim, max_condition=1e10)
@@ -173,6 +174,7 @@ def test_diagonal_matrices_to_1e12(name, dim, rng):
         np.testing.assert_allclose(x, oracle(matrix, vector, radius)[0], rtol=0.0, atol=1e-12 * radius)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", sizes(2, slow=(1, 5)))
 def test_float32(dim, rng):
     """To rounding of the given matrix: condition numbers up to 1e4 (1e10 for the projection, which never inverts)."""
@@ -220,6 +222,7 @@ def test_zero_inside_and_on_the_sphere_are_returned_unchanged(dim, dtype):
         np.testing.assert_array_equal(single("minimise", 4.0 * np.eye(dim), 4.0 * y, 5.0, dtype), y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", sizes(5, slow=(1, 2, 20)))
 def test_multiple_of_the_identity_is_the_euclidean_projection(dim, rng):
     for c in (1e-6, 1.0, 1e6):
@@ -261,6 +264,7 @@ def test_a_nan_in_one_problem_stays_there(rng):
 # The proximal form ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", sizes(5, slow=(1, 2, 20)))
 def test_proximal_step_is_the_same_minimiser(dim, rng):
     a, centers, radii = draw(rng, dim, max_condition=1e4, log_ratio=(-1.0, 0.0))
@@ -275,6 +279,7 @@ def test_proximal_step_is_the_same_minimiser(dim, rng):
     check_minimise(a, np.einsum("nij,nj->ni", a, centers) - slopes, radii, solutions, EPS["float64"])
 
 
+@pytest.mark.slow
 def test_proximal_step_keeps_small_steps_in_float32():
     """Solving for the point instead of the step would lose the step: A (x' + step) is rounded at A x'."""
     a = jnp.asarray([[1e5, 9e4], [9e4, 1e5]], jnp.float32)

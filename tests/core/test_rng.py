@@ -34,7 +34,7 @@ def test_words_are_those_of_fold_in(impl):
 def test_words_under_vmap():
     keys = jax.random.split(jax.random.key(3), 5)
     want = jax.random.key_data(jax.vmap(jax.random.fold_in, (0, None))(keys, 7))
-    np.testing.assert_array_equal(jax.vmap(lambda k: jnp.stack(draws.random_words(k, 7)))(keys), want)
+    np.testing.assert_array_equal(jax.jit(jax.vmap(lambda k: jnp.stack(draws.random_words(k, 7))))(keys), want)
 
 
 @pytest.fixture
@@ -149,7 +149,9 @@ def test_means_and_variances(key):
 def test_counters_are_independent(key):
     """Draws of one key at two counters, and the tail and angle of one draw, are uncorrelated in rank."""
     keys = jax.random.split(key, 2**18)
-    pairs = jax.vmap(lambda k: jnp.stack([draws.uniform(k), draws.uniform(k, 1), *draws.tail_and_angle(k, 2)]))(keys)
+    pairs = jax.jit(
+        jax.vmap(lambda k: jnp.stack([draws.uniform(k), draws.uniform(k, 1), *draws.tail_and_angle(k, 2)]))
+    )(keys)
     correlation = np.corrcoef(np.asarray(pairs).T)
     assert np.abs(correlation - np.eye(4)).max() < 5 / 2**9
 
@@ -163,7 +165,7 @@ def test_sine_on_its_range(dtype, rtol):
     np.testing.assert_allclose(np.asarray(got, float), np.sin(np.pi / 2 * np.asarray(v, float)), rtol=rtol)
 
 
-@pytest.mark.quick("1", "2")
+@pytest.mark.quick("2")
 @pytest.mark.parametrize("dim", [1, 2, 3, 4])
 def test_unit_vectors(dim, key):
     """One by one and many from one key: unit length, coordinates of the right law, vectors of one key independent."""
@@ -180,13 +182,14 @@ def test_unit_vectors(dim, key):
     for i in range(count):
         for j in range(i):
             assert abs(np.sum(many[:, i] * many[:, j], axis=1).mean()) < 5 / np.sqrt(dim * 2**14)
-    normal = jax.vmap(lambda k: draws.normal_vector(k, dim))(keys[:9])
-    np.testing.assert_array_equal(normal, jax.vmap(lambda k: draws.normals(k, 1, dim)[0])(keys[:9]))
+    normal = jax.jit(jax.vmap(lambda k: draws.normal_vector(k, dim)))(keys[:9])
+    np.testing.assert_array_equal(normal, jax.jit(jax.vmap(lambda k: draws.normals(k, 1, dim)[0]))(keys[:9]))
     one_by_one = np.asarray(jax.jit(lambda ks: jnp.stack([draws.on_spheres(k, count, dim) for k in ks]))(keys[:3]))
     np.testing.assert_allclose(one_by_one, many[:3], rtol=1e-13, atol=1e-15)
     np.testing.assert_array_equal(jax.vmap(lambda k: draws.on_spheres(k, 1, dim)[0])(keys[:9]).shape, (9, dim))
 
 
+@pytest.mark.quick("6-2", "4-1")
 @pytest.mark.parametrize(("n", "size"), [(6, 2), (9, 8), (5, 5), (4, 1)])
 def test_subsets_are_uniform(n, size, key):
     """Exact size; every pair of elements is chosen together as often as any other."""

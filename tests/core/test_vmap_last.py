@@ -56,10 +56,12 @@ def test_inside_another(name, rng):
     """Under `jax.vmap`, and one in the other."""
     f = OPERATIONS[name]
     args = jnp.asarray(rng.standard_normal((2, 5))), jnp.asarray(rng.standard_normal((2, 3, 4, 5))), 2.0
-    theirs = jax.vmap(jax.vmap(f, (-1, -1, None), -1), (0, 0, None))(*args)
-    under = jax.vmap(vmap_last(f, (-1, -1, None)), (0, 0, None))(*args)
+    theirs = jax.jit(jax.vmap(jax.vmap(f, (-1, -1, None), -1), (0, 0, None)))(*args)
+    under = jax.jit(jax.vmap(vmap_last(f, (-1, -1, None)), (0, 0, None)))(*args)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), under, theirs)
-    twice = vmap_last(vmap_last(f, (-1, -1, None)), (-1, -1, None))(*(jnp.moveaxis(a, 0, -1) for a in args[:2]), 2.0)
+    twice = jax.jit(vmap_last(vmap_last(f, (-1, -1, None)), (-1, -1, None)))(
+        *(jnp.moveaxis(a, 0, -1) for a in args[:2]), 2.0
+    )
     jax.tree.map(lambda a, b: np.testing.assert_allclose(jnp.moveaxis(a, -1, 0), b, rtol=1e-12), twice, theirs)
 
 

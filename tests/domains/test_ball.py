@@ -18,6 +18,7 @@ def points(shape, rng, n=20):
             yield scale * rng.standard_normal(shape)
 
 
+@pytest.mark.quick("shape1", "shape3")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_project_is_the_nearest_point(shape, rng):
     ball = L2Ball(radius=1.7)
@@ -57,6 +58,7 @@ def test_lmo_minimises_the_linear_function(shape, rng):
             np.testing.assert_allclose((direction * vertex).sum(), -1.7 * length, rtol=1e-14)
 
 
+@pytest.mark.quick("0.001-float64", "1.0-float64", "1000.0-float64")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("radius", [1e-3, 1.0, 1e3])
 def test_zero_and_tiny_stay_finite_and_inside(radius, dtype):

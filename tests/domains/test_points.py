@@ -19,6 +19,7 @@ from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.whole_space import WholeSpace
 from jaxbandits.types import Gradient
+from tests import called
 
 KEY = jax.random.key(0)
 SHAPES = [3, (3,), (2, 3), ((2, 3), (4,)), ((2, 3), 4, (1, 2, 2))]
@@ -32,6 +33,7 @@ def flat(x):
     return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(x)])
 
 
+@pytest.mark.quick("(2, 3)", "((2, 3), (4,))", "3")
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_operations_are_those_of_the_flat_vector(shape, rng):
     x, y = draw(rng, shape), draw(rng, shape)
@@ -78,14 +80,16 @@ def test_learners_play_points_of_any_form(make, rng):
     shape = ((2, 3), (4,))
     structured, vector = as_arrays(make(shape)), as_arrays(make(10))
     validate(structured)
-    states = structured.init(KEY), vector.init(KEY)
+    states = called.init(structured, KEY), called.init(vector, KEY)
     for t in range(12):
         grad = draw(rng, shape)
-        told = [jax.tree.map(lambda g: 0.3 * g[None], grad), 0.3 * jnp.asarray(flat(grad))[None]]
-        plays = [a.select(KEY, jnp.int32(t), s, None) for a, s in zip((structured, vector), states, strict=True)]
+        told = [jax.tree.map(lambda g: 0.3 * np.asarray(g)[None], grad), 0.3 * flat(grad)[None]]
+        plays = [
+            called.select(a, KEY, jnp.int32(t), s, None) for a, s in zip((structured, vector), states, strict=True)
+        ]
         np.testing.assert_allclose(flat(plays[0].play), plays[1].play, rtol=1e-12, atol=1e-14)
         states = tuple(
-            a.update(KEY, jnp.int32(t), s, None, p, Gradient(jnp.zeros(1), g))
+            called.update(a, KEY, jnp.int32(t), s, None, p, Gradient(jnp.zeros(1), g))
             for a, s, p, g in zip((structured, vector), states, plays, told, strict=True)
         )
 

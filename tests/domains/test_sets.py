@@ -21,6 +21,7 @@ from jaxbandits.domains import (
     CappedSimplex,
     L1Ball,
     L2Ball,
+    NuclearBall,
     Polytope,
     Simplex,
     Spectrahedron,
@@ -108,6 +109,7 @@ class TestOracle:
 
 
 class TestProjection:
+    @pytest.mark.quick("l1-4", "box-4", "simplex-4", "capped-4", "l1-1")
     @pytest.mark.parametrize("dim", [1, 4, 60])
     @pytest.mark.parametrize("name", WITH_PROJECTION)
     def test_nearest_point(self, name, dim, rng):
@@ -189,6 +191,7 @@ class TestMeasures:
 
 
 class TestSpectrahedron:
+    @pytest.mark.quick("2")
     @pytest.mark.parametrize("side", [1, 2, 6])
     def test_against_the_reference(self, side, rng):
         ours, theirs = as_arrays(Spectrahedron(radius=1.7)), reference.Spectrahedron(side, 1.7)
@@ -211,6 +214,7 @@ class TestSpectrahedron:
         assert ours.outer_radius((3, 3)) == 1.7
         assert {"center", "inner_radius"}.isdisjoint(protocol.offers(ours))
 
+    @pytest.mark.slow
     def test_lanczos(self, rng):
         """Above 64: feasible, as good as the best within 1 %, and better from the previous vector."""
         ours = as_arrays(Spectrahedron(radius=2.0, iterations=12))
@@ -237,6 +241,7 @@ class TestSpectrahedron:
         assert abs(np.sum(positive * np.asarray(lmo(ours, positive)))) <= 1e-13
 
 
+@pytest.mark.quick("l1", "box")
 @pytest.mark.parametrize("name", NAMES)
 def test_trials_last_is_the_loop(name, rng):
     ours, _ = sets(4)[name]
@@ -247,6 +252,7 @@ def test_trials_last_is_the_loop(name, rng):
             np.testing.assert_allclose(together[:, k], operation(ours, c[k]), atol=1e-13)
 
 
+@pytest.mark.quick("<lambda>0")
 @pytest.mark.parametrize(
     "make",
     [
@@ -276,6 +282,27 @@ def test_has_a_name(domain):
     assert type(again) is type(domain)
     for a, b in zip(jax.tree.leaves(again), jax.tree.leaves(domain), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+SHAPES = {  # on both sides of where reductions take the place of written-out sums, or a search that of a solver
+    L2Ball(): [(4,), (4, 3)], L1Ball(): [(4,), (60,)], Simplex(): [(4,), (60,)], Box(dim=4): [(4,)],
+    CappedSimplex(dim=60): [(60,)], CappedSimplex(dim=4): [(4,)], NuclearBall(): [(4, 3), (70, 66)],
+    Spectrahedron(): [(4, 4), (70, 70)], WholeSpace(): [(4,)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["numbers", "arrays"])
+def test_float32_points_in_a_process_of_64_bits(whole):
+    """Projections take them and, where the set's sizes are Python numbers, keep them float32. Traced only."""
+    for domain, shapes in SHAPES.items():
+        ours = as_arrays(domain) if whole else domain
+        for shape in shapes:
+            x = jax.ShapeDtypeStruct(shape, jnp.float32)
+            projected = jax.eval_shape(ours.project, x)
+            assert projected.shape == shape
+            assert whole or projected.dtype == jnp.float32, domain
+            if hasattr(ours, "lmo"):
+                assert jax.eval_shape(ours.lmo, x)[0].shape == shape
 
 
 def test_what_sets_can_do():

@@ -63,7 +63,7 @@ def test_towards_a_middle_that_is_not_the_origin(rng):
 
 def test_vmap_over_how_much(rng):
     shrink, c = jnp.asarray([0.0, 0.3, 0.9]), jnp.asarray(rng.normal(size=(3, 4)))
-    together = jax.vmap(lambda s, x: Shrunk(shrink=s).lmo(x)[0])(shrink, c)
+    together = jax.jit(jax.vmap(lambda s, x: Shrunk(shrink=s).lmo(x)[0]))(shrink, c)
     for k in range(3):
         np.testing.assert_allclose(together[k], Shrunk(shrink=shrink[k]).lmo(c[k])[0], rtol=1e-14)
 

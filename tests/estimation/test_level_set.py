@@ -83,6 +83,7 @@ def solve(link, X, plays, totals, slack, radius, lam):
 CASES = [("bernoulli", 3, 7.0), ("poisson", 2, 3.0), ("bernoulli", 14, 5.0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "d", "S", "ball"),
     sizes((*CASES[0], True), slow=[*((*case, True) for case in CASES[1:]), (*CASES[2], False)]),
@@ -143,6 +144,7 @@ def test_two_balls():
         assert np.isfinite(found.theta).all()  # a zero arm has no direction
 
 
+@pytest.mark.slow
 def test_both_constraints_bind():
     """Unit ball around 0 and ball of radius 1 around (1, 0): in direction (0, 1) the maximum is their upper corner."""
     centre, reach = vec([1.0, 0.0]), jnp.asarray(0.5)
@@ -191,9 +193,11 @@ def test_batched_as_alone(rng):
     trials = [counts(rng, name, d, S, n) for n in (1, 30, 2000)]
     X, plays, totals = (jnp.asarray(np.stack(a)) for a in zip(*trials, strict=True))
     data, ridge, slack = Pulls(X, plays, totals), jnp.zeros(()), jnp.asarray([4.0, 8.0, 15.0])
-    estimate = jax.vmap(lambda one: minimise(LINKS[name], one, S, ridge))(data)
+    estimate = jax.jit(jax.vmap(lambda one: minimise(LINKS[name], one, S, ridge)))(data)
     start = level_set.nowhere(K, d)
-    values, _ = jax.vmap(lambda a, b, c: maximise(LINKS[name], a, b, c, S, ridge, start))(data, estimate, slack)
+    values, _ = jax.jit(jax.vmap(lambda a, b, c: maximise(LINKS[name], a, b, c, S, ridge, start)))(
+        data, estimate, slack
+    )
     for i in range(3):
         alone, several, _, _ = solve(LINKS[name], *trials[i], slack[i], S, 0.0)
         np.testing.assert_allclose(estimate[i], alone, atol=1e-10)

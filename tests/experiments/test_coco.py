@@ -16,6 +16,7 @@ from jaxbandits.simulation.meters import Meter
 from tests.results import made
 
 
+@pytest.mark.slow
 def test_figure_1_in_miniature():
     """Two learners, every metric: the counted oracle calls, the shares, and no verdict on so few rounds."""
     fig1 = EXPERIMENTS["coco/fig1"]

@@ -50,7 +50,7 @@ def test_without_the_files_adult_is_a_labelled_stand_in():
 def test_presets_differ_in_steps_only(name):
     """The demonstration multiplies steps; theory and tuned start from the theorems' own."""
     experiment = EXPERIMENTS[name]
-    assert next(iter(experiment.presets)) == "theory" and experiment.seeds == 20
+    assert next(iter(experiment.presets)) == "theory" and experiment.seeds == (160 if name == "dro/fig4" else 20)
     assert all(claim.trials == 20 for claim in experiment.claims)
     for panel in experiment.panels(480).values():
         for preset in experiment.presets:
@@ -165,16 +165,17 @@ def test_every_label_runs_its_own_rounds_and_the_best_point():
         trials = tuned.results["one"][label]
         assert trials.horizon == horizon and list(trials.seeds) == [0, 1, 2] and trials.points == ({},)
         assert trials.final("loss").mean() < plain.results["one"][label].final("loss").mean()
-    assert "shrinks: rate = 0.5" in files.text(tuned) and "chosen on 2 other seeds" in files.text(tuned)
+    assert tuned.edges == {"one": ("shrinks", "long")}
+    assert "shrinks: rate = 0.5 (edge)" in files.text(tuned) and "chosen on 2 other seeds" in files.text(tuned)
 
 
 @pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
 def test_the_choice_is_made_by_the_learners_own_objective_after_a_part_of_the_run(monkeypatch):
-    """The first run chooses, after a fifth of the rounds of each label; the second judges."""
+    """The first run chooses, after a part of the rounds that a slow label has of its own; the second judges."""
     played, asked = [], []
 
     def compared(algorithms, environment, horizon, seeds, **settings):
-        played.append((dict(horizon), settings.get("first_seed", 0)))
+        played.append((dict(horizon), dict(seeds), settings.get("first_seed", 0)))
         return compare(algorithms, environment, horizon, seeds, **settings)
 
     def metric(learner, panel):
@@ -182,11 +183,27 @@ def test_the_choice_is_made_by_the_learners_own_objective_after_a_part_of_the_ru
         return "loss"
 
     monkeypatch.setattr(run_module, "compare", compared)
-    by_part = dataclasses.replace(TUNED.tuning, metric=metric, part=5)
+    by_part = dataclasses.replace(TUNED.tuning, metric=metric, part=5, slow={"long": (3, 10)})
     report = run(dataclasses.replace(TUNED, tuning=by_part), preset="tuned", progress=False)
-    assert played == [({"shrinks": 4, "long": 8}, 1_000_000), ({"shrinks": 20, "long": 40}, 0)]
+    chose, judged = ({"shrinks": 4, "long": 4}, {"shrinks": 2, "long": 3}), ({"shrinks": 20, "long": 40},)
+    assert played == [(*chose, 1_000_000), (*judged, {"shrinks": 3, "long": 3}, 0)]
     assert asked == [(0.25, "one"), (0.0, "one")]
     assert report.chosen["one"]["long"] == {"rate": 0.5}
+
+
+def test_a_learner_without_a_grid_is_played_as_it_is_and_near_ones_give_way_to_1():
+    def grid(learner):
+        return {} if learner.rate == 0.0 else {"rate": (0.1, 0.5, 0.3)}
+
+    report = run(dataclasses.replace(TUNED, tuning=Tuning(("tuned",), grid, "loss", seeds=2)), preset="tuned",
+                 progress=False)  # fmt: skip
+    assert report.chosen == {"one": {"shrinks": {"rate": 0.5}}}
+    played = report.results["one"]["long"].spec["algorithm"]
+    assert "0.0" in repr(played) and "0.5" not in repr(played)
+    for tolerance, start in ((0.0, 0.01), (1e12, 0.9)):
+        alike = dataclasses.replace(TUNED.tuning, grid=lambda learner: {"start": (0.01, 0.9, 3.0)}, tolerance=tolerance)
+        report = run(dataclasses.replace(TUNED, tuning=alike), preset="tuned", progress=False)
+        assert report.chosen["one"]["shrinks"] == {"start": start}
 
 
 def test_figures_7_and_8_are_tuned_by_what_learners_minimise():

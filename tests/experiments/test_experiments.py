@@ -61,6 +61,8 @@ def test_every_declaration_is_complete(name):
             labels = experiment.algorithms(preset, 100, panel)
             undrawn = {label for drawing in experiment.figures for label in getattr(drawing, "not_drawn", ())}
             assert set(experiment.slow) | undrawn <= set(labels)
+            if experiment.tuning is not None and experiment.tuning.standard:  # a budget leaves these out by name
+                assert set(experiment.tuning.slow) <= set(labels)
             swept = [label for label, algorithm in labels.items() if isinstance(algorithm, Grid)]
             draws_sweeps = heatmaps or any(getattr(drawing, "swept", False) for drawing in experiment.figures)
             assert swept == (list(labels) if draws_sweeps else [])

@@ -94,6 +94,7 @@ def test_level_set_by_definition(link, name, bound):
     assert 20 < np.sum(expected <= 0.0) < 480
 
 
+@pytest.mark.slow
 def test_estimate_on_the_sphere():
     """Rewards all 1 on one side: the likelihood grows without end, the constrained estimate is the pole."""
     xs = np.tile([[0.6, 0.8], [0.8, 0.6]], (20, 1))

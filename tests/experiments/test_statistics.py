@@ -206,6 +206,24 @@ def test_worst_ratio_by_hand(rng):
     check_interval(statistic.worst_ratio(["up"], ["down"], "a")(measured), (2.5, 0.0), 80)
 
 
+def test_a_ratio_of_ratios_by_hand(rng):
+    """6 over 2 against 3 over 2: twice. A scale of the whole seed drops out; what failed anywhere is left out."""
+    level = rng.lognormal(size=80)
+    means = {"heavy": {"a": 6.0, "b": 3.0}, "light": {"a": 2.0, "b": 2.0}}
+    ones = np.ones((1, 80, 1)) * level[None, :, None]
+    results = {at: result_of({k: v * ones for k, v in of.items()}, [5]) for at, of in means.items()}
+    about = statistic.ratio_of_ratios("heavy", "light", "a", "b")
+    check_interval(about(Measured(results, {})), (2.0, 0.0), 80)
+    check_interval(statistic.ratio_of_ratios("heavy", "light", "b", "a")(Measured(results, {})), (0.5, 0.0), 80)
+    lost = {"a": 2.0 * ones, "b": 2.0 * np.where(np.arange(80) == 7, np.nan, ones[..., 0])[..., None]}
+    estimate = about(Measured({**results, "light": result_of(lost, [5])}, {}))
+    assert (estimate.n, estimate.failed) == (79, 1) and estimate.mean == pytest.approx(2.0)
+    few = {at: result_of({k: v * ones[:, :39] for k, v in of.items()}, [5]) for at, of in means.items()}
+    assert nothing_known(about(Measured(few, {})), 39)
+    negative = result_of({"a": -ones, "b": ones}, [5])
+    assert nothing_known(about(Measured({**results, "light": negative}, {})), 80)
+
+
 def test_nothing_is_known_of_one_record_point_or_of_the_logarithm_of_a_negative_mean(rng):
     one = statistic.late_rate("panel", "a")(measured_of(result_of({"a": np.ones((1, 60, 1))}, [5])))
     assert np.isnan(one.mean) and one.n == 60

@@ -50,7 +50,7 @@ def deviation(theta, want):
     return (np.abs(theta - want).max(axis=1) / np.maximum(largest, 1.0)).max()
 
 
-@pytest.mark.quick("ons-True-4", "ls-False-4")
+@pytest.mark.quick("ls-False-4")
 @pytest.mark.parametrize("figure", [pytest.param(1, marks=pytest.mark.slow), 4])
 @pytest.mark.parametrize("settled", [False, True])
 @pytest.mark.parametrize("mode", ["ons", "ls"])

@@ -18,6 +18,7 @@ from tests.reference import identification
 from tests.reference import linear_mdp as mdp
 
 pytestmark = pytest.mark.float32
+SCALES = {"beta_scale": 2e-4, "tau_scale": 0.1}
 KEY = jax.random.key(0)
 
 
@@ -44,8 +45,7 @@ def test_estimates_of_episodes_follow_the_float64_loop(rng):
         return jax.lax.scan(episode, alg.init(KEY), (jnp.arange(K, dtype=jnp.int32), xs, rewards))[1]
 
     pairs = [
-        (HvtMDP.practical(dim=d, steps=H, horizon=K, eps=0.99), mdp.hvt(phi, P, H, K, 0.99, beta_scale=2e-4,
-                                                                       tau_scale=0.1)),
+        (HvtMDP(dim=d, steps=H, horizon=K, eps=0.99, **SCALES), mdp.hvt(phi, P, H, K, 0.99, **SCALES)),
         (OFULMDP(dim=d, steps=H), mdp.oful(phi, P, H, 1.0, 0.01)),
     ]  # fmt: skip
     for alg, learner in pairs:
@@ -74,10 +74,10 @@ def test_identification_follows_the_float64_loop(n, m, rng):
 
         return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(T, dtype=jnp.int32), Z, X))[1]
 
-    hvt = HvtIdentification.practical(n_states=n, n_inputs=m, horizon=T, eps=0.99, norm_bound=1.0)
+    hvt = HvtIdentification(n_states=n, n_inputs=m, horizon=T, eps=0.99, norm_bound=1.0, **SCALES)
     got = np.asarray(replay(as_arrays(hvt), *single(Z, X)))
     assert got.dtype == np.float32
-    learner = identification.HvtIdentification(p, n, T, 0.99, beta_scale=2e-4, tau_scale=0.1)
+    learner = identification.HvtIdentification(p, n, T, 0.99, **SCALES)
     for t in range(T):
         learner.update(Z[t], X[t], 1.31)
         np.testing.assert_allclose(got[t], learner.Theta, atol=1e-4)

@@ -76,6 +76,7 @@ def test_follows_the_float64_reference(method, name, d, S, atol):
             np.testing.assert_allclose(trace["theta"][t], reference.theta(), atol=atol)
 
 
+@pytest.mark.quick("poisson-1.5-4.4816890703380645")
 @pytest.mark.parametrize(
     ("name", "S", "kappa"),
     [("gaussian", 2.0, 1.0), ("bernoulli", 3.0, 2.0 + 2.0 * np.cosh(3.0)), ("poisson", 1.5, np.exp(1.5))],

@@ -22,6 +22,7 @@ def test_oracle_at_scales_whose_squares_do_not_fit(scale):
     assert np.linalg.norm(np.asarray(v, float)) == pytest.approx(2.0, rel=1e-5)
 
 
+@pytest.mark.quick("budget")
 @pytest.mark.parametrize("constraint", ["figure", "budget"])
 def test_rounds(constraint):
     environment = as_arrays(MatrixCompletion.stand_in(constraint=constraint))

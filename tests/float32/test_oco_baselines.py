@@ -53,6 +53,19 @@ def plays_of(algorithm, offsets, curved=False):
     return plays.astype(float)
 
 
+@pytest.mark.quick(
+    "omd-2",
+    "ftrl_2022-2",
+    "ftrl_2023-2",
+    "adagrad_norm-2",
+    "kt-2",
+    "kt_ball-2",
+    "pfmd-2",
+    "clipped-2",
+    "scale_free-2",
+    "dog-2",
+    "dowg-2",
+)
 @pytest.mark.parametrize("dim", [2, 5])
 @pytest.mark.parametrize("name", CASES)
 def test_plays_are_close_to_the_reference(name, dim, rng):
@@ -140,6 +153,45 @@ def test_norms_do_not_overflow(rng):
     assert jnp.isnan(points.norm(beyond.at[0].set(jnp.nan)))
 
 
+@jax.jit
+def after(algorithm, state, grad):
+    decision = algorithm.select(replay_oco.KEY, jnp.int32(5), state, None)
+    return algorithm.update(replay_oco.KEY, jnp.int32(5), state, None, decision, Gradient(jnp.zeros(1), grad[None]))
+
+
+SUMS = {"oons": "variation", "cla": "load", "adagrad_norm": "energy", "omd": "variation"}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_stop_to_grow_near_1e7_rounds(name):
+    """Of terms of one size: after 10^7 of them a round still adds its own to within a half, after 4 10^7 nothing."""
+    algorithm, field = as_arrays(FAR[name]), SUMS[name]
+    state, totals = algorithm.init(replay_oco.KEY), []
+    for sign in (1.0, -1.0, 1.0, -1.0):
+        state = after(algorithm, state, jnp.asarray([sign, 0.0]))
+        totals.append(getattr(state, field))
+    grad, term = jnp.asarray([1.0, 0.0]), totals[-1] - totals[-2]
+    for rounds, grows in ((1e7, True), (4e7, False)):
+        total = jnp.float32(rounds) * term
+        grown = float(getattr(after(algorithm, state._replace(**{field: total}), grad), field) - total)
+        assert (0.5 * term <= grown <= 1.5 * term) if grows else grown == 0.0
+
+
+@pytest.mark.parametrize("name", ["adagrad_norm", "dog", "dowg", "ftrl_2023", "scale_free"])
+def test_gradients_whose_squares_underflow_count_as_zero(name):
+    """Below 1e-19 they leave the state as zeros do; three times larger ones do not."""
+    algorithm = as_arrays(FAR[name])
+    start = algorithm.init(replay_oco.KEY)
+    if name == "dowg":  # of the squares of gradients times the distance so far
+        start = start._replace(distance=jnp.ones_like(start.distance))
+
+    def sums(size):
+        state = after(algorithm, start, jnp.asarray([size, 0.0], jnp.float32))
+        return [float(leaf) for leaf in jax.tree.leaves(state) if jnp.ndim(leaf) == 0]
+
+    assert sums(3e-20) == sums(0.0) != sums(3e-19)
+
+
 @pytest.mark.parametrize("name", ["kt_ball", "pfmd"])
 def test_constant_gradients_on_a_ball(name):
     """20000 rounds: the bets reach their cap, the plays the boundary."""
@@ -159,6 +211,7 @@ def test_exponential_growth_is_capped(name):
     assert plays.min() < (-50.0 if name == "clipped" else -1e10)
 
 
+@pytest.mark.quick("sgd", "dadapt_adamw", "mechanized_sgd")
 @pytest.mark.parametrize("name", OPTAX)
 def test_optax_learners_keep_float32(name, rng):
     """Plays of that type, moving, finite, on losses that fit them."""

@@ -109,6 +109,42 @@ def shortfall(loss, centre, slack, x, th, S=None):
     return residual * 2.0 * reach + y @ np.maximum(room, 0.0), y @ np.maximum(-room, 0.0)
 
 
+def exact_maximum(loss, centre, slack, x, near, S=None):
+    """max x'th in 80 bits: Newton's method on the conditions of optimality, from a point near the maximiser.
+
+    With the constraint on the loss, on the norm, or both active: the first of them whose solution is feasible and has
+    multipliers >= 0. Linear systems are solved in float64, residuals are exact.
+    """
+    L = np.longdouble
+    loss = Loss(loss.f, loss.X.astype(L), loss.r.astype(L), L(loss.lam))
+    level, x, d = loss.value(centre.astype(L)) + L(slack), x.astype(L), len(x)
+    at_level = (lambda th: loss.value(th) - level, loss.gradient, loss.hessian)
+    on_sphere = None if S is None else (lambda th: (th @ th - L(S) ** 2) / 2, lambda th: th, lambda th: np.eye(d))
+    for active in ((at_level,), (at_level, on_sphere), (on_sphere,)):
+        if None in active:
+            continue
+        th = near.astype(L)
+        y = np.linalg.lstsq(np.array([g(th) for _, g, _ in active], float).T, x.astype(float))[0].astype(L)
+        with np.errstate(all="ignore"):
+            for _ in range(12):
+                normals = np.array([g(th) for _, g, _ in active])
+                residual = np.concatenate([x - y @ normals, [f(th) for f, _, _ in active]])
+                curvature = sum(multiplier * h(th) for multiplier, (_, _, h) in zip(y, active, strict=True))
+                system = np.block([[-curvature, -normals.T], [normals, np.zeros((len(y), len(y)))]]).astype(float)
+                if not np.isfinite(system).all():
+                    break
+                step = np.linalg.lstsq(system, -residual.astype(float))[0]
+                th, y = th + step[:d], y + step[d:]
+        solved = np.isfinite(th.astype(float)).all() and abs(residual).max() < 1e-9 and y.min() > -1e-12
+        if (
+            solved
+            and loss.value(th) <= level + 1e-15 * abs(level)
+            and (S is None or th @ th <= L(S) ** 2 * (1 + 1e-15))
+        ):
+            return x @ th
+    return None
+
+
 class Rounds:
     """What every learner keeps; `t` is the round about to be played, from 1."""
 

@@ -31,7 +31,11 @@ def closed():
     plt.close("all")
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+COMPILES = {"glm/regions"}  # likelihoods in the plane, one program a panel: `tests/experiments/test_plane.py` is fast
+CASES = [pytest.param(name, marks=pytest.mark.slow) if name in COMPILES else name for name in EXPERIMENTS]
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_every_declared_figure_is_drawn(name):
     report = made.report(EXPERIMENTS[name])
     for drawing in report.experiment.figures:

@@ -20,6 +20,7 @@ from tests.report import made
 
 ROOT = Path(__file__).parents[2]
 ASKED = {"seeds": 6, "horizon": made.HORIZON, "preset": None, "without": (), "seed": 0, "data": None}
+SINGLE = {"precision": ["float32", "None"]}  # whatever the tests compute in
 TEXTS = ("first <b>claim</b> & more", "second")
 
 
@@ -30,7 +31,7 @@ def judged(p, verdict="holds", text=TEXTS[0], **more):
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory):
-    """Two experiments of one paper and one of another, and one of them once more with another seed."""
+    """Two experiments of one paper and one of another; one of them also with another seed, and in double precision."""
     out = tmp_path_factory.mktemp("ledger")
     rows = {
         "oco/e6": (judged(0.02), judged(math.nan, "not decided", TEXTS[1])),
@@ -41,12 +42,14 @@ def directory(tmp_path_factory):
         drawn = EXPERIMENTS[name].figures[:1] if name != "oco/e4" else ()
         experiment = dataclasses.replace(EXPERIMENTS[name], claims=(), figures=drawn)
         report = dataclasses.replace(made.report(experiment), judged=items)
-        files.write(report, _made(out / name.replace("/", "-")), finished.request(experiment, **ASKED))
+        asked = finished.request(experiment, **ASKED) | SINGLE
+        files.write(report, _made(out / name.replace("/", "-")), asked)
         if name == "oco/e6":
             plain = dataclasses.replace(experiment, figures=())
             other = dataclasses.replace(report, experiment=plain, judged=(judged(0.5, "not decided"), *items[1:]))
-            asked = finished.request(experiment, **{**ASKED, "seed": 1})
-            files.write(other, _made(out / "oco-e6--seed-1"), asked)
+            files.write(other, _made(out / "oco-e6--seed-1"), asked | {"seed": 1})
+            again = asked | {"precision": ["float64", "None"]}
+            files.write(dataclasses.replace(report, experiment=plain), _made(out / "oco-e6--float64"), again)
     return out
 
 
@@ -83,8 +86,78 @@ def test_claims_of_several_experiments_stand_together(directory, tmp_path):
 
 def test_runs_that_differ_stand_beside_the_usual_one(directory):
     rows = [row for row in ledger.chapters(ledger.read(directory), PAPERS)[1].rows if row.experiment == "oco/e6"]
-    ((what, verdict),) = rows[0].others
-    assert "base seed 1" in what and verdict == "not decided" and rows[0].claim["verdict"] == "holds"
+    assert rows[0].others == {"float64": "holds", "other seeds": "not decided"} and rows[0].claim["verdict"] == "holds"
+
+
+def run_of(directory=Path("somewhere"), request=None, **fields):
+    """A run as a manifest has it."""
+    manifest = {
+        "experiment": "oco/e1", "preset": "theory", "presets": {"theory": "", "tuned": ""}, "horizon": 100,
+        "claims": [], "declared": {"horizon": 100, "seeds": 64, "float64": False}, "commit": "abc123",
+        "title": "title", "notes": (),
+        "request": {"seeds": 64, "first seed": 20_000, "seed": 0, "precision": ["float32", "None"], "without": [],
+                    "data": None} | (request or {}),
+    } | fields  # fmt: skip
+    return ledger.Run(directory, manifest, "d1")
+
+
+def test_columns_of_sensitivity():
+    """Precision, preset, seeds, horizon, learners and data, each by its name; the usual run is the declared one."""
+    main = run_of()
+    assert main.usual and main.precision == "float32"
+    for other, kind, usual in (
+        (run_of(request={"precision": ["float64", "None"]}), "float64", False),
+        (run_of(preset="tuned"), "preset tuned", False),
+        (run_of(request={"seed": 1}), "other seeds", False),
+        (run_of(request={"first seed": 0}), "other seeds", True),
+        (run_of(horizon=50), "other horizon", True),
+        (run_of(request={"without": ["OGD"]}), "fewer learners", False),
+        (run_of(request={"data": "d0"}), "other data", False),
+        (run_of(preset="tuned", request={"seed": 1}), "preset tuned and other seeds", False),
+        (run_of(), "once more", True),
+    ):
+        beside = other.beside(main)
+        assert (beside.kind, other.usual) == (kind, usual) and beside.detail.endswith("manifest d1")
+    double = run_of(declared={"horizon": 100, "seeds": 64, "float64": True})
+    assert not double.usual  # what needs double precision was run in single
+    assert run_of(request={"precision": ["float64", "None"]}, declared=double.manifest["declared"]).usual
+    assert "seeds 0 to 63 of base seed 1" in run_of(request={"seed": 1, "first seed": 0}).beside(main).detail
+
+
+def test_thresholds_were_committed_before_only_where_manifests_show_it():
+    """A commit with no changed file in every manifest: one that has a + or none is enough to leave the sentence out."""
+    clean = run_of()
+    said = ledger.provenance([clean, run_of(request={"seeds": 512})])
+    assert "were committed before the runs" in said and "Commit abc123;" in said
+    assert "base seed 0, seeds 20000 to 20511." in said
+    apart = ledger.provenance([clean, run_of(request={"first seed": 0}), run_of(request={"seed": 1})])
+    assert "base seed 0, seeds 0 to 63; base seed 0, seeds 20000 to 20063; base seed 1, seeds 20000 to 20063" in apart
+    for commit in ("abc123+", None, ""):
+        said = ledger.provenance([clean, run_of(commit=commit)])
+        assert "is not shown: 1 of 2 manifests" in said and "were committed before the runs" not in said
+
+
+def test_the_summary_counts_per_experiment(directory):
+    """One line each: verdicts alone, adjusted, seeds, rounds, commit, minutes, manifest; linked to its place."""
+    runs = ledger.read(directory)
+    oco = ledger.chapters(runs, PAPERS)[1]
+    lines = {line.run.name: (line.raw, line.adjusted) for line in ledger.summary(oco)}
+    assert lines == {"oco/e4": ("1 / 1 / 0", "1 / 1 / 0"), "oco/e6": ("1 / 0 / 1", "1 / 0 / 1")}
+    (row,) = [line for line in ledger.summary(oco) if line.run.name == "oco/e6"]
+    assert ledger.summary_cells(row)[3:6] == ("0 to 5 of base seed 0", "60", "unknown")
+    assert ledger.minutes(run_of(wall_s=90.0)) == "1.5" and ledger.minutes(run_of()) == ""
+    text = ledger.markdown(runs, PAPERS)
+    anchors = {line.partition("](#")[2].partition(")")[0] for line in text.splitlines() if line.startswith("| [")}
+    assert anchors == {ledger._anchor(run) for c in ledger.chapters(runs, PAPERS) for run in c.runs}
+    assert text.index("## Summary") < text.index("### oco/e6") and "| other seeds |" in text
+
+
+def test_a_run_says_which_commit_it_began_with(tmp_path):
+    """Read before anything is computed, and how long all of it took."""
+    start = files.Start.now()
+    files.write(made.report(dataclasses.replace(EXPERIMENTS["oco/e6"], figures=())), tmp_path, None, start)
+    kept = json.loads((tmp_path / "manifest.json").read_text())
+    assert kept["commit"] == start.commit and kept["wall_s"] >= 0.0
 
 
 class Page(html.parser.HTMLParser):
@@ -156,10 +229,20 @@ def test_budgets():
     experiment = EXPERIMENTS["linear/fig1"]
     (quick,) = parts(experiment, "quick")
     assert quick.settings == {"seeds": 50, "horizon": 360, "preset": None, "seed": 0}
-    assert [part.suffix for part in parts(experiment, "standard")] == [""]
+    usual, tuned = parts(experiment, "standard")
+    assert (usual.suffix, tuned.suffix) == ("", "--tuned") and set(usual.settings.values()) == {None, 0}
+    assert tuned.settings == usual.settings | {"preset": "tuned", "without": ("HEAVY-OFUL",), "no_timing": True}
+    assert [part.suffix for part in parts(EXPERIMENTS["glm/fig1"], "standard")] == [""]  # tuning takes minutes there
     full = parts(experiment, "full")
-    assert [part.suffix for part in full] == ["", "--theory", "--seed-1"]
-    assert full[1].settings["preset"] == "theory" and full[2].settings["seed"] == 1
+    assert [part.suffix for part in full] == ["", "--theory", "--tuned", "--seed-1", "--float64"]
+    assert full[1].settings["preset"] == "theory" and full[-2].settings["seed"] == 1
+    assert full[-1].settings["float64"] and "float64" not in full[0].settings
+    double = parts(experiment, "full", float64=True)
+    assert [part.suffix for part in double] == [f"{part.suffix}--float64" for part in full[:-1]]
+    needs = EXPERIMENTS["coco/rates"]  # double precision anyway
+    for float64 in (False, True):
+        assert [part.suffix for part in parts(needs, "standard", float64)] == [""]
+    assert "--float64" not in [part.suffix for part in parts(needs, "full")]
     with pytest.raises(InputError, match="did you mean 'quick'"):
         parts(experiment, "quik")
     assert list(BUDGETS) == ["quick", "standard", "full"]
@@ -175,10 +258,35 @@ def test_a_budget_says_how_much(tmp_path, capsys):
 def test_a_budget_runs_resumes_and_ends_with_the_ledger(tmp_path, capsys):
     command = ["reproduce", "oco/e6", "--budget", "quick", "--quiet", "--out", str(tmp_path)]
     assert cli.main(command) == 0
-    first = (tmp_path / "oco-e6" / "manifest.json").read_bytes()
-    assert "NOT DECIDED" in capsys.readouterr().out and "6 not decided" in (tmp_path / "ledger.html").read_text()
+    (place,) = tmp_path.glob("oco-e6*")  # --float64 where the process computes in it
+    first = (place / "manifest.json").read_bytes()
+    said = capsys.readouterr()
+    assert "NOT DECIDED" in said.out and "6 not decided" in (tmp_path / "ledger.html").read_text()
+    assert "s in all" in said.err and "## Summary" in (tmp_path / "ledger.md").read_text()
     assert cli.main(command) == 0
-    assert (tmp_path / "oco-e6" / "manifest.json").read_bytes() == first
+    assert (place / "manifest.json").read_bytes() == first
+
+
+def test_a_run_that_fails_leaves_the_others(tmp_path, capsys, monkeypatch):
+    """They are computed, the ledger has them, and the exit code says that something failed."""
+    tried = []
+
+    def one(experiment, out, arguments):
+        tried.append(experiment.name)
+        if experiment.name == "oco/e5":
+            raise ValueError("broken")
+        if experiment.name == "oco/e3":
+            raise InputError("no such thing")
+        plain = dataclasses.replace(experiment, claims=(), figures=())
+        out.mkdir(parents=True)
+        files.write(made.report(plain), out, finished.request(plain, **ASKED))
+
+    monkeypatch.setattr(cli, "_reproduce_one", one)
+    assert cli.main(["reproduce", "oco/all", "--budget", "quick", "--out", str(tmp_path)]) == 1
+    assert tried == [name for name in EXPERIMENTS if name.startswith("oco/")]
+    said = capsys.readouterr().err
+    assert "no such thing" in said and "broken" in said and f"2 of {len(tried)} runs failed: oco-e3" in said
+    assert "oco/e4" in (tmp_path / "ledger.md").read_text()
 
 
 def test_errata_are_those_of_the_papers():

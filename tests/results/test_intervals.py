@@ -14,9 +14,12 @@ from jaxbandits.results.intervals import (
     log_ratio_interval,
     mean_interval,
     median_interval,
+    metric_interval,
     smooth_interval,
     t_interval,
 )
+from jaxbandits.results.result import Result
+from tests.results import made
 
 
 def bootstrap_t(value, error, rows, tails, rng, resamples=40_000):
@@ -45,6 +48,19 @@ def test_the_interval_of_a_mean_is_the_hull_of_both(rng):
     np.testing.assert_allclose([mirrored.low, mirrored.high], [-found.high, -found.low], rtol=0.03)
     scaled = mean_interval(1e3 * values + 7.0)
     np.testing.assert_allclose([scaled.low, scaled.high], [1e3 * found.low + 7.0, 1e3 * found.high + 7.0], rtol=1e-9)
+
+
+def test_what_is_never_negative_has_no_interval_below_zero():
+    values = np.array([[0.0, -1.0], [0.0, 2.0], [9.0, 1.0]])
+    student, found = t_interval(values[:, 0]), metric_interval(values[:, 0])
+    assert student.low < 0.0 and (found.low, found.high, found.mean) == (0.0, student.high, student.mean)
+    assert found.at(0.5)[0] == student.at(0.5)[0] > 0.0 == found.at(0.99)[0]
+    for free in (values, -values[:, 0]):  # of either sign
+        np.testing.assert_array_equal(metric_interval(free)[:3], t_interval(free)[:3])
+    several = {"a": made.trials({"loss": values[None, :, :1]}), "b": made.trials({"loss": values[None, :, 1:]})}
+    with pytest.warns(UserWarning, match="3 seeds"):
+        rows = Result(several, {"base_seed": 0}).summary("loss")
+    assert rows[0].low == 0.0 and rows[1].low < 0.0
 
 
 def test_the_interval_of_a_ratio_is_that_of_its_logarithm(rng):

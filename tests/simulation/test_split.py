@@ -7,7 +7,7 @@ from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.testing import contract
 
 # The bits depend on the loop more than on the learner: these stand for their families in the quick tests.
-QUICK = {"linear/hvt_ucb", "linear/crmm", "glm/glb_omd", "oco/oons", "coco/ofw_tvc", "dro/smd"}
+QUICK = {"linear/hvt_ucb", "oco/oons", "coco/ofw_tvc", "dro/smd"}
 
 
 def _cases():

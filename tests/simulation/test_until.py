@@ -54,6 +54,20 @@ def test_it_stops_when_all_is_decided(rng):
     assert len(calls) == 1 and result.info["until"]["pairs"][0]["decided"]
 
 
+def test_equal_learners_are_comparable_once_a_margin_is_met(rng):
+    """They run no further, nor do pairs that differ by more than the margin; what lies between goes on."""
+    calls = []
+    run = runner({"a": 0.0, "b": 0.0, "far": 9.0}, rng, calls)
+    result = until_lib.run(Until(looks=10, margin=1.0), ["a", "b", "far"], SEEDS, run)
+    said = result.info["until"]
+    assert 1 < said["look"] < 10 and said["margin"] == 1.0 and calls[-1][0] == ("a", "b")
+    verdicts = [(p["decided"], p["comparable"]) for p in said["pairs"]]
+    assert verdicts[1:] == [(True, False)] * 2 and verdicts[0][1]
+    assert "comparable" in str(result.pairs()) and not any(pair.comparable for pair in result.pairs(margin=0.0))
+    at_margin = until_lib.run(Until(looks=3, margin=1.0), ["a", "b"], SEEDS, runner({"a": 0.0, "b": 1.0}, rng, []))
+    assert not at_margin.pairs()[0].comparable
+
+
 LAWS = {
     "normal": lambda rng, shape: rng.normal(size=shape),
     "heavy": lambda rng, shape: rng.standard_t(2.5, size=shape),
@@ -78,6 +92,21 @@ def test_equal_learners_are_rarely_told_apart(law, rng):
                 errs |= (found.low > 0.0) | (found.high < 0.0)
     assert wrong.mean() < 0.05
     assert naive.mean() > 0.25  # a test that is repeated at 5 % until it says yes
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_learners_that_differ_by_the_margin_are_rarely_comparable(law, rng):
+    """The worst case: they differ by the margin, which is one that an interval can lie within at the second look."""
+    runs, looks, group = 2000, 6, 50
+    losses = LAWS[law](rng, (4, runs, looks * group))[:2]
+    seen = losses[0] - losses[1]
+    margin = 4.0 * seen.std() / np.sqrt(2 * group)
+    wrong, right = np.zeros((2, runs), bool)
+    for look, alpha in enumerate(pairs.spending(0.05, looks), start=1):
+        found = pairs.skewed(seen[:, : look * group], alpha)
+        right |= (found.low > -margin) & (found.high < margin)
+        wrong |= (found.low + margin > -margin) & (found.high + margin < margin)
+    assert 0.0 < wrong.mean() < 0.05 < 0.9 < right.mean()
 
 
 def test_what_is_spent_adds_up():

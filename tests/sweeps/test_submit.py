@@ -177,8 +177,8 @@ def test_killed_and_preempted_jobs_go_on(tmp_path, monkeypatch):
 _RANKED = """
 import sys, jax
 address, rank, file, out = sys.argv[1:]
+from jaxbandits import OFUL, Grid, HeavyTailed, Sweep, run_sweep  # as docs/scaling.md has it: nothing computes yet
 jax.distributed.initialize(address, 2, int(rank))
-from jaxbandits import run_sweep
 share = (jax.process_index() + 1, jax.process_count())
 found = run_sweep(file, out, shard=share, progress=False)
 print("share", *share, "devices", len(jax.local_devices()), len(jax.devices()))

@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -70,7 +71,7 @@ def test_imports_point_one_way():
         assert not wrong, f"{path.relative_to(PACKAGE)} imports {', '.join(sorted(wrong))}"
 
 
-OF_EXPERIMENTS = {"claim", "declare", "drawings", "run", "statistic"}  # what is about all of them
+OF_EXPERIMENTS = {"claim", "declare", "drawings", "run", "statistic", "tuning"}  # what is about all of them
 
 
 def test_reports_know_no_particular_experiment():
@@ -136,6 +137,36 @@ def _all_imports(path: Path) -> set[str]:
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
     return found
+
+
+NAMED_TEST = re.compile(r"([\w/]*test_\w+\.py)::\s*(\w+)")  # below tests/
+
+
+def _numerics(path: Path):
+    """The "Numerics" sections of the docstrings of a file, each up to the next section or empty line."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            text = ast.get_docstring(node) or ""
+            yield from re.findall(r"Numerics:(.*?)(?:\n\s*\n|\n\s*References:|$)", text, re.DOTALL)
+
+
+def test_what_is_said_of_precision_names_its_test():
+    """Every "Numerics" section names one at least, and so does every case of docs/precision.md; all of them exist."""
+    root = PACKAGE.parent
+    page = root / "docs" / "precision.md"
+    for path in PACKAGE.rglob("*.py"):
+        for section in _numerics(path):
+            assert NAMED_TEST.search(section), f"{path.relative_to(root)}: Numerics:{section}"
+    ends = page.read_text().partition("## Where float32 ends")[2]
+    cases = [line for line in ends.splitlines() if line.startswith("| ") and not line.startswith("| case")]
+    assert len(cases) > 20
+    for line in cases:
+        assert NAMED_TEST.search(line), line
+    for path in (page, *PACKAGE.rglob("*.py")):
+        for file, test in NAMED_TEST.findall(path.read_text()):
+            assert (root / "tests" / file).is_file(), f"{path.relative_to(root)} names {file}"
+            known = (root / "tests" / file).read_text()
+            assert f"def {test}(" in known, f"{path.relative_to(root)} names {file}::{test}"
 
 
 def test_public_names_exist_and_are_documented():

@@ -54,7 +54,7 @@ def test_moves_are_found():
     assert moves(text)
 
 
-@pytest.mark.quick("linear/hvt_ucb", "glm/glb_omd", "dro/atkro_k")
+@pytest.mark.quick("linear/hvt_ucb")
 @pytest.mark.parametrize(
     "name",
     [

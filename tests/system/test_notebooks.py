@@ -85,6 +85,7 @@ def test_installing_leaves_jax_alone(tmp_path, monkeypatch):
     assert [command[1:] for command in ran] == [["-m", "pip", "install", "-q", "jaxbandits-main.zip", *as_it_is]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source",
     [pytest.param(s, marks=() if s.stem == QUICK else pytest.mark.slow, id=s.stem) for s in SOURCES],

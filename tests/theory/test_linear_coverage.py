@@ -53,6 +53,7 @@ def test_oful_confidence_set_covers_theta_as_often_as_promised_and_is_not_vacuou
     assert (worst > 0.2).mean() > 0.5
 
 
+@pytest.mark.slow
 def test_regret_stays_below_theorem_1():
     """Reg_T <= 4 beta_T (sqrt(2 kappa) sqrt(sum nu^2 + 1) + 4 c L kappa / sqrt(lambda)), from the proof (loose)."""
     horizon, eps, nu = 400, 0.99, 4.387787

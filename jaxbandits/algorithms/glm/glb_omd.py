@@ -71,10 +71,12 @@ class GLBOMD:
 
     Numerics:
       In float32 the estimate is within 1e-4 of S of float64, radius and H^{-1} within 1e-4 (relative), over 300 rounds
-      (Bernoulli up to S = 9, Gaussian, Poisson with S = 1) and over 10,000 of a Bernoulli link. A Poisson link with
-      S = 7, curvatures from e^-7 to e^7, keeps theta finite and in the ball and H^{-1} positive definite for 10,000.
-      H^{-1} is kept in factors (`core.factored`) whose roundings do not add up: after 10^6 rounds of one arm its width
-      is within 1e-4.
+      (Bernoulli up to S = 9, Gaussian, Poisson with S = 1) and over 10,000 of a Bernoulli link
+      (float32/test_glm.py::test_follows_the_float64_reference). A Poisson link with S = 7, curvatures from e^-7 to e^7,
+      keeps theta finite and in the ball and H^{-1} positive definite for 10,000
+      (float32/test_glm.py::test_heavy_poisson_stays_finite_and_in_the_ball). H^{-1} is kept in factors
+      (`core.factored`) whose roundings do not add up: after 10^6 rounds of one arm its width is within 1e-4
+      (float32/test_linear.py::test_a_million_rounds_of_one_arm).
 
     References:
       Y.-J. Zhang, S.-A. Xu, P. Zhao, M. Sugiyama. Generalized Linear Bandits: Almost Optimal Regret with One-Pass

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
 from jaxbandits.core import linalg
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
@@ -50,13 +51,15 @@ class OFULogR:
       * [printed] `ridge` defaults to `d log(1 + t)`, as in the experiments of Zhang et al. (2025).
       * [reconstructed] gamma_t and the level are written from the analysis, not from published code, where the level
         has `gamma^2 / lambda` (smaller, and not a loss in its dimensions).
-      * [ours] The maximiser over the set is exact to about 1e-12 in float64. With `n_arms` the rounds are kept as
-        counts and totals of K fixed arms, exact and O(K); arms that change would then make the estimate NaN. Without
-        it, `capacity` rounds are kept, and a round costs O(t).
+      * [ours] The maximiser over the set is exact in float64 to 1e-13 of S ||x||
+        (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are). With `n_arms` the rounds are kept as counts
+        and totals of K fixed arms, exact and O(K); arms that change would then make the estimate NaN. Without it,
+        `capacity` rounds are kept, and a round costs O(t).
       * [ours] `gamma_scale` multiplies gamma_t + gamma_t^2 / sqrt(lambda_t). Ties: the first arm.
 
     Numerics:
-      In float32 scores are within 1e-4 of S ||x|| of float64, the estimate within 1e-5 (200 rounds).
+      In float32 scores are within 1e-4 of S ||x|| of float64, the estimate within 1e-5 (200 rounds;
+      float32/test_glm_mle.py::test_follows_the_float64_reference).
 
     References:
       Marc Abeille, Louis Faury, Clement Calauzenes. Instance-Wise Minimax-Optimal Algorithms for Logistic Bandits.
@@ -81,8 +84,8 @@ class OFULogR:
 
     @classmethod
     def practical(cls, *, dim: int, **changes: Any) -> "OFULogR":
-        """The theory with 0.1 times the root of its level (the same coarse grid as `ECOLog.practical`)."""
-        return cls.theory(**{"dim": dim, "gamma_scale": 0.1} | changes)
+        """The theory with the table's multiplier (`benchmarks/sweeps/glm_tuning_slow.toml`)."""
+        return cls.theory(**{"dim": dim, **MULTIPLIERS["ofulog_r"]} | changes)
 
     def check(self) -> None:
         """Raises `InputError` unless exactly one of `n_arms` and `capacity` is given."""

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear import online_regression as regression
+from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.online_regression import Estimate
 from jaxbandits.core import ranges
 from jaxbandits.core.linalg import Vector
@@ -56,7 +57,8 @@ class CRTM:
 
     Numerics:
       Those of `online_regression`: float32 keeps the estimate to 1e-4 of its largest value over 18000 rounds with
-      rewards of 1e4 and more. A reward within rounding of the threshold may fall on its other side.
+      rewards of 1e4 and more (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). A reward within rounding of
+      the threshold may fall on its other side.
 
     References:
       Bo Xue, Yimu Wang, Yuanyu Wan, Jinfeng Yi, Lijun Zhang. Efficient Algorithms for Generalized Linear Bandits with
@@ -88,8 +90,8 @@ class CRTM:
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "CRTM":
-        """Least squares, lambda = d, 3e-3 times the radius (the same coarse grid as `HvtUCB.practical`)."""
-        preset = {"mode": "ls", "ridge": float(ranges.whole("dim", dim)), "beta_scale": 3e-3}
+        """Least squares, lambda = d, the table's multipliers (`benchmarks/sweeps/linear_tuning.toml`)."""
+        preset = {"mode": "ls", "ridge": float(ranges.whole("dim", dim)), **MULTIPLIERS["crtm"]}
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | preset | changes)
 
     def check(self) -> None:

@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator, HvtState
+from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.core import linalg
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.core.ranges import BOOL
@@ -43,7 +44,8 @@ class HvtIdentification:
       * Those of `HvtEstimator` (beta_0; the multipliers; `norm_bound = inf`).
 
     Numerics:
-      In float32 every entry of the estimate is within 1e-4 of float64 over 400 samples.
+      In float32 every entry of the estimate is within 1e-4 of float64 over 400 samples
+      (float32/test_extensions.py::test_identification_follows_the_float64_loop).
 
     References:
       Jing Wang, Yu-Jie Zhang, Peng Zhao, Zhi-Hua Zhou. Heavy-Tailed Linear Bandits: Huber Regression with One-Pass
@@ -78,8 +80,8 @@ class HvtIdentification:
     def practical(
         cls, *, n_states: int, n_inputs: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any
     ) -> "HvtIdentification":
-        """The theory with beta times 2e-4 and tau times 0.1: the multipliers of `HvtUCB.practical`, not tuned here."""
-        scaled = {"beta_scale": 2e-4, "tau_scale": 0.1} | changes
+        """The theory with the multipliers of `HvtUCB.practical`, tuned on bandits and not here."""
+        scaled = MULTIPLIERS["hvt_ucb"] | changes
         return cls.theory(n_states=n_states, n_inputs=n_inputs, horizon=horizon, eps=eps, **scaled)
 
     @property

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.core import factored, linalg, ranges
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.factored import Factored
@@ -51,9 +52,12 @@ class OFUL:
 
     Numerics:
       Float32 keeps the estimate within 1e-4 of float64, relative to its largest value so far, over 18000 rounds with
-      rewards of 1e4 and more: every step corrects the last one. After 10^6 rounds of one oblique arm the estimate is
-      within 1e-3, the width within 1e-4, and it is never negative: V^{-1} is kept in factors (`core.factored`), sums
-      over rounds are compensated.
+      rewards of 1e4 and more (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run): every step
+      corrects the last one. After 10^6 rounds of one oblique arm the estimate is within 1e-3, the width within 1e-4,
+      and it is never negative (float32/test_linear.py::test_a_million_rounds_of_one_arm): V^{-1} is kept in factors
+      (`core.factored`), sums over rounds are compensated.
+      That is for lambda = d. With lambda = 1e-3 what no reward shows of theta moves by some percent of it
+      (float32/test_one_arm.py::test_what_no_reward_shows_drifts).
 
     References:
       Yasin Abbasi-Yadkori, David Pal, Csaba Szepesvari. Improved Algorithms for Linear Stochastic Bandits.
@@ -76,8 +80,9 @@ class OFUL:
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: Any) -> "OFUL":
-        """The theory with 0.3 times its radius (the same coarse grid as `HvtUCB.practical`)."""
-        return cls.theory(**{"dim": dim, "horizon": horizon, "noise_scale": noise_scale, "beta_scale": 0.3} | changes)
+        """The theory with the table's multiplier (`benchmarks/sweeps/linear_tuning.toml`)."""
+        told: dict[str, Any] = {"dim": dim, "horizon": horizon, "noise_scale": noise_scale, **MULTIPLIERS["oful"]}
+        return cls.theory(**told | changes)
 
     def init(self, key: jax.Array) -> OFULState:
         del key  # deterministic

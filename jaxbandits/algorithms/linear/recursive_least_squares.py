@@ -37,7 +37,10 @@ class RecursiveLeastSquares:
       None.
 
     Numerics:
-      In float32 every entry of the estimate is within 1e-4 of float64 over 400 samples.
+      In float32 every entry of the estimate is within 1e-4 of float64 over 400 samples
+      (float32/test_extensions.py::test_identification_follows_the_float64_loop). After 10^6 samples of one regressor
+      the estimate is within 1e-3, its width within 1e-4
+      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Robin L. Plackett. Some Theorems in Least Squares. Biometrika 37, 1950.

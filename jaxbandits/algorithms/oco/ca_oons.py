@@ -71,8 +71,9 @@ class CAOONS:
         and rates 2 beta_k in the middle (`msmwc_master`).
       * [ours] `n_small`: further radii 1, 1/2, ... for small comparators; 0 is the paper's.
       * [printed] `radius`: X = {||x|| <= radius}, within the paper's setting; infinite, X = R^d, by default.
-    Numerics: float32 and float64; the meta algorithm keeps logarithms and compensated sums. Invariant under rotation
-      and sign, by design not under a change of the unit of losses or points.
+    Numerics: float32 and float64 (float32/test_sea.py::test_ca_oons); the meta algorithm keeps logarithms and
+      compensated sums. Invariant under rotation and sign (algorithms/oco/test_ca_oons.py::test_rotation_and_sign), by
+      design not under a change of the unit of losses or points.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Algorithms 2 and 3, equations (5)-(7), Theorem 4.1.
     """

@@ -58,7 +58,8 @@ class CLAOONS:
       * [reconstructed] The sum in it runs over the current epoch. At a restart the printed algorithm computes the
         update that it then discards.
       * [printed] `radius` (X a ball) is within the paper's setting.
-    Numerics: A_t is shifted by the rounding of S (eps tr S). In float32 `load` stops to grow near 10^7 rounds.
+    Numerics: A_t is shifted by the rounding of S (eps tr S). In float32 `load` stops to grow near 10^7 rounds
+      (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds).
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Algorithm 4, Theorem 4.5 (there "FPF-OONS"), Appendix E.
     """

@@ -46,7 +46,7 @@ class ClippedParameterFreeMD:
       * [printed] The gradient fed to the inner learner is halved outside the ball only, as in the benchmark that
         defined this baseline; the constraint reduction halves it everywhere, which `halved` does (the sum of both cases
         is what its proof bounds).
-    Numerics: as `ParameterFreeMD`.
+    Numerics: as `ParameterFreeMD` (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference).
     References: A. Cutkosky, "Artificial Constraints and Hints for Unbounded Online Learning", COLT 2019,
       arXiv:1902.09013; A. Cutkosky, F. Orabona, "Black-Box Reductions for Parameter-free Online Learning in Banach
       Spaces", COLT 2018, arXiv:1802.06293 (constraints); A. Jacobsen, A. Cutkosky, "Parameter-free Mirror Descent",

@@ -36,7 +36,8 @@ class DoWG:
       bound against adversarial losses.
     Deviations:
       * [ours] Starts at the origin; r_eps is an absolute length.
-    Numerics: gradients with r_t ||g|| below 1e-19 in float32 (squares underflow) count as zero.
+    Numerics: gradients below 1e-19 in float32 (squares underflow), or with r_t ||g|| below it, count as zero
+      (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero).
     References: A. Khaled, K. Mishchenko, C. Jin, "DoWG Unleashed: An Efficient Universal Parameter-Free Gradient
       Descent Method", NeurIPS 2023, arXiv:2305.16284, Algorithm 1.
     """

@@ -40,8 +40,9 @@ class KTBetting:
       * [ours] With a `domain` the bet is projected and the learner fed the surrogate gradient of `reductions`, which
         keeps the guarantee for every u in the domain; R^d is the paper's.
       * [printed] Gradients beyond G are not clipped: they can turn the wealth negative.
-    Numerics: float32 and float64. Gradients far beyond G make the wealth or the square of a bet overflow: the state is
-      NaN from there on, and the trial counted as failed.
+    Numerics: float32 and float64 (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference). Gradients far
+      beyond G make the wealth or the square of a bet overflow: the state is NaN from there on, and the trial counted as
+      failed (float32/test_oco_baselines.py::test_what_overflows_is_counted_as_failed).
     References: F. Orabona, D. Pal, "Coin Betting and Parameter-Free Online Learning", NeurIPS 2016, arXiv:1602.04128,
       Algorithm 1, Corollary 5.
     """

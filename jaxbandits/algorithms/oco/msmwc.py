@@ -46,7 +46,8 @@ class MsMwC:
       * [printed] The rates do not change over time (a special case of the paper's beta_{t,j}).
       * [reconstructed] w'_1 is uniform; the hint is the last loss, 0 in round 1. "m_t^j" in line 4 of the printed
         algorithm is h_t^j, and phi_t is one regulariser phi.
-    Numerics: float32 and float64; weights are kept in logarithms, losses in compensated sums.
+    Numerics: float32 and float64 (float32/test_sea.py::test_weights_over_experts); weights are kept in logarithms,
+      losses in compensated sums.
     References: L. Chen, H. Luo, C.-Y. Wei, "Impossible Tuning Made Possible: A New Expert Algorithm and Its
       Applications", COLT 2021, arXiv:2102.01046. As restated in S. Wang, A. Barik, P. Zhao, V. Y. F. Tan,
       "Parameter-free Algorithms for the Stochastically Extended Adversarial Model", NeurIPS 2025, arXiv:2510.04685,

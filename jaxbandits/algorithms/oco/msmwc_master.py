@@ -144,7 +144,7 @@ def _middle_weights(
     expert = jnp.arange(len(cost)).reshape(len(cost), *(1,) * count.ndim)
     exponent = -2.0 * rate * (cost[:, None] + 2.0 * c_meta * rate * square[:, None])
     exponent = once(jnp.where(expert < count, exponent, -jnp.inf))  # row 0 is finite: it is in every Z(k)
-    unnormalised = once(jnp.exp(exponent - axes.largest(exponent)))
+    unnormalised = once(jnp.exp(exponent - once(axes.largest(exponent))))
     return once(unnormalised / linalg.total(unnormalised))
 
 
@@ -195,7 +195,8 @@ class MsMwCMaster:
         O(.) of the printed Lemma D.1 lacks the G of its first term.
       * [reconstructed] The rate of the middle learners is not printed; 2 beta_k makes their precondition tight and lets
         their negative term pay for b_t exactly.
-    Numerics: float32 and float64; weights are kept in logarithms, losses in compensated sums.
+    Numerics: float32 and float64 (float32/test_sea.py::test_weights_over_experts); weights are kept in logarithms,
+      losses in compensated sums.
     References: L. Chen, H. Luo, C.-Y. Wei, "Impossible Tuning Made Possible: A New Expert Algorithm and Its
       Applications", COLT 2021, arXiv:2102.01046, Algorithm 2. As restated in S. Wang, A. Barik, P. Zhao, V. Y. F. Tan,
       "Parameter-free Algorithms for the Stochastically Extended Adversarial Model", NeurIPS 2025, arXiv:2510.04685,

@@ -53,8 +53,10 @@ class OONS:
       * [ours] The eigendecomposition is replaced by linear systems and Newton's method on the multiplier of the ball:
         the same minimiser. Invariant under rotation and sign, by design *not* under a change of the unit of the losses
         (A_t adds terms of different units).
-    Numerics: A_t is shifted by the rounding of S (eps tr S), so that gradients far beyond G stay finite. float32
-      suffices to about 10^7 rounds, where a round no longer changes `variation`; float64 beyond.
+    Numerics: A_t is shifted by the rounding of S (eps tr S), so that gradients 10^6 times beyond G stay finite
+      (float32/test_oco.py::test_tiny_and_huge_gradients_stay_finite_and_inside). float32 suffices to about 10^7 rounds,
+      where a round no longer changes `variation`
+      (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds); float64 beyond.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Algorithm 1, equation (4), Theorems 3.1 and 3.2.
     """

@@ -58,8 +58,8 @@ class OptaxLearner:
         parameters (`mechanize`, `schedule_free`) do not hear of it.
       * [ours] Rounds with a zero gradient are skipped with `skip_zero_gradients`, where the transformation would divide
         zero by zero.
-    Numerics: float32 and float64. The state keeps the types that one update settles on, so that every transformation
-      has a state of fixed type.
+    Numerics: float32 and float64 (float32/test_oco_baselines.py::test_optax_learners_keep_float32). The state keeps the
+      types that one update settles on, so that every transformation has a state of fixed type.
     References: DeepMind, "The DeepMind JAX Ecosystem", 2020 (optax).
 
     `hyperparameters` maps argument names of `make` to the numbers that may be swept (it becomes an object with these

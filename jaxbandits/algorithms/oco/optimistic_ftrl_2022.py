@@ -39,7 +39,7 @@ class OptimisticFTRL2022:
       * [reconstructed] nu is derived as 2 D G from `lipschitz` (the reading of Theorem 5 quoted to us; L D^2 + D G^2 is
         quoted too, but adds terms of different units); `offset` sets it directly.
       * [ours] `step_scale` multiplies the step size.
-    Numerics: float32 suffices to about 10^7 rounds.
+    Numerics: float32 and float64 (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference).
     References: S. Sachs, H. Hadiji, T. van Erven, C. Guzman, "Between Stochastic and Adversarial Online Convex
       Optimization: Improved Regret Bounds via Smoothness", NeurIPS 2022, arXiv:2202.07554, equation (2), Theorem 5.
     """

@@ -40,7 +40,8 @@ class OptimisticFTRL2023:
       * [printed] The step size was taken as a later paper quotes it (Wang, Barik, Zhao & Tan, NeurIPS 2025).
       * [reconstructed] The regulariser is ||x||^2 / (2 eta_t), half of the 2022 form: an assumption.
       * [ours] `step_scale` multiplies the step size.
-    Numerics: gradients whose squares underflow (below 1e-19 in float32) count as zero.
+    Numerics: gradients whose squares underflow (below 1e-19 in float32) count as zero
+      (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero).
     References: S. Sachs, H. Hadiji, T. van Erven, C. Guzman, "Accelerated Rates between Stochastic and Adversarial
       Online Convex Optimization", arXiv:2303.03272, 2023.
     """

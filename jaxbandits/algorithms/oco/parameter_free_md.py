@@ -43,7 +43,8 @@ class ParameterFreeMD:
       * [ours] E_t is held below `exponent_cap`, so that plays on linear losses (exponential, by design) stay finite.
       * [ours] With a `domain` the play is projected and the learner fed the surrogate gradient of `reductions`, which
         keeps the guarantee for every u in the domain; R^d is the paper's.
-    Numerics: float32 and float64; exp(E) - 1 by expm1.
+    Numerics: float32 and float64 (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference); exp(E) - 1 by
+      expm1.
     References: A. Jacobsen, A. Cutkosky, "Parameter-free Mirror Descent", COLT 2022, arXiv:2203.00444.
     """
 

@@ -34,8 +34,11 @@ class ScaleFreeFTRL:
     Deviations:
       * [printed] The regulariser is ||x||^2 / 2.
       * [ours] `step_scale` multiplies the plays of R^d.
-    Numerics: exactly invariant under scaling by powers of two while squares of gradients neither underflow nor
-      overflow (1e-19 to 1e19 in float32); smaller gradients count as zero.
+    Numerics: exactly invariant under scaling by powers of two
+      (algorithms/oco/test_oco_baselines.py::test_the_unit_of_the_losses) while squares of gradients neither underflow,
+      as they do below 1e-19 in float32 and count as zero
+      (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero), nor overflow, above 1e19,
+      where the trial is counted as failed (float32/test_oco_baselines.py::test_what_overflows_is_counted_as_failed).
     References: F. Orabona, D. Pal, "Scale-Free Online Learning", Theoretical Computer Science 716, 2018,
       arXiv:1601.01974, Algorithm 1 (SOLO FTRL).
     """

@@ -7,7 +7,6 @@ Instance of a trial: arms and theta* with coordinates uniform on [-1, 1], arms r
 norm S. Per round: a_t = 1, or log10 a_t uniform on (0, noise_decades); all arms available, or a random subset.
 """
 
-import math
 import warnings
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.core.ranges import BOOL
-from jaxbandits.environments.linear.noise import Noise, StudentT
+from jaxbandits.environments.linear.noise import Noise, StudentT, varied
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, ScaledReward
@@ -134,10 +133,7 @@ class HeavyTailed:
         self, key: jax.Array, t: jax.Array, state: HeavyTailedState, obs: ArmObs, decision: ArmDecision
     ) -> tuple[HeavyTailedState, ScaledReward, RegretOutcome]:
         del t
-        noise, scale = self.noise.sample(key), state.noise_scale
-        if self.noise_decades is not None:  # a second counter of the key that the noise uses
-            factor = jnp.exp(math.log(10.0) * self.noise_decades * rng.uniform(key, counter=1))
-            noise, scale = factor * noise, factor * scale
+        noise, scale = varied(self.noise, key, state.noise_scale, self.noise_decades)
         mean = linalg.inner(decision.x, state.theta)
         best = largest(state.means, obs.mask) if state.best is None else state.best
         return state, ScaledReward(reward=mean + noise, noise_scale=scale), RegretOutcome(regret=best - mean)

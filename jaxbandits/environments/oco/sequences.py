@@ -241,7 +241,7 @@ class Piecewise:
 
 def along_first(scale: ArrayLike, dim: int) -> Vector:
     """`[d]` scale e_1."""
-    return _padded(dim)(_real(scale)[None])
+    return padded(_real(scale)[None], dim)
 
 
 def point(value: ArrayLike, dim: int) -> Vector:
@@ -254,10 +254,15 @@ def point(value: ArrayLike, dim: int) -> Vector:
     return value
 
 
+def padded(first: Vector, dim: int) -> Vector:
+    """`[d]` these coordinates, then zeros."""
+    return _padded(dim)(first)
+
+
 def _in_plane(x: jax.Array, y: jax.Array, dim: int) -> Vector:
     if dim == 1:
         raise InputError("Drift needs dim >= 2")
-    return _padded(dim)(jnp.stack([x, y]))
+    return padded(jnp.stack([x, y]), dim)
 
 
 @functools.cache

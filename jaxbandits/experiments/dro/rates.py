@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from jaxbandits.experiments.run import Report
 
-TRIALS = 100
+TRIALS, SEEDS = 100, 400  # that a claim needs, and that are run: with 100 three claims stayed undecided
 HORIZON = 64_000
 _RADIUS, _DIM, _GROUPS, _K = 1.0, 5, 10, 3
 _PARTS = (64, 16, 4, 1)  # of the horizon
@@ -170,7 +170,7 @@ RATES = Experiment(
     title="duality gaps against rounds, and against groups at equally many samples",
     source=f"{PAPER}, Theorems 1-16",
     horizon=HORIZON,
-    seeds=TRIALS,
+    seeds=SEEDS,
     presets={"theory": "the step sizes of the theorems, G = sqrt(d), a ball of radius 1"},
     algorithms=_algorithms,
     panels=_panels,
@@ -199,6 +199,8 @@ RATES = Experiment(
         "varies. Logistic losses exceed 1, so that the theorems' constants bound nothing here; rates are looked at.",
         "The theorems bound gaps from above, by more than is seen here (dro/bounds): exponents over a stretch may be "
         "steeper or flatter. With more groups the problem is another one, whose gap need not grow like the bound.",
+        "Where an exponent lies within 0.005 of the law's, as that of SMD(m)_a in m did on 100 seeds (0.723, the law "
+        "has 0.720), about 6000 seeds would decide: it may stay undecided here.",
     ),
     figures=(Rates(),),
 )  # fmt: skip

@@ -7,7 +7,11 @@ from jaxbandits.experiments.glm.covertype import COVERTYPE
 from jaxbandits.experiments.glm.fig1 import FIG1
 from jaxbandits.experiments.glm.fig1_tv import FIG1_TV
 from jaxbandits.experiments.glm.fig2 import FIG2
+from jaxbandits.experiments.glm.fig3 import FIG3
 from jaxbandits.experiments.glm.kappa import KAPPA
+from jaxbandits.experiments.glm.kappa_star import KAPPA_STAR
 from jaxbandits.experiments.glm.regions import REGIONS
 
-EXPERIMENTS = (FIG1, FIG1_TV, FIG2, COVERTYPE, COVERAGE, COVERAGE_LINKS, BOUND, KAPPA, REGIONS)
+EXPERIMENTS = (
+    FIG1, FIG1_TV, FIG2, FIG3, COVERTYPE, COVERAGE, COVERAGE_LINKS, BOUND, KAPPA, KAPPA_STAR, REGIONS,
+)  # fmt: skip

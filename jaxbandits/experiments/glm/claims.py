@@ -65,6 +65,16 @@ def _data_radius(panel: str, *, better: bool) -> Claim:
     )  # fmt: skip
 
 
+def _root_of_t(panels: Sequence[str]) -> tuple[Claim, ...]:
+    return tuple(
+        Claim(
+            f"regret of GLB-OMD grows no faster than sqrt(T): log-log slope at most 0.5 ({panel})",
+            "ours, on Theorem 2 (an upper bound)", growth_exponent(panel, "GLB-OMD"), high=0.5,
+        )
+        for panel in panels
+    )  # fmt: skip
+
+
 EXPLODES = Claim(
     "GLM-UCB explodes with kappa: its mean regret at S7 is above 0.8 times that of uniform play",
     "ours (Table 1 has an upper bound)", mean_difference("S7", "GLM-UCB", "uniform", factor=0.8), low=0.0, trials=16,
@@ -94,13 +104,7 @@ def logistic_regret(panels: Sequence[str], first: str, last: str) -> tuple[Claim
             f"regret of GLB-OMD does not grow significantly with S: its mean at {last} is at most {COMPARABLE:g} times "
             f"that at {first}", figure, worst_ratio((last,), (first,), "GLB-OMD"), high=COMPARABLE,
         ),
-        *(
-            Claim(
-                f"regret of GLB-OMD grows no faster than sqrt(T): log-log slope at most 0.5 ({panel})",
-                "ours, on Theorem 2 (an upper bound)", growth_exponent(panel, "GLB-OMD"), high=0.5,
-            )
-            for panel in panels
-        ),
+        *_root_of_t(panels),
         *(
             Claim(
                 f"{name} degrades as S grows: its mean regret at {last} is above {COMPARABLE:g} times that at {first}",
@@ -116,19 +120,57 @@ def poisson_regret(panels: Sequence[str]) -> tuple[Claim, ...]:
     figure = "Figure 2; Section 5"
     claims: list[Claim] = []
     for panel in panels:
-        claims += _lowest(panel, "ours, on Figure 2", ("GLB-OMD", "RS-GLinCB", "GLM-UCB", "GLOC"))
+        rivals = ("GLB-OMD", "RS-GLinCB", "RS-GLinCB, tuned", "GLM-UCB", "GLOC")
+        claims += _lowest(panel, "ours, on Figure 2", rivals)
         claims += [
             _above(panel, "ours, on Figure 2", rival, 1.0, f"{rival} has more regret")
-            for rival in ("RS-GLinCB", "GLM-UCB")
+            for rival in ("RS-GLinCB", "RS-GLinCB, tuned", "GLM-UCB")
         ]
         claims += [_close_to(panel, figure, "OFUGLB", MODEST, "a modest increase over OFUGLB")]
         claims += [_above(panel, "ours, on Figure 2", "GLOC", COMPARABLE, "GLOC has large regret")]
-    return (*claims, _data_radius("S5", better=False))
+    return (*claims, _data_radius("S5", better=False), *_root_of_t(panels))
+
+
+def times_against_size(panels: Sequence[str]) -> tuple[Claim, ...]:
+    """Figure 3, right: GLB-OMD beside OFUGLB with a Poisson link, at each S from the first to the last panel."""
+    figure, (first, *later) = "Figure 3, right", panels
+    return (
+        *(
+            Claim(
+                f"a trial of GLB-OMD takes less than a second ({panel})",
+                figure, total_time(panel, "GLB-OMD"), high=1.0, trials=3,
+            )
+            for panel in panels
+        ),
+        *(
+            Claim(
+                f"the running time of GLB-OMD remains stable: a trial at {panel} within {LITTLE:g} times one at "
+                f"{first}",
+                figure, total_time_ratio((panel, "GLB-OMD"), (first, "GLB-OMD")), low=1.0 / LITTLE, high=LITTLE,
+                trials=3,
+            )
+            for panel in later
+        ),
+        Claim(
+            f"that of OFUGLB scales with S: a trial at {later[-1]} takes above {LITTLE:g} times one at {first}",
+            figure, total_time_ratio((later[-1], "OFUGLB"), (first, "OFUGLB")), low=LITTLE, trials=3,
+        ),
+        Claim(
+            f"7568 seconds for 2783: a trial of OFUGLB at {later[-1]} takes 2.7 times one at {first}, within "
+            f"{COMPARABLE:g} times either way",
+            figure, total_time_ratio((later[-1], "OFUGLB"), (first, "OFUGLB")),
+            low=7568.0 / 2783.0 / COMPARABLE, high=7568.0 / 2783.0 * COMPARABLE, trials=3,
+        ),
+        _close_to(later[-1], "ours, on Figure 2", "OFUGLB", MODEST, "a modest increase over OFUGLB at this S too"),
+    )  # fmt: skip
 
 
 def costs(figure: str, first: str, last: str, names: Sequence[str], saving: str, least: float) -> tuple[Claim, ...]:
     """Run times, one trial at a time; `saving` is what is said of GLB-OMD against OFUGLB."""
-    growth = "ours, on Figure 3, right (Poisson)" if "ECOLog" in names else "Figure 3, right"
+    logistic = "ECOLog" in names
+    growth = "ours, on Figure 3, right (Poisson)" if logistic else "Figure 3, right"
+    rivals = dict.fromkeys(("RS-GLinCB", "RS-GLinCB, tuned"), figure if logistic else f"ours, on {figure}")
+    rivals |= {"ECOLog": figure, "ada-OFU-ECOLog": "ours, on Table 2"} if logistic else {}
     return (
         Claim(
             "GLOC is the fastest: a trial of GLB-OMD takes longer",
@@ -163,10 +205,9 @@ def costs(figure: str, first: str, last: str, names: Sequence[str], saving: str,
         *(
             Claim(
                 f"GLB-OMD is faster than {name}: a trial of it takes longer ({first})",
-                figure if "ECOLog" in names else f"ours, on {figure}",
-                total_time_ratio((first, name), (first, "GLB-OMD")), low=1.0, trials=3,
+                source, total_time_ratio((first, name), (first, "GLB-OMD")), low=1.0, trials=3,
             )
-            for name in ("RS-GLinCB", "RS-GLinCB, tuned", *(("ECOLog",) if "ECOLog" in names else ()))
+            for name, source in rivals.items()
         ),
         Claim(
             f"{saving}: a trial of OFUGLB takes more than {least:g} times one of GLB-OMD ({last})",
@@ -180,7 +221,16 @@ THOUSAND = ("the cost of OFUGLB is reduced by 1000 times", 1000.0)  # said of Po
 
 # Table 1 and Table 2: exponents of t in the cost of a round, where the methods keep every round; logs read as constant.
 # RS-GLinCB is not here: see the notes of FIG1_TV.
-ORDERS = {"GLM-UCB": 1, "GLOC": 0, "OFUGLB": 1, "OFULog-r": 1, "ECOLog": 0, "OFUL-MLogB": 0, "GLB-OMD": 0}
+ORDERS = {
+    "GLM-UCB": 1,
+    "GLOC": 0,
+    "OFUGLB": 1,
+    "OFULog-r": 1,
+    "ECOLog": 0,
+    "ada-OFU-ECOLog": 0,
+    "OFUL-MLogB": 0,
+    "GLB-OMD": 0,
+}
 
 
 def table_claims(panel: str, names: Sequence[str]) -> tuple[Claim, ...]:

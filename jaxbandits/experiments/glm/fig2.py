@@ -7,7 +7,17 @@ from jaxbandits.experiments.declare import Timed
 from jaxbandits.experiments.drawings import Cost, Curves
 from jaxbandits.experiments.glm.claims import THOUSAND, costs, poisson_regret
 from jaxbandits.experiments.glm.fig1 import FIG1
-from jaxbandits.experiments.glm.setting import COUNTS, MLE, PAPER, POISSON_SIZES, SEEDS_NOTE, SOME, UNSTATED, norms
+from jaxbandits.experiments.glm.setting import (
+    COUNTS,
+    MLE,
+    PAPER,
+    POISSON_SIZES,
+    SEEDS_NOTE,
+    SOME,
+    TUNING,
+    UNSTATED,
+    norms,
+)
 
 FIG2 = dataclasses.replace(
     FIG1,
@@ -23,6 +33,7 @@ FIG2 = dataclasses.replace(
         UNSTATED,
         COUNTS,
         SEEDS_NOTE,
+        TUNING,
         "GLM-UCB and RS-GLinCB are told that rewards are at most 100; RS-GLinCB's "
         "kappa is e^S, the largest of the ball.",
     ),

@@ -1,13 +1,17 @@
 """What the figures of "Generalized Linear Bandits" (Zhang et al., NeurIPS 2025) share: learners, panels, notes."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog
 from jaxbandits.algorithms.glm.ecolog import ECOLog
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.glm.glm_ucb import GLMUCB
 from jaxbandits.algorithms.glm.gloc import GLOC
+from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.glm.ofuglb import OFUGLB
 from jaxbandits.algorithms.glm.oful_mlogb import OFULMLogB
 from jaxbandits.algorithms.glm.ofulog_r import OFULogR
@@ -15,7 +19,8 @@ from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB
 from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli
-from jaxbandits.experiments.declare import Panel
+from jaxbandits.experiments.declare import Panel, Tuning
+from jaxbandits.experiments.tuning import TOLERANCE
 
 HORIZON, DELTA = 3000, 0.05
 PAPER = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025"
@@ -24,6 +29,25 @@ PRESETS = {
     "paper's figures have it; 'tuned' RS-GLinCB has the constants of its authors' code",
     "theory": "as before, but GLB-OMD with the lambda that Theorem 1 needs",
 }
+_IN_FIGURES = {  # label: name in the table
+    "OFUGLB": "ofuglb", "OFULog-r": "ofulog_r", "GLB-OMD": "glb_omd", "GLB-OMD, data radius": "glb_omd_data",
+    "ECOLog": "ecolog", "GLOC": "gloc", "GLM-UCB": "glm_ucb", "RS-GLinCB": "rs_glincb",
+    "RS-GLinCB, tuned": "rs_glincb_code", "OFUL-MLogB": "oful_mlogb", "ada-OFU-ECOLog": "ada_ofu_ecolog",
+}  # fmt: skip
+TUNED = {
+    "practical": "as experiments, but every radius times a multiplier, tuned once on Figure 1 "
+    "(benchmarks/sweeps/glm_tuning.toml): "
+    + "; ".join(f"{label} {', '.join(f'{v:g}' for v in MULTIPLIERS[name].values())}"
+                for label, name in _IN_FIGURES.items()),
+    "tuned": "as practical, but every learner tuned in each panel, on the same grid and seeds of their own",
+}  # fmt: skip
+TUNING = (
+    "Presets practical and tuned multiply radii, 36 points a learner: one radius by 1e-4 to 1, or two by six "
+    "multipliers each from 0.003 to 1 (RS-GLinCB, ada-OFU-ECOLog), on seeds that judge nothing: 64, and 16 after a "
+    "third of the rounds for learners that fit a likelihood. Practical: once, on Figure 1 with S = 3 and 5, whatever "
+    "is played elsewhere (python tools/multipliers.py glm); tuned: in each panel. "
+    "The table says of learners whose sweep has not been run yet that they are not tuned."
+)
 UNSTATED = (
     "The paper states neither d, K, the arms nor delta. Here: K = 20 arms uniform in the unit ball, delta = 0.05, and "
     "d = 2 with one arm set a trial, or d = 5 with a fresh one each round."
@@ -41,6 +65,18 @@ ADA = "ada-OFU-ECOLog has a reconstructed warm-up, to whose rounds it fits a lik
 MLE = ("OFUGLB", "OFULog-r", "GLM-UCB", "RS-GLinCB", "RS-GLinCB, tuned")
 
 
+RADII = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+RADII_ALONE = tuple(np.geomspace(1e-4, 1.0, len(RADII) ** 2).tolist())
+_SCALES = ("gamma_scale", "beta_scale", "rho_scale", "warmup_scale")
+
+
+def grid(learner: Any) -> Mapping[str, tuple[float, ...]]:
+    """As many multipliers for every learner: of its radius, or of both."""
+    fields = {field.name for field in dataclasses.fields(learner)}
+    scales = [name for name in _SCALES if name in fields]
+    return dict.fromkeys(scales, RADII_ALONE if len(scales) == 1 else RADII)
+
+
 def learners(
     preset: str, horizon: int, environment: Any, *, bound: float, delta: float = DELTA, fixed_arms: bool
 ) -> dict[str, Any]:
@@ -54,6 +90,16 @@ def learners(
       delta: failure probability.
       fixed_arms: likelihood methods keep counts instead of all rounds.
     """
+    played = _learners(preset, horizon, environment, bound=bound, delta=delta, fixed_arms=fixed_arms)
+    if preset != "practical":
+        return played
+    table = {label: MULTIPLIERS[_IN_FIGURES[label]] if label in _IN_FIGURES else {} for label in played}
+    return {label: dataclasses.replace(learner, **table[label]) for label, learner in played.items()}
+
+
+def _learners(
+    preset: str, horizon: int, environment: Any, *, bound: float, delta: float, fixed_arms: bool
+) -> dict[str, Any]:
     link = getattr(environment, "link", Bernoulli())
     logistic = isinstance(link, Bernoulli)
     told = {"dim": environment.dim, "norm_bound": bound, "delta": delta}
@@ -63,7 +109,7 @@ def learners(
     return {
         "OFUGLB": OFUGLB.theory(**general, **keeps),
         **({"OFULog-r": OFULogR.theory(**told, **keeps)} if logistic else {}),
-        "GLB-OMD": getattr(GLBOMD, preset)(**general),
+        "GLB-OMD": getattr(GLBOMD, "experiments" if preset in TUNED else preset)(**general),
         "GLB-OMD, data radius": GLBOMD.practical(**general),
         **({"ECOLog": ECOLog.experiments(**told)} if logistic else {}),
         "GLOC": GLOC.experiments(**general),
@@ -97,6 +143,9 @@ def norms(sizes: Sequence[int], link: Any, fresh: bool) -> dict[str, Panel]:
 # Tabulated: the curves of the first three would flatten all others, and there are eight colours.
 UNDRAWN = ("GLM-UCB", "OFUL-MLogB", "uniform", "ada-OFU-ECOLog")
 SIZES, POISSON_SIZES = (3, 5, 7, 9), (3, 5, 7)
+PER_PANEL = Tuning(
+    ("tuned",), grid, "regret", seeds=64, slow=dict.fromkeys((*MLE, "ada-OFU-ECOLog"), (16, 3)), tolerance=TOLERANCE
+)
 MOST, SOME = 512, 256  # seeds of one-pass and of likelihood methods
 TRIALS = 1024  # of experiments on theorems
 SEEDS_NOTE = f"Methods that fit a likelihood run on the first {SOME} seeds of {MOST}; comparisons are paired on those."

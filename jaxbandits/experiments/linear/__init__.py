@@ -1,16 +1,26 @@
 """Experiments on heavy-tailed linear bandits, written out by hand."""
 
 from jaxbandits.experiments.linear.bound import BOUND
+from jaxbandits.experiments.linear.bound_only import BOUND_ONLY
 from jaxbandits.experiments.linear.coverage import COVERAGE
+from jaxbandits.experiments.linear.coverage_rivals import COVERAGE_RIVALS
+from jaxbandits.experiments.linear.drop import DROP
 from jaxbandits.experiments.linear.exponent import EXPONENT
 from jaxbandits.experiments.linear.fig1 import FIG1
 from jaxbandits.experiments.linear.fig2 import FIG2
 from jaxbandits.experiments.linear.fig3 import FIG3
 from jaxbandits.experiments.linear.fig4 import FIG4
 from jaxbandits.experiments.linear.fig5 import FIG5
+from jaxbandits.experiments.linear.heavy_oful import HEAVY_OFUL
 from jaxbandits.experiments.linear.mdp import MDP
+from jaxbandits.experiments.linear.noiseless import NOISELESS
+from jaxbandits.experiments.linear.scale import SCALE
 from jaxbandits.experiments.linear.sensitivity import SENSITIVITY
 from jaxbandits.experiments.linear.sysid import SYSID
 from jaxbandits.experiments.linear.table1 import TABLE1
+from jaxbandits.experiments.linear.truncation import TRUNCATION
 
-EXPERIMENTS = (FIG1, FIG2, FIG3, FIG4, FIG5, TABLE1, COVERAGE, BOUND, EXPONENT, SENSITIVITY, MDP, SYSID)
+EXPERIMENTS = (
+    FIG1, FIG2, FIG3, FIG4, FIG5, TABLE1, DROP, TRUNCATION, COVERAGE, COVERAGE_RIVALS, BOUND, BOUND_ONLY, EXPONENT,
+    SCALE, NOISELESS, SENSITIVITY, HEAVY_OFUL, MDP, SYSID,
+)  # fmt: skip

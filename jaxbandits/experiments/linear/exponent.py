@@ -5,7 +5,7 @@ from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.drawings import Exponents
-from jaxbandits.experiments.linear.setting import ARMS, DIM, PAPER
+from jaxbandits.experiments.linear.setting import ARMS, DIM, PAPER, scaled
 from jaxbandits.experiments.linear.theory import THEORY, TRIALS, hvt_ucb
 from jaxbandits.experiments.statistic import growth_exponent
 
@@ -26,7 +26,7 @@ EXPONENT = Experiment(
     horizon=2**17,
     seeds=TRIALS,
     presets={
-        "practical": "beta times 2e-4, tau times 0.1: ours, from a coarse grid on Fig. 1",
+        "practical": f"tuned on Figure 1: {scaled('hvt_ucb')}",
         "theory": THEORY["theory"],
     },
     algorithms=hvt_ucb,

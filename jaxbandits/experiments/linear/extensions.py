@@ -1,5 +1,5 @@
 """What the two settings share that the paper discusses in Section 6 without algorithms or experiments: all is ours."""
 
 OURS = "The paper discusses this setting without an algorithm, a theorem or an experiment: all of it is ours."
-UNTUNED = "Multipliers are those of the bandit figures (a coarse grid on Figure 1), not tuned here."
+UNTUNED = "Practical multipliers are those of the bandit figures (tuned on Figure 1), not tuned here."
 EPS = 0.99

@@ -9,8 +9,10 @@ from jaxbandits.experiments.linear.setting import (
     FEWER,
     HORIZON,
     PAPER,
+    PER_PANEL,
     PRESETS,
     SLOW,
+    TUNED,
     TUNING,
     WIDTH,
     environment,
@@ -28,7 +30,7 @@ FIG3 = Experiment(
     source=f"{PAPER}, Figure 3 (Appendix E.1)",
     horizon=HORIZON,
     seeds=512,
-    presets=PRESETS,
+    presets=PRESETS | TUNED,
     algorithms=told_the_scale,
     panels=lambda horizon: {
         name: Panel(f"{type(law).__name__} (1.5)", environment(noise=law, eps=0.49, noise_decades=1.5))
@@ -65,6 +67,7 @@ FIG3 = Experiment(
         "Pareto(b) - 1 is Lomax(b): once centred, the two panels are the same experiment, and claims are counted once.",
     ),
     slow=SLOW,
+    tuning=PER_PANEL,
     width=WIDTH,
     figures=(Curves(not_drawn=("uniform",)),),
 )  # fmt: skip

@@ -9,8 +9,10 @@ from jaxbandits.experiments.linear.setting import (
     FEWER,
     HORIZON,
     PAPER,
+    PER_PANEL,
     PRESETS,
     SLOW,
+    TUNED,
     TUNING,
     WIDTH,
     environment,
@@ -27,7 +29,7 @@ FIG4 = Experiment(
     source=f"{PAPER}, Figure 4 (Appendix E.2)",
     horizon=HORIZON,
     seeds=512,
-    presets=PRESETS,
+    presets=PRESETS | TUNED,
     algorithms=told_the_scale,
     panels=lambda horizon: {
         name: Panel(
@@ -71,6 +73,7 @@ FIG4 = Experiment(
     ),
     notes=(TUNING, FEWER, "The paper prints eps = df - 0.01 = 1.69, outside (0, 1]: 1 + eps is meant."),
     slow=SLOW,
+    tuning=PER_PANEL,
     width=WIDTH,
     figures=(Curves(not_drawn=("uniform",)),),
 )  # fmt: skip

@@ -10,7 +10,7 @@ from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.linear.extensions import EPS, OURS, UNTUNED
-from jaxbandits.experiments.linear.setting import PAPER
+from jaxbandits.experiments.linear.setting import PAPER, QUICK_PER_PANEL, TUNED, preset_of, scaled
 from jaxbandits.experiments.statistic import mean_difference, win_share
 
 
@@ -18,8 +18,8 @@ def _mdp_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     """Both are told the moment bound of Figure 1."""
     common = {"dim": panel.environment.dim, "steps": panel.environment.steps, "horizon": horizon}
     return {
-        "Hvt estimators": getattr(HvtMDP, preset)(**common, eps=EPS, moment_bound=1.31),
-        "OFUL estimators": getattr(OFULMDP, preset)(**common, noise_scale=1.31),
+        "Hvt estimators": preset_of(HvtMDP, preset)(**common, eps=EPS, moment_bound=1.31),
+        "OFUL estimators": preset_of(OFULMDP, preset)(**common, noise_scale=1.31),
     }
 
 
@@ -30,8 +30,9 @@ MDP = Experiment(
     horizon=1500,
     seeds=256,
     presets={
-        "practical": "radii multiplied by 2e-4 (Hvt) and 0.3 (OFUL), Huber threshold by 0.1, as in the bandit figures",
+        "practical": f"Hvt {scaled('hvt_ucb')}, OFUL {scaled('oful')}, as in the bandit figures",
         "theory": "every constant as the theorems on bandits state it, for each step of the episode",
+        **TUNED,
     },
     algorithms=_mdp_learners,
     panels=lambda horizon: {
@@ -41,6 +42,7 @@ MDP = Experiment(
         )
     },
     metric="regret",
+    tuning=QUICK_PER_PANEL,
     claims=(
         Claim(
             "ours: Hvt estimators have lower mean regret than OFUL's",

@@ -4,19 +4,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
+from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.drawings import Heatmap
+from jaxbandits.experiments.linear.setting import scaled
 from jaxbandits.experiments.statistic import point_difference
 from jaxbandits.simulation.grid import Grid, product
 
 _DIM, _NU, _EPS = 2, 1.31, 0.99
-NOMINAL = {"beta_scale": 2e-4, "tau_scale": 0.1, "step_size": 4.0, "moment_bound": _NU, "eps": _EPS}
+_TUNED = MULTIPLIERS["hvt_ucb"]
+_BETA = _TUNED["beta_scale"]
+NOMINAL = {**_TUNED, "step_size": 4.0, "moment_bound": _NU, "eps": _EPS}
 GRID = {
-    "beta_scale": (2e-5, 2e-4, 2e-3, 2e-2, 1.0),
-    "tau_scale": (0.01, 0.03, 0.1, 0.3, 1.0),
+    "beta_scale": (0.1 * _BETA, _BETA, 10.0 * _BETA, 100.0 * _BETA, 1.0),
+    "tau_scale": tuple(sorted({0.01, 0.03, 0.1, 0.3, 1.0} | {_TUNED["tau_scale"]})),
     "step_size": (1.0, 2.0, 4.0),
     "moment_bound": tuple(_NU * factor for factor in (0.1, 0.3, 1.0, 3.0, 10.0)),
     "eps": (0.5, 0.75, _EPS),
@@ -35,7 +39,7 @@ SENSITIVITY = Experiment(
     source="ours, on Figure 1 of Wang, Zhang, Zhao & Zhou, ICML 2025",
     horizon=6_000,
     seeds=64,
-    presets={"practical": "around beta times 2e-4, tau times 0.1, alpha = 4, nu = 1.31, eps = 0.99"},
+    presets={"practical": f"around {scaled('hvt_ucb')}, alpha = 4, nu = 1.31, eps = 0.99"},
     algorithms=_algorithms,
     panels=lambda horizon: {
         "max": Panel(

@@ -10,7 +10,7 @@ from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.linear.extensions import EPS, OURS, UNTUNED
-from jaxbandits.experiments.linear.setting import PAPER
+from jaxbandits.experiments.linear.setting import PAPER, scaled
 from jaxbandits.experiments.statistic import mean_difference
 
 
@@ -33,7 +33,7 @@ SYSID = Experiment(
     source=f"ours, after the discussion in {PAPER}, Section 6.2",
     horizon=3000,
     seeds=256,
-    presets={"practical": "beta multiplied by 2e-4 (Hvt), as in the bandit figures; the multiplier of tau is shown"},
+    presets={"practical": f"Hvt {scaled('hvt_ucb')}, as in the bandit figures, but the threshold's as shown"},
     algorithms=_identifiers,
     panels=lambda horizon: {
         "system": Panel("2 states, 1 input", LinearSystem(noise=StudentT(df=2.1, spread=0.3), eps=EPS))

@@ -21,6 +21,7 @@ from jaxbandits.experiments.linear.setting import (
     WIDTH,
     environment,
     learners,
+    scaled,
 )
 from jaxbandits.experiments.statistic import time_growth
 from jaxbandits.experiments.words import FLAT, GROWS
@@ -43,7 +44,7 @@ TABLE1 = Experiment(
     horizon=HORIZON,
     seeds=512,
     presets={
-        "practical": f"{PRESETS['practical']}; MENU (51 pulls an epoch) and TOFU 3e-2",
+        "practical": f"{PRESETS['practical']}; MENU (51 pulls an epoch) {scaled('menu')}; TOFU {scaled('tofu')}",
         "theory": PRESETS["theory"],
     },
     algorithms=_all_learners,

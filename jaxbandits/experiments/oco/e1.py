@@ -110,7 +110,9 @@ E1 = Experiment(
             f"knowing the same, OONS does no worse than optimistic OMD: mean regret ({name})", "ours, on Table 1",
             mean_difference(name, "OONS", "optimistic OMD"), high=0.0,
         )
-        for name in ("iid-0.9", "iid-0.3", "iid-0.1", "iid-0", "flips-1")
+        for name in (
+            "iid-0.9", "iid-0.3", "iid-0.1", "iid-0", "flips-1", "corrupted", "random-order", "drift", "piecewise"
+        )
     )
     + tuple(
         Claim(

@@ -22,14 +22,15 @@ THEORY = {
 }
 
 
-def on_the_ball(dim: int) -> dict[str, Any]:
-    """OONS beside the learners that know D and G too, on the unit ball of R^d."""
+def on_the_ball(dim: int, lipschitz: float = 1.0) -> dict[str, Any]:
+    """OONS beside the learners that know D and G too, on the unit ball of R^d, told G."""
+    told: dict[str, Any] = {"dim": dim, "lipschitz": lipschitz}
     return {
-        "OONS": OONS.theory(dim=dim),
-        "OONS, practical": OONS.practical(dim=dim),
-        "optimistic OMD": OptimisticOMD(dim=dim),
+        "OONS": OONS.theory(**told),
+        "OONS, practical": OONS.practical(**told),
+        "optimistic OMD": OptimisticOMD(**told),
         "optimistic FTRL 2023": OptimisticFTRL2023(dim=dim),
-        "OGD": OGD(dim=dim),
+        "OGD": OGD(**told),
     }
 
 

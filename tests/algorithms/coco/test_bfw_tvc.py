@@ -42,6 +42,7 @@ def run_reference(learner, us, fs, gs):
     return [np.array(column) for column in zip(*rows, strict=True)]
 
 
+@pytest.mark.quick("matrix ball-1")
 @pytest.mark.parametrize(
     ("name", "queries"), sizes(("matrix ball", 1), ("box", 2), slow=[("ball", 1), ("box", 1), ("l1", 1)])
 )
@@ -81,6 +82,7 @@ def test_step_by_step(name, queries, rng):
     assert restarts >= 3
 
 
+@pytest.mark.slow
 def test_theory_is_that_of_the_reference():
     """The constants of Theorem 3; one linear minimisation a block with its eps."""
     constants = reference.theory_constants(400, 1.7, 0.6, 5.0, 2.5, 2.25, 4)

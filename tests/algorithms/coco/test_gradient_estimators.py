@@ -22,7 +22,7 @@ SHAPES = [1, 2, 3, (3, 2), ((2, 2), (3,))]
 
 @pytest.fixture(scope="module")
 def directions():
-    return np.asarray(jax.vmap(lambda k: perturbation.direction(k, 3))(jax.random.split(jax.random.key(7), N)))
+    return np.asarray(jax.jit(jax.vmap(lambda k: perturbation.direction(k, 3)))(jax.random.split(jax.random.key(7), N)))
 
 
 @jax.jit
@@ -113,7 +113,7 @@ def test_the_papers_weight_biases_the_estimate(directions):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_directions_are_uniform_on_the_sphere(shape):
     """Unit length over all arrays of the point, mean 0, second moments I / d."""
-    draws = jax.vmap(lambda k: perturbation.direction(k, shape))(jax.random.split(jax.random.key(3), 20_000))
+    draws = jax.jit(jax.vmap(lambda k: perturbation.direction(k, shape)))(jax.random.split(jax.random.key(3), 20_000))
     expected = jax.tree.map(jnp.shape, points.zeros(shape))
     assert jax.tree.map(lambda a: a.shape[1:], draws) == expected
     flat = np.concatenate([np.asarray(a).reshape(20_000, -1) for a in jax.tree.leaves(draws)], axis=1)

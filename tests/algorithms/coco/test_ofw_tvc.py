@@ -80,6 +80,7 @@ def known():
 
 
 class TestKnownTrace:
+    @pytest.mark.quick("1-x0", "5-x1", "12-x4")
     @pytest.mark.parametrize(
         "t, x",
         [
@@ -108,6 +109,7 @@ REFERENCE_CASES = [(1,), (2,), (5,), (20,), (4, 3), (3, 7)]
 
 
 class TestAgainstReference:
+    @pytest.mark.quick("1-(4, 3)", "0-(5,)", "2-(5,)")
     @pytest.mark.parametrize("shape", REFERENCE_CASES, ids=str)
     @pytest.mark.parametrize("seed", [0, 1, 2])
     def test_step_by_step(self, shape, seed):
@@ -148,6 +150,7 @@ class TestAgainstReference:
         np.testing.assert_allclose(scaled["x"], plain["x"], atol=1e-12)
         np.testing.assert_allclose(scaled["Q"], plain["Q"], rtol=1e-12)
 
+    @pytest.mark.slow
     def test_vmap_over_every_hyperparameter_is_the_loop(self):
         trace = random_trace(np.random.default_rng(6), (3,), 40)
         rows = [
@@ -175,6 +178,7 @@ def run(request):
 
 
 class TestInvariants:
+    @pytest.mark.quick("(2,)")
     def test_stays_in_the_domain(self, run):
         x = run[1]["x"]
         norm = np.linalg.norm(x, axis=1) if x.ndim == 2 else np.linalg.svd(x, compute_uv=False).sum(axis=1)
@@ -276,6 +280,7 @@ class TestInvariances:
         assert one["s"][-1] > 1
         np.testing.assert_allclose(two["x"], one["x"], atol=1e-11)
 
+    @pytest.mark.quick("(5,)")
     @pytest.mark.parametrize("shape", [(5,), (4, 3)], ids=str)
     def test_scaling_the_domain(self, shape):
         """K -> s K, f(x) -> s f(x / s), g likewise, beta -> beta / s: the iterates scale by s."""
@@ -295,6 +300,7 @@ class TestInvariances:
 
 
 class TestDoubling:
+    @pytest.mark.quick("float64")
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     def test_equals_the_while_loop(self, dtype):
         rng = np.random.default_rng(0)

@@ -38,6 +38,7 @@ def run_reference(learner, us, fs, gs):
     return [np.array(column) for column in zip(*rows, strict=True)]
 
 
+@pytest.mark.quick("matrix ball-1")
 @pytest.mark.parametrize(
     ("name", "queries"), sizes(("matrix ball", 1), ("box", 2), slow=[("ball", 1), ("box", 1), ("l1", 1)])
 )

@@ -88,6 +88,7 @@ def closed_loop(algorithm, centers, normals, offsets):
 
 
 class TestTheorem2:
+    @pytest.mark.slow
     def test_bounds_with_the_proofs_constants(self, rng):
         """Regret and Q_T against the best feasible point: the l1 ball cut by a half-space, loose bounds."""
         T, d, radius = 2000, 6, 1.0

@@ -80,6 +80,7 @@ def references(x, y, u, k, budgets, fixed=FIXED, falling=FALLING, gamma=0.3, fal
 GOLDEN_LEARNERS = learners(m=4, k=3, d=3, horizon=30, budgets=(4, 3, 2, 1), **SMALL)
 
 
+@pytest.mark.quick("smd_m")
 @pytest.mark.parametrize("name", [name for name in methods.GOLDEN if name != "smpa_m"])
 def test_golden_trace(name):
     run = replay(GOLDEN_LEARNERS[name], *methods.golden_rows())
@@ -100,6 +101,7 @@ PLAIN = {"dim": 2, "domain": WholeSpace(), "step_w": 0.5, "step_q": 1.0}
 THREE = PLAIN | {"n_groups": 3, "horizon": 2}
 
 
+@pytest.mark.quick("SMDr----")
 @pytest.mark.parametrize(
     ("learner", "u", "start", "w", "q"),
     [
@@ -163,6 +165,19 @@ def close(ours, theirs):
         np.testing.assert_allclose(getattr(ours, field), getattr(theirs, field), rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.quick(
+    "online_1_a",
+    "atkro_m_a",
+    "atkro_k",
+    "soma",
+    "smd_m",
+    "smd_m_a",
+    "smd_1",
+    "online_1",
+    "atkro_m",
+    "atkro_1_a",
+    "smd_r",
+)
 @pytest.mark.parametrize(("name", "m", "k", "d"), list(_cases()))
 def test_equals_the_reference_at_every_step(name, m, k, d, rng):
     budgets = (4, 3, 2, 1) if m == 4 else tuple(int(n) for n in rng.integers(1, 50, m))
@@ -180,6 +195,7 @@ def test_equals_the_reference_at_every_step(name, m, k, d, rng):
         close(replay(learner, x, y, u), expected)
 
 
+@pytest.mark.quick("budgets1")
 @pytest.mark.parametrize(
     "budgets", [(7, 3), (9, 4, 2, 2, 1), pytest.param((40, 1, 30, 20, 7, 3, 5, 9, 11, 2), marks=pytest.mark.slow)]
 )

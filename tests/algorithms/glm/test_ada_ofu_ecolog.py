@@ -121,6 +121,7 @@ def test_theta_stays_in_its_set():
         np.testing.assert_array_equal(np.diff(traces, prepend=3.0 * ridge) > 1e-12, ~warm)
 
 
+@pytest.mark.slow
 def test_a_warm_up_round_by_hand():
     """d = 1, where a set is an interval: the first reward is uncertain, and the estimate moves to the near end."""
     S, ridge, scale = 7.0, 0.01, 2e-6
@@ -171,6 +172,7 @@ def test_projection_meets_the_optimality_conditions(d):
     assert len(cases) == 4 or (d == 1 and len(cases) == 3)
 
 
+@pytest.mark.slow
 def test_projection_without_an_ellipsoid_is_that_on_the_ball():
     rng = np.random.default_rng(0)
     root, y = rng.normal(size=(3, 3)), rng.normal(size=3) * 3.0

@@ -36,7 +36,7 @@ def test_matches_the_reference(d, S, ridge, radius):
     assert trace["gap"][-1] == pytest.approx(learner.cum, rel=1e-9)
 
 
-@pytest.mark.quick("0.001")
+@pytest.mark.slow
 @pytest.mark.parametrize("ridge", [1e-3, 0.05, 2.0])
 def test_active_balls_and_small_ridges(ridge):
     """S far too small for the rewards: most steps end on the sphere; plain Newton cycles at small ridges."""
@@ -92,6 +92,7 @@ def test_implicit_step_is_the_constrained_minimiser(count):
     assert 5 <= outside <= 55
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("diameter", "arms", "regret", "theta", "radius"),
     [(6.0, "242103432132", 4.10783686, [-0.2011566848, 0.8621601715, -0.9460939479], 12.13644992)],
@@ -111,6 +112,7 @@ def test_recorded_trace(diameter, arms, regret, theta, radius):
         assert trace["radius"][-1] == pytest.approx(radius, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_a_step_never_fits_worse_than_the_prediction():
     """With W = lambda I at the origin and no active ball, G grows: theta_{t+1} was chosen knowing the reward."""
     trace = force(ECOLog(dim=2, norm_bound=3.0), [[0.6, 0.8]], [1.0])
@@ -120,6 +122,7 @@ def test_a_step_never_fits_worse_than_the_prediction():
     assert trace["gap"][0] == pytest.approx(np.log(2.0) - np.log1p(np.exp(-s)), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_rotation_and_permutation():
     X, R = fresh(5, 3, 5, 3.0)
     base = play(ECOLog(dim=3, norm_bound=3.0), X, R)

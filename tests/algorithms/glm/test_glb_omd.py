@@ -55,6 +55,7 @@ class Binomial:
 
 
 class TestAgainstTheReference:
+    @pytest.mark.quick("3-5-bernoulli")
     @pytest.mark.parametrize("name", LINKS)
     @pytest.mark.parametrize(("d", "K"), SIZES)
     def test_theory_radius(self, name, d, K):
@@ -64,6 +65,7 @@ class TestAgainstTheReference:
             learner = reference.GLBOMD(FAMILIES[name], d, BOUNDS[name], lam=ridge)
             agree(play(algorithm, X, R), X, R, learner)
 
+    @pytest.mark.quick("poisson")
     @pytest.mark.parametrize("name", LINKS)
     def test_data_radius(self, name):
         _, X, R = fresh(name, 3, 3, 5)
@@ -137,6 +139,7 @@ class TestKnownNumbers:
         np.testing.assert_allclose(trace["theta"][-1], theta, atol=1e-10)
         assert trace["radius"][-1] == pytest.approx(beta, abs=1e-8)
 
+    @pytest.mark.slow
     def test_gaussian_trace(self):
         star, X, rng = reference.time_varying(7, 3, 5, 12, 2.0)
         R = reference.rewards("gaussian", rng, X @ star)
@@ -160,6 +163,7 @@ class TestKnownNumbers:
         assert float(algorithm.radius(0, state)) == pytest.approx(first, abs=1e-4)
         assert float(algorithm.radius(2999, state)) == pytest.approx(last, abs=1e-4)
 
+    @pytest.mark.slow
     def test_gaussian_without_projection_is_ridge_regression(self):
         _, X, R = fresh("gaussian", 11, 3, 5)
         xs, rs = X[:, 0], R[:, 0]
@@ -172,6 +176,7 @@ class TestKnownNumbers:
 
 
 class TestProperties:
+    @pytest.mark.quick("poisson")
     @pytest.mark.parametrize("name", LINKS)
     def test_lemma_4(self, name):
         """Equation 11 on every trace: any lambda, adversarial rewards, any theta* in the ball."""
@@ -201,6 +206,7 @@ class TestProperties:
             assert np.sum(norms > 0.5 - 1e-9) > 5  # the projection was active
             assert np.all(np.diff(trace["radius"]) > 0.0)
 
+    @pytest.mark.quick("theory-poisson", "data-poisson")
     @pytest.mark.parametrize("name", LINKS)
     @pytest.mark.parametrize("radius", ["theory", "data"])
     def test_curvature_grows_by_one_bounded_direction(self, name, radius):
@@ -269,6 +275,9 @@ class TestProperties:
         star, X, rng = reference.time_varying(9, 3, 5, ROUNDS, 2.0)
         R = rng.binomial(4, 1.0 / (1.0 + np.exp(-X @ star))).astype(float)
         agree(play(algorithm, X, R), X, R, reference.GLBOMD(family, 3, 2.0))
+
+    @pytest.mark.slow
+    def test_a_link_of_your_own_in_a_run(self):
         environment = GeneralizedLinear.fixed(link=Binomial(n=4.0), norm_bound=2.0)
         algorithm = GLBOMD(dim=2, link=Binomial(n=4.0), norm_bound=2.0)
         result = simulation.simulate(algorithm, environment, 1000, 32, record=2, progress=False)
@@ -287,6 +296,7 @@ class TestCentre:
         fields = {"dim": 3, "link": Exponential(margin=self.MARGIN), "ridge": 1.0, "radius_rule": "data"}
         return GLBOMD(**fields | {"center": self.CENTRE} | changes)
 
+    @pytest.mark.quick("0.05")
     @pytest.mark.parametrize("ridge", [1.0, 0.05])
     def test_matches_the_reference(self, ridge):
         rng = np.random.default_rng(2)
@@ -300,6 +310,7 @@ class TestCentre:
         if ridge < 1.0:
             assert np.linalg.norm(trace["theta"] - self.CENTRE, axis=1).max() > 1.0 - 1e-9  # a projection was active
 
+    @pytest.mark.slow
     def test_a_centre_at_zero_changes_nothing(self):
         _, X, R = fresh("poisson", 5, 3, 5)
         fields = {"dim": 3, "link": Poisson(), "norm_bound": 1.0}
@@ -307,6 +318,7 @@ class TestCentre:
         for name in plain:
             np.testing.assert_allclose(plain[name], centred[name], rtol=1e-12, atol=1e-13)
 
+    @pytest.mark.slow
     def test_lemma_4_by_translation(self):
         """C_mu = 1 / margin^2, R = 2 / margin; rewards have nothing to do with theta*."""
         rng, family = np.random.default_rng(5), glm_one_pass.exponential(self.MARGIN)

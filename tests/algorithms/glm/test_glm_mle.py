@@ -99,12 +99,7 @@ def estimates(trace, X, name):
     return np.stack([projector(xs) @ theta for xs, theta in zip(played, trace[name], strict=True)])
 
 
-@pytest.mark.quick(
-    "ofuglb-bernoulli-3-counts",
-    "ofulog_r-bernoulli-3-counts",
-    "glm_ucb-bernoulli-3-history",
-    "glm_ucb-poisson-2-counts",
-)
+@pytest.mark.quick("ofuglb-bernoulli-3-counts", "ofulog_r-bernoulli-3-counts", "glm_ucb-bernoulli-3-history")
 @pytest.mark.parametrize(
     ("method", "name", "d", "form"),
     sizes(
@@ -134,6 +129,40 @@ def test_follows_the_reference(method, name, d, form):
     agree(play(learner, X, R), X, R, reference)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("method", "name", "S", "bound", "reached"),
+    [
+        ("ofuglb", "poisson", 5.0, 5e-9, 1e-9),
+        ("ofuglb", "bernoulli", 7.0, 5e-9, 1e-10),
+        ("ofulog_r", "bernoulli", 3.0, 1e-13, 0.0),
+    ],
+)
+def test_how_exact_the_maximisers_are(method, name, S, bound, reached):
+    """Relative to S ||x||, over eight recorded runs of 1000 rounds: the worst of all, and what 95 % of them keep."""
+    rounds, f, errors = 1000, FAMILIES[name], []
+    learner = {
+        "ofuglb": OFUGLB(dim=2, n_arms=ARMS, norm_bound=S, link=LINKS[name]),
+        "ofulog_r": OFULogR(dim=2, n_arms=ARMS, norm_bound=S),
+    }[method]
+    for seed in range(8):
+        _, X, R = fixed_instance(seed, 2, ARMS, rounds, S, name)
+        trace = play(learner, X, R)
+        for t in (3, 30, 300, 999):
+            reference = glm_mle.OFUGLB(f, 2, S, name) if method == "ofuglb" else glm_mle.OFULogR(f, 2, S)
+            index = trace["index"][:t]
+            reference.X, reference.r, reference.t = X[index], R[np.arange(t), index], t + 1
+            loss, centre, slack = reference.loss(), reference.theta(), reference.beta() ** 2
+            for x, point in zip(X, trace["points"][t], strict=True):
+                exact = glm_mle.exact_maximum(loss, centre, slack, x, point, S if method == "ofuglb" else None)
+                if exact is not None:
+                    errors.append(abs(float(exact - x @ point)) / (S * np.linalg.norm(x)))
+    assert len(errors) > 0.95 * 8 * 4 * ARMS  # Newton's method ended at a certificate
+    assert reached < max(errors) < bound
+    assert np.quantile(errors, 0.95) < 1e-11
+
+
+@pytest.mark.slow
 def test_radius_from_the_determinant():
     X, R = instance("bernoulli", "counts", 5, 3)
     learner, reference = pair("glm_ucb", "bernoulli", "counts", 3, radius="det")
@@ -150,7 +179,7 @@ def test_radius_from_the_rewards():
     assert float(learner.radius(3, state)) == pytest.approx(reference.beta(), rel=1e-12)
 
 
-@pytest.mark.quick("rs_glincb-poisson-2-counts", "practical-bernoulli-3-counts")
+@pytest.mark.quick("rs_glincb-poisson-2-counts")
 @pytest.mark.parametrize(
     ("method", "name", "d", "form"),
     sizes(
@@ -226,7 +255,7 @@ def test_recorded_trace(make, arms, final, theta, radius):
     assert trace["radius"][11] == pytest.approx(radius, abs=1e-8)
 
 
-@pytest.mark.quick("ofulog_r", "glm_ucb", "rs_glincb")
+@pytest.mark.quick("glm_ucb")
 @pytest.mark.parametrize("method", [*METHODS, "practical"])
 def test_counts_and_history_are_one_method(method):
     X, R = instance("bernoulli", "counts", 6, 3)
@@ -240,6 +269,7 @@ def test_counts_and_history_are_one_method(method):
         np.testing.assert_allclose(*values, atol=1e-9)
 
 
+@pytest.mark.quick("glm_ucb", "ofuglb", "ofulog_r")
 @pytest.mark.parametrize("method", METHODS)
 def test_rotation_and_permutation(method):
     X, R = instance("bernoulli", "counts", 4, 3)

@@ -26,6 +26,7 @@ def fresh(name, seed, d, K):
     return X, glb_omd.rewards(name, rng, X @ theta, g=FAMILIES[name].g)
 
 
+@pytest.mark.quick("5-5-bernoulli")
 @pytest.mark.parametrize("name", LINKS)
 @pytest.mark.parametrize(("d", "K"), sizes((5, 5), slow=((1, 5), (2, 5), (20, 5))))
 def test_matches_the_reference(name, d, K):
@@ -83,6 +84,7 @@ def test_given_constants_are_used():
     np.testing.assert_allclose(half.radius(0, state), 0.5 * base.radius(0, state), rtol=1e-14)
 
 
+@pytest.mark.quick("bernoulli")
 @pytest.mark.parametrize("name", ["gaussian", "bernoulli"])
 def test_regret_bound_of_the_learner_holds_on_every_trace(name):
     """Sum of the online Newton step's losses minus those of any comparator is at most B (its defining property)."""

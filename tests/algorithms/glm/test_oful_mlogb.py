@@ -23,6 +23,7 @@ def test_matches_the_reference(d, S, ridge):
     agree(trace, X, R, glm_one_pass.OFULMLogB(d, S, lam=ridge))
 
 
+@pytest.mark.slow
 def test_the_step_is_that_of_glb_omd():
     """Same actions, same eta: the same theta and inverse to the last bit."""
     X, R = fresh(3, 3, 3.0)

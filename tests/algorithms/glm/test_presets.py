@@ -12,6 +12,7 @@ from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog
 from jaxbandits.algorithms.glm.ecolog import ECOLog
 from jaxbandits.algorithms.glm.glm_ucb import GLMUCB
 from jaxbandits.algorithms.glm.gloc import GLOC
+from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.glm.ofuglb import OFUGLB
 from jaxbandits.algorithms.glm.oful_mlogb import OFULMLogB
 from jaxbandits.algorithms.glm.ofulog_r import OFULogR
@@ -23,13 +24,13 @@ TOLD = {"dim": D, "norm_bound": S, "delta": DELTA}
 C_MU = 1.0 / (2.0 + 2.0 * math.cosh(S))  # least mu' on [-S, S]
 
 PRESETS = {  # class: what else it must be told, the multipliers of `practical`
-    ECOLog: ({}, {"beta_scale": 0.3}),
-    AdaOFUECOLog: ({"n_arms": 7}, {"beta_scale": 0.3, "warmup_scale": 0.03}),
-    GLOC: ({}, {"beta_scale": 0.03}),
-    GLMUCB: ({"n_arms": 7, "horizon": T}, {"rho_scale": 0.003}),
-    OFUGLB: ({"n_arms": 7}, {"beta_scale": 0.3}),
-    OFULogR: ({"n_arms": 7}, {"gamma_scale": 0.1}),
-    OFULMLogB: ({}, {"beta_scale": 0.03}),
+    ECOLog: ({}, MULTIPLIERS["ecolog"]),
+    AdaOFUECOLog: ({"n_arms": 7}, MULTIPLIERS["ada_ofu_ecolog"]),
+    GLOC: ({}, MULTIPLIERS["gloc"]),
+    GLMUCB: ({"n_arms": 7, "horizon": T}, MULTIPLIERS["glm_ucb"]),
+    OFUGLB: ({"n_arms": 7}, MULTIPLIERS["ofuglb"]),
+    OFULogR: ({"n_arms": 7}, MULTIPLIERS["ofulog_r"]),
+    OFULMLogB: ({}, MULTIPLIERS["oful_mlogb"]),
 }
 
 
@@ -97,7 +98,7 @@ def test_practical_is_the_theory_but_for_its_multipliers(cls):
     theory, practical = cls.theory(**TOLD, **told), cls.practical(**TOLD, **told)
     names = [f.name for f in dataclasses.fields(cls) if f.name != "link"]
     differing = {n: getattr(practical, n) for n in names if getattr(practical, n) != getattr(theory, n)}
-    assert differing == multipliers
+    assert differing == {name: value for name, value in multipliers.items() if value != 1.0}
     assert all(getattr(theory, name) == 1.0 for name in multipliers)
     for name in multipliers:  # what is given stays
         assert getattr(cls.practical(**TOLD, **told, **{name: 0.5}), name) == 0.5

@@ -12,6 +12,7 @@ from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.types import ArmObs
+from tests import called
 from tests.algorithms.glm.replay_mle import fixed_instance, play, regret
 from tests.reference import glb_omd
 
@@ -35,7 +36,7 @@ def warm_up(trace):
     return int(np.any(trace["theta_o"] != before, axis=1).sum())
 
 
-@pytest.mark.quick("theory")
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [RSGLinCB.theory, RSGLinCB.experiments])
 def test_warm_up_never_ends_with_the_paper_s_constants(make):
     """d = 2, S = 3, T = 3000: the threshold is 3.8e-7, and 3000 rounds bring ||x||^2 to about 1e-3 only."""
@@ -96,11 +97,12 @@ def test_elimination_is_against_the_largest_lower_bound(upper, second, expected)
     widths = [0.1, second - 0.8, upper - 0.5]
     state = at_rest(algorithm, [1.0, 0.8, 0.5], widths, [1.0, 2.0, 3.0])
     obs = ArmObs(jnp.eye(3))
-    assert int(algorithm.select(KEY, jnp.int32(0), state, obs).index) == expected
+    assert int(called.select(algorithm, KEY, jnp.int32(0), state, obs).index) == expected
     masked = obs._replace(mask=jnp.asarray([False, True, True]))  # the largest lower bound left is that of the second
-    assert int(algorithm.select(KEY, jnp.int32(0), state, masked).index) == 2
+    assert int(called.select(algorithm, KEY, jnp.int32(0), state, masked).index) == 2
 
 
+@pytest.mark.slow
 def test_refits_are_rare():
     """One a doubling of det H, which is at most (lambda + T / (4 e d))^d: theta_tau changes at no other time."""
     _, X, R, kappa = instance(100, 3.0)

@@ -7,6 +7,7 @@ import pytest
 
 from jaxbandits.algorithms.linear import crmm
 from jaxbandits.algorithms.linear.crmm import CRMM
+from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.types import ArmObs, Reward
@@ -50,6 +51,7 @@ def test_least_squares_on_the_medians_by_hand():
     np.testing.assert_allclose(inverse[-1], np.linalg.inv(matrix), rtol=1e-13)
 
 
+@pytest.mark.quick("4-45-ls")
 @pytest.mark.parametrize("mode", ["ons", "ls"])
 @pytest.mark.parametrize(("dim", "reps"), sizes((4, 45), slow=((1, 1), (4, 6), (16, 3))))
 def test_estimates_match_the_reference(dim, reps, mode, rng):
@@ -68,6 +70,7 @@ def test_estimates_match_the_reference(dim, reps, mode, rng):
         assert (norms <= 0.2 * (1 + 1e-12)).all() and (norms > 0.2 * (1 - 1e-12)).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["ons", "ls"])
 @pytest.mark.parametrize("law", ["student", "gauss", "fisk"])
 @pytest.mark.parametrize(("dim", "n_arms"), sizes((3, 5), slow=((2, 5), (2, 50), (5, 50), (8, 50))))
@@ -76,7 +79,7 @@ def test_closed_loop_matches_the_reference(dim, n_arms, law, mode, rng):
     T, eps = 250, 0.49 if law == "fisk" else 0.99
     arms, mask, theta, noise, nu = instance(rng, T, n_arms, dim, law, fixed=True, available=3 if n_arms == 5 else 30)
     nu = nu[0] / 10
-    alg = CRMM.practical(dim=dim, horizon=T, eps=eps, noise_scale=nu, mode=mode, reps=7)
+    alg = CRMM.practical(dim=dim, horizon=T, eps=eps, noise_scale=nu, mode=mode, reps=7, beta_scale=3e-2)
     learner = reference.Crmm(dim, T, eps, v=nu ** (1 + eps), reps=7, mode=mode, lam=float(dim), beta_scale=3e-2)
     played, want = reference.closed_loop(learner, arms, mask, theta, noise)
     index, estimate = closed_loop(as_arrays(alg), *map(jnp.asarray, (arms, mask, theta, noise)))
@@ -89,7 +92,7 @@ def test_closed_loop_matches_the_reference(dim, n_arms, law, mode, rng):
 def test_arm_sets_that_change_altogether(dim, rng):
     """Fresh arms every round: the nearest one is played, the median is credited to the held one."""
     arms, mask, theta, noise, _ = instance(rng, 120, 6, dim, "student")
-    alg = CRMM.practical(dim=dim, horizon=120, reps=4)
+    alg = CRMM.practical(dim=dim, horizon=120, reps=4, beta_scale=3e-2)
     learner = reference.Crmm(dim, 120, 1.0, v=1.0, reps=4, mode="ls", lam=float(dim), beta_scale=3e-2)
     played, want = reference.closed_loop(learner, arms, mask, theta, noise)
     index, estimate = closed_loop(as_arrays(alg), *map(jnp.asarray, (arms, mask, theta, noise)))
@@ -139,6 +142,7 @@ def test_an_unfinished_epoch_teaches_nothing():
     np.testing.assert_array_equal(inverse[9], inverse[12])
 
 
+@pytest.mark.slow
 def test_symmetries(rng):
     x, rewards = rng.standard_normal((90, 3)) / 2, rng.standard_t(2.1, 90)
     orthogonal = np.linalg.qr(rng.standard_normal((3, 3)))[0]
@@ -181,7 +185,8 @@ def test_presets():
     assert (theory.mode, theory.ridge, theory.beta_scale, theory.norm_bound) == ("ons", 1.0, 1.0, 2.0)
     assert theory.reps == int(np.ceil(16 * np.log(4 * 18_000**2)))  # 336
     assert CRMM.theory(dim=3, horizon=100, delta=0.05).reps == int(np.ceil(16 * np.log(8000)))
-    assert (practical.mode, practical.ridge, practical.beta_scale, practical.reps) == ("ls", 3.0, 3e-2, 11)
+    assert (practical.mode, practical.ridge, practical.reps) == ("ls", 3.0, 11)
+    assert practical.beta_scale == MULTIPLIERS["crmm"]["beta_scale"]
     assert CRMM.practical(dim=3, horizon=10, reps=5).reps == CRMM.theory(dim=3, horizon=10, reps=5).reps == 5
 
 

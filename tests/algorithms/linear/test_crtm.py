@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.linear.crtm import CRTM
+from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.types import ArmObs
+from tests import called
 from tests.algorithms.linear import replay_linear
 from tests.algorithms.linear.replay_linear import KEY, closed_loop
 from tests.reference import crtm_crmm as reference
@@ -45,6 +47,7 @@ def test_golden_trace_of_least_squares():
     np.testing.assert_allclose(replay(alg)[0][-1], [0.173564122738, 0.394020456334], rtol=2e-12)
 
 
+@pytest.mark.quick("4-ls")
 @pytest.mark.parametrize("mode", ["ons", "ls"])
 @pytest.mark.parametrize("dim", sizes(4, slow=(1, 16)))
 def test_estimates_match_the_reference(dim, mode, rng):
@@ -64,6 +67,7 @@ def test_estimates_match_the_reference(dim, mode, rng):
         assert (norms <= 0.1 * (1 + 1e-12)).all() and (norms > 0.1 * (1 - 1e-12)).sum() > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["ons", "ls"])
 @pytest.mark.parametrize("law", ["student", "gauss", "pareto"])
 @pytest.mark.parametrize(("dim", "n_arms"), sizes((3, 5), slow=((2, 5), (2, 50), (5, 50), (8, 50))))
@@ -72,7 +76,7 @@ def test_closed_loop_matches_the_reference(dim, n_arms, law, mode, rng):
     T, eps = 250, 0.49 if law == "pareto" else 0.99
     arms, mask, theta, noise, nu = instance(rng, T, n_arms, dim, law, available=3 if n_arms == 5 else 30)
     nu = nu[0] / 10
-    alg = CRTM.practical(dim=dim, horizon=T, eps=eps, noise_scale=nu, mode=mode)
+    alg = CRTM(dim=dim, horizon=T, eps=eps, noise_scale=nu, mode=mode, ridge=float(dim), beta_scale=3e-3)
     learner = reference.Crtm(dim, T, eps, u=(nu + 1.0) ** (1 + eps), mode=mode, lam=float(dim), beta_scale=3e-3)
     played, want = reference.closed_loop(learner, arms, mask, theta, noise)
     index, estimate = closed_loop(as_arrays(alg), *map(jnp.asarray, (arms, mask, theta, noise)))
@@ -129,9 +133,10 @@ def test_a_zero_arm_teaches_nothing():
 def test_the_first_arm_wins_a_tie():
     alg = as_arrays(CRTM.theory(dim=2, horizon=10))
     obs = ArmObs(jnp.asarray([[0.5, 0.5], [0.0, 0.9], [0.9, 0.0]]))
-    assert int(alg.select(KEY, jnp.int32(0), alg.init(KEY), obs).index) == 1
+    assert int(called.select(alg, KEY, jnp.int32(0), called.init(alg, KEY), obs).index) == 1
 
 
+@pytest.mark.slow
 def test_confidence_sets_cover(rng):
     """||theta_t - theta*||_{V_t} <= radius in every trial under Student noise; the theory is far on the safe side."""
     trials, T = 40, 400
@@ -158,7 +163,8 @@ def test_presets():
     theory = CRTM.theory(dim=3, horizon=1000, eps=0.5, norm_bound=2.0)
     practical = CRTM.practical(dim=3, horizon=1000, eps=0.5, noise_scale=1.31)
     assert (theory.mode, theory.ridge, theory.beta_scale, theory.norm_bound) == ("ons", 1.0, 1.0, 2.0)
-    assert (practical.mode, practical.ridge, practical.beta_scale, practical.noise_scale) == ("ls", 3.0, 3e-3, 1.31)
+    assert (practical.mode, practical.ridge, practical.noise_scale) == ("ls", 3.0, 1.31)
+    assert {name: getattr(practical, name) for name in MULTIPLIERS["crtm"]} == MULTIPLIERS["crtm"]
     assert CRTM.practical(dim=3, horizon=10, beta_scale=0.1, mode="ons").beta_scale == 0.1
 
 

@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 
 from jaxbandits.algorithms.linear import heavy_oful
 from jaxbandits.algorithms.linear.heavy_oful import HeavyOFUL
+from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.core import factored
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
@@ -78,6 +79,7 @@ def clipped_data(rng, n, dim, law="student", understated=5.0):
     return arms[:, 0], arms[:, 0] @ theta + noise, nu / understated
 
 
+@pytest.mark.quick("constants0-want0")
 @pytest.mark.parametrize(
     ("constants", "want"),
     [
@@ -130,7 +132,7 @@ def test_every_quantity_matches_the_reference(dim, law, rng):
     np.testing.assert_allclose(tau, want["tau"], rtol=1e-9)
 
 
-@pytest.mark.quick("2-5-none")
+@pytest.mark.slow
 @pytest.mark.parametrize("law", sizes("student", "none", slow=("gauss", "pareto", "lomax", "fisk")))
 @pytest.mark.parametrize(("dim", "n_arms"), [(2, 5), pytest.param(8, 50, marks=pytest.mark.slow)])
 def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
@@ -140,7 +142,7 @@ def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
         rng, T, n_arms, dim, law, decades=1.0, available=3 if n_arms == 5 else 40
     )
     data = arms, mask, theta_star, noise, nu / (1 if n_arms == 50 else 5)  # told truly, or too small: clipped
-    alg = HeavyOFUL.practical(dim=dim, horizon=T, eps=eps)
+    alg = HeavyOFUL.theory(dim=dim, horizon=T, eps=eps, **PRACTICAL)
     learner = reference.HeavyOful(dim, T, eps, **PRACTICAL)
     played, want = closed_loop(learner, *data)
     if n_arms == 5 and law == "student":
@@ -155,7 +157,7 @@ def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
 def test_histories_of_several_blocks(dim, rng):
     """600 samples, three blocks, the last one incomplete: the estimate at and around the edges of blocks."""
     data = clipped_data(rng, 600, dim)
-    _, theta, _ = replay(HeavyOFUL.practical(dim=dim, horizon=600, eps=0.99), *data)
+    _, theta, _ = replay(HeavyOFUL.theory(dim=dim, horizon=600, eps=0.99, **PRACTICAL), *data)
     learner = reference.HeavyOful(dim, 600, 0.99, **PRACTICAL)
     for row in zip(*data, strict=True):
         learner.update(*row, fit=False)
@@ -163,10 +165,11 @@ def test_histories_of_several_blocks(dim, rng):
     for t in (1, 255, 256, 257, 511, 512, 513, 600):
         want, _ = reference.solve(np.zeros(dim), xs[:t], rewards[:t], taus[:t], learner.lam, 1.0)
         np.testing.assert_allclose(theta[t - 1], want, atol=1e-10, err_msg=str(t))
-    _, roomy, _ = replay(HeavyOFUL.practical(dim=dim, horizon=600, eps=0.99, capacity=1000), *data)
+    _, roomy, _ = replay(HeavyOFUL.theory(dim=dim, horizon=600, eps=0.99, capacity=1000, **PRACTICAL), *data)
     np.testing.assert_allclose(roomy, theta, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_estimate_is_stationary_in_the_interior(rng):
     """The gradient of Eq. (6) vanishes inside the ball, and points inwards along theta on its surface."""
     xs, rewards, nu = clipped_data(rng, 300, 3)
@@ -189,7 +192,7 @@ def test_the_estimate_is_stationary_in_the_interior(rng):
     assert inside > 10
 
 
-@pytest.mark.quick("10.0")
+@pytest.mark.slow
 @pytest.mark.parametrize("norm_bound", [0.4, 10.0])
 def test_no_pass_increases_the_objective(norm_bound, rng):
     xs, rewards, nu = clipped_data(rng, 300, 2)
@@ -209,6 +212,7 @@ def test_no_pass_increases_the_objective(norm_bound, rng):
         np.testing.assert_allclose(point, theta[-1], atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", sizes(3, slow=(16,)))
 def test_least_squares_limit_is_weighted_ridge_regression(dim, rng):
     """tau = inf: ridge with weights 1/sigma^2 at every t; H is its matrix."""
@@ -237,6 +241,7 @@ def test_eps_one_has_no_growth_factors():
         inverse = np.linalg.inv(np.linalg.inv(inverse) + np.outer(x, x) / s**2)
 
 
+@pytest.mark.slow
 def test_a_trial_does_not_depend_on_its_company(rng):
     """Side by side, every trial stops at its own convergence: the same bits beside easy and beside hard trials."""
     mine = clipped_data(rng, 100, 2)
@@ -256,6 +261,7 @@ def test_a_trial_does_not_depend_on_its_company(rng):
     assert not np.array_equal(with_easy[0], with_hard[0])
 
 
+@pytest.mark.slow
 def test_only_the_blocks_written_so_far_are_read(rng):
     """What lies beyond the block of round t cannot matter: a round costs O(t), not O(capacity)."""
     xs, rewards, nu = clipped_data(rng, 600, 2)
@@ -345,7 +351,8 @@ def test_capacity_presets_and_bad_values(rng):
     theory = HeavyOFUL.theory(dim=2, horizon=50.5, eps=0.5)
     assert (theory.capacity, theory.beta_scale, theory.tau_scale, theory.c0, theory.c1) == (51, 1.0, 1.0, None, None)
     practical = HeavyOFUL.practical(dim=2, horizon=np.array([50.0, 70.0]), c0=2.0, tau_scale=0.5)
-    assert (practical.capacity, practical.beta_scale, practical.tau_scale) == (70, 1e-3, 0.5)
+    assert (practical.capacity, practical.tau_scale) == (70, 0.5)
+    assert practical.beta_scale == MULTIPLIERS["heavy_oful"]["beta_scale"]
     assert (practical.c0, practical.c1) == (2.0, 1.0)
     with pytest.raises(InputError, match=r"HeavyOFUL\.capacity must be at least the horizon, got 40 < 50"):
         validate(HeavyOFUL(dim=2, capacity=40, horizon=50))

@@ -7,6 +7,7 @@ import pytest
 
 from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator
 from jaxbandits.algorithms.linear.hvt_identification import HvtIdentification
+from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.recursive_least_squares import RecursiveLeastSquares
 from jaxbandits.core import factored
 from jaxbandits.core.errors import InputError
@@ -50,7 +51,7 @@ def data(rng, request):
     return reference.trajectory(rng, 150, A, B, 0.3 * rng.standard_t(2.1, (150, n)))
 
 
-@pytest.mark.quick("data0", "data1")
+@pytest.mark.quick("data0")
 @pytest.mark.parametrize("data", [(1, 0), (2, 1), (4, 3), (3, 14)], indirect=True)
 def test_hvt_matches_the_matrix_form(data):
     """All hyperparameters away from their defaults; coordinates are clipped, columns projected."""
@@ -107,6 +108,7 @@ def test_sharing_is_nothing_but_sharing(data):
     np.testing.assert_allclose(ours[0], replay(bound, *data, 99.0)[0], atol=1e-13)
 
 
+@pytest.mark.quick("data0")
 @pytest.mark.parametrize("data", [(1, 0), (2, 1), (3, 14)], indirect=True)
 def test_recursive_least_squares_is_batch_ridge_at_every_t(data):
     Z, X = data
@@ -118,6 +120,7 @@ def test_recursive_least_squares_is_batch_ridge_at_every_t(data):
         np.testing.assert_allclose(predictions[t], before.T @ Z[t], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_hvt_without_clipping_is_recursive_least_squares(data):
     """tau = inf, sigma = 1, alpha = 1, no projection."""
     hvt = HvtIdentification(
@@ -167,7 +170,8 @@ def test_presets_and_radius():
         for f in (HvtIdentification.theory, HvtIdentification.practical)
     )
     assert (theory.beta_scale, theory.tau_scale) == (1.0, 1.0)
-    assert (practical.beta_scale, practical.tau_scale) == (2e-4, 0.1)
+    bandit = HvtUCB.practical(dim=3, horizon=1500)
+    assert (practical.beta_scale, practical.tau_scale) == (bandit.beta_scale, bandit.tau_scale)
     learner = reference.HvtIdentification(3, 2, 3000, 0.99)
     state = as_arrays(theory).init(KEY)
     for t in (0, 1, 3000):

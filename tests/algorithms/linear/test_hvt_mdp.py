@@ -7,6 +7,7 @@ import pytest
 
 from jaxbandits.algorithms.linear.hvt_mdp import HvtMDP
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
+from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.algorithms.linear.oful_mdp import OFULMDP
 from jaxbandits.core import planning
 from jaxbandits.core.errors import InputError
@@ -66,6 +67,7 @@ def test_backward_induction_finds_the_best_of_all_policies(H, nS, nA, rng):
         np.testing.assert_allclose(plan.values[0, start], reference.best_value(r, P, start), rtol=1e-13, atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nS", sizes(3, slow=(15,)))
 def test_values_of_any_policy_match_the_forward_recursion(nS, rng):
     """Up to 12 states transitions are held as a `Vec`, beyond as an array; ten steps are a loop."""
@@ -107,7 +109,7 @@ def test_hvt_matches_the_reference_in_closed_loop(H, nS, nA, d, rng):
 def test_oful_matches_the_reference_in_closed_loop(H, nS, nA, d, rng):
     K = 120
     phi, P, theta, noise, uniforms = reference.instance(rng, K, H, nS, nA, d)
-    alg = OFULMDP.practical(dim=d, steps=H, horizon=K, noise_scale=1.31, ridge=0.7, norm_bound=1.5)
+    alg = OFULMDP.practical(dim=d, steps=H, horizon=K, noise_scale=1.31, ridge=0.7, norm_bound=1.5, beta_scale=0.3)
     learner = reference.oful(phi, P, H, 1.31, 1 / (8 * K), S=1.5, lam=0.7, beta_scale=0.3)
     want = reference.closed_loop(learner, theta, noise, uniforms, 1.31)
     actions, estimates = closed_loop(alg, phi, P, theta, noise, uniforms, 1.31)
@@ -115,6 +117,7 @@ def test_oful_matches_the_reference_in_closed_loop(H, nS, nA, d, rng):
     np.testing.assert_allclose(estimates, want[1], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_one_state_and_one_step_is_hvt_ucb(rng):
     """A bandit: the arms are the actions of the only state."""
     K, nA, d = 200, 6, 3
@@ -151,6 +154,7 @@ def test_a_moment_bound_is_that_scale_every_episode(rng):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hvt", "oful"])
 def test_theory_preset_is_optimistic_in_every_trial(name, rng):
     """r_h <= rtil_h for all pairs and steps, hence V_1 >= V*_1 and the regret bound of the docstring, pair by pair."""
@@ -203,10 +207,13 @@ def test_learning_pays(cls):
 def test_presets():
     theory, practical = (f(dim=3, steps=4, horizon=1500, eps=0.99) for f in (HvtMDP.theory, HvtMDP.practical))
     assert (theory.beta_scale, theory.tau_scale, theory.step_size) == (1.0, 1.0, 4.0)
-    assert (practical.beta_scale, practical.tau_scale, practical.horizon) == (2e-4, 0.1, 1500)
+    bandit = HvtUCB.practical(dim=3, horizon=1500)
+    assert (practical.beta_scale, practical.tau_scale) == (bandit.beta_scale, bandit.tau_scale)
+    assert practical.horizon == 1500
     assert HvtMDP.practical(dim=3, steps=4, horizon=10, beta_scale=0.5).beta_scale == 0.5
     ours = OFULMDP.practical(dim=3, steps=4, horizon=1500, noise_scale=1.31)
-    assert (ours.beta_scale, ours.delta, ours.noise_scale) == (0.3, 1 / 12000, 1.31)
+    assert (ours.delta, ours.noise_scale) == (1 / 12000, 1.31)
+    assert ours.beta_scale == OFUL.practical(dim=3, horizon=1500).beta_scale
     assert OFULMDP.theory(dim=3, steps=4, horizon=10, delta=0.2).delta == 0.2
 
 

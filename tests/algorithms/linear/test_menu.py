@@ -32,6 +32,7 @@ def test_golden_trace():
     np.testing.assert_allclose(inverse[-1], np.linalg.inv(np.eye(2) + X.T @ X), rtol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dim", "reps"), sizes((5, 3), slow=((1, 51), (2, 2), (2, 6), (2, 51), (5, 12), (8, 11), (16, 11)))
 )
@@ -48,13 +49,14 @@ def test_estimate_and_radius_match_the_reference(dim, reps, rng):
     np.testing.assert_allclose(inverse, np.linalg.inv(want["V"]), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["gauss", "student", "pareto"])
 @pytest.mark.parametrize(("dim", "n_arms"), sizes((3, 5), slow=((2, 5), (2, 50), (5, 50), (8, 50))))
 def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
     """Fixed arms of which a random subset is available, so that the held arm is often missing."""
     T = 260
     arms, mask, theta, noise, _ = instance(rng, T, n_arms, dim, law, fixed=True, available=3 if n_arms == 5 else 30)
-    alg = MENU.practical(dim=dim, horizon=T, eps=0.8, reps=7, noise_scale=1.3)
+    alg = MENU.practical(dim=dim, horizon=T, eps=0.8, reps=7, noise_scale=1.3, beta_scale=3e-2)
     learner = reference.Menu(dim, 7, 0.8, nu=1.3, lam=float(dim), beta_scale=3e-2)
     data = map(jnp.asarray, (arms, mask, theta, noise))
     index, (estimate, held) = closed_loop(as_arrays(alg), *data, seen=replay_linear.estimate_and_held)
@@ -73,6 +75,7 @@ def test_an_available_arm_is_held_for_a_whole_epoch(rng):
     assert (index == index[:, :1]).all() and len(set(index[:, 0])) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "dim"), sizes((4, 2), slow=((2, 2), (3, 2), (51, 2), (12, 16))))
 def test_most_central_estimate_equals_sorting_every_row(k, dim, rng):
     """Side by side in one batch: heavy tails, exact duplicates, all estimates equal, integers (many ties)."""
@@ -83,7 +86,7 @@ def test_most_central_estimate_equals_sorting_every_row(k, dim, rng):
     factors = rng.standard_normal((40, dim, dim))
     inverse = factors @ factors.swapaxes(1, 2) + np.eye(dim)
     inverse[25:] = np.eye(dim)
-    distance = np.asarray(jax.vmap(lambda v, m: menu._distances(v, m))(inverse, moments))
+    distance = np.asarray(jax.jit(jax.vmap(lambda v, m: menu._distances(v, m)))(inverse, moments))
     gaps = moments[:, :, None] - moments[:, None]
     exact = np.sqrt(np.einsum("wjsa,wab,wjsb->wjs", gaps, inverse, gaps))
     off = ~np.eye(k, dtype=bool)
@@ -96,6 +99,7 @@ def test_most_central_estimate_equals_sorting_every_row(k, dim, rng):
         np.testing.assert_array_equal(got, medians.argmin(axis=1))
 
 
+@pytest.mark.slow
 def test_a_minority_of_corrupted_pulls_moves_nothing_far(rng):
     """With fewer than half of the pulls of every epoch at 1e12 the estimate is that of a clean pull."""
     x = np.repeat(rng.standard_normal((6, 2)), 11, axis=0)

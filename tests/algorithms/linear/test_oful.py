@@ -5,11 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.core import factored
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.types import ArmDecision, ArmObs, Reward
+from tests import called
 from tests.reference import heavy_tailed_linear as reference
 from tests.sizes import sizes
 
@@ -60,12 +62,13 @@ def test_estimate_and_radius_match_the_reference(dim, rng):
     np.testing.assert_allclose(inverse, np.linalg.inv(want["V"]), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["gauss", "student", "pareto"])
 @pytest.mark.parametrize(("dim", "n_arms"), sizes((5, 50), slow=((2, 5), (2, 50), (8, 50))))
 def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
     T = 250
     arms, mask, theta, noise, nu = reference.instance(rng, T, n_arms, dim, law, available=3 if n_arms == 5 else 30)
-    alg = OFUL.practical(dim=dim, horizon=T, noise_scale=1.31)
+    alg = OFUL.theory(dim=dim, horizon=T, noise_scale=1.31, beta_scale=0.3)
     learner = reference.Oful(dim, R=1.31, delta=1 / (8 * T), beta_scale=0.3)
     played, want = reference.closed_loop(learner, arms, mask, theta, noise, nu)
     index, estimate, radius = closed_loop(as_arrays(alg), *map(jnp.asarray, (arms, mask, theta, noise)))
@@ -78,19 +81,20 @@ def test_masked_arms_are_not_played(rng):
     alg = as_arrays(OFUL(dim=3))
     arms = jnp.asarray(rng.standard_normal((7, 3)))
     mask = rng.permutation(7) < 4
-    decision = alg.select(KEY, jnp.int32(0), alg.init(KEY), ArmObs(arms, jnp.asarray(mask)))
+    decision = called.select(alg, KEY, jnp.int32(0), called.init(alg, KEY), ArmObs(arms, jnp.asarray(mask)))
     assert int(decision.index) == np.argmax(np.where(mask, np.linalg.norm(arms, axis=1), -1.0))
 
 
 def test_first_round_values_are_hand_computed():
     """V = lambda I, b = 0: the longest arm wins; radius = R sqrt(2 log(1/delta)) + sqrt(lambda) S."""
     alg = as_arrays(OFUL(dim=2, noise_scale=2.0, ridge=4.0, norm_bound=3.0, delta=np.exp(-2.0)))
-    state = alg.init(KEY)
+    state = called.init(alg, KEY)
     np.testing.assert_allclose(alg.radius(jnp.int32(0), state), 2.0 * 2.0 + 2.0 * 3.0, rtol=1e-14)
     obs = ArmObs(jnp.asarray([[0.5, 0.5], [0.0, 0.9], [0.9, 0.0]]))
-    assert int(alg.select(KEY, jnp.int32(0), state, obs).index) == 1  # the first of two equal ones
+    assert int(called.select(alg, KEY, jnp.int32(0), state, obs).index) == 1  # the first of two equal ones
 
 
+@pytest.mark.slow
 def test_confidence_set_covers_gaussian_noise(rng):
     """||theta_t - theta*||_{V_t} <= radius_t for all t in at least 1 - delta of the trials, and not absurdly so."""
     trials, T, delta = 256, 300, 0.1
@@ -109,7 +113,7 @@ def test_confidence_set_covers_gaussian_noise(rng):
 
 def test_presets_and_bad_values():
     assert OFUL.theory(dim=2, horizon=50, noise_scale=3.0).delta == 1 / 400
-    assert OFUL.practical(dim=2, horizon=50).beta_scale == 0.3
+    assert OFUL.practical(dim=2, horizon=50).beta_scale == MULTIPLIERS["oful"]["beta_scale"]
     assert OFUL.practical(dim=2, horizon=50, beta_scale=0.7, delta=0.5).delta == 0.5
     with pytest.raises(InputError, match=r"OFUL\.noise_scale must lie in \[0, inf\), got -1"):
         validate(OFUL(dim=2, noise_scale=-1.0))

@@ -31,6 +31,7 @@ def test_golden_trace():
     np.testing.assert_allclose(inverse[-1], np.linalg.inv(np.eye(2) + X.T @ X), rtol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dim", "law"), sizes((3, "student"), slow=((1, "student"), (2, "pareto"), (8, "fisk"), (16, "pareto")))
 )
@@ -49,12 +50,13 @@ def test_estimate_and_radius_match_the_reference(dim, law, rng):
     np.testing.assert_allclose(got[2], np.linalg.inv(want["V"]), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["gauss", "student", "pareto"])
 @pytest.mark.parametrize(("dim", "n_arms"), sizes((3, 5), slow=((2, 5), (2, 50), (5, 50), (8, 50))))
 def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
     T = 200
     arms, mask, theta, noise, _ = instance(rng, T, n_arms, dim, law, available=3 if n_arms == 5 else 30)
-    alg = TOFU.practical(dim=dim, horizon=T, eps=0.8, noise_scale=1.3)
+    alg = TOFU.theory(dim=dim, horizon=T, eps=0.8, noise_scale=1.3, ridge=float(dim), beta_scale=3e-2)
     learner = reference.Tofu(dim, T, 0.8, 2.3**1.8, lam=float(dim), beta_scale=3e-2)
     played, want = reference.closed_loop(learner, arms, mask, theta, noise)
     index, estimate = closed_loop(as_arrays(alg), *map(jnp.asarray, (arms, mask, theta, noise)))
@@ -72,6 +74,7 @@ def test_root_is_the_symmetric_one(dim, rng):
     assert np.linalg.eigvalsh(root).min() > 0
 
 
+@pytest.mark.slow
 def test_without_truncation_it_is_ridge_regression(rng):
     x, rewards = rng.standard_normal((150, 3)), 100 * rng.standard_normal(150)
     theta = run(TOFU(dim=3, capacity=150, horizon=150, ridge=0.7, threshold_scale=np.inf), x, rewards)[0]

@@ -108,7 +108,7 @@ def test_matches_the_reference(case, rng):
     assert np.linalg.norm(expected.play[-1]) > 0.3  # it went somewhere
 
 
-@pytest.mark.quick("played")
+@pytest.mark.slow
 @pytest.mark.parametrize("meta_loss", ["played", "value", pytest.param("paper", marks=pytest.mark.slow)])
 def test_linear_losses(meta_loss, rng):
     """A trace recorded from an independent implementation (d = 1, G = 1, T = 16), and the same for all meta losses."""
@@ -137,6 +137,7 @@ E3 = {  # cumulative loss at 512, 1024, 2048, 4096, recorded from an independent
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("meta_loss", "base_grad"),
     [
@@ -256,12 +257,14 @@ def test_preconditions(run):
     assert (np.linalg.eigvalsh(run["metric"])[..., 0] >= 4.0 * 2.0**2).all()  # A_t >= c_A z^2 I, z = 2 G
 
 
+@pytest.mark.slow
 def test_stability(run):
     product, bound = np.moveaxis(run["stability"], 1, 0)
     assert (product >= -1e-12).all()
     assert (product <= bound * (1.0 + 1e-9) + 1e-12).all()
 
 
+@pytest.mark.slow
 def test_meta_regret_against_every_base_learner(run):
     """After every round, not only at the end."""
     assert (run["meta precondition"] <= 1.0 + 1e-12).all()
@@ -358,6 +361,7 @@ def test_rotation_and_sign(rng):
     np.testing.assert_array_equal(trace(algorithm, PseudoHuber, -params)[0].play, -plain.play)
 
 
+@pytest.mark.slow
 def test_zero_gradients_keep_the_origin():
     ours, last = trace(CASES["one gradient"][0], Linear, np.zeros((HORIZON, 2)))
     for field in (ours.play, ours.points, ours.loss, ours.hint, last.base.variation):
@@ -375,6 +379,7 @@ def test_weights_and_radii(rng):
     np.testing.assert_allclose(ours.play, np.einsum("tj,tjd->td", ours.weights, ours.points), rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.quick("4.0-3.0")
 @pytest.mark.parametrize(("lipschitz", "horizon"), [(0.3, 6.0), (1.0, 16.0), (1.7, 1.0), (4.0, 3.0)])
 def test_expert_sets_share_one_program(lipschitz, horizon, rng):
     """G and T move the expert set: its padded program covers exponents of two and others, and the set of T < 4."""

@@ -117,6 +117,7 @@ E4 = {
 }
 
 
+@pytest.mark.slow
 def test_benchmark_e4():
     """The recorded draws: regret / c against -2 e_1, restarts, final D, for losses multiplied by c. Not scale-free."""
     noise = np.random.default_rng(7).standard_normal((2048, 2))

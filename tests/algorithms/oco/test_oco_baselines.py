@@ -123,6 +123,7 @@ def test_matches_the_reference(name, dim, rng):
             assert (np.linalg.norm(ours, axis=1) <= algorithm.domain.radius * (1.0 + 4e-16)).all()
 
 
+@pytest.mark.slow
 def test_the_projections_and_the_constraint_were_needed(rng):
     """On the draws above, so that the comparison covers both sides of each branch."""
     offsets = 4.0 * draws(2, rng) + 2.0
@@ -140,6 +141,7 @@ def test_the_projections_and_the_constraint_were_needed(rng):
     assert (length <= radii * (1.0 + 1e-15)).all()
 
 
+@pytest.mark.quick("omd", "kt_ball", "clipped_halved", "dog")
 @pytest.mark.parametrize("name", MAKERS)
 def test_dense_vectors(name, rng):
     """The form for large d."""
@@ -201,6 +203,7 @@ E1 = [  # regret against the best fixed point of the unit ball, mean over defaul
 ]
 
 
+@pytest.mark.quick("omd")
 @pytest.mark.parametrize("column", range(len(E1_LEARNERS)), ids=list(E1_LEARNERS))
 def test_benchmark_e1(column):
     algorithm = list(E1_LEARNERS.values())[column]
@@ -226,6 +229,7 @@ E2 = {
 }
 
 
+@pytest.mark.quick("pfmd")
 @pytest.mark.parametrize("name", E2)
 def test_benchmark_e2(name):
     algorithm, printed = E2[name]
@@ -253,6 +257,7 @@ def test_benchmark_e4():
 # By hand --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_by_hand():
     def line(algorithm, *grads):
         return plays_of(algorithm, np.array(grads)[:, None])[:, 0]
@@ -382,6 +387,7 @@ def test_surrogate_gradient(dim, rng):
             assert grad @ (x - u) <= told @ (y - u) + 1e-13
 
 
+@pytest.mark.slow
 def test_exponential_growth_is_capped():
     """Constant gradients: the wealth would overflow after 1024 rounds, the square of the play after 12800."""
     grads = np.tile([1.0, 0.0], (30_000, 1))

@@ -75,6 +75,7 @@ CONSTANTS = {
 # Against the reference and the golden trace ---------------------------------------------------------------------------
 
 
+@pytest.mark.quick("2-switching-0.0-theory", "2-switching-0.0-practical")
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize(
     ("dim", "kind", "curvature"),
@@ -118,6 +119,7 @@ TABLE = {  # i.i.d. rows, m = .1: regret recorded from an independent implementa
 }
 
 
+@pytest.mark.quick("0.1")
 @pytest.mark.parametrize("noise_scale", TABLE)
 def test_benchmark_e1_iid(noise_scale):
     """The recorded draws, so the recorded digits."""
@@ -162,6 +164,14 @@ def run(request):
     return trace(PRESETS[preset](dim=dim), losses(kind, dim, rng)), CONSTANTS[preset], preset, kind
 
 
+@pytest.mark.quick(
+    "theory-2-iid",
+    "theory-2-skewed",
+    "theory-2-switching",
+    "practical-2-iid",
+    "practical-2-skewed",
+    "practical-2-switching",
+)
 def test_path_wise_certificate(run, rng):
     """Summed over the rounds, for every comparator of the ball; with the constants that ran."""
     t, constants, _, _ = run
@@ -292,6 +302,7 @@ def test_perfect_hints_leave_curvature_and_variation():
 # As a part of another algorithm, and its inputs -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_batched_base_learners_agree_with_a_loop(rng):
     """CA-OONS holds learners with D_j = 2^j on the balls of radius D_j as one OONS with batched leaves."""
     scales = jnp.asarray([2.0, 4.0, 8.0])
@@ -301,7 +312,7 @@ def test_batched_base_learners_agree_with_a_loop(rng):
         return as_arrays(OONS(dim=2, domain=L2Ball(radius=scale), diameter=scale))
 
     batched = jax.vmap(learner)(scales)
-    play, _, after = jax.vmap(replay, in_axes=(0, None))(batched, jnp.asarray(offsets))
+    play, _, after = jax.jit(jax.vmap(replay, in_axes=(0, None)))(batched, jnp.asarray(offsets))
     for j, scale in enumerate((2.0, 4.0, 8.0)):
         alone, _, last = replay(learner(scale), jnp.asarray(offsets))
         np.testing.assert_allclose(play[j], alone, rtol=0.0, atol=1e-13)

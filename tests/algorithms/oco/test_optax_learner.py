@@ -104,7 +104,7 @@ READY = {
 }
 
 
-@pytest.mark.quick("sgd", "adam", "mechanized_sgd", "optimistic")
+@pytest.mark.quick("optimistic")
 @pytest.mark.parametrize("name", READY)
 def test_ready_made_learners_match_plain_optax(name, rng):
     make, arguments, transformation = READY[name]
@@ -129,6 +129,7 @@ def test_any_transformation(dim, rng):
     np.testing.assert_allclose(plays_of(learner, targets), theirs, rtol=0.0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_each_array_of_a_point_is_a_block(rng):
     """A trust ratio is taken for each block."""
     targets = targets_of(rng, 3)
@@ -184,6 +185,7 @@ def test_gradient_descent_is_ogd(rng):
     np.testing.assert_allclose(sgd, ogd, rtol=0.0, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_dog_and_dowg_up_to_their_eps(rng):
     targets = targets_of(rng, 2)
     ours = plays_of_gradient(DoG(dim=2, initial_distance=0.1), targets)
@@ -207,6 +209,7 @@ def plays_of_gradient(algorithm, targets):
 # As a field of the library --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_sweep_over_hyperparameters():
     """Every point has the bits of its own run; the values enter the one compiled program as arguments."""
     environment = LinearLosses(dim=3)
@@ -279,6 +282,7 @@ def test_same_names_are_one_structure():
     assert {"hyperparameters.learning_rate", "hyperparameters.momentum"} <= set(names)
 
 
+@pytest.mark.quick("dadapt_adamw")
 @pytest.mark.parametrize("make", [OptaxLearner.prodigy, OptaxLearner.dadapt_adamw])
 def test_zero_gradients_are_skipped(make):
     """Optax divides zero by zero there, for good."""

@@ -13,6 +13,7 @@ from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.environments.coco.linear_constraints import LinearConstraints
 from jaxbandits.types import PointDecision
+from tests import called
 from tests.reference.ofw_tvc import best_feasible_on_ball, lmo_nuclear
 from tests.sizes import sizes
 
@@ -65,7 +66,7 @@ def run(dim, seed=0, rounds=60, **fields):
 
 @pytest.mark.parametrize("dim", DIMS, ids=str)
 class TestFeedback:
-    @pytest.mark.quick("2", "(4, 3)")
+    @pytest.mark.quick("(4, 3)")
     def test_values_are_linear_in_the_revealed_vectors(self, dim):
         _environment, points, _state, costs, normals, feedback, outcome, _ = run(dim)
         axes = tuple(range(1, points.ndim))
@@ -77,6 +78,7 @@ class TestFeedback:
         assert np.all((offsets >= 0.2 - 1e-12) & (offsets <= 0.4 + 1e-12))
         assert offsets.std() > 0.01
 
+    @pytest.mark.quick("5", "(4, 3)")
     def test_bounds_and_directions(self, dim):
         environment, _points, state, costs, normals, *_ = run(dim, cost=0.7, cost_noise=0.5, slope=1.3)
 
@@ -109,6 +111,7 @@ class TestFeedback:
 
 
 class TestComparators:
+    @pytest.mark.quick("5", "(4, 3)")
     @pytest.mark.parametrize("dim", DIMS, ids=str)
     def test_statistics_and_the_best_point_of_the_domain(self, dim):
         environment, _, state, costs, normals, feedback, _, bound = run(dim, seed=3)
@@ -162,11 +165,11 @@ class TestComparators:
         assert np.sum(total * feasible) - dual(mu) < 1e-5 * abs(dual(mu))  # so that the bracket says something
         assert answer["feasible_comparator_loss"] > 0.99 * answer["comparator_loss"]  # and the constraint matters
 
-    @pytest.mark.quick("5", "1")
+    @pytest.mark.quick("1")
     @pytest.mark.parametrize("dim", DIMS, ids=str)
     def test_before_the_first_round(self, dim):
         environment = make(dim)
-        answer = records(environment, environment.init(KEY))
+        answer = records(environment, called.init(environment, KEY))
         assert answer["comparator_loss"] == 0.0 and answer["feasible_comparator_loss"] == 0.0
 
     def test_the_small_ball_is_always_feasible(self):
@@ -176,6 +179,7 @@ class TestComparators:
 
 
 class TestBatch:
+    @pytest.mark.slow
     def test_vmap_over_every_field_is_the_loop(self):
         rng = np.random.default_rng(0)
         points = jnp.asarray(rng.normal(size=(20, 3)))
@@ -198,10 +202,10 @@ class TestBatch:
 
     def test_several_queries(self):
         environment = make(2)
-        state = environment.init(KEY)
+        state = called.init(environment, KEY)
         query = jnp.array([[0.1, 0.2], [0.3, -0.4], [0.0, 0.0]])
         play_at = jnp.array([0.3, -0.4])
-        _, feedback, outcome = environment.step(KEY, jnp.int32(0), state, None, PointDecision(play_at, query))
+        _, feedback, outcome = called.step(environment, KEY, jnp.int32(0), state, None, PointDecision(play_at, query))
         chex.assert_shape([feedback.loss, feedback.con], (3,))
         chex.assert_shape([feedback.grad, feedback.con_grad], (3, 2))
         np.testing.assert_allclose([feedback.loss[1], feedback.con[1]], [outcome.loss, outcome.constraint], rtol=1e-14)

@@ -58,6 +58,7 @@ def in_round(told, t):
 
 
 class TestRounds:
+    @pytest.mark.quick("budget", "figure")
     @pytest.mark.parametrize("constraint", CONSTRAINTS)
     def test_losses_constraints_and_gradients(self, constraint):
         environment = dataclasses.replace(SMALL, constraint=constraint, order="shuffled")
@@ -86,10 +87,14 @@ class TestRounds:
         def value(x, what):
             return getattr(environment.step(KEY, jnp.int32(3), state, None, PointDecision.at(x))[2], what)
 
-        _, told, _ = environment.step(KEY, jnp.int32(3), state, None, PointDecision.at(x))
-        told = told.first()
-        np.testing.assert_allclose(dense(told.grad, (5, 7)), jax.grad(value)(x, "loss"), atol=1e-13)
-        np.testing.assert_allclose(told.con_grad, jax.grad(value)(x, "constraint"), atol=1e-13)
+        @jax.jit
+        def both(x):
+            told = environment.step(KEY, jnp.int32(3), state, None, PointDecision.at(x))[1].first()
+            return told, jax.grad(value)(x, "loss"), jax.grad(value)(x, "constraint")
+
+        told, loss, constraint = both(x)
+        np.testing.assert_allclose(dense(told.grad, (5, 7)), loss, atol=1e-13)
+        np.testing.assert_allclose(told.con_grad, constraint, atol=1e-13)
 
     @pytest.mark.slow
     def test_several_queries(self):
@@ -103,6 +108,7 @@ class TestRounds:
             np.testing.assert_array_equal(many.grad.values[k], one.grad.values[0])
         assert outcome.loss == many.loss[1]
 
+    @pytest.mark.slow
     def test_bounds_on_the_gradients(self):
         for constraint in ("figure", "budget"):
             environment = dataclasses.replace(SMALL, constraint=constraint)
@@ -127,6 +133,7 @@ class TestBatches:
         assert sorted(first.ravel()) == sorted(second.ravel()) == everything
         assert not np.array_equal(first, second)
 
+    @pytest.mark.slow
     def test_what_does_not_fill_a_batch_is_left_out_of_a_pass(self):
         environment = dataclasses.replace(SMALL, order="shuffled", batch=6)
         seen = self.entries(environment, 300).reshape(100, 18)
@@ -134,6 +141,7 @@ class TestBatches:
         missing = [sorted(set(np.unique(seen)) - set(row)) for row in seen]
         assert len({tuple(pair) for pair in missing}) > 20  # others each time
 
+    @pytest.mark.slow
     def test_fresh_batches_are_uniform(self):
         """Each of the 20 entries in 4 of 20 rounds: binomial counts over 4000 rounds, within 5 deviations."""
         seen = self.entries(SMALL, 4000)
@@ -147,7 +155,7 @@ class TestBatches:
     def test_every_ordered_choice_is_as_likely(self):
         """Three of five: 60 ordered triples, 200 draws expected of each; also what swaps of swaps bring."""
         uniforms = np.random.default_rng(0).random((12_000, 3))
-        drawn = np.asarray(jax.vmap(matrix_completion._distinct(5, 3))(jnp.asarray(uniforms)))
+        drawn = np.asarray(jax.jit(jax.vmap(matrix_completion._distinct(5, 3)))(jnp.asarray(uniforms)))
         for row, u in zip(drawn[:300], uniforms, strict=False):  # a shuffle that moves everything
             order = list(range(5))
             for k in range(3):
@@ -158,6 +166,7 @@ class TestBatches:
         assert len(triples) == 60
         assert np.sum((counts - 200.0) ** 2 / 200.0) < 59 + 5 * np.sqrt(2 * 59)
 
+    @pytest.mark.slow
     def test_every_entry_comes_as_soon_as_any_other(self):
         """Which round of five asks for an entry is uniform over passes: 400 of 2000 expected, for 20 entries."""
         environment = dataclasses.replace(SMALL, order="shuffled")
@@ -172,6 +181,7 @@ class TestBatches:
 
 
 class TestConstraints:
+    @pytest.mark.slow
     def test_entries_are_uniform_and_independent(self):
         drawn = play(dataclasses.replace(SMALL, dim=(13, 11)), 2000)[1].con_grad  # 13 is no multiple of 4
         flat = drawn.reshape(2000, -1)
@@ -207,6 +217,7 @@ def learner(environment, radius=60.0, **domain):
 
 
 class TestWithOFWTVC:
+    @pytest.mark.quick("(5, 7)-{}")
     @pytest.mark.parametrize(("dim", "domain"), [((5, 7), {}), ((20, 26), {"exact_below": 1})], ids=str)
     def test_state_by_state_from_common_points(self, dim, domain):
         """Ties in flat directions amplify rounding: each step starts from the recorded state; oracles by value."""

@@ -94,6 +94,7 @@ def test_a_table_of_all_rewards(rng):
     assert trials.metrics[0] == "regret" and trials.units["regret"] == "reward" and not trials.outside.any()
 
 
+@pytest.mark.slow
 def test_orders_of_rows(key):
     """Independent rows are uniform, given ones are as they stand, a permutation of every pass."""
     rounds = 4000
@@ -296,5 +297,5 @@ def test_wrong_arguments(wrong):
 def test_disjoint_arms_are_the_kronecker_product(rng):
     x = rng.standard_normal(P)
     np.testing.assert_array_equal(rows.disjoint(jnp.asarray(x), K), blocks(x))
-    many = jax.vmap(lambda x: linalg.matvec(rows.disjoint(x, K), jnp.ones(K * P)))(jnp.stack([x, 2 * x]))
+    many = jax.jit(jax.vmap(lambda x: linalg.matvec(rows.disjoint(x, K), jnp.ones(K * P))))(jnp.stack([x, 2 * x]))
     np.testing.assert_allclose(many, np.stack([blocks(x).sum(axis=1), blocks(2 * x).sum(axis=1)]), rtol=1e-14)

@@ -22,6 +22,7 @@ from jaxbandits.environments.dro.group_data import GroupData
 from jaxbandits.environments.dro.group_losses import Custom, Hinge, Logistic, Squared
 from jaxbandits.simulation import simulate
 from jaxbandits.types import GroupDecision
+from tests import called
 
 REAL = Path(os.environ.get("JAXBANDITS_DATA", "")) / "adult"
 SIZES = (5, 3, 9)
@@ -68,7 +69,7 @@ def test_risks_are_means_over_the_rows_of_a_group(rng):
         w = rng.normal(size=4)
         y = np.where(made.labels == 1.0, 1.0, -1.0) if loss.signed else made.labels
         expected = [0.5 * np.mean(values(made.features[rows] @ w, y[rows])) for rows in made.rows()]
-        np.testing.assert_allclose(environment.risks(environment.init(None), w), expected, rtol=1e-13)
+        np.testing.assert_allclose(environment.risks(called.init(environment, None), w), expected, rtol=1e-13)
 
 
 def test_blocks_of_rows_add_up(rng, monkeypatch):
@@ -77,16 +78,22 @@ def test_blocks_of_rows_add_up(rng, monkeypatch):
     environment = as_arrays(GroupData.from_table(made))
     w, y = rng.normal(size=3), np.where(made.labels == 1.0, 1.0, -1.0)
     expected = [np.mean(np.logaddexp(0.0, -y[rows] * (made.features[rows] @ w))) for rows in made.rows()]
-    np.testing.assert_allclose(environment.risks(environment.init(None), w), expected, rtol=1e-13)
+    np.testing.assert_allclose(environment.risks(called.init(environment, None), w), expected, rtol=1e-13)
 
 
 def test_gradients_are_those_of_the_losses(rng):
     """Every loss against JAX's derivative of its values, row by row."""
     x, y, w = rng.normal(size=(6, 3)), np.where(rng.random(6) < 0.5, -1.0, 1.0), rng.normal(size=3)
     for loss in (Logistic(), Hinge(), Squared(), Custom(function=lambda w, x, y: jnp.abs(x @ w - y))):
-        value, gradient = loss.gradients(w, x, y)
-        np.testing.assert_allclose(value, loss.values(w, x, y), rtol=1e-12)
-        np.testing.assert_allclose(gradient, jax.jacobian(lambda w, loss=loss: loss.values(w, x, y))(w), rtol=1e-12)
+
+        def values(w, loss=loss):
+            return loss.values(w, x, y)
+
+        told = jax.jit(
+            lambda w, loss=loss, values=values: (loss.gradients(w, x, y), (values(w), jax.jacobian(values)(w)))
+        )
+        for ours, theirs in zip(*told(w), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 
 def test_iid_rows_are_uniform_in_their_group(key):
@@ -105,7 +112,7 @@ def test_iid_rows_are_uniform_in_their_group(key):
 def test_held_out_rows_are_never_drawn_and_measure_the_risks(key, rng):
     made = table()
     environment = as_arrays(GroupData.from_table(made, held_out=2))
-    state, other = (environment.init(k) for k in jax.random.split(key))
+    state, other = (called.init(environment, k) for k in jax.random.split(key))
     w = rng.normal(size=3)
     y = np.where(made.labels == 1.0, 1.0, -1.0)
     firsts = np.cumsum([0, *SIZES])[:-1]
@@ -115,7 +122,7 @@ def test_held_out_rows_are_never_drawn_and_measure_the_risks(key, rng):
     np.testing.assert_allclose(environment.risks(state, w), expected, rtol=1e-13)
     assert not np.array_equal(state.order, other.order)  # each trial holds out its own
     drawn, _, _ = drawn_rows(GroupData.from_table(made, held_out=2, loss=Squared()), [0, 1, 2], 300, key)
-    order = environment.init(jax.random.split(key, 301)[0]).order  # of that trial
+    order = called.init(environment, jax.random.split(key, 301)[0]).order  # of that trial
     for i, rows in enumerate(np.asarray(drawn).astype(int).T):
         held = numbers[np.asarray(order[firsts[i] : firsts[i] + 2])]
         assert set(rows) == set(made.rows()[i]) - set(held)
@@ -140,6 +147,7 @@ def test_a_pass_meets_every_row_once_and_says_when_it_is_over(key):
     np.testing.assert_array_equal(fine, [True, True, True, False, False, False])
 
 
+@pytest.mark.slow
 def test_passes_of_trials_differ_and_are_uniform(key):
     """All 3! orders of the smallest group are met equally often."""
     environment = as_arrays(GroupData.from_table(table(), order="once"))

@@ -21,6 +21,7 @@ from jaxbandits.environments.dro import saddle as saddle_
 from jaxbandits.environments.dro.synthetic_groups import GroupsState, SyntheticGroups
 from jaxbandits.simulation import compare
 from jaxbandits.types import GroupDecision, narrow
+from tests import called
 from tests.reference import dro_risks
 from tests.sizes import sizes
 
@@ -142,7 +143,7 @@ def test_two_orthogonal_groups():
 @pytest.mark.parametrize(("d", "m"), sizes((4, 3), slow=((50, 20),)))
 def test_gap_is_zero_at_the_saddle_and_positive_elsewhere(preset, d, m, rng, key):
     environment = as_arrays(preset(dim=d, n_groups=m, radius=np.inf))
-    state = environment.init(key)
+    state = called.init(environment, key)
     w, q = saddle(environment, state)
     best = evaluate(environment, state, w, q)
     assert -1e-12 <= best["duality_gap"] < 1e-6
@@ -171,7 +172,7 @@ def test_least_risk_over_a_ball(rng):
 def test_risks_equal_sample_means(d, rng, key):
     """Closed-form risks and their gradients within 4.5 standard errors of what `step` returns."""
     environment = as_arrays(SyntheticGroups.heterogeneous(dim=d, n_groups=4))
-    state = environment.init(key)
+    state = called.init(environment, key)
     w, n = jnp.asarray(rng.normal(size=d)), 20_000
     group = jnp.array([0, 1, 2, 3, 3])
     play = jax.jit(jax.vmap(lambda k: step(environment, k, state, w, group, None)[1]))
@@ -188,7 +189,7 @@ def test_risks_equal_sample_means(d, rng, key):
 def test_law_of_the_rows(d, key):
     """Independent standard normals (mean, correlations, Kolmogorov distance) and the stated share of wrong labels."""
     environment = as_arrays(SyntheticGroups.heterogeneous(dim=d, n_groups=3))
-    state = environment.init(key)
+    state = called.init(environment, key)
     n = 20_000
     x, y = (np.asarray(a) for a in draw_rows(environment, jax.random.split(key, n), state, jnp.array([2, 0])))
     flat = x.reshape(n, 2 * d)
@@ -219,7 +220,7 @@ def test_normals_have_tails(key):
 @pytest.mark.slow
 def test_instances_have_the_angles_of_the_paper(key):
     environment = as_arrays(SyntheticGroups.homogeneous(dim=4000, n_groups=5))
-    optima = np.asarray(environment.init(key).optima)
+    optima = np.asarray(called.init(environment, key).optima)
     np.testing.assert_allclose(np.linalg.norm(optima, axis=1), 1.0, rtol=1e-13)
     cosines = (optima @ optima.T)[np.triu_indices(5, 1)]
     np.testing.assert_allclose(cosines, 1.0 / (1.0 + 0.5**2), atol=0.08)  # 5 / sqrt(d)
@@ -239,7 +240,7 @@ def test_label_probabilities_of_the_presets(key):
 @pytest.mark.parametrize("d", [3, 15])
 def test_rows_that_are_not_drawn_read_zero(d, key):
     environment = as_arrays(SyntheticGroups.homogeneous(dim=d, n_groups=4))
-    state, w, group = environment.init(key), jnp.ones(d), jnp.arange(4)
+    state, w, group = called.init(environment, key), jnp.ones(d), jnp.arange(4)
     drawn = jnp.array([True, False, True, False])
     _, every, outcome = step(environment, key, state, w, group, None)
     _, some, masked = step(environment, key, state, w, group, drawn)
@@ -256,7 +257,7 @@ def test_rows_that_are_not_drawn_read_zero(d, key):
 def test_indices_known_at_trace_time_give_the_same_rows(d, key):
     """`SMD.select` lists every group as a NumPy array, which spares the gather."""
     environment = as_arrays(SyntheticGroups.heterogeneous(dim=d, n_groups=4))
-    state, keys = environment.init(key), jax.random.split(key, 50)
+    state, keys = called.init(environment, key), jax.random.split(key, 50)
     traced = draw_rows(environment, keys, state, jnp.arange(4))
     known = jax.jit(jax.vmap(lambda k: environment.sample(k, state, np.arange(4))))(keys)
     np.testing.assert_array_equal(known[0], traced[0])
@@ -268,7 +269,7 @@ def test_indices_known_at_trace_time_give_the_same_rows(d, key):
 
 def test_without_a_recommendation_nothing_is_evaluated(key):
     environment = as_arrays(SyntheticGroups.homogeneous(dim=3, n_groups=4))
-    assert set(environment.at_record(environment.init(key), None)) == {"instance"}
+    assert set(environment.at_record(called.init(environment, key), None)) == {"instance"}
 
 
 def test_label_probabilities_in_order():
@@ -330,7 +331,7 @@ def instance_of(environment, trials, seed):
     """`[m, d]` a_i, drawn again from the recorded words of the key."""
     words = trials.get("instance")[0, seed, 0].astype(np.uint32)
     key = jax.random.wrap_key_data(jnp.asarray((words[:2] << 16) | words[2:]), impl="threefry2x32")
-    state = environment.init(key)
+    state = called.init(environment, key)
     return np.asarray((state.correct - 0.5)[:, None] * state.optima)
 
 
@@ -437,7 +438,7 @@ def test_the_optimum_by_an_outside_solver(short_run):
 def test_the_gap_of_weighted_top_k_risks(key, rng):
     """Against the reference: primal with the k largest, dual with the mass of q b."""
     environment = as_arrays(SyntheticGroups.heterogeneous(dim=6, n_groups=5, radius=2.0, top_k=2, weights=WEIGHTS))
-    state = environment.init(key)
+    state = called.init(environment, key)
     a = np.asarray((state.correct - 0.5)[:, None] * state.optima)
     for _ in range(5):
         w, q = rng.normal(size=6), np.minimum(rng.dirichlet(np.ones(5)), 0.5)

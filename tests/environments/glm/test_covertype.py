@@ -184,6 +184,7 @@ class TestBandit:
         gap = uniform - glb
         assert gap.mean() > 5.0 * gap.std() / np.sqrt(32) and glb.mean() < 0.5 * uniform.mean()
 
+    @pytest.mark.slow
     def test_clusters_of_your_own_data(self):
         """Another data set, of another width, under its own name."""
         draws = np.random.default_rng(4)

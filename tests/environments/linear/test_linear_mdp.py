@@ -95,6 +95,7 @@ def test_regret_is_exact_and_nonnegative(rng):
             np.testing.assert_allclose(episodes(env, plan, keys)[4], 0.0, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_trajectories_follow_the_transitions(rng):
     """Visits have the law of the chain under the policy; without noise rewards are the means of the pairs visited."""
     S, H = 5, 3

@@ -68,6 +68,7 @@ def test_one_cell_is_always_hit(key):
     np.testing.assert_array_equal(outcome.uniform, 1.0)
 
 
+@pytest.mark.slow
 def test_rounds_and_trials_are_drawn_apart():
     """Through the simulation: the mean over all rounds, and no correlation between the totals of the trials."""
     rounds, seeds, n = 500, 64, 4

@@ -110,6 +110,7 @@ def test_closed_forms_by_hand():
     assert drift.cumulative_variation(2048) == pytest.approx(0.01 * (1 + 2047 * 4 * np.sin(angle / 2) ** 2))
 
 
+@pytest.mark.slow
 def test_a_number_stands_for_a_multiple_of_the_first_axis(key, rng):
     for u in (-2.0, np.array([-2.0, 0.0, 0.0])):
         environment = LinearLosses(dim=3, comparator=u)
@@ -204,6 +205,7 @@ def test_random_order_is_uniform_and_has_the_stated_variances(key, rng):
             assert np.abs(counts - trials / 24).max() <= 5.0 * np.sqrt(trials / 24)
 
 
+@pytest.mark.slow
 def test_random_order_constants(rng):
     """Whole passes: P S^2 (n - H_n) and ||vbar||^2 + (2P - 1)(n - 1)/n S^2; and averaged over the pool."""
     n, passes = 16, 8

@@ -59,6 +59,7 @@ def tabulate(sequence, steps, dim):
     return jax.vmap(one)(steps)
 
 
+@pytest.mark.quick("drift-2", "corrupted-2", "constant-2")
 @pytest.mark.parametrize("dim", sizes(2, slow=(20,)))
 @pytest.mark.parametrize("make", MAKERS)
 def test_rounds_sums_and_paths(make, dim, rng):
@@ -92,6 +93,7 @@ def test_corrupted_rounds_are_those_of_linspace(rng):
         assert np.isin(found[whole] - expected[whole], (0, 1)).all()
 
 
+@pytest.mark.slow
 def test_corrupted_is_exact_where_products_overflow():
     count, horizon = 1_000_003, 16_000_000  # 1.6e13, far beyond int32
     sequence = as_arrays(Corrupted(count=count, horizon=horizon))
@@ -116,7 +118,7 @@ def test_evenly():
 def test_parameters_are_batched():
     """A sweep over a field of a sequence: one program, different periods."""
     periods = jnp.array([1.0, 2.0, 3.0])
-    signs = jax.vmap(lambda p: Alternating(period=p).at(jnp.int32(2), 1)[0])(periods)
+    signs = jax.jit(jax.vmap(lambda p: Alternating(period=p).at(jnp.int32(2), 1)[0]))(periods)
     np.testing.assert_array_equal(signs, [1.0, -1.0, 1.0])
 
 

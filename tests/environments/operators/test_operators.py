@@ -22,6 +22,7 @@ from jaxbandits.simulation import loop
 from jaxbandits.sweeps import file
 from jaxbandits.testing import contract, speed
 from jaxbandits.types import ArmDecision, Reward
+from tests import called
 from tests.layout import compiled_rounds
 from tests.wrong import WRONG, outcome
 
@@ -125,8 +126,8 @@ def plain():
 
 def own_draws(draw, depth=0):
     """`[T]` what an operator draws from its own stream, per trial."""
-    keys = jax.vmap(lambda key: jax.random.fold_in(key, 2**31 - 1 - depth))
-    return [np.asarray(jax.vmap(draw)(keys(instance.step_keys))) for instance in instances()]
+    drawn = jax.jit(jax.vmap(lambda key: draw(jax.random.fold_in(key, 2**31 - 1 - depth))))
+    return [np.asarray(drawn(instance.step_keys)) for instance in instances()]
 
 
 def test_delay(plain):
@@ -275,9 +276,11 @@ def test_laws_of_drift():
 
 def test_the_estimation_error_is_about_the_parameter_of_the_last_round():
     environment = with_drift(with_noise(INSIDE, noise.Gaussian(spread=0.1)), Given(path=PATH))
-    state = environment.init(jax.random.key(0))
-    obs = environment.observe(jax.random.key(1), jnp.int32(5), state)
-    state, *_ = environment.step(jax.random.key(2), jnp.int32(5), state, obs, ArmDecision(jnp.int32(0), obs.arms[0]))
+    state = called.init(environment, jax.random.key(0))
+    obs = called.observe(environment, jax.random.key(1), jnp.int32(5), state)
+    state, *_ = called.step(
+        environment, jax.random.key(2), jnp.int32(5), state, obs, ArmDecision(jnp.int32(0), obs.arms[0])
+    )
     np.testing.assert_allclose(state.theta, PATH[5], rtol=1e-15)
     found = environment.at_record(state, jnp.zeros(2))
     np.testing.assert_allclose(found["estimation_error"], np.linalg.norm(PATH[5]), rtol=1e-12)

@@ -1,0 +1,141 @@
+"""All rounds with one arm, oblique to the axes: learners that carry V^{-1}, in float32 beside float64, on one record.
+
+    python -m benchmarks.one_arm
+
+The hardest case for a V^{-1}: the width of the arm after t rounds is 1/t of the largest entry, and what no reward shows
+of theta is moved by rounding alone. Printed is a Markdown table: the largest relative deviations of the width and of
+the estimate from float64, over 100 records of a run.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog
+from jaxbandits.algorithms.glm.ecolog import ECOLog
+from jaxbandits.algorithms.glm.glb_omd import GLBOMD
+from jaxbandits.algorithms.glm.gloc import GLOC
+from jaxbandits.algorithms.glm.oful_mlogb import OFULMLogB
+from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB
+from jaxbandits.algorithms.linear.crmm import CRMM
+from jaxbandits.algorithms.linear.crtm import CRTM
+from jaxbandits.algorithms.linear.heavy_oful import HeavyOFUL
+from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
+from jaxbandits.algorithms.linear.menu import MENU
+from jaxbandits.algorithms.linear.oful import OFUL
+from jaxbandits.algorithms.linear.recursive_least_squares import RecursiveLeastSquares
+from jaxbandits.algorithms.linear.tofu import TOFU
+from jaxbandits.core import factored
+from jaxbandits.core.factored import Factored
+from jaxbandits.core.pytree import as_arrays
+from jaxbandits.estimation.links import Gaussian
+from jaxbandits.types import ArmDecision, ArmObs, NextState, ScaledReward, SystemObs
+
+KEY = jax.random.key(0)
+X = np.array([0.6, 0.8], np.float32)
+MILLION, RECORDS = 10**6, 100
+
+
+class Case(NamedTuple):
+    make: Callable[[int], Any]  # of the number of rounds
+    rounds: int  # of the slow test
+    moment: float = 1.0  # nu, told and true; ignored where rewards are 0 or 1
+    binary: bool = False
+    estimate: bool = True  # whether it is compared
+
+
+CASES = {
+    "OFUL": Case(lambda T: OFUL(dim=2), MILLION),
+    "CRTM, least squares": Case(lambda T: CRTM(dim=2, horizon=T, mode="ls", threshold_scale=np.inf), MILLION),
+    "CRTM": Case(lambda T: CRTM(dim=2, horizon=T, mode="ons", threshold_scale=np.inf), MILLION),
+    "Hvt-UCB, nu = 1.31": Case(lambda T: HvtUCB.practical(dim=2, horizon=T, eps=0.99), MILLION, moment=1.31),
+    "Hvt-UCB, nu = 0.1": Case(lambda T: HvtUCB.practical(dim=2, horizon=T, eps=0.99), MILLION, moment=0.1),
+    "GLB-OMD": Case(lambda T: GLBOMD.experiments(dim=2, link=Gaussian()), MILLION),
+    "GLOC": Case(lambda T: GLOC.experiments(dim=2, link=Gaussian()), MILLION),
+    "ECOLog": Case(lambda T: ECOLog(dim=2), MILLION, binary=True),
+    "OFUL-MLogB": Case(lambda T: OFULMLogB(dim=2), MILLION, binary=True),
+    "RS-GLinCB": Case(lambda T: RSGLinCB.practical(dim=2, n_arms=1, horizon=T), MILLION, binary=True),
+    "ada-OFU-ECOLog": Case(lambda T: AdaOFUECOLog(dim=2, n_arms=1), 10**5, binary=True),
+    "CRMM": Case(lambda T: CRMM.practical(dim=2, horizon=T), MILLION),
+    "MENU": Case(lambda T: MENU.practical(dim=2, horizon=T), MILLION),
+    "least squares": Case(lambda T: RecursiveLeastSquares(n_states=1, n_inputs=1), MILLION),
+    "TOFU": Case(lambda T: TOFU.practical(dim=2, capacity=T, horizon=T), 18_000),
+    "TOFU, widths": Case(lambda T: TOFU.practical(dim=2, capacity=1, horizon=1), MILLION, estimate=False),
+    "HEAVY-OFUL": Case(lambda T: HeavyOFUL.practical(dim=2, horizon=T, eps=0.99), 3_000),
+    "HEAVY-OFUL, widths": Case(
+        lambda T: HeavyOFUL.practical(dim=2, horizon=1, eps=0.99, sigma_min=1e-3), MILLION, estimate=False
+    ),
+    "Hvt-UCB, nu = 0, sigma_min = 0.01": Case(
+        lambda T: HvtUCB.practical(dim=2, horizon=T, eps=0.99, sigma_min=0.01), MILLION, moment=0.0
+    ),
+}
+
+DRIFTING = {
+    "OFUL, ridge = 0.001": Case(lambda T: OFUL(dim=2, ridge=1e-3), MILLION),
+    "Hvt-UCB, nu = 0": Case(lambda T: HvtUCB.practical(dim=2, horizon=T, eps=0.99), MILLION, moment=0.0),
+}
+
+
+def told(algorithm: Any, moment: jax.Array, reward: jax.Array) -> tuple[Any, Any, Any]:
+    """What `update` is told of a round."""
+    if isinstance(algorithm, RecursiveLeastSquares):
+        return SystemObs(jnp.asarray(X)), None, NextState(reward[None])
+    x = jnp.asarray(X)
+    return ArmObs(x[None]), ArmDecision(jnp.int32(0), x), ScaledReward(reward, moment)
+
+
+@jax.jit
+def play(algorithm: Any, moment: jax.Array, rewards: jax.Array) -> tuple[Any, ...]:
+    """Of records `[R, T / R]` of rewards: the least variance; estimate and widths after each of R."""
+
+    def one_round(carry, row):
+        (state, least), (t, reward) = carry, row
+        obs, decision, feedback = told(algorithm, moment, reward)
+        state = algorithm.update(KEY, t, state, obs, decision, feedback)
+        return (state, jnp.minimum(least, jnp.min(widths_sq(state)))), None
+
+    def widths_sq(state):
+        leaves = jax.tree.leaves(state, is_leaf=lambda leaf: isinstance(leaf, Factored))
+        return jnp.stack([factored.quads(a, jnp.asarray(X)) for a in leaves if isinstance(a, Factored)])
+
+    def record(carry, rows):
+        carry = jax.lax.scan(one_round, carry, rows)[0]
+        # All k estimates of MENU: which of them is central may be decided by rounding.
+        estimate = carry[0].estimates if isinstance(algorithm, MENU) else algorithm.recommend(carry[0])
+        return carry, (jnp.ravel(estimate), jnp.sqrt(widths_sq(carry[0])))
+
+    steps = jnp.arange(rewards.size, dtype=jnp.int32).reshape(rewards.shape)
+    (_, least), recorded = jax.lax.scan(record, (algorithm.init(KEY), jnp.inf), (steps, rewards))
+    return least, *recorded
+
+
+def deviations(case: Case, rounds: int, rng: np.random.Generator) -> tuple[float, float, float]:
+    """Largest relative deviations of width and estimate over the records, and the least variance of any round."""
+    rewards = rng.random(rounds) < 0.62 if case.binary else 0.5 + case.moment * rng.standard_normal(rounds)
+    rewards = rewards.astype(np.float32).reshape(RECORDS, -1)  # the same numbers for both
+    found = []
+    for double in (False, True):
+        with jax.enable_x64(double):
+            moment = jnp.asarray(case.moment, float)
+            out = play(as_arrays(case.make(rounds)), moment, jnp.asarray(rewards, float))
+            assert out[1].dtype == (np.float64 if double else np.float32)
+            found.append([np.asarray(a, float) for a in out])
+    (least, theta, width), (_, exact, wide) = found
+    lengths = np.linalg.norm(exact, axis=1)
+    off = np.linalg.norm(theta - exact, axis=1) / np.maximum(lengths, lengths[-1])
+    return np.abs(width / wide - 1.0).max(), off.max(), least
+
+
+def main() -> None:
+    print("| learner | rounds | width | estimate |")
+    print("|---|---|---|---|")
+    for name, case in (CASES | DRIFTING).items():
+        width, estimate, _ = deviations(case, case.rounds, np.random.default_rng(0))
+        print(f"| {name} | {case.rounds:,} | {width:.1e} |", f"{estimate:.1e} |" if case.estimate else "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()

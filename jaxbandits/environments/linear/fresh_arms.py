@@ -1,0 +1,99 @@
+"""Heavy-tailed linear bandit with new arms in every round (the experiment of Huang, Zhong, Wang & Yang, NeurIPS 2023).
+
+    arms of a round   K vectors with coordinates uniform on (0, 1), each divided by its norm
+    theta*            (1, ..., 1) / sqrt(d)
+    reward_t          x_t'theta* + a_t eta_t,   nu_t = a_t (E |eta|^{1+eps})^{1/(1+eps)}
+    regret_t          max_{x shown at t} x'theta* - x_t'theta*       (means, never rewards)
+
+Per round a_t = 1, or log10 a_t uniform on (0, noise_decades). Public code for that paper has d = 10, K = 20, Student t
+noise (df = 2), eps = 0.99, and 0 or 2 decades.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.core import linalg, rng
+from jaxbandits.core.batching import trials_last
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.fusion import once
+from jaxbandits.core.linalg import Vector
+from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.environments.linear.noise import Noise, StudentT, varied
+from jaxbandits.environments.outcomes import RegretOutcome
+from jaxbandits.estimation.arms import largest
+from jaxbandits.types import ArmDecision, ArmObs, ScaledReward
+
+
+class FreshArmsState(NamedTuple):
+    """The instance; nothing in it changes over the rounds."""
+
+    theta: Vector  # [d]  theta*
+    noise_scale: jax.Array  # []  nu, the moment scale of the noise before a_t
+
+
+@pytree
+class FreshArms:
+    """Linear bandit with K new unit arms a round, whose noise may lack a variance; theta* is the same in all trials.
+
+    Tells the reward and nu_t (`ScaledReward`); a learner that declares `Reward` does not see nu_t.
+
+    Raises (by `validate`):
+      InputError: for noise without a moment of order 1 + eps.
+    """
+
+    dim: int = static(10, "[1, inf)", "d, dimension of the arms")
+    n_arms: int = static(20, "[1, inf)", "K, arms shown in a round")
+    noise: Noise = param(factory=lambda: StudentT(df=2.0), doc="law of eta")
+    eps: ArrayLike = param(0.99, "(0, 1]", "nu_t is the scale of the moment of order 1 + eps")
+    noise_decades: ArrayLike | None = param(None, "[0, inf)", "log10 a_t is uniform on (0, this); None: a_t = 1")
+
+    def check(self) -> None:
+        """Raises InputError where nu is infinite."""
+        order, index = np.broadcast_arrays(1.0 + np.asarray(self.eps), np.asarray(self.noise.tail_index))
+        if (order >= index).any():
+            raise InputError(
+                f"FreshArms.eps must lie below {index[order >= index].min() - 1.0:.6g}, where moments of the "
+                f"{type(self.noise).__name__} noise end, got {order[order >= index].max() - 1.0:.6g}"
+            )
+
+    def init(self, key: jax.Array) -> FreshArmsState:
+        del key  # theta* is given, arms are drawn in every round
+        one = jnp.zeros(()) + self.dim**-0.5
+        return FreshArmsState(linalg.zeros(self.dim) + one, jnp.zeros(()) + self.noise.scale(self.eps))
+
+    def observe(self, key: jax.Array, t: jax.Array, state: FreshArmsState) -> ArmObs:
+        del t, state
+        return ArmObs(once(_directions(self.n_arms, self.dim)(rng.uniforms(key, self.n_arms * self.dim))))
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: FreshArmsState, obs: ArmObs, decision: ArmDecision
+    ) -> tuple[FreshArmsState, ScaledReward, RegretOutcome]:
+        del t
+        noise, scale = varied(self.noise, key, state.noise_scale, self.noise_decades)
+        mean = linalg.inner(decision.x, state.theta)
+        best = largest(linalg.matvec(obs.arms, state.theta))
+        return state, ScaledReward(reward=mean + noise, noise_scale=scale), RegretOutcome(regret=best - mean)
+
+    def admits(self, state: FreshArmsState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
+        """Whether there is such an arm."""
+        del state, obs
+        return (decision.index >= 0) & (decision.index < self.n_arms)
+
+    def at_record(self, state: FreshArmsState, recommendation: Any) -> dict[str, jax.Array]:
+        """`estimation_error`: Euclidean distance of the recommended parameter from theta*."""
+        return {} if recommendation is None else {"estimation_error": linalg.norm(recommendation - state.theta)}
+
+
+@functools.cache
+def _directions(count: int, dim: int) -> Callable[[jax.Array], jax.Array]:
+    @trials_last
+    def made(values: jax.Array) -> jax.Array:
+        rows = values.reshape(count, dim, *values.shape[1:]) + 2.0**-25  # draws of 24 bits may be 0
+        return rows / jnp.sqrt(jnp.sum(rows * rows, axis=1, keepdims=True))
+
+    return made

@@ -1,0 +1,24 @@
+"""Figures 1 and 2 side by side: heavy and light tails, with what learners are told there."""
+
+from collections.abc import Mapping
+
+from jaxbandits.environments.linear.noise import Gaussian, StudentT
+from jaxbandits.experiments.declare import Panel
+from jaxbandits.experiments.linear.setting import READINGS, environment
+
+LAWS = {  # title, law, eps, the bound on its moment that everybody is told
+    "student": ("Student t (2.1)", StudentT(df=2.1), 0.99, 1.31),
+    "gaussian": ("Gaussian", Gaussian(), 1.0, 1.0),
+}
+
+
+def panels(horizon: int) -> Mapping[str, Panel]:
+    """`LAW-READING` for both laws and readings; what is told is the environment's `moment_scale`."""
+    del horizon
+    return {
+        f"{law}-{reading}": Panel(
+            f"{title}, {arms}", environment(noise=noise, eps=eps, moment_scale=bound, unit_arms=unit_arms)
+        )
+        for law, (title, noise, eps, bound) in LAWS.items()
+        for reading, (unit_arms, arms) in READINGS.items()
+    }
