@@ -4,8 +4,8 @@
 
 The losses are pseudo-Huber around recorded targets, whose gradients depend on the play: a deviation feeds back. Their
 parameters are float32 numbers, so that both runs see the same losses. Learners with constraints see recorded
-half-spaces `a_t'x <= b_t` besides. Printed is a Markdown table: the largest distance between the two paths over the first rounds,
-relative to the largest norm of the float64 path over them. `benchmarks.one_arm` does it for bandits.
+half-spaces `a_t'x <= b_t` besides. Printed is a Markdown table: the largest distance between the two paths over the
+first rounds, relative to the largest norm of the float64 path over them. `benchmarks.one_arm` does it for bandits.
 """
 
 from collections.abc import Mapping

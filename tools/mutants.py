@@ -52,6 +52,11 @@ def _told(*rows: tuple[str, str, str, str, str]) -> list[Mutant]:
 
 MUTANTS = [
     *_of(
+        _EXPERIMENTS, "tests/experiments/test_tuning.py::test_the_least_mean_is_taken_and_of_near_ones_that_by_1",
+        ("ties of tuning ignored", "tuning.py", "least + tolerance * abs(least)", "least"),
+        ("farthest of tuned points", "tuning.py", "return min(alike, key", "return max(alike, key"),
+    ),
+    *_of(
         _EXPERIMENTS, _CLAIMS,
         ("verdicts swapped", "claim.py", 'return "holds"\n        if', 'return "does not hold"\n        if'),
         ("does not hold swapped", "claim.py", 'return "does not hold"\n', 'return "holds"\n'),

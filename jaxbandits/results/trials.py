@@ -139,7 +139,7 @@ class Trials:
         """The same trials at the last record point only; those that failed on the way stay failed."""
         return dataclasses.replace(
             self,
-            values={name: values[:, :, -1:] for name, values in self.values.items()},
+            values={name: values[:, :, -1:].copy() for name, values in self.values.items()},
             records=self.records[-1:],
             healthy=np.logical_and.reduce([self.healthy, *(self.usable(name) for name in self.values)]),
         )

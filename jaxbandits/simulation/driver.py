@@ -124,7 +124,8 @@ class _Run:
     ):
         self.plan, self.devices, self.workers, self.store = plan, devices, workers, store
         self.seconds_per_call, self.save_every = seconds_per_call, save_every
-        self.base_key = jax.random.key(plan.base_seed, impl="threefry2x32")
+        base_key = jax.random.key(plan.base_seed, impl="threefry2x32")
+        self.base_key = {device: jax.device_put(base_key, device) for device in devices}
         self.stop = threading.Event()
         self.lock = threading.Lock()
         self.played: collections.Counter[str] = collections.Counter()  # label: pieces that workers are playing
@@ -231,7 +232,7 @@ class _Run:
         if saved:
             carry = carry_to_device(saved.carry, program.carry_shape, device)
         else:
-            carry = program.start(algorithm, environment, jax.device_put(self.base_key, device), seed_index)
+            carry = program.start(algorithm, environment, self.base_key[device], seed_index)
             jax.block_until_ready(carry)  # so that the first call is charged for its own rounds only
         last_save, last_rounds = time.perf_counter(), None
         while t < job.horizon:

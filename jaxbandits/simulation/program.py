@@ -99,21 +99,17 @@ class Program:
     advance: Any  # jax.stages.Compiled of `loop.advance`, or Blocks
     pace: Pace
     carry_shape: Carry  # ShapeDtypeStructs
+    nothing: tuple[Any, Any]  # on the device: totals of fresh trials, and zeros where feedback will wait
     row_slots: int  # record points that one call can report
     compile_s: float
     device: Device
 
     def start(self, algorithm: Any, environment: Any, base_key: jax.Array, seed_index: jax.Array) -> Carry:
         """A piece of fresh trials: leaves of `algorithm`, `environment` and `seed_index` as `advance` takes them."""
-        shapes = self.carry_shape.totals.items()
-        totals = jax.device_put(
-            {key: np.full(x.shape, meters_lib.zero_of(key), x.dtype) for key, x in shapes}, self.device
-        )
-        waiting = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), self.carry_shape.waiting)
         half = self.start_environment(environment, base_key, seed_index)
         met = (environment, half) if isinstance(algorithm, Prepares) else ()
         first = self.start_algorithm(algorithm, base_key, seed_index, *met)
-        return loop.assemble(half, first, totals, jax.device_put(waiting, self.device))
+        return loop.assemble(half, first, *self.nothing)
 
     def play(
         self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, stops: np.ndarray
@@ -135,8 +131,8 @@ class Program:
         if isinstance(self.advance, Blocks):
             return self.advance.play(algorithm, environment, carry, t, end, stops, self.device)
         padded = np.pad(stops, (0, self.row_slots - len(stops)), constant_values=_NO_STOP).astype(np.int32)
-        arguments = jax.device_put((np.int32(t), np.int32(end), padded), self.device)
-        carry, block = self.advance(algorithm, environment, carry, *arguments)
+        # From the host: a transfer of its own would be waited for, which takes as long as thousands of rounds.
+        carry, block = self.advance(algorithm, environment, carry, np.int32(t), np.int32(end), padded)
         reached = int(np.searchsorted(stops, end, side="right"))
         return carry, {name: values[:reached] for name, values in to_host(block).items()}, end
 
@@ -248,7 +244,10 @@ def get_program(
         parts = {name: part.result()[0] for name, part in rest.items()}
         pace = next(iter(rest.values())).result()[1]
     advance = parts["advance"] if "advance" in parts else Blocks(**parts)
-    return Program(env_start, alg_start, advance, pace, carry, row_slots, time.perf_counter() - begin, device)
+    totals = {key: np.full(x.shape, meters_lib.zero_of(key), x.dtype) for key, x in carry.totals.items()}
+    waiting = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), carry.waiting)
+    nothing = jax.device_put((totals, waiting), device)  # once: a transfer for every piece costs as much as its start
+    return Program(env_start, alg_start, advance, pace, carry, nothing, row_slots, time.perf_counter() - begin, device)
 
 
 @functools.cache

@@ -30,12 +30,12 @@ class PartStore(Store):
         self._lock = threading.Lock()
 
     def save(self, piece: Piece, progress: Progress) -> None:
-        """Replaces the file of a piece: at once, or with others if it is finished."""
+        """Replaces the file of a piece: at once, or with others when they are due if it is finished."""
         if progress.carry is not None:
             super().save(piece, progress)
-            return
         with self._lock:
-            self._held_back.append((piece, progress))
+            if progress.carry is None:
+                self._held_back.append((piece, progress))
             if time.perf_counter() - self._written >= self._save_every:
                 self._write()
 

@@ -68,6 +68,8 @@ class Directory:
                 raise InputError(f"{self.path} holds parts of a sweep but no manifest.json; choose another directory")
             else:
                 files.write_json(self.manifest, manifest)
+            for leftover in self.path.glob("manifest.json.*.tmp"):
+                leftover.unlink(missing_ok=True)
         for name in _ROOMS:
             files.make_directory(self.path / name)
 
@@ -145,7 +147,10 @@ class Directory:
         return found
 
     def tidy(self, name: str) -> None:
-        """Removes lock and directory of a part that is done."""
+        """Removes lock and directory of a part that is done, and files that killed processes left half written."""
+        for room in ("parts", "failed"):
+            for leftover in (self.path / room).glob(f"{name}.*.tmp"):
+                leftover.unlink(missing_ok=True)
         (self.working(name) / ".lock").unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             self.working(name).rmdir()

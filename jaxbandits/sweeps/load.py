@@ -112,7 +112,7 @@ class SweepResult:
             name = trials.metric(metric)
             return dataclasses.replace(
                 trials,
-                values={name: trials.values[name][:, :, -1:]},
+                values={name: trials.values[name][:, :, -1:].copy()},  # a view would keep the whole part in memory
                 records=trials.records[-1:],
                 healthy=trials.usable(name),  # at all record points, though only the last one is kept
                 axes={k: v for k, v in trials.axes.items() if k == name},

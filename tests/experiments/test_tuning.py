@@ -43,7 +43,7 @@ def swept(table):
     return found
 
 
-def test_the_least_mean_is_taken_and_of_near_ones_the_nearest_to_1():
+def test_the_least_mean_is_taken_and_of_near_ones_that_by_1():
     points = [{"a": 0.01, "b": 1.0}, {"a": 0.1, "b": 0.3}, {"a": 1.0, "b": 1.0}, {"a": 0.1, "b": 3.0}]
     assert best(points, [5.0, 3.0, 9.0, 4.0]) == 1
     assert best(points, [3.02, 3.0, 3.02, 3.01], 0.01) == 2
@@ -129,7 +129,7 @@ def test_a_piece_of_the_tuning_gives_the_table_again(tmp_path):
     """CRMM: 66 points, 64 seeds, both panels of Figure 1."""
     command = [sys.executable, "tools/multipliers.py", "linear", "--only", "crmm", "--out", str(tmp_path)]
     here = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=here, timeout=600)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=here)
     assert done.returncode == 0, done.stderr
     found: dict = {}
     exec(done.stdout, found)  # the module that would be written

@@ -33,6 +33,7 @@ def width_squared_by_sherman_morrison(rounds):
     return linalg.quad(jax.lax.fori_loop(0, rounds, one, linalg.identity(2, 0.5)), jnp.asarray(X))
 
 
+@pytest.mark.slow
 def test_both_factors_must_be_compensated():
     """10^6 rounds: right to 1e-6 with both, off by 0.3 to 3 % with one or none; Sherman-Morrison by a factor."""
     norm_sq = float(np.sum(X.astype(float) ** 2))

@@ -162,6 +162,7 @@ def after(algorithm, state, grad):
 SUMS = {"oons": "variation", "cla": "load", "adagrad_norm": "energy", "omd": "variation"}
 
 
+@pytest.mark.quick("adagrad_norm")
 @pytest.mark.parametrize("name", SUMS)
 def test_sums_stop_to_grow_near_1e7_rounds(name):
     """Of terms of one size: after 10^7 of them a round still adds its own to within a half, after 4 10^7 nothing."""
@@ -177,6 +178,7 @@ def test_sums_stop_to_grow_near_1e7_rounds(name):
         assert (0.5 * term <= grown <= 1.5 * term) if grows else grown == 0.0
 
 
+@pytest.mark.quick("dowg")
 @pytest.mark.parametrize("name", ["adagrad_norm", "dog", "dowg", "ftrl_2023", "scale_free"])
 def test_gradients_whose_squares_underflow_count_as_zero(name):
     """Below 1e-19 they leave the state as zeros do; three times larger ones do not."""

@@ -1,6 +1,8 @@
 """Killed at any instant, the same command goes on, and ends with the same bytes."""
 
 import contextlib
+import json
+import math
 import os
 import signal
 import subprocess
@@ -11,30 +13,46 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from jaxbandits.sweeps import status as status_lib
+from jaxbandits.sweeps.directory import Directory
+from jaxbandits.sweeps.run import run_sweep
 from tests.sizes import sizes
+from tests.sweeps import played
 from tests.sweeps.test_run import contents
 
 ROOT = Path(__file__).parents[2]
-_SCRIPT = """
-import sys, jax
-jax.config.update("jax_enable_x64", True)
-from jaxbandits.simulation import Grid
-from jaxbandits.sweeps.run import run_sweep
-from jaxbandits.sweeps.sweep import Sweep
-from tests.toys import Noisy, Shrink
-sweep = Sweep(algorithms=[Grid(Shrink(), {"rate": [1e-7, 1e-6, 1e-5]})], environment=Noisy(scale=1.0),
-              horizon=int(sys.argv[2]), seeds=32, record=5, width=32, part_trials=32)
-run_sweep(sweep, sys.argv[1], workers=1, save_every=0.0, progress=False)
-"""
 
 
-def _launch(directory, horizon):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen([sys.executable, "-c", _SCRIPT, str(directory), str(horizon)], env=environment)
+class Player:
+    """Processes that play the sweep, one at a time."""
+
+    def __init__(self):
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}  # no threads before a fork
+        command = [sys.executable, "-W", "ignore", "-m", "tests.sweeps.played"]
+        self._process = subprocess.Popen(
+            command, env=environment, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def begin(self, *how):
+        print(json.dumps(how), file=self._process.stdin, flush=True)
+        return int(self._process.stdout.readline())
+
+    def end(self):
+        return int(self._process.stdout.readline())
+
+    def close(self):
+        self._process.communicate()
 
 
-def _written(directory):
-    """Files of results and checkpoints, and when they were written."""
+@pytest.fixture
+def player():
+    player = Player()
+    yield player
+    player.close()
+
+
+def _times(directory):
+    """When files of results and checkpoints were written."""
     found = {}
     for path in directory.rglob("*.npz"):
         with contextlib.suppress(FileNotFoundError):  # replaced or discarded while we look
@@ -42,31 +60,69 @@ def _written(directory):
     return found
 
 
+def _kept(directory):
+    """Rounds of every piece that are on disk now, infinity for those of finished parts."""
+    found = {}
+    for path in directory.glob("working/*/checkpoint/piece-*.npz"):
+        with np.load(path) as arrays:
+            found[path.parents[1].name, int(path.stem[-5:])] = int(arrays["rounds"])
+    for path in directory.glob("parts/*.json"):
+        if Directory(directory).record(path.stem):
+            found |= dict.fromkeys([(path.stem, piece) for piece in (0, 1)], math.inf)
+    return found
+
+
+def _journal(directory, what):
+    path = played.journal(directory)
+    rows = [line.split() for line in path.read_text().splitlines()] if path.exists() else []
+    return [((part, int(piece)), int(rounds)) for kind, part, piece, rounds, _ in rows if kind == what]
+
+
+def _done(directory):
+    return status_lib.status(directory)["rounds"]["done"] if (directory / "manifest.json").exists() else 0
+
+
+# The kills, the rounds of the sweep, the seconds between checkpoints, and the longest time from the first of a life on.
+# Of 100 half strike while a file is written.
 @pytest.mark.system
-@pytest.mark.parametrize("kills", sizes(2, slow=[20]))
-def test_sigkill_at_random_instants(kills, tmp_path, rng: np.random.Generator, monkeypatch):
-    """As many real kills as asked for: a sweep that ends first is compared, and another one begun."""
-    horizon = 200_000
-    monkeypatch.setattr(sys, "argv", ["undisturbed", str(tmp_path / "whole"), str(horizon)])
-    exec(_SCRIPT)
+@pytest.mark.parametrize(
+    ("kills", "horizon", "save_every", "patience"), sizes((2, 40_000, 0.0, 0.2), slow=[(100, 400_000, 1.0, 1.5)])
+)
+def test_sigkill_at_random_instants(kills, horizon, save_every, patience, tmp_path, rng, player):
+    """Real kills: what a checkpoint held is never lost, and every sweep that ends is that of an undisturbed run."""
+    run_sweep(played.sweep(horizon), tmp_path / "whole", workers=1, progress=False)
     whole = contents(tmp_path / "whole")
     assert len(whole) == 3
-    count, ended = 0, 0
+    count, ended, resumed = 0, 0, 0
     while count < kills:
         directory = tmp_path / f"killed-{ended}"
-        process = _launch(directory, horizon)
-        seen = _written(directory)
-        while process.poll() is None and _written(directory) == seen:
-            time.sleep(0.002)  # until it has computed something
-        time.sleep(rng.uniform(0.0, 0.2))
-        process.send_signal(signal.SIGKILL)
-        if process.wait() == -signal.SIGKILL:
+        before, kept, read = _done(directory), _kept(directory), len(_journal(directory, "loaded"))
+        instant = int(rng.integers(1, 16)) if kills > 2 and count % 2 else 0
+        process, seen = player.begin(str(directory), horizon, save_every, instant), _times(directory)
+        if not instant:
+            limit = time.perf_counter() + 60.0
+            while _times(directory) == seen and time.perf_counter() < limit:
+                time.sleep(0.01)  # until it has computed something
+            time.sleep(rng.uniform(0.0, patience))
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        code = player.end()
+        for piece, rounds in _journal(directory, "loaded")[read:]:
+            assert rounds == kept.get(piece, rounds)  # it goes on from where the last one was
+            resumed += piece in kept
+        assert _done(directory) >= before
+        now = _kept(directory)
+        assert all(now[piece] >= rounds for piece, rounds in _journal(directory, "saved"))
+        assert all(now[piece] >= rounds for piece, rounds in kept.items())
+        if code == -signal.SIGKILL:
             count += 1
             continue
-        assert process.returncode == 0 and contents(directory) == whole
+        assert code == 0 and contents(directory) == whole
         ended += 1
         assert ended <= kills, "hardly any sweep lives long enough to be killed"
     directory = tmp_path / f"killed-{ended}"
-    assert _launch(directory, horizon).wait(300) == 0
-    assert contents(directory) == whole
-    assert not list(tmp_path.rglob("*.tmp"))
+    player.begin(str(directory), horizon, save_every, 0)
+    assert player.end() == 0
+    assert contents(directory) == whole and resumed >= kills // 4
+    assert not list(tmp_path.rglob("*.tmp")) and not list((directory / "working").iterdir())
+    print(f"{count} kills, {ended} sweeps ended in between, {resumed} pieces resumed")

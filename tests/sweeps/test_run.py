@@ -91,11 +91,13 @@ def test_a_lost_or_damaged_part_is_computed_again(copied, computed, capsys):
     victims[0].write_bytes(content)
     victims[1].unlink()
     victims[2].with_suffix(".json").write_text("{")
+    for half in (victims[1], victims[2].with_suffix(".json"), copied / "manifest.json"):
+        half.with_name(f"{half.name}.12.tmp").write_text("{")  # of a process that was killed as it wrote
     assert len(load_sweep(copied).missing) == 2  # the damage of one is seen when it is read
     with pytest.raises(InputError, match=victims[0].name):
         list(load_sweep(copied).parts())
     run(copied)
-    assert len(computed) == 3 and contents(copied) == before
+    assert len(computed) == 3 and contents(copied) == before and not list(copied.rglob("*.tmp"))
     assert f"{victims[0].name} is damaged; it is computed again" in capsys.readouterr().err
 
 
