@@ -163,6 +163,30 @@ def worst_ratio(panels: Sequence[str], over: Sequence[str], name: str, metric: s
     return statistic
 
 
+def relative_change(panel: str, over: str, name: str, metric: str = "regret") -> Statistic:
+    """(a - b) / |b| for the mean final metric a in panel `panel` and b in panel `over`, of either sign.
+
+    Seeds are paired; NaN where b is within four standard errors of 0.
+    """
+
+    def statistic(measured: Measured) -> Estimate:
+        values, failed = _side_by_side(measured, (panel, over), name, metric)
+        n, base = len(values), values[:, 1]
+        if n < _FEWEST or not abs(base.mean()) > 4.0 * base.std(ddof=1) / np.sqrt(n):
+            return Estimate(*_NOTHING, n=n, failed=failed)
+
+        def change(means: np.ndarray) -> np.ndarray:
+            return (means[..., 0] - means[..., 1]) / np.abs(means[..., 1])
+
+        def gradient(means: np.ndarray) -> np.ndarray:
+            a, b = means[..., 0], means[..., 1]
+            return np.stack([1.0 / np.abs(b), -a / (b * np.abs(b))], axis=-1)
+
+        return smooth_interval(values, change, gradient)._replace(failed=failed)
+
+    return statistic
+
+
 def ratio_of_ratios(panel: str, over: str, first: str, second: str, metric: str = "regret") -> Statistic:
     """How many times more `first` changes from panel `over` to `panel` than `second` does: means of final values.
 

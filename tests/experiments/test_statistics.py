@@ -206,6 +206,22 @@ def test_worst_ratio_by_hand(rng):
     check_interval(statistic.worst_ratio(["up"], ["down"], "a")(measured), (2.5, 0.0), 80)
 
 
+def test_a_relative_change_by_hand(rng):
+    """-8 against -4: by all of its size, downwards; a scale of the whole seed drops out."""
+    level = rng.lognormal(size=80)
+    of = {"a": -8.0 * level, "b": -4.0 * level, "up": 5.0 * level, "around": rng.normal(size=80)}
+    measured = measured_over(**of)
+    for panel, over, expected in (("a", "b", -1.0), ("b", "a", 0.5), ("up", "b", 2.25), ("b", "up", -1.8)):
+        check_interval(statistic.relative_change(panel, over, "a")(measured), (expected, 0.0), 80)
+    noisy = measured_over(a=rng.normal(-3.0, 1.0, 80), b=rng.normal(-2.0, 0.5, 80))
+    rows = np.column_stack([noisy.results[name]["a"].final("regret")[0] for name in ("a", "b")])
+    estimate = statistic.relative_change("a", "b", "a")(noisy)
+    check_around(estimate, lambda r: (r[:, 0].mean() - r[:, 1].mean()) / abs(r[:, 1].mean()), rows)
+    assert nothing_known(statistic.relative_change("a", "around", "a")(measured), 80)
+    few = measured_over(**{name: values[:39] for name, values in of.items()})
+    assert nothing_known(statistic.relative_change("a", "b", "a")(few), 39)
+
+
 def test_a_ratio_of_ratios_by_hand(rng):
     """6 over 2 against 3 over 2: twice. A scale of the whole seed drops out; what failed anywhere is left out."""
     level = rng.lognormal(size=80)

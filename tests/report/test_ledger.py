@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from jaxbandits import cli
+from jaxbandits.commands import reproduce
 from jaxbandits.core.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.budget import BUDGETS, parts
@@ -281,7 +282,7 @@ def test_a_run_that_fails_leaves_the_others(tmp_path, capsys, monkeypatch):
         out.mkdir(parents=True)
         files.write(made.report(plain), out, finished.request(plain, **ASKED))
 
-    monkeypatch.setattr(cli, "_reproduce_one", one)
+    monkeypatch.setattr(reproduce, "_reproduce_one", one)
     assert cli.main(["reproduce", "oco/all", "--budget", "quick", "--out", str(tmp_path)]) == 1
     assert tried == [name for name in EXPERIMENTS if name.startswith("oco/")]
     said = capsys.readouterr().err

@@ -40,11 +40,11 @@ ALLOWED = {
     "testing": {"core", "types", "results", "simulation", "testing"},
     "plugins": {"core"},
     "__main__": {"cli"},
-    "commands": {"core", "algorithms", "environments", "results", "simulation", "sweeps", "experiments", "report"},
-    "cli": {
+    "commands": {
         *("core", "algorithms", "environments", "results", "simulation", "sweeps", "experiments", "report"),
-        *("commands", "plugins", "testing"),
+        *("testing", "commands"),
     },
+    "cli": {"core", "commands", "plugins"},
 }
 FAMILIES = ("linear", "glm", "oco", "coco", "dro", "operators", "data")
 ALLOWED |= {family: {"estimation", "algorithms", "environments"} for family in FAMILIES}

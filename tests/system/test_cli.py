@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxbandits import __version__, cli
+from jaxbandits import __version__
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.cli import main
+from jaxbandits.commands.arguments import settings
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.results.merge import merge
@@ -116,13 +117,13 @@ def test_show_prints_documentation_fields_and_ranges(capsys, name):
 def test_settings_of_a_run_are_documented_once(capsys):
     """The help says what `Options` says, and does not wait for JAX to say it."""
     documented = inspect.getdoc(Options)
-    assert all(name in documented and about for name, about in cli._settings().items())
-    assert set(cli._settings()) == {field.name for field in dataclasses.fields(Options)}
+    assert all(name in documented and about for name, about in settings().items())
+    assert set(settings()) == {field.name for field in dataclasses.fields(Options)}
     with pytest.raises(SystemExit):
         main(["reproduce", "--help"])
     shown = " ".join(capsys.readouterr().out.split())
     for name in ("seed", "workers", "save_every"):
-        assert cli._settings()[name] in shown
+        assert settings()[name] in shown
 
 
 EVERYBODY = [

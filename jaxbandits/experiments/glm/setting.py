@@ -45,8 +45,8 @@ TUNING = (
     "Presets practical and tuned multiply radii, 36 points a learner: one radius by 1e-4 to 1, or two by six "
     "multipliers each from 0.003 to 1 (RS-GLinCB, ada-OFU-ECOLog), on seeds that judge nothing: 64, and 16 after a "
     "third of the rounds for learners that fit a likelihood. Practical: once, on Figure 1 with S = 3 and 5, whatever "
-    "is played elsewhere (python tools/multipliers.py glm); tuned: in each panel. "
-    "The table says of learners whose sweep has not been run yet that they are not tuned."
+    "is played elsewhere (python tools/multipliers.py glm); tuned: in each panel. After a third of the rounds greed "
+    "looks better than it is: GLM-UCB and OFULog-r took multipliers at or near the lower end of the grid."
 )
 UNSTATED = (
     "The paper states neither d, K, the arms nor delta. Here: K = 20 arms uniform in the unit ball, delta = 0.05, and "

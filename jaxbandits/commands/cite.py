@@ -1,52 +1,16 @@
-"""Commands of the command line that look at things: result files, and where methods come from."""
+"""`cite`: the papers behind a name, and which name is meant."""
 
 import argparse
 import inspect
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from jaxbandits.results.result import Result
+from typing import Any
 
 
 def add(commands: Any) -> None:
-    """Adds the parsers of `info`, `analyse` and `cite`."""
-    info = commands.add_parser("info", help="what a result file holds: labels, sizes, seeds, versions, settings")
-    info.add_argument("file", type=Path, help="an .npz written by reproduce or Result.save")
-    info.set_defaults(run=_info)
-
-    analyse = commands.add_parser(
-        "analyse", help="tables of a result file or a sweep: best points, paired differences, growth"
-    )
-    analyse.add_argument("path", type=Path, help="an .npz written by reproduce or Result.save, or a sweep's directory")
-    analyse.add_argument("--metric", help="default: the first")
-    analyse.add_argument(
-        "--threshold", type=float, help="also the first recorded round at which the metric is at most this"
-    )
-    analyse.add_argument("--level", type=float, default=0.95, help="simultaneous coverage (default: 0.95)")
-    analyse.set_defaults(run=_analyse)
-
+    """Adds the parser of `cite`."""
     cite = commands.add_parser("cite", help="the papers behind an algorithm, environment or experiment")
     cite.add_argument("name", help="such as linear/hvt_ucb, or the name of the class, HvtUCB")
     cite.set_defaults(run=_cite)
-
-
-def _info(arguments: argparse.Namespace) -> int:
-    from jaxbandits.results import describe
-
-    print(describe.text(_load(arguments.file)))
-    return 0
-
-
-def _analyse(arguments: argparse.Namespace) -> int:
-    from jaxbandits.results import describe
-    from jaxbandits.sweeps.load import load_sweep
-
-    path = arguments.path
-    result = load_sweep(path).load() if path.is_dir() else _load(path)
-    print(describe.analysis(result, arguments.metric, arguments.threshold, arguments.level))
-    return 0
 
 
 def _cite(arguments: argparse.Namespace) -> int:
@@ -104,12 +68,3 @@ def full_names(name: str, known: Any) -> list[str]:
         if found:
             return found
     raise unknown("name", name, [*known, *filter(None, of_class.values())])
-
-
-def _load(path: Path) -> "Result":
-    from jaxbandits.core.errors import InputError
-    from jaxbandits.results.result import Result
-
-    if path.is_dir():
-        raise InputError(f"{path} is a directory: name a result file in it, or ask `jaxbandits status` about a sweep")
-    return Result.load(path)

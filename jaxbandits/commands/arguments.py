@@ -1,0 +1,61 @@
+"""What several commands take: types of their arguments, `--plugin`, and what the settings of a run are."""
+
+import argparse
+import functools
+from pathlib import Path
+
+
+def whole(text: str) -> int:
+    """A whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, got {text!r}") from None
+
+
+def number(text: str) -> float:
+    """A number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}") from None
+
+
+def shard(text: str) -> tuple[int, int]:
+    """`I/N`, the I-th share of N."""
+    first, slash, n = text.partition("/")
+    if not slash or not first.isdigit() or not n.isdigit() or not 1 <= int(first) <= int(n):
+        raise argparse.ArgumentTypeError(f"must be I/N with 1 <= I <= N, such as 2/8, got {text!r}")
+    return int(first), int(n)
+
+
+def with_plugins() -> argparse.ArgumentParser:
+    """The parser of `--plugin`, a parent of commands that take it."""
+    own = argparse.ArgumentParser(add_help=False)
+    own.add_argument(
+        "--plugin", action="append", default=[], metavar="FILE",
+        help="a Python file that registers your own algorithms, environments, experiments (may be repeated)",
+    )  # fmt: skip
+    return own
+
+
+@functools.cache
+def settings() -> dict[str, str]:
+    """What the settings of a run are, from the documentation of `simulation.options.Options`.
+
+    It is read, not imported: JAX would come with it, and `--help` would wait.
+    """
+    import ast
+
+    source = (Path(__file__).parents[1] / "simulation" / "options.py").read_text(encoding="utf-8")
+    classes = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef) and node.name == "Options"]
+    attributes = (ast.get_docstring(classes[0]) or "").partition("Attributes:\n")[2]
+    found: dict[str, str] = {}
+    for line in attributes.splitlines():
+        if line.startswith("    ") and found:  # a sentence goes on
+            name = next(reversed(found))
+            found[name] += " " + line.strip()
+        elif ":" in line:
+            name, _, about = line.strip().partition(": ")
+            found[name] = about
+    return {name: about.removesuffix(".").replace("`", "").replace("%", "%%") for name, about in found.items()}

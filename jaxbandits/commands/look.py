@@ -1,0 +1,151 @@
+"""Commands that look at what is registered: `list`, `show` and `check`."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from jaxbandits.commands.arguments import with_plugins
+
+if TYPE_CHECKING:
+    from jaxbandits.core.registry import Entry
+    from jaxbandits.experiments import Experiment
+
+
+def add(commands: Any) -> None:
+    """Adds the parsers of `list`, `show` and `check`."""
+    own = with_plugins()
+    listing = commands.add_parser("list", parents=[own], help="what there is")
+    listing.add_argument(
+        "what", nargs="?", help="algorithms, environments, experiments, or a family such as linear (default: all)"
+    )
+    listing.set_defaults(run=_list)
+
+    show = commands.add_parser(
+        "show", parents=[own], help="documentation, fields and ranges of an algorithm, environment or experiment"
+    )
+    show.add_argument("name", help="such as linear/hvt_ucb, or the name of the class, HvtUCB, or a family, linear")
+    show.set_defaults(run=_show)
+
+    check = commands.add_parser("check", parents=[own], help="does an algorithm keep the contract, and if not, why")
+    check.add_argument("name", help="of a registered algorithm, such as mine/lin_ts")
+    check.add_argument("--quick", action="store_true", help="look at its traces only: seconds")
+    check.set_defaults(run=_check)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from jaxbandits.core.errors import unknown
+
+    rooms, families = _rooms(), _families()
+    if arguments.what in families:
+        rooms = {room: _of_family(names, arguments.what) for room, names in rooms.items()}
+    elif arguments.what is not None:
+        if arguments.what not in rooms:
+            raise unknown("room or family", arguments.what, [*rooms, *families])
+        rooms = {arguments.what: rooms[arguments.what]}
+    _print_rooms(rooms)
+    return 0
+
+
+def _rooms() -> dict[str, dict[str, str]]:
+    """Per room what there is, by name, in a line each."""
+    from jaxbandits.algorithms import ALGORITHMS
+    from jaxbandits.environments import ENVIRONMENTS
+    from jaxbandits.experiments import EXPERIMENTS
+
+    return {
+        "algorithms": {name: entry.source for name, entry in ALGORITHMS.items()},
+        "environments": {name: entry.source for name, entry in ENVIRONMENTS.items()},
+        "experiments": {name: f"{e.title} ({e.source})" for name, e in EXPERIMENTS.items()},
+    }
+
+
+def _families() -> list[str]:
+    return list(dict.fromkeys(name.partition("/")[0] for names in _rooms().values() for name in names))
+
+
+def _of_family(names: dict[str, str], family: str) -> dict[str, str]:
+    return {name: about for name, about in names.items() if name.startswith(f"{family}/")}
+
+
+def _print_rooms(rooms: dict[str, dict[str, str]]) -> None:
+    for room, names in rooms.items():
+        if names:
+            width = max(map(len, names))
+            print(f"{room}:", *(f"  {name:{width}}  {about}" for name, about in names.items()), sep="\n")
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    from jaxbandits.algorithms import ALGORITHMS
+    from jaxbandits.commands.cite import full_names
+    from jaxbandits.environments import ENVIRONMENTS
+    from jaxbandits.experiments import EXPERIMENTS
+
+    if arguments.name in _families():
+        _print_rooms({room: _of_family(names, arguments.name) for room, names in _rooms().items()})
+        return 0
+    entries = {**ALGORITHMS, **ENVIRONMENTS}
+    for name in full_names(arguments.name, {**entries, **EXPERIMENTS}):
+        if name in entries:
+            _show_entry(name, entries[name])
+        if name in entries and name in EXPERIMENTS:
+            print()
+        if name in EXPERIMENTS:
+            _show_experiment(EXPERIMENTS[name])
+    return 0
+
+
+def _show_experiment(e: "Experiment") -> None:
+    print(f"{e.name}: {e.title} ({e.source})\n\n{e.horizon:,} rounds, {e.seeds} seeds by default, metric: {e.metric}")
+    panels = e.panels(e.horizon)
+    print("presets:", *(f"  {name}: {meaning}" for name, meaning in e.presets.items()), sep="\n")
+    print("panels:", *(f"  {name}: {panel.title}" for name, panel in panels.items()), sep="\n")
+    labels = dict.fromkeys(
+        label for panel in panels.values() for label in e.algorithms(e.preset(None), e.horizon, panel)
+    )
+    print("algorithms:", *(f"  {label}" for label in labels), sep="\n")
+    print("claims:", *(f"  {claim.text} [{claim.source}]" for claim in e.claims), sep="\n")
+    print(*(f"note: {note}" for note in e.notes), sep="\n")
+
+
+def _show_entry(name: str, entry: "Entry") -> None:
+    import inspect
+
+    from jaxbandits.core.pytree import field_table
+    from jaxbandits.results import table
+
+    module = inspect.getdoc(sys.modules[entry.cls.__module__]) or ""
+    print(f"{name}: {entry.cls.__module__}.{entry.cls.__name__}\n\n{module}\n\n{inspect.getdoc(entry.cls)}\n")
+    rows = [(row.name, row.kind, _value(row.value), row.range or "", row.doc) for row in field_table(entry.cls)]
+    print(table.aligned(("field", "kind", "default", "range", "meaning"), rows, left=5))
+    presets = {key: inspect.getdoc(getattr(entry.cls, key)) or "" for key, value in vars(entry.cls).items()
+               if isinstance(value, classmethod) and not key.startswith("_")}  # fmt: skip
+    if presets:
+        print("\npresets:", *(f"  {key}: {about.splitlines()[0] if about else ''}" for key, about in presets.items()),
+              sep="\n")  # fmt: skip
+
+
+def _value(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from jaxbandits.algorithms import ALGORITHMS
+    from jaxbandits.core.errors import InputError, unknown
+    from jaxbandits.environments import ENVIRONMENTS
+    from jaxbandits.testing import check_algorithm
+
+    if arguments.name not in ALGORITHMS:
+        raise unknown("algorithm", arguments.name, ALGORITHMS)
+    entry = ALGORITHMS[arguments.name]
+    if not entry.environments:
+        raise InputError(f"the entry of {arguments.name} names no environments to check it on")
+    for name in entry.environments:
+        if name not in ENVIRONMENTS:
+            raise unknown("environment", name, ENVIRONMENTS)
+        try:
+            check_algorithm(entry.example, ENVIRONMENTS[name].example, quick=arguments.quick)
+        except AssertionError as error:
+            print(error)
+            return 1
+        print(f"{arguments.name} on {name}: keeps the contract" + (" as far as its traces show" * arguments.quick))
+    return 0

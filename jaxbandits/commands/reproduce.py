@@ -1,0 +1,204 @@
+"""`reproduce`: a paper's experiments, each alone or as many runs as a budget pays for."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jaxbandits.commands import report as report_lib
+from jaxbandits.commands.arguments import number, settings, whole, with_plugins
+
+if TYPE_CHECKING:
+    from jaxbandits.experiments import Experiment
+    from jaxbandits.experiments.run import Report
+
+
+def add(commands: Any) -> None:
+    """Adds the parser of `reproduce`."""
+    about = settings()
+    reproduce = commands.add_parser(
+        "reproduce", parents=[with_plugins()], help="run a paper's experiment: table, claims with verdicts, figure"
+    )
+    reproduce.add_argument(
+        "experiment", help="name, such as linear/fig1 (see `jaxbandits list experiments`), or linear/all, or all"
+    )
+    reproduce.add_argument("--seeds", type=whole, help="trials per algorithm (default: the experiment's)")
+    reproduce.add_argument("--horizon", type=whole, help="rounds per trial (default: the paper's)")
+    reproduce.add_argument("--preset", help="constants to use (default: the experiment's first preset)")
+    reproduce.add_argument("--seed", type=whole, default=0, help=f"{about['seed']} (default: 0)")
+    reproduce.add_argument("--out", type=Path, help="directory for figures and data (default: results/<experiment>)")
+    reproduce.add_argument(
+        "--without", action="append", default=[], metavar="LABEL", help="leave an algorithm out (may be repeated)"
+    )
+    reproduce.add_argument(
+        "--only", action="append", default=[], metavar="LABEL", help="run this algorithm (may be repeated)"
+    )
+    reproduce.add_argument("--no-timing", action="store_true", help="do not measure times per round")
+    reproduce.add_argument(
+        "--first-seed",
+        type=whole,
+        default=0,
+        help=f"{about['first_seed']}; `merge` joins result files (default: 0)",
+    )
+    reproduce.add_argument("--float64", action="store_true", help="double precision (half the speed)")
+    reproduce.add_argument("--data", type=Path, help="the user's own copy of the data set, where an experiment has one")
+    reproduce.add_argument("--workers", type=whole, help=about["workers"])
+    reproduce.add_argument(
+        "--save-every", type=number, default=10.0, metavar="SECONDS", help=f"{about['save_every']} (default: 10)"
+    )
+    reproduce.add_argument(
+        "--fresh", action="store_true", help="replace what --out holds, an interrupted or a finished run"
+    )
+    reproduce.add_argument("--quiet", action="store_true", help=f"without {about['progress']}")
+    reproduce.add_argument(
+        "--budget", help="quick, standard or full, in place of --seeds, --horizon, --preset and --seed"
+    )
+    reproduce.set_defaults(run=_reproduce)
+
+
+def _reproduce(arguments: argparse.Namespace) -> int:
+    import warnings
+
+    import jax
+
+    arguments.float64 |= jax.config.read("jax_enable_x64")
+    from jaxbandits.core.errors import InputError
+    from jaxbandits.experiments import EXPERIMENTS
+    from jaxbandits.experiments.declare import chosen
+    from jaxbandits.report import files
+
+    said: set[str] = set()
+
+    def warn_once(message: Warning | str, *_: object, **__: object) -> None:
+        if str(message) not in said:
+            print(f"warning: {message}", file=sys.stderr)
+        said.add(str(message))
+
+    warnings.showwarning = warn_once
+    experiments = chosen(EXPERIMENTS, arguments.experiment)
+    if arguments.data is not None:
+        if len(experiments) > 1:
+            raise InputError("--data goes with one experiment, not with several")
+        experiments = [experiments[0].on(arguments.data)]
+    for experiment in experiments:
+        experiment.preset(arguments.preset)  # before anything is computed for nothing
+    out = arguments.out or Path("results") / arguments.experiment.replace("/", "-")
+    if arguments.budget is not None:
+        return _reproduce_budget(experiments, out, arguments)
+    if len(experiments) == 1:
+        _reproduce_one(experiments[0], out, arguments)
+        return 0
+    reports = []
+    for i, experiment in enumerate(experiments, start=1):
+        print(f"[{i}/{len(experiments)}] {experiment.name}", file=sys.stderr)
+        reports.append(_reproduce_one(experiment, out / experiment.name.replace("/", "-"), arguments))
+        print()
+    path = files.write_ledger(reports, out)
+    print(path.read_text(), f"wrote {path}", sep="\n")
+    return 0
+
+
+def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Namespace) -> "Report":
+    import time
+
+    import jax
+
+    from jaxbandits.core import files as files_lib
+    from jaxbandits.experiments.run import left_out, run
+    from jaxbandits.report import files, finished
+
+    start = files.Start.now()
+    jax.config.update("jax_enable_x64", arguments.float64 or experiment.float64)
+    checkpoint = out / "checkpoint"
+    panels = [checkpoint / name for name in experiment.panels(experiment.horizon)]
+    preset = experiment.preset(arguments.preset)
+    without = left_out(experiment, preset, arguments.horizon, arguments.only, arguments.without)
+    asked = finished.request(
+        experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=preset, without=without,
+        seed=arguments.seed, data=arguments.data, first_seed=arguments.first_seed, timing=not arguments.no_timing,
+    )  # fmt: skip
+    with files_lib.exclusive(out):
+        if arguments.fresh:
+            _discard(panels, checkpoint)
+            (out / finished.MANIFEST).unlink(missing_ok=True)  # else what follows could not be resumed
+        elif (report := finished.find(experiment, asked, out)) is not None:
+            print(f"{out} holds this run already, finished; --fresh computes it again", file=sys.stderr)
+            print((out / files.text_name(experiment)).read_text(encoding="utf-8"), end="")
+            return report
+        try:
+            report = run(
+                experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=preset, without=without,
+                timing=not arguments.no_timing, checkpoint=checkpoint, seed=arguments.seed,
+                first_seed=arguments.first_seed, workers=arguments.workers, save_every=arguments.save_every,
+                progress=not arguments.quiet,
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            same = "the same command" + (" without --fresh" if arguments.fresh else "")
+            print(f"jaxbandits: stopped; {same} resumes from {checkpoint}", file=sys.stderr)
+            raise
+        if not arguments.quiet:
+            n = len(report.experiment.figures)
+            print(f"writing tables and {n} figure{'s' * (n != 1)} to {out}", file=sys.stderr)
+        written = files.write(report, out, asked, start)
+        _discard(panels, checkpoint)
+    print(files.text(report))
+    print("", files.effort(report, time.perf_counter() - start.at), sep="\n")
+    print("wrote", *written, sep="\n  ")
+    return report
+
+
+def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments: argparse.Namespace) -> int:
+    """Every run that a budget pays for, each in a directory of its own; the same command resumes.
+
+    A run that fails is told, and the others go on: what they computed stays. The exit code is then 1.
+    """
+    import time
+    import traceback
+
+    from jaxbandits.core.errors import InputError
+    from jaxbandits.experiments.budget import parts
+
+    given = [name for name, unset in _BY_BUDGET.items() if getattr(arguments, name) != unset]
+    if given:
+        raise InputError(f"--budget sets --{', --'.join(_BY_BUDGET)}: leave --{given[0]} out")
+    planned = [
+        (experiment, part)
+        for experiment in experiments
+        for part in parts(experiment, arguments.budget, arguments.float64)
+    ]
+    failed, begin = [], time.perf_counter()
+    for i, (experiment, part) in enumerate(planned, start=1):
+        name, since = experiment.name.replace("/", "-") + part.suffix, time.perf_counter()
+        print(f"[{i}/{len(planned)}] {name}", file=sys.stderr)
+        changed = dict(part.settings)
+        changed["without"] = [*arguments.without, *changed.get("without", ())]
+        try:
+            _reproduce_one(experiment, out / name, argparse.Namespace(**(vars(arguments) | changed)))
+        except InputError as error:
+            print(f"jaxbandits: {name}: {error}", file=sys.stderr)
+            failed.append(name)
+        except Exception:  # of one experiment: hours of the others are not to be lost for it
+            traceback.print_exc()
+            failed.append(name)
+        now = time.perf_counter()
+        print(f"[{i}/{len(planned)}] {name}: {now - since:.1f} s, {now - begin:.0f} s in all", file=sys.stderr)
+    if len(failed) < len(planned):
+        report_lib.write(out, out / "ledger.html", out / "ledger.md")
+    if failed:
+        print(f"jaxbandits: {len(failed)} of {len(planned)} runs failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+_BY_BUDGET = {"seeds": None, "horizon": None, "preset": None, "seed": 0}  # with their defaults
+
+
+def _discard(panels: Sequence[Path], parent: Path) -> None:
+    import contextlib
+
+    from jaxbandits.simulation import checkpoint as checkpoint_lib
+
+    for panel in panels:
+        checkpoint_lib.discard(panel)
+    with contextlib.suppress(OSError):  # not empty: somebody else's files stay
+        parent.rmdir()

@@ -1,0 +1,184 @@
+"""Commands of sweeps: `sweep`, `submit`, `status`; and `merge` and `export`, which take result files, too."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jaxbandits.commands.arguments import number, settings, shard, whole, with_plugins
+
+if TYPE_CHECKING:
+    from jaxbandits.sweeps.sweep import Planned
+
+
+def add(commands: Any) -> None:
+    """Adds the parsers of `sweep`, `submit`, `merge`, `status` and `export`."""
+    about = settings()
+    sweep = commands.add_parser("sweep", parents=[with_plugins()], help="run a sweep file; the same command resumes")
+    sweep.add_argument("file", type=Path, help="TOML: algorithms, environments, horizon, seeds (see docs/sweeps.md)")
+    sweep.add_argument(
+        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
+        help="another value than the file's, such as horizon=500 or env.dim=5,10 (may be repeated)",
+    )  # fmt: skip
+    sweep.add_argument("--out", type=Path, help="directory of the sweep (default: the file's `out`, or results/FILE)")
+    sweep.add_argument("--dry-run", action="store_true", help="check the file; say what it would cost")
+    sweep.add_argument("--shard", type=shard, default=(1, 1), metavar="I/N", help="every N-th part, from the I-th on")
+    sweep.add_argument("--fail-fast", action="store_true", help="stop at the first part that fails")
+    sweep.add_argument("--retry-failed", action="store_true", help="try parts again that failed before")
+    sweep.add_argument("--workers", type=whole, help=about["workers"])
+    sweep.add_argument(
+        "--save-every", type=number, default=10.0, metavar="SECONDS", help=f"{about['save_every']} (default: 10)"
+    )
+    sweep.add_argument("--quiet", action="store_true", help=f"without {about['progress']}")
+    sweep.set_defaults(run=_sweep)
+
+    submit = commands.add_parser("submit", help="run a sweep file as jobs of a cluster; the same command resumes")
+    submit.add_argument("file", type=Path, help="the sweep file")
+    submit.add_argument("--cluster", required=True, metavar="slurm|local", help="local: processes on this machine")
+    submit.add_argument("--jobs", type=whole, default=1, help="how many; job i of n runs `--shard i/n` (default: 1)")
+    submit.add_argument(
+        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as for sweep"
+    )
+    submit.add_argument("--out", type=Path, help="directory of the sweep, seen by all nodes (default: as for sweep)")
+    submit.add_argument("--minutes", type=whole, default=60, help="of a job, which then is queued again (default: 60)")
+    submit.add_argument("--cpus", type=whole, help="cores of a job, and threads (default: the cluster's)")
+    submit.add_argument("--gpus", type=whole, help="GPUs of a job (default: the cluster's)")
+    submit.add_argument("--memory-gb", type=number, help="memory of a job (default: the cluster's)")
+    submit.add_argument("--partition", help="of the cluster (default: the cluster's)")
+    submit.add_argument("--retry-failed", action="store_true", help="try parts again that failed before")
+    submit.add_argument(
+        "--save-every", type=number, default=10.0, metavar="SECONDS", help=f"{about['save_every']} (default: 10)"
+    )
+    submit.add_argument("--wait", action="store_true", help="until all jobs have ended")
+    submit.set_defaults(run=_submit)
+
+    merge = commands.add_parser("merge", help="one sweep directory from several of the same sweep, or one result file")
+    merge.add_argument("paths", nargs="+", type=Path, help="directories of one sweep, or .npz files of results")
+    merge.add_argument("-o", "--out", type=Path, required=True, help="the directory, or the file")
+    merge.set_defaults(run=_merge)
+
+    status = commands.add_parser("status", help="how far a sweep is")
+    status.add_argument("directory", type=Path, help="of the sweep")
+    status.add_argument("--json", action="store_true", help="for programs")
+    status.set_defaults(run=_status)
+
+    export = commands.add_parser(
+        "export", help="write a result file, or the finished parts of a sweep, for other tools"
+    )
+    export.add_argument("path", type=Path, help="directory of the sweep, or an .npz")
+    export.add_argument("--out", type=Path, help="the file: .csv, .parquet or .nc (NetCDF) (default: PATH.csv)")
+    export.add_argument("--final", action="store_true", help="the last record point only")
+    export.set_defaults(run=_export)
+
+
+def _planned(arguments: argparse.Namespace) -> "tuple[Planned, Path]":
+    """The sweep of a file, in its precision, and its directory."""
+    import jax
+
+    from jaxbandits.sweeps import file
+    from jaxbandits.sweeps import sweep as sweep_lib
+
+    document = file.read(arguments.file, arguments.overrides)
+    if document.precision is not None:
+        jax.config.update("jax_enable_x64", document.precision == "float64")
+    return sweep_lib.plan(file.sweep_of(document)), document.out if arguments.out is None else arguments.out
+
+
+def _sweep(arguments: argparse.Namespace) -> int:
+    from jaxbandits.simulation.options import Options
+    from jaxbandits.sweeps import estimate, run, status
+    from jaxbandits.sweeps.directory import Directory
+
+    options = Options(workers=arguments.workers, save_every=arguments.save_every, progress=not arguments.quiet)
+    planned, out = _planned(arguments)
+    if arguments.dry_run:
+        print(estimate.estimate(planned, options.workers).text())
+        return 0
+    directory = Directory(out)
+    try:
+        result = run.run_planned(
+            planned, directory, arguments.shard, arguments.fail_fast, arguments.retry_failed, options
+        )
+    except KeyboardInterrupt:
+        print(f"jaxbandits: stopped; the same command resumes in {directory.path}", file=sys.stderr)
+        raise
+    print(status.text(status.status(directory.path)))
+    first, n_shards = arguments.shard
+    own = {part.name for part in planned.parts[first - 1 :: n_shards]}  # another shard's failures are its own affair
+    return 1 if own & result.failures.keys() else 0
+
+
+def _submit(arguments: argparse.Namespace) -> int:
+    from jaxbandits.sweeps import status
+    from jaxbandits.sweeps.submit import submit
+
+    planned, out = _planned(arguments)
+    more = [word for override in arguments.overrides for word in ("--set", override)]
+    more += ["--save-every", str(arguments.save_every), *["--retry-failed"] * arguments.retry_failed]
+    jobs = submit(
+        arguments.main, arguments.file, out, cluster=arguments.cluster, jobs=min(arguments.jobs, len(planned.parts)),
+        arguments=more, minutes=arguments.minutes, cpus=arguments.cpus, gpus=arguments.gpus,
+        memory_gb=arguments.memory_gb, partition=arguments.partition,
+    )  # fmt: skip
+    print(f"{len(jobs)} jobs for {len(planned.parts):,} parts: {', '.join(job.job_id for job in jobs)}")
+    print(f"logs in {out / 'jobs'}; jaxbandits status {out} says how far they are")
+    if not arguments.wait:
+        return 0
+    for job in jobs:
+        job.wait()
+    found = status.status(out)
+    print(status.text(found))
+    return 0 if found["parts"]["done"] == found["parts"]["total"] else 1
+
+
+def _merge(arguments: argparse.Namespace) -> int:
+    from jaxbandits.core.errors import InputError
+    from jaxbandits.results.merge import merge
+    from jaxbandits.results.result import Result
+    from jaxbandits.sweeps import status
+    from jaxbandits.sweeps.merge import merge_sweeps
+
+    kinds = {path.is_dir() for path in arguments.paths}
+    if len(kinds) > 1:
+        raise InputError("merge takes directories of a sweep, or files of results, not both")
+    if kinds == {False}:
+        print("wrote", merge([Result.load(path) for path in arguments.paths]).save(arguments.out), sep="\n  ")
+        return 0
+    merge_sweeps(arguments.paths, arguments.out)
+    found = status.status(arguments.out)
+    print(status.text(found))
+    return 0 if found["parts"]["done"] == found["parts"]["total"] else 1
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    import json
+
+    from jaxbandits.sweeps import status
+
+    found = status.status(arguments.directory)
+    print(json.dumps(found, indent=1) if arguments.json else status.text(found))
+    return 0
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    import dataclasses
+
+    from jaxbandits.core.errors import InputError
+    from jaxbandits.results.result import Result
+    from jaxbandits.sweeps.load import load_sweep
+
+    source = arguments.path
+    path = arguments.out or source.with_name(source.name.removesuffix(".npz") + ".csv")
+    writers = {".csv": "to_csv", ".parquet": "to_parquet", ".nc": "to_netcdf"}
+    if path.suffix not in writers:
+        raise InputError(f"--out must end in {', '.join(writers)}, got {path.name!r}")
+    if not source.is_file() and source.suffix != ".npz":
+        written = getattr(load_sweep(source), writers[path.suffix])(path, final=arguments.final)
+    else:
+        result = Result.load(source)
+        if arguments.final:
+            last = {label: trials.at_horizon() for label, trials in result.trials.items()}
+            result = dataclasses.replace(result, trials=last)
+        written = getattr(result, writers[path.suffix])(path)
+    print("wrote", written, sep="\n  ")
+    return 0
