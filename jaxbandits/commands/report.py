@@ -11,20 +11,23 @@ def add(commands: Any) -> None:
     report.add_argument("directory", type=Path, help="where `reproduce` wrote, such as results/all")
     report.add_argument("-o", "--out", type=Path, help="the file (default: DIRECTORY/ledger.html)")
     report.add_argument("--markdown", type=Path, metavar="FILE", help="also as a page of tables")
+    report.add_argument("--settings", type=Path, metavar="FILE", help="also what each run was asked for, as JSON")
     report.set_defaults(run=_report)
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    write(arguments.directory, arguments.out or arguments.directory / "ledger.html", arguments.markdown)
+    out = arguments.out or arguments.directory / "ledger.html"
+    write(arguments.directory, out, arguments.markdown, arguments.settings)
     return 0
 
 
-def write(directory: Path, out: Path, markdown: Path | None) -> None:
-    """Writes the ledger of the runs below `directory` to `out`, and to `markdown` as a page of tables."""
+def write(directory: Path, out: Path, markdown: Path | None, settings: Path | None = None) -> None:
+    """Writes the ledger of the runs below `directory` to `out`, to `markdown` as tables, and their settings as JSON."""
     from jaxbandits.experiments.papers import PAPERS
     from jaxbandits.report import ledger, page
 
     runs = ledger.read(directory)
     written = [page.write(runs, PAPERS, out)]
     written += [ledger.write_markdown(runs, PAPERS, markdown)] if markdown is not None else []
+    written += [ledger.write_settings(runs, settings)] if settings is not None else []
     print("wrote", *written, sep="\n  ")

@@ -329,6 +329,22 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("*", "\\*")
 
 
+def settings(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """What each run was asked for, on what it ran, and the digest of its manifest: enough to run it again."""
+    kept = ("experiment", "title", "preset", "declared", "request", "commit", "wall_s")
+    return [{name: run.manifest.get(name) for name in kept} | {"manifest": run.digest} for run in runs]
+
+
+def write_settings(runs: Sequence[Run], path: Path) -> Path:
+    """Writes `settings` as JSON.
+
+    Raises:
+      InputError: when the path cannot be written.
+    """
+    write_atomically(path, (json.dumps(settings(runs), indent=1) + "\n").encode())
+    return path
+
+
 def write_markdown(runs: Sequence[Run], papers: Mapping[str, Paper], path: Path) -> Path:
     """Writes `markdown`.
 

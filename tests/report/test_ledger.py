@@ -191,7 +191,8 @@ class Page(html.parser.HTMLParser):
 
 def test_the_page_stands_alone(directory, tmp_path, capsys):
     out = tmp_path / "ledger.html"
-    assert cli.main(["report", str(directory), "-o", str(out), "--markdown", str(tmp_path / "ledger.md")]) == 0
+    further = ["--markdown", str(tmp_path / "ledger.md"), "--settings", str(tmp_path / "ledger.json")]
+    assert cli.main(["report", str(directory), "-o", str(out), *further]) == 0
     assert str(out) in capsys.readouterr().out
     text = out.read_text(encoding="utf-8")
     parsed = Page()
@@ -208,6 +209,9 @@ def test_the_page_stands_alone(directory, tmp_path, capsys):
         assert part in parsed.text, part
     for paper in ("coco", "oco"):
         assert all(row.because in parsed.text and row.command in parsed.text for row in PAPERS[paper].errata)
+    for run, kept in zip(ledger.read(directory), json.loads((tmp_path / "ledger.json").read_text()), strict=True):
+        assert (kept["experiment"], kept["manifest"]) == (run.name, run.digest)
+        assert kept["request"] == run.manifest["request"] and "panels" not in kept
     markdown = (tmp_path / "ledger.md").read_text()
     assert markdown.count("\n| ") >= 5 and "## " + PAPERS["oco"].title in markdown
 
