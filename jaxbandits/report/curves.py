@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _ACROSS = 4  # panels in a row at most; five and six stand in two rows of three
 _BLANK = "."
+_ONE_LINE = 22  # letters of a metric and its unit that leave room for the words of a band beside them
 
 
 def draw(drawing: Curves, plt: Any, report: Report) -> "Figure":
@@ -79,7 +80,8 @@ def _panel(drawing: Curves, report: Report, name: str, band: str, ax: "Axes") ->
         shared, label = drawing.reference
         trials = report.results[name][drawn[0]]
         ax.plot(trials.records, trials.get(shared)[0].mean(axis=0), color="#888888", linestyle="--", label=label)
-    ax.set_ylabel(f"{ax.get_ylabel()}: {BANDS[band]}")
+    gap = "\n" if len(ax.get_ylabel()) > _ONE_LINE else " "
+    ax.set_ylabel(f"{ax.get_ylabel()}:{gap}{BANDS[band]}")
     if (legend := ax.get_legend()) is not None:  # one for all panels stands beside them
         legend.remove()
     if drawing.logarithmic:

@@ -44,6 +44,8 @@ def test_every_declared_figure_is_drawn(name):
         points = sum(len(line.get_xdata()) for ax in figure.axes for line in ax.lines)
         areas = sum(len(ax.collections) + len(ax.images) for ax in figure.axes)
         assert points + areas >= len(report.results), drawing
+        longest = max((line for ax in figure.axes for line in ax.get_ylabel().split("\n")), key=len)
+        assert not isinstance(drawing, Curves) or len(longest) <= 46, longest  # a panel is 3.2 inches high
 
 
 def test_files_of_several_figures_have_different_names():
