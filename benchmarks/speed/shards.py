@@ -19,7 +19,7 @@ _FILE = """
 horizon = {rounds}
 seeds = 1024
 record = 10
-part_trials = 64
+part_trials = 256
 precision = "float32"
 
 [algorithms.hvt]

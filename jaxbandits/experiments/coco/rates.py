@@ -111,7 +111,7 @@ RATES = Experiment(
     title="growth of regret and violation with the horizon, l1 ball of R^10, quadratic losses, a fixed half-space",
     source=f"{PAPER}, Theorems 1 and 2",
     horizon=10**6,
-    seeds=96,
+    seeds=128,
     presets={"theory": "constants of the theorems, g normalised; 'balanced': gamma = lambda, set by hand, ours"},
     algorithms=_learners,
     panels=_panels,
