@@ -68,8 +68,8 @@ CASES = {
     "HEAVY-OFUL, widths": Case(
         lambda T: HeavyOFUL.practical(dim=2, horizon=1, eps=0.99, sigma_min=1e-3), MILLION, estimate=False
     ),
-    "Hvt-UCB, nu = 0, sigma_min = 0.01": Case(
-        lambda T: HvtUCB.practical(dim=2, horizon=T, eps=0.99, sigma_min=0.01), MILLION, moment=0.0
+    "Hvt-UCB, nu = 0, sigma_min = 0.03": Case(
+        lambda T: HvtUCB.practical(dim=2, horizon=T, eps=0.99, sigma_min=0.03), MILLION, moment=0.0
     ),
 }
 
