@@ -87,6 +87,15 @@ def test_curves_are_means_over_rounds_and_leave_labels_out():
     assert "median" in quantile.get_ylabel()
 
 
+def test_the_label_of_an_axis_breaks_where_it_would_not_fit():
+    long = "estimation_error_of_the_worst_arm"
+    trials = {"a": curve(1.0, 3.0, **{long: [[1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0, 6.0]]})}
+    for metric, lines in (("regret", 1), (long, 2)):
+        drawing = Curves(metric=metric)
+        for ax in figures.draw(report_of({"p": (np.nan, np.nan, trials)}, (drawing,)), drawing).axes:
+            assert len(ax.get_ylabel().split("\n")) == lines
+
+
 def test_a_row_that_repeats_another_is_left_out():
     same, differ = {"a": curve(2.0, 2.0)}, {"a": curve(1.0, 3.0)}
     for trials, rows in ((same, 1), (differ, 2)):
