@@ -1,9 +1,11 @@
-"""Prints the speed table: every case in a process of its own, pinned to one core, then two workers on two cores.
+"""Prints the speed table: every case in a process of its own, pinned to one core.
 
 python -m benchmarks.speed                 all cases, float32 and float64
 python -m benchmarks.speed --quick         float32, 1024 trials, NumPy beside it
 python -m benchmarks.speed --only oons dog the cases with one of these in their names
 python -m benchmarks.speed --json FILE     also the raw figures
+
+What a second worker brings: `python -m benchmarks.speed.workers`.
 """
 
 import argparse
@@ -17,11 +19,11 @@ from importlib import metadata
 from benchmarks.speed.cases import CASES, TRIALS, named
 
 
-def _measure(case: int, cores: set[int], *flags: str) -> dict:
+def _measure(case: int, core: int, *flags: str) -> dict:
     """One process with its affinity set before anything is imported."""
     command = [sys.executable, "-m", "benchmarks.speed.measure", str(case), *flags]
-    pin = (lambda: os.sched_setaffinity(0, cores)) if hasattr(os, "sched_setaffinity") else None
-    threads = {"OMP_NUM_THREADS": str(len(cores)), "OPENBLAS_NUM_THREADS": "1"}
+    pin = (lambda: os.sched_setaffinity(0, {core})) if hasattr(os, "sched_setaffinity") else None
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=pin, env={**os.environ, **threads})
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
@@ -37,7 +39,7 @@ def main() -> None:
     cases = named(arguments.only)
     if not cases:
         parser.error(f"no such case; there are {', '.join(case.name for case in CASES)}")
-    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
+    core = min(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
     trials = (1024,) if arguments.quick else TRIALS
     dtypes = ("float32",) if arguments.quick else ("float32", "float64")
     what = f"Python {platform.python_version()}, jax {metadata.version('jax')}, numpy {metadata.version('numpy')}"
@@ -47,28 +49,20 @@ def main() -> None:
     print(
         f"{'case':{width}s} {'dtype':8s} {'compile':>8s} "
         + " ".join(f"{c:>8s}" for c in columns)
-        + f" {'np loop':>8s} {'np S=256':>9s} {'np S=1024':>10s} {'x loop':>7s} {'x seeds':>8s} {'2 cores':>8s}"
+        + f" {'np loop':>8s} {'np S=256':>9s} {'np S=1024':>10s} {'x loop':>7s} {'x seeds':>8s}"
     )
     raw = {}
     for case in cases:
         i = CASES.index(case)
         for dtype in dtypes:
             flags = ["--trials", *map(str, trials), *(["--float64"] if dtype == "float64" else [])]
-            one = _measure(i, {cores[0]}, *flags)
+            one = _measure(i, core, *flags)
             speeds = [one["simulator"][str(n)]["cpu"] for n in trials]
             loop, over256, over1024 = (one["numpy"][str(s)]["cpu"] for s in (1, 256, 1024))
-            speedup = "-"
-            if len(cores) > 1:
-                big = ["--trials", str(max(trials)), "--no-numpy", *flags[1 + len(trials) :]]
-                wall = [
-                    _measure(i, set(cores[:n]), *big, "--workers", str(n))["simulator"][str(max(trials))]["wall"]
-                    for n in (1, 2)
-                ]
-                speedup = f"{wall[1] / wall[0]:.2f}x"
             best = speeds[trials.index(1024)]
             cells = [f"{case.name:{width}s} {dtype:8s} {one['compile_s']:7.1f}s", *(f"{s / 1e6:8.2f}" for s in speeds)]
             cells += [f"{loop / 1e6:8.3f}", f"{over256 / 1e6:9.2f}", f"{over1024 / 1e6:10.2f}"]
-            cells += [f"{best / loop:6.0f}x", f"{best / max(over256, over1024):7.1f}x", f"{speedup:>8s}"]
+            cells += [f"{best / loop:6.0f}x", f"{best / max(over256, over1024):7.1f}x"]
             print(*cells, flush=True)
             raw[f"{case.name} {dtype}"] = one
     if arguments.json:
