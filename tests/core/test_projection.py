@@ -107,6 +107,15 @@ def test_golden_values():
     np.testing.assert_allclose(x, [0.56220502, 1.91935549], rtol=1e-8)
 
 
+def test_a_point_on_the_sphere_is_not_pulled_inwards(rng):
+    """Online learners project their own estimate round after round: what rounding puts outside stays as it is."""
+    inverse, y, radii = draw(rng, 3, max_condition=1e4)
+    eps = EPS["float32"]
+    y = (y / np.linalg.norm(y, axis=1, keepdims=True) * (radii * (1.0 + 2.0 * eps))[:, None]).astype(np.float32)
+    radii = radii.astype(np.float32)
+    np.testing.assert_array_equal(solve("project", inverse, y, radii, "float32"), y)
+
+
 # Optimality and oracle ------------------------------------------------------------------------------------------------
 
 
@@ -124,7 +133,7 @@ def check_minimise(matrices, vectors, radii, solutions, eps):
         expected, expected_mu = oracle_minimise(a, b, radius)
         values = np.linalg.eigvalsh(a) + expected_mu
         forward = max(20.0 * len(b) * eps * values.max() / max(values.min(), 1e-30), 20.0 * eps)
-        assert np.linalg.norm(x) <= radius * (1.0 + 4.0 * eps)
+        assert np.linalg.norm(x) <= radius * (1.0 + 10.0 * eps)  # 8, and those of this norm
         np.testing.assert_allclose(x, expected, rtol=0.0, atol=forward * radius)
         residual = b - a @ x
         scale = np.linalg.norm(a, 2) * np.linalg.norm(x) + np.linalg.norm(b)
@@ -146,7 +155,7 @@ def test_project_is_optimal(dim, rng):
 def check_project(inverses, points, radii, solutions, eps):
     outside = 0
     for inverse, y, radius, x in zip(inverses, points, radii, solutions, strict=True):
-        assert np.linalg.norm(x) <= radius * (1.0 + 4.0 * eps)
+        assert np.linalg.norm(x) <= radius * (1.0 + 10.0 * eps)  # 8, and those of this norm
         if np.linalg.norm(y) <= radius:
             np.testing.assert_array_equal(x, y)
             continue

@@ -56,9 +56,9 @@ class CRTM:
         `threshold_scale` Gamma. Ties: the first arm wins.
 
     Numerics:
-      Those of `online_regression`: float32 keeps the estimate to 1e-4 of its largest value over 18000 rounds with
-      rewards of 1e4 and more (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). A reward within rounding of
-      the threshold may fall on its other side.
+      Those of `online_regression`: float32 keeps the estimate to 3e-5 ("ls": 1e-6) of its largest value over 18000
+      rounds with rewards of 1e4 and more (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). A reward
+      within rounding of the threshold may fall on its other side.
 
     References:
       Bo Xue, Yimu Wang, Yuanyu Wan, Jinfeng Yi, Lijun Zhang. Efficient Algorithms for Generalized Linear Bandits with
