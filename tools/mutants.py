@@ -79,17 +79,21 @@ MUTANTS = [
         ("ratio upside down", "statistic.py", "log_ratio_interval(a, b)", "log_ratio_interval(b, a)"),
         ("difference upside down", "statistic.py", "return paired_mean(a - factor * b)._replace(failed=failed)",
          "return paired_mean(b - factor * a)._replace(failed=failed)"),
-        ("wins upside down", "statistic.py", "np.sum(a < b) + 0.5", "np.sum(a > b) + 0.5"),
+        ("wins upside down", "statistic.py", "int(np.sum(a < b))", "int(np.sum(a > b))"),
     ),
     *_of(
         _EXPERIMENTS, _STATISTICS,
         ("slope against t", "statistic.py", "np.log(trials.records[late])", "1.0 * trials.records[late]"),
         ("rate of all rounds", "statistic.py", "trials.records - 0.5 * trials.horizon", "trials.records - 0.0"),
-        ("Wilson's centre", "statistic.py", "(successes + z * z / 2.0)", "(successes + z * z)"),
         ("slope's derivative", "statistic.py", "lambda means: weights / means", "lambda means: weights * means"),
         ("smallest of the rest", "statistic.py", "means[..., n_above:].max(axis", "means[..., n_above:].min(axis"),
         ("ratio of ratios upside down", "statistic.py", "[1.0, -1.0, -1.0, 1.0]", "[-1.0, 1.0, 1.0, -1.0]"),
         ("seeds not paired", "statistic.py", "final(metric)[0, at] for", "final(metric)[0, : len(at)] for"),
+    ),
+    *_of(
+        "jaxbandits/results/", _STATISTICS,
+        ("shares with one tail of 5 %", "pairs.py", "tail, most = 0.5 * alpha,", "tail, most = alpha,"),
+        ("ties for a share", "pairs.py", "successes + ties\n", "successes\n"),
     ),
     *_of(
         "jaxbandits/results/", _INTERVALS,
@@ -165,6 +169,9 @@ MUTANTS = [
            'return bool(commit) and not commit.endswith("+")', "return bool(commit)", ("tests/report/test_ledger.py",)),
     Mutant("double precision passes for the usual run", "jaxbandits/report/ledger.py",
            'and self.precision in ("", declared)', "", ("tests/report/test_ledger.py",)),
+    Mutant("thresholds told by how they begin", "jaxbandits/report/rejudged.py",
+           'f"{after},".startswith(f"{region(claim)},")', "after.startswith(region(claim))",
+           ("tests/report/test_rejudged.py",)),
     Mutant("adjusted verdicts of one experiment alone", "jaxbandits/report/ledger.py",
            'return row["experiment"].partition("/")[0]', 'return row["experiment"]', ("tests/report/test_ledger.py",)),
 ]  # fmt: skip

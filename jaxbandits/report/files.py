@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_args
 
 from jaxbandits.core.files import write_atomically
 from jaxbandits.core.versions import versions
-from jaxbandits.experiments.claim import Verdict, adjusted
+from jaxbandits.experiments.claim import METHOD, Judged, Verdict, adjusted
 from jaxbandits.experiments.declare import Experiment
 from jaxbandits.experiments.run import Report
 from jaxbandits.report import figures, tables
@@ -31,7 +31,7 @@ class Start(NamedTuple):
     @classmethod
     def now(cls) -> "Start":
         """Now."""
-        return cls(_commit(), time.perf_counter())
+        return cls(commit(), time.perf_counter())
 
 
 def text(report: Report) -> str:
@@ -133,13 +133,8 @@ def write(
         "chosen": report.chosen,
         "edges": report.edges,
         "panels": {panel: _ran(result) for panel, result in report.results.items()},
-        "claims": [
-            {"claim": j.claim.text, "source": j.source, "verdict": j.verdict, "value": j.value,
-             "interval": [j.low, j.high], "seeds": j.n, "failed": j.failed, "enough_rounds": j.enough_rounds,
-             "p": j.p, "fixed": j.fixed, "missing": j.missing, "applies": j.applies, "beside": j.beside,
-             "panels": j.panels, "stand_ins": j.stand_ins, "why": j.why}
-            for j in report.judged
-        ],
+        "method": METHOD,
+        "claims": [row(judged) for judged in report.judged],
         "files": [p.name for p in (*written, path)],
     }  # fmt: skip
     body = json.dumps(_strict(manifest), indent=1, default=str, allow_nan=False)
@@ -147,7 +142,19 @@ def write(
     return [*written, path, directory / "manifest.json"]
 
 
-def _commit() -> str | None:
+def row(judged: Judged) -> dict[str, Any]:
+    """A claim as a manifest has it."""
+    j = judged
+    found = {
+        "claim": j.claim.text, "source": j.source, "verdict": j.verdict, "value": j.value, "interval": [j.low, j.high],
+        "seeds": j.n, "failed": j.failed, "enough_rounds": j.enough_rounds, "p": j.p, "fixed": j.fixed,
+        "missing": j.missing, "applies": j.applies, "beside": j.beside, "panels": j.panels, "stand_ins": j.stand_ins,
+        "why": j.why,
+    }  # fmt: skip
+    return _strict(found)
+
+
+def commit() -> str | None:
     """Of the source, where it is a checkout of git; with a + where files were changed since."""
     here = Path(__file__).parent
     try:

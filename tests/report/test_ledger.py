@@ -4,6 +4,7 @@ import dataclasses
 import html.parser
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -292,6 +293,20 @@ def test_a_run_that_fails_leaves_the_others(tmp_path, capsys, monkeypatch):
     said = capsys.readouterr().err
     assert "no such thing" in said and "broken" in said and f"2 of {len(tried)} runs failed: oco-e3" in said
     assert "oco/e4" in (tmp_path / "ledger.md").read_text()
+
+
+def test_the_committed_ledger_its_settings_and_what_is_said_to_be_missing_agree():
+    """The same runs in both, of the same experiments; docs/verdicts.md names every experiment that has none."""
+    page = (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8")
+    runs = json.loads((ROOT / "docs" / "ledger.json").read_text(encoding="utf-8"))
+    shown = re.findall(r"^### ([^:]+): .*?\n\n.*?, commit (\S+), manifest ([0-9a-f]{12})", page, re.MULTILINE)
+    beside = re.findall(r"^\* Beside it, .*manifest ([0-9a-f]{12})\.$", page, re.MULTILINE)
+    assert sorted([*(digest for *_, digest in shown), *beside]) == sorted(run["manifest"] for run in runs)
+    assert {*shown} <= {(run["experiment"], run["commit"] or "unknown", run["manifest"]) for run in runs}
+    names = [name for name, *_ in shown]
+    assert len(set(names)) == len(names) and {*names} == {run["experiment"] for run in runs}
+    (said,) = re.findall(r"^Not in it[^:]*: (.*?)\. ", (ROOT / "docs" / "verdicts.md").read_text(), re.M | re.S)
+    assert {*re.findall("`([^`]+)`", said)} == {*EXPERIMENTS} - {*names}
 
 
 def test_errata_are_those_of_the_papers():
