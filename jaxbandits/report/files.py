@@ -39,6 +39,7 @@ def text(report: Report) -> str:
     experiment = report.experiment
     lines = [f"{experiment.name}: {experiment.title} ({experiment.source})"]
     lines += [f"preset {report.preset}: {experiment.presets[report.preset]}"]
+    lines += [f"reading {experiment.reading}: {reading}"] if (reading := _reading(experiment)) else []
     lines += [f"panel {panel}: a stand-in for {data}" for panel, data in experiment.standing_in(report.panels).items()]
     for panel, result in report.results.items():
         rounds = max(trials.horizon for trials in result.trials.values())
@@ -64,6 +65,11 @@ def text(report: Report) -> str:
         ]
     lines += ["", *(f"note: {note}" for note in experiment.notes)]
     return "\n".join(lines)
+
+
+def _reading(experiment: Experiment) -> str:
+    """What is read otherwise than usually; "" where nothing is."""
+    return experiment.readings[experiment.reading].text if experiment.reading else ""
 
 
 def _point(label: str, point: Mapping[str, Any], at_edge: bool) -> str:
@@ -115,6 +121,7 @@ def write(
         "source": report.experiment.source,
         "preset": report.preset,
         "presets": dict(report.experiment.presets),
+        "reading": _reading(report.experiment),
         "notes": report.experiment.notes,
         "stand_ins": report.experiment.standing_in(report.panels),
         "declared": {

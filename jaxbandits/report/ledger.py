@@ -49,7 +49,7 @@ class Run(NamedTuple):
         return (
             self.manifest["preset"] == next(iter(self.manifest["presets"]))
             and self.precision in ("", declared)
-            and not (self.asked.get("seed") or self.asked.get("without") or self.asked.get("data"))
+            and not any(self.asked.get(name) for name in ("seed", "without", "data", "reading"))
         )
 
     @property
@@ -63,6 +63,8 @@ class Run(NamedTuple):
         kinds = {}
         if self.manifest["preset"] != main.manifest["preset"]:
             kinds[f"preset {self.manifest['preset']}"] = ""
+        if self.asked.get("reading") != main.asked.get("reading"):
+            kinds[f"reading {self.asked.get('reading') or 'as usual'}"] = self.manifest.get("reading") or ""
         if self.precision != main.precision:
             kinds[self.precision or "precision not known"] = ""
         if seeds_of(self) != seeds_of(main):
