@@ -374,7 +374,9 @@ def _cell(text: str) -> str:
 def settings(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """What each run was asked for, on what it ran, and the digest of its manifest: enough to run it again."""
     kept = ("experiment", "title", "preset", "declared", "request", "commit", "wall_s")
-    return [{name: run.manifest.get(name) for name in kept} | {"manifest": run.digest} for run in runs]
+    rows = [{name: run.manifest.get(name) for name in kept} | {"manifest": run.digest} for run in runs]
+    anew = [{name: run.manifest[name] for name in ("judged anew",) if name in run.manifest} for run in runs]
+    return [row | more for row, more in zip(rows, anew, strict=True)]
 
 
 def write_settings(runs: Sequence[Run], path: Path) -> Path:
