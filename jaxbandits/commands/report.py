@@ -11,22 +11,32 @@ def add(commands: Any) -> None:
     report.add_argument("directory", type=Path, help="where `reproduce` wrote, such as results/all")
     report.add_argument("-o", "--out", type=Path, help="the file (default: DIRECTORY/ledger.html)")
     report.add_argument("--markdown", type=Path, metavar="FILE", help="also as a page of tables")
+    report.add_argument(
+        "--rejudge", action="store_true", help="judge the stored results anew, by the statistics of this version"
+    )
     report.add_argument("--settings", type=Path, metavar="FILE", help="also what each run was asked for, as JSON")
     report.set_defaults(run=_report)
 
 
 def _report(arguments: argparse.Namespace) -> int:
     out = arguments.out or arguments.directory / "ledger.html"
-    write(arguments.directory, out, arguments.markdown, arguments.settings)
+    write(arguments.directory, out, arguments.markdown, arguments.settings, rejudge=arguments.rejudge)
     return 0
 
 
-def write(directory: Path, out: Path, markdown: Path | None, settings: Path | None = None) -> None:
+def write(
+    directory: Path, out: Path, markdown: Path | None, settings: Path | None = None, rejudge: bool = False
+) -> None:
     """Writes the ledger of the runs below `directory` to `out`, to `markdown` as tables, and their settings as JSON."""
     from jaxbandits.experiments.papers import PAPERS
     from jaxbandits.report import ledger, page
 
     runs = ledger.read(directory)
+    if rejudge:
+        from jaxbandits.experiments import EXPERIMENTS
+        from jaxbandits.report import files, rejudged
+
+        runs = rejudged.rejudged(runs, EXPERIMENTS, files.commit())
     written = [page.write(runs, PAPERS, out)]
     written += [ledger.write_markdown(runs, PAPERS, markdown)] if markdown is not None else []
     written += [ledger.write_settings(runs, settings)] if settings is not None else []

@@ -8,7 +8,7 @@ from jaxbandits.experiments.declare import Experiment
 BUDGETS = {
     "quick": "a fiftieth of the rounds, at most 50 seeds: everything is run and drawn, nothing is decided",
     "standard": "rounds, seeds and preset as declared; where it is cheap, tuned for each panel beside",
-    "full": "as declared, every other preset, other seeds, and double precision",
+    "full": "as declared, every other preset, other readings of the paper, other seeds, and double precision",
 }
 _SHARE, _FEW, _LEAST = 50, 50, 100
 _DOUBLE = "--float64"
@@ -18,7 +18,7 @@ class Part(NamedTuple):
     """One run: what is added to the name of its directory, and its settings."""
 
     suffix: str
-    settings: dict[str, Any]  # of `seeds`, `horizon`, `preset`, `seed`, None: as declared; perhaps more options
+    settings: dict[str, Any]  # of `seeds`, `horizon`, `preset`, `seed`, ...; None: as declared; perhaps more options
 
 
 def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Part]:
@@ -48,6 +48,7 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Pa
         found += [Part(f"--{name}", {**usual, "preset": name, **less}) for name in tuning.presets]
     if budget == "full":
         found += [Part(f"--{name}", {**usual, "preset": name}) for name in list(experiment.presets)[1:]]
+        found += [Part(f"--reading-{name}", {**usual, "reading": name}) for name in experiment.readings]
         found.append(Part("--seed-1", {**usual, "seed": 1}))
         found += [] if experiment.float64 or float64 else [Part(_DOUBLE, {**usual, "float64": True})]
     return [Part(part.suffix + double, part.settings) for part in found]

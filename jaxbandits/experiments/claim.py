@@ -16,6 +16,15 @@ Verdict = Literal["holds", "does not hold", "not decided"]
 _KEY = TypeVar("_KEY")
 _VALUE = TypeVar("_VALUE")
 
+METHOD = (
+    "A claim holds when the 95 % interval of its statistic lies inside the claimed region, does not hold when it lies "
+    "outside, and is not decided otherwise, on fewer seeds or rounds than it needs, or when a trial failed. Intervals "
+    "of means, ratios and slopes are those of Student widened to a bootstrap-t interval of half the tails; claims of "
+    "equivalence are two one-sided tests at 2.5 % each; shares of trials have the exact interval of Clopper and "
+    "Pearson, and twice the smaller binomial tail as p. The adjusted verdict is that of Holm's procedure over all "
+    "claims of a paper that were tested, at 5 % together. What words such as 'comparable' mean as numbers stands in "
+    "jaxbandits/experiments/words.py."
+)  # every manifest has it: a change of it is a change of how verdicts are reached
 ALPHA = 0.05  # of one claim, and of all claims of a paper together
 _REPEATS = 3  # least number of timings, and of nothing else
 _MOST_SEEDS = 1e7  # more than these are no help
@@ -188,9 +197,9 @@ class Judged:
         if self.n < self.claim.trials and not self.fixed:
             return f"needs {self.claim.trials} {self.of}, has {self.n}"
         if math.isnan(self.value):
-            return f"the statistic is not a number on these {self.n} seeds, claimed {_region(self.claim)}"
+            return f"the statistic is not a number on these {self.n} seeds, claimed {region(self.claim)}"
         numbers = f"{self.value:.4g}, the same in every trial" if self.fixed else self._interval()
-        parts = [f"{numbers}, claimed {_region(self.claim)}"]
+        parts = [f"{numbers}, claimed {region(self.claim)}"]
         parts += [f"{name} {number:.4g}" for name, number in self.beside]
         if not self.enough_rounds:
             parts.append("at fewer rounds than the paper's")
@@ -226,7 +235,8 @@ class Judged:
         return max(math.ceil(wanted), self.n + 1) if wanted < _MOST_SEEDS else math.inf
 
 
-def _region(claim: Claim) -> str:
+def region(claim: Claim) -> str:
+    """What is claimed of the statistic, in the words of the ledger."""
     if math.isinf(claim.low):
         return f"< {claim.high:g}"
     return f"> {claim.low:g}" if math.isinf(claim.high) else f"in ({claim.low:g}, {claim.high:g})"

@@ -65,6 +65,19 @@ class Tuning:
 
 
 @dataclasses.dataclass(frozen=True)
+class Reading:
+    """Another reading of a place that is left open, reconstructed, or cannot stand as printed: other values of fields.
+
+    Attributes:
+      text: where it stands, and what is read otherwise.
+      learners: label to the fields of that learner that differ from the usual ones.
+    """
+
+    text: str
+    learners: Mapping[str, Mapping[str, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
 class Experiment:
     """A figure of a paper as a declaration.
 
@@ -93,6 +106,8 @@ class Experiment:
       float64: needs double precision.
       from_file: from a data file of the user to the fields (`panels`, `title`, ...) of the experiment on that file.
       stand_ins: panel to the data set that synthetic data stand for there, where no file is given.
+      readings: other readings of the paper, by name; the ledger sets their verdicts beside the usual ones.
+      reading: that which is taken; None: the usual one (`read` makes another).
     """
 
     name: str
@@ -119,6 +134,30 @@ class Experiment:
     float64: bool = False
     from_file: Callable[[Path], Mapping[str, Any]] | None = None
     stand_ins: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    readings: Mapping[str, Reading] = dataclasses.field(default_factory=dict)
+    reading: str | None = None
+
+    def read(self, name: str | None) -> "Experiment":
+        """The same experiment by another reading; as it is for None.
+
+        Raises:
+          InputError: for a reading that it does not have.
+        """
+        if name is None:
+            return self
+        if name not in self.readings:
+            raise (
+                unknown(f"reading of {self.name}", name, self.readings)
+                if self.readings
+                else InputError(f"{self.name} has one reading only: leave --reading out")
+            )
+        changed = self.readings[name].learners
+
+        def algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+            usual = self.algorithms(preset, horizon, panel)
+            return {k: dataclasses.replace(v, **changed[k]) if k in changed else v for k, v in usual.items()}
+
+        return dataclasses.replace(self, algorithms=algorithms, reading=name)
 
     def standing_in(self, panels: Mapping[str, Panel]) -> dict[str, str]:
         """Those of `stand_ins` whose environment does not name another source of its data."""

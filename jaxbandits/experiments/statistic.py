@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxbandits.core.errors import InputError, unknown
 from jaxbandits.experiments.claim import Measured
+from jaxbandits.results import pairs
 from jaxbandits.results.intervals import (
     Estimate,
     Intervals,
@@ -87,21 +88,21 @@ def median_difference(panel: str, first: str, second: str, factor: float = 1.0, 
 
 
 def win_share(panel: str, first: str, second: str, metric: str = "regret") -> Statistic:
-    """Share of paired seeds in which `first` ends below `second` (a tie counts half), with Wilson's interval."""
+    """Share of paired seeds in which `first` ends below `second` (a tie counts half), with the exact interval."""
 
     def statistic(measured: Measured) -> Estimate:
         a, b, failed = _finals(measured.results[panel], metric, first, second)
-        return wilson(float(np.sum(a < b) + 0.5 * np.sum(a == b)), len(a))._replace(failed=failed)
+        return exact_share(int(np.sum(a < b)), len(a), ties=int(np.sum(a == b)))._replace(failed=failed)
 
     return statistic
 
 
 def share_below(panel: str, name: str, metric: str, threshold: float = 1.0) -> Statistic:
-    """Share of seeds whose final value of a metric is at most `threshold`, with Wilson's interval."""
+    """Share of seeds whose final value of a metric is at most `threshold`, with the exact interval."""
 
     def statistic(measured: Measured) -> Estimate:
         values, failed = _final(measured.results[panel], metric, name)
-        return wilson(float(np.sum(values <= threshold)), len(values))._replace(failed=failed)
+        return exact_share(int(np.sum(values <= threshold)), len(values))._replace(failed=failed)
 
     return statistic
 
@@ -320,19 +321,19 @@ def total_time_ratio(slow: tuple[str, str], fast: tuple[str, str]) -> Statistic:
     return statistic
 
 
-def wilson(successes: float, n: int, level: float = 0.95) -> Estimate:
-    """A share with Wilson's score interval."""
-    from scipy import special  # slow to import
+def exact_share(successes: int, n: int, ties: int = 0, level: float = 0.95) -> Estimate:
+    """A share of trials with exact intervals (`results.pairs.share`) at every level.
 
-    share = successes / n if n else np.nan
+    The p of a claim about it, the least alpha whose interval decides, is twice the smaller of the two binomial tails
+    at the claim's end: verdict and p are read off the same tails. Where all of n trials succeed, the share is above s
+    at 5 % as soon as s^n < 0.025.
+    """
 
     def at(level: float) -> tuple[np.ndarray, np.ndarray]:
-        z = special.ndtri(0.5 + level / 2.0)
-        centre = (successes + z * z / 2.0) / (n + z * z)
-        half = z / (n + z * z) * np.sqrt(n * share * (1.0 - share) + z * z / 4.0) if n else np.inf
-        return np.asarray(centre - half), np.asarray(centre + half)
+        found = pairs.share(successes, n, 1.0 - level, ties)
+        return found.low, found.high
 
-    return Estimate(np.asarray(share), *at(level), n=n, at=at)
+    return pairs.share(successes, n, 1.0 - level, ties)._replace(at=at)
 
 
 def scaled(intervals: Intervals | None, factor: float) -> Intervals | None:
@@ -408,7 +409,7 @@ def _paired(several: Sequence[Trials], metric: str) -> tuple[np.ndarray, int]:
     """
     common = functools.reduce(np.intersect1d, [trials.seeds for trials in several])
     rows = [np.searchsorted(trials.seeds, common) for trials in several]
-    pairs = list(zip(several, rows, strict=True))
-    values = np.stack([trials.final(metric)[0, at] for trials, at in pairs], axis=-1)
-    good = np.stack([trials.usable(metric)[0, at] for trials, at in pairs]).all(axis=0)
+    together = list(zip(several, rows, strict=True))
+    values = np.stack([trials.final(metric)[0, at] for trials, at in together], axis=-1)
+    good = np.stack([trials.usable(metric)[0, at] for trials, at in together]).all(axis=0)
     return values[good], int((~good).sum())

@@ -36,7 +36,8 @@ def draw(report: Report, drawing: Drawing) -> "Figure":
     plt, experiment = _pyplot(), report.experiment
     with plt.rc_context(SETTINGS):
         figure = drawing.draw(plt, report) if isinstance(drawing, Draws) else _DRAW[type(drawing)](drawing, plt, report)
-        title = f"{experiment.title}, T = {report.horizon:,}", f"{experiment.source}; {report.preset} preset"
+        read = f", reading {experiment.reading}" if experiment.reading else ""
+        title = f"{experiment.title}, T = {report.horizon:,}", f"{experiment.source}; {report.preset} preset{read}"
         inches = figure.get_size_inches()[0]
         figure.suptitle(
             "\n".join(line for part in title for line in textwrap.wrap(part, int(12 * inches))), fontsize=10

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_args
 
 from jaxbandits.core.files import write_atomically
 from jaxbandits.core.versions import versions
-from jaxbandits.experiments.claim import Verdict, adjusted
+from jaxbandits.experiments.claim import METHOD, Judged, Verdict, adjusted
 from jaxbandits.experiments.declare import Experiment
 from jaxbandits.experiments.run import Report
 from jaxbandits.report import figures, tables
@@ -31,7 +31,7 @@ class Start(NamedTuple):
     @classmethod
     def now(cls) -> "Start":
         """Now."""
-        return cls(_commit(), time.perf_counter())
+        return cls(commit(), time.perf_counter())
 
 
 def text(report: Report) -> str:
@@ -39,6 +39,7 @@ def text(report: Report) -> str:
     experiment = report.experiment
     lines = [f"{experiment.name}: {experiment.title} ({experiment.source})"]
     lines += [f"preset {report.preset}: {experiment.presets[report.preset]}"]
+    lines += [f"reading {experiment.reading}: {reading}"] if (reading := _reading(experiment)) else []
     lines += [f"panel {panel}: a stand-in for {data}" for panel, data in experiment.standing_in(report.panels).items()]
     for panel, result in report.results.items():
         rounds = max(trials.horizon for trials in result.trials.values())
@@ -64,6 +65,11 @@ def text(report: Report) -> str:
         ]
     lines += ["", *(f"note: {note}" for note in experiment.notes)]
     return "\n".join(lines)
+
+
+def _reading(experiment: Experiment) -> str:
+    """What is read otherwise than usually; "" where nothing is."""
+    return experiment.readings[experiment.reading].text if experiment.reading else ""
 
 
 def _point(label: str, point: Mapping[str, Any], at_edge: bool) -> str:
@@ -115,6 +121,7 @@ def write(
         "source": report.experiment.source,
         "preset": report.preset,
         "presets": dict(report.experiment.presets),
+        "reading": _reading(report.experiment),
         "notes": report.experiment.notes,
         "stand_ins": report.experiment.standing_in(report.panels),
         "declared": {
@@ -133,13 +140,8 @@ def write(
         "chosen": report.chosen,
         "edges": report.edges,
         "panels": {panel: _ran(result) for panel, result in report.results.items()},
-        "claims": [
-            {"claim": j.claim.text, "source": j.source, "verdict": j.verdict, "value": j.value,
-             "interval": [j.low, j.high], "seeds": j.n, "failed": j.failed, "enough_rounds": j.enough_rounds,
-             "p": j.p, "fixed": j.fixed, "missing": j.missing, "applies": j.applies, "beside": j.beside,
-             "panels": j.panels, "stand_ins": j.stand_ins, "why": j.why}
-            for j in report.judged
-        ],
+        "method": METHOD,
+        "claims": [row(judged) for judged in report.judged],
         "files": [p.name for p in (*written, path)],
     }  # fmt: skip
     body = json.dumps(_strict(manifest), indent=1, default=str, allow_nan=False)
@@ -147,7 +149,19 @@ def write(
     return [*written, path, directory / "manifest.json"]
 
 
-def _commit() -> str | None:
+def row(judged: Judged) -> dict[str, Any]:
+    """A claim as a manifest has it."""
+    j = judged
+    found = {
+        "claim": j.claim.text, "source": j.source, "verdict": j.verdict, "value": j.value, "interval": [j.low, j.high],
+        "seeds": j.n, "failed": j.failed, "enough_rounds": j.enough_rounds, "p": j.p, "fixed": j.fixed,
+        "missing": j.missing, "applies": j.applies, "beside": j.beside, "panels": j.panels, "stand_ins": j.stand_ins,
+        "why": j.why,
+    }  # fmt: skip
+    return _strict(found)
+
+
+def commit() -> str | None:
     """Of the source, where it is a checkout of git; with a + where files were changed since."""
     here = Path(__file__).parent
     try:

@@ -44,6 +44,7 @@ def request(
         "first seed": first_seed,
         "timing": timing,
         "without": sorted(set(without)),
+        "reading": experiment.reading,
         "data": None if data is None else hashlib.sha256(data.read_bytes()).hexdigest(),
     }
     return asked | spec.guard(asked, 0, jax.local_devices())

@@ -12,19 +12,12 @@ from typing import Any, NamedTuple
 
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.files import write_atomically
-from jaxbandits.experiments.claim import ALPHA, holm
+from jaxbandits.experiments.claim import ALPHA, METHOD, holm
 from jaxbandits.experiments.declare import Paper
 
 MANIFEST = "manifest.json"
+_LEAST_P = 1e-9  # below this bootstraps and tails are not what limits trust
 VERDICTS: tuple[str, ...] = ("holds", "does not hold", "not decided")
-METHOD = (
-    "A claim holds when the 95 % interval of its statistic lies inside the claimed region, does not hold when it lies "
-    "outside, and is not decided otherwise, on fewer seeds or rounds than it needs, or when a trial failed. Intervals "
-    "of means, ratios and slopes are those of Student widened to a bootstrap-t interval of half the tails; claims of "
-    "equivalence are two one-sided tests at 2.5 % each; shares have Wilson's interval. The adjusted verdict is that of "
-    "Holm's procedure over all claims of a paper that were tested, at 5 % together. What words such as 'comparable' "
-    "mean as numbers stands in jaxbandits/experiments/words.py."
-)
 
 
 class Run(NamedTuple):
@@ -56,7 +49,7 @@ class Run(NamedTuple):
         return (
             self.manifest["preset"] == next(iter(self.manifest["presets"]))
             and self.precision in ("", declared)
-            and not (self.asked.get("seed") or self.asked.get("without") or self.asked.get("data"))
+            and not any(self.asked.get(name) for name in ("seed", "without", "data", "reading"))
         )
 
     @property
@@ -70,6 +63,8 @@ class Run(NamedTuple):
         kinds = {}
         if self.manifest["preset"] != main.manifest["preset"]:
             kinds[f"preset {self.manifest['preset']}"] = ""
+        if self.asked.get("reading") != main.asked.get("reading"):
+            kinds[f"reading {self.asked.get('reading') or 'as usual'}"] = self.manifest.get("reading") or ""
         if self.precision != main.precision:
             kinds[self.precision or "precision not known"] = ""
         if seeds_of(self) != seeds_of(main):
@@ -169,6 +164,40 @@ def _chapter(paper: Paper, runs: Sequence[Run]) -> Chapter:
     return Chapter(paper, tuple(runs_[0] for runs_ in by_name.values()), tuple(rows), further)
 
 
+def how(parts: Sequence[Chapter]) -> list[str]:
+    """How verdicts were reached, a paragraph each; which were not reached so, or were reached after the run."""
+    runs = [run for chapter in parts for run in chapter.runs]
+    other = [run.name for run in runs if run.manifest.get("method") != METHOD]
+    lines = [METHOD]
+    if other:
+        which = "all of them" if len(other) == len(runs) else ", ".join(other)
+        lines.append(
+            f"Judged by the statistics of their own commits, which may be others than these: {which}. "
+            "`jaxbandits report --rejudge` judges them by these."
+        )
+    anew = sorted({run.manifest["judged anew"] for run in runs if "judged anew" in run.manifest})
+    if anew:
+        rows = [row for chapter in parts for row in chapter.rows]
+        before = [verdict for chapter in parts for verdict in adjusted_verdicts([_at_run(row) for row in chapter.rows])]
+        n = [
+            sum("at run" in row.claim for row in rows),
+            sum(row.claim["verdict"] != _at_run(row)["verdict"] for row in rows),
+            sum(row.adjusted != verdict for row, verdict in zip(rows, before, strict=True)),
+        ]
+        lines.append(
+            f"Judged anew, after the runs, from the results that they stored: statistics of commit {', '.join(anew)}, "
+            "thresholds as in the manifests (which is checked), times as they were judged by the run. Of "
+            f"{len(rows)} claims {n[0]} have other numbers than in the manifests, {n[1]} another verdict, {n[2]} "
+            "another adjusted verdict; each of them says what the run said."
+        )
+    return lines
+
+
+def _at_run(row: Row) -> Mapping[str, Any]:
+    """The claim as the run judged it."""
+    return {**row.claim, **row.claim.get("at run", {})}
+
+
 def adjusted_verdicts(claims: Sequence[Mapping[str, Any]]) -> list[str]:
     """Of the claims of a paper, as manifests have them: theirs where Holm's procedure decides too."""
     ps = [math.nan if claim["fixed"] or claim["p"] is None else claim["p"] for claim in claims]
@@ -204,13 +233,14 @@ def provenance(runs: Sequence[Run]) -> str:
     commits = sorted({run.manifest.get("commit") or "unknown" for run in runs})
     named = f"Commit{'s' * (len(commits) > 1)} {', '.join(commits)}; {seeds}."
     shown = sum(run.committed for run in runs)
+    what = "Thresholds" if any("judged anew" in run.manifest for run in runs) else "Statistics and thresholds"
     if shown == len(runs):
         return named + (
-            " Statistics and thresholds were committed before the runs: every manifest names the commit that was read "
-            "when the run began, with no file of the package changed since."
+            f" {what} were committed before the runs: every manifest names the commit that was read when the run "
+            "began, with no file of the package changed since."
         )
     return named + (
-        f" That statistics and thresholds were committed before is not shown: {len(runs) - shown} of {len(runs)} "
+        f" That {what.lower()} were committed before is not shown: {len(runs) - shown} of {len(runs)} "
         "manifests name no commit, or files that were changed since (+)."
     )
 
@@ -271,7 +301,11 @@ def kinds(rows: Sequence[Row]) -> list[str]:
 def markdown(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
     """The ledger as a page of tables: a summary with a row for each experiment, then a row for each claim."""
     parts = chapters(runs, papers)
-    lines = ["# Claims ledger", "", METHOD, "", provenance(runs), ""]
+    lines = [
+        "# Claims ledger",
+        *(line for paragraph in (*how(parts), provenance(runs)) for line in ("", paragraph)),
+        "",
+    ]
     lines += ["Written by `jaxbandits report DIR --markdown FILE`.", "", "## Summary", ""]
     lines += [_line(SUMMARY), "|" + "---|" * len(SUMMARY)]
     for chapter in parts:
@@ -307,8 +341,16 @@ def markdown(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
 
 def statistic_of(row: Row) -> str:
     """The numbers behind a verdict, with how many seeds or repeats they are from."""
-    why, n = row.claim["why"], row.claim["seeds"]
-    return f"{why}; n = {n}" if " in [" in why else why
+    why, n, p = (row.claim[name] for name in ("why", "seeds", "p"))
+    told = [f"n = {n}", *([] if p is None else [f"p = {p:.1g}" if p > _LEAST_P else f"p <= {_LEAST_P:g}"])]
+    text = "; ".join([why, ", ".join(told)]) if " in [" in why else why
+    before = row.claim.get("at run")
+    return text if before is None else f"{text}; at the run: {_at_run_in_words(before)}"
+
+
+def _at_run_in_words(before: Mapping[str, Any]) -> str:
+    low, high = ("unbounded" if end is None else f"{end:.4g}" for end in before["interval"])
+    return f"{before['verdict']}, [{low}, {high}]" + ("" if before["p"] is None else f", p = {before['p']:.1g}")
 
 
 def _heading(run: Run) -> str:
@@ -332,7 +374,9 @@ def _cell(text: str) -> str:
 def settings(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """What each run was asked for, on what it ran, and the digest of its manifest: enough to run it again."""
     kept = ("experiment", "title", "preset", "declared", "request", "commit", "wall_s")
-    return [{name: run.manifest.get(name) for name in kept} | {"manifest": run.digest} for run in runs]
+    rows = [{name: run.manifest.get(name) for name in kept} | {"manifest": run.digest} for run in runs]
+    anew = [{name: run.manifest[name] for name in ("judged anew",) if name in run.manifest} for run in runs]
+    return [row | more for row, more in zip(rows, anew, strict=True)]
 
 
 def write_settings(runs: Sequence[Run], path: Path) -> Path:

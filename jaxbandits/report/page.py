@@ -10,7 +10,6 @@ from jaxbandits import __version__
 from jaxbandits.core.files import write_atomically
 from jaxbandits.experiments.declare import Paper
 from jaxbandits.report.ledger import (
-    METHOD,
     SUMMARY,
     VERDICTS,
     Beside,
@@ -19,6 +18,7 @@ from jaxbandits.report.ledger import (
     Run,
     chapters,
     counts,
+    how,
     kinds,
     minutes,
     provenance,
@@ -70,7 +70,7 @@ def page(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
         f"{counts([row.claim['verdict'] for row in rows])}; adjusted for "
         f"their number: {counts([row.adjusted for row in rows])}. jaxbandits {escape(__version__)}.</p>",
         f"<p>{escape(provenance(runs))}</p>",
-        f"<p>{escape(METHOD)}</p>",
+        *(f"<p>{escape(paragraph)}</p>" for paragraph in how(parts)),
     ]
     if standing:
         head.append("<p>Data that are not the papers' own: " + escape("; ".join(standing)) + ".</p>")

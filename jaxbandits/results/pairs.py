@@ -160,9 +160,8 @@ def _pair(
     whole = failed == 0 and len(a) > 1
     decided = bool(whole and (difference.low > 0.0 or difference.high < 0.0))
     comparable = bool(whole and -margin < difference.low and difference.high < margin)
-    wins = float(np.sum(a < b) + 0.5 * np.sum(a == b))
-    return Pair(first.name, second.name, difference, share(wins, len(a), alpha)._replace(failed=failed), decided,
-                comparable)  # fmt: skip
+    improvement = share(float(np.sum(a < b)), len(a), alpha, ties=float(np.sum(a == b)))._replace(failed=failed)
+    return Pair(first.name, second.name, difference, improvement, decided, comparable)
 
 
 def common(first: Contestant, second: Contestant, metric: str) -> tuple[np.ndarray, np.ndarray, int]:
@@ -183,13 +182,17 @@ def common(first: Contestant, second: Contestant, metric: str) -> tuple[np.ndarr
     return a[good], b[good], int((~good).sum())
 
 
-def share(successes: float, n: int, alpha: float) -> Estimate:
-    """A share with the exact interval of Clopper and Pearson, of coverage `1 - alpha`."""
+def share(successes: float, n: int, alpha: float, ties: float = 0.0) -> Estimate:
+    """A share with the exact interval of Clopper and Pearson, of coverage `1 - alpha` or more, whatever the share.
+
+    A tie counts half in the share. For the interval it is a trial that a fair coin decides, which makes the count
+    binomial, and all coins fall against the end in question: ties fail at the lower end and succeed at the upper one.
+    """
     from scipy import special  # slow to import
 
     if not n:
         return Estimate(*map(np.asarray, (np.nan, 0.0, 1.0)), n=0)
-    tail = 0.5 * alpha
+    tail, most = 0.5 * alpha, successes + ties
     low = special.betaincinv(successes, n - successes + 1.0, tail) if successes else 0.0
-    high = special.betainccinv(successes + 1.0, n - successes, tail) if successes < n else 1.0
-    return Estimate(*map(np.asarray, (successes / n, low, high)), n=n)
+    high = special.betainccinv(most + 1.0, n - most, tail) if most < n else 1.0
+    return Estimate(*map(np.asarray, ((successes + 0.5 * ties) / n, low, high)), n=n)

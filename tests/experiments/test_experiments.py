@@ -3,19 +3,22 @@
 import dataclasses
 import importlib
 import itertools
+import json
 import math
 
 import numpy as np
 import pytest
 
+from jaxbandits.catalogue import to_spec
 from jaxbandits.core.errors import InputError
+from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel, chosen
+from jaxbandits.experiments.declare import Experiment, Panel, Reading, chosen
 from jaxbandits.experiments.drawings import Against, Cost, Exponents, Heatmap
 from jaxbandits.experiments.run import run
 from jaxbandits.experiments.statistic import final_mean
-from jaxbandits.report import files
+from jaxbandits.report import files, finished
 from jaxbandits.simulation.grid import Grid, checked_points
 from tests.toys import Noisy, Shrink
 
@@ -83,6 +86,34 @@ def test_every_declaration_is_complete(name):
     assert len(set(texts)) == len(texts)
 
 
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if EXPERIMENTS[name].readings])
+def test_other_readings_change_what_they_name_and_nothing_else(name):
+    """Fields of labels that there are, to other values than those of the usual preset."""
+    experiment = EXPERIMENTS[name]
+    for reading in experiment.readings:
+        changed, met, other = experiment.readings[reading].learners, set(), experiment.read(reading)
+        for preset, panel in itertools.product(experiment.presets, experiment.panels(100).values()):
+            usual, read = (one.algorithms(preset, 100, panel) for one in (experiment, other))
+            assert list(usual) == list(read)
+            for label, learner in usual.items():
+                fields = changed.get(label, {})
+                assert to_spec(read[label]) == to_spec(dataclasses.replace(learner, **fields))
+                each = [dataclasses.replace(learner, **{field: value}) for field, value in fields.items()]
+                if preset == experiment.preset(None):
+                    assert to_spec(learner) not in map(to_spec, each)
+                met |= {label} & set(changed)
+        assert met == set(changed) and experiment.claims
+        assert (other.reading, other.claims, other.name) == (reading, experiment.claims, name)
+    assert experiment.read(None) is experiment and experiment.reading is None
+    with pytest.raises(InputError, match="unknown reading of"):
+        experiment.read("another")
+
+
+def test_the_exact_moment_is_that_of_the_noise():
+    exact = EXPERIMENTS["linear/fig1"].readings["exact-nu"].learners["OFUL"]["noise_scale"]
+    assert exact == pytest.approx(float(StudentT(df=2.1).scale(0.99)), rel=1e-6)
+
+
 def test_groups_of_experiments():
     family = chosen(EXPERIMENTS, "linear/all")
     assert [e.name for e in family] == [name for name in EXPERIMENTS if name.startswith("linear/")]
@@ -136,6 +167,29 @@ def test_derived_metrics_are_those_of_each_label():
         assert [float(report.results[name][label].final("rate")[0, 0]) for label in ("first", "slow")] == [0.5, 0.25]
     assert [item.source for item in report.judged] == ["Figure 1", "Figure 1; on a stand-in for Numbers"]
     assert "panel two: a stand-in for Numbers" in files.text(report)
+
+
+def test_another_reading_is_a_run_of_its_own(tmp_path):
+    """Its learners differ, its manifest and its tables say so, and it does not pass for the usual run."""
+    read = dataclasses.replace(SMALL, readings={"fast": Reading("the rate is read as 1", {"first": {"rate": 1.0}})})
+    asked = {"seeds": 2, "horizon": 20, "preset": None, "without": (), "seed": 0, "data": None}
+    found = {}
+    for experiment in (read, read.read("fast")):
+        report = run(experiment, seeds=2, progress=False)
+        found[experiment.reading] = float(report.results["one"]["first"].final("rate")[0, 0])
+        request = finished.request(experiment, **asked)
+    assert found == {None: 0.5, "fast": 1.0} and report.experiment.readings == read.readings
+    plain = dataclasses.replace(report.experiment, figures=())
+    with pytest.warns(UserWarning, match="skewed"):
+        files.write(dataclasses.replace(report, experiment=plain), tmp_path, request)
+    kept = json.loads((tmp_path / "manifest.json").read_text())
+    assert kept["request"]["reading"] == "fast" and kept["reading"] == "the rate is read as 1"
+    assert "reading fast: the rate is read as 1" in (tmp_path / "small.txt").read_text()
+    assert finished.find(read.read("fast"), request, tmp_path) is not None
+    with pytest.raises(InputError, match="finished run of another reading"):
+        finished.find(read, finished.request(read, **asked), tmp_path)
+    with pytest.raises(InputError, match="one reading only"):
+        SMALL.read("fast")
 
 
 def test_a_swept_learner_is_given_to_derive_as_it_is():

@@ -1,5 +1,7 @@
 """Statistics of claims on results that are written by hand."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import special
@@ -69,10 +71,63 @@ def test_pairs_are_formed_over_the_seeds_that_both_ran(rng):
     assert statistic.win_share("panel", "slow", "fast")(measured_of(result)).n == 20
 
 
-def test_the_share_below_a_threshold_has_wilsons_interval():
-    values = np.concatenate([np.full(90, 0.5), np.full(10, 1.5)])[None, :, None]
-    estimate = statistic.share_below("panel", "a", "regret")(measured_of(result_of({"a": values}, [5])))
-    np.testing.assert_allclose((estimate.mean, estimate.low, estimate.high), (0.9, 0.8256, 0.9448), atol=1e-4)
+def tails(k, n, share):
+    """P(X <= k) and P(X >= k) of a binomial X, term by term."""
+    terms = [math.comb(n, i) * share**i * (1.0 - share) ** (n - i) for i in range(n + 1)]
+    return math.fsum(terms[: k + 1]), math.fsum(terms[k:])
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 50), (1, 50), (25, 50), (49, 50), (50, 50), (90, 100), (0, 1), (1, 1)])
+def test_the_ends_of_a_share_are_where_binomial_tails_have_half_of_the_error(k, n):
+    """All, none, one, half; at two levels."""
+    found = statistic.exact_share(k, n)
+    assert found.mean == k / n and found.n == n and not found.fixed
+    for level, (low, high) in ((0.95, (found.low, found.high)), (0.999, found.at(0.999))):
+        half = (1.0 - level) / 2.0
+        assert low == 0.0 if k == 0 else tails(k, n, float(low))[1] == pytest.approx(half, rel=1e-9)
+        assert high == 1.0 if k == n else tails(k, n, float(high))[0] == pytest.approx(half, rel=1e-9)
+
+
+@pytest.mark.parametrize("claimed", [0.5, 0.9, 0.98])
+@pytest.mark.parametrize("above", [True, False])
+def test_verdict_and_p_of_a_share_are_read_off_the_same_tails(claimed, above):
+    """p is twice the smaller tail at the claim's end; at most 5 % where there is a verdict and more where not."""
+    n, region = 60, {"low": claimed} if above else {"high": claimed}
+    for k in range(n + 1):
+        judged = Claim("t", "s", lambda _, k=k: statistic.exact_share(k, n), **region).judge(Measured({}, {}))
+        fewer, more = tails(k, n, claimed)
+        assert judged.p == pytest.approx(min(1.0, max(2.0 * min(fewer, more), 1e-12)), rel=1e-6)
+        side = (more < fewer) == above
+        expected = "not decided" if judged.p > 0.05 else "holds" if side else "does not hold"
+        assert judged.verdict == expected, k
+
+
+def test_how_many_trials_without_a_failure_show_that_99_percent_succeed():
+    """0.99^n < 0.025 from n = 368 on; among 98 claims by Holm's procedure 0.99^n < 0.025 / 98 from 824 on."""
+    assert statistic.exact_share(368, 368).low > 0.99 > statistic.exact_share(367, 367).low
+    low, lower = (statistic.exact_share(n, n).at(1.0 - 0.05 / 98)[0] for n in (824, 823))
+    assert low > 0.99 > lower
+
+
+def test_ties_count_half_in_a_share_and_against_either_end_of_its_interval():
+    tied, wins = statistic.exact_share(4, 10, ties=2), [statistic.exact_share(4 + j, 10) for j in range(3)]
+    assert tied.mean == 0.5 and (tied.low, tied.high) == (wins[0].low, wins[2].high)
+    for level in (0.5, 0.999):  # however the coins fall, the interval of what they make of it lies inside
+        low, high = tied.at(level)
+        assert all(low <= each.at(level)[0] and each.at(level)[1] <= high for each in wins)
+    every = statistic.exact_share(0, 50, ties=50)
+    assert every[:3] == (0.5, 0.0, 1.0)
+    assert np.isnan(statistic.exact_share(0, 0).mean)
+
+
+def test_shares_of_trials_are_counted():
+    """Values at the threshold are below it; wins are of the first; ties are neither."""
+    values = np.concatenate([np.full(80, 0.5), np.full(10, 1.0), np.full(10, 1.5)])[None, :, None]
+    measured = measured_of(result_of({"a": values, "b": np.ones((1, 100, 1))}, [5]))
+    found = statistic.share_below("panel", "a", "regret")(measured)
+    assert found[:3] == statistic.exact_share(90, 100)[:3]
+    assert statistic.win_share("panel", "a", "b")(measured)[:3] == statistic.exact_share(80, 100, ties=10)[:3]
+    assert statistic.win_share("panel", "b", "a")(measured)[:3] == statistic.exact_share(10, 100, ties=10)[:3]
 
 
 def test_two_points_of_a_sweep_are_compared_seed_by_seed(rng):

@@ -4,6 +4,7 @@ import dataclasses
 import html.parser
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -114,6 +115,7 @@ def test_columns_of_sensitivity():
         (run_of(horizon=50), "other horizon", True),
         (run_of(request={"without": ["OGD"]}), "fewer learners", False),
         (run_of(request={"data": "d0"}), "other data", False),
+        (run_of(request={"reading": "exact"}, reading="nu is 4.388"), "reading exact", False),
         (run_of(preset="tuned", request={"seed": 1}), "preset tuned and other seeds", False),
         (run_of(), "once more", True),
     ):
@@ -122,6 +124,7 @@ def test_columns_of_sensitivity():
     double = run_of(declared={"horizon": 100, "seeds": 64, "float64": True})
     assert not double.usual  # what needs double precision was run in single
     assert run_of(request={"precision": ["float64", "None"]}, declared=double.manifest["declared"]).usual
+    assert run_of(request={"reading": "exact"}, reading="nu is 4.388").beside(main).detail.startswith("nu is 4.388, ")
     assert "seeds 0 to 63 of base seed 1" in run_of(request={"seed": 1, "first seed": 0}).beside(main).detail
 
 
@@ -239,7 +242,9 @@ def test_budgets():
     assert tuned.settings == usual.settings | {"preset": "tuned", "without": ("HEAVY-OFUL",), "no_timing": True}
     assert [part.suffix for part in parts(EXPERIMENTS["glm/fig1"], "standard")] == [""]  # tuning takes minutes there
     full = parts(experiment, "full")
-    assert [part.suffix for part in full] == ["", "--theory", "--tuned", "--seed-1", "--float64"]
+    readings = ["--reading-exact-nu", "--reading-extra-sigma"]
+    assert [part.suffix for part in full] == ["", "--theory", "--tuned", *readings, "--seed-1", "--float64"]
+    assert full[3].settings == full[0].settings | {"reading": "exact-nu"}
     assert full[1].settings["preset"] == "theory" and full[-2].settings["seed"] == 1
     assert full[-1].settings["float64"] and "float64" not in full[0].settings
     double = parts(experiment, "full", float64=True)
@@ -257,6 +262,13 @@ def test_a_budget_says_how_much(tmp_path, capsys):
     command = ["reproduce", "oco/e6", "--budget", "quick", "--seeds", "3", "--out", str(tmp_path)]
     assert cli.main(command) == 2
     assert "leave --seeds out" in capsys.readouterr().err
+    for command, told in (
+        (["reproduce", "linear/fig1", "--reading", "exact-mu"], "did you mean 'exact-nu'"),
+        (["reproduce", "oco/e6", "--reading", "exact-nu"], "oco/e6 has one reading only"),
+        (["reproduce", "linear/fig1", "--reading", "exact-nu", "--budget", "full"], "leave --reading out"),
+    ):
+        assert cli.main([*command, "--out", str(tmp_path)]) == 2
+        assert told in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -292,6 +304,20 @@ def test_a_run_that_fails_leaves_the_others(tmp_path, capsys, monkeypatch):
     said = capsys.readouterr().err
     assert "no such thing" in said and "broken" in said and f"2 of {len(tried)} runs failed: oco-e3" in said
     assert "oco/e4" in (tmp_path / "ledger.md").read_text()
+
+
+def test_the_committed_ledger_its_settings_and_what_is_said_to_be_missing_agree():
+    """The same runs in both, of the same experiments; docs/verdicts.md names every experiment that has none."""
+    page = (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8")
+    runs = json.loads((ROOT / "docs" / "ledger.json").read_text(encoding="utf-8"))
+    shown = re.findall(r"^### ([^:]+): .*?\n\n.*?, commit (\S+), manifest ([0-9a-f]{12})", page, re.MULTILINE)
+    beside = re.findall(r"^\* Beside it, .*manifest ([0-9a-f]{12})\.$", page, re.MULTILINE)
+    assert sorted([*(digest for *_, digest in shown), *beside]) == sorted(run["manifest"] for run in runs)
+    assert {*shown} <= {(run["experiment"], run["commit"] or "unknown", run["manifest"]) for run in runs}
+    names = [name for name, *_ in shown]
+    assert len(set(names)) == len(names) and {*names} == {run["experiment"] for run in runs}
+    (said,) = re.findall(r"^Not in it[^:]*: (.*?)\. ", (ROOT / "docs" / "verdicts.md").read_text(), re.M | re.S)
+    assert {*re.findall("`([^`]+)`", said)} == {*EXPERIMENTS} - {*names}
 
 
 def test_errata_are_those_of_the_papers():

@@ -55,6 +55,8 @@ def test_ties_count_half_and_seeds_are_paired_by_number():
     b = made.trials({"loss": np.asarray([2.0, 3.0, 5.0])[None, :, None]}, first_seed=1)
     (pair,) = Result({"a": a, "b": b}).pairs()
     assert pair.difference.n == 3 and pair.improvement.mean == pytest.approx(0.5 * 2 / 3 + 1 / 3)
+    assert pair.improvement.high == 1.0  # both ties may be wins, and none of them
+    assert pair.improvement.low == pytest.approx(1.0 - 0.975 ** (1 / 3))
 
 
 def test_points_of_a_sweep_are_contestants_and_a_failed_trial_decides_nothing(rng):

@@ -8,7 +8,7 @@ from typing import Any
 from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.coco import setting
 from jaxbandits.experiments.coco.setting import METERS, PAPER, PRESETS
-from jaxbandits.experiments.declare import Experiment
+from jaxbandits.experiments.declare import Experiment, Reading
 from jaxbandits.experiments.statistic import mean_difference
 
 
@@ -56,5 +56,15 @@ FIG2 = Experiment(
         "On FilmTrust (d = 3.1 million) a one-point estimate has length d / delta times the value of a round: within a "
         "pass of 4436 rounds no learner of this kind can be expected to move for the better.",
     ),
+    readings={
+        "weights-before": Reading(
+            "step 6 of Algorithm 3 weighs a round by Q_t, which depends on the perturbation: by Q_{t-1}, unbiased",
+            {key: {"weight_before": True} for key in ("BFW-TVC", "SCBFW-TVC")},
+        ),
+        "as-printed-27": Reading(
+            "(27) lacks the linear term that centres its quadratics where they were: as printed, around 0",
+            {"SCBFW-TVC": {"recenter": False}},
+        ),
+    },
     figures=setting.figures(regret=True),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from jaxbandits.algorithms.dro.sagawa_smd import SagawaSMD
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
 from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
+from jaxbandits.experiments.declare import Experiment, Panel, Reading
 from jaxbandits.experiments.dro.drawing import PanelCurves
 from jaxbandits.experiments.dro.setting import (
     OURS,
@@ -67,5 +67,11 @@ FIG2 = Experiment(
            "methods with one sample a round is one of these step sizes: with equal tuning the gap nearly closes.",
            "Synthetic samples are drawn when they are asked for; risks of them are exact. On Adult the risk of a group "
            "is its mean over all its rows."),
+    readings={
+        "clipped": Reading(
+            "Assumption 3 has losses in [0, 1], which logistic losses exceed: 1 - loss is at least 0 where it moves q",
+            {"Online(1)": {"clip": True}},
+        )
+    },
     figures=(PanelCurves(logarithmic=True),),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from jaxbandits.algorithms.glm.ofulog_r import OFULogR
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli, Poisson
 from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
+from jaxbandits.experiments.declare import Experiment, Panel, Reading
 from jaxbandits.experiments.drawings import Shares
 from jaxbandits.experiments.glm import meters
 from jaxbandits.experiments.glm.setting import DELTA, PAPER, TRIALS
@@ -95,6 +95,12 @@ COVERAGE = Experiment(
         "delta = 0.05; d = 2, K = 20, one arm set a trial. ada-OFU-ECOLog spends delta on each of two sets, of which "
         "error_ratio takes the worse: it promises 90 %.",
     ),
+    readings={
+        "radii-of-code": Reading(
+            "the radii of GLM-UCB and ECOLog are not restated: those of public code, in place of the theorems'",
+            {"GLM-UCB": {"radius_rule": "det"}, "ECOLog": {"radius_rule": "code"}},
+        )
+    },
     figures=(Shares(),),
     float64=True,
 )

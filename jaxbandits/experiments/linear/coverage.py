@@ -9,7 +9,7 @@ from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.drawings import Shares
 from jaxbandits.experiments.linear import meters
-from jaxbandits.experiments.linear.setting import PAPER, scaled
+from jaxbandits.experiments.linear.setting import EXTRA_SIGMA, PAPER, scaled
 from jaxbandits.experiments.linear.theory import LAWS, THEORY, TRIALS, hvt_ucb, panels
 from jaxbandits.experiments.statistic import share_below
 from jaxbandits.results.trials import Trials
@@ -76,5 +76,6 @@ COVERAGE = Experiment(
         "clipped_share: rounds whose residual the Huber loss clips; leverage_share: rounds in which sigma_t is its "
         "third term, which grows with the arm's width, and nu_t plays no part.",
     ),
+    readings={"extra-sigma": EXTRA_SIGMA},
     figures=(Shares(),),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.drawings import Curves
 from jaxbandits.experiments.linear import tails
 from jaxbandits.experiments.linear.setting import (
+    EXTRA_SIGMA,
     HORIZON,
     PAPER,
     PRESETS,
@@ -67,5 +68,6 @@ DROP = Experiment(
         "Arms and theta* of a seed are the same under both laws. The bounds told are those of Figures 1 and 2, 1.31 "
         "and 1: radii that are proportional to it are 1.31 times as large under heavy tails.",
     ),
+    readings={"extra-sigma": EXTRA_SIGMA},
     figures=(Curves(not_drawn=("uniform",)),),
 )  # fmt: skip

@@ -14,7 +14,7 @@ from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
-from jaxbandits.experiments.declare import Panel, Tuning
+from jaxbandits.experiments.declare import Panel, Reading, Tuning
 from jaxbandits.experiments.tuning import TOLERANCE
 
 DIM, ARMS, HORIZON = 2, 50, 18_000
@@ -52,6 +52,10 @@ TUNING = (
 TWO_READINGS = (
     "The text 'rescaled to satisfy L = 1' has two readings; panels 'max' divide all arms by the largest norm, panels "
     "'unit' normalise each arm."
+)
+EXTRA_SIGMA = Reading(
+    "Lemmas 4 and 5 need sigma_t >= 2 sqrt(2) ||X_t||_{V^-1}, which Algorithm 1 leaves out and (17) has: with it",
+    {"Hvt-UCB": {"extra_sigma": True}},
 )
 SLOW = {"HEAVY-OFUL": 64}  # seeds of the learner whose cost grows with t: all others run 512
 FEWER = "HEAVY-OFUL runs on the first 64 seeds only: a round costs it O(t). Comparisons with it are paired on those."

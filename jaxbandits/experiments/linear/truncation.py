@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxbandits.algorithms.linear.crtm import CRTM
 from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
+from jaxbandits.experiments.declare import Experiment, Panel, Reading
 from jaxbandits.experiments.drawings import Curves
 from jaxbandits.experiments.linear import meters, tails
 from jaxbandits.experiments.linear.setting import DIM, HORIZON, PAPER, PRESETS, READINGS, TWO_READINGS
@@ -86,5 +86,11 @@ TRUNCATION = Experiment(
         "reconstructed (its paper's constants away from eps = 1 were not at hand); it is that of the preset times the "
         "factor in the label.",
     ),
+    readings={
+        "newton-steps": Reading(
+            "Section 5 times a closed-form least squares; CRTM's own paper takes online Newton steps: these",
+            {key: {"mode": "ons"} for key in _FACTORS},
+        )
+    },
     figures=(Curves(metric="truncated_share"), Curves(name="regret")),
 )  # fmt: skip

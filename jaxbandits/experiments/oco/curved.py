@@ -10,7 +10,15 @@ from jaxbandits.environments.oco.sequences import Alternating, Corrupted, Drift
 from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.drawings import Against, Curves
-from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY, on_the_ball, share_of_bound, visible_bound
+from jaxbandits.experiments.oco.setting import (
+    OURS,
+    PAPER,
+    RADIUS_FOR_D,
+    THEORY,
+    on_the_ball,
+    share_of_bound,
+    visible_bound,
+)
 from jaxbandits.experiments.statistic import final_mean, growth_exponent, mean_difference
 
 _DIM = 5
@@ -103,5 +111,6 @@ CURVED = Experiment(
         "Curvature that nobody is told of makes regret smaller than the bound for linear losses: the theorem holds a "
         "fortiori. It is judged with 1 for its hidden constant.",
     ),
+    readings={"radius-for-D": RADIUS_FOR_D},
     figures=(Against("D (sqrt(sigma^2) + sqrt(Sigma^2))"), Curves(logarithmic=True)),
 )  # fmt: skip

@@ -17,7 +17,7 @@ from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
 from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.drawings import Against, Curves
-from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY
+from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY, VALUES
 from jaxbandits.experiments.statistic import growth_across, mean_difference
 
 _NORMS = (1, 2, 4, 8, 16, 32)
@@ -99,5 +99,6 @@ E2 = Experiment(
            "constants (128 G D_i and more) rule at this horizon.",
            "What CLA-OONS saves against CA-OONS is the start-up cost of the meta algorithm, which it does without; "
            "adapting to G gains nothing here, where the G = 1 that CA-OONS is told is right."),
+    readings={"values": VALUES},
     figures=(Against("||u||"), Curves(logarithmic=True)),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from jaxbandits.environments.oco.sequences import Alternating
 from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.drawings import Curves
-from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY
+from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY, VALUES
 from jaxbandits.experiments.statistic import growth_exponent, mean_difference, share_below
 from jaxbandits.experiments.words import FLAT, MUCH
 
@@ -103,5 +103,6 @@ ORIGIN = Experiment(
         "later) step sizes stay at their cap.",
         "A learner whose hints are always wrong (flips) loses a constant a round until then.",
     ),
+    readings={"values": VALUES},
     figures=(Curves(logarithmic=True),),
 )  # fmt: skip

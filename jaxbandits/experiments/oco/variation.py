@@ -8,7 +8,15 @@ from jaxbandits.environments.oco.sequences import Alternating
 from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.drawings import Against
-from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY, on_the_ball, share_of_bound, visible_bound
+from jaxbandits.experiments.oco.setting import (
+    OURS,
+    PAPER,
+    RADIUS_FOR_D,
+    THEORY,
+    on_the_ball,
+    share_of_bound,
+    visible_bound,
+)
 from jaxbandits.experiments.statistic import final_mean, growth_across
 
 _AMPLITUDES = (0.05, 0.1, 0.2, 0.4, 0.8)
@@ -66,5 +74,6 @@ VARIATION = Experiment(
         "OONS about m^2/16 a round, a slope of 2, until its curvature has grown.",
         "OGD needs no hint here: flips cancel in its steps, and the hints of the others are always wrong.",
     ),
+    readings={"radius-for-D": RADIUS_FOR_D},
     figures=(Against("m"),),
 )  # fmt: skip

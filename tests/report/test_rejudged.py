@@ -1,0 +1,102 @@
+"""Stored runs judged anew: only what a changed statistic changes differs, and no threshold may."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from jaxbandits import cli
+from jaxbandits.core.errors import InputError
+from jaxbandits.experiments import EXPERIMENTS
+from jaxbandits.experiments.claim import METHOD, Claim, Measured
+from jaxbandits.experiments.papers import PAPERS
+from jaxbandits.experiments.statistic import exact_share, final_mean, share_below, total_time
+from jaxbandits.report import files, finished, ledger, rejudged
+from jaxbandits.results.result import Result
+from tests.report import made
+from tests.results import made as results_made
+
+NAME, SEEDS = "oco/e6", 400
+ASKED = {"seeds": SEEDS, "horizon": made.HORIZON, "preset": None, "without": (), "seed": 0, "data": None}
+CLAIMS = (
+    Claim("a share", "Figure 1", share_below("n-2", "any learner", "regret", 1.5), low=0.99),
+    Claim("a mean", "Figure 1", final_mean("n-2", "any learner"), high=1.2),
+    Claim("a time", "Figure 1", total_time("n-2", "any learner"), high=1.0, trials=3),
+    Claim("of another preset", "Figure 1", final_mean("n-2", "any learner"), high=0.1, presets=("tuned",)),
+)
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """A run of 400 seeds whose share was judged by a statistic that decides less, and whose time was measured."""
+    experiment = dataclasses.replace(EXPERIMENTS[NAME], claims=CLAIMS, figures=(), metric="regret", tabulated=())
+    values = np.random.default_rng(1).uniform(0.9, 1.1, (1, SEEDS, 1))
+    result = Result({"any learner": results_made.trials({"regret": values})})
+    measured = Measured({"n-2": result}, {})
+    judged = [claim.judge(measured, preset="theory") for claim in CLAIMS]
+    assert [item.verdict for item in judged[:2]] == ["holds", "holds"] and judged[2].missing
+    judged[0] = dataclasses.replace(judged[0], verdict="not decided", p=0.07, low=0.985)  # what the run had said
+    judged[2] = dataclasses.replace(judged[2], verdict="holds", p=0.001, value=0.5, low=0.4, high=0.6, missing=False)
+    report = dataclasses.replace(made.report(EXPERIMENTS[NAME]), experiment=experiment, judged=tuple(judged), times={})
+    report = dataclasses.replace(report, results={"n-2": result})
+    files.write(report, tmp_path, finished.request(experiment, **ASKED), files.Start("abc123", 0.0))
+    return tmp_path, {NAME: experiment}
+
+
+def test_only_a_changed_statistic_changes_verdicts(stored):
+    directory, experiments = stored
+    before = (directory / "manifest.json").read_bytes()
+    runs = ledger.read(directory)
+    (run,) = rejudged.rejudged(runs, experiments, "def456")
+    share, mean, time, other = run.manifest["claims"]
+    assert share["verdict"] == "holds" and share["p"] == pytest.approx(2 * 0.99**SEEDS, rel=1e-6)
+    assert share["interval"][0] == pytest.approx(float(exact_share(SEEDS, SEEDS).low))
+    assert share["at run"] == {"verdict": "not decided", "p": 0.07, "interval": [0.985, 1.0]}
+    assert [mean, time, other] == runs[0].manifest["claims"][1:]  # a time keeps its verdict
+    assert (directory / "manifest.json").read_bytes() == before and run.digest == runs[0].digest
+
+
+def test_the_ledger_says_what_was_judged_anew(stored):
+    """Both counts of verdicts, what the run had said, and that statistics came after the run."""
+    directory, experiments = stored
+    runs = ledger.read(directory)
+    text = ledger.markdown(rejudged.rejudged(runs, experiments, "def456"), PAPERS)
+    assert "statistics of commit def456" in text and METHOD in text
+    assert "Of 4 claims 1 have other numbers than in the manifests, 1 another verdict, 1 another adjusted" in text
+    assert "at the run: not decided, [0.985, 1], p = 0.07" in text
+    assert "Thresholds were committed before the runs" in text and "Statistics and thresholds" not in text
+    (kept,) = ledger.settings(rejudged.rejudged(runs, experiments, "def456"))
+    assert (kept["commit"], kept["judged anew"]) == ("abc123", "def456") and "judged anew" not in ledger.settings(runs)[
+        0
+    ]
+    usual = ledger.markdown(runs, PAPERS)
+    assert "Judged anew" not in usual and "Statistics and thresholds were committed" in usual
+
+
+def test_runs_judged_by_other_statistics_are_named(stored):
+    directory, _ = stored
+    kept = json.loads((directory / "manifest.json").read_text())
+    assert kept["method"] == METHOD and "which may be others" not in ledger.markdown(ledger.read(directory), PAPERS)
+    del kept["method"]
+    (directory / "manifest.json").write_text(json.dumps(kept))
+    assert "which may be others than these: all of them." in ledger.markdown(ledger.read(directory), PAPERS)
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [({"low": 0.9}, "another threshold"), ({"high": 2.0}, "another threshold"), ({"text": "more"}, "makes no more")],
+)
+def test_no_threshold_moves(stored, changed, told):
+    """0.9 begins as 0.99 does: thresholds are compared as a whole."""
+    directory, experiments = stored
+    other = dataclasses.replace(experiments[NAME], claims=(dataclasses.replace(CLAIMS[0], **changed), *CLAIMS[1:]))
+    with pytest.raises(InputError, match=told):
+        rejudged.rejudged(ledger.read(directory), {NAME: other}, None)
+
+
+def test_the_command_judges_anew(stored, monkeypatch, capsys):
+    directory, experiments = stored
+    monkeypatch.setattr("jaxbandits.experiments.EXPERIMENTS", experiments)
+    assert cli.main(["report", str(directory), "--rejudge", "--markdown", str(directory / "l.md")]) == 0
+    assert all("Judged anew" in (directory / name).read_text() for name in ("l.md", "ledger.html"))
