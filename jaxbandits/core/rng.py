@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
-from jaxbandits.core import linalg
+from jaxbandits.core import elementary, linalg
 from jaxbandits.core.batching import trials_last, while_loop
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike
@@ -96,14 +96,14 @@ def student_t(key: jax.Array, df: ArrayLike) -> jax.Array:
     there when `df < 0.65`).
     """
     tail, angle = tail_and_angle(key)
-    radius = jnp.sqrt(df * jnp.expm1(-2.0 / df * jnp.log(tail)))
+    radius = jnp.sqrt(df * jnp.expm1(-2.0 / df * elementary.log(tail)))
     return radius * sin_half_pi(2.0 * angle - 1.0)  # the sine of a uniform angle in (-pi/2, pi/2) is a cosine's law
 
 
 def normal(key: jax.Array) -> jax.Array:
     """Standard normal (Box-Muller), tails to 7.5 standard deviations in any float type."""
     tail, angle = tail_and_angle(key)
-    return jnp.sqrt(-2.0 * jnp.log(tail)) * sin_half_pi(2.0 * angle - 1.0)
+    return jnp.sqrt(-2.0 * elementary.log(tail)) * sin_half_pi(2.0 * angle - 1.0)
 
 
 def uniforms(key: jax.Array, count: int, counter: int = 0) -> jax.Array:
@@ -129,7 +129,7 @@ def _box_muller(count: int, dim: int) -> Callable[[jax.Array, jax.Array], jax.Ar
     @trials_last
     def made(high: jax.Array, low: jax.Array) -> jax.Array:
         real = jnp.zeros(()).dtype
-        radius = jnp.sqrt(-2.0 * jnp.log((high.astype(real) + 0.5) * 2.0**-32))
+        radius = jnp.sqrt(-2.0 * elementary.log((high.astype(real) + 0.5) * 2.0**-32))
         angle = ((low >> 8).astype(real) + 0.5) * 2.0**-23 - 1.0  # in quarter turns; the last bit picks the half
         sine = radius * sin_half_pi(angle)
         cosine = radius * sin_half_pi(1.0 - jnp.abs(angle)) * jnp.where(low & 1, 1.0, -1.0)
@@ -182,12 +182,12 @@ def _cosine_and_sine(turns: jax.Array) -> list[jax.Array]:
 
 def pareto(key: jax.Array, shape: ArrayLike) -> jax.Array:
     """Pareto on [1, inf): survival `x^-shape`, mean `shape / (shape - 1)`."""
-    return jnp.exp(-jnp.log(tail_and_angle(key)[0]) / shape)
+    return jnp.exp(-elementary.log(tail_and_angle(key)[0]) / shape)
 
 
 def lomax(key: jax.Array, shape: ArrayLike) -> jax.Array:
     """Lomax on [0, inf): survival `(1 + x)^-shape`, mean `1 / (shape - 1)`."""
-    return jnp.expm1(-jnp.log(tail_and_angle(key)[0]) / shape)
+    return jnp.expm1(-elementary.log(tail_and_angle(key)[0]) / shape)
 
 
 def fisk(key: jax.Array, shape: ArrayLike) -> jax.Array:
@@ -197,7 +197,7 @@ def fisk(key: jax.Array, shape: ArrayLike) -> jax.Array:
     """
     tail, angle = tail_and_angle(key)
     half = 0.5 * tail
-    logit = jnp.log1p(-half) - jnp.log(half)
+    logit = elementary.log1p(-half) - elementary.log(half)
     return jnp.exp(jnp.where(angle < 0.5, -logit, logit) / shape)
 
 
@@ -277,7 +277,7 @@ def poisson(key: jax.Array, log_mean: jax.Array) -> jax.Array:
     large = jnp.maximum(mean, _INVERSION_BELOW)
     b = 0.931 + 2.53 * jnp.sqrt(large)
     a = -0.059 + 0.02483 * b
-    log_inverse_alpha = jnp.log(1.1239 + 1.1328 / (b - 3.4))
+    log_inverse_alpha = elementary.log(1.1239 + 1.1328 / (b - 3.4))
 
     def attempt(carry):
         accepted, count, i = carry
@@ -285,7 +285,7 @@ def poisson(key: jax.Array, log_mean: jax.Array) -> jax.Array:
         u = u - 0.5
         slack = jnp.maximum(0.5 - jnp.abs(u), 2.0**-25)
         k = jnp.floor((2.0 * a / slack + b) * u + large + 0.43)
-        log_ratio = jnp.log(v) + log_inverse_alpha - jnp.log(a / (slack * slack) + b)
+        log_ratio = elementary.log(v) + log_inverse_alpha - elementary.log(a / (slack * slack) + b)
         ok = (k >= 0.0) & (log_ratio <= _log_poisson(jnp.maximum(k, 0.0), large, log_mean))
         return accepted | ok, jnp.where(accepted, count, k), i + 1
 
@@ -301,8 +301,8 @@ def _log_poisson(k: jax.Array, mean: jax.Array, log_mean: jax.Array) -> jax.Arra
     square = inverse * inverse
     stirling = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680)))
     excess = (safe - mean) / mean
-    deviance = mean * ((1.0 + excess) * jnp.log1p(excess) - excess)
-    return jnp.where(k < 2.0, k * log_mean - mean, -stirling - deviance - 0.5 * jnp.log(2.0 * jnp.pi * safe))
+    deviance = mean * ((1.0 + excess) * elementary.log1p(excess) - excess)
+    return jnp.where(k < 2.0, k * log_mean - mean, -stirling - deviance - 0.5 * elementary.log(2.0 * jnp.pi * safe))
 
 
 def uniform_ball(key: jax.Array, count: int, dim: int) -> jax.Array:
@@ -325,7 +325,8 @@ def _into_ball(count: int, dim: int) -> Callable[[jax.Array, jax.Array], jax.Arr
         for i in range(dim // 2):
             stick, angle = next(uniforms), next(uniforms)
             after = dim - 2 * i - 2
-            kept = stick if after == 0 else jnp.exp(jnp.log(stick) * (2.0 / (after + 2)))  # 1 - Beta(1, after/2 + 1)
+            # 1 - Beta(1, after/2 + 1)
+            kept = stick if after == 0 else jnp.exp(elementary.log(stick) * (2.0 / (after + 2)))
             length = jnp.sqrt((1.0 - kept) if left is None else (1.0 - kept) * left)
             left = kept if left is None else left * kept
             half = sin_half_pi(2.0 * angle - 1.0)  # the sine of half the angle
