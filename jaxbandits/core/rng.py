@@ -44,6 +44,38 @@ def random_words(key: jax.Array, counter: ArrayLike = 0) -> tuple[jax.Array, jax
     return _threefry(k0, k1, jnp.uint32(counter)) if jnp.ndim(counter) == 0 else _threefries(k0, k1, counter)
 
 
+def fold_in(key: jax.Array, data: ArrayLike) -> jax.Array:
+    """`jax.random.fold_in(key, data)`, bit for bit, without a loop in the compiled round.
+
+    Args:
+      key: one key.
+      data: `[]` a whole number; only one for all trials saves anything.
+    """
+    if jax.random.key_data(key).shape[-1] != 2:
+        return jax.random.fold_in(key, data)
+    return _folded(key, jnp.asarray(data))
+
+
+@custom_vmap
+def _folded(key: jax.Array, data: jax.Array) -> jax.Array:
+    return jax.random.wrap_key_data(jnp.stack(random_words(key, data), axis=-1), impl="threefry2x32")
+
+
+@_folded.def_vmap
+def _folded_many(size: int, in_batched: list[bool], key: jax.Array, data: jax.Array) -> tuple[Any, bool]:
+    """On the data `[..., 2]` of many keys as they lie."""
+    del size
+    if in_batched[1]:
+        return jax.vmap(jax.random.fold_in, in_axes=(0 if in_batched[0] else None, 0))(key, data), True
+    return _folded(key, data), True
+
+
+def split(key: jax.Array, n: int = 2) -> list[jax.Array]:
+    """The keys of `jax.random.split(key, n)`, bit for bit: where JAX makes them by `fold_in`, as it does by default."""
+    partitionable = jax.config.jax_threefry_partitionable
+    return [fold_in(key, i) for i in range(n)] if partitionable else list(jax.random.split(key, n))
+
+
 @custom_vmap
 def _halves(data: jax.Array) -> tuple[jax.Array, jax.Array]:
     return data[..., 0], data[..., 1]
@@ -109,6 +141,28 @@ def normal(key: jax.Array) -> jax.Array:
 def uniforms(key: jax.Array, count: int, counter: int = 0) -> jax.Array:
     """`[count]` draws from [0, 1) with 24 bits, one block of the generator each, from the block `counter` on."""
     return (random_words(key, jnp.arange(counter, counter + count))[0] >> 8).astype(jnp.zeros(()).dtype) * 2.0**-24
+
+
+def uniform_between(key: jax.Array, shape: tuple[int, ...], low: float, high: float) -> jax.Array:
+    """`jax.random.uniform(key, shape, minval=low, maxval=high)`, bit for bit, from one block of the generator each."""
+    if jax.random.key_data(key).shape[-1] != 2 or not jax.config.jax_threefry_partitionable:
+        return jax.random.uniform(key, shape, minval=low, maxval=high)
+    return _between(shape, low, high)(*once(random_words(key, jnp.arange(math.prod(shape)))))
+
+
+@functools.cache
+def _between(shape: tuple[int, ...], low: float, high: float) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    @trials_last
+    def made(first: jax.Array, second: jax.Array) -> jax.Array:
+        real = jnp.zeros(()).dtype
+        if real == jnp.float32:
+            bits = ((first ^ second) >> 9) | jnp.uint32(0x3F800000)
+        else:
+            bits = (((first.astype(jnp.uint64) << 32) | second.astype(jnp.uint64)) >> 12) | jnp.uint64(0x3FF << 52)
+        unit = jax.lax.bitcast_convert_type(bits, real) - 1.0  # from [1, 2)
+        return once(jnp.maximum(unit * (high - low) + low, low)).reshape(*shape, *first.shape[1:])
+
+    return made
 
 
 def normal_vector(key: jax.Array, dim: int) -> jax.Array:
