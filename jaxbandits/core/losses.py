@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
+from jaxbandits.core import elementary, linalg
 from jaxbandits.core.batching import trials_last
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
@@ -107,7 +107,7 @@ class Scaled(NamedTuple):
 def log_loss(margin: jax.Array) -> tuple[jax.Array, jax.Array]:
     """`ln(1 + exp(-margin))` and its derivative, elementwise, to full relative accuracy at both ends."""
     small = jnp.exp(-jnp.abs(margin))
-    value = jnp.maximum(-margin, 0.0) + jnp.log1p(small)
+    value = jnp.maximum(-margin, 0.0) + elementary.log1p(small)
     return value, -jnp.where(margin < 0.0, 1.0, small) / (1.0 + small)
 
 

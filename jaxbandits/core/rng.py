@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
-from jaxbandits.core import linalg
+from jaxbandits.core import elementary, linalg
 from jaxbandits.core.batching import trials_last, while_loop
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike
@@ -42,6 +42,38 @@ def random_words(key: jax.Array, counter: ArrayLike = 0) -> tuple[jax.Array, jax
         return data[..., 0], data[..., 1]
     k0, k1 = _halves(data)
     return _threefry(k0, k1, jnp.uint32(counter)) if jnp.ndim(counter) == 0 else _threefries(k0, k1, counter)
+
+
+def fold_in(key: jax.Array, data: ArrayLike) -> jax.Array:
+    """`jax.random.fold_in(key, data)`, bit for bit, without a loop in the compiled round.
+
+    Args:
+      key: one key.
+      data: `[]` a whole number; only one for all trials saves anything.
+    """
+    if jax.random.key_data(key).shape[-1] != 2:
+        return jax.random.fold_in(key, data)
+    return _folded(key, jnp.asarray(data))
+
+
+@custom_vmap
+def _folded(key: jax.Array, data: jax.Array) -> jax.Array:
+    return jax.random.wrap_key_data(jnp.stack(random_words(key, data), axis=-1), impl="threefry2x32")
+
+
+@_folded.def_vmap
+def _folded_many(size: int, in_batched: list[bool], key: jax.Array, data: jax.Array) -> tuple[Any, bool]:
+    """On the data `[..., 2]` of many keys as they lie."""
+    del size
+    if in_batched[1]:
+        return jax.vmap(jax.random.fold_in, in_axes=(0 if in_batched[0] else None, 0))(key, data), True
+    return _folded(key, data), True
+
+
+def split(key: jax.Array, n: int = 2) -> list[jax.Array]:
+    """The keys of `jax.random.split(key, n)`, bit for bit: where JAX makes them by `fold_in`, as it does by default."""
+    partitionable = jax.config.jax_threefry_partitionable
+    return [fold_in(key, i) for i in range(n)] if partitionable else list(jax.random.split(key, n))
 
 
 @custom_vmap
@@ -96,19 +128,41 @@ def student_t(key: jax.Array, df: ArrayLike) -> jax.Array:
     there when `df < 0.65`).
     """
     tail, angle = tail_and_angle(key)
-    radius = jnp.sqrt(df * jnp.expm1(-2.0 / df * jnp.log(tail)))
+    radius = jnp.sqrt(df * jnp.expm1(-2.0 / df * elementary.log(tail)))
     return radius * sin_half_pi(2.0 * angle - 1.0)  # the sine of a uniform angle in (-pi/2, pi/2) is a cosine's law
 
 
 def normal(key: jax.Array) -> jax.Array:
     """Standard normal (Box-Muller), tails to 7.5 standard deviations in any float type."""
     tail, angle = tail_and_angle(key)
-    return jnp.sqrt(-2.0 * jnp.log(tail)) * sin_half_pi(2.0 * angle - 1.0)
+    return jnp.sqrt(-2.0 * elementary.log(tail)) * sin_half_pi(2.0 * angle - 1.0)
 
 
 def uniforms(key: jax.Array, count: int, counter: int = 0) -> jax.Array:
     """`[count]` draws from [0, 1) with 24 bits, one block of the generator each, from the block `counter` on."""
     return (random_words(key, jnp.arange(counter, counter + count))[0] >> 8).astype(jnp.zeros(()).dtype) * 2.0**-24
+
+
+def uniform_between(key: jax.Array, shape: tuple[int, ...], low: float, high: float) -> jax.Array:
+    """`jax.random.uniform(key, shape, minval=low, maxval=high)`, bit for bit, from one block of the generator each."""
+    if jax.random.key_data(key).shape[-1] != 2 or not jax.config.jax_threefry_partitionable:
+        return jax.random.uniform(key, shape, minval=low, maxval=high)
+    return _between(shape, low, high)(*once(random_words(key, jnp.arange(math.prod(shape)))))
+
+
+@functools.cache
+def _between(shape: tuple[int, ...], low: float, high: float) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    @trials_last
+    def made(first: jax.Array, second: jax.Array) -> jax.Array:
+        real = jnp.zeros(()).dtype
+        if real == jnp.float32:
+            bits = ((first ^ second) >> 9) | jnp.uint32(0x3F800000)
+        else:
+            bits = (((first.astype(jnp.uint64) << 32) | second.astype(jnp.uint64)) >> 12) | jnp.uint64(0x3FF << 52)
+        unit = jax.lax.bitcast_convert_type(bits, real) - 1.0  # from [1, 2)
+        return once(jnp.maximum(unit * (high - low) + low, low)).reshape(*shape, *first.shape[1:])
+
+    return made
 
 
 def normal_vector(key: jax.Array, dim: int) -> jax.Array:
@@ -129,7 +183,7 @@ def _box_muller(count: int, dim: int) -> Callable[[jax.Array, jax.Array], jax.Ar
     @trials_last
     def made(high: jax.Array, low: jax.Array) -> jax.Array:
         real = jnp.zeros(()).dtype
-        radius = jnp.sqrt(-2.0 * jnp.log((high.astype(real) + 0.5) * 2.0**-32))
+        radius = jnp.sqrt(-2.0 * elementary.log((high.astype(real) + 0.5) * 2.0**-32))
         angle = ((low >> 8).astype(real) + 0.5) * 2.0**-23 - 1.0  # in quarter turns; the last bit picks the half
         sine = radius * sin_half_pi(angle)
         cosine = radius * sin_half_pi(1.0 - jnp.abs(angle)) * jnp.where(low & 1, 1.0, -1.0)
@@ -182,12 +236,12 @@ def _cosine_and_sine(turns: jax.Array) -> list[jax.Array]:
 
 def pareto(key: jax.Array, shape: ArrayLike) -> jax.Array:
     """Pareto on [1, inf): survival `x^-shape`, mean `shape / (shape - 1)`."""
-    return jnp.exp(-jnp.log(tail_and_angle(key)[0]) / shape)
+    return jnp.exp(-elementary.log(tail_and_angle(key)[0]) / shape)
 
 
 def lomax(key: jax.Array, shape: ArrayLike) -> jax.Array:
     """Lomax on [0, inf): survival `(1 + x)^-shape`, mean `1 / (shape - 1)`."""
-    return jnp.expm1(-jnp.log(tail_and_angle(key)[0]) / shape)
+    return jnp.expm1(-elementary.log(tail_and_angle(key)[0]) / shape)
 
 
 def fisk(key: jax.Array, shape: ArrayLike) -> jax.Array:
@@ -197,7 +251,7 @@ def fisk(key: jax.Array, shape: ArrayLike) -> jax.Array:
     """
     tail, angle = tail_and_angle(key)
     half = 0.5 * tail
-    logit = jnp.log1p(-half) - jnp.log(half)
+    logit = elementary.log1p(-half) - elementary.log(half)
     return jnp.exp(jnp.where(angle < 0.5, -logit, logit) / shape)
 
 
@@ -277,7 +331,7 @@ def poisson(key: jax.Array, log_mean: jax.Array) -> jax.Array:
     large = jnp.maximum(mean, _INVERSION_BELOW)
     b = 0.931 + 2.53 * jnp.sqrt(large)
     a = -0.059 + 0.02483 * b
-    log_inverse_alpha = jnp.log(1.1239 + 1.1328 / (b - 3.4))
+    log_inverse_alpha = elementary.log(1.1239 + 1.1328 / (b - 3.4))
 
     def attempt(carry):
         accepted, count, i = carry
@@ -285,7 +339,7 @@ def poisson(key: jax.Array, log_mean: jax.Array) -> jax.Array:
         u = u - 0.5
         slack = jnp.maximum(0.5 - jnp.abs(u), 2.0**-25)
         k = jnp.floor((2.0 * a / slack + b) * u + large + 0.43)
-        log_ratio = jnp.log(v) + log_inverse_alpha - jnp.log(a / (slack * slack) + b)
+        log_ratio = elementary.log(v) + log_inverse_alpha - elementary.log(a / (slack * slack) + b)
         ok = (k >= 0.0) & (log_ratio <= _log_poisson(jnp.maximum(k, 0.0), large, log_mean))
         return accepted | ok, jnp.where(accepted, count, k), i + 1
 
@@ -301,8 +355,8 @@ def _log_poisson(k: jax.Array, mean: jax.Array, log_mean: jax.Array) -> jax.Arra
     square = inverse * inverse
     stirling = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680)))
     excess = (safe - mean) / mean
-    deviance = mean * ((1.0 + excess) * jnp.log1p(excess) - excess)
-    return jnp.where(k < 2.0, k * log_mean - mean, -stirling - deviance - 0.5 * jnp.log(2.0 * jnp.pi * safe))
+    deviance = mean * ((1.0 + excess) * elementary.log1p(excess) - excess)
+    return jnp.where(k < 2.0, k * log_mean - mean, -stirling - deviance - 0.5 * elementary.log(2.0 * jnp.pi * safe))
 
 
 def uniform_ball(key: jax.Array, count: int, dim: int) -> jax.Array:
@@ -325,7 +379,8 @@ def _into_ball(count: int, dim: int) -> Callable[[jax.Array, jax.Array], jax.Arr
         for i in range(dim // 2):
             stick, angle = next(uniforms), next(uniforms)
             after = dim - 2 * i - 2
-            kept = stick if after == 0 else jnp.exp(jnp.log(stick) * (2.0 / (after + 2)))  # 1 - Beta(1, after/2 + 1)
+            # 1 - Beta(1, after/2 + 1)
+            kept = stick if after == 0 else jnp.exp(elementary.log(stick) * (2.0 / (after + 2)))
             length = jnp.sqrt((1.0 - kept) if left is None else (1.0 - kept) * left)
             left = kept if left is None else left * kept
             half = sin_half_pi(2.0 * angle - 1.0)  # the sine of half the angle

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.files import exclusive, read_json, read_npz, write_json, write_npz
 from jaxbandits.simulation.plan import Piece, Plan
-from jaxbandits.simulation.program import Device
+from jaxbandits.simulation.program import bare
 
 _FORMAT = "jaxbandits checkpoint 5"
 
@@ -30,7 +29,7 @@ class Progress(NamedTuple):
 
     rounds: int  # that were played
     rows: dict[str, np.ndarray]  # [M so far, ..., W]
-    carry: Any | None  # host copy of the trials; None once the piece is finished
+    carry: Any | None  # host copy of the trials, their keys bare; None once the piece is finished
     seconds: float  # that it took
 
 
@@ -113,7 +112,7 @@ class Store:
         leaves = [arrays[f"carry:{i}"] for i in range(sum(name.startswith("carry:") for name in arrays))]
         if not leaves:
             return Progress(int(arrays["rounds"]), rows, None, float(arrays["seconds"]))
-        like = jax.tree.leaves(jax.eval_shape(lambda carry: jax.tree.map(_key_data, carry), carry_shape))
+        like = jax.tree.leaves(jax.eval_shape(lambda carry: jax.tree.map(bare, carry), carry_shape))
         if [(x.shape, x.dtype) for x in leaves] != [(x.shape, x.dtype) for x in like]:
             raise InputError(f"{path} does not fit this run (its arrays differ); delete it to compute it again")
         carry = jax.tree.unflatten(jax.tree.structure(carry_shape), leaves)
@@ -125,29 +124,6 @@ def _read_spec(path: Path) -> dict[str, Any]:
     if not isinstance(saved, dict) or saved.get("format") != _FORMAT or not isinstance(saved.get("spec"), dict):
         raise InputError(f"{path} is not a checkpoint of this version of jaxbandits; choose another directory")
     return saved["spec"]
-
-
-def carry_to_host(carry: Any) -> Any:
-    """Trials as NumPy arrays; keys as their counter data."""
-    return jax.tree.map(lambda x: np.asarray(_key_data(x)), carry)
-
-
-def carry_to_device(carry: Any, carry_shape: Any, device: Device) -> Any:
-    """The inverse of `carry_to_host`."""
-
-    def restore(leaf: np.ndarray, like: Any) -> jax.Array:
-        array = jax.device_put(leaf, device)
-        return jax.random.wrap_key_data(array, impl="threefry2x32") if _is_key(like) else array
-
-    return jax.tree.map(restore, carry, carry_shape)
-
-
-def _key_data(x: Any) -> Any:
-    return jax.random.key_data(x) if _is_key(x) else x
-
-
-def _is_key(x: Any) -> bool:
-    return bool(jnp.issubdtype(x.dtype, jax.dtypes.prng_key))
 
 
 def first_difference(saved: Any, now: Any, path: str = "") -> str:

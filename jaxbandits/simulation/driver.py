@@ -23,10 +23,10 @@ from jaxbandits.core import target
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import shared_leaves
 from jaxbandits.simulation import progress as progress_lib
-from jaxbandits.simulation.checkpoint import Progress, Store, carry_to_device, carry_to_host
+from jaxbandits.simulation.checkpoint import Progress, Store
 from jaxbandits.simulation.loop import Layout
 from jaxbandits.simulation.plan import Job, Piece, Plan
-from jaxbandits.simulation.program import Device, Program, get_layout, get_program
+from jaxbandits.simulation.program import Device, Program, base_key, get_layout, get_program, to_host
 
 _ROW_SLOTS = (16, 128, 1024)  # few sizes, so that runs with other record points find the same program
 _ROW_BYTES = 2**26  # of all rows that a call may return
@@ -124,8 +124,7 @@ class _Run:
     ):
         self.plan, self.devices, self.workers, self.store = plan, devices, workers, store
         self.seconds_per_call, self.save_every = seconds_per_call, save_every
-        base_key = jax.random.key(plan.base_seed, impl="threefry2x32")
-        self.base_key = {device: jax.device_put(base_key, device) for device in devices}
+        self.base_key = {device: base_key(plan.base_seed, device) for device in devices}
         self.stop = threading.Event()
         self.lock = threading.Lock()
         self.played: collections.Counter[str] = collections.Counter()  # label: pieces that workers are playing
@@ -136,6 +135,7 @@ class _Run:
         self.compile_s = [0.0] * len(plan.jobs)
         self.programs: dict[tuple[int, Device], Program] = {}
         self.shared: dict[tuple[int, Device], list[Any]] = {}  # shared leaves, on the device once per job
+        self.settings: dict[tuple[int, Device], tuple[np.ndarray, tuple[Any, Any]]] = {}  # `[W]` points, what they are
         self.rows: list[dict[str, np.ndarray]] = [{} for _ in plan.jobs]
 
     def output(self) -> Output:
@@ -230,7 +230,7 @@ class _Run:
         algorithm, environment, seed_index = self._arguments(piece, device)
         begin = time.perf_counter()
         if saved:
-            carry = carry_to_device(saved.carry, program.carry_shape, device)
+            carry = jax.device_put(saved.carry, device)
         else:
             carry = program.start(algorithm, environment, self.base_key[device], seed_index)
             jax.block_until_ready(carry)  # so that the first call is charged for its own rounds only
@@ -260,17 +260,28 @@ class _Run:
             self.ns_per_round[piece.job].append(seconds / (job.horizon * job.width) * 1e9)
 
     def _arguments(self, piece: Piece, device: Device) -> tuple[Any, Any, Any]:
-        """What the program of a piece is called with, on its device; shared data go there once."""
-        job = self.plan.jobs[piece.job]
-        leaves, structure = jax.tree.flatten(arguments := job.piece(piece.first, piece.count))
-        common = shared_leaves(arguments)
+        """What the program of a piece is called with; seeds from the host, for a transfer of theirs is waited for.
+
+        Hyperparameters go to the device when they are others than those of the piece before, shared data once.
+        """
+        job, where = self.plan.jobs[piece.job], (piece.job, device)
+        points, seed_index = job.lanes(piece.first, piece.count)
         with self.lock:
-            if (piece.job, device) not in self.shared:
+            last = self.settings.get(where)
+        if last is not None and np.array_equal(last[0], points):
+            return *last[1], seed_index
+        leaves, structure = jax.tree.flatten(settings := job.settings(points))
+        common = shared_leaves(settings)
+        with self.lock:
+            if where not in self.shared:
                 data = [leaf for leaf, is_common in zip(leaves, common, strict=True) if is_common]
-                self.shared[piece.job, device] = jax.device_put(data, device)
-            data = iter(self.shared[piece.job, device])
+                self.shared[where] = jax.device_put(data, device)
+            data = iter(self.shared[where])
         own = iter(jax.device_put([x for x, is_common in zip(leaves, common, strict=True) if not is_common], device))
-        return jax.tree.unflatten(structure, [next(data) if is_common else next(own) for is_common in common])
+        settings = jax.tree.unflatten(structure, [next(data) if is_common else next(own) for is_common in common])
+        with self.lock:
+            self.settings[where] = points, settings
+        return *settings, seed_index
 
     def _compile(self, index: int) -> None:
         """Compiles the program of a job for every device that will run it."""
@@ -291,7 +302,7 @@ class _Run:
         if self.store:
             done = int(np.searchsorted(self.plan.jobs[piece.job].stops, t, side="right"))
             kept = {name: values[:done] for name, values in rows.items()}
-            self.store.save(piece, Progress(t, kept, None if carry is None else carry_to_host(carry), seconds))
+            self.store.save(piece, Progress(t, kept, None if carry is None else to_host(carry), seconds))
 
 
 def layout_of(job: Job) -> Layout:

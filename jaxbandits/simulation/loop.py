@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core import batching, linalg
+from jaxbandits.core import batching, linalg, rng
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import shared_leaves
@@ -63,7 +63,7 @@ Half: TypeAlias = tuple[jax.Array, jax.Array, Any]  # two streams and a state
 def start_environment(environment: Any, base_key: jax.Array, seed_index: jax.Array) -> Half:
     """The environment's half of a fresh trial: its streams (observe, step) and its state."""
     for_env, _ = _split_trial(base_key, seed_index)
-    init, observe, step = jax.random.split(for_env, 3)
+    init, observe, step = rng.split(for_env, 3)
     return observe, step, environment.init(init)
 
 
@@ -77,17 +77,17 @@ def start_algorithm(algorithm: Any, base_key: jax.Array, seed_index: jax.Array, 
       *met: the environment and its half, if the algorithm `Prepares`; other learners start without.
     """
     _, for_alg = _split_trial(base_key, seed_index)
-    init, select, update = jax.random.split(for_alg, 3)
+    init, select, update = rng.split(for_alg, 3)
     state = algorithm.init(init)
     if isinstance(algorithm, Prepares):
         environment, (observe, _, env_state) = met
         t = jnp.int32(0)
-        state = algorithm.prepare(state, environment.observe(jax.random.fold_in(observe, t), t, env_state))
+        state = algorithm.prepare(state, environment.observe(rng.fold_in(observe, t), t, env_state))
     return select, update, state
 
 
 def _split_trial(base_key: jax.Array, seed_index: jax.Array) -> tuple[jax.Array, jax.Array]:
-    for_env, for_alg = jax.random.split(jax.random.fold_in(base_key, seed_index))
+    for_env, for_alg = rng.split(jax.random.fold_in(base_key, seed_index))
     return for_env, for_alg
 
 
@@ -114,7 +114,7 @@ def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> 
     clock = environment.clock(t, carry.env) if isinstance(environment, Rejects) else t
     stepped, told = _meet(algorithm, environment, t, carry, clock)
     env_state, feedback, outcome = stepped
-    key, delay, waiting = jax.random.fold_in(carry.streams.update, t), _delay(algorithm, environment), carry.waiting
+    key, delay, waiting = rng.fold_in(carry.streams.update, t), _delay(algorithm, environment), carry.waiting
     if delay:
         then, waiting = _exchanged(told, waiting, t, delay)
         # a branch, for t is the same for all trials; the update is that of the round that the feedback belongs to
@@ -136,7 +136,7 @@ def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> 
 def _meet(algorithm: Any, environment: Any, t: jax.Array, carry: Carry, clock: Any = None) -> tuple[Any, Told]:
     """What the environment returns of a round, and what the learner may be told of it."""
     clock = t if clock is None else clock
-    observe, step, select, _ = (jax.random.fold_in(stream, t) for stream in carry.streams)
+    observe, step, select, _ = (rng.fold_in(stream, t) for stream in carry.streams)
     obs = environment.observe(observe, t, carry.env)
     decision = algorithm.select(select, clock, carry.alg, obs)
     stepped = environment.step(step, t, carry.env, obs, decision)

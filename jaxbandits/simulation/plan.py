@@ -80,13 +80,21 @@ class Job:
         Returns:
           Algorithm, environment and global seed indices; traced leaves `[..., W]`, without the axis when W is 1.
         """
+        points, seeds = self.lanes(first, count)
+        return *self.settings(points), seeds
+
+    def lanes(self, first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """`[W]` hyperparameter points and global seed indices of the trials `first .. first + count`, with padding."""
         trial = np.minimum(np.arange(first, first + self.width), first + count - 1)
-        point, seed = np.divmod(trial, self.n_seeds)
-        seed_index = (seed + self.first_seed).astype(np.int32)
+        points, seeds = np.divmod(trial, self.n_seeds)
+        seeds = (seeds + self.first_seed).astype(np.int32)
+        return points, seeds if self.width > 1 else seeds[0]
+
+    def settings(self, points: np.ndarray) -> tuple[Any, Any]:
+        """Algorithm and environment of `[W]` hyperparameter points: traced leaves `[..., W]`, for W = 1 `[...]`."""
         if self.width == 1:
-            return *self.trial(int(point[0])), seed_index[0]
-        pair = map_traced(lambda leaf: np.ascontiguousarray(np.moveaxis(leaf[point], 0, -1)), self.batched)
-        return *pair, seed_index
+            return self.trial(int(points[0]))
+        return map_traced(lambda leaf: np.ascontiguousarray(np.moveaxis(leaf[points], 0, -1)), self.batched)
 
 
 def _repeated(leaf: Any, n: int) -> np.ndarray:

@@ -104,8 +104,11 @@ class Program:
     compile_s: float
     device: Device
 
-    def start(self, algorithm: Any, environment: Any, base_key: jax.Array, seed_index: jax.Array) -> Carry:
-        """A piece of fresh trials: leaves of `algorithm`, `environment` and `seed_index` as `advance` takes them."""
+    def start(self, algorithm: Any, environment: Any, base_key: jax.Array, seed_index: Any) -> Carry:
+        """A piece of fresh trials: leaves of `algorithm`, `environment` and `seed_index` as `advance` takes them.
+
+        Keys are `bare`, here and in the trials.
+        """
         half = self.start_environment(environment, base_key, seed_index)
         met = (environment, half) if isinstance(algorithm, Prepares) else ()
         first = self.start_algorithm(algorithm, base_key, seed_index, *met)
@@ -309,6 +312,29 @@ def _recall(width: int, environments: Any, recorded: dict[str, jax.Array]) -> di
     return loop.mapped(one, width, (), environments, recorded)
 
 
+def is_key(x: Any) -> bool:
+    """Whether an array, or what stands for its shape, holds keys."""
+    return bool(jnp.issubdtype(x.dtype, jax.dtypes.prng_key))
+
+
+def bare(x: Any) -> Any:
+    """An array, of keys their data `[..., 2]`: JAX calls programs of plain arrays without detours in Python."""
+    return jax.random.key_data(x) if is_key(x) else x
+
+
+def _as_key(data: jax.Array) -> jax.Array:
+    return jax.random.wrap_key_data(data, impl="threefry2x32")
+
+
+def _bare_shape(x: Any) -> Any:
+    return jax.ShapeDtypeStruct((*x.shape, 2), np.uint32, sharding=x.sharding) if is_key(x) else x
+
+
+def base_key(seed: int, device: Device) -> jax.Array:
+    """The `bare` key that a run begins with."""
+    return jax.device_put(bare(jax.random.key(seed, impl="threefry2x32")), device)
+
+
 def _key(args: Any) -> tuple[Hashable, ...]:
     leaves, structure = jax.tree.flatten(args)
     shapes = tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
@@ -318,12 +344,19 @@ def _key(args: Any) -> tuple[Hashable, ...]:
 def _once(
     name: Hashable, function: Callable[..., Any], static: Any, args: Any, cpu_options: dict[str, Any], device: Device
 ) -> tuple[Any, Pace]:
-    """Compiles a function for these argument shapes unless that has been done; with the pace measured so far."""
+    """Compiles a function for these argument shapes unless that has been done; with the pace measured so far.
+
+    What is compiled takes and returns `bare` keys.
+    """
+
+    def plain(*plain_args: Any) -> Any:
+        """A function of its own: what JAX remembers of it goes when it goes."""
+        keys = jax.tree.map(lambda x, like: _as_key(x) if is_key(like) else x, plain_args, args)
+        return jax.tree.map(bare, function(*static, *keys))
 
     def build() -> tuple[Any, Pace]:
-        # A function of its own: what JAX remembers of it goes when it goes.
         with target.traced_for(device.platform):
-            lowered = jax.jit(functools.partial(function, *static)).lower(*args)
+            lowered = jax.jit(plain).lower(*jax.tree.map(_bare_shape, args))
         return _build(lowered, device, cpu_options), Pace()
 
     return _parts.get((name, *_key(args), device), build)

@@ -13,7 +13,7 @@ from jaxbandits.simulation import driver
 from jaxbandits.simulation.api import jobs_of
 from jaxbandits.simulation.options import COUNT, Options
 from jaxbandits.simulation.plan import Job, record_points
-from jaxbandits.simulation.program import Program, get_layout
+from jaxbandits.simulation.program import Program, base_key, get_layout
 from jaxbandits.simulation.progress import Progress
 from jaxbandits.simulation.width import bytes_of
 
@@ -104,8 +104,8 @@ def _times(job: Job, program: Program, calls: np.ndarray, first_seed: int) -> np
     """`[n]` seconds of n calls, each up to one of `calls`, by fresh trials."""
     job = dataclasses.replace(job, first_seed=first_seed)
     algorithm, environment, seed_index = jax.device_put(job.piece(0, job.width), program.device)
-    base_key = jax.device_put(jax.random.key(0, impl="threefry2x32"), program.device)
-    carry = jax.block_until_ready(program.start(algorithm, environment, base_key, seed_index))
+    key = base_key(0, program.device)
+    carry = jax.block_until_ready(program.start(algorithm, environment, key, seed_index))
     seconds, t, rows = [], 0, {}
     for end in calls.tolist():
         begin = time.perf_counter()

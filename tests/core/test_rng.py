@@ -9,6 +9,7 @@ import pytest
 import scipy.stats as st
 
 from jaxbandits.core import rng as draws
+from jaxbandits.core.vmap_last import vmap_last
 
 LAWS = {
     "student_1.1": (lambda key: draws.student_t(key, 1.1), st.t(1.1)),
@@ -35,6 +36,20 @@ def test_words_under_vmap():
     keys = jax.random.split(jax.random.key(3), 5)
     want = jax.random.key_data(jax.vmap(jax.random.fold_in, (0, None))(keys, 7))
     np.testing.assert_array_equal(jax.jit(jax.vmap(lambda k: jnp.stack(draws.random_words(k, 7))))(keys), want)
+
+
+def test_keys_and_uniforms_are_those_of_jax():
+    data = jax.random.key_data
+    keys, several = jax.random.split(jax.random.key(5), 4), jnp.arange(4)
+    for numbers, axis in ((several, 0), (13, None)):
+        want = data(jax.vmap(jax.random.fold_in, (0, axis))(keys, numbers))
+        np.testing.assert_array_equal(data(jax.vmap(draws.fold_in, (0, axis))(keys, numbers)), want)
+    np.testing.assert_array_equal(data(vmap_last(draws.fold_in, (-1, None))(keys, 13)), want)
+    for key in (keys[1], jax.random.key(3, impl="rbg")):
+        np.testing.assert_array_equal(data(draws.fold_in(key, 2)), data(jax.random.fold_in(key, 2)))
+    np.testing.assert_array_equal([data(key) for key in draws.split(keys[1], 3)], data(jax.random.split(keys[1], 3)))
+    want = jax.random.uniform(keys[2], (3, 5), minval=-1.0, maxval=2.0)
+    np.testing.assert_array_equal(draws.uniform_between(keys[2], (3, 5), -1.0, 2.0), want)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import errors, factored, linalg, ranges
+from jaxbandits.core import elementary, errors, factored, linalg, ranges
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.factored import Factored
 from jaxbandits.core.fusion import once
@@ -175,7 +175,7 @@ class GLBOMD:
         """`beta_{t+1}` in the H norm, before round t (counted from 0); `beta_scale` included."""
         if self.radius_rule == "data":
             return self.beta_scale * jnp.sqrt(jnp.maximum(state.radius_sq, 0.0))
-        log_term = jnp.log(2.0 + state.growth * (t + 1))
+        log_term = elementary.log(2.0 + state.growth * (t + 1))
         return self.beta_scale * jnp.sqrt(state.radius_sq + 6.0 * self.dim * self.eta**2 * log_term)
 
     def error_ratio(self, t: jax.Array, state: GLBOMDState, theta: Vector) -> jax.Array:

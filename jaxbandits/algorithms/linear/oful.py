@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.core import factored, linalg, ranges
+from jaxbandits.core import elementary, factored, linalg, ranges
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.factored import Factored
 from jaxbandits.core.fusion import once
@@ -109,7 +109,7 @@ class OFUL:
         theta, rest = Compensated(state.theta, state.rest).add(u * length)  # u / (1 + x'u) = V_t^{-1} x
         step = fixed_arms.Step(u, once(1.0 / (1.0 + width_sq)), length)
         scores = fixed_arms.follow(t, obs, state.scores, theta, inverse, step)
-        return OFULState(theta, inverse, state.log_ratio.add(jnp.log1p(width_sq)), rest, scores)
+        return OFULState(theta, inverse, state.log_ratio.add(elementary.log1p(width_sq)), rest, scores)
 
     def recommend(self, state: OFULState) -> Vector:
         """`[d]` the ridge estimate of theta*."""

@@ -156,14 +156,14 @@ class HeavyTailed:
     def _draw_arms(self, key: jax.Array) -> jax.Array:
         if self.arms is not None:
             return jnp.asarray(self.arms, jnp.zeros(()).dtype)
-        arms = jax.random.uniform(key, (self.n_arms, self.dim), minval=-1.0, maxval=1.0)
+        arms = rng.uniform_between(key, (self.n_arms, self.dim), -1.0, 1.0)
         norms = jnp.sqrt(jnp.sum(arms * arms, axis=1, keepdims=True))
         return arms / jnp.maximum(jnp.where(self.unit_arms, norms, jnp.max(norms)), _tiny())
 
     def _draw_theta(self, key: jax.Array) -> jax.Array:
         if self.theta is not None:
             return jnp.asarray(self.theta, jnp.zeros(()).dtype)
-        theta = jax.random.uniform(key, (self.dim,), minval=-1.0, maxval=1.0)
+        theta = rng.uniform_between(key, (self.dim,), -1.0, 1.0)
         return theta / jnp.maximum(jnp.sqrt(jnp.sum(theta * theta)), _tiny()) * self.theta_norm
 
     def _noise_scale(self) -> jax.Array:

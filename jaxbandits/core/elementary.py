@@ -1,0 +1,63 @@
+"""Logarithms in float64 as vector code: XLA:CPU asks the C library for them, one number at a time.
+
+With x = 2^e m and m in [sqrt(1/2), sqrt(2)), f = m - 1 and s = f / (2 + f),
+
+    log x = e log 2 + log(1 + f),   log(1 + f) = 2 artanh s = f - (f^2 / 2 - s (f^2 / 2 + r)),
+    r     = 2 s^2 / 3 + 2 s^4 / 5 + ... + 2 s^18 / 19
+
+where what is left out is below 3e-17 of the result, and log 2 is split so that its product with e is exact. The error
+is below one unit in the last place (0.9; the C library: 0.6), the speed four times that of XLA's. In float32 XLA has
+vector code of its own, which is used there, and on accelerators.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxbandits.core import target
+from jaxbandits.core.pytree import ArrayLike
+
+_HALF_ROOT = np.array(np.sqrt(0.5)).view(np.uint64)
+_ONE = np.array(1.0).view(np.uint64)
+_LOG2_HIGH, _LOG2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # the former has 33 bits
+_TERMS = 9
+
+
+def log(x: ArrayLike) -> jax.Array:
+    """`jnp.log`."""
+    x = jnp.asarray(x)
+    return _log(x) if x.dtype == jnp.float64 and not target.accelerated() else jnp.log(x)
+
+
+def log1p(x: ArrayLike) -> jax.Array:
+    """`jnp.log1p`; in float64 to two units in the last place."""
+    x = jnp.asarray(x)
+    if x.dtype != jnp.float64 or target.accelerated():
+        return jnp.log1p(x)
+    y = 1.0 + x
+    lost = lax.optimization_barrier(x - (y - 1.0)) / y  # to first order what 1 + x leaves out
+    return _log(y) + jnp.where((y > 0.0) & (y < jnp.inf), lost, 0.0)
+
+
+@jax.custom_jvp
+def _log(x: jax.Array) -> jax.Array:
+    bits = lax.bitcast_convert_type(x, jnp.uint64) + (_ONE - _HALF_ROOT)
+    e = bits >> np.uint64(52)
+    m = lax.bitcast_convert_type((bits & np.uint64(2**52 - 1)) + _HALF_ROOT, x.dtype)
+    # An integer below 2^52 as a float: the last bits of 2^52. No instruction of AVX2 converts it.
+    exponent = lax.bitcast_convert_type(e | np.uint64(0x433 << 52), x.dtype) - (2.0**52 + 1023.0)
+    f = m - 1.0
+    s, half = f / (2.0 + f), 0.5 * f * f
+    square, r = s * s, jnp.zeros_like(x)
+    for k in reversed(range(_TERMS)):
+        r = (r + 2.0 / (2 * k + 3)) * square
+    y = exponent * _LOG2_HIGH - ((half - (s * (half + r) + exponent * _LOG2_LOW)) - f)
+    y = jnp.where(x < jnp.inf, y, x)
+    # Subnormal numbers count as zero, as they do in XLA's arithmetic on CPU.
+    return jnp.where(x >= jnp.finfo(x.dtype).tiny, y, jnp.where(x >= 0.0, -jnp.inf, jnp.nan))
+
+
+@_log.defjvp
+def _tangent(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
+    return _log(*primals), tangents[0] / primals[0]

@@ -1,0 +1,39 @@
+"""Logarithms of float64 as vector code, against extended precision."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxbandits.core import elementary
+
+compiled = jax.jit(lambda x: (elementary.log(x), elementary.log1p(x)))
+
+
+def _units(got, exact):
+    """Errors in units of the last place."""
+    exact = np.asarray(exact, np.longdouble)
+    return float(np.max(np.abs(np.asarray(got) - exact) / np.spacing(np.abs(exact.astype(float)))))
+
+
+def test_errors_are_units_in_the_last_place(rng):
+    if np.finfo(np.longdouble).nmant < 60:
+        pytest.skip("longdouble is no wider than float64 here")
+    near_one = 1.0 + np.concatenate([rng.uniform(-0.3, 0.5, 500), 10.0 ** -rng.uniform(2.0, 15.0, 500)])
+    x = np.concatenate([rng.uniform(size=1000), near_one, np.exp(rng.uniform(-708.0, 709.0, 1000)), [2.0**-41]])
+    assert _units(compiled(x)[0], np.log(x.astype(np.longdouble))) < 1.0
+    x = np.concatenate([10.0 ** rng.uniform(-300.0, 300.0, 1000), -rng.uniform(size=1000)])
+    assert _units(compiled(x)[1], np.log1p(x.astype(np.longdouble))) < 2.0
+
+
+def test_special_values_and_derivatives_are_those_of_jax():
+    x = jnp.asarray([0.0, -0.0, -1.0, 1.0, -2.0, jnp.inf, -jnp.inf, jnp.nan, 5e-324, jnp.finfo(float).max])
+    for got, want in zip(compiled(x), (jnp.log(x), jnp.log1p(x)), strict=True):
+        np.testing.assert_allclose(got, want, rtol=3e-16)
+    np.testing.assert_allclose(jax.grad(elementary.log)(3.0), 1.0 / 3.0, rtol=1e-15)
+    np.testing.assert_allclose(jax.grad(elementary.log1p)(3.0), 0.25, rtol=1e-15)
+
+
+def test_float32_is_left_to_xla():
+    x = jnp.linspace(0.1, 3.0, 64, dtype=jnp.float32)
+    assert (elementary.log(x) == jnp.log(x)).all() and (elementary.log1p(x) == jnp.log1p(x)).all()
