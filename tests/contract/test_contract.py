@@ -14,6 +14,7 @@ from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.estimation.fixed_arms import LEAST_DIM
 from jaxbandits.testing import contract
+from tests.sizes import sizes
 
 # What a check compiles depends on the loop more than on the learner: these stand for their families in the quick tests.
 QUICK = {"linear/hvt_ucb", "linear/recursive_least_squares", "glm/glb_omd", "oco/oons", "coco/ofw_tvc", "dro/smd"}
@@ -67,9 +68,7 @@ def test_matrix_decisions_go_through_the_same_loop(check):
 
 
 # every_traced_field_can_be_swept compiles for each field: the examples, of lower dimension, go through it
-@pytest.mark.parametrize(
-    "check", [c for c in contract.ALGORITHM_CHECKS if c is not contract.every_traced_field_can_be_swept]
-)
+@pytest.mark.parametrize("check", sizes(*CHECKS, slow=SIMULATES[:2]))
 @pytest.mark.parametrize("learner", [OFUL, pytest.param(HvtUCB, marks=pytest.mark.slow)])
 def test_learners_that_carry_scores_of_fixed_arms(learner, check):
     check(learner.practical(dim=LEAST_DIM, horizon=100), HeavyTailed(dim=LEAST_DIM, n_arms=7, available=4))
