@@ -53,7 +53,8 @@ def rehearse(algorithm: Any, environment: Any) -> dict[str, Call]:
             program, shapes = jax.make_jaxpr(lambda *args: function(*args), return_shape=True)(*args)
         except Exception as error:  # whatever the user's code raises
             raise AssertionError(_explained(of, method, error) + _dims(algorithm, environment, calls)) from error
-        leaves = [jax.ShapeDtypeStruct(x.shape, x.dtype, weak_type=x.weak_type) for x in program.out_avals]
+        avals: list[Any] = program.out_avals
+        leaves = [jax.ShapeDtypeStruct(x.shape, x.dtype, weak_type=x.weak_type) for x in avals]
         out = jax.tree.unflatten(jax.tree.structure(shapes), leaves)  # shapes of an older JAX lack weak types
         calls[f"{'environment' if of is environment else 'algorithm'}.{method}"] = Call(
             of, method, function, args, out, program
