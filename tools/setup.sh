@@ -117,7 +117,8 @@ if [ -n "${PYTHON:-}" ]; then
 fi
 
 install() {
-    PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0 $python -m pip install -qq --constraint constraints.txt \
+    # What is imported is compiled then, a tenth of all: pip would compile everything, in one process, for half a minute.
+    PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0 $python -m pip install -qq --no-compile --constraint constraints.txt \
         --editable "$package" </dev/null ||
         fail "pip could not install $package (its message is above; no network, or a full disk?): run the command again" \
             "when that is put right, it starts afresh"

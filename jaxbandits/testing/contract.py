@@ -124,7 +124,7 @@ def select_is_read_only(algorithm: Any, environment: Any) -> None:
         repeated = rehearsal.repeated_keys(call)
         assert repeated is None, repeated
         # what a method keeps in Python between two calls (an attribute, NumPy's generator) is traced as another program
-        first, second = rehearsal.trace(call), rehearsal.trace(call)
+        first, second = call.program, rehearsal.trace(call)
         changed = (
             f"{call.name} is another program when it is traced again: random numbers of NumPy or Python are drawn once "
             "and then stay (draw with the key: jaxbandits.rng, jax.random); what a method keeps belongs into its state"

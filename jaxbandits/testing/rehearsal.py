@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax
+import jax.extend.core
 import jax.numpy as jnp
 
 from jaxbandits.core.errors import shown
@@ -23,6 +24,7 @@ class Call(NamedTuple):
     function: Callable[..., Any]  # of the object with array leaves, and of its arguments
     args: tuple[Any, ...]  # shapes
     out: Any  # shapes
+    program: Any  # jax.extend.core.ClosedJaxpr: what was traced
 
     @property
     def name(self) -> str:
@@ -48,10 +50,15 @@ def rehearse(algorithm: Any, environment: Any) -> dict[str, Call]:
 
         args = (arrays[id(of)], *args)
         try:
-            out = jax.eval_shape(lambda *args: function(*args), *args)
+            program, shapes = jax.make_jaxpr(lambda *args: function(*args), return_shape=True)(*args)
         except Exception as error:  # whatever the user's code raises
             raise AssertionError(_explained(of, method, error) + _dims(algorithm, environment, calls)) from error
-        calls[f"{'environment' if of is environment else 'algorithm'}.{method}"] = Call(of, method, function, args, out)
+        avals: list[Any] = program.out_avals
+        leaves = [jax.ShapeDtypeStruct(x.shape, x.dtype, weak_type=x.weak_type) for x in avals]
+        out = jax.tree.unflatten(jax.tree.structure(shapes), leaves)  # shapes of an older JAX lack weak types
+        calls[f"{'environment' if of is environment else 'algorithm'}.{method}"] = Call(
+            of, method, function, args, out, program
+        )
         return out
 
     env_state = call(environment, "init", key)
@@ -120,9 +127,10 @@ def _check_state(name: str, method: str, before: Any, after: Any) -> None:
 
 def repeated_keys(call: Call) -> str | None:
     """What is wrong with how a method uses its key, if anything."""
-    with jax.debug_key_reuse(True):  # looks at what is traced below `jit`
+    traced = jax.jit(jax.extend.core.jaxpr_as_fun(call.program))
+    with jax.debug_key_reuse(True):  # looks at what is traced below `jit`: the program, its Python does not run again
         try:
-            jax.eval_shape(jax.jit(lambda *args: call.function(*args)), *call.args)
+            jax.eval_shape(traced, *jax.tree.leaves(call.args))
         except jax.errors.KeyReuseError:
             return (
                 f"{call.name} uses a key twice, so that two draws are the same numbers: take keys of their own by "

@@ -1,6 +1,6 @@
 """Every registered algorithm on every environment it names, through the public contract checks.
 
-That the bits of a trial do not depend on the split is asked of programs as users get them: tests/simulation/test_split.
+What simulates is asked of programs as users get them: tests/simulation/test_split.
 """
 
 import pytest
@@ -14,15 +14,17 @@ from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.estimation.fixed_arms import LEAST_DIM
 from jaxbandits.testing import contract
+from tests.sizes import sizes
 
 # What a check compiles depends on the loop more than on the learner: these stand for their families in the quick tests.
 QUICK = {"linear/hvt_ucb", "linear/recursive_least_squares", "glm/glb_omd", "oco/oons", "coco/ofw_tvc", "dro/smd"}
-COMPILES_MUCH = (
-    contract.decisions_are_admissible, contract.every_traced_field_can_be_swept, contract.stays_finite,
-    contract.masked_arms_are_never_played,
+COMPILES_MUCH = (contract.stays_finite, contract.masked_arms_are_never_played)
+SIMULATES = (
+    contract.trials_do_not_depend_on_the_split, contract.decisions_are_admissible,
+    contract.every_traced_field_can_be_swept,
 )  # fmt: skip
 FOUND_BY_OTHERS = (contract.state_shape_is_fixed,)  # `select_is_read_only` begins with the same rehearsal
-CHECKS = [c for c in contract.ALGORITHM_CHECKS if c is not contract.trials_do_not_depend_on_the_split]
+CHECKS = [c for c in contract.ALGORITHM_CHECKS if c not in SIMULATES]
 # Learners with searches inside: to compile `select` alone takes seconds, to trace a round four times nearly as long.
 LARGE = {
     "glm/ada_ofu_ecolog", "glm/ofuglb", "glm/ofulog_r", "oco/ca_oons", "oco/anytime_ca_oons", "linear/hvt_mdp",
@@ -66,9 +68,7 @@ def test_matrix_decisions_go_through_the_same_loop(check):
 
 
 # every_traced_field_can_be_swept compiles for each field: the examples, of lower dimension, go through it
-@pytest.mark.parametrize(
-    "check", [c for c in contract.ALGORITHM_CHECKS if c is not contract.every_traced_field_can_be_swept]
-)
+@pytest.mark.parametrize("check", sizes(*CHECKS, slow=SIMULATES[:2]))
 @pytest.mark.parametrize("learner", [OFUL, pytest.param(HvtUCB, marks=pytest.mark.slow)])
 def test_learners_that_carry_scores_of_fixed_arms(learner, check):
     check(learner.practical(dim=LEAST_DIM, horizon=100), HeavyTailed(dim=LEAST_DIM, n_arms=7, available=4))

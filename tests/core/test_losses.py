@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from jaxbandits.core import losses
+from tests.sizes import sizes
 
-DIMS = [1, 2, 5, 20]
+DIMS = sizes(1, 5, slow=(2, 20))
 
 
 def draw(rng, name, dim):

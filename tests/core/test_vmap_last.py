@@ -43,9 +43,13 @@ OPERATIONS = {
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_as_vmap(name, rng):
     f = OPERATIONS[name]
-    args = jnp.asarray(rng.standard_normal(5)), jnp.asarray(rng.standard_normal((3, 4, 5))), 2.0
-    ours = jax.jit(vmap_last(f, (-1, -1, None)))(*args)
-    theirs = jax.jit(jax.vmap(f, (-1, -1, None), -1))(*args)
+    args = rng.standard_normal(5), rng.standard_normal((3, 4, 5)), 2.0
+
+    @jax.jit
+    def both(*args):
+        return vmap_last(f, (-1, -1, None))(*args), jax.vmap(f, (-1, -1, None), -1)(*args)
+
+    ours, theirs = both(*args)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14), ours, theirs)
     assert jax.tree.map(lambda a: (a.shape, a.dtype), ours) == jax.tree.map(lambda a: (a.shape, a.dtype), theirs)
 
@@ -55,14 +59,22 @@ def test_as_vmap(name, rng):
 def test_inside_another(name, rng):
     """Under `jax.vmap`, and one in the other."""
     f = OPERATIONS[name]
-    args = jnp.asarray(rng.standard_normal((2, 5))), jnp.asarray(rng.standard_normal((2, 3, 4, 5))), 2.0
-    theirs = jax.jit(jax.vmap(jax.vmap(f, (-1, -1, None), -1), (0, 0, None)))(*args)
-    under = jax.jit(jax.vmap(vmap_last(f, (-1, -1, None)), (0, 0, None)))(*args)
+    args = rng.standard_normal((2, 5)), rng.standard_normal((2, 3, 4, 5)), 2.0
+
+    @jax.jit
+    def all_three(*args):
+        last = (*(jnp.moveaxis(a, 0, -1) for a in args[:2]), args[2])
+        return (
+            jax.vmap(jax.vmap(f, (-1, -1, None), -1), (0, 0, None))(*args),
+            jax.vmap(vmap_last(f, (-1, -1, None)), (0, 0, None))(*args),
+            jax.tree.map(
+                lambda a: jnp.moveaxis(a, -1, 0), vmap_last(vmap_last(f, (-1, -1, None)), (-1, -1, None))(*last)
+            ),
+        )
+
+    theirs, under, twice = all_three(*args)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), under, theirs)
-    twice = jax.jit(vmap_last(vmap_last(f, (-1, -1, None)), (-1, -1, None)))(
-        *(jnp.moveaxis(a, 0, -1) for a in args[:2]), 2.0
-    )
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(jnp.moveaxis(a, -1, 0), b, rtol=1e-12), twice, theirs)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), twice, theirs)
 
 
 def test_loops_and_branches_that_are_the_same_for_all_turn_nothing_around(key):

@@ -20,6 +20,7 @@ from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.whole_space import WholeSpace
 from jaxbandits.types import Gradient
 from tests import called
+from tests.sizes import sizes
 
 KEY = jax.random.key(0)
 SHAPES = [3, (3,), (2, 3), ((2, 3), (4,)), ((2, 3), 4, (1, 2, 2))]
@@ -64,17 +65,19 @@ def test_average_with_any_weights(rng):
 
 LEARNERS = [
     lambda dim: OGD(dim=dim),
+    lambda dim: KTBetting(dim=dim, domain=L2Ball()),
+    lambda dim: OptaxLearner.adam(dim=dim),
+]
+OTHERS = [
     lambda dim: AdaGradNorm(dim=dim),
     lambda dim: OptimisticOMD(dim=dim),
     lambda dim: DoG(dim=dim, initial_distance=0.1),
     lambda dim: DoWG(dim=dim, initial_distance=0.1),
-    lambda dim: KTBetting(dim=dim, domain=L2Ball()),
     lambda dim: ParameterFreeMD(dim=dim),
-    lambda dim: OptaxLearner.adam(dim=dim),
 ]
 
 
-@pytest.mark.parametrize("make", LEARNERS)
+@pytest.mark.parametrize("make", sizes(*LEARNERS, slow=OTHERS))
 def test_learners_play_points_of_any_form(make, rng):
     """The parameters of a model, played as they are or as one vector: the same plays."""
     shape = ((2, 3), (4,))

@@ -1,4 +1,4 @@
-"""Every figure that an experiment declares is drawn; each kind shows the numbers it is given."""
+"""Figures that experiments declare are drawn (fast: one of each kind); each kind shows the numbers it is given."""
 
 import dataclasses
 import json
@@ -32,10 +32,19 @@ def closed():
 
 
 COMPILES = {"glm/regions"}  # likelihoods in the plane, one program a panel: `tests/experiments/test_plane.py` is fast
-CASES = [pytest.param(name, marks=pytest.mark.slow) if name in COMPILES else name for name in EXPERIMENTS]
 
 
-@pytest.mark.parametrize("name", CASES)
+def _cases():
+    """Fast is the first experiment of each kind of figure, in every family that has the kind."""
+    seen = set()
+    for name, experiment in EXPERIMENTS.items():
+        kinds = {(type(drawing), name.partition("/")[0]) for drawing in experiment.figures}
+        fast = name not in COMPILES and not kinds <= seen
+        seen |= kinds if fast else set()
+        yield name if fast else pytest.param(name, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("name", list(_cases()))
 def test_every_declared_figure_is_drawn(name):
     report = made.report(EXPERIMENTS[name])
     for drawing in report.experiment.figures:

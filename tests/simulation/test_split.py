@@ -1,4 +1,7 @@
-"""Every registered learner on programs compiled as for users: the bits of a trial do not depend on the split."""
+"""Every registered learner simulated by programs compiled as for users: the checks of the contract that compile them.
+
+The bits of a trial do not depend on the split, decisions are admissible, every field can be swept: one program a pair.
+"""
 
 import pytest
 
@@ -8,15 +11,26 @@ from jaxbandits.testing import contract
 
 # The bits depend on the loop more than on the learner: these stand for their families in the quick tests.
 QUICK = {"linear/hvt_ucb", "oco/oons", "coco/ofw_tvc", "dro/smd"}
+CHECKS = (
+    contract.trials_do_not_depend_on_the_split, contract.decisions_are_admissible,
+    contract.every_traced_field_can_be_swept,
+)  # fmt: skip
+
+
+def _quick(algorithm, check):
+    return algorithm in QUICK or (algorithm == "glm/glb_omd" and check is not CHECKS[0])
 
 
 def _cases():
     for algorithm, entry in ALGORITHMS.items():
         for environment in entry.environments:
-            marks = () if algorithm in QUICK else (pytest.mark.slow,)
-            yield pytest.param(algorithm, environment, marks=marks, id=f"{algorithm}-{environment}")
+            for check in CHECKS:
+                marks = [pytest.mark.xdist_group(f"{algorithm} {environment}")]  # what one check compiles, others find
+                marks += [] if _quick(algorithm, check) else [pytest.mark.slow]
+                name = f"{algorithm}-{environment}-{check.__name__}"
+                yield pytest.param(algorithm, environment, check, marks=marks, id=name)
 
 
-@pytest.mark.parametrize(("algorithm", "environment"), list(_cases()))
-def test_trials_do_not_depend_on_the_split(algorithm, environment):
-    contract.trials_do_not_depend_on_the_split(ALGORITHMS[algorithm].example, ENVIRONMENTS[environment].example)
+@pytest.mark.parametrize(("algorithm", "environment", "check"), list(_cases()))
+def test_simulated(algorithm, environment, check):
+    check(ALGORITHMS[algorithm].example, ENVIRONMENTS[environment].example)
