@@ -3,10 +3,11 @@
 The stationary points are `x(mu)` with the least multiplier `mu >= 0` for which `||x(mu)|| <= radius`. Newton on
 `1/radius - 1/||x(mu)||` from `mu = 0` approaches the root from the left, monotonically. The loop is a `while_loop`:
 under `vmap` it runs as often as the worst trial of the piece needs, and not at all when every trial is inside.
-Rescaling `x(0)` to the sphere instead would be the projection in the Euclidean norm: a different point. Nor is the last
-step's rounding cleared by rescaling: an online learner on the sphere would be pulled towards 0 a little in every round,
-also where its data say nothing, and the pulls add up (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits).
-So points count as inside up to 8 roundings of the radius.
+Rescaling `x(0)` to the sphere instead would be the projection in the Euclidean norm: a different point.
+
+Points count as inside up to 8 roundings of the radius. Where x is played, rescaling clears these. An estimate must be
+left alone: on the sphere it would be pulled towards 0 a little in every round, also where its data say nothing, and the
+pulls add up (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits).
 """
 
 from collections.abc import Callable
@@ -64,7 +65,7 @@ def minimise_on_ball(a: Symmetric, b: Vector, radius: ArrayLike) -> Vector:
     """
     system = once(linalg.factor(a))
     x = once(linalg.solve(system, b))
-    return _secular_newton(lambda x: (_shifted(a, b), linalg.solve(system, x)), x, radius)
+    return _inside(_secular_newton(lambda x: (_shifted(a, b), linalg.solve(system, x)), x, radius), radius)
 
 
 def proximal_on_ball(a: Symmetric, center: Vector, slope: Vector, radius: ArrayLike) -> Vector:
@@ -86,7 +87,12 @@ def proximal_on_ball(a: Symmetric, center: Vector, slope: Vector, radius: ArrayL
         b = once(linalg.subtract(linalg.matvec(a, center), slope))
         return _shifted(a, b), linalg.solve(system, x)
 
-    return _secular_newton(begin, x, radius)
+    return _inside(_secular_newton(begin, x, radius), radius)
+
+
+def _inside(x: Vector, radius: ArrayLike) -> Vector:
+    """Without what the last step's rounding left outside; x itself inside."""
+    return linalg.scale(x, jnp.minimum(1.0, radius / linalg.norm(x)))
 
 
 def _shifted(a: Symmetric, b: Vector) -> Path:
