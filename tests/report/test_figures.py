@@ -44,6 +44,13 @@ def _cases():
         yield name if fast else pytest.param(name, marks=pytest.mark.slow)
 
 
+def _looks(ax):
+    """Colour, line and marker of all that the legend of a panel names."""
+    handles = (getattr(handle, "lines", [handle])[0] for handle in ax.get_legend_handles_labels()[0])
+    lines = [line for line in handles if hasattr(line, "get_marker")]
+    return [f"{line.get_color()} {line.get_linestyle()} {line.get_marker()}" for line in lines]
+
+
 @pytest.mark.parametrize("name", list(_cases()))
 def test_every_declared_figure_is_drawn(name):
     report = made.report(EXPERIMENTS[name])
@@ -55,6 +62,8 @@ def test_every_declared_figure_is_drawn(name):
         assert points + areas >= len(report.results), drawing
         longest = max((line for ax in figure.axes for line in ax.get_ylabel().split("\n")), key=len)
         assert not isinstance(drawing, Curves) or len(longest) <= 46, longest  # a panel is 3.2 inches high
+        for looks in map(_looks, figure.axes):
+            assert len({*looks}) == len(looks), "two labels look alike"
 
 
 def test_files_of_several_figures_have_different_names():

@@ -77,7 +77,7 @@ class RegretAgainstTime:
             i, row = report.order(_UNDRAWN).index(label), rows[label]
             seconds = float(np.median(ns @ np.diff(times.stops, prepend=0))) / 1e9
             reach = [[row.mean - row.low], [row.high - row.mean]]
-            look = {"color": curves.COLOURS[i % 8], "marker": curves.MARKERS[i % 8], "linestyle": ""}
+            look = curves.look(i) | {"linestyle": ""}
             ax.errorbar(seconds, row.mean, reach, label=label, capsize=2, markersize=6, **look)
         ax.set(xscale="log", xlabel="seconds per trial (one core)", ylabel=f"mean regret, {report.panels[panel].title}")
         ax.spines[["top", "right"]].set_visible(False)
