@@ -153,6 +153,7 @@ def test_public_group_dro_code_moves_q_like_hedge_on_batch_means(rng):
     It does not renormalise over the groups present: that is what some forks do to the weights of a batch.
     """
     step = jax.jit(lambda q, means, rate: jnp.exp(simplex.mirror_step(jnp.log(q), means, rate)))
+    apart = []
     for _ in range(20):
         q, group, rate = rng.dirichlet(np.ones(5)), rng.integers(0, 5, 4), rng.uniform(0.01, 2.0)
         losses = rng.exponential(size=4)
@@ -160,7 +161,8 @@ def test_public_group_dro_code_moves_q_like_hedge_on_batch_means(rng):
         assert np.any(counts == 0)
         ours, theirs = step(q, means, rate), dro_public.update(q, losses, group, rate)
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
-        assert np.max(np.abs(ours - dro_public.weighing_present(np.asarray(theirs), group))) > 1e-3
+        apart.append(np.max(np.abs(ours - dro_public.weighing_present(np.asarray(theirs), group))))
+    assert max(apart) > 0.01
 
 
 @pytest.mark.quick("5")

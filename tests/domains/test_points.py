@@ -133,7 +133,7 @@ def test_entries_are_the_matrix_they_stand_for(rng):
         np.testing.assert_allclose(full(points.add_scaled(x, -0.7, y)), full(x) - 0.7 * full(y), atol=1e-14)
     for x, y in ((few, dense), (dense, few), (few, others), (few, few)):
         np.testing.assert_allclose(points.inner(x, y), np.sum(full(x) * full(y)), rtol=1e-13)
-    np.testing.assert_allclose(full(points.scale(few, 3.0)), 3.0 * full(few), rtol=1e-15)
+    np.testing.assert_allclose(full(points.scale(few, 3.0)), 3.0 * full(few), atol=1e-14)
     pair = points.add((few, jnp.ones(2)), (dense, jnp.ones(2)))  # as parts of a larger point
     np.testing.assert_allclose(full(pair[0]), full(few) + full(dense), atol=1e-14)
     np.testing.assert_array_equal(pair[1], 2.0)

@@ -100,8 +100,9 @@ def test_the_reference_solves_eq_6(rng):
     """Against SciPy's constrained minimiser, which knows nothing of multipliers."""
     x, r, nu = clipped_data(rng, 60, 3)
     problem = x / nu[:, None], r / nu, np.full(60, 0.7), 1.3
-    theta, mu = reference.solve(np.zeros(3), *problem, 0.6)
-    ball = {"type": "ineq", "fun": lambda th: 0.36 - th @ th, "jac": lambda th: -2 * th}
+    radius = 0.6 * np.linalg.norm(reference.solve(np.zeros(3), *problem, np.inf)[0])  # the ball binds
+    theta, mu = reference.solve(np.zeros(3), *problem, radius)
+    ball = {"type": "ineq", "fun": lambda th: radius**2 - th @ th, "jac": lambda th: -2 * th}
     slow = minimize(
         reference.objective, np.zeros(3), problem, jac=reference.gradient, constraints=ball, method="SLSQP",
         options={"ftol": 1e-14, "maxiter": 500},
