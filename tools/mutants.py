@@ -161,7 +161,7 @@ MUTANTS = [
     Mutant("arms and theta* of one key", "jaxbandits/environments/linear/heavy_tailed.py",
            "self._draw_theta(for_theta)", "self._draw_theta(for_arms)",
            ("tests/environments/linear/test_heavy_tailed.py::test_arms_and_theta_are_drawn_independently",)),
-    Mutant("every draw twice", _LOOP, "jax.random.fold_in(stream, t) for", "jax.random.fold_in(stream, t // 2) for",
+    Mutant("every draw twice", _LOOP, "rng.fold_in(stream, t) for", "rng.fold_in(stream, t // 2) for",
            (_STREAMS,)),
     Mutant("environment and learner share a key", _LOOP, "return for_env, for_alg", "return for_env, for_env",
            (_STREAMS,)),
