@@ -26,10 +26,12 @@ def test_sweep_is_the_product_and_reaches_environment_fields():
     np.testing.assert_allclose(listed.final("loss")[:, 0], [1.875, 2.734375])
 
 
-def test_points_of_a_sweep_are_the_runs_of_their_values():
-    swept = sweep(Shrink(), Noisy(), 9, 3, grid={"rate": [0.2, 0.7], "environment.scale": [1, 2]}, **QUIET)["Shrink"]
+@pytest.mark.parametrize("seeds", [3, 64])  # all points in a piece; two pieces a point, which share what they are
+def test_points_of_a_sweep_are_the_runs_of_their_values(seeds):
+    grid = {"rate": [0.2, 0.7], "environment.scale": [1, 2]}
+    swept = sweep(Shrink(), Noisy(), 9, seeds, grid=grid, **QUIET)["Shrink"]
     for h, point in enumerate(swept.points):
-        alone = simulate(Shrink(rate=point["rate"]), Noisy(scale=point["environment.scale"]), 9, 3, **QUIET)
+        alone = simulate(Shrink(rate=point["rate"]), Noisy(scale=point["environment.scale"]), 9, seeds, **QUIET)
         for metric in swept.metrics:
             np.testing.assert_array_equal(swept.get(metric)[h], alone.get(metric)[0])
 
