@@ -54,6 +54,9 @@ def test_radii_of_covertype_are_shrunk_by_the_factor_of_the_panel():
     assert learners["OFULog-r"].gamma_scale == learners["GLM-UCB"].rho_scale == 0.02
     assert learners["RS-GLinCB"].gamma_scale == learners["RS-GLinCB"].beta_scale == 0.02
     assert learners["RS-GLinCB"].kappa == 200.0 and learners["GLOC"].norm_bound == 6.0
+    # The note: after T rounds V <= (lambda + T) I, and the longest arm is still wider than where the warm-up ends.
+    longest = np.square(np.asarray(panel.environment.arms)).sum(axis=1).max()
+    assert learners["RS-GLinCB"]._threshold < longest / (learners["RS-GLinCB"].ridge + 1000)
 
 
 def test_rewards_of_poisson_bandits_are_told_to_be_at_most_100():

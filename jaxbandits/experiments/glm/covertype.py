@@ -123,7 +123,8 @@ COVERTYPE = Experiment(
         "K = 60 clusters, d = 11, S = 6, delta = 0.01. kappa = 200 reaches RS-GLinCB only: GLM-UCB and GLOC take the "
         "least slope of the ball, 1 / 405.",
         "The paper shrinks all radii by an unstated factor; here by 1, 0.1 and 0.02, for level sets by the square, "
-        "for RS-GLinCB both radii, that of its warm-up and that of its later rounds.",
+        "for RS-GLinCB both radii, that of its warm-up and that of its later rounds. Its warm-up outlasts these 1,000 "
+        "rounds at each of the three factors, so that its regret is the same at all.",
         "Regret is by cluster averages, which no logistic model fits exactly.",
         "`--data FILE` takes the real covtype.data or covtype.data.gz; without it the figure is a stand-in.",
         "Likelihood methods run on the first 64 seeds; comparisons are paired on those.",
