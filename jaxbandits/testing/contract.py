@@ -138,10 +138,11 @@ def select_is_read_only(algorithm: Any, environment: Any) -> None:
 def masked_arms_are_never_played(algorithm: Any, environment: Any) -> None:
     """With one arm available, that arm is played."""
     algorithm, environment = as_arrays((algorithm, environment))
+    seen = jax.eval_shape(lambda: environment.observe(_key(), jnp.int32(0), environment.init(_key())))
+    if not isinstance(seen, ArmObs):
+        return
     carry = _start(algorithm, environment)
     obs = environment.observe(jax.random.key(1), jnp.int32(0), carry.env)
-    if not isinstance(obs, ArmObs):
-        return
     n_arms = obs.arms.shape[0]
 
     @jax.jit

@@ -17,7 +17,7 @@ from jaxbandits.testing import contract
 from tests.sizes import sizes
 
 # What a check compiles depends on the loop more than on the learner: these stand for their families in the quick tests.
-QUICK = {"linear/hvt_ucb", "linear/recursive_least_squares", "glm/glb_omd", "oco/oons", "coco/ofw_tvc", "dro/smd"}
+QUICK = {"linear/hvt_ucb", "glm/glb_omd", "oco/oons", "coco/ofw_tvc"}
 COMPILES_MUCH = (contract.stays_finite, contract.masked_arms_are_never_played)
 SIMULATES = (
     contract.trials_do_not_depend_on_the_split, contract.decisions_are_admissible,
@@ -60,7 +60,7 @@ def test_environment(name):
     contract.check_environment(ENVIRONMENTS[name].example)
 
 
-@pytest.mark.parametrize("check", [contract.state_shape_is_fixed, contract.trials_do_not_depend_on_the_split])
+@pytest.mark.parametrize("check", sizes(contract.state_shape_is_fixed, slow=SIMULATES[:1]))
 def test_matrix_decisions_go_through_the_same_loop(check):
     shape, domain = (4, 3), NuclearBall(radius=2.0)
     algorithm = OFWTVC.practical(dim=shape, horizon=200, lipschitz=2.0, domain=domain)
@@ -68,7 +68,9 @@ def test_matrix_decisions_go_through_the_same_loop(check):
 
 
 # every_traced_field_can_be_swept compiles for each field: the examples, of lower dimension, go through it
-@pytest.mark.parametrize("check", sizes(*CHECKS, slow=SIMULATES[:2]))
+@pytest.mark.parametrize(
+    "check", sizes(*(c for c in CHECKS if c != contract.stays_finite), slow=(contract.stays_finite, *SIMULATES[:2]))
+)
 @pytest.mark.parametrize("learner", [OFUL, pytest.param(HvtUCB, marks=pytest.mark.slow)])
 def test_learners_that_carry_scores_of_fixed_arms(learner, check):
     check(learner.practical(dim=LEAST_DIM, horizon=100), HeavyTailed(dim=LEAST_DIM, n_arms=7, available=4))

@@ -52,6 +52,7 @@ def test_equals_vmap_operation_by_operation(rng):
     same(lanes(step)(*jax.tree.map(jnp.asarray, arguments)), jax.vmap(step, in_axes=-1, out_axes=-1)(*arguments))
 
 
+@pytest.mark.slow
 def test_what_is_not_batched_is_shared(rng):
     settings, x, matrix = copies_last(inputs(rng, 5))
     many = rng.standard_normal((4, 2, 5))

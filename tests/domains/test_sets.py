@@ -124,6 +124,7 @@ class TestProjection:
                 assert (y - p) @ (z - p) <= 1e-13 * dim * max(1.0, scale) ** 2
                 np.testing.assert_allclose(p, theirs.project(y), atol=1e-13 * dim * max(1.0, scale))
 
+    @pytest.mark.slow
     def test_same_as_optax(self, rng):
         theirs = jax.jit(
             lambda y: (

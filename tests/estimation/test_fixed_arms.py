@@ -51,7 +51,7 @@ def plays(algorithm, environment, seeds=8):
     return jax.jit(jax.vmap(trial))(jnp.arange(seeds, dtype=jnp.int32))
 
 
-@pytest.mark.quick("oful-10-6")
+@pytest.mark.slow
 @pytest.mark.parametrize(("dim", "available"), sizes((10, 6), slow=((2, None), (2, 6), (10, None))))
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_plays_are_the_same_in_float64(learner, dim, available):

@@ -119,6 +119,7 @@ def test_bernoulli_is_monotone_in_z_for_a_fixed_key():
     assert np.all(np.diff(r, axis=1) >= 0)
 
 
+@pytest.mark.quick("0.05", "148.4", "30.0", "9.99")
 @pytest.mark.parametrize("mean", [0.05, 1.0, 9.99, 10.01, 30.0, 148.4, 8103.0])
 def test_poisson_law(mean):
     """Chi-square against the exact masses, on both sides of the change of method (mean 10)."""

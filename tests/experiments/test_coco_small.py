@@ -46,6 +46,7 @@ def test_shares_are_of_the_bound_of_the_learner():
     np.testing.assert_allclose(found["regret_share"][..., -1], 6.0 / bound.regret)
 
 
+@pytest.mark.slow
 def test_certificates_hold_and_can_fail():
     """With an oracle that answers half of the vertex the gap certifies too much, and Lemma 4 fails."""
     setting = {"dim": 3, "horizon": 60, "lipschitz": 2.1, "domain": L1Ball()}

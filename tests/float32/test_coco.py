@@ -43,7 +43,7 @@ def float32(*arrays):
     return [jnp.asarray(a, jnp.float32) for a in arrays]
 
 
-@pytest.mark.quick("(5,)", "(4, 3)")
+@pytest.mark.quick("(5,)")
 @pytest.mark.parametrize("shape", [(1,), (2,), (5,), (20,), (4, 3)], ids=str)
 def test_ofw_tvc_follows_the_reference(shape):
     rng = np.random.default_rng(shape)
@@ -171,7 +171,7 @@ def test_nuclear_oracle(shape, scale):
     assert np.linalg.svd(v, compute_uv=False).sum() == pytest.approx(3.0, rel=1e-5)
 
 
-@pytest.mark.quick("(4, 3)")
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [2, (4, 3)], ids=str)
 def test_linear_constraints_comparators(dim):
     vector = isinstance(dim, int)

@@ -19,6 +19,7 @@ from tests.algorithms.dro.test_dro_methods import FIXED, GOLDEN_LEARNERS, SMALL
 from tests.reference import dro_methods as methods
 
 
+@pytest.mark.quick("atkro_k", "online_1", "smd_1", "smd_m")
 @pytest.mark.parametrize("name", [name for name in methods.GOLDEN if name != "smpa_m"])
 def test_golden_trace(name):
     x, y, u = (np.float32(part) for part in methods.golden_rows())
@@ -93,7 +94,7 @@ def test_the_largest_uniform_draws_a_group(m, rng):
     assert np.all((drawn >= 0) & (drawn < m))
 
 
-@pytest.mark.quick("SMD", "Online")
+@pytest.mark.quick("SMD")
 @pytest.mark.parametrize(
     "method",
     [SMD, Online, functools.partial(ATkROk, k=2), Soma],
@@ -136,6 +137,7 @@ def test_known_values_of_h():
     np.testing.assert_allclose(values, [np.log(2.0), 0.8060591833, 1.0677143881, 0.2066209641], rtol=5e-7)
 
 
+@pytest.mark.slow
 def test_two_orthogonal_groups():
     environment = as_arrays(SyntheticGroups(dim=2, n_groups=2, radius=np.inf))
     state = GroupsState(optima=jnp.eye(2), correct=jnp.full(2, 0.9), instance=jnp.zeros(4))

@@ -56,7 +56,7 @@ def test_estimates_of_episodes_follow_the_float64_loop(rng):
             np.testing.assert_allclose(got[k], learner.theta, atol=1e-4)
 
 
-@pytest.mark.quick("2-1")
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "m"), [(2, 1), (3, 12)])
 def test_identification_follows_the_float64_loop(n, m, rng):
     T, p = 400, n + m

@@ -22,12 +22,7 @@ def instance(name, d, S):
     return X.astype(np.float32).astype(np.float64), R.astype(np.float32).astype(np.float64)
 
 
-@pytest.mark.quick(
-    "glm_ucb-bernoulli-5-5.0-1e-05",
-    "glm_ucb-history-bernoulli-2-3.0-1e-05",
-    "ofulog_r-bernoulli-2-3.0-1e-05",
-    "ofuglb-poisson-2-5.0-0.0005",
-)
+@pytest.mark.quick("glm_ucb-bernoulli-5-5.0-1e-05", "ofuglb-poisson-2-5.0-0.0005")
 @pytest.mark.parametrize(
     ("method", "name", "d", "S", "atol"),
     [
@@ -98,6 +93,7 @@ def test_rs_glincb_follows_the_float64_reference(name, S, kappa):
     assert reference.refits >= 2
 
 
+@pytest.mark.slow
 def test_rs_glincb_with_the_constants_of_its_theorem():
     """All warm-up at this length: the longest directions are played, and the estimate is that of those rounds."""
     X, R = instance("bernoulli", 2, 3.0)

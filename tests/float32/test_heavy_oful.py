@@ -35,7 +35,7 @@ def single(*arrays):
     return [jnp.asarray(a, jnp.float32) for a in arrays]
 
 
-@pytest.mark.quick("2-student")
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["student", "pareto"])
 @pytest.mark.parametrize("dim", [2, 5, 14])
 def test_estimates_follow_the_float64_solver(dim, law, rng):

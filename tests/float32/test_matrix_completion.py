@@ -11,6 +11,7 @@ from jaxbandits.environments.coco.matrix_completion import MatrixCompletion
 from jaxbandits.types import PointDecision
 
 
+@pytest.mark.quick("1e+30", "1e-30")
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
 def test_oracle_at_scales_whose_squares_do_not_fit(scale):
     """Value of a low-rank direction, to some roundings of single precision."""

@@ -75,7 +75,7 @@ def test_one_enormous_reward_costs_no_digits_of_the_others(rng):
     assert np.mean(np.abs(tofu - want).max(axis=1) > 1e-4) <= 0.05
 
 
-@pytest.mark.quick("True-4")
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", [1, 4])
 @pytest.mark.parametrize("settled", [False, True])
 def test_estimates_over_a_long_run(settled, figure, rng):

@@ -108,7 +108,7 @@ def test_comparator_does_not_drift(dim, key):
     assert abs(float(plain[0]) - exact[0]) > 20.0 * abs(float(total[0]) - exact[0])
 
 
-@pytest.mark.quick("5")
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [1, 2, 5, 20])
 def test_noise_has_unit_length(dim, key):
     environment = as_arrays(LinearLosses(dim=dim, mean=0.0, noise_scale=1.0))

@@ -21,7 +21,7 @@ def test_one_arm_for_as_long_as_it_can_be(name, rng):
     agree(name, CASES[name].rounds, rng)
 
 
-@pytest.mark.quick("ECOLog", "RS-GLinCB", "TOFU")
+@pytest.mark.quick("ECOLog", "TOFU")
 @pytest.mark.parametrize("name", CASES)
 def test_one_arm_for_a_short_while(name, rng):
     """The same over 2000 rounds."""

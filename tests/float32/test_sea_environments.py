@@ -112,7 +112,7 @@ def test_linear_losses(comparator, key, rng):
         check_regret(metrics[name], np.sum(x * gradients, axis=1), compared)
 
 
-@pytest.mark.quick("-0.4")
+@pytest.mark.slow
 @pytest.mark.parametrize("comparator", [None, -0.4])
 def test_quadratic_losses(comparator, key, rng):
     a, s = 0.9, 0.3
@@ -163,7 +163,7 @@ def test_logistic_losses(key, rng):
     check_regret(metrics["regret"], f(x), f(2.0 * np.eye(DIM)[0]))
 
 
-@pytest.mark.quick("0.7")
+@pytest.mark.slow
 @pytest.mark.parametrize("comparator", [None, 0.7])
 def test_random_order(comparator, key, rng):
     n = 63  # the last pass is not complete
@@ -211,7 +211,7 @@ def test_data_stream(loss, order, key, rng):
     check_regret(metrics["regret"], f(x), f(u.astype(float)))
 
 
-@pytest.mark.quick("64")
+@pytest.mark.slow
 @pytest.mark.parametrize("n_cells", [2, 64])
 def test_cell_noise(n_cells, key, rng):
     """Zeros and ones: counts are exact, and a learner is told nothing."""

@@ -54,10 +54,15 @@ def test_a_second_process_finds_the_programs_of_the_first(tmp_path):
     assert again > 0
 
 
+@pytest.mark.slow
 @pytest.mark.system
-def test_jax_own_settings_and_unwritable_places_are_respected(tmp_path):
+def test_other_settings_are_respected(tmp_path):
     assert run(JAXBANDITS_CACHE="off")[:2] == (0, "None")
     assert run(JAX_COMPILATION_CACHE_DIR=str(tmp_path / "jax"))[1] == str(tmp_path / "jax")
+
+
+@pytest.mark.system
+def test_an_unwritable_place_is_no_cache(tmp_path):
     (tmp_path / "file").write_text("")
     hits, directory, errors = run(JAXBANDITS_CACHE=str(tmp_path / "file"))  # nobody can make a directory in a file
     assert (hits, directory, errors) == (0, "None", "")

@@ -10,7 +10,7 @@ from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.testing import contract
 
 # The bits depend on the loop more than on the learner: these stand for their families in the quick tests.
-QUICK = {"linear/hvt_ucb", "oco/oons", "coco/ofw_tvc", "dro/smd"}
+QUICK = {"linear/oful", "oco/ogd"}
 CHECKS = (
     contract.trials_do_not_depend_on_the_split, contract.decisions_are_admissible,
     contract.every_traced_field_can_be_swept,
@@ -18,7 +18,7 @@ CHECKS = (
 
 
 def _quick(algorithm, check):
-    return algorithm in QUICK or (algorithm == "glm/glb_omd" and check is not CHECKS[0])
+    return algorithm in QUICK or (algorithm == "coco/ofw_tvc" and check is not CHECKS[0])
 
 
 def _cases():

@@ -138,7 +138,7 @@ def gradient_after(name, algorithm, state, before, i):
 
 
 class TestCertificates:
-    @pytest.mark.quick("l1", "ball")
+    @pytest.mark.quick("l1")
     @pytest.mark.parametrize("place", ["ball", "l1", "box", "simplex", "polytope"])
     def test_gap_bounds_what_is_missing(self, place, rng):
         """F_t(x_t) - min F_t <= gap, with F_t = c ||x - middle||^2 + const minimised by projection; steps in [0, 1]."""
@@ -160,6 +160,7 @@ class TestCertificates:
             assert tight > 0
             np.testing.assert_array_equal(told["oracle_calls"], 1.0)
 
+    @pytest.mark.quick("l1", "polytope")
     @pytest.mark.parametrize("place", ["l1", "box", "simplex", "polytope"])
     def test_lemma_4(self, place, rng):
         """F_{s:t-1}(x_t) - min F_{s:t-1} <= 2 D^2 sigma_{s,t} with the printed sigma; on the ball in `test_ofw_tvc`."""

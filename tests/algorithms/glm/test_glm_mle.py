@@ -255,7 +255,7 @@ def test_recorded_trace(make, arms, final, theta, radius):
     assert trace["radius"][11] == pytest.approx(radius, abs=1e-8)
 
 
-@pytest.mark.quick("glm_ucb")
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [*METHODS, "practical"])
 def test_counts_and_history_are_one_method(method):
     X, R = instance("bernoulli", "counts", 6, 3)
@@ -269,7 +269,7 @@ def test_counts_and_history_are_one_method(method):
         np.testing.assert_allclose(*values, atol=1e-9)
 
 
-@pytest.mark.quick("glm_ucb", "ofuglb", "ofulog_r")
+@pytest.mark.quick("ofuglb")
 @pytest.mark.parametrize("method", METHODS)
 def test_rotation_and_permutation(method):
     X, R = instance("bernoulli", "counts", 4, 3)

@@ -124,6 +124,7 @@ def test_the_reference_reproduces_the_golden_trace_with_its_multipliers():
     np.testing.assert_allclose(reference.Hvt(2, 100, 0.5).kappa, 12.878700742200, rtol=1e-12)
 
 
+@pytest.mark.quick("8-fisk")
 @pytest.mark.parametrize("law", ["student", "fisk"])
 @pytest.mark.parametrize("dim", sizes(8, slow=(2, 3, 20)))
 def test_every_quantity_of_the_estimator_matches_the_reference(dim, law, rng):

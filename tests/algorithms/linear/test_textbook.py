@@ -14,7 +14,7 @@ from jaxbandits.environments.linear.noise import Gaussian
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 from tests.sizes import sizes
 
-DIMS = sizes(13, slow=(2, 3, 12, 40))
+DIMS = sizes(3, slow=(2, 12, 13, 40))
 ROUNDS, SEEDS, ARMS, NOISE = 60, 5, 9, 0.3
 PLAYED = Meter("played", lambda r: r.decision.index, "last")
 

@@ -96,6 +96,7 @@ CASES = {
 }
 
 
+@pytest.mark.quick("paper")
 @pytest.mark.parametrize("case", sizes("played", "paper", slow=("value", "one gradient", "dense")))
 def test_matches_the_reference(case, rng):
     algorithm, loss = CASES[case]
@@ -250,6 +251,7 @@ def test_both_steps_of_every_base_learner_are_minimisers(run):
     assert (np.abs(run["projection"]) <= 1e-14).all()
 
 
+@pytest.mark.quick("paper")
 def test_preconditions(run):
     assert (run["preconditions"] <= 1.0 + 1e-12).all()
     assert run["preconditions"].max() > 0.5
@@ -274,6 +276,7 @@ def test_meta_regret_against_every_base_learner(run):
     np.testing.assert_allclose(excess, np.max(regret - run["meta allowance"], axis=1), rtol=1e-10)
 
 
+@pytest.mark.quick("paper")
 def test_the_meta_loss_bounds_the_loss(run):
     """f_t(x_t) - f_t(x_t^i) <= <l_t, w_t - e_i> in every round, by convexity: what fails for the printed loss."""
     excess = run["excess"] - run["meta regret"]

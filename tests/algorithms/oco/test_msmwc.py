@@ -118,7 +118,7 @@ def test_experts_taking_part():
 # MsMwC-Master ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.quick("4-1.0-16.0")
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "lipschitz", "horizon"), [(1, 1.0, 2.0), (4, 1.0, 16.0), (9, 0.3, 300.0)])
 def test_master_matches_the_reference(n, lipschitz, horizon, rng):
     losses = expert_losses(rng, lipschitz * 2.0 ** np.arange(1, n + 1), best=n // 2)

@@ -59,7 +59,7 @@ def in_round(told, t):
 
 
 class TestRounds:
-    @pytest.mark.quick("budget", "figure")
+    @pytest.mark.quick("budget")
     @pytest.mark.parametrize("constraint", CONSTRAINTS)
     def test_losses_constraints_and_gradients(self, constraint):
         environment = dataclasses.replace(SMALL, constraint=constraint, order="shuffled")

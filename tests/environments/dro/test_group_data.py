@@ -109,6 +109,7 @@ def test_iid_rows_are_uniform_in_their_group(key):
     assert not outcome.overdrawn.any() and fine.all()
 
 
+@pytest.mark.slow
 def test_held_out_rows_are_never_drawn_and_measure_the_risks(key, rng):
     made = table()
     environment = as_arrays(GroupData.from_table(made, held_out=2))

@@ -66,7 +66,7 @@ def test_label_probabilities_of_the_presets(key):
     assert scipy.stats.kstest((others - 0.85) / 0.1, "uniform").pvalue > 1e-5
 
 
-@pytest.mark.quick("3")
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [3, 15])
 def test_rows_that_are_not_drawn_read_zero(d, key):
     environment = as_arrays(SyntheticGroups.homogeneous(dim=d, n_groups=4))

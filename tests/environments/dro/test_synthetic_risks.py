@@ -75,6 +75,7 @@ def test_h_equals_quadrature_for_every_norm(s):
     np.testing.assert_allclose(log_cosh.expected_log_cosh_slope(s), slope, rtol=2e-13, atol=1e-15)
 
 
+@pytest.mark.quick("0.6-0.327497-0.68025", "0.9-2.304624-0.427027", "0.95-3.647086-0.312574")
 @pytest.mark.parametrize(
     ("correct", "norm", "risk"),
     [(0.6, 0.327497, 0.680250), (0.85, 1.663310, 0.505033), (0.9, 2.304624, 0.427027), (0.95, 3.647086, 0.312574)],
@@ -97,6 +98,7 @@ def test_two_orthogonal_groups():
     np.testing.assert_allclose(saddle(environment, state)[0], w, atol=5e-7)
 
 
+@pytest.mark.quick("4-3-heterogeneous")
 @pytest.mark.parametrize("preset", [SyntheticGroups.homogeneous, SyntheticGroups.heterogeneous])
 @pytest.mark.parametrize(("d", "m"), sizes((4, 3), slow=((50, 20),)))
 def test_gap_is_zero_at_the_saddle_and_positive_elsewhere(preset, d, m, rng, key):

@@ -120,6 +120,7 @@ class TestRounds:
         first, second = (called.observe(env, jax.random.key(k), jnp.int32(k), state).arms for k in (0, 1))
         np.testing.assert_array_equal(first, second)
 
+    @pytest.mark.quick("poisson")
     @pytest.mark.parametrize("name", LINKS)
     def test_kappa_is_at_the_true_parameter_over_the_arms(self, name):
         env = given(name)

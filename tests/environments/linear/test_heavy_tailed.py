@@ -233,6 +233,7 @@ def test_estimation_error_at_record(key):
     assert env.at_record(state, None) == {}
 
 
+@pytest.mark.slow
 def test_own_noise_law(key):
     @pytree
     class Coin:

@@ -140,6 +140,7 @@ def test_ranges():
             validate(wrong)
 
 
+@pytest.mark.slow
 def test_noise_of_low_rank(key):
     """On the first r axes, of the same length; without a rank the draws are those of the whole sphere."""
     low = as_arrays(LinearLosses(dim=4, mean=0.0, noise_scale=0.5, noise_rank=2))

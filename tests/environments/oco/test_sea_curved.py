@@ -101,6 +101,7 @@ def test_quadratic(dim, sequence, key, rng):
     assert at_sphere.max() <= environment.lipschitz
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", sizes(2, slow=(20,)))
 def test_pseudo_huber(dim, key, rng):
     horizon, a, s, c = 150, 3.0, 0.4, 1.8
