@@ -105,7 +105,7 @@ def ran(algorithm, grads):
 
 
 FAR = LEARNERS | {"ogd": OGD(dim=2), "oons": OONS.theory(dim=2), "cla": CLAOONS(dim=2), "msmwc": MsMwC(n_experts=2)}
-HOLD = {1e15: {"msmwc", "clipped", "adagrad_norm", "omd", "scale_free", "dog", "dowg"}, 1e30: {"ogd", "ftrl_2023"}}
+HOLD = {1e15: {"msmwc", "clipped", "adagrad_norm", "omd", "scale_free", "dog"}, 1e30: {"ogd", "ftrl_2023"}}
 
 
 @pytest.mark.quick("clipped", "dog", "dowg", "oons", "scale_free")

@@ -50,7 +50,7 @@ def test_groups_go_to_labels_with_an_open_pair(rng, tmp_path):
 
 def test_it_stops_when_all_is_decided(rng):
     calls = []
-    result = until_lib.run(Until(), ["a", "b"], SEEDS, runner({"a": 0.0, "b": 9.0}, rng, calls))
+    result = until_lib.run(Until(), ["a", "b"], SEEDS, runner({"a": 0.0, "b": 50.0}, rng, calls))
     assert len(calls) == 1 and result.info["until"]["pairs"][0]["decided"]
 
 

@@ -43,7 +43,7 @@ def test_normals_have_tails(key):
     n, far = normals.size, np.mean(np.abs(normals) > 4.0)
     p = 2.0 * scipy.stats.norm.sf(4.0)
     assert abs(far - p) < 4.5 * np.sqrt(p / n)
-    assert np.max(np.abs(normals)) > 4.5
+    assert np.max(np.abs(normals)) > 4.0  # 13 are expected; 4.5 is missed by one draw in four
     assert np.all((uniforms >= 0.0) & (uniforms < 1.0))
 
 
