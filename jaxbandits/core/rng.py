@@ -58,7 +58,8 @@ def fold_in(key: jax.Array, data: ArrayLike) -> jax.Array:
 
 @custom_vmap
 def _folded(key: jax.Array, data: jax.Array) -> jax.Array:
-    return jax.random.wrap_key_data(jnp.stack(random_words(key, data), axis=-1), impl="threefry2x32")
+    words = once(random_words(key, data))  # else every draw from this key repeats the block
+    return jax.random.wrap_key_data(jnp.stack(words, axis=-1), impl="threefry2x32")
 
 
 @_folded.def_vmap
@@ -113,7 +114,7 @@ def uniform(key: jax.Array, counter: int = 0) -> jax.Array:
 
 def tail_and_angle(key: jax.Array, counter: int = 0) -> tuple[jax.Array, jax.Array]:
     """Independent uniforms: one on (0, 1) of 40 bits that is fine near zero, one on (0, 1] of 24 bits."""
-    high, low = random_words(key, counter)
+    high, low = once(random_words(key, counter))  # apart: with floats behind it the kernel falls out of the registers
     real = jnp.zeros(()).dtype
     fine = (low & 0xFF).astype(real) + 0.5
     tail = (high.astype(real) + fine * 2.0**-8) * 2.0**-32
