@@ -28,8 +28,8 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))  # Threefry-2x32 (Salmon, Morae
 def random_words(key: jax.Array, counter: ArrayLike = 0) -> tuple[jax.Array, jax.Array]:
     """Two independent uint32 words: bit for bit the data of `jax.random.fold_in(key, counter)`.
 
-    JAX lowers Threefry on CPU to a loop of five steps; unrolled, the block fuses with the code that uses its bits and
-    costs half as much. Keys of other generators go through `fold_in`.
+    JAX lowers Threefry on CPU to a loop of five steps; unrolled, the block costs half as much. Keys of other generators
+    go through `fold_in`.
 
     Args:
       key: one key, or an array of them with one counter.
@@ -41,7 +41,7 @@ def random_words(key: jax.Array, counter: ArrayLike = 0) -> tuple[jax.Array, jax
         data = jax.random.key_data(fold(key, counter))
         return data[..., 0], data[..., 1]
     k0, k1 = _halves(data)
-    return _threefry(k0, k1, jnp.uint32(counter)) if jnp.ndim(counter) == 0 else _threefries(k0, k1, counter)
+    return _block(k0, k1, jnp.uint32(counter)) if jnp.ndim(counter) == 0 else _blocks(k0, k1, counter)
 
 
 def fold_in(key: jax.Array, data: ArrayLike) -> jax.Array:
@@ -100,10 +100,20 @@ def _threefry(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[jax.Arr
     return x0, x1
 
 
+# Words are computed once: else every consumer repeats the block, and its kernel falls out of the registers.
+
+
 @trials_last
-def _threefries(k0: jax.Array, k1: jax.Array, counters: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """`[n]` blocks of one key."""
-    return _threefry(k0[None], k1[None], counters.astype(jnp.uint32))
+def _block(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[jax.Array, jax.Array]:
+    # Through one array: of two, XLA:CPU makes one kernel each, with the block in both.
+    both = once(jnp.stack(_threefry(k0, k1, counter), axis=-1))
+    return once((both[..., 0], both[..., 1]))
+
+
+@trials_last
+def _blocks(k0: jax.Array, k1: jax.Array, counters: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """`[n]` blocks of one key. Two kernels here: as one array they are no vector code."""
+    return once(_threefry(k0[None], k1[None], counters.astype(jnp.uint32)))
 
 
 def uniform(key: jax.Array, counter: int = 0) -> jax.Array:
@@ -147,7 +157,7 @@ def uniform_between(key: jax.Array, shape: tuple[int, ...], low: float, high: fl
     """`jax.random.uniform(key, shape, minval=low, maxval=high)`, bit for bit, from one block of the generator each."""
     if jax.random.key_data(key).shape[-1] != 2 or not jax.config.jax_threefry_partitionable:
         return jax.random.uniform(key, shape, minval=low, maxval=high)
-    return _between(shape, low, high)(*once(random_words(key, jnp.arange(math.prod(shape)))))
+    return _between(shape, low, high)(*random_words(key, jnp.arange(math.prod(shape))))
 
 
 @functools.cache
@@ -175,7 +185,7 @@ def normals(key: jax.Array, count: int, dim: int) -> jax.Array:
 
     Uses the first `count ceil(dim / 2)` blocks of the key.
     """
-    return _box_muller(count, dim)(*once(random_words(key, jnp.arange(count * ((dim + 1) // 2)))))
+    return _box_muller(count, dim)(*random_words(key, jnp.arange(count * ((dim + 1) // 2))))
 
 
 @functools.cache
@@ -366,7 +376,7 @@ def uniform_ball(key: jax.Array, count: int, dim: int) -> jax.Array:
     when n coordinates come after it, under a uniform angle; a last single one is uniform on what is left.
     """
     n_blocks = -(-3 * dim // 8)  # a block of 64 bits holds 8/3 uniforms
-    return _into_ball(count, dim)(*once(random_words(key, jnp.arange(n_blocks * count))))
+    return _into_ball(count, dim)(*random_words(key, jnp.arange(n_blocks * count)))
 
 
 @functools.cache

@@ -314,7 +314,7 @@ class MatrixCompletion:
         if self.constraint == "none":
             return jnp.zeros((m, n))
         high = self._panel_rows
-        first, second = once(rng.random_words(key, self.batch + jnp.arange(high * n)))
+        first, second = rng.random_words(key, self.batch + jnp.arange(high * n))
         panel = lax.broadcasted_iota(jnp.int32, (4, high, n), 0)
         words = jnp.where(panel < 2, first.reshape(1, high, n), second.reshape(1, high, n))
         bits = (words >> (16 * (panel % 2)).astype(words.dtype)) & 0xFFFF
