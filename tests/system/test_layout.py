@@ -96,3 +96,10 @@ def test_what_is_left_moves_whole_rows_of_trials(name):
 def test_scores_of_fixed_arms_are_carried_without_moves(learner):
     environment = HeavyTailed(dim=LEAST_DIM, n_arms=12)  # of more, in float64, the arm played is read by its index
     assert moves(compiled_rounds(learner.practical(dim=LEAST_DIM, horizon=100), environment)) == []
+
+
+def test_words_of_the_generator_are_computed_once():
+    """Left alone, XLA repeats the twenty rotations of a block in every kernel that reads its words."""
+    entry = ALGORITHMS["oco/ogd"]
+    text = compiled_rounds(entry.example, ENVIRONMENTS[entry.environments[0]].example)
+    assert text.count(" shift-left(") == 2 * 20  # the key of the round, and the block of its draws
