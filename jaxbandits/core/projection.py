@@ -91,8 +91,9 @@ def proximal_on_ball(a: Symmetric, center: Vector, slope: Vector, radius: ArrayL
 
 
 def _inside(x: Vector, radius: ArrayLike) -> Vector:
-    """Without what the last step's rounding left outside; x itself inside."""
-    return linalg.scale(x, jnp.minimum(1.0, radius / linalg.norm(x)))
+    """Without what the last step's rounding left outside; x itself inside and on the sphere."""
+    norm = linalg.norm(x)  # compared, for XLA makes of radius / norm a product with rsqrt: not 1 where they are equal
+    return linalg.scale(x, jnp.where(norm > radius, radius / norm, 1.0))
 
 
 def _shifted(a: Symmetric, b: Vector) -> Path:
