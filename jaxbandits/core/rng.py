@@ -100,19 +100,19 @@ def _threefry(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[jax.Arr
     return x0, x1
 
 
-# Words are computed once: else every consumer repeats the block, and its kernel falls out of the registers.
-
-
 @trials_last
 def _block(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[jax.Array, jax.Array]:
-    # Through one array: of two, XLA:CPU makes one kernel each, with the block in both.
+    """One block, computed once: else every consumer repeats it, and its kernel falls out of the registers.
+
+    Through one array `[2]`: of two XLA:CPU makes a kernel each, with the block in both.
+    """
     both = once(jnp.stack(_threefry(k0, k1, counter), axis=-1))
     return once((both[..., 0], both[..., 1]))
 
 
 @trials_last
 def _blocks(k0: jax.Array, k1: jax.Array, counters: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """`[n]` blocks of one key. Two kernels here: as one array they are no vector code."""
+    """`[n]` blocks of one key, computed once too. Two kernels here: as one array they are no vector code."""
     return once(_threefry(k0[None], k1[None], counters.astype(jnp.uint32)))
 
 

@@ -25,7 +25,7 @@ MADE = {
     "dro/synthetic_groups": lambda: SyntheticGroups.homogeneous(dim=1, n_groups=2),
     "glm/covertype": lambda: Covertype.stand_in(n_arms=1, rows=100),
 }
-QUICK = {"linear/oful", "oco/ogd"}  # an arm, a point
+QUICK = {"linear/oful", "glm/rs_glincb", "oco/ogd", "coco/ofw", "dro/smd"}  # one per family
 
 
 def smallest(name, obj):

@@ -51,7 +51,6 @@ def replay_experts(algorithm, losses):
     return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(len(losses), dtype=jnp.int32), losses))[1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("meta_loss", ["played", pytest.param("value", marks=pytest.mark.slow)])
 def test_ca_oons(meta_loss, rng):
     targets = (4.0 * np.eye(2)[0] + 0.5 * rng.standard_normal((300, 2))).astype(np.float32)

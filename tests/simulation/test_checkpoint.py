@@ -138,7 +138,6 @@ def test_an_edited_package_does_not_resume_the_old_run(tmp_path, monkeypatch):
         simulate(Shrink(), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
 
 
-@pytest.mark.slow
 def test_an_edited_estimator_does_not_resume_its_learner(tmp_path, monkeypatch):
     """Hvt-UCB computes with `hvt_estimator.py`, which is not the module of its class."""
     copied, checkpoint = tmp_path / "jaxbandits", tmp_path / "checkpoint"

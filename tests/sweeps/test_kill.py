@@ -84,7 +84,6 @@ def _done(directory):
 
 # The kills, the rounds of the sweep, the seconds between checkpoints, and the longest time from the first of a life on.
 # Of 100 half strike while a file is written.
-@pytest.mark.slow
 @pytest.mark.system
 @pytest.mark.parametrize(
     ("kills", "horizon", "save_every", "patience"), sizes((2, 40_000, 0.0, 0.2), slow=[(100, 400_000, 1.0, 1.5)])

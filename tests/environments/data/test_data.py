@@ -143,7 +143,6 @@ def replayed(log, order, learner):
     return np.cumsum(counted), np.cumsum(earned), kept
 
 
-@pytest.mark.slow
 def test_replay_by_rejection(rng):
     """Only events with the logged arm count, and the learner's clock is theirs; after the log nothing does."""
     seen, index, reward = rng.standard_normal((N, P)), rng.integers(K, size=N), rng.random(N)

@@ -243,7 +243,6 @@ def jumped(period):
     ]
 
 
-@pytest.mark.slow
 def test_drift():
     """Rewards and regret are those of the parameter of the round: the best arm changes."""
     paths = walked(0.5)
