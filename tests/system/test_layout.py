@@ -8,6 +8,8 @@ from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.coco import OFWTVC, LinearConstraints, SinhaVaze
+from jaxbandits.core import rng
+from jaxbandits.core.vmap_last import vmap_last
 from jaxbandits.domains import Box, CappedSimplex, L1Ball, Simplex
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
@@ -103,3 +105,15 @@ def test_words_of_the_generator_are_computed_once():
     entry = ALGORITHMS["oco/ogd"]
     text = compiled_rounds(entry.example, ENVIRONMENTS[entry.environments[0]].example)
     assert text.count(" shift-left(") == 2 * 20  # the key of the round, and the block of its draws
+
+
+def test_words_of_several_blocks_are_computed_once():
+    """One kernel a word, however many kernels read it."""
+
+    def read(key):
+        first, second = rng.random_words(key, jnp.arange(8))
+        return jnp.sum(first), jnp.max(second), jnp.cumsum(first ^ second)
+
+    keys = jax.random.split(jax.random.key(0, impl="threefry2x32"), 64)
+    text = jax.jit(vmap_last(read)).lower(keys).compile({"xla_backend_optimization_level": 0}).as_text()
+    assert text.count(" shift-left(") <= 2 * 20
