@@ -1,4 +1,4 @@
-"""Logarithms in float64 as vector code: XLA:CPU asks the C library for them, one number at a time.
+"""Logarithms in float64 as vector code (XLA:CPU asks the C library for them, one number at a time), and log Gamma.
 
 With x = 2^e m and m in [sqrt(1/2), sqrt(2)), f = m - 1 and s = f / (2 + f),
 
@@ -9,6 +9,8 @@ where what is left out is below 3e-17 of the result, and log 2 is split so that 
 is below one unit in the last place (0.9; the C library: 0.6), the speed four times that of XLA's. In float32 XLA has
 vector code of its own, which is used there, and on accelerators.
 """
+
+import math
 
 import jax
 import jax.numpy as jnp
@@ -35,8 +37,8 @@ def log1p(x: ArrayLike) -> jax.Array:
     x = jnp.asarray(x)
     if x.dtype != jnp.float64 or target.accelerated():
         return jnp.log1p(x)
-    y = 1.0 + x
-    lost = lax.optimization_barrier(x - (y - 1.0)) / y  # to first order what 1 + x leaves out
+    y = lax.optimization_barrier(1.0 + x)  # else XLA takes y - 1 for x
+    lost = (x - (y - 1.0)) / y  # to first order what 1 + x leaves out
     return _log(y) + jnp.where((y > 0.0) & (y < jnp.inf), lost, 0.0)
 
 
@@ -61,3 +63,28 @@ def _log(x: jax.Array) -> jax.Array:
 @_log.defjvp
 def _tangent(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
     return _log(*primals), tangents[0] / primals[0]
+
+
+_SHIFT = 8
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+
+
+def log_gamma(x: ArrayLike) -> jax.Array:
+    """`jax.scipy.special.gammaln` for x >= 0, in a tenth of its operations: they are most of what a start compiles.
+
+    Stirling's series from 8 on, where what is left out is below 1e-15; smaller numbers by
+    `Gamma(x + 8) = x (x + 1) ... (x + 7) Gamma(x)`.
+    """
+    x = jnp.asarray(x)
+    small = x < _SHIFT
+    below = jnp.where(small, x, 1.0)
+    product = below
+    for k in range(1, _SHIFT):
+        product = product * (below + k)
+    y = jnp.where(small, x + _SHIFT, x)
+    inverse = 1.0 / y
+    square, rest = inverse * inverse, jnp.zeros_like(y)
+    for coefficient in reversed(_STIRLING):
+        rest = rest * square + coefficient
+    above = (y - 0.5) * (log(y) - 1.0) - 0.5 + 0.5 * math.log(2.0 * math.pi) + rest * inverse
+    return above - jnp.where(small, log(product), 0.0)

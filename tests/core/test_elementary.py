@@ -1,5 +1,7 @@
 """Logarithms of float64 as vector code, against extended precision."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -37,3 +39,15 @@ def test_special_values_and_derivatives_are_those_of_jax():
 def test_float32_is_left_to_xla():
     x = jnp.linspace(0.1, 3.0, 64, dtype=jnp.float32)
     assert (elementary.log(x) == jnp.log(x)).all() and (elementary.log1p(x) == jnp.log1p(x)).all()
+
+
+@pytest.mark.parametrize("real", ["float64", "float32"])
+def test_log_gamma_is_that_of_the_c_library(real, rng):
+    """To a few units of its largest summand, `x log x` (its own last place where that is larger)."""
+    x = np.concatenate([10.0 ** rng.uniform(-30.0, 4.0, 500), rng.uniform(0.5, 9.0, 500), [1.0, 2.0, 7.99, 8.0, 8.01]])
+    x = x.astype(real)
+    exact = np.array([math.lgamma(v) for v in x.astype(float)])
+    size = np.maximum(np.abs(exact), np.maximum(8.0, x) * np.log(np.maximum(8.0, x)))
+    error = np.abs(np.asarray(jax.jit(elementary.log_gamma)(x), np.float64) - exact)
+    assert (error <= 3.0 * np.finfo(real).eps * size).all()
+    assert elementary.log_gamma(0.0) == np.inf

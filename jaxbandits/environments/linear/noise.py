@@ -13,9 +13,9 @@ from typing import Protocol
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import gammaln
 
 from jaxbandits.core import rng
+from jaxbandits.core.elementary import log_gamma
 from jaxbandits.core.pytree import ArrayLike, param, pytree
 
 _SPREAD = "factor on every draw"
@@ -55,7 +55,7 @@ class Gaussian:
     def scale(self, eps: ArrayLike) -> jax.Array:
         """From `E |N|^p = 2^{p/2} Gamma((p+1)/2) / sqrt(pi)`."""
         order = 1.0 + eps
-        log_moment = order / 2.0 * math.log(2.0) + gammaln((order + 1.0) / 2.0) - 0.5 * math.log(math.pi)
+        log_moment = order / 2.0 * math.log(2.0) + log_gamma((order + 1.0) / 2.0) - 0.5 * math.log(math.pi)
         return jnp.exp(log_moment / order) * self.spread
 
 
@@ -76,8 +76,8 @@ class StudentT:
     def scale(self, eps: ArrayLike) -> jax.Array:
         """From `E |T|^p = df^{p/2} Gamma((p+1)/2) Gamma((df-p)/2) / (sqrt(pi) Gamma(df/2))`."""
         order, df = 1.0 + eps, jnp.asarray(self.df)
-        log_moment = order / 2.0 * jnp.log(df) + gammaln((order + 1.0) / 2.0) - 0.5 * math.log(math.pi)
-        log_moment = log_moment + gammaln(jnp.maximum(df - order, 0.0) / 2.0) - gammaln(df / 2.0)
+        log_moment = order / 2.0 * jnp.log(df) + log_gamma((order + 1.0) / 2.0) - 0.5 * math.log(math.pi)
+        log_moment = log_moment + log_gamma(jnp.maximum(df - order, 0.0) / 2.0) - log_gamma(df / 2.0)
         return jnp.where(order < df, jnp.exp(log_moment / order), jnp.inf) * self.spread
 
 
