@@ -19,7 +19,7 @@ from jax.custom_batching import custom_vmap
 
 from jaxbandits.core import target
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.vmap_last import vmap_last
+from jaxbandits.core.vmap_last import rule_at_end, vmap_last
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -46,37 +46,30 @@ def trials_last(f: F) -> F:
     def mapped(*args: Any) -> Any:
         return f(*args)
 
-    @mapped.def_vmap
+    @rule_at_end(mapped)
     def over_trials(size: int, in_batched: Any, *args: Any) -> Any:
-        def behind(x: jax.Array, batched: bool) -> jax.Array:
-            return jnp.moveaxis(x, 0, -1) if batched else jnp.asarray(x)[..., None]
+        def stretched(x: jax.Array, batched: bool) -> jax.Array:
+            return x if batched else lax.expand_dims(x, (jnp.ndim(x),))
 
-        def before(x: jax.Array) -> jax.Array:
-            return jnp.moveaxis(jnp.broadcast_to(x, (*x.shape[:-1], size)), -1, 0)
-
-        out = call(*jax.tree.map(behind, args, tuple(in_batched)))  # by `call`: there may be a vmap around this one
-        return jax.tree.map(before, out), jax.tree.map(lambda _: True, out)
+        # by `call`: there may be a vmap around this one
+        out = call(*jax.tree.map(stretched, args, tuple(in_batched)))
+        return jax.tree.map(lambda x: jnp.broadcast_to(x, (*x.shape[:-1], size)), out), _all(out)
 
     return cast(F, call)
 
 
-def _last(tree: Any, batched: Any) -> Any:
-    """The trial axis, first where `batched`, moved to the end."""
-    return jax.tree.map(lambda x, b: jnp.moveaxis(x, 0, -1) if b else x, tree, batched)
+def _everywhere(tree: Any, batched: Any, size: int) -> Any:
+    """With a trial axis, of `size` equal trials, where there was none."""
+
+    def full(x: Any, batched: bool) -> jax.Array:
+        return x if batched else lax.broadcast_in_dim(x, (*jnp.shape(x), size), tuple(range(jnp.ndim(x))))
+
+    return jax.tree.map(full, tree, batched)
 
 
-def _all_last(tree: Any, batched: Any, size: int) -> Any:
-    """The same, with an axis of `size` equal trials where there was none."""
-
-    def last(x: Any, batched: bool) -> jax.Array:
-        return jnp.moveaxis(x, 0, -1) if batched else jnp.broadcast_to(jnp.asarray(x)[..., None], (*jnp.shape(x), size))
-
-    return jax.tree.map(last, tree, batched)
-
-
-def _first(tree: T) -> T:
-    """The trial axis, at the end, moved back to the front."""
-    return jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), tree)
+def _all(tree: Any) -> Any:
+    """Everything is batched."""
+    return jax.tree.map(lambda _: True, tree)
 
 
 def _axes(batched: Any) -> Any:
@@ -124,10 +117,9 @@ def while_loop(moving: Callable[[T], Any], step: Callable[[T], T], start: T, mos
     def run(for_moving: Any, for_step: Any, now: Any) -> Any:
         return lax.while_loop(lambda now: pure_moving(for_moving, now), lambda now: pure_step(for_step, now), now)
 
-    @run.def_vmap
+    @rule_at_end(run)
     def over_trials(size: int, in_batched: Any, for_moving: Any, for_step: Any, now: Any) -> Any:
         moving_axes, step_axes = _axes(in_batched[0]), _axes(in_batched[1])
-        for_moving, for_step = _last(for_moving, in_batched[0]), _last(for_step, in_batched[1])
 
         def each_moving(now: Any) -> jax.Array:
             return vmap_last(pure_moving, (moving_axes, -1))(for_moving, now)
@@ -137,9 +129,9 @@ def while_loop(moving: Callable[[T], Any], step: Callable[[T], T], start: T, mos
             moves = each_moving(now)
             return jax.tree.map(lambda new, old: jnp.where(moves, new, old), following, now)
 
-        start = _all_last(now, in_batched[2], size)
+        start = _everywhere(now, in_batched[2], size)
         end = while_loop(lambda now: jnp.any(each_moving(now)), each_step, start)
-        return _first(end), jax.tree.map(lambda _: True, end)
+        return end, _all(end)
 
     return run(for_moving, for_step, start)
 
@@ -156,18 +148,18 @@ def fori_loop(lower: Any, upper: Any, step: Callable[[Any, T], T], start: T) -> 
         low, high = bounds or (lower, upper)
         return lax.fori_loop(low, high, lambda i, now: pure(captured, i.astype(jnp.int32), now), start)
 
-    @run.def_vmap
+    @rule_at_end(run)
     def over_trials(size: int, in_batched: Any, bounds: Any, captured: Any, start: Any) -> Any:
         if any(in_batched[0]):
             raise InputError("the bounds of fori_loop must be the same for all trials; use while_loop")
-        axes, captured = _axes(in_batched[1]), _last(captured, in_batched[1])
+        axes = _axes(in_batched[1])
 
         def each_step(i: jax.Array, now: Any) -> Any:
             return vmap_last(pure, (axes, None, -1))(captured, i, now)
 
         low, high = bounds or (lower, upper)
-        end = fori_loop(low, high, each_step, _all_last(start, in_batched[2], size))
-        return _first(end), jax.tree.map(lambda _: True, end)
+        end = fori_loop(low, high, each_step, _everywhere(start, in_batched[2], size))
+        return end, _all(end)
 
     return run(bounds, captured, start)
 
@@ -180,10 +172,9 @@ def cond(condition: Any, if_true: Callable[[], T], if_false: Callable[[], T]) ->
     def run(condition: Any, for_true: Any, for_false: Any) -> Any:
         return lax.cond(condition, lambda: pure_true(for_true), lambda: pure_false(for_false))
 
-    @run.def_vmap
+    @rule_at_end(run)
     def over_trials(size: int, in_batched: Any, condition: Any, for_true: Any, for_false: Any) -> Any:
         def each(pure: Callable[..., Any], captured: Any, batched: Any) -> Callable[[], Any]:
-            captured = _last(captured, batched)
             return lambda: vmap_last(pure, (_axes(batched),), size)(captured)
 
         branches = each(pure_true, for_true, in_batched[1]), each(pure_false, for_false, in_batched[2])
@@ -191,6 +182,6 @@ def cond(condition: Any, if_true: Callable[[], T], if_false: Callable[[], T]) ->
             end = jax.tree.map(lambda a, b: jnp.where(condition, a, b), *(branch() for branch in branches))
         else:
             end = cond(condition, *branches)
-        return _first(end), jax.tree.map(lambda _: True, end)
+        return end, _all(end)
 
     return run(condition, for_true, for_false)

@@ -12,6 +12,8 @@ import jax.numpy as jnp
 from jax import lax
 from jax.custom_batching import custom_vmap
 
+from jaxbandits.core.vmap_last import rule_at_end
+
 T = TypeVar("T")
 
 
@@ -42,10 +44,8 @@ def _mapped(*leaves: Any) -> tuple[Any, ...]:
     return tuple(lax.optimization_barrier(leaves))
 
 
-@_mapped.def_vmap
+@rule_at_end(_mapped)
 def _over_trials(size: int, in_batched: Any, *leaves: Any) -> tuple[tuple[Any, ...], tuple[bool, ...]]:
     """A barrier fixes how its arrays lie in memory: with the trial axis last (`core.batching`)."""
     del size
-    last = [jnp.moveaxis(x, 0, -1) if batched else x for x, batched in zip(leaves, in_batched, strict=True)]
-    out = zip(_barrier(*last), in_batched, strict=True)
-    return tuple(jnp.moveaxis(x, -1, 0) if batched else x for x, batched in out), tuple(in_batched)
+    return _barrier(*leaves), tuple(in_batched)

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
 from jaxbandits.core.fusion import once
+from jaxbandits.core.vmap_last import rule_at_end
 
 
 def lanes(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -26,10 +27,10 @@ def lanes(f: Callable[..., Any]) -> Callable[..., Any]:
     def mapped(*args: Any) -> Any:
         return jax.vmap(f, in_axes=-1, out_axes=-1)(*args)
 
-    @mapped.def_vmap
+    @rule_at_end(mapped)
     def further(size: int, in_batched: Any, *args: Any) -> Any:
-        def last(x: jax.Array, batched: bool) -> jax.Array:
-            return jnp.moveaxis(x, 0, -1) if batched else jnp.broadcast_to(x[..., None], (*x.shape, size))
+        def full(x: jax.Array, batched: bool) -> jax.Array:
+            return x if batched else jnp.broadcast_to(x[..., None], (*x.shape, size))
 
         def lengthen(x: jax.Array) -> jax.Array:
             return x.reshape(*x.shape[:-2], x.shape[-2] * size)
@@ -39,8 +40,8 @@ def lanes(f: Callable[..., Any]) -> Callable[..., Any]:
 
         # Another shape of the same memory costs nothing by itself; fused with anything else it is worked out entry by
         # entry.
-        args = once(jax.tree.map(lengthen, once(jax.tree.map(last, args, tuple(in_batched)))))
+        args = once(jax.tree.map(lengthen, once(jax.tree.map(full, args, tuple(in_batched)))))
         out = once(jax.tree.map(apart, once(mapped(*args))))
-        return jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), out), jax.tree.map(lambda _: True, out)
+        return out, jax.tree.map(lambda _: True, out)
 
     return mapped

@@ -6,6 +6,7 @@ or on shapes keep it at the end, and so does what `scan`, loops and branches car
 trial to trial; any other operation goes through `jax.vmap`.
 """
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,6 +15,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.core import eval_jaxpr
+from jax.custom_batching import custom_vmap
+
+Rule = Callable[..., tuple[Any, Any]]
 
 _ENTRYWISE = frozenset(
     """
@@ -48,11 +53,54 @@ def vmap_last(f: Callable[..., Any], in_axes: Any = -1, axis_size: int | None = 
         batched = [axis is not None for axis in _axes(in_axes, args)]
         size = next((x.shape[-1] for x, b in zip(leaves, batched, strict=True) if b), axis_size)
         shapes = [jax.ShapeDtypeStruct(x.shape[:-1], x.dtype) if b else x for x, b in zip(leaves, batched, strict=True)]
-        closed, out = jax.make_jaxpr(f, return_shape=True)(*jax.tree.unflatten(structure, shapes))
-        results = _run(size, closed.jaxpr, closed.consts, leaves, batched)
-        return jax.tree.unflatten(jax.tree.structure(out), [_full(size, *result) for result in results])
+        return Recorded.of(f, *jax.tree.unflatten(structure, shapes)).over(size, batched, *args)
 
     return mapped
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Recorded:
+    """A function as JAX traced it, once: programs for any number of trials are made of it without another trace."""
+
+    jaxpr: Any  # closed
+    out: Any  # ShapeDtypeStructs of what it returns
+
+    @classmethod
+    def of(cls, f: Callable[..., Any], *args: Any) -> "Recorded":
+        """For arguments like these, of which shapes and types count."""
+        return cls(*jax.make_jaxpr(f, return_shape=True)(*args))
+
+    def __call__(self, *args: Any) -> Any:
+        """What the function returns."""
+        results = eval_jaxpr(self.jaxpr.jaxpr, self.jaxpr.consts, *jax.tree.leaves(args))
+        return jax.tree.unflatten(jax.tree.structure(self.out), results)
+
+    def over(self, axis_size: Any, batched: Sequence[bool], *args: Any) -> Any:
+        """The same, batched along the last axis of all results and of those leaves of the arguments that say so."""
+        results = _run(axis_size, self.jaxpr.jaxpr, self.jaxpr.consts, jax.tree.leaves(args), batched)
+        return jax.tree.unflatten(jax.tree.structure(self.out), [_full(axis_size, *result) for result in results])
+
+
+def rule_at_end(function: custom_vmap) -> Callable[[Rule], Rule]:
+    """`function.def_vmap` for a rule that has the batch axis last: in what is batched, and in what it returns so.
+
+    `jax.vmap` reaches it by way of the first axis, `vmap_last` without moving anything.
+    """
+
+    def define(rule: Rule) -> Rule:
+        @function.def_vmap
+        def over_first(size: int, in_batched: Any, *args: Any) -> tuple[Any, Any]:
+            args = jax.tree.map(lambda x, b: jnp.moveaxis(x, 0, -1) if b else x, args, tuple(in_batched))
+            out, batched = rule(size, in_batched, *args)
+            return jax.tree.map(lambda x, b: jnp.moveaxis(x, -1, 0) if b else x, out, batched), batched
+
+        setattr(over_first, _AT_END, rule)  # JAX hands the attributes of a rule on to what it keeps in a jaxpr
+        return rule
+
+    return define
+
+
+_AT_END = "at_end"
 
 
 def _axes(in_axes: Any, args: tuple[Any, ...]) -> list[int | None]:
@@ -101,6 +149,10 @@ def _apply(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[An
         return [(x, True) for x in _many(eqn, bind(*_aligned(size, rank, args, batched, name == "select_n")))]
     if name in _LEADING:
         return [(x, True) for x in _many(eqn, bind(*args))]
+    if name == "custom_vmap_call" and hasattr(params["rule"], _AT_END):
+        (_, args), (_, flags) = (jax.tree.unflatten(params["in_tree"], leaves) for leaves in (args, batched))
+        results = getattr(params["rule"], _AT_END)(size, list(flags), *args)
+        return list(zip(*map(jax.tree.leaves, results), strict=True))
     if name == "optimization_barrier":
         return list(zip(bind(*args), batched, strict=True))
     if name in _CONTROL:

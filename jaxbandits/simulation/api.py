@@ -227,7 +227,7 @@ def _job(
     job = Job(algorithm=algorithm, environment=environment, points=tuple(points), width=chosen.width or 1, **settings)
     if chosen.width is not None:
         return job
-    return job.of_width(default_width(bytes_of_round(driver.layout_of(job)), device))
+    return job.of_width(default_width(bytes_of_round(driver.trial_of(job, device)), device))
 
 
 def _by_static_values(

@@ -24,9 +24,9 @@ from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import shared_leaves
 from jaxbandits.simulation import progress as progress_lib
 from jaxbandits.simulation.checkpoint import Progress, Store
-from jaxbandits.simulation.loop import Layout
+from jaxbandits.simulation.loop import Trial
 from jaxbandits.simulation.plan import Job, Piece, Plan
-from jaxbandits.simulation.program import Device, Program, base_key, get_layout, get_program, to_host
+from jaxbandits.simulation.program import Device, Program, base_key, get_program, get_trial, to_host
 
 _ROW_SLOTS = (16, 128, 1024)  # few sizes, so that runs with other record points find the same program
 _ROW_BYTES = 2**26  # of all rows that a call may return
@@ -305,14 +305,14 @@ class _Run:
             self.store.save(piece, Progress(t, kept, None if carry is None else to_host(carry), seconds))
 
 
-def layout_of(job: Job) -> Layout:
-    """Shapes of one trial of a job.
+def trial_of(job: Job, device: Device | None = None) -> Trial:
+    """One trial of a job, traced for the device, by default JAX's.
 
     Raises:
       InputError: when algorithm and environment do not fit together.
     """
     with _explained(job):
-        return get_layout(job.meters, *job.trial())
+        return get_trial(job.meters, *job.trial(), device and device.platform)
 
 
 def program_of(job: Job, device: Device) -> Program:
@@ -321,7 +321,7 @@ def program_of(job: Job, device: Device) -> Program:
     Raises:
       InputError: when algorithm and environment do not fit together, or a program cannot be made of them.
     """
-    slots = row_slots(job, layout_of(job).row)
+    slots = row_slots(job, trial_of(job, device).row)
     with _explained(job):
         return get_program(job.meters, *job.trial(), job.width, slots, device)
 

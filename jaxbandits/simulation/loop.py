@@ -23,7 +23,7 @@ from jaxbandits.core import batching, linalg, rng
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import shared_leaves
-from jaxbandits.core.vmap_last import vmap_last
+from jaxbandits.core.vmap_last import Recorded
 from jaxbandits.results import trials
 from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation.meters import Meter, Round
@@ -102,11 +102,16 @@ def start_trial(algorithm: Any, environment: Any, base_key: jax.Array, seed_inde
     """A fresh trial, of which nothing is measured yet."""
     half = start_environment(environment, base_key, seed_index)
     carry = assemble(half, start_algorithm(algorithm, base_key, seed_index, environment, half), {})
+    return carry._replace(waiting=_waiting(algorithm, environment, carry))
+
+
+def _waiting(algorithm: Any, environment: Any, carry: Carry) -> Any:
+    """Zeros where feedback will wait."""
     delay = _delay(algorithm, environment)
     if not delay:
-        return carry
+        return ()
     waits = jax.eval_shape(lambda carry: _kept(_meet(algorithm, environment, jnp.int32(0), carry)[1]), carry)
-    return carry._replace(waiting=jax.tree.map(lambda x: jnp.zeros((delay, *x.shape), x.dtype), waits))
+    return jax.tree.map(lambda x: jnp.zeros((delay, *x.shape), x.dtype), waits)
 
 
 def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> tuple[Carry, Round]:
@@ -251,49 +256,76 @@ def mapped(function: Callable[..., Any], width: int, shared: Sequence[Any], *bat
     """`function(*shared, *batched)` over the trial axis, which is last; of one trial, which has no such axis, itself.
 
     Args:
-      function: what one trial does.
+      function: what one trial does, or its record.
       width: number of trials.
       shared: arguments without a trial axis.
       *batched: arguments with one; shared fields in them have none.
     """
     if width == 1:
         return function(*shared, *batched)
-    leaves, structure = jax.tree.flatten(batched)
-    axes = [None if common else -1 for common in shared_leaves(batched)]
+    args = (*shared, *batched)
+    with_axis = [False] * len(jax.tree.leaves(shared)) + [not common for common in shared_leaves(batched)]
+    if not isinstance(function, Recorded):
+        leaves, structure = jax.tree.flatten(args)
+        of_one = [
+            jax.ShapeDtypeStruct(x.shape[:-1] if has_it else jnp.shape(x), x.dtype)
+            for x, has_it in zip(leaves, with_axis, strict=True)
+        ]
+        function = Recorded.of(function, *jax.tree.unflatten(structure, of_one))
+    return function.over(width, with_axis, *args)
 
-    def flat(leaves: list[Any]) -> Any:
-        return function(*shared, *jax.tree.unflatten(structure, leaves))
 
-    return vmap_last(flat, (axes,), width)(leaves)
+@dataclasses.dataclass(frozen=True, eq=False)
+class Trial:
+    """What one trial does, traced once, and the shapes of what it carries and reports.
 
+    All programs of a job, whatever their width, are made of these records.
+    """
 
-@dataclasses.dataclass(frozen=True)
-class Layout:
-    """Shapes of one trial: what it carries, what a record point reports, what a round hands from one to the other."""
-
+    start_environment: Recorded  # of (base_key, environment, seed_index)
+    start_algorithm: Recorded  # of (base_key, algorithm, seed_index, *met)
+    round: Recorded  # of (t, algorithm, environment, carry) to the next (env, alg, waiting) and the values of the round
+    snapshot: Recorded
     carry: Carry
-    row: dict[str, Any]
+    row: dict[str, Any]  # what a record point reports
     passed: Any  # observation, decision, and of the feedback what the learner is told
 
 
-def layout(meters: tuple[Meter, ...], algorithm: Any, environment: Any, base_key: Any, seed_index: Any) -> Layout:
-    """The shapes of one trial, from those of its arguments; here wrong names and values of metrics come to light."""
+def trace(meters: tuple[Meter, ...], algorithm: Any, environment: Any, base_key: Any, seed_index: Any) -> Trial:
+    """Traces one trial, from the shapes of its arguments; here wrong names and values of metrics come to light."""
+    passed: list[Any] = []
 
-    def one_round(algorithm: Any, environment: Any, carry: Carry) -> tuple[Any, Any, Any]:
-        carry, played = play_round(algorithm, environment, jnp.int32(0), carry)
-        passed = jax.tree.leaves((played.obs, played.decision, narrow(played.feedback, algorithm.feedback)))
-        arrays = [x for x in passed if isinstance(x, (jax.Array, np.ndarray))]
-        return measure(meters, played), snapshot(environment, algorithm, carry.env, carry.alg), arrays
+    # Functions of their own: what JAX remembers of them goes when they go.
+    def first_environment(base_key: Any, environment: Any, seed_index: Any) -> Half:
+        return start_environment(environment, base_key, seed_index)
 
-    # A function of its own: what JAX remembers of it goes when it goes, which `start_trial` never does.
-    begin = jax.eval_shape(functools.partial(start_trial), algorithm, environment, base_key, seed_index)
-    totals, at_record, passed = jax.eval_shape(one_round, algorithm, environment, begin)
-    distinct([name for key in (*totals, *at_record) if (name := key.partition(":")[2]) not in RESERVED])
-    return Layout(begin._replace(totals=totals), totals | at_record, passed)
+    def first_algorithm(base_key: Any, algorithm: Any, seed_index: Any, *met: Any) -> Half:
+        return start_algorithm(algorithm, base_key, seed_index, *met)
+
+    def one_round(t: jax.Array, algorithm: Any, environment: Any, carry: Carry) -> tuple[Any, dict[str, jax.Array]]:
+        carry, played = play_round(algorithm, environment, t, carry)
+        told = jax.tree.leaves((played.obs, played.decision, narrow(played.feedback, algorithm.feedback)))
+        arrays = [x for x in told if isinstance(x, (jax.Array, np.ndarray))]
+        passed.extend(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays)
+        return (carry.env, carry.alg, carry.waiting), measure(meters, played)
+
+    environment_starts = Recorded.of(first_environment, base_key, environment, seed_index)
+    met = (environment, environment_starts.out) if isinstance(algorithm, Prepares) else ()
+    algorithm_starts = Recorded.of(first_algorithm, base_key, algorithm, seed_index, *met)
+    carry = assemble(environment_starts.out, algorithm_starts.out, {})
+    carry = carry._replace(waiting=jax.eval_shape(functools.partial(_waiting), algorithm, environment, carry))
+    round_ = Recorded.of(one_round, seed_index, algorithm, environment, carry)
+    at_record = Recorded.of(functools.partial(snapshot), environment, algorithm, carry.env, carry.alg)
+    totals = round_.out[1]
+    distinct([name for key in (*totals, *at_record.out) if (name := key.partition(":")[2]) not in RESERVED])
+    return Trial(
+        environment_starts, algorithm_starts, round_, at_record, carry._replace(totals=totals), totals | at_record.out,
+        passed,
+    )  # fmt: skip
 
 
 def advance(
-    meters: tuple[Meter, ...],
+    trial: Trial,
     width: int,
     algorithm: Any,
     environment: Any,
@@ -309,7 +341,7 @@ def advance(
     last stop is part of the carry, so that no result depends on how the rounds are cut into calls.
 
     Args:
-      meters: extra meters (static).
+      trial: what one does (static).
       width: W trials (static); 1 has no trial axis.
       algorithm: hyperparameters, leaves `[..., W]`, shared ones without `W`.
       environment: the same.
@@ -321,10 +353,10 @@ def advance(
     Returns:
       The trials afterwards, and per `reduce:name` an array `[C, ..., W]`: values of the block that ends at each stop.
     """
-    body = _round_of_a_piece(meters, width, algorithm, environment, carry.streams)
+    body = _round_of_a_piece(trial, width, algorithm, environment, carry.streams)
 
     def report(states: States) -> dict[str, jax.Array]:
-        return mapped(snapshot, width, (), environment, algorithm, *states[:2])
+        return mapped(trial.snapshot, width, (), environment, algorithm, *states[:2])
 
     absent = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(report, carry[1:]))
 
@@ -347,21 +379,23 @@ def advance(
 
 
 def play_block(
-    meters: tuple[Meter, ...], width: int, rounds: int, algorithm: Any, environment: Any, carry: Carry, t: jax.Array
+    trial: Trial, width: int, rounds: int, algorithm: Any, environment: Any, carry: Carry, t: jax.Array
 ) -> tuple[Carry, jax.Array]:
     """Plays `rounds` (static) rounds of a piece from round `t` on: `advance` where a loop must have a known length.
 
     Returns:
       The trials afterwards, and how many rounds they have played.
     """
-    body = _round_of_a_piece(meters, width, algorithm, environment, carry.streams)
+    body = _round_of_a_piece(trial, width, algorithm, environment, carry.streams)
     last = lax.fori_loop(0, rounds, lambda i, states: body(t + i.astype(t.dtype), states), carry[1:])
     return Carry(carry.streams, *last), t + rounds
 
 
-def report_block(width: int, algorithm: Any, environment: Any, carry: Carry) -> tuple[Carry, dict[str, jax.Array]]:
+def report_block(
+    trial: Trial, width: int, algorithm: Any, environment: Any, carry: Carry
+) -> tuple[Carry, dict[str, jax.Array]]:
     """A record point of a piece: the trials, with nothing measured yet, and the values of the block that ends here."""
-    row = carry.totals | mapped(snapshot, width, (), environment, algorithm, carry.env, carry.alg)
+    row = carry.totals | mapped(trial.snapshot, width, (), environment, algorithm, carry.env, carry.alg)
     fresh = {key: meters_lib.zero(key, x) for key, x in carry.totals.items()}
     return carry._replace(totals=fresh), row
 
@@ -370,16 +404,15 @@ States: TypeAlias = tuple[Any, Any, dict[str, jax.Array], Any]  # a carry withou
 
 
 def _round_of_a_piece(
-    meters: tuple[Meter, ...], width: int, algorithm: Any, environment: Any, streams: Streams
+    trial: Trial, width: int, algorithm: Any, environment: Any, streams: Streams
 ) -> Callable[[jax.Array, States], States]:
     """A round of all trials and what it adds to their totals; the streams are constants of the loop."""
 
-    def one_round(t: jax.Array, algorithm: Any, environment: Any, carry: Carry) -> States:
-        carry, played = play_round(algorithm, environment, t, carry)
-        totals = {key: meters_lib.add(key, carry.totals[key], v) for key, v in measure(meters, played).items()}
-        return carry.env, carry.alg, totals, carry.waiting
-
     def body(t: jax.Array, states: States) -> States:
-        return mapped(one_round, width, (t,), algorithm, environment, Carry(streams, *states))
+        env, alg, totals, waiting = states
+        carry = Carry(streams, env, alg, {}, waiting)
+        (env, alg, waiting), values = mapped(trial.round, width, (t,), algorithm, environment, carry)
+        totals = {key: meters_lib.add(key, totals[key], value) for key, value in values.items()}
+        return env, alg, totals, waiting
 
     return body

@@ -20,9 +20,10 @@ import numpy as np
 
 from jaxbandits.core import target
 from jaxbandits.core.pytree import map_traced
+from jaxbandits.core.vmap_last import Recorded
 from jaxbandits.simulation import compilation_cache, loop
 from jaxbandits.simulation import meters as meters_lib
-from jaxbandits.simulation.loop import Carry, Layout
+from jaxbandits.simulation.loop import Carry, Trial
 from jaxbandits.simulation.meters import Meter
 from jaxbandits.types import Prepares
 
@@ -175,20 +176,26 @@ class Shelf:
 
 
 _parts = Shelf(MAX_PARTS)
-_layouts = Shelf(MAX_PARTS)
+_trials = Shelf(MAX_PARTS)
 
 
-def get_layout(meters: tuple[Meter, ...], algorithm: Any, environment: Any) -> Layout:
-    """Shapes of one trial of a job.
+def get_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Any, platform: str | None = None) -> Trial:
+    """One trial of a job, traced.
 
     Args:
       meters: extra meters.
       algorithm: hyperparameters of one trial.
       environment: the same.
+      platform: where it will run; None: where JAX's default device is.
     """
     shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (algorithm, environment, *_seed_shapes()))
-    key = (meters, *_key(shapes))
-    return _layouts.get(key, lambda: loop.layout(meters, *shapes))
+    platform = platform or jax.default_backend()
+
+    def make() -> Trial:
+        with target.traced_for(platform):
+            return loop.trace(meters, *shapes)
+
+    return _trials.get((meters, platform, *_key(shapes)), make)
 
 
 def get_program(
@@ -217,27 +224,29 @@ def get_program(
     alg, env = (jax.tree.map(one, map_traced(many, obj)) for obj in (algorithm, environment))
     base_key, seed_index = _seed_shapes()
     trials = (one(base_key), many(seed_index))
-    carry = jax.tree.map(many, get_layout(meters, algorithm, environment).carry)
+    trial = get_trial(meters, algorithm, environment, device.platform)
+    carry = jax.tree.map(many, trial.carry)
     # what the start of a learner does not need is left out: one start then serves all environments
     met = (env, (carry.streams.observe, carry.streams.step, carry.env)) if isinstance(algorithm, Prepares) else ()
     t = one(seed_index)
     advances: dict[str, Any] = {}  # name, function, static arguments, shapes
     if target.is_accelerator(device.platform):
         advances = {
-            "block": (("block", meters, width), loop.play_block, (meters, width, BLOCK), (alg, env, carry, t)),
-            "single": (("single", meters, width), loop.play_block, (meters, width, 1), (alg, env, carry, t)),
-            "report": (("report", width), loop.report_block, (width,), (alg, env, carry)),
+            "block": (("block", meters, width), loop.play_block, (trial, width, BLOCK), (alg, env, carry, t)),
+            "single": (("single", meters, width), loop.play_block, (trial, width, 1), (alg, env, carry, t)),
+            "report": (("report", width), loop.report_block, (trial, width), (alg, env, carry)),
         }
     else:
         rounds = (t, t, jax.ShapeDtypeStruct((row_slots,), np.int32, sharding=where))
-        advances = {"advance": (("advance", meters, width), loop.advance, (meters, width), (alg, env, carry, *rounds))}
+        advances = {"advance": (("advance", meters, width), loop.advance, (trial, width), (alg, env, carry, *rounds))}
     with ThreadPoolExecutor(2 + len(advances)) as pool:  # XLA compiles outside the GIL
         # A start runs once per piece and is large (every arm is its own output): compiled fast rather than well.
         env_start = pool.submit(
-            _once, ("environment", width), _start_environment, (width,), (env, *trials), _FAST_COMPILE, device
-        )
+            _once, ("environment", width), _start, (trial.start_environment, width), (env, *trials), _FAST_COMPILE,
+            device,
+        )  # fmt: skip
         alg_start = pool.submit(
-            _once, ("algorithm", width), _start_algorithm, (width,), (alg, *trials, *met), _FAST_COMPILE,
+            _once, ("algorithm", width), _start, (trial.start_algorithm, width), (alg, *trials, *met), _FAST_COMPILE,
             device,
         )  # fmt: skip
         rest = {
@@ -258,18 +267,8 @@ def _seed_shapes() -> tuple[Any, Any]:
     return jax.eval_shape(lambda: (jax.random.key(0, impl="threefry2x32"), jnp.int32(0)))
 
 
-def _start_environment(width: int, environment: Any, base_key: jax.Array, seed_index: jax.Array) -> Any:
-    def one(environment: Any, seed_index: jax.Array) -> Any:
-        return loop.start_environment(environment, base_key, seed_index)
-
-    return loop.mapped(one, width, (), environment, seed_index)
-
-
-def _start_algorithm(width: int, algorithm: Any, base_key: jax.Array, seed_index: jax.Array, *met: Any) -> Any:
-    def one(algorithm: Any, seed_index: jax.Array, *met: Any) -> Any:
-        return loop.start_algorithm(algorithm, base_key, seed_index, *met)
-
-    return loop.mapped(one, width, (), algorithm, seed_index, *met)
+def _start(half: Recorded, width: int, part: Any, base_key: jax.Array, seed_index: jax.Array, *met: Any) -> Any:
+    return loop.mapped(half, width, (base_key,), part, seed_index, *met)
 
 
 def recall(
@@ -365,7 +364,7 @@ def _once(
 def clear_programs() -> None:
     """Forgets every compiled program (for tests and for measuring compile time)."""
     _parts.clear()
-    _layouts.clear()
+    _trials.clear()
 
 
 def compiled_count() -> int:

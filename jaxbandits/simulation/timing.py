@@ -13,7 +13,7 @@ from jaxbandits.simulation import driver
 from jaxbandits.simulation.api import jobs_of
 from jaxbandits.simulation.options import COUNT, Options
 from jaxbandits.simulation.plan import Job, record_points
-from jaxbandits.simulation.program import Program, base_key, get_layout
+from jaxbandits.simulation.program import Program, base_key, get_trial
 from jaxbandits.simulation.progress import Progress
 from jaxbandits.simulation.width import bytes_of
 
@@ -96,7 +96,7 @@ def time_rounds(
                     ns[job.label].append(_net(seconds / (rounds * width) * 1e9, rounds))
             bar.update(1)
     arrays = {name: np.stack(rows) for name, rows in ns.items()}
-    state_bytes = {job.label: bytes_of(get_layout(job.meters, *job.trial()).carry.alg) for job in jobs}
+    state_bytes = {job.label: bytes_of(get_trial(job.meters, *job.trial()).carry.alg) for job in jobs}
     return RoundTimes(width, stops, arrays, state_bytes)
 
 

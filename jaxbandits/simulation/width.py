@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import target
-from jaxbandits.simulation.loop import Layout
+from jaxbandits.simulation.loop import Trial
 from jaxbandits.simulation.options import WIDTH_UNIT
 from jaxbandits.simulation.program import Device
 
@@ -40,10 +40,10 @@ def default_width(bytes_of_trial: int, device: Device) -> int:
     return min(_ACCELERATOR_WIDEST, 2 ** int(math.log2(fits)))
 
 
-def bytes_of_round(layout: Layout) -> int:
+def bytes_of_round(trial: Trial) -> int:
     """What one trial touches in a round: its states before and after, what passes between the two sides, what waits."""
-    carry = layout.carry
-    return 2 * bytes_of((carry.env, carry.alg)) + bytes_of((layout.passed, carry.waiting))
+    carry = trial.carry
+    return 2 * bytes_of((carry.env, carry.alg)) + bytes_of((trial.passed, carry.waiting))
 
 
 def bytes_of(shapes: Any) -> int:

@@ -154,13 +154,13 @@ def _part_trials(sweep: Sweep, job: Job) -> int:
 
 def result_bytes(job: Job) -> int:
     """Bytes of what one trial reports, in float64."""
-    row = driver.layout_of(job).row
+    row = driver.trial_of(job).row
     return 8 * len(job.stops) * sum(x.size for x in row.values())
 
 
 def carry_bytes(job: Job) -> int:
     """Bytes of what one trial holds while it runs."""
-    return bytes_of(driver.layout_of(job).carry)
+    return bytes_of(driver.trial_of(job).carry)
 
 
 def _parts(label: str, positions: Sequence[int], job: Job, spec: dict[str, Any], number: int) -> list[Part]:

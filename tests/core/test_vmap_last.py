@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from jax import lax
 
+from jaxbandits.core import batching
+from jaxbandits.core.fusion import once
 from jaxbandits.core.vmap_last import vmap_last
 
 # of a scalar s, an array x [3, 4] and a number the same for all
@@ -84,6 +86,22 @@ def test_loops_and_branches_that_are_the_same_for_all_turn_nothing_around(key):
 
     jaxpr = jax.make_jaxpr(vmap_last(f, (-1, -1, None)))(jnp.ones(5), jnp.ones((3, 4, 5)), 2.0)
     assert " transpose[" not in str(jaxpr) and "moveaxis" not in str(jaxpr)
+
+
+def test_functions_with_a_rule_for_the_end_turn_nothing_around(rng):
+    """Those of `core`: work with the trial axis last, loops, branches on what differs and does not, and barriers."""
+
+    def f(s, x, k):
+        x = once(batching.trials_last(lambda s, x: s * x)(s, x))
+        halved = batching.while_loop(lambda c: c[0] > s, lambda c: (0.5 * c[0], c[1] + x), (k, x))[1]
+        added = batching.fori_loop(0, 3, lambda i, c: c + i * halved, x)
+        return batching.cond(s > 1.0, lambda: added, lambda: x) + batching.cond(k > 1.0, lambda: x, lambda: halved)
+
+    args = rng.uniform(0.5, 2.0, 5), rng.standard_normal((3, 4, 5)), 2.0
+    jaxpr = jax.make_jaxpr(vmap_last(f, (-1, -1, None)))(*args)
+    assert " transpose[" not in str(jaxpr) and "moveaxis" not in str(jaxpr)
+    ours, theirs = vmap_last(f, (-1, -1, None))(*args), jax.vmap(f, (-1, -1, None), -1)(*args)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-14)
 
 
 def test_axes(key):

@@ -23,18 +23,24 @@ AT_ALL_DATA = (
 )  # fmt: skip
 
 
+KEY = jax.random.key(3, impl="threefry2x32")
+
+
+def _trial(algorithm, environment):
+    return loop.trace((), *as_arrays((algorithm, environment)), KEY, jnp.int32(0))
+
+
 def _arguments(algorithm, environment):
     """Algorithm, environment and carry of a piece, as `play_block` takes them, of fresh trials."""
+    totals = _trial(algorithm, environment).carry.totals
     pair = as_arrays((algorithm, environment))
     algorithm, environment = map_traced(lambda x: jnp.broadcast_to(x[..., None], (*x.shape, WIDTH)), pair)
-    key = jax.random.key(3, impl="threefry2x32")
 
     def start(algorithm, environment, seed_index):
-        return loop.start_trial(algorithm, environment, key, seed_index)
+        return loop.start_trial(algorithm, environment, KEY, seed_index)
 
     carry = loop.mapped(start, WIDTH, (), algorithm, environment, jnp.arange(WIDTH, dtype=jnp.int32))
-    shapes = loop.layout((), *pair, key, jnp.int32(0)).carry.totals
-    return algorithm, environment, carry._replace(totals={k: jnp.zeros((*x.shape, WIDTH)) for k, x in shapes.items()})
+    return algorithm, environment, carry._replace(totals={k: jnp.zeros((*x.shape, WIDTH)) for k, x in totals.items()})
 
 
 def _compiled(platform, function, *arguments):
@@ -50,7 +56,7 @@ def test_a_block_has_loops_of_known_length_and_the_numbers_of_the_normal_form():
     arguments = _compiled("cpu", lambda: _arguments(learner, environment))()
 
     def block(*arguments):
-        return loop.play_block((), WIDTH, 40, *arguments)
+        return loop.play_block(_trial(learner, environment), WIDTH, 40, *arguments)
 
     normal, fixed = (_compiled(platform, block, *arguments, jnp.int32(0)) for platform in ("cpu", "gpu"))
     of_loops, of_blocks = normal.as_text() or "", fixed.as_text() or ""
@@ -71,8 +77,9 @@ def test_every_loop_of_a_round_has_a_known_length(name):
     """Read off the trace: a loop whose bounds are Python's is a `scan`, any other a `while`."""
     entry = ALGORITHMS[name]
     with target.traced_for("gpu"):
-        arguments = jax.eval_shape(lambda: _arguments(entry.example, ENVIRONMENTS[entry.environments[0]].example))
-        jaxpr = jax.make_jaxpr(lambda *a: loop.play_block((), WIDTH, 64, *a))(*arguments, jnp.int32(0))
+        pair = entry.example, ENVIRONMENTS[entry.environments[0]].example
+        arguments = jax.eval_shape(lambda: _arguments(*pair))
+        jaxpr = jax.make_jaxpr(lambda *a: loop.play_block(_trial(*pair), WIDTH, 64, *a))(*arguments, jnp.int32(0))
     assert "while[" not in str(jaxpr).replace(" ", "")
 
 

@@ -11,7 +11,7 @@ from jaxbandits.dro import SMD, Online, SyntheticGroups
 from jaxbandits.simulation import program as program_lib
 from jaxbandits.simulation import simulate
 from jaxbandits.simulation.api import jobs_of
-from jaxbandits.simulation.driver import layout_of, program_of
+from jaxbandits.simulation.driver import program_of, trial_of
 from jaxbandits.simulation.options import options
 from jaxbandits.simulation.plan import Job
 from jaxbandits.simulation.width import bytes_of, bytes_of_round, default_width
@@ -63,6 +63,15 @@ def test_data_go_to_the_device_once_per_job(monkeypatch):
     assert len(put) == 1
 
 
+def test_a_trial_is_traced_once_for_all_widths(monkeypatch):
+    traced, update = [], Shrink.update
+    monkeypatch.setattr(Shrink, "update", lambda *args: (traced.append(1), update(*args))[1])
+    program_lib.clear_programs()
+    for width in (1, 32):
+        program_of(_job(Shrink(), Noisy(), width), jax.devices()[0])
+    assert len(traced) == 1
+
+
 def test_one_trial_alone_has_no_axis_of_trials():
     alone, many = (program_of(_job(Shrink(), Noisy(), width), jax.devices()[0]) for width in (1, 32))
     assert alone.carry_shape.alg.shape == () and many.carry_shape.alg.shape == (32,)
@@ -77,7 +86,7 @@ def test_the_trial_axis_is_last():
 def test_programs_are_kept_within_a_bound_least_recently_used_first_out(monkeypatch):
     shelf = program_lib.Shelf(6)
     monkeypatch.setattr(program_lib, "_parts", shelf)
-    monkeypatch.setattr(program_lib, "_layouts", program_lib.Shelf(6))
+    monkeypatch.setattr(program_lib, "_trials", program_lib.Shelf(6))
     device = jax.devices()[0]
 
     def run(work):
@@ -151,15 +160,15 @@ def test_what_passes_in_a_round_counts_beside_the_states():
     cpu = jax.devices("cpu")[0]
     assert width(SMD, dim=10, n_groups=10) == width(Online, dim=10, n_groups=10) == 64
     assert width(SMD, dim=1000, n_groups=20) == width(Online, dim=1000, n_groups=20) == 1
-    layout = layout_of(_job(SMD(dim=50, n_groups=20, horizon=9), SyntheticGroups(dim=50, n_groups=20)))
-    states, rows = bytes_of((layout.carry.env, layout.carry.alg)), bytes_of(layout.passed)
+    trial = trial_of(_job(SMD(dim=50, n_groups=20, horizon=9), SyntheticGroups(dim=50, n_groups=20)))
+    states, rows = bytes_of((trial.carry.env, trial.carry.alg)), bytes_of(trial.passed)
     assert rows > 20 * 50 * jnp.zeros(()).dtype.itemsize  # the gradients, not the rows behind them
-    assert bytes_of_round(layout) == 2 * states + rows < 2 * (states + 1.2 * 20 * 50 * 8)
+    assert bytes_of_round(trial) == 2 * states + rows < 2 * (states + 1.2 * 20 * 50 * 8)
 
 
 def test_a_large_trial_runs_alone_by_default():
-    layout = layout_of(_job(Shrink(), Noisy()))
-    assert bytes_of((layout.carry.env, layout.carry.alg)) == 16
+    trial = trial_of(_job(Shrink(), Noisy()))
+    assert bytes_of((trial.carry.env, trial.carry.alg)) == 16
     result = simulate(Shrink(start=np.ones(2**12)), Noisy2D(), 2, 3, progress=False, record=1)
     assert result["Shrink"].spec["width"] == 1 and len(result["Shrink"].timing["ns_per_round"]) == 3
     assert simulate(Shrink(), Noisy(), 2, 3, progress=False, record=1)["Shrink"].spec["width"] == 64

@@ -34,7 +34,7 @@ def resident_mb():
     pages = int(open("/proc/self/statm").read().split()[1])
     return pages * 4096 / 1e6
 
-program.MAX_PARTS = program._parts.bound = program._layouts.bound = 30  # full after 15 problems
+program.MAX_PARTS = program._parts.bound = program._trials.bound = 30  # full after 15 problems
 work = itertools.count(1)
 for count in (50, 100, 150):
     for _ in range(count):
@@ -67,11 +67,11 @@ def test_different_problems_do_not_fill_the_memory():
 @pytest.mark.slow
 def test_traces_of_forgotten_problems_are_forgotten(monkeypatch):
     """What JAX remembers of a problem goes when the shelf lets go of it."""
-    monkeypatch.setattr(program, "_layouts", program.Shelf(3))
+    monkeypatch.setattr(program, "_trials", program.Shelf(3))
 
     def traces(first):
         for work in range(first, first + 6):
-            program.get_layout((), as_arrays(Slow(work=work)), as_arrays(Noisy()))
+            program.get_trial((), as_arrays(Slow(work=work)), as_arrays(Noisy()))
         gc.collect()
         return sum(type(obj).__name__ == "Jaxpr" for obj in gc.get_objects())
 
