@@ -124,7 +124,7 @@ def _image(entries: jax.Array, x: Vector) -> tuple:
         p: list[jax.Array] = []
         for j, u in enumerate(columns):
             partial.append(p)
-            p = [*once([a + u[i] * v[j] for i, a in enumerate(p)]), v[j]]
+            p = [*once([a + b * v[j] for a, b in zip(p, u, strict=True)]), v[j]]
         return _joined([a[None] for a in p]), width_sq, f, before, partial
     rows = _joined([a[None] for a in v])  # row i holds p_ij from j = i + 1 on, and before f_i / E_i, which is p_i,i+1
     for j, u in enumerate(columns):
@@ -136,7 +136,7 @@ def _image(entries: jax.Array, x: Vector) -> tuple:
 
 def _product(x: jax.Array, y: jax.Array) -> jax.Array:
     """`<x, y>` over the first axis."""
-    return jnp.sum(x * y, axis=0) if x.shape[0] > linalg.UNROLLED else added(x[i] * y[i] for i in range(x.shape[0]))
+    return jnp.sum(x * y, axis=0) if x.shape[0] > linalg.UNROLLED else added(a * b for a, b in zip(x, y, strict=True))
 
 
 def add(inverse: Factored, weight: ArrayLike, image: Image) -> Factored:
@@ -184,7 +184,7 @@ def _quads(axes: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
             return total.reshape(*rows.shape[: axes - 1], *total.shape[1:])
         x = [linalg.entry(rows, axes - 1, i) for i in range(len(pivots))]
         for j, u in enumerate(columns):
-            f = added([x[j], *(u[i] * x[i] for i in range(j))])
+            f = added([x[j], *(a * b for a, b in zip(u, x[:j], strict=True))])
             total = f * f * inverses[j] if total is None else total + f * f * inverses[j]
             terms += j + 2
             if terms >= linalg.TERMS:
@@ -204,7 +204,8 @@ def _apply(entries: jax.Array, y: Vector) -> Vector:
     columns, pivots = _columns(entries)
     f = [y[j] + _product(u, y[:j]) if j else y[0] for j, u in enumerate(columns)]
     v = once([a / pivot for a, pivot in zip(f, pivots, strict=True)])
-    rows = [added([a, *(columns[j][i] * v[j] for j in range(i + 1, len(v)))]) for i, a in enumerate(v)]
+    entries_of = [list(u) for u in columns]
+    rows = [added([a, *(entries_of[j][i] * v[j] for j in range(i + 1, len(v)))]) for i, a in enumerate(v)]
     return _joined([a[None] for a in rows])
 
 
@@ -218,7 +219,7 @@ def _solve(entries: jax.Array, y: Vector) -> Vector:
     columns, pivots = _columns(entries)
     z = [pivots[j] * a for j, a in enumerate(_coordinates(columns, y))]
     for j, u in enumerate(columns):  # U^{-T} z
-        z[j] = once(added([z[j], *(-u[i] * z[i] for i in range(j))]))
+        z[j] = once(added([z[j], *(-a * b for a, b in zip(u, z[:j], strict=True))]))
     return _joined([a[None] for a in z])
 
 
@@ -275,7 +276,7 @@ def _inverse_factor(entries: jax.Array, y: Vector) -> tuple[jax.Array, Vector, V
     g: list[jax.Array] = []
     for j, u in enumerate(columns):
         unit = jnp.where(rows == j, jnp.ones_like(pivots[j])[None], 0.0)
-        g.append(once(added([unit, *(-u[i] * g[i] for i in range(j))])))
+        g.append(once(added([unit, *(-a * b for a, b in zip(u, g, strict=True))])))
     pivots, coordinates = (_joined([a[None] for a in parts]) for parts in (pivots, _coordinates(columns, y)))
     return _joined([a[None] for a in g]), pivots, coordinates
 

@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.custom_batching import custom_vmap
-
-from jaxbandits.core.vmap_last import rule_at_end
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
 
 T = TypeVar("T")
 
@@ -20,7 +19,7 @@ T = TypeVar("T")
 def once(tree: T) -> T:
     """The same values, computed once: nothing before this point is repeated behind it."""
     leaves, structure = jax.tree.flatten(tree)
-    numbers = iter(_barrier(*(x for x in leaves if not _is_key(x))))
+    numbers = iter(_once.bind(*(x for x in leaves if not _is_key(x))))
     return jax.tree.unflatten(structure, [x if _is_key(x) else next(numbers) for x in leaves])
 
 
@@ -29,23 +28,20 @@ def _is_key(x: Any) -> bool:
     return jnp.issubdtype(jnp.result_type(x), jax.dtypes.prng_key)
 
 
-@jax.custom_jvp
-def _barrier(*leaves: Any) -> tuple[Any, ...]:
-    return _mapped(*leaves) if leaves else ()
+def _barrier(*arrays: Any) -> Any:
+    return lax.optimization_barrier(arrays)
 
 
-@_barrier.defjvp
-def _tangent(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    return _barrier(*primals), tangents
-
-
-@custom_vmap
-def _mapped(*leaves: Any) -> tuple[Any, ...]:
-    return tuple(lax.optimization_barrier(leaves))
-
-
-@rule_at_end(_mapped)
-def _over_trials(size: int, in_batched: Any, *leaves: Any) -> tuple[tuple[Any, ...], tuple[bool, ...]]:
+def _over_trials(arrays: Any, axes: Any) -> Any:
     """A barrier fixes how its arrays lie in memory: with the trial axis last (`core.batching`)."""
-    del size
-    return _barrier(*leaves), tuple(in_batched)
+    last = [x if axis is None else jnp.moveaxis(x, axis, -1) for x, axis in zip(arrays, axes, strict=True)]
+    return _once.bind(*last), [None if axis is None else x.ndim - 1 for x, axis in zip(last, axes, strict=True)]
+
+
+_once = Primitive("once")  # `lax.optimization_barrier`, but for what `vmap` and derivatives make of it
+_once.multiple_results = True
+_once.def_impl(_barrier)
+_once.def_abstract_eval(lambda *shapes: shapes)
+mlir.register_lowering(_once, mlir.lower_fun(_barrier))
+batching.primitive_batchers[_once] = _over_trials
+ad.primitive_jvps[_once] = lambda arrays, tangents: (_once.bind(*arrays), tangents)

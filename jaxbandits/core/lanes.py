@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
 from jaxbandits.core.fusion import once
-from jaxbandits.core.vmap_last import rule_at_end
+from jaxbandits.core.vmap_last import rule_at_end, vmap_last
 
 
 def lanes(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -25,7 +25,7 @@ def lanes(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @custom_vmap
     def mapped(*args: Any) -> Any:
-        return jax.vmap(f, in_axes=-1, out_axes=-1)(*args)
+        return vmap_last(f)(*args)
 
     @rule_at_end(mapped)
     def further(size: int, in_batched: Any, *args: Any) -> Any:

@@ -146,7 +146,7 @@ def _inner(axes: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
         if terms > UNROLLED or terms == 0:
             return jnp.sum(x * y, axis=tuple(range(axes)))
         x, y = (a.reshape(terms, *a.shape[axes:]) for a in (x, y))
-        return added(x[i] * y[i] for i in range(terms))
+        return added(a * b for a, b in zip(x, y, strict=True))
 
     return product
 
@@ -167,7 +167,7 @@ def _matvec(axes: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
     def products(m: jax.Array, x: Vector) -> jax.Array:
         if x.shape[0] > UNROLLED:
             return jnp.sum(m * x, axis=axes - 1)
-        return added(entry(m, axes - 1, j) * x[j] for j in range(x.shape[0]))
+        return added(entry(m, axes - 1, j) * a for j, a in enumerate(x))
 
     return products
 
@@ -182,7 +182,7 @@ def quad(m: Symmetric, x: Vector) -> jax.Array:
     """`x' m x` for symmetric m, using each off-diagonal entry once (half the work of `inner(x, matvec(m, x))`)."""
     if x.shape[0] > UNROLLED:
         return jnp.sum(m * x[None] * x[:, None], axis=(0, 1))
-    return _half_quad(m, [x[i] for i in range(x.shape[0])])
+    return _half_quad(m, list(x))
 
 
 def quads(m: Symmetric, rows: jax.Array) -> jax.Array:
@@ -206,10 +206,10 @@ def _half_quad(m: Symmetric, x: list[jax.Array]) -> jax.Array:
     """`x' m x` from the coordinates of x, which may have further axes before those of trials."""
     total: Any = None
     dim, terms = len(x), 0
-    for i in range(dim):
-        part = m[i, i] * x[i]
+    for i, row in enumerate(map(list, m)):
+        part = row[i] * x[i]
         if i + 1 < dim:
-            part = part + 2.0 * added(m[i, j] * x[j] for j in range(i + 1, dim))
+            part = part + 2.0 * added(row[j] * x[j] for j in range(i + 1, dim))
         total = part * x[i] if total is None else total + part * x[i]
         terms += dim - i
         if terms >= TERMS:
@@ -236,7 +236,7 @@ def gram(rows: jax.Array, weights: jax.Array) -> Symmetric:
     weighted = rows * weights[:, None]
     if n > UNROLLED:
         return jnp.sum(weighted[:, :, None] * rows[:, None], axis=0)
-    return added(weighted[k][:, None] * rows[k][None] for k in range(n))
+    return added(a[:, None] * x[None] for a, x in zip(weighted, rows, strict=True))
 
 
 @trials_last
@@ -251,7 +251,7 @@ def combine(weights: jax.Array, rows: jax.Array) -> jax.Array:
     n = rows.shape[0]
     if n > UNROLLED:
         return jnp.sum(weights[:, None] * rows, axis=0)
-    return added(weights[k] * rows[k] for k in range(n))
+    return added(a * x for a, x in zip(weights, rows, strict=True))
 
 
 @trials_last
@@ -318,11 +318,10 @@ def solve(factored: Any, b: Vector) -> Vector:
 
 @trials_last
 def _ldl_solve(factored: tuple[list[jax.Array], list[jax.Array]], b: Vector) -> Vector:
-    columns, inverses = factored
+    columns, inverses = [list(column) for column in factored[0]], factored[1]
     dim = b.shape[0]
     y: list[Any] = []
-    for i in range(dim):
-        entry = b[i]
+    for i, entry in enumerate(b):
         for k in range(i):
             entry = entry - columns[k][i - k - 1] * y[k]
         y.append(entry)

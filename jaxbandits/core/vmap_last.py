@@ -36,6 +36,7 @@ _LEADING = frozenset(
     reduce_sum reduce_xor rev split squeeze
     """.split()  # noqa: SIM905
 )
+_BARRIERS = ("optimization_barrier", "once")  # the latter is that of `core.fusion`
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
 
 
@@ -153,7 +154,7 @@ def _apply(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[An
         (_, args), (_, flags) = (jax.tree.unflatten(params["in_tree"], leaves) for leaves in (args, batched))
         results = getattr(params["rule"], _AT_END)(size, list(flags), *args)
         return list(zip(*map(jax.tree.leaves, results), strict=True))
-    if name == "optimization_barrier":
+    if name in _BARRIERS:
         return list(zip(bind(*args), batched, strict=True))
     if name in _CONTROL:
         results = _CONTROL[name](size, eqn, args, batched)

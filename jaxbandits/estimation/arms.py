@@ -116,10 +116,10 @@ def _first_largest(scores: jax.Array) -> jax.Array:
         scores = jnp.concatenate([winners, scores[pairs:]])
         indices = jnp.concatenate([places, indices[pairs:]])
         scores, indices = once((scores, indices))
-    best, index = scores[0], indices[0]
-    for k in range(1, scores.shape[0]):
-        better = scores[k] > best
-        best, index = jnp.where(better, scores[k], best), jnp.where(better, indices[k], index)
+    (best, index), *others = zip(scores, indices, strict=True)
+    for score, k in others:
+        better = score > best
+        best, index = jnp.where(better, score, best), jnp.where(better, k, index)
     return index
 
 
@@ -129,9 +129,9 @@ def take(arms: jax.Array, index: jax.Array) -> jax.Array:
     if arms.shape[0] * arms.dtype.itemsize > _SELECTED_BYTES:
         arms = jnp.broadcast_to(arms, (*arms.shape[:2], *index.shape))
         return jnp.take_along_axis(arms, index[None, None], axis=0, mode="promise_in_bounds")[0]
-    x = arms[0]
-    for k in range(1, arms.shape[0]):
-        x = jnp.where(index == k, arms[k], x)
+    x, *others = arms
+    for k, arm in enumerate(others, 1):
+        x = jnp.where(index == k, arm, x)
     return x
 
 
