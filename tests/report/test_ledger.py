@@ -219,6 +219,21 @@ def test_the_page_stands_alone(directory, tmp_path, capsys):
     assert markdown.count("\n| ") >= 5 and "## " + PAPERS["oco"].title in markdown
 
 
+def test_runs_beside_share_a_column(directory):
+    """A column for each left none for the claim on a screen of usual width, and cut lines off on a phone."""
+    text = page.page(ledger.read(directory), PAPERS)
+    beside = re.findall('<td data-of="beside it:">(.*?)</td>', text)
+    lines = [re.sub("<.*?>", "", line) for line in beside[0].split("</div>")]
+    assert lines == ["✓ holds: float64", "? not decided: other seeds", ""] and len(beside) == 2
+    assert '<th scope="col">beside</th>' in text and '<th scope="col">float64</th>' not in text
+
+
+def test_backticks_are_code(directory):
+    (run, *_) = ledger.read(directory)
+    noted = run._replace(manifest={**run.manifest, "notes": ["`--data <FILE>` takes it"]})
+    assert "<code>--data &lt;FILE&gt;</code> takes it" in page.page([noted], PAPERS)
+
+
 def test_a_figure_that_is_gone_leaves_a_line(directory):
     (run,) = [run for run in ledger.read(directory) if run.name == "coco/fig2"]
     lost = run._replace(directory=Path("nowhere"))
