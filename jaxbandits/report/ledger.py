@@ -186,8 +186,8 @@ def how(parts: Sequence[Chapter]) -> list[str]:
         ]
         lines.append(
             f"Judged anew, after the runs, from the results that they stored: statistics of commit {', '.join(anew)}, "
-            "as are the places in the papers; thresholds as in the manifests (which is checked), times as they were "
-            "judged by the run. Of "
+            "which also names the places in the papers; thresholds as in the manifests (which is checked), times as "
+            "they were judged by the run. Of "
             f"{len(rows)} claims {n[0]} have other numbers than in the manifests, {n[1]} another verdict, {n[2]} "
             "another adjusted verdict; each of them says what the run said."
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jaxbandits import __version__
 from jaxbandits.core.files import write_atomically
-from jaxbandits.experiments.declare import Paper
+from jaxbandits.experiments.declare import Erratum, Paper
 from jaxbandits.report.ledger import (
     SUMMARY,
     VERDICTS,
@@ -54,10 +54,13 @@ pre { overflow-x: auto; background: var(--tint); padding: .6rem; font-size: .8re
   .claims tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line); }
   .claims td { display: block; border: 0; padding: .1rem 0; } .figure svg { min-width: 44rem; }
   .claims td[data-of]::before { content: attr(data-of); font-weight: 400; } }
-@media print { html { font-size: 9pt; } body { max-width: none; padding: 0; } .verdict { white-space: normal; } nav { display: none; } h2 { break-before: page; }
+@media screen { .overview td { white-space: nowrap; } }
+@media print { html { font-size: 9pt; } body { max-width: none; padding: 0; }
+  .verdict { white-space: normal; } nav { display: none; } h2 { break-before: page; }
   .scroll, .figure { overflow: visible; } .figure, tr { break-inside: avoid; } .figure svg { filter: none; } }
 """
 _ID, _REFERENCE = re.compile(r'\bid="([^"]+)"'), re.compile(r'(href="#|url\(#)([^")]+)')
+_ERRATA = ("place", "printed", "why it cannot stand", "here", "shown by")
 _SIGNS = dict(zip(VERDICTS, ("✓", "✗", "?"), strict=True))
 
 
@@ -120,10 +123,7 @@ def _mark(name: str) -> str:
 def _chapter(chapter: Chapter) -> str:
     paper = chapter.paper
     raw, together = ([row.claim["verdict"] for row in chapter.rows], [row.adjusted for row in chapter.rows])
-    errata = "".join(
-        f"<tr>{''.join(f'<td>{_text(text)}</td>' for text in e[:4])}<td><code>{escape(e.command)}</code></td></tr>"
-        for e in paper.errata
-    )
+    errata = "".join(map(_erratum, paper.errata))
     lines = [
         f'<section id="{escape(paper.family)}"><h2>{escape(paper.title)}</h2>',
         f"<p>{escape(paper.reference)}. {counts(raw)}; adjusted: {counts(together)}.</p>",
@@ -132,12 +132,19 @@ def _chapter(chapter: Chapter) -> str:
             for run in chapter.runs
         ),
         "<h3>Errata</h3>",
-        _table(("place", "printed", "why it cannot stand", "here", "shown by"), errata),
+        _table(_ERRATA, errata, "claims"),
         f"<p><strong>Easy:</strong> {escape(paper.easy)}</p>",
         f"<p><strong>Difficult:</strong> {escape(paper.difficult)}</p>",
         f"<p><strong>Guessed:</strong> {escape(paper.guessed)}</p></section>",
     ]
     return "\n".join(lines)
+
+
+def _erratum(erratum: Erratum) -> str:
+    *words, command = erratum
+    texts = (*map(_text, words), f"<code>{escape(command)}</code>")
+    cells = (f'<td data-of="{of}: ">{text}</td>' for of, text in zip(_ERRATA, texts, strict=True))
+    return f"<tr>{''.join(cells)}</tr>"
 
 
 def _experiment(run: Run, rows: Sequence[Row], beside: Sequence[Beside]) -> str:

@@ -322,7 +322,7 @@ def test_a_run_that_fails_leaves_the_others(tmp_path, capsys, monkeypatch):
 
 
 def test_the_committed_ledger_its_settings_and_what_is_said_to_be_missing_agree():
-    """The same runs in both, of the same experiments; docs/verdicts.md names every experiment that has none."""
+    """The same runs in both, of the same experiments; docs/verdicts.md names every experiment and preset that has none."""
     page = (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8")
     runs = json.loads((ROOT / "docs" / "ledger.json").read_text(encoding="utf-8"))
     shown = re.findall(r"^### ([^:]+): .*?\n\n.*?, commit (\S+), manifest ([0-9a-f]{12})", page, re.MULTILINE)
@@ -333,6 +333,12 @@ def test_the_committed_ledger_its_settings_and_what_is_said_to_be_missing_agree(
     assert len(set(names)) == len(names) and {*names} == {run["experiment"] for run in runs}
     (said,) = re.findall(r"^Not in it[^:]*: (.*?)\. ", (ROOT / "docs" / "verdicts.md").read_text(), re.M | re.S)
     assert {*re.findall("`([^`]+)`", said)} == {*EXPERIMENTS} - {*names}
+    (said,) = re.findall(r"^.*Of presets: (.*?)\. ", (ROOT / "docs" / "verdicts.md").read_text(), re.M | re.S)
+    missing = {
+        (name, preset) for preset, *of in (re.findall("`([^`]+)`", part) for part in said.split(";")) for name in of
+    }
+    every = {(name, preset) for name, experiment in EXPERIMENTS.items() for preset in experiment.presets}
+    assert missing == every - {(run["experiment"], run["preset"]) for run in runs}
 
 
 def test_errata_are_those_of_the_papers():
