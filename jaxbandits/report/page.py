@@ -49,7 +49,8 @@ code { overflow-wrap: anywhere; }
 .figure { margin: 1rem 0; background: #ffffff; overflow-x: auto; }
 .figure svg { display: block; max-width: 100%; height: auto; }
 @media (prefers-color-scheme: dark) { .figure { background: #000000; } }
-pre { overflow-x: auto; background: var(--tint); padding: .6rem; font-size: .8rem; } summary { cursor: pointer; }
+pre { overflow-x: auto; background: var(--tint); padding: .6rem; font-size: .8rem; }
+.wrapped { white-space: pre-wrap; overflow-wrap: anywhere; } summary { cursor: pointer; }
 @media screen and (max-width: 40rem) { .claims thead { display: none; } .claims, .claims tbody { display: block; }
   .claims tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line); }
   .claims td { display: block; border: 0; padding: .1rem 0; } .figure svg { min-width: 44rem; }
@@ -170,12 +171,14 @@ def _experiment(run: Run, rows: Sequence[Row], beside: Sequence[Beside]) -> str:
         lines.append(_table(header, "".join(_claim(row, columns) for row in rows), "claims"))
     lines += [f"<p class='soft'>{_text(note)}</p>" for note in made["notes"]]
     for timed in made["times"]:
-        summary = f"<summary>cost, panel {escape(timed['panel'])}</summary>"
+        width = re.search(r"\((.*?)\)", timed["text"])  # one trial, or how many side by side
+        which = f": {width[1]}" if width else ""
+        summary = f"<summary>cost, panel {escape(timed['panel'] + which)}</summary>"
         lines.append(f"<details>{summary}<pre>{escape(timed['text'])}</pre></details>")
     versions = ", ".join(f"{name} {version}" for name, version in made["versions"].items())
     lines.append(
         f"<details><summary>settings</summary><p class='soft'>{escape(versions)}</p>"
-        f"<pre>{escape(made['command'])}</pre><pre>{escape(_specs(run))}</pre></details>"
+        f'<pre>{escape(made["command"])}</pre><pre class="wrapped">{escape(_specs(run))}</pre></details>'
     )
     return "\n".join(lines)
 

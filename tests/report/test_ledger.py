@@ -322,7 +322,7 @@ def test_a_run_that_fails_leaves_the_others(tmp_path, capsys, monkeypatch):
 
 
 def test_the_committed_ledger_its_settings_and_what_is_said_to_be_missing_agree():
-    """The same runs in both, of the same experiments; docs/verdicts.md names every experiment and preset that has none."""
+    """The same runs in both, of the same experiments; docs/verdicts.md names what has none, presets too."""
     page = (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8")
     runs = json.loads((ROOT / "docs" / "ledger.json").read_text(encoding="utf-8"))
     shown = re.findall(r"^### ([^:]+): .*?\n\n.*?, commit (\S+), manifest ([0-9a-f]{12})", page, re.MULTILINE)
