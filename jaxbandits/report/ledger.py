@@ -307,6 +307,8 @@ def markdown(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
         *(line for paragraph in (*how(parts), provenance(runs)) for line in ("", paragraph)),
         "",
     ]
+    if standing := stand_ins([run for chapter in parts for run in chapter.runs]):
+        lines += ["Data that are not the papers' own: " + "; ".join(standing) + ".", ""]
     lines += ["Written by `jaxbandits report DIR --markdown FILE`.", "", "## Summary", ""]
     lines += [_line(SUMMARY), "|" + "---|" * len(SUMMARY)]
     for chapter in parts:

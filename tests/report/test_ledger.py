@@ -216,6 +216,8 @@ def test_the_page_stands_alone(directory, tmp_path, capsys):
         assert (kept["experiment"], kept["manifest"]) == (run.name, run.digest)
         assert kept["request"] == run.manifest["request"] and "panels" not in kept
     markdown = (tmp_path / "ledger.md").read_text()
+    header = markdown.partition("## Summary")[0]
+    assert "Data that are not the papers' own: coco/fig2: a stand-in for FilmTrust." in header
     assert markdown.count("\n| ") >= 5 and "## " + PAPERS["oco"].title in markdown
 
 
