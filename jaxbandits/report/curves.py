@@ -80,6 +80,8 @@ def _panel(drawing: Curves, report: Report, name: str, band: str, ax: "Axes") ->
         shared, label = drawing.reference
         trials = report.results[name][drawn[0]]
         ax.plot(trials.records, trials.get(shared)[0].mean(axis=0), color="#888888", linestyle="--", label=label)
+    if ax.get_xscale() == "linear":
+        ax.locator_params(axis="x", nbins=5)  # six digits a tick run into each other with more
     gap = "\n" if len(ax.get_ylabel()) > _ONE_LINE else " "
     ax.set_ylabel(f"{ax.get_ylabel()}:{gap}{BANDS[band]}")
     if (legend := ax.get_legend()) is not None:  # one for all panels stands beside them

@@ -186,7 +186,8 @@ def how(parts: Sequence[Chapter]) -> list[str]:
         ]
         lines.append(
             f"Judged anew, after the runs, from the results that they stored: statistics of commit {', '.join(anew)}, "
-            "thresholds as in the manifests (which is checked), times as they were judged by the run. Of "
+            "which also names the places in the papers; thresholds as in the manifests (which is checked), times as "
+            "they were judged by the run. Of "
             f"{len(rows)} claims {n[0]} have other numbers than in the manifests, {n[1]} another verdict, {n[2]} "
             "another adjusted verdict; each of them says what the run said."
         )
@@ -306,6 +307,8 @@ def markdown(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
         *(line for paragraph in (*how(parts), provenance(runs)) for line in ("", paragraph)),
         "",
     ]
+    if standing := stand_ins([run for chapter in parts for run in chapter.runs]):
+        lines += ["Data that are not the papers' own: " + "; ".join(standing) + ".", ""]
     lines += ["Written by `jaxbandits report DIR --markdown FILE`.", "", "## Summary", ""]
     lines += [_line(SUMMARY), "|" + "---|" * len(SUMMARY)]
     for chapter in parts:

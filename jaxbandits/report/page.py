@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jaxbandits import __version__
 from jaxbandits.core.files import write_atomically
-from jaxbandits.experiments.declare import Paper
+from jaxbandits.experiments.declare import Erratum, Paper
 from jaxbandits.report.ledger import (
     SUMMARY,
     VERDICTS,
@@ -45,16 +45,23 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .5rem; border-bottom: 1px solid var(--line); }
 th { background: var(--tint); } .verdict { white-space: nowrap; font-weight: 600; }
 .holds { color: var(--yes); } .does-not-hold { color: var(--no); } .not-decided { color: var(--open); }
-.figure { margin: 1rem 0; background: #ffffff; } .figure svg { display: block; max-width: 100%; height: auto; }
+code { overflow-wrap: anywhere; }
+.figure { margin: 1rem 0; background: #ffffff; overflow-x: auto; }
+.figure svg { display: block; max-width: 100%; height: auto; }
 @media (prefers-color-scheme: dark) { .figure { background: #000000; } }
-pre { overflow-x: auto; background: var(--tint); padding: .6rem; font-size: .8rem; } summary { cursor: pointer; }
-@media (max-width: 40rem) { .claims thead { display: none; } .claims tr { display: block; padding: .5rem 0;
-  border-bottom: 1px solid var(--line); } .claims td { display: block; border: 0; padding: .1rem 0; }
+pre { overflow-x: auto; background: var(--tint); padding: .6rem; font-size: .8rem; }
+.wrapped { white-space: pre-wrap; overflow-wrap: anywhere; } summary { cursor: pointer; }
+@media screen and (max-width: 40rem) { .claims thead { display: none; } .claims, .claims tbody { display: block; }
+  .claims tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line); }
+  .claims td { display: block; border: 0; padding: .1rem 0; } .figure svg { min-width: 44rem; }
   .claims td[data-of]::before { content: attr(data-of); font-weight: 400; } }
-@media print { body { max-width: none; font-size: 9pt; } nav { display: none; } h2 { break-before: page; }
-  .figure, tr { break-inside: avoid; } .figure svg { filter: none; } }
+@media screen { .overview td { white-space: nowrap; } }
+@media print { html { font-size: 9pt; } body { max-width: none; padding: 0; }
+  .verdict { white-space: normal; } nav { display: none; } h2 { break-before: page; }
+  .scroll, .figure { overflow: visible; } .figure, tr { break-inside: avoid; } .figure svg { filter: none; } }
 """
 _ID, _REFERENCE = re.compile(r'\bid="([^"]+)"'), re.compile(r'(href="#|url\(#)([^")]+)')
+_ERRATA = ("place", "printed", "why it cannot stand", "here", "shown by")
 _SIGNS = dict(zip(VERDICTS, ("✓", "✗", "?"), strict=True))
 
 
@@ -70,7 +77,7 @@ def page(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
         f"{counts([row.claim['verdict'] for row in rows])}; adjusted for "
         f"their number: {counts([row.adjusted for row in rows])}. jaxbandits {escape(__version__)}.</p>",
         f"<p>{escape(provenance(runs))}</p>",
-        *(f"<p>{escape(paragraph)}</p>" for paragraph in how(parts)),
+        *(f"<p>{_text(paragraph)}</p>" for paragraph in how(parts)),
     ]
     if standing:
         head.append("<p>Data that are not the papers' own: " + escape("; ".join(standing)) + ".</p>")
@@ -117,10 +124,7 @@ def _mark(name: str) -> str:
 def _chapter(chapter: Chapter) -> str:
     paper = chapter.paper
     raw, together = ([row.claim["verdict"] for row in chapter.rows], [row.adjusted for row in chapter.rows])
-    errata = "".join(
-        f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in e[:4])}<td><code>{escape(e.command)}</code></td></tr>"
-        for e in paper.errata
-    )
+    errata = "".join(map(_erratum, paper.errata))
     lines = [
         f'<section id="{escape(paper.family)}"><h2>{escape(paper.title)}</h2>',
         f"<p>{escape(paper.reference)}. {counts(raw)}; adjusted: {counts(together)}.</p>",
@@ -129,12 +133,19 @@ def _chapter(chapter: Chapter) -> str:
             for run in chapter.runs
         ),
         "<h3>Errata</h3>",
-        _table(("place", "printed", "why it cannot stand", "here", "shown by"), errata),
+        _table(_ERRATA, errata, "claims"),
         f"<p><strong>Easy:</strong> {escape(paper.easy)}</p>",
         f"<p><strong>Difficult:</strong> {escape(paper.difficult)}</p>",
         f"<p><strong>Guessed:</strong> {escape(paper.guessed)}</p></section>",
     ]
     return "\n".join(lines)
+
+
+def _erratum(erratum: Erratum) -> str:
+    *words, command = erratum
+    texts = (*map(_text, words), f"<code>{escape(command)}</code>")
+    cells = (f'<td data-of="{of}: ">{text}</td>' for of, text in zip(_ERRATA, texts, strict=True))
+    return f"<tr>{''.join(cells)}</tr>"
 
 
 def _experiment(run: Run, rows: Sequence[Row], beside: Sequence[Beside]) -> str:
@@ -156,16 +167,18 @@ def _experiment(run: Run, rows: Sequence[Row], beside: Sequence[Beside]) -> str:
     lines += [_figure(path, f"{run.name}-{i}", f"{made['title']}, {path.stem}") for i, path in enumerate(figures)]
     if rows:
         columns = kinds(rows)
-        header = ("verdict", "adjusted", "claim", "source", "statistic", *columns, "manifest")
+        header = ("verdict", "adjusted", "claim", "source", "statistic", *(["beside"] if columns else []), "manifest")
         lines.append(_table(header, "".join(_claim(row, columns) for row in rows), "claims"))
-    lines += [f"<p class='soft'>{escape(note)}</p>" for note in made["notes"]]
+    lines += [f"<p class='soft'>{_text(note)}</p>" for note in made["notes"]]
     for timed in made["times"]:
-        summary = f"<summary>cost, panel {escape(timed['panel'])}</summary>"
+        width = re.search(r"\((.*?)\)", timed["text"])  # one trial, or how many side by side
+        which = f": {width[1]}" if width else ""
+        summary = f"<summary>cost, panel {escape(timed['panel'] + which)}</summary>"
         lines.append(f"<details>{summary}<pre>{escape(timed['text'])}</pre></details>")
     versions = ", ".join(f"{name} {version}" for name, version in made["versions"].items())
     lines.append(
         f"<details><summary>settings</summary><p class='soft'>{escape(versions)}</p>"
-        f"<pre>{escape(made['command'])}</pre><pre>{escape(_specs(run))}</pre></details>"
+        f'<pre>{escape(made["command"])}</pre><pre class="wrapped">{escape(_specs(run))}</pre></details>'
     )
     return "\n".join(lines)
 
@@ -185,14 +198,34 @@ def _specs(run: Run) -> str:
 def _claim(row: Row, columns: Sequence[str]) -> str:
     cells = [_verdict(row.claim["verdict"]), _verdict(row.adjusted, "adjusted")]
     cells += [f"<td>{escape(text)}</td>" for text in (row.claim["claim"], row.claim["source"], statistic_of(row))]
-    cells += [_verdict(row.others[kind], kind) if kind in row.others else "<td></td>" for kind in columns]
+    if columns:
+        cells.append(f'<td data-of="beside it:">{_beside(row.others)}</td>' if row.others else "<td></td>")
     return f"<tr>{''.join(cells)}<td class='soft'>{row.manifest}</td></tr>"
+
+
+def _beside(others: Mapping[str, str]) -> str:
+    """A line for each verdict, with the runs that came to it: a column for each run leaves no room for the claim."""
+    lines = []
+    for verdict in VERDICTS:
+        if kinds_ := [kind for kind, found in others.items() if found == verdict]:
+            word = f'<span class="verdict {_class(verdict)}">{_SIGNS[verdict]} {escape(verdict)}</span>'
+            lines.append(f"<div>{word}: {escape(', '.join(kinds_))}</div>")
+    return "".join(lines)
 
 
 def _verdict(verdict: str, of: str = "") -> str:
     """A sign beside the word: never told by its colour alone. `of`: the column, for screens that show no header."""
     data = f' data-of="{escape(of)}: "' if of else ""
-    return f'<td class="verdict {verdict.replace(" ", "-")}"{data}>{_SIGNS[verdict]} {escape(verdict)}</td>'
+    return f'<td class="verdict {_class(verdict)}"{data}>{_SIGNS[verdict]} {escape(verdict)}</td>'
+
+
+def _class(verdict: str) -> str:
+    return verdict.replace(" ", "-")
+
+
+def _text(text: str) -> str:
+    """Escaped, with what stands between backticks as code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _table(header: Sequence[str], body: str, kind: str = "") -> str:

@@ -21,7 +21,7 @@ def rejudged(runs: Sequence[Run], experiments: Mapping[str, Experiment], commit:
     """The runs with the claims that their stored results have now; their directories stay as they are.
 
     Where a number or a verdict differs from the run's, the claim keeps that one under "at run". Claims on times keep
-    their verdicts: times are not stored.
+    their verdicts: times are not stored. Places in the papers are those that this version names.
 
     Args:
       runs: as `ledger.read` finds them.
@@ -39,11 +39,14 @@ def _rejudged(run: Run, experiment: Experiment | None, commit: str | None) -> Ru
     stem = run.name.rpartition("/")[2]
     results = {panel: Result.load(run.directory / f"{stem}-{panel}.npz") for panel in run.manifest["panels"]}
     measured = Measured(results, {})
-    rows = [_row(run, claims, kept, measured) for kept in run.manifest["claims"]]
+    standing = experiment.stand_ins if experiment is not None and run.manifest["stand_ins"] else {}
+    rows = [_row(run, claims, kept, measured, standing) for kept in run.manifest["claims"]]
     return run._replace(manifest={**run.manifest, "claims": rows, "method": METHOD, "judged anew": commit or "unknown"})
 
 
-def _row(run: Run, claims: Mapping[str, Claim], kept: Mapping[str, Any], measured: Measured) -> Mapping[str, Any]:
+def _row(
+    run: Run, claims: Mapping[str, Claim], kept: Mapping[str, Any], measured: Measured, standing: Mapping[str, str]
+) -> Mapping[str, Any]:
     claim = claims.get(kept["claim"])
     if claim is None:
         raise InputError(f"{run.directory} has a claim that {run.name} makes no more ({kept['claim']}): run it anew")
@@ -52,8 +55,9 @@ def _row(run: Run, claims: Mapping[str, Claim], kept: Mapping[str, Any], measure
         raise InputError(f"{run.directory} was judged by another threshold ({kept['claim']}): run it anew")
     judged = claim.judge(measured, kept["enough_rounds"], run.manifest["preset"])
     if judged.missing:  # a time, or a label that was left out
-        return kept
-    row = files.row(dataclasses.replace(judged, stand_ins=tuple(kept["stand_ins"])))
+        return {**kept, "source": dataclasses.replace(judged, stand_ins=tuple(kept["stand_ins"])).source}
+    data = tuple(dict.fromkeys(standing[panel] for panel in judged.panels if panel in standing))
+    row = files.row(dataclasses.replace(judged, stand_ins=data))
     return row if _same(row, kept) else row | {"at run": {name: kept[name] for name in ("verdict", "p", "interval")}}
 
 

@@ -216,7 +216,24 @@ def test_the_page_stands_alone(directory, tmp_path, capsys):
         assert (kept["experiment"], kept["manifest"]) == (run.name, run.digest)
         assert kept["request"] == run.manifest["request"] and "panels" not in kept
     markdown = (tmp_path / "ledger.md").read_text()
+    header = markdown.partition("## Summary")[0]
+    assert "Data that are not the papers' own: coco/fig2: a stand-in for FilmTrust." in header
     assert markdown.count("\n| ") >= 5 and "## " + PAPERS["oco"].title in markdown
+
+
+def test_runs_beside_share_a_column(directory):
+    """A column for each left none for the claim on a screen of usual width, and cut lines off on a phone."""
+    text = page.page(ledger.read(directory), PAPERS)
+    beside = re.findall('<td data-of="beside it:">(.*?)</td>', text)
+    lines = [re.sub("<.*?>", "", line) for line in beside[0].split("</div>")]
+    assert lines == ["✓ holds: float64", "? not decided: other seeds", ""] and len(beside) == 2
+    assert '<th scope="col">beside</th>' in text and '<th scope="col">float64</th>' not in text
+
+
+def test_backticks_are_code(directory):
+    (run, *_) = ledger.read(directory)
+    noted = run._replace(manifest={**run.manifest, "notes": ["`--data <FILE>` takes it"]})
+    assert "<code>--data &lt;FILE&gt;</code> takes it" in page.page([noted], PAPERS)
 
 
 def test_a_figure_that_is_gone_leaves_a_line(directory):
@@ -307,7 +324,7 @@ def test_a_run_that_fails_leaves_the_others(tmp_path, capsys, monkeypatch):
 
 
 def test_the_committed_ledger_its_settings_and_what_is_said_to_be_missing_agree():
-    """The same runs in both, of the same experiments; docs/verdicts.md names every experiment that has none."""
+    """The same runs in both, of the same experiments; docs/verdicts.md names what has none, presets too."""
     page = (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8")
     runs = json.loads((ROOT / "docs" / "ledger.json").read_text(encoding="utf-8"))
     shown = re.findall(r"^### ([^:]+): .*?\n\n.*?, commit (\S+), manifest ([0-9a-f]{12})", page, re.MULTILINE)
@@ -318,6 +335,12 @@ def test_the_committed_ledger_its_settings_and_what_is_said_to_be_missing_agree(
     assert len(set(names)) == len(names) and {*names} == {run["experiment"] for run in runs}
     (said,) = re.findall(r"^Not in it[^:]*: (.*?)\. ", (ROOT / "docs" / "verdicts.md").read_text(), re.M | re.S)
     assert {*re.findall("`([^`]+)`", said)} == {*EXPERIMENTS} - {*names}
+    (said,) = re.findall(r"^.*Of presets: (.*?)\. ", (ROOT / "docs" / "verdicts.md").read_text(), re.M | re.S)
+    missing = {
+        (name, preset) for preset, *of in (re.findall("`([^`]+)`", part) for part in said.split(";")) for name in of
+    }
+    every = {(name, preset) for name, experiment in EXPERIMENTS.items() for preset in experiment.presets}
+    assert missing == every - {(run["experiment"], run["preset"]) for run in runs}
 
 
 def test_errata_are_those_of_the_papers():

@@ -74,6 +74,19 @@ def test_the_ledger_says_what_was_judged_anew(stored):
     assert "Judged anew" not in usual and "Statistics and thresholds were committed" in usual
 
 
+def test_places_in_the_paper_are_those_of_this_version(stored):
+    """Of what is judged again and of times, which are not; with the data that stand in, where the run had stand-ins."""
+    directory, experiments = stored
+    moved = tuple(dataclasses.replace(claim, source="ours, on Figure 1") for claim in CLAIMS)
+    other = dataclasses.replace(experiments[NAME], claims=moved, stand_ins={"n-2": "Numbers"})
+    (run,) = ledger.read(directory)
+    for on, expected in (({}, ""), ({"another panel": "Numbers"}, "; on a stand-in for Numbers")):
+        there = run._replace(manifest={**run.manifest, "stand_ins": on})
+        (anew,) = rejudged.rejudged([there], {NAME: other}, None)
+        share, mean, time, preset = (claim["source"] for claim in anew.manifest["claims"])
+        assert share == mean == preset == f"ours, on Figure 1{expected}" and time == "ours, on Figure 1"
+
+
 def test_runs_judged_by_other_statistics_are_named(stored):
     directory, _ = stored
     kept = json.loads((directory / "manifest.json").read_text())

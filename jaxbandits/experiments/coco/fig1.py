@@ -30,7 +30,7 @@ def _claims(panel: str) -> tuple[Claim, ...]:
     better += [("OFW-TVC", "OPDP", "violation"), ("OFW-TVC", "LPM", "violation"), ("OFW-TVC", "SCOFW-TVC", "violation")]
     return tuple(
         Claim(
-            f"{first} ends below {second} in the mean: cumulative {metric} ({panel})", "Figure 1",
+            f"{first} ends below {second} in the mean: cumulative {metric} ({panel})", setting.place("Figure 1", panel),
             mean_difference(panel, first, second, metric=metric), high=0.0, trials=10,
         )
         for first, second, metric in better
@@ -47,7 +47,7 @@ FIG1 = Experiment(
     algorithms=functools.partial(setting.learners, "fig1", False),
     panels=lambda horizon: setting.panels(setting.stand_in),
     from_file=_from_file,
-    stand_ins={"figure": "MovieLens-100k", "budget": "MovieLens-100k"},
+    stand_ins=dict.fromkeys(setting.TITLES, "MovieLens-100k"),
     metric="loss",
     tabulated=("regret", *setting.TABULATED),
     meters=METERS,

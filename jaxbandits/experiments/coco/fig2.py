@@ -34,7 +34,7 @@ FIG2 = Experiment(
     algorithms=functools.partial(setting.learners, "fig2", False),
     panels=lambda horizon: setting.panels(setting.bandit_stand_in),
     from_file=_from_file,
-    stand_ins={"figure": "FilmTrust", "budget": "FilmTrust"},
+    stand_ins=dict.fromkeys(setting.TITLES, "FilmTrust"),
     metric="loss",
     tabulated=("regret", *setting.TABULATED),
     meters=METERS,
@@ -42,7 +42,7 @@ FIG2 = Experiment(
     record=25,
     claims=tuple(
         Claim(
-            f"{name} ends below LBPM in the mean: cumulative {metric} ({panel})", "Figure 2",
+            f"{name} ends below LBPM in the mean: cumulative {metric} ({panel})", setting.place("Figure 2", panel),
             mean_difference(panel, name, "LBPM", metric=metric), high=0.0, trials=10,
         )
         for panel in setting.TITLES

@@ -236,6 +236,11 @@ def panels(environment_of: Callable[[str], MatrixCompletion]) -> dict[str, Panel
     return {name: Panel(TITLES[name], environment_of(constraint)) for name, constraint in names.items()}
 
 
+def place(figure: str, panel: str) -> str:
+    """Where the paper says it of a panel: it has no budget."""
+    return f"ours, on {figure}" if panel == "budget" else figure
+
+
 def learners(figure: str, on_data: bool, preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     """Those of Figure 1 or 2 in a preset, in one of the panels above."""
     environment, start = panel.environment, None

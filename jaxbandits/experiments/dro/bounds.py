@@ -71,7 +71,7 @@ def theorem_8(m: int, rounds: float, k: int = 1) -> tuple[float, float]:
 
 
 def theorem_14(m: int, rounds: float, k: int = 1) -> tuple[float, float]:
-    """ATkRO(k): Theorem 14 of the expected gap, Theorem 15 of the likely one."""
+    """ATkRO(k): Theorem 15, in which the weights' regret of Theorem 14 comes in."""
     log_m, d_g, noise = math.log(m), math.sqrt(_PRODUCT), math.sqrt(1.0 / (2.0 * rounds))
     ratio, entropy, each = math.sqrt(m / (k * rounds * log_m)), math.sqrt(m * log_m / (k * rounds)), m / (k * rounds)
     mean = 2.0 * d_g * math.sqrt(5.0 / rounds) + 3.0 * noise + 2.0 * ratio + 3.0 * entropy + each * (2.0 + log_m)
@@ -92,11 +92,11 @@ class _Theorem(NamedTuple):
 _THEOREMS: Mapping[str, _Theorem] = {
     "SMD(m)": _Theorem(SMD, "max", "Theorem 1", theorem_1),
     "SMD(m)_a": _Theorem(AnytimeSMD, "max", "Theorem 2", theorem_2),
-    "Online(1)": _Theorem(Online, "max", "Theorems 4, 5", theorem_5),
+    "Online(1)": _Theorem(Online, "max", "Theorem 5", theorem_5),
     "Online(1)_a": _Theorem(AnytimeOnline, "max", "Theorem 8", theorem_8),
     "ATkRO(m)": _Theorem(ATkROm, "top-5", "Theorem 12", theorem_1),
     "ATkRO(m)_a": _Theorem(AnytimeATkROm, "top-5", "Theorem 13", theorem_2),
-    "ATkRO(k)": _Theorem(ATkROk, "top-5", "Theorems 14, 15", theorem_14),
+    "ATkRO(k)": _Theorem(ATkROk, "top-5", "Theorem 15", theorem_14),
     "ATkRO(1)_a": _Theorem(AnytimeATkRO1, "top-5", "Theorem 16", theorem_8),
 }
 

@@ -67,7 +67,7 @@ KAPPA = Experiment(
         ),
         Claim(
             f"regret of GLB-OMD does not grow much: its mean at S = 9 is at most {COMPARABLE:g} times that at S = 3",
-            "Figure 3", worst_ratio(("S9",), ("S3",), "GLB-OMD"), high=COMPARABLE, trials=1000,
+            "Figure 3; Appendix F.2", worst_ratio(("S9",), ("S3",), "GLB-OMD"), high=COMPARABLE, trials=1000,
         ),
     ),
     notes=(

@@ -43,7 +43,8 @@ EXPONENT = Experiment(
     claims=tuple(
         Claim(
             f"regret grows no faster than T^(1/(1 + eps)) = T^{worst_case_exponent(eps):.2f} (eps = {eps:g})",
-            "Theorem 1; Corollary 1", growth_exponent(f"eps{eps:g}", "Hvt-UCB"),
+            "ours, on Theorem 1 and Corollary 1 (upper bounds)",
+            growth_exponent(f"eps{eps:g}", "Hvt-UCB"),
             high=worst_case_exponent(eps), trials=1000, presets=("theory",),
         )
         for eps in _EPS

@@ -60,7 +60,8 @@ NOISELESS = Experiment(
         Claim(
             "without noise regret is polylogarithmic in T for eps = 1: it grows no faster than the explicit bound, "
             f"T^{_RATE:.2f} between these T",
-            "Theorem 1 with nu_t = 0", growth_across(_HORIZONS, "Hvt-UCB, theory"), high=_RATE, trials=1000,
+            "ours, on Theorem 1 with nu_t = 0 (an upper bound)",
+            growth_across(_HORIZONS, "Hvt-UCB, theory"), high=_RATE, trials=1000,
         ),
         *(
             Claim(
