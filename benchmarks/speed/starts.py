@@ -1,0 +1,56 @@
+"""How soon a fresh process has its first result: `python -m benchmarks.speed.starts`, on an otherwise idle machine.
+
+Of every case of `benchmarks.speed` (100 rounds, 64 trials) the wall clock of whole processes, interpreter included: of
+the first, which compiles into an empty cache, and of later ones, which read the programs back. Python's own cache of
+bytecode is left as the environment has it (`PYTHONDONTWRITEBYTECODE` makes each up to 0.4 s longer). "import jax" is a
+process that only imports JAX and makes one array.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from benchmarks.speed.cases import CASES, build, named
+
+_ROUNDS, _TRIALS = 100, 64
+_JAX_ALONE = "import jax.numpy; jax.numpy.zeros(1).block_until_ready()"
+
+
+def _seconds(command: list[str], environment: dict[str, str]) -> float:
+    begin = time.perf_counter()
+    subprocess.run([sys.executable, *command], check=True, env=environment)
+    return time.perf_counter() - begin
+
+
+def _play(index: int) -> None:
+    from jaxbandits import simulate
+
+    result = simulate(*build(CASES[index]), _ROUNDS, _TRIALS, progress=False)
+    assert len(result.trials) == 1
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.starts")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="cases with one of these in their names")
+    parser.add_argument("--repeat", type=int, default=3, help="later processes, of which the fastest counts")
+    parser.add_argument("--case", type=int, help=argparse.SUPPRESS)  # the process that is measured
+    arguments = parser.parse_args()
+    if arguments.case is not None:
+        _play(arguments.case)
+        return
+    alone = min(_seconds(["-c", _JAX_ALONE], dict(os.environ)) for _ in range(arguments.repeat))
+    print(f"{'case':32} {'first':>7} {'later':>7}   (import jax: {alone:.2f} s)")
+    for case in named(arguments.only):
+        with tempfile.TemporaryDirectory() as cache:
+            environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+            environment["JAXBANDITS_CACHE"] = cache
+            command = ["-m", "benchmarks.speed.starts", "--case", str(CASES.index(case))]
+            first, *later = (_seconds(command, environment) for _ in range(1 + arguments.repeat))
+        print(f"{case.name:32} {first:6.2f}s {min(later):6.2f}s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
