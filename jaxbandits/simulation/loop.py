@@ -314,7 +314,7 @@ def trace(meters: tuple[Meter, ...], algorithm: Any, environment: Any, base_key:
     algorithm_starts = Recorded.of(first_algorithm, base_key, algorithm, seed_index, *met)
     carry = assemble(environment_starts.out, algorithm_starts.out, {})
     carry = carry._replace(waiting=jax.eval_shape(functools.partial(_waiting), algorithm, environment, carry))
-    round_ = Recorded.of(one_round, seed_index, algorithm, environment, carry)
+    round_ = Recorded.of(one_round, seed_index, algorithm, environment, carry)  # t is a number like a seed
     at_record = Recorded.of(functools.partial(snapshot), environment, algorithm, carry.env, carry.alg)
     totals = round_.out[1]
     distinct([name for key in (*totals, *at_record.out) if (name := key.partition(":")[2]) not in RESERVED])
