@@ -6,6 +6,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.core import elementary
 from jaxbandits.core.batching import trials_last
 from jaxbandits.core.linalg import UNROLLED
 
@@ -26,4 +27,4 @@ def largest(x: jax.Array) -> jax.Array:
 def log_sum_exp(x: jax.Array) -> jax.Array:
     """`[n, ...]` to `[...]`: the logarithm of the sum of exponentials over the first axis."""
     top = _reduced(x, jnp.maximum, jnp.max)
-    return top + jnp.log(_reduced(jnp.exp(x - top), jnp.add, jnp.sum))
+    return top + elementary.log(_reduced(jnp.exp(x - top), jnp.add, jnp.sum))

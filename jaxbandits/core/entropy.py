@@ -17,7 +17,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import axes, linalg
+from jaxbandits.core import axes, elementary, linalg
 from jaxbandits.core.batching import trials_last, while_loop
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike
@@ -83,7 +83,7 @@ def _excess(
     top = once(axes.largest(log_p))
     p = once(jnp.exp(log_p - top))
     total, slope = linalg.total(p), linalg.total(p * rate)
-    value = top + jnp.log(total)
+    value = top + elementary.log(total)
     return value, value * total / slope, linalg.total(p * size) / slope
 
 
