@@ -81,7 +81,7 @@ def _excess(
     """F(nu), the step of Newton's method F(nu) / <softmax, rate>, and what rounding it may hold, over eps."""
     log_p = once(jnp.where(active, log_q - rate * (loss + nu), -jnp.inf))
     top = once(axes.largest(log_p))
-    p = once(jnp.exp(log_p - top))
+    p = once(elementary.exp(log_p - top))
     total, slope = linalg.total(p), linalg.total(p * rate)
     value = top + elementary.log(total)
     return value, value * total / slope, linalg.total(p * size) / slope

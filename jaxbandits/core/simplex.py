@@ -104,7 +104,7 @@ def tsallis_step(log_q: jax.Array, loss: jax.Array, step: ArrayLike) -> jax.Arra
 
 @trials_last
 def _above_least(log_q: jax.Array, loss: jax.Array, step: jax.Array) -> jax.Array:
-    root = once(jnp.exp(-0.5 * log_q) + step * loss)
+    root = once(elementary.exp(-0.5 * log_q) + step * loss)
     return root - (jnp.min(root, axis=0) if root.shape[0] > UNROLLED else functools.reduce(jnp.minimum, list(root)))
 
 
@@ -217,4 +217,4 @@ def _log_sum_exp(a: jax.Array) -> tuple[jax.Array, jax.Array]:
         largest = jnp.max(a, axis=0)
         return largest, elementary.log(jnp.sum(jnp.exp(a - largest), axis=0))
     largest = once(functools.reduce(jnp.maximum, list(a)))
-    return largest, elementary.log(linalg.added(jnp.exp(a - largest)))
+    return largest, elementary.log(linalg.added(elementary.exp(a - largest)))
