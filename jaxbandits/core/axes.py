@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from jaxbandits.core import elementary
 from jaxbandits.core.batching import trials_last
+from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import UNROLLED
 
 
@@ -32,4 +33,4 @@ def largest(x: jax.Array) -> jax.Array:
 def log_sum_exp(x: jax.Array) -> jax.Array:
     """`[n, ...]` to `[...]`: the logarithm of the sum of exponentials over the first axis."""
     top = _reduced(x, _larger, jnp.max)
-    return top + elementary.log(_reduced(elementary.exp(x - top), jnp.add, jnp.sum))
+    return top + elementary.log(once(_reduced(elementary.exp(x - top), jnp.add, jnp.sum)))

@@ -82,7 +82,7 @@ def _excess(
     log_p = once(jnp.where(active, log_q - rate * (loss + nu), -jnp.inf))
     top = once(axes.largest(log_p))
     p = once(elementary.exp(log_p - top))
-    total, slope = linalg.total(p), linalg.total(p * rate)
+    total, slope = once((linalg.total(p), linalg.total(p * rate)))
     value = top + elementary.log(total)
     return value, value * total / slope, linalg.total(p * size) / slope
 

@@ -217,4 +217,5 @@ def _log_sum_exp(a: jax.Array) -> tuple[jax.Array, jax.Array]:
         largest = jnp.max(a, axis=0)
         return largest, elementary.log(jnp.sum(jnp.exp(a - largest), axis=0))
     largest = once(functools.reduce(jnp.maximum, list(a)))
-    return largest, elementary.log(linalg.added(elementary.exp(a - largest)))
+    total = once(linalg.added(elementary.exp(a - largest)))  # else both parts of a logarithm add the exponentials up
+    return largest, elementary.log(total)

@@ -128,3 +128,10 @@ def test_a_drawn_index_is_computed_once():
     shapes = jax.ShapeDtypeStruct((9, 64), float), jax.ShapeDtypeStruct((64,), float)
     text = jax.jit(vmap_last(one_hot)).lower(*shapes).compile({"xla_backend_optimization_level": 0}).as_text()
     assert text.count(" fusion(") == 2 and "s64" not in text  # integers of half a double's size, too
+
+
+def test_exponentials_of_weights_are_taken_once():
+    """A logarithm of doubles reads its argument twice: left alone, XLA adds the exponentials up for each."""
+    lowered = jax.jit(vmap_last(simplex.kl_projection)).lower(jax.ShapeDtypeStruct((9, 64), float))
+    text = lowered.compile({"xla_backend_optimization_level": 0}).as_text()
+    assert text.count(" shift-left(") == 1  # of `core.elementary.exp`
