@@ -1,13 +1,21 @@
-"""Logarithms in float64 as vector code (XLA:CPU asks the C library for them, one number at a time), and log Gamma.
+"""Logarithms and exponentials in float64 as vector code, for XLA:CPU; log Gamma in few operations.
 
-With x = 2^e m and m in [sqrt(1/2), sqrt(2)), f = m - 1 and s = f / (2 + f),
+It asks the C library for logarithms, one number at a time. With x = 2^e m and m in [sqrt(1/2), sqrt(2)), f = m - 1 and
+s = f / (2 + f),
 
     log x = e log 2 + log(1 + f),   log(1 + f) = 2 artanh s = f - (f^2 / 2 - s (f^2 / 2 + r)),
     r     = 2 s^2 / 3 + 2 s^4 / 5 + ... + 2 s^18 / 19
 
 where what is left out is below 3e-17 of the result, and log 2 is split so that its product with e is exact. The error
-is below one unit in the last place (0.9; the C library: 0.6), the speed four times that of XLA's. In float32 XLA has
-vector code of its own, which is used there, and on accelerators.
+is below one unit in the last place (0.9; the C library: 0.6), the speed four times that of XLA's.
+
+XLA's exponential divides. With x = n log 2 + r and |r| <= log 2 / 2,
+
+    exp x = 2^n (1 + r + r^2 q(r)),   q of degree 9, interpolating (exp r - 1 - r) / r^2 at Chebyshev's points
+
+whose truncation is below 2e-17 of the result, does not: 1.2 times as fast, to 1.1 units in the last place (XLA's: 1.7).
+
+In float32 XLA has vector code of its own for both, which is used there, and on accelerators.
 """
 
 import math
@@ -24,6 +32,13 @@ _HALF_ROOT = np.array(np.sqrt(0.5)).view(np.uint64)
 _ONE = np.array(1.0).view(np.uint64)
 _LOG2_HIGH, _LOG2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # the former has 33 bits
 _TERMS = 9
+_ROUND = 1.5 * 2.0**52  # added and subtracted it leaves an integer, whose bits are the last ones of the sum
+_LEAST, _MOST = -708.396418532264, 709.782712893384  # the logarithms of the least normal and of the largest number
+_Q = (
+    2.510038549551032e-08, 2.7620088445409746e-07, 2.7557268459997064e-06, 2.4801521295954376e-05,
+    1.9841269863053618e-04, 1.3888888917213717e-03, 8.333333333330062e-03, 4.166666666662413e-02,
+    1.6666666666666669e-01, 0.5000000000000001,
+)  # fmt: skip
 
 
 def log(x: ArrayLike) -> jax.Array:
@@ -63,6 +78,31 @@ def _log(x: jax.Array) -> jax.Array:
 @_log.defjvp
 def _tangent(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
     return _log(*primals), tangents[0] / primals[0]
+
+
+def exp(x: ArrayLike) -> jax.Array:
+    """`jnp.exp`; in float64 what is below the least normal number is 0."""
+    x = jnp.asarray(x)
+    return _exp(x) if x.dtype == jnp.float64 and not target.accelerated() else jnp.exp(x)
+
+
+@jax.custom_jvp
+def _exp(x: jax.Array) -> jax.Array:
+    shifted = x * (1.0 / math.log(2.0)) + _ROUND
+    n = shifted - _ROUND
+    r = (x - n * _LOG2_HIGH) - n * _LOG2_LOW
+    power = jnp.full_like(x, _Q[0])
+    for coefficient in (*_Q[1:], 1.0, 1.0):
+        power = power * r + coefficient
+    bits = lax.bitcast_convert_type(shifted, jnp.uint64) << np.uint64(52)  # n, at the exponent
+    y = lax.bitcast_convert_type(lax.bitcast_convert_type(power, jnp.uint64) + bits, x.dtype)
+    return jnp.where(x < _LEAST, 0.0, jnp.where(x <= _MOST, y, x * jnp.inf))  # above, and NaN
+
+
+@_exp.defjvp
+def _exp_tangent(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
+    y = _exp(*primals)
+    return y, tangents[0] * y
 
 
 _SHIFT = 8

@@ -17,7 +17,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import axes, linalg
+from jaxbandits.core import axes, elementary, linalg
 from jaxbandits.core.batching import trials_last, while_loop
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike
@@ -81,9 +81,9 @@ def _excess(
     """F(nu), the step of Newton's method F(nu) / <softmax, rate>, and what rounding it may hold, over eps."""
     log_p = once(jnp.where(active, log_q - rate * (loss + nu), -jnp.inf))
     top = once(axes.largest(log_p))
-    p = once(jnp.exp(log_p - top))
-    total, slope = linalg.total(p), linalg.total(p * rate)
-    value = top + jnp.log(total)
+    p = once(elementary.exp(log_p - top))
+    total, slope = once((linalg.total(p), linalg.total(p * rate)))
+    value = top + elementary.log(total)
     return value, value * total / slope, linalg.total(p * size) / slope
 
 

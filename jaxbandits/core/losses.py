@@ -106,7 +106,7 @@ class Scaled(NamedTuple):
 @trials_last
 def log_loss(margin: jax.Array) -> tuple[jax.Array, jax.Array]:
     """`ln(1 + exp(-margin))` and its derivative, elementwise, to full relative accuracy at both ends."""
-    small = jnp.exp(-jnp.abs(margin))
+    small = elementary.exp(-jnp.abs(margin))
     value = jnp.maximum(-margin, 0.0) + elementary.log1p(small)
     return value, -jnp.where(margin < 0.0, 1.0, small) / (1.0 + small)
 

@@ -45,14 +45,14 @@ def project_ball(inverse: Inverse, y: Vector, radius: ArrayLike) -> Vector:
             frame = factored.unfolded(here, x)
             return lambda mu: factored.shrunk(frame, mu), factored.product(here, x)
 
-        return _secular_newton(begin, y, radius)
+        return _secular_newton(begin, y, radius)[0]
 
     def at(mu: jax.Array) -> tuple[Vector, Vector]:
         system = once(linalg.factor(linalg.shift(inverse * mu, 1.0)))
         x = once(linalg.solve(system, y))
         return x, linalg.solve(system, linalg.matvec(inverse, x))
 
-    return _secular_newton(lambda x: (at, linalg.matvec(inverse, x)), y, radius)
+    return _secular_newton(lambda x: (at, linalg.matvec(inverse, x)), y, radius)[0]
 
 
 def minimise_on_ball(a: Symmetric, b: Vector, radius: ArrayLike) -> Vector:
@@ -65,7 +65,7 @@ def minimise_on_ball(a: Symmetric, b: Vector, radius: ArrayLike) -> Vector:
     """
     system = once(linalg.factor(a))
     x = once(linalg.solve(system, b))
-    return _inside(_secular_newton(lambda x: (_shifted(a, b), linalg.solve(system, x)), x, radius), radius)
+    return _inside(*_secular_newton(lambda x: (_shifted(a, b), linalg.solve(system, x)), x, radius), radius)
 
 
 def proximal_on_ball(a: Symmetric, center: Vector, slope: Vector, radius: ArrayLike) -> Vector:
@@ -87,12 +87,12 @@ def proximal_on_ball(a: Symmetric, center: Vector, slope: Vector, radius: ArrayL
         b = once(linalg.subtract(linalg.matvec(a, center), slope))
         return _shifted(a, b), linalg.solve(system, x)
 
-    return _inside(_secular_newton(begin, x, radius), radius)
+    return _inside(*_secular_newton(begin, x, radius), radius)
 
 
-def _inside(x: Vector, radius: ArrayLike) -> Vector:
+def _inside(x: Vector, norm: jax.Array, radius: ArrayLike) -> Vector:
     """Without what the last step's rounding left outside; x itself inside and on the sphere."""
-    norm = linalg.norm(x)  # compared, for XLA makes of radius / norm a product with rsqrt: not 1 where they are equal
+    # Compared, for XLA makes of radius / norm a product with rsqrt: not 1 where they are equal.
     return linalg.scale(x, jnp.where(norm > radius, radius / norm, 1.0))
 
 
@@ -107,12 +107,14 @@ def _shifted(a: Symmetric, b: Vector) -> Path:
     return at
 
 
-def _secular_newton(begin: Callable[[Vector], tuple[Path, Vector]], x: Vector, radius: ArrayLike) -> Vector:
-    """The root of `||x(mu)|| = radius` from `x = x(0)`, to 8 roundings; x itself when it lies inside.
+def _secular_newton(
+    begin: Callable[[Vector], tuple[Path, Vector]], x: Vector, radius: ArrayLike
+) -> tuple[Vector, jax.Array]:
+    """The root of `||x(mu)|| = radius` from `x = x(0)`, to 8 roundings, and its norm; x itself when it lies inside.
 
     `begin` makes the path and its -dx/dmu(0) of x only then: in a loop of one turn, which most rounds skip.
     """
-    norm = linalg.norm(x)
+    norm = once(linalg.norm(x))
     furthest = radius * (1.0 + 8.0 * jnp.finfo(norm.dtype).eps)
 
     def outside(carry):
@@ -133,8 +135,8 @@ def _secular_newton(begin: Callable[[Vector], tuple[Path, Vector]], x: Vector, r
         _, x, _, norm, _ = while_loop(outside, newton, (jnp.zeros_like(norm), x, minus_dx, norm, 0), _MAX_STEPS)
         return x, norm, False
 
-    x, _, _ = while_loop(lambda carry: carry[2], search, (x, norm, norm > furthest), most=1)
-    return x
+    x, norm, _ = while_loop(lambda carry: carry[2], search, (x, norm, norm > furthest), most=1)
+    return x, norm
 
 
 def project_ball_and_ellipsoid(

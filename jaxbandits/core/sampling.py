@@ -22,7 +22,7 @@ def inverse_cdf(q: jax.Array, u: jax.Array) -> jax.Array:
 
     The last index where rounding leaves the sum of q below u.
     """
-    return _reached(_ends(q), u)
+    return once(_reached(_ends(q), u))  # else every row of an indicator of it adds q up again
 
 
 def uniform_index(n: int, u: jax.Array) -> jax.Array:

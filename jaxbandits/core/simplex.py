@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
+from jaxbandits.core import elementary, linalg
 from jaxbandits.core.batching import trials_last, while_loop
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import UNROLLED
@@ -104,7 +104,7 @@ def tsallis_step(log_q: jax.Array, loss: jax.Array, step: ArrayLike) -> jax.Arra
 
 @trials_last
 def _above_least(log_q: jax.Array, loss: jax.Array, step: jax.Array) -> jax.Array:
-    root = once(jnp.exp(-0.5 * log_q) + step * loss)
+    root = once(elementary.exp(-0.5 * log_q) + step * loss)
     return root - (jnp.min(root, axis=0) if root.shape[0] > UNROLLED else functools.reduce(jnp.minimum, list(root)))
 
 
@@ -121,7 +121,7 @@ def _tsallis_move(root: jax.Array, nu: jax.Array) -> tuple[jax.Array, jax.Array]
 @trials_last
 def _tsallis_weights(root: jax.Array, nu: jax.Array) -> jax.Array:
     z = once(root + nu)
-    return -2.0 * jnp.log(z) - jnp.log(linalg.total(1.0 / (z * z)))
+    return -2.0 * elementary.log(z) - elementary.log(linalg.total(1.0 / (z * z)))
 
 
 @trials_last
@@ -145,7 +145,7 @@ def indicator(index: jax.Array, n: int) -> jax.Array:
 def _indicator(n: int) -> Any:
     @trials_last
     def unit(index: jax.Array) -> jax.Array:
-        return (jnp.arange(n).reshape(n, *(1,) * index.ndim) == index).astype(jnp.zeros(()).dtype)
+        return (jnp.arange(n, dtype=jnp.int32).reshape(n, *(1,) * index.ndim) == index).astype(jnp.zeros(()).dtype)
 
     return unit
 
@@ -215,6 +215,7 @@ def _log_sum_exp(a: jax.Array) -> tuple[jax.Array, jax.Array]:
     """The largest entry along the first axis, and the logarithm of the sum of exponentials relative to it."""
     if a.shape[0] > UNROLLED:
         largest = jnp.max(a, axis=0)
-        return largest, jnp.log(jnp.sum(jnp.exp(a - largest), axis=0))
+        return largest, elementary.log(jnp.sum(jnp.exp(a - largest), axis=0))
     largest = once(functools.reduce(jnp.maximum, list(a)))
-    return largest, jnp.log(linalg.added(jnp.exp(a - largest)))
+    total = once(linalg.added(elementary.exp(a - largest)))  # else both parts of a logarithm add the exponentials up
+    return largest, elementary.log(total)

@@ -1,4 +1,4 @@
-"""Logarithms of float64 as vector code, against extended precision."""
+"""Logarithms and exponentials of float64 as vector code, against extended precision."""
 
 import math
 
@@ -9,7 +9,7 @@ import pytest
 
 from jaxbandits.core import elementary
 
-compiled = jax.jit(lambda x: (elementary.log(x), elementary.log1p(x)))
+compiled = jax.jit(lambda x: (elementary.log(x), elementary.log1p(x), elementary.exp(x)))
 
 
 def _units(got, exact):
@@ -26,12 +26,18 @@ def test_errors_are_units_in_the_last_place(rng):
     assert _units(compiled(x)[0], np.log(x.astype(np.longdouble))) < 1.0
     x = np.concatenate([10.0 ** rng.uniform(-300.0, 300.0, 1000), -rng.uniform(size=1000)])
     assert _units(compiled(x)[1], np.log1p(x.astype(np.longdouble))) < 2.0
+    near_ties = (rng.integers(-1021, 1024, 500) + 0.5) * np.log(2.0) * (1.0 + rng.uniform(-1e-15, 1e-15, 500))
+    x = np.concatenate([rng.uniform(-2.0, 2.0, 1000), rng.uniform(-708.39, 709.78, 998), [0.0, 1e-20], near_ties])
+    assert _units(compiled(x)[2], np.exp(x.astype(np.longdouble))) < 1.25  # roundings of r, of r times the rest, of all
 
 
 def test_special_values_and_derivatives_are_those_of_jax():
     x = jnp.asarray([0.0, -0.0, -1.0, 1.0, -2.0, jnp.inf, -jnp.inf, jnp.nan, 5e-324, jnp.finfo(float).max])
-    for got, want in zip(compiled(x), (jnp.log(x), jnp.log1p(x)), strict=True):
+    for got, want in zip(compiled(x)[:2], (jnp.log(x), jnp.log1p(x)), strict=True):
         np.testing.assert_allclose(got, want, rtol=3e-16)
+    x = jnp.asarray([0.0, -708.4, -1e5, 709.7827128933840, 709.7827128933841, 1e300, jnp.inf, -jnp.inf, jnp.nan])
+    np.testing.assert_allclose(compiled(x)[2], jnp.where(x < -708.39, 0.0, jnp.exp(x)), rtol=3e-16)
+    np.testing.assert_allclose(jax.grad(elementary.exp)(3.0), np.exp(3.0), rtol=3e-16)
     np.testing.assert_allclose(jax.grad(elementary.log)(3.0), 1.0 / 3.0, rtol=1e-15)
     np.testing.assert_allclose(jax.grad(elementary.log1p)(3.0), 0.25, rtol=1e-15)
 
@@ -39,6 +45,7 @@ def test_special_values_and_derivatives_are_those_of_jax():
 def test_float32_is_left_to_xla():
     x = jnp.linspace(0.1, 3.0, 64, dtype=jnp.float32)
     assert (elementary.log(x) == jnp.log(x)).all() and (elementary.log1p(x) == jnp.log1p(x)).all()
+    assert (elementary.exp(x) == jnp.exp(x)).all()
 
 
 @pytest.mark.parametrize("real", ["float64", "float32"])

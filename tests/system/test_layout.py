@@ -8,7 +8,7 @@ from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.coco import OFWTVC, LinearConstraints, SinhaVaze
-from jaxbandits.core import rng
+from jaxbandits.core import rng, sampling, simplex
 from jaxbandits.core.vmap_last import vmap_last
 from jaxbandits.domains import Box, CappedSimplex, L1Ball, Simplex
 from jaxbandits.environments import ENVIRONMENTS
@@ -117,3 +117,21 @@ def test_words_of_several_blocks_are_computed_once():
     keys = jax.random.split(jax.random.key(0, impl="threefry2x32"), 64)
     text = jax.jit(vmap_last(read)).lower(keys).compile({"xla_backend_optimization_level": 0}).as_text()
     assert text.count(" shift-left(") <= 2 * 20
+
+
+def test_a_drawn_index_is_computed_once():
+    """By a kernel of its own: fused into an indicator of m rows, it would be made of the weights m times."""
+
+    def one_hot(q, u):
+        return simplex.indicator(sampling.inverse_cdf(q, u), len(q))
+
+    shapes = jax.ShapeDtypeStruct((9, 64), float), jax.ShapeDtypeStruct((64,), float)
+    text = jax.jit(vmap_last(one_hot)).lower(*shapes).compile({"xla_backend_optimization_level": 0}).as_text()
+    assert text.count(" fusion(") == 2 and "s64" not in text  # integers of half a double's size, too
+
+
+def test_exponentials_of_weights_are_taken_once():
+    """A logarithm of doubles reads its argument twice: left alone, XLA adds the exponentials up for each."""
+    lowered = jax.jit(vmap_last(simplex.kl_projection)).lower(jax.ShapeDtypeStruct((9, 64), float))
+    text = lowered.compile({"xla_backend_optimization_level": 0}).as_text()
+    assert text.count(" shift-left(") == 1  # of `core.elementary.exp`

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.dro.steps import Pace, Steps
-from jaxbandits.core import linalg, simplex
+from jaxbandits.core import elementary, linalg, simplex
 from jaxbandits.core.errors import InputError, shown
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike
@@ -59,7 +59,7 @@ class Weights(NamedTuple):
     @property
     def q(self) -> jax.Array:
         """`[m]` q_t."""
-        return once(jnp.exp(self.log_q))
+        return once(elementary.exp(self.log_q))
 
     def step(self, gain: jax.Array, rate: ArrayLike, fraction: ArrayLike, k: int = 1) -> "Weights":
         """`q_{t+1}` nearest to `q_{t,i} exp(rate gain_i)` with entries up to 1/k; q_t in the mean with a fraction."""

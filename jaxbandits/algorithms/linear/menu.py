@@ -26,8 +26,8 @@ from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import history
-from jaxbandits.estimation.arms import nearest_arm, optimistic_arm
-from jaxbandits.types import ArmDecision, ArmObs, Reward
+from jaxbandits.estimation.arms import nearest_arm, optimistic_arm, take
+from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
 
 _UNROLL = 8  # rows a step when counting distances
 
@@ -41,6 +41,7 @@ class MENUState(NamedTuple):
     moments: jax.Array  # [k, d]  sum_i y_{i,j} x_i in row j
     estimates: jax.Array  # [k, d]  theta_{n,j} in row j
     held: Vector  # [d]  the arm of this epoch, set in its first round
+    index: jax.Array  # [] int32  which one it was then
     rewards: jax.Array  # [k]  of this epoch; entries beyond t mod k are old
 
 
@@ -116,6 +117,7 @@ class MENU:
             moments=jnp.zeros((self.reps, self.dim)),
             estimates=jnp.zeros((self.reps, self.dim)),
             held=linalg.zeros(self.dim),
+            index=jnp.zeros((), jnp.int32),
             rewards=jnp.zeros(self.reps),
         )
 
@@ -127,6 +129,8 @@ class MENU:
             return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
         def hold() -> ArmDecision:
+            if isinstance(obs, FixedArmObs) and obs.mask is None:
+                return ArmDecision(state.index, state.held)  # nothing is nearer
             return nearest_arm(obs.arms, obs.mask, state.held)
 
         return cond(t % self.reps == 0, choose, hold)  # t is the same for all trials: a real branch
@@ -136,9 +140,9 @@ class MENU:
     ) -> MENUState:
         del key, obs
         pull = t % self.reps
-        held = once(linalg.where(pull == 0, decision.x, state.held))
+        index, held = once(linalg.where(pull == 0, decision, ArmDecision(state.index, state.held)))
         rewards = history.append(state.rewards, pull, feedback.reward)
-        state = state._replace(held=held, rewards=rewards)
+        state = state._replace(held=held, index=index, rewards=rewards)
         return cond(pull == self.reps - 1, lambda: _finish_epoch(state), lambda: state)
 
     def recommend(self, state: MENUState) -> Vector:
@@ -165,19 +169,8 @@ def _finish_epoch(state: MENUState) -> MENUState:
     gain, residual = image.u / (1.0 + image.width_sq), state.rewards - linalg.matvec(state.estimates, state.held)
     estimates = once(state.estimates + linalg.outer(*once((residual, gain))))
     central = _most_central(inverse, moments, state.central)
-    theta = _row(estimates, central)
+    theta = take(estimates, central)
     return once(state._replace(theta=theta, central=central, inverse=inverse, moments=moments, estimates=estimates))
-
-
-@trials_last
-def _row(rows: jax.Array, index: jax.Array) -> jax.Array:
-    """`rows[index]`."""
-    index = index.reshape((1,) * (rows.ndim - 1 - index.ndim) + index.shape)
-
-    def pick(s: jax.Array, row: jax.Array) -> jax.Array:
-        return jnp.where(index == s, rows[s], row)
-
-    return lax.fori_loop(1, rows.shape[0], pick, rows[0], unroll=_UNROLL)
 
 
 def _most_central(inverse: Factored, moments: jax.Array, guess: jax.Array) -> jax.Array:
@@ -185,10 +178,10 @@ def _most_central(inverse: Factored, moments: jax.Array, guess: jax.Array) -> ja
 
     The best median so far rules out every estimate with too few neighbours within it; of those left, the one with the
     most such neighbours is tried next, `guess` first. A handful of medians is enough (sorting all rows costs 20 times
-    as much).
+    as much). Who has too few is seen in float32, where k^2 numbers stay in the cache; medians are taken in full.
     """
-    distance = once(_distances(inverse, moments))
-    k = distance.shape[0]
+    coarse = once(_squared_distances(inverse, moments))
+    k = moments.shape[0]
     enough, indices = (k - 2) // 2 + 1, jnp.arange(k, dtype=jnp.int32)
 
     def is_left(carry):
@@ -197,15 +190,21 @@ def _most_central(inverse: Factored, moments: jax.Array, guess: jax.Array) -> ja
     def try_next(carry):
         least, best, untried, choice = carry
         candidate = once(choice % k)
-        median = once(_median_of_finite(_row(distance, candidate)))
+        squares = once(factored.quads(inverse, _gaps_to(moments, once(take(moments, candidate)))))
+        median = once(_median_of_others(squares, candidate))
         better = (median < least) | ((median == least) & (candidate < best))
         least, best = once((jnp.where(better, median, least), jnp.where(better, candidate, best)))
-        near = _count_within(distance, least)
+        near = _count_within(coarse, once(_rounded_up(least * least)))
         untried = once(untried & (indices != candidate) & (near >= enough))
         return least, best, untried, jnp.max(jnp.where(untried, near * k + indices, -1))  # count and index in one
 
-    start = (jnp.full((), jnp.inf, distance.dtype), jnp.int32(k), jnp.ones(k, bool), guess)
+    start = (jnp.full((), jnp.inf, moments.dtype), jnp.int32(k), jnp.ones(k, bool), guess)
     return while_loop(is_left, try_next, start, k)[1]
+
+
+def _rounded_up(bound: jax.Array) -> jax.Array:
+    """In float32, by more than what it is compared with may be rounded: nothing below the bound lies above this."""
+    return bound.astype(jnp.float32) * jnp.float32(1.0 + 2.0**-19)
 
 
 @trials_last
@@ -213,23 +212,32 @@ def _gaps(rows: jax.Array) -> jax.Array:
     return rows[:, None] - rows[None]
 
 
-def _distances(inverse: Factored, moments: jax.Array) -> jax.Array:
-    """`[k, k]` `||theta_j - theta_s||_V = ||moments_j - moments_s||_{V^{-1}}`; infinite on the diagonal."""
-    return _walled(jnp.sqrt(factored.quads(inverse, _gaps(moments))))
+@trials_last
+def _gaps_to(rows: jax.Array, row: jax.Array) -> jax.Array:
+    return rows - row[None]
+
+
+def _squared_distances(inverse: Factored, moments: jax.Array) -> jax.Array:
+    """`[k, k]` float32 `||theta_j - theta_s||^2_V = ||moments_j - moments_s||^2_{V^{-1}}`; infinite on the diagonal."""
+    return _walled(factored.quads(inverse, _gaps(moments)))
 
 
 @trials_last
-def _walled(distance: jax.Array) -> jax.Array:
-    k = distance.shape[0]
-    return jnp.where(jnp.eye(k, dtype=bool).reshape(k, k, *(1,) * (distance.ndim - 2)), jnp.inf, distance)
+def _walled(square: jax.Array) -> jax.Array:
+    k = square.shape[0]
+    diagonal = jnp.eye(k, dtype=bool).reshape(k, k, *(1,) * (square.ndim - 2))
+    return jnp.where(diagonal, jnp.float32(jnp.inf), square.astype(jnp.float32))
 
 
 @trials_last
-def _median_of_finite(row: jax.Array) -> jax.Array:
-    """The median of the k - 1 finite ones of k values, by counting: faster than a sort when trials run side by side."""
-    k, rank = row.shape[0], once(_within(row[:, None], row))
+def _median_of_others(squares: jax.Array, own: jax.Array) -> jax.Array:
+    """The median of the roots of k values without one, by counting: faster than a sort when trials run side by side."""
+    k = squares.shape[0]
+    indices = jnp.arange(k, dtype=jnp.int32).reshape(k, *(1,) * (squares.ndim - 1))
+    row = once(jnp.where(indices == own, jnp.inf, squares))
+    rank = once(_within(row[:, None], row))
     low, high = (jnp.min(jnp.where(rank > position, row, jnp.inf), axis=0) for position in ((k - 2) // 2, (k - 1) // 2))
-    return 0.5 * (low + high)
+    return 0.5 * (jnp.sqrt(low) + jnp.sqrt(high))
 
 
 @trials_last

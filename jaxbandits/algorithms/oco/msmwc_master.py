@@ -23,7 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import axes, linalg
+from jaxbandits.core import axes, elementary, linalg
 from jaxbandits.core.batching import trials_last
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.entropy import entropic_step
@@ -45,7 +45,9 @@ class MasterPlay(NamedTuple):
     """What is played in a round, and from which hint."""
 
     hint: jax.Array  # [N]  h_t
-    middle: jax.Array  # [N, K]  w_t^k in column k: sums over experts run along the slow axis
+    middle: jax.Array  # [N, K]  share_k^{-1} w_t^k in column k: sums over experts run along the slow axis
+    share: jax.Array  # [K]  of a weight of 1 in the column
+    expected: jax.Array  # [K]  H_t
     log_p: jax.Array  # [K]  ln p_t
     weights: jax.Array  # [N]  w_t
     offset: jax.Array  # []  the multiplier of p_t, near which the next one lies
@@ -119,10 +121,11 @@ def start(learners: Middle, n_experts: int) -> MasterState:
 def first_play(state: MasterState) -> MasterPlay:
     """What `play` says before the first loss, from the hint 0: the prior, with nothing to solve for."""
     _, log_prior, count = state.learners
-    n_experts = state.loss_sum.total.shape[-1]
-    middle = jnp.where(jnp.arange(n_experts)[:, None] < count, 1.0 / count.astype(log_prior.dtype), 0.0)
-    weights = linalg.matvec(middle, jnp.exp(log_prior))
-    return MasterPlay(jnp.zeros(n_experts), middle, log_prior, weights, jnp.zeros(()))
+    experts = jnp.arange(state.loss_sum.total.shape[-1], dtype=jnp.int32)
+    middle = (experts[:, None] < count).astype(log_prior.dtype)
+    share = 1.0 / count.astype(log_prior.dtype)
+    weights = linalg.matvec(middle, share * jnp.exp(log_prior))
+    return MasterPlay(jnp.zeros(len(experts)), middle, share, jnp.zeros_like(share), log_prior, weights, jnp.zeros(()))
 
 
 def play(state: MasterState, hint: jax.Array, c_meta: ArrayLike = 32.0) -> MasterPlay:
@@ -130,29 +133,38 @@ def play(state: MasterState, hint: jax.Array, c_meta: ArrayLike = 32.0) -> Maste
     rate, log_prior, count = state.learners
     cost = once(linalg.add(state.loss_sum.total, hint))
     middle = _middle_weights(cost, state.square_sum.total, rate, count, jnp.asarray(c_meta, rate.dtype))
-    expected = once(linalg.combine(hint, middle))  # H_t^k
+    share = once(_inverse_total(middle))
+    expected = once(_product(linalg.combine(hint, middle), share))  # H_t^k
     log_p, offset = once(entropic_step(log_prior, linalg.add(state.cost.total, expected), rate, state.offset))
-    weights = linalg.matvec(middle, once(jnp.exp(log_p)))
-    return once(MasterPlay(hint, middle, log_p, weights, offset))
+    weights = linalg.matvec(middle, once(_product(elementary.exp(log_p), share)))
+    return once(MasterPlay(hint, middle, share, expected, log_p, weights, offset))
 
 
 @trials_last
 def _middle_weights(
     cost: jax.Array, square: jax.Array, rate: jax.Array, count: jax.Array, c_meta: jax.Array
 ) -> jax.Array:
-    """`[N, K]` w_t^k in column k: a softmax over Z(k) of `-2 beta_k (cost + 2 c beta_k square)`."""
-    expert = jnp.arange(len(cost)).reshape(len(cost), *(1,) * count.ndim)
+    """`[N, K]` a column is proportional to w_t^k, a softmax over Z(k) of `-2 beta_k (cost + 2 c beta_k square)`."""
+    expert = jnp.arange(len(cost), dtype=jnp.int32).reshape(len(cost), *(1,) * count.ndim)
     exponent = -2.0 * rate * (cost[:, None] + 2.0 * c_meta * rate * square[:, None])
-    exponent = once(jnp.where(expert < count, exponent, -jnp.inf))  # row 0 is finite: it is in every Z(k)
-    unnormalised = once(jnp.exp(exponent - once(axes.largest(exponent))))
-    return once(unnormalised / linalg.total(unnormalised))
+    # Row 0 is finite: it is in every Z(k). Made twice, which takes less than to keep N K numbers.
+    exponent = jnp.where(expert < count, exponent, -jnp.inf)
+    return once(elementary.exp(exponent - once(axes.largest(exponent))))
+
+
+@trials_last
+def _inverse_total(rows: jax.Array) -> jax.Array:
+    return 1.0 / linalg.total(rows)
+
+
+_product = trials_last(jnp.multiply)
 
 
 def update(state: MasterState, played: MasterPlay, loss: jax.Array, c_meta: ArrayLike = 32.0) -> MasterState:
     """The sums with the losses l_t `[N]` of the round."""
     error = once(linalg.subtract(loss, played.hint))
-    expected = once(linalg.combine(loss, played.middle))  # L_t^k
-    deviation = once(linalg.combine(error, played.middle))  # L_t^k - H_t^k
+    deviation = once(_product(linalg.combine(error, played.middle), played.share))  # L_t^k - H_t^k
+    expected = linalg.add(played.expected, deviation)  # L_t^k, without another pass over the weights
     return MasterState(
         state.learners,
         state.loss_sum.add(loss),

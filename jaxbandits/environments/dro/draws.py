@@ -50,7 +50,9 @@ def _counts(n_groups: int) -> Any:
 
 def _one_hot(group: jax.Array, n_groups: int) -> jax.Array:
     """`[m, ...]`."""
-    return (jnp.arange(n_groups).reshape(n_groups, *(1,) * group.ndim) == group).astype(jnp.zeros(()).dtype)
+    return (jnp.arange(n_groups, dtype=jnp.int32).reshape(n_groups, *(1,) * group.ndim) == group).astype(
+        jnp.zeros(()).dtype
+    )
 
 
 def places(decision: GroupDecision, n_groups: int) -> jax.Array:

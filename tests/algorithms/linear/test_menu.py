@@ -1,5 +1,6 @@
 """MENU: recorded golden numbers, the NumPy loop on fresh instances, the search for the most central estimate."""
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,9 +8,10 @@ import pytest
 
 from jaxbandits.algorithms.linear import menu
 from jaxbandits.algorithms.linear.menu import MENU
+from jaxbandits.core import factored
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
-from jaxbandits.types import ArmObs, Reward
+from jaxbandits.types import ArmObs, FixedArmObs, Reward
 from tests.algorithms.linear import replay_linear
 from tests.algorithms.linear.replay_linear import KEY, closed_loop
 from tests.reference import menu_tofu as reference
@@ -78,21 +80,26 @@ def test_an_available_arm_is_held_for_a_whole_epoch(rng):
 @pytest.mark.slow
 @pytest.mark.parametrize(("k", "dim"), sizes((4, 2), slow=((2, 2), (3, 2), (51, 2), (12, 16))))
 def test_most_central_estimate_equals_sorting_every_row(k, dim, rng):
-    """Side by side in one batch: heavy tails, exact duplicates, all estimates equal, integers (many ties)."""
+    """Side by side in one batch: heavy tails, exact duplicates, all equal, medians all but tied, integers."""
     moments = rng.standard_t(1.1, (40, k, dim))
     moments[10:20, : (k + 1) // 2] = moments[10:20, :1]
-    moments[20:25] = 1.5
+    moments[20:22] = 1.5
+    turns = 2.0 * np.pi * np.arange(k) / k
+    moments[22:25] = 0.0  # on a circle but for 1e-10: float32 cannot tell one median from another
+    moments[22:25, :, :2] = np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    moments[22:25] += 1e-10 * rng.standard_normal((3, k, dim))
     moments[25:] = rng.integers(-1, 2, (15, k, dim))
     factors = rng.standard_normal((40, dim, dim))
     inverse = factors @ factors.swapaxes(1, 2) + np.eye(dim)
-    inverse[25:] = np.eye(dim)
-    distance = np.asarray(jax.jit(jax.vmap(lambda v, m: menu._distances(v, m)))(inverse, moments))
+    inverse[22:] = np.eye(dim)
+    coarse = np.asarray(jax.jit(jax.vmap(lambda v, m: menu._squared_distances(v, m)))(inverse, moments))
     gaps = moments[:, :, None] - moments[:, None]
-    exact = np.sqrt(np.einsum("wjsa,wab,wjsb->wjs", gaps, inverse, gaps))
+    square = np.asarray(jax.jit(jax.vmap(lambda v, g: factored.quads(v, g)))(inverse, gaps))
     off = ~np.eye(k, dtype=bool)
-    np.testing.assert_allclose(distance[:, off], exact[:, off], rtol=1e-9, atol=1e-12)
-    assert np.isinf(distance[:, ~off]).all()
-    medians = np.median(distance[:, off].reshape(40, k, k - 1), axis=2)
+    np.testing.assert_allclose(square, np.einsum("wjsa,wab,wjsb->wjs", gaps, inverse, gaps), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(coarse[:, off], square[:, off], rtol=2.0**-23)
+    assert np.isinf(coarse[:, ~off]).all() and coarse.dtype == np.float32
+    medians = np.median(np.sqrt(square[:, off]).reshape(40, k, k - 1), axis=2)
     search = jax.jit(jax.vmap(lambda v, m, g: menu._most_central(v, m, g)))
     for guess in (np.zeros(40), rng.integers(0, k, 40)):  # the guess changes nothing
         got = search(inverse, moments, jnp.asarray(guess, jnp.int32))
@@ -126,6 +133,9 @@ def test_first_epoch_is_hand_computed():
     assert int(first.index) == 1  # the first of two equal ones
     state = update(alg, KEY, jnp.int32(0), state, obs, first, Reward(jnp.asarray(1.0)))
     assert int(select(alg, KEY, jnp.int32(1), state, obs).index) == 1
+    chex.assert_trees_all_equal(
+        select(alg, KEY, jnp.int32(1), state, FixedArmObs(arms)), first
+    )  # found without a search
     without = obs._replace(mask=jnp.asarray([True, False, True]))
     second = select(alg, KEY, jnp.int32(1), state, without)
     assert int(second.index) == 0

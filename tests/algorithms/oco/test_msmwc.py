@@ -138,7 +138,9 @@ def test_layers_match_the_reference(rng):
     for loss, expected in zip(losses, reference.run_master(losses, 0.7, 32.0), strict=True):
         played = play(state, jnp.asarray(hint))
         k = len(expected.p)
-        np.testing.assert_allclose(played.middle[:, :k].T, expected.middle, rtol=1e-10, atol=1e-14)
+        middle = np.asarray(played.middle * played.share)[:, :k].T
+        np.testing.assert_allclose(middle, expected.middle, rtol=1e-10, atol=1e-14)
+        np.testing.assert_allclose(played.expected[:k], expected.middle @ hint, rtol=1e-10, atol=1e-14)
         np.testing.assert_allclose(np.exp(played.log_p)[:k], expected.p, rtol=1e-9, atol=1e-14)
         outside = np.arange(5)[:, None] >= np.asarray(state.learners.count)
         np.testing.assert_array_equal(np.asarray(played.middle)[outside], 0.0)
