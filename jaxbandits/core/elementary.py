@@ -32,7 +32,7 @@ _HALF_ROOT = np.array(np.sqrt(0.5)).view(np.uint64)
 _ONE = np.array(1.0).view(np.uint64)
 _LOG2_HIGH, _LOG2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # the former has 33 bits
 _TERMS = 9
-_ROUND = 1.5 * 2.0**52  # added and subtracted it leaves an integer, whose bits are the last ones of the sum
+_ROUND = 1.5 * 2.0**52  # an integer added to it stands in the last bits of the sum
 _LEAST, _MOST = -708.396418532264, 709.782712893384  # the logarithms of the least normal and of the largest number
 _Q = (
     2.510038549551032e-08, 2.7620088445409746e-07, 2.7557268459997064e-06, 2.4801521295954376e-05,
@@ -88,13 +88,12 @@ def exp(x: ArrayLike) -> jax.Array:
 
 @jax.custom_jvp
 def _exp(x: jax.Array) -> jax.Array:
-    shifted = x * (1.0 / math.log(2.0)) + _ROUND
-    n = shifted - _ROUND
+    n = lax.round(x * (1.0 / math.log(2.0)), lax.RoundingMethod.TO_NEAREST_EVEN)
     r = (x - n * _LOG2_HIGH) - n * _LOG2_LOW
     power = jnp.full_like(x, _Q[0])
     for coefficient in (*_Q[1:], 1.0, 1.0):
         power = power * r + coefficient
-    bits = lax.bitcast_convert_type(shifted, jnp.uint64) << np.uint64(52)  # n, at the exponent
+    bits = lax.bitcast_convert_type(n + _ROUND, jnp.uint64) << np.uint64(52)  # n, at the exponent
     y = lax.bitcast_convert_type(lax.bitcast_convert_type(power, jnp.uint64) + bits, x.dtype)
     return jnp.where(x < _LEAST, 0.0, jnp.where(x <= _MOST, y, x * jnp.inf))  # above, and NaN
 
