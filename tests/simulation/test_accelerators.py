@@ -83,6 +83,12 @@ def test_every_loop_of_a_round_has_a_known_length(name):
     assert "while[" not in str(jaxpr).replace(" ", "")
 
 
+def test_a_trial_is_traced_for_the_platform_where_it_will_run():
+    pair = as_arrays((ALGORITHMS["linear/hvt_ucb"].example, ENVIRONMENTS["linear/heavy_tailed"].example))
+    on_cpu, on_gpu = (str(program.get_trial((), *pair, platform).round.jaxpr) for platform in ("cpu", "gpu"))
+    assert "while[" in on_cpu and "while[" not in on_gpu
+
+
 @pytest.mark.parametrize("most", [5, 9])
 def test_masked_steps_are_those_of_the_loop(most):
     """Of loops that stop at once, early and late; what a spared step would make, a NaN, stays out."""
