@@ -109,9 +109,9 @@ class RSGLinCB:
         tuned: dict[str, Any] = {"ridge": 0.5, "gamma_scale": 1.0 / 25.0, "beta_scale": 4.0 / 150.0, "det_ratio": 1.5}
         tuned |= {"centre": "mean", "reuse_warmup": True}
         algorithm = cls(**{"dim": dim, "horizon": horizon} | tuned | changes)
-        validate(algorithm)
         if algorithm.threshold is not None:
             return algorithm
+        validate(algorithm)  # before kappa is computed; else whoever runs it validates
         bound, norm = algorithm.reward_bound, algorithm.norm_bound
         threshold = 100.0 / (algorithm._kappa * bound**4 * norm**2 * dim)
         return cls(**{"dim": dim, "horizon": horizon} | tuned | changes | {"threshold": threshold})
