@@ -333,9 +333,9 @@ def test_the_committed_ledger_its_settings_and_what_is_said_to_be_missing_agree(
     assert {*shown} <= {(run["experiment"], run["commit"] or "unknown", run["manifest"]) for run in runs}
     names = [name for name, *_ in shown]
     assert len(set(names)) == len(names) and {*names} == {run["experiment"] for run in runs}
-    (said,) = re.findall(r"^Not in it[^:]*: (.*?)\. ", (ROOT / "docs" / "verdicts.md").read_text(), re.M | re.S)
+    (said,) = re.findall(r"^Not in it[^:]*: (.*?)\.\s", (ROOT / "docs" / "verdicts.md").read_text(), re.M | re.S)
     assert {*re.findall("`([^`]+)`", said)} == {*EXPERIMENTS} - {*names}
-    (said,) = re.findall(r"^.*Of presets: (.*?)\. ", (ROOT / "docs" / "verdicts.md").read_text(), re.M | re.S)
+    (said,) = re.findall(r"^.*Of presets: (.*?)\.\s", (ROOT / "docs" / "verdicts.md").read_text(), re.M | re.S)
     missing = {
         (name, preset) for preset, *of in (re.findall("`([^`]+)`", part) for part in said.split(";")) for name in of
     }
