@@ -42,9 +42,8 @@ def _sweep(room: Path, name: str, rounds: int, workers: int, shards: int, cold: 
     file = room / f"{rounds}.toml"
     file.write_text(_FILE.format(rounds=rounds))
     for i in range(1, shards + 1):
-        environment = dict(os.environ)
-        environment["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
-        environment["JAX_COMPILATION_CACHE_DIR"] = str(room / (f"cache-{name}-{i}" if cold else "cache"))
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+        environment["JAXBANDITS_CACHE"] = str(room / (f"cache-{name}-{i}" if cold else "cache"))
         command = [sys.executable, "-m", "jaxbandits", "sweep", str(file), "--quiet", "--out", str(room / name)]
         command += ["--workers", str(workers), "--shard", f"{i}/{shards}"]
         process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)

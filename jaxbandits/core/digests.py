@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import functools
 import hashlib
+import itertools
 import json
 import sys
 import sysconfig
@@ -36,8 +37,13 @@ def array_digest(array: np.ndarray) -> str:
 @functools.cache
 def package_digest() -> str:
     """A digest of the source of this package: every .py file, by its path and content."""
-    files = sorted(_PACKAGE.rglob("*.py"))
-    return _sha(*(part for path in files for part in (str(path.relative_to(_PACKAGE)).encode(), path.read_bytes())))
+    parts = ((str(path.relative_to(_PACKAGE)).encode(), path.read_bytes()) for path in package_files())
+    return _sha(*itertools.chain.from_iterable(parts))
+
+
+def package_files() -> list[Path]:
+    """The .py files of this package."""
+    return sorted(_PACKAGE.rglob("*.py"))
 
 
 def code_digest(obj: Any) -> str:

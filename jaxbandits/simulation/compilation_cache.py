@@ -1,15 +1,14 @@
-"""JAX's persistent compilation cache, switched on when something is first simulated.
+"""Where compiled programs are kept between processes, so that a second one finds those of the first.
 
-A second process then finds the programs of the first: a result within a second instead of after the compilation. The
-cache lives in the user's cache directory, one folder a kind of CPU (programs compiled for one may not run on another),
-holds at most 1 GiB and forgets what was not used for longest.
+A cache is on by default, in the user's cache directory, one folder a kind of CPU (programs compiled for one may not run
+on another); it forgets what was not used for longest. On a CPU it is `executables`, which needs a trace only; elsewhere
+JAX's own, which needs the lowered program.
 
     JAXBANDITS_CACHE=off          no cache
     JAXBANDITS_CACHE=/some/where  there instead
     JAX_COMPILATION_CACHE_DIR, jax_compilation_cache_dir, jax_enable_compilation_cache: JAX's own settings win
 
-It is an aid: where its directory cannot be written, nothing is cached and nothing fails. Like every JAX setting it
-belongs to the process: other functions jitted in it are cached too.
+It is an aid: where its directory cannot be written, nothing is cached and nothing fails.
 """
 
 import functools
@@ -18,29 +17,50 @@ import os
 import platform
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import jax
 from jax.experimental.compilation_cache import compilation_cache
 
+from jaxbandits.core import target
+from jaxbandits.simulation.executables import Executables
+
 _SETTING = "JAXBANDITS_CACHE"
-_LARGEST = 2**30  # bytes
-_QUICK = 0.05  # seconds of compilation below which a program is not worth a file
+_LARGEST = 2**30  # bytes, of JAX's
+_QUICK = 0.05  # seconds of compilation below which a program is not worth a file there
 
 
-@functools.cache
-def enable() -> Path | None:
-    """Switches the cache on, once a process; returns its directory, None where it is off or JAX's own settings rule."""
+def kept_for(device: Any) -> Executables | None:
+    """The programs that earlier processes compiled for a device; None where there is no cache, or where JAX has one.
+
+    JAX's is switched on for an accelerator. Like every JAX setting it belongs to the process: other functions jitted in
+    it are cached too.
+    """
     if jax.config.jax_compilation_cache_dir is not None or not jax.config.jax_enable_compilation_cache:
+        return None  # besides, what was read from JAX's cache cannot be kept once more: its functions are lost
+    directory = _directory()
+    if directory is None:
         return None
-    directory = choose(os.environ, cpu_kind())
-    if directory is None or not _usable(directory):
+    if target.is_accelerator(device.platform):
+        _enable(directory)
         return None
+    return Executables(directory)
+
+
+def _enable(directory: Path) -> None:
+    """Switches JAX's cache on."""
     jax.config.update("jax_compilation_cache_dir", str(directory))
     jax.config.update("jax_compilation_cache_max_size", _LARGEST)
     if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", _QUICK)
     compilation_cache.reset_cache()  # JAX looks for the directory once, at the first compilation of the process
-    return directory
+
+
+@functools.cache
+def _directory() -> Path | None:
+    """The directory of this process, made; None where it is switched off or cannot be written."""
+    directory = choose(os.environ, cpu_kind())
+    return directory if directory is not None and _usable(directory) else None
 
 
 def choose(environment: Mapping[str, str], kind: str) -> Path | None:

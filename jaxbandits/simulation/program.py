@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +23,7 @@ from jaxbandits.core.pytree import map_traced
 from jaxbandits.core.vmap_last import Recorded
 from jaxbandits.simulation import compilation_cache, loop
 from jaxbandits.simulation import meters as meters_lib
+from jaxbandits.simulation.executables import key_of
 from jaxbandits.simulation.loop import Carry, Trial
 from jaxbandits.simulation.meters import Meter
 from jaxbandits.types import Prepares
@@ -179,6 +180,30 @@ _parts = Shelf(MAX_PARTS)
 _trials = Shelf(MAX_PARTS)
 
 
+class Made(NamedTuple):
+    """What a part is made of: it says which program on disk is the same."""
+
+    traces: tuple[Recorded, ...]
+    out: Any  # of the structure of what it returns
+    names: tuple[str, ...] = ()  # of the metrics in it
+
+    @classmethod
+    def by(cls, half: Recorded) -> "Made":
+        """Of one trace, which returns what the part returns."""
+        return cls((half,), half.out)
+
+
+class Part(NamedTuple):
+    """A function of a program, and what it is compiled for."""
+
+    name: tuple[Hashable, ...]  # what it is, what it measures, and last the number of trials side by side
+    function: Callable[..., Any]
+    static: tuple[Any, ...]  # its first arguments
+    args: tuple[Any, ...]  # shapes of the others
+    options: dict[str, Any]  # for XLA on a CPU
+    made: Made | None = None  # None: it is not kept on disk
+
+
 def get_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Any, platform: str | None = None) -> Trial:
     """One trial of a job, traced.
 
@@ -211,7 +236,6 @@ def get_program(
       row_slots: record points that one call can report.
       device: where it runs.
     """
-    compilation_cache.enable()
     begin = time.perf_counter()
     where = jax.sharding.SingleDeviceSharding(device)
 
@@ -229,30 +253,28 @@ def get_program(
     # what the start of a learner does not need is left out: one start then serves all environments
     met = (env, (carry.streams.observe, carry.streams.step, carry.env)) if isinstance(algorithm, Prepares) else ()
     t = one(seed_index)
-    advances: dict[str, Any] = {}  # name, function, static arguments, shapes
+    env_half, alg_half = trial.start_environment, trial.start_algorithm
+    # A start runs once per piece and is large (every arm is its own output): compiled fast rather than well.
+    starts = (
+        Part(("environment", width), _start, (env_half, width), (env, *trials), _FAST_COMPILE, Made.by(env_half)),
+        Part(("algorithm", width), _start, (alg_half, width), (alg, *trials, *met), _FAST_COMPILE, Made.by(alg_half)),
+    )
     if target.is_accelerator(device.platform):
+        args = (alg, env, carry, t)
         advances = {
-            "block": (("block", meters, width), loop.play_block, (trial, width, BLOCK), (alg, env, carry, t)),
-            "single": (("single", meters, width), loop.play_block, (trial, width, 1), (alg, env, carry, t)),
-            "report": (("report", width), loop.report_block, (trial, width), (alg, env, carry)),
+            "block": Part(("block", meters, width), loop.play_block, (trial, width, BLOCK), args, _FAST_CODE),
+            "single": Part(("single", meters, width), loop.play_block, (trial, width, 1), args, _FAST_CODE),
+            "report": Part(("report", width), loop.report_block, (trial, width), args[:3], _FAST_CODE),
         }
     else:
         rounds = (t, t, jax.ShapeDtypeStruct((row_slots,), np.int32, sharding=where))
-        advances = {"advance": (("advance", meters, width), loop.advance, (trial, width), (alg, env, carry, *rounds))}
+        made = Made((trial.round, trial.snapshot), (trial.carry, trial.row), tuple(trial.row))
+        args = (alg, env, carry, *rounds)
+        advances = {"advance": Part(("advance", meters, width), loop.advance, (trial, width), args, _FAST_CODE, made)}
     with ThreadPoolExecutor(2 + len(advances)) as pool:  # XLA compiles outside the GIL
-        # A start runs once per piece and is large (every arm is its own output): compiled fast rather than well.
-        env_start = pool.submit(
-            _once, ("environment", width), _start, (trial.start_environment, width), (env, *trials), _FAST_COMPILE,
-            device,
-        )  # fmt: skip
-        alg_start = pool.submit(
-            _once, ("algorithm", width), _start, (trial.start_algorithm, width), (alg, *trials, *met), _FAST_COMPILE,
-            device,
-        )  # fmt: skip
-        rest = {
-            name: pool.submit(functools.partial(_once, *part, _FAST_CODE, device)) for name, part in advances.items()
-        }
-        (env_start, _), (alg_start, _) = env_start.result(), alg_start.result()
+        halves = [pool.submit(_once, part, device) for part in starts]
+        rest = {name: pool.submit(_once, part, device) for name, part in advances.items()}
+        (env_start, _), (alg_start, _) = (half.result() for half in halves)
         parts = {name: part.result()[0] for name, part in rest.items()}
         pace = next(iter(rest.values())).result()[1]
     advance = parts["advance"] if "advance" in parts else Blocks(**parts)
@@ -282,7 +304,6 @@ def recall(
       recorded: by name `[..., n]`.
       width: instances side by side.
     """
-    compilation_cache.enable()
     device, real = jax.local_devices()[0], jnp.zeros(()).dtype
     pieces = []
     for first in range(0, len(points), width):
@@ -296,7 +317,7 @@ def recall(
             device,
         )
         shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), args)
-        program, _ = _once(("recall", width), _recall, (width,), shapes, _FAST_COMPILE, device)
+        program, _ = _once(Part(("recall", width), _recall, (width,), shapes, _FAST_COMPILE), device)
         pieces.append(to_host(program(*args)))
     return {
         name: np.concatenate([np.asarray(piece[name], np.float64) for piece in pieces], -1)[..., : len(points)]
@@ -340,13 +361,12 @@ def _key(args: Any) -> tuple[Hashable, ...]:
     return structure, shapes, bool(jax.config.jax_enable_x64)
 
 
-def _once(
-    name: Hashable, function: Callable[..., Any], static: Any, args: Any, cpu_options: dict[str, Any], device: Device
-) -> tuple[Any, Pace]:
-    """Compiles a function for these argument shapes unless that has been done; with the pace measured so far.
+def _once(part: Part, device: Device) -> tuple[Any, Pace]:
+    """Compiles a part unless that has been done, here or in an earlier process; with the pace measured so far.
 
     What is compiled takes and returns `bare` keys.
     """
+    function, static, args = part.function, part.static, part.args
 
     def plain(*plain_args: Any) -> Any:
         """A function of its own: what JAX remembers of it goes when it goes."""
@@ -354,11 +374,25 @@ def _once(
         return jax.tree.map(bare, function(*static, *keys))
 
     def build() -> tuple[Any, Pace]:
+        kept, key = compilation_cache.kept_for(device), None
+        if kept and part.made:
+            key = _key_on_disk(part, part.made, device)
+            found = kept.load(key, args, part.made.out, device) if key else None
+            if found:
+                return found, Pace()
         with target.traced_for(device.platform):
             lowered = jax.jit(plain).lower(*jax.tree.map(_bare_shape, args))
-        return _build(lowered, device, cpu_options), Pace()
+        program = _build(lowered, device, part.options)
+        if kept and key:
+            kept.save(key, program)
+        return program, Pace()
 
-    return _parts.get((name, *_key(args), device), build)
+    return _parts.get((part.name, *_key(args), device), build)
+
+
+def _key_on_disk(part: Part, made: Made, device: Device) -> str | None:
+    traces = [trace.jaxpr for trace in made.traces]
+    return key_of(str(part.name[0]), traces, part.args, (part.name[-1], made.names), part.options, device)
 
 
 def clear_programs() -> None:

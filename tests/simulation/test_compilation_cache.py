@@ -5,33 +5,34 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import pytest
+from jax.experimental.compilation_cache import compilation_cache as of_jax
 
+from jaxbandits.simulation import compilation_cache
 from jaxbandits.simulation.compilation_cache import choose, cpu_kind
 
 ROOT = Path(__file__).parents[2]
 RUN = """
-import jax, sys
-import jax.numpy as jnp
-jnp.ones(3).block_until_ready()  # something is compiled before the cache is switched on
-from jax import monitoring
-hits = []
-monitoring.register_event_listener(lambda event, **_: hits.append(event) if event.endswith("cache_hits") else None)
-from jaxbandits.simulation import simulate
+import jax
+from jaxbandits.simulation import program, simulate
 from tests.toys import Noisy, Shrink
+built, build = [], program._build
+program._build = lambda *args: built.append(args) or build(*args)
 simulate(Shrink(), Noisy(), 10, 2, progress=False)
-print(len(hits), jax.config.jax_compilation_cache_dir)
+print(len(built), jax.config.jax_compilation_cache_dir)
 """
 
 
 def run(**environment):
+    """How many programs a process compiled, the directory of JAX's own cache, and what it complained of."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("JAX")}
     done = subprocess.run(
         [sys.executable, "-c", RUN], env={**inherited, **environment}, cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    hits, directory = done.stdout.split()
-    return int(hits), directory, done.stderr
+    built, directory = done.stdout.split()
+    return int(built), directory, done.stderr
 
 
 def test_the_directory_follows_the_settings(tmp_path):
@@ -48,21 +49,44 @@ def test_the_directory_follows_the_settings(tmp_path):
 @pytest.mark.system
 def test_a_second_process_finds_the_programs_of_the_first(tmp_path):
     first, directory, _ = run(JAXBANDITS_CACHE=str(tmp_path))
-    assert first == 0
-    assert Path(directory) == tmp_path / cpu_kind()
-    again, _, _ = run(JAXBANDITS_CACHE=str(tmp_path))
-    assert again > 0
+    assert (first, directory) == (3, "None")  # JAX's cache, which belongs to the process, stays off
+    assert [path.name for path in tmp_path.iterdir()] == [cpu_kind()]
+    assert run(JAXBANDITS_CACHE=str(tmp_path)) == (0, "None", "")
 
 
 @pytest.mark.slow
 @pytest.mark.system
 def test_other_settings_are_respected(tmp_path):
-    assert run(JAXBANDITS_CACHE="off")[:2] == (0, "None")
-    assert run(JAX_COMPILATION_CACHE_DIR=str(tmp_path / "jax"))[1] == str(tmp_path / "jax")
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    assert run(JAXBANDITS_CACHE="off", **home)[:2] == (3, "None")
+    assert list(tmp_path.iterdir()) == []
+    for _ in range(2):
+        assert run(JAX_COMPILATION_CACHE_DIR=str(tmp_path / "jax"), **home)[:2] == (3, str(tmp_path / "jax"))
+    assert [path.name for path in tmp_path.iterdir()] == ["jax"]
+
+
+def test_an_accelerator_has_the_cache_of_jax(tmp_path, monkeypatch):
+    class Accelerator:
+        platform = "gpu"
+
+    settings = ("jax_compilation_cache_dir", "jax_compilation_cache_max_size", "jax_enable_compilation_cache")
+    before = {name: getattr(jax.config, name) for name in settings}
+    monkeypatch.setattr(compilation_cache, "_directory", lambda: tmp_path)
+    try:
+        jax.config.update("jax_compilation_cache_dir", None)
+        jax.config.update("jax_enable_compilation_cache", True)
+        assert compilation_cache.kept_for(jax.local_devices()[0]).directory == tmp_path
+        assert compilation_cache.kept_for(Accelerator()) is None
+        assert jax.config.jax_compilation_cache_dir == str(tmp_path)
+        assert compilation_cache.kept_for(jax.local_devices()[0]) is None  # from now on it has its programs
+    finally:
+        for name, value in before.items():
+            jax.config.update(name, value)
+        of_jax.reset_cache()
 
 
 @pytest.mark.system
 def test_an_unwritable_place_is_no_cache(tmp_path):
     (tmp_path / "file").write_text("")
-    hits, directory, errors = run(JAXBANDITS_CACHE=str(tmp_path / "file"))  # nobody can make a directory in a file
-    assert (hits, directory, errors) == (0, "None", "")
+    built, directory, errors = run(JAXBANDITS_CACHE=str(tmp_path / "file"))  # nobody can make a directory in a file
+    assert (built, directory, errors) == (3, "None", "")

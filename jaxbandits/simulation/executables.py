@@ -1,0 +1,122 @@
+"""Compiled programs on disk, found by what was traced: a later process neither lowers them nor asks XLA.
+
+JAX's own cache is found by the lowered program, and of a second process's time most is lowering. Here the key is a
+digest of the traces that a program is made of (`core.traces`), of the source of this package, which makes it of them,
+of versions, of every setting of JAX, and of the device: nothing that a user changes can find an older program.
+
+Programs are what JAX makes of them, pickles of machine code: a directory for them is as trusted as the environment that
+runs them, and its files are readable by their owner only. Whatever cannot be kept or read back is compiled.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+import tempfile
+import time
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+from jax.experimental import serialize_executable
+
+from jaxbandits.core.digests import package_digest, package_files
+from jaxbandits.core.traces import trace_digest
+from jaxbandits.core.versions import versions
+
+LARGEST = 2**30  # bytes kept; beyond, what was not used for longest goes
+_LOADED_AT = time.time()
+_OF_THE_CACHE = ("jax_compilation_cache", "jax_persistent_cache")  # where JAX keeps programs says nothing of them
+
+
+class Executables:
+    """A directory of compiled programs."""
+
+    def __init__(self, directory: Path):
+        self.directory = directory
+
+    def load(self, key: str, args: Any, out: Any, device: Any) -> Any | None:
+        """A program (`jax.stages.Compiled`) that was saved under this key, None where there is none.
+
+        Args:
+          key: of `key_of`.
+          args: its arguments, or pytrees of their structure.
+          out: what it returns, likewise.
+          device: where it will run.
+        """
+        path = self.directory / key
+        try:
+            packed = zlib.decompress(path.read_bytes())
+            trees = jax.tree.structure((args, {})), jax.tree.structure(out)
+            program = serialize_executable.deserialize_and_load(packed, *trees, device.client, [device])
+            os.utime(path)  # used now
+        except OSError:  # there is none, or it is somebody else's
+            return None
+        except Exception:  # damaged, or of a JAX that keeps programs otherwise: it is compiled again
+            with contextlib.suppress(OSError):
+                path.unlink()
+            return None
+        return program
+
+    def save(self, key: str, program: Any) -> None:
+        """Keeps a program; does nothing where it, or the directory, does not let itself be written."""
+        try:
+            packed = zlib.compress(serialize_executable.serialize(program)[0], 1)
+            self.directory.mkdir(parents=True, exist_ok=True)
+            descriptor, temporary = tempfile.mkstemp(dir=self.directory, suffix=".tmp")
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(packed)
+            os.replace(temporary, self.directory / key)
+            self._forget()
+        except Exception:  # an aid: JAX cannot keep programs with callbacks, a disk may be full
+            return
+
+    def _forget(self) -> None:
+        """Keeps what was used last."""
+        files = sorted((s.st_mtime, s.st_size, path) for path in self.directory.iterdir() if (s := path.stat()))
+        excess = sum(size for _, size, _ in files) - LARGEST
+        for _, size, path in files:
+            if excess <= 0:
+                return
+            path.unlink(missing_ok=True)
+            excess -= size
+
+
+def key_of(
+    name: str, jaxprs: Sequence[Any], shapes: Any, facts: Any, options: dict[str, Any], device: Any
+) -> str | None:
+    """The key of a program.
+
+    Args:
+      name: how it is made of its traces.
+      jaxprs: the traces.
+      shapes: of its arguments.
+      facts: what else it is made with, whose `repr` says it all.
+      options: of its compilation.
+      device: where it runs.
+
+    Returns:
+      None where the traces hold what has no digest, or the package may have changed since this process began.
+    """
+    try:
+        traced, package = trace_digest(*jaxprs), _package()
+        settings = sorted((key, repr(x)) for key, x in jax.config.values.items() if not key.startswith(_OF_THE_CACHE))
+    except Exception:  # a JAX whose traces or settings look otherwise: nothing is kept
+        return None
+    if traced is None or package is None:
+        return None
+    parts = (
+        name, traced, facts, sorted(options.items()), [(x.shape, str(x.dtype)) for x in jax.tree.leaves(shapes)],
+        [len(jax.tree.leaves(x)) for x in shapes], package, sorted(versions().items()), settings,
+        os.environ.get("XLA_FLAGS"), (device.platform, device.device_kind, device.id, jax.local_device_count()),
+    )  # fmt: skip
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+@functools.cache
+def _package() -> str | None:
+    """The digest of the package; None where a file was written after it was read, and is not what runs."""
+    changed = any(path.stat().st_mtime >= _LOADED_AT for path in package_files())
+    return None if changed else package_digest()

@@ -1,0 +1,170 @@
+"""Programs kept on disk: found by what was traced and by everything else they depend on, and by nothing else."""
+
+import os
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.experimental.compilation_cache import compilation_cache as of_jax
+
+from jaxbandits.core.pytree import pytree
+from jaxbandits.simulation import compilation_cache, executables, program, simulate
+from jaxbandits.simulation.executables import Executables, key_of
+from jaxbandits.simulation.meters import Meter
+from tests.toys import Noisy, Shrink
+
+DEVICE = jax.local_devices()[0]
+X = jax.ShapeDtypeStruct((3,), np.float32)
+
+
+def double(x):
+    return {"twice": 2.0 * x}
+
+
+def key(function=double, shapes=((3,),), name="advance", facts=(64, ("sum:loss",)), options=()):
+    args = tuple(jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes)
+    return key_of(name, [jax.make_jaxpr(function)(*args)], args, facts, dict(options), DEVICE)
+
+
+def test_a_key_holds_all_that_a_program_depends_on(monkeypatch):
+    keys = [
+        key(),
+        key(lambda x: {"twice": x + x}),
+        key(shapes=((4,),)),
+        key(name="algorithm"),
+        key(facts=(32, ("sum:loss",))),
+        key(facts=(64, ("max:loss",))),
+        key(options={"xla_backend_optimization_level": 0}),
+    ]
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_max_isa=AVX2 ")
+    keys.append(key())
+    monkeypatch.undo()
+    with jax.default_matmul_precision("highest"):
+        keys.append(key(lambda x: jnp.dot(x, x)))
+    keys.append(key(lambda x: jnp.dot(x, x)))
+    monkeypatch.setattr(executables, "_package", lambda: "another version")
+    keys.append(key())
+    monkeypatch.setattr(executables, "_package", lambda: None)
+    assert key() is None  # a file of the package was written since
+    monkeypatch.undo()
+    assert None not in keys and len(set(keys)) == len(keys)
+    assert key() == keys[0]
+
+
+def test_a_setting_of_jax_is_another_program():
+    usual, before = key(), jax.config.jax_default_prng_impl
+    try:
+        jax.config.update("jax_default_prng_impl", "rbg")
+        assert key() != usual
+    finally:
+        jax.config.update("jax_default_prng_impl", before)
+
+
+def test_where_the_cache_lies_says_nothing(tmp_path):
+    usual, before = key(), jax.config.jax_compilation_cache_dir
+    try:
+        jax.config.update("jax_compilation_cache_dir", str(tmp_path))
+        assert key() == usual
+    finally:
+        jax.config.update("jax_compilation_cache_dir", before)
+
+
+@pytest.fixture
+def compiling():
+    """JAX's cache is off: what was read from it cannot be kept again."""
+    before = jax.config.jax_enable_compilation_cache
+    jax.config.update("jax_enable_compilation_cache", False)
+    of_jax.reset_cache()
+    yield
+    jax.config.update("jax_enable_compilation_cache", before)
+    of_jax.reset_cache()
+
+
+def compiled(function=double):
+    return jax.jit(function).lower(X).compile()
+
+
+def test_what_is_read_back_is_what_was_saved(tmp_path, compiling):
+    kept, x = Executables(tmp_path / "new"), jnp.arange(3.0, dtype=jnp.float32)
+    assert kept.load("key", (X,), {"twice": X}, DEVICE) is None
+    kept.save("key", compiled())
+    program = kept.load("key", (X,), {"twice": X}, DEVICE)
+    np.testing.assert_array_equal(program(x)["twice"], 2 * np.arange(3.0))
+    with pytest.raises(TypeError):  # as any compiled program: for these shapes only
+        program(jnp.ones(4, jnp.float32))
+
+
+def test_a_damaged_file_is_none(tmp_path, compiling):
+    kept = Executables(tmp_path)
+    kept.save("key", compiled())
+    whole = (tmp_path / "key").read_bytes()
+    for damaged in (b"", b"no program", whole[: len(whole) // 2]):
+        (tmp_path / "key").write_bytes(damaged)
+        assert kept.load("key", (X,), {"twice": X}, DEVICE) is None
+        assert not (tmp_path / "key").exists()  # so that it is written again
+
+
+def test_what_cannot_be_kept_is_not(tmp_path, compiling):
+    def calls_back(x):
+        return jax.pure_callback(np.asarray, X, x)
+
+    kept = Executables(tmp_path)
+    kept.save("key", compiled(calls_back))
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").write_text("")
+    Executables(tmp_path / "file").save("key", compiled())  # nobody can make a directory of a file
+
+
+def test_what_was_not_used_for_longest_goes(tmp_path, monkeypatch, compiling):
+    kept, program = Executables(tmp_path), compiled()
+    for age, name in enumerate("abc"):
+        kept.save(name, program)
+        os.utime(tmp_path / name, (1000 - age, 1000 - age))
+    kept.load("c", (X,), {"twice": X}, DEVICE)  # the oldest, used now
+    size = (tmp_path / "a").stat().st_size
+    monkeypatch.setattr(executables, "LARGEST", 3 * size + size // 2)
+    kept.save("d", program)
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "c", "d"}
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch, compiling):
+    monkeypatch.setattr(compilation_cache, "kept_for", lambda device: Executables(tmp_path))
+    program.clear_programs()
+    yield tmp_path
+    program.clear_programs()
+
+
+def run(meters=(), learner=None):
+    program.clear_programs()
+    return simulate(learner or Shrink(), Noisy(scale=0.3), 10, 2, meters=meters, progress=False)
+
+
+def test_programs_are_found_again_and_play_the_same(cache, monkeypatch):
+    first = run().get("loss")
+    assert len(list(cache.iterdir())) == 3  # two starts, and the rounds
+
+    def build(*_):
+        raise AssertionError("compiled although it is there")
+
+    monkeypatch.setattr(program, "_build", build)
+    again = run().get("loss")
+    np.testing.assert_array_equal(first, again)
+
+
+def test_another_meter_or_update_is_not_taken_for_it(cache):
+    @pytree
+    class Slower(Shrink):
+        """The same name and fields."""
+
+        def update(self, key, t, state, obs, decision, feedback):
+            return 0.5 * super().update(key, t, state, obs, decision, feedback)
+
+    Slower.__qualname__ = Slower.__name__ = "Shrink"
+    meter = Meter("double", lambda played: 2.0 * played.outcome.loss)
+    triple = Meter("double", lambda played: 3.0 * played.outcome.loss)
+    plain, twice, thrice, slower = run(), run((meter,)), run((triple,)), run(learner=Slower())
+    np.testing.assert_allclose(twice.get("double") * 1.5, thrice.get("double"), rtol=1e-6)
+    np.testing.assert_array_equal(plain.get("loss"), twice.get("loss"))
+    assert not np.array_equal(slower.get("loss"), plain.get("loss"))
