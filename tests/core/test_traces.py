@@ -1,5 +1,6 @@
 """A digest of what was traced: equal in every process for equal computations, another one for any other."""
 
+import math
 from typing import NamedTuple
 
 import jax
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from jax import lax
 from jax.custom_batching import custom_vmap
+from jax.extend.core import Primitive
 
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.core import batching
@@ -21,6 +23,17 @@ X = jax.ShapeDtypeStruct((3,), np.float32)
 
 def digest(function, *args):
     return trace_digest(jax.make_jaxpr(function)(*(args or (X,))))
+
+
+told = Primitive("told")
+told.def_abstract_eval(lambda x, **parameters: x)
+
+
+def digest_with(parameter):
+    """Of an operation with any parameter, which JAX would not take everywhere."""
+    closed = jax.make_jaxpr(lambda x: told.bind(x, parameter=0))(X)
+    eqn = closed.jaxpr.eqns[0].replace(params={"parameter": parameter})
+    return trace_digest(closed.replace(jaxpr=closed.jaxpr.replace(eqns=[eqn])))
 
 
 class Pair(NamedTuple):
@@ -133,6 +146,22 @@ def test_what_has_no_text_has_no_digest():
 
     for function in (called_back, prints, doubled):
         assert digest(function) is None
+    for parameter in (silent, jax.tree_util.Partial(prints), [silent], {"a": silent}):
+        assert digest_with(parameter) is None
+
+
+def test_parameters_of_every_kind_count():
+    parameters = [
+        None, True, 1, 1.0, "1", b"1", (1,), [1], (1, 1), {"a": 1}, {"a": 2}, {"b": 1}, frozenset((1,)), math.inf,
+        math.nan, np.dtype("int32"), np.dtype("int64"), np.int32(1), np.int64(1), np.ones(3), np.ones((3, 1)),
+        np.arange(2000), np.arange(2000)[::-1], lax.GatherScatterMode.CLIP, lax.GatherScatterMode.PROMISE_IN_BOUNDS,
+        lax.GatherDimensionNumbers((0,), (1,), (1,)), lax.GatherDimensionNumbers((1,), (0,), (0,)), jnp.sin, jnp.cos,
+        jax.random.key(0), jax.random.key(1), jax.make_jaxpr(jnp.sin)(1.0), jax.make_jaxpr(jnp.cos)(1.0),
+    ]  # fmt: skip
+
+    found = [digest_with(parameter) for parameter in parameters]
+    assert None not in found and len(set(found)) == len(parameters)
+    assert [digest_with(parameter) for parameter in parameters] == found
 
 
 def test_a_users_rule_counts_by_its_code():
