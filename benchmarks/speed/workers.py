@@ -1,8 +1,11 @@
 """What a second worker brings: `python -m benchmarks.speed.workers`, on two cores of an otherwise idle machine.
 
 Every case of `benchmarks.speed` in a process of its own, with as many rounds as one worker plays in about two seconds.
-One worker and two take turns, compile excluded; figures are the least wall clock of all turns. "processes" is what the
-machine gives at best: two processes of one worker each, at once, against one of them alone.
+One worker and two take turns, compile excluded; figures are those of the turn of least wall clock. "times", how many
+times as fast two workers are, has two factors: "busy", the part of two cores that they use, which is the software's, and
+"dearer", the CPU seconds of the work on two cores over those on one, which is the machine's: its cores share caches,
+clock and perhaps more. times = 2 busy / dearer. "processes" is what the machine gives at best: two processes of one
+worker each, at once, against one of them alone.
 """
 
 import argparse
@@ -11,6 +14,7 @@ import time
 import warnings
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Barrier
+from typing import NamedTuple
 
 from benchmarks.speed.cases import CASES, Case, build, named
 
@@ -18,28 +22,35 @@ _TRIALS = 1024  # 16 pieces
 _spawn = multiprocessing.get_context("spawn")
 
 
-def _wall(case: Case, rounds: int, workers: int) -> float:
+class _Cost(NamedTuple):
+    """Seconds of a run."""
+
+    wall: float
+    cpu: float
+
+
+def _cost(case: Case, rounds: int, workers: int) -> _Cost:
     from jaxbandits import simulate
 
-    begin = time.perf_counter()
+    wall, cpu = time.perf_counter(), time.process_time()
     simulate(*build(case), rounds, _TRIALS, workers=workers, progress=False, record=1)
-    return time.perf_counter() - begin
+    return _Cost(time.perf_counter() - wall, time.process_time() - cpu)
 
 
 def _play(index: int, seconds: float, repeat: int, workers: tuple[int, ...], together: Barrier, found: Queue) -> None:
-    """In a process of its own: compiles, waits for the others, and reports the least seconds per count of workers."""
+    """In a process of its own: compiles, waits for the others, and reports the least cost per count of workers."""
     warnings.simplefilter("ignore")  # so many seeds on two cores are the point here
     case = CASES[index]
-    _wall(case, case.horizon, 2)
+    _cost(case, case.horizon, 2)
     rounds = case.horizon
     for _ in range(2):  # short runs are all start
-        rounds = int(rounds * max(1.0, seconds / _wall(case, rounds, 1)))
+        rounds = int(rounds * max(1.0, seconds / _cost(case, rounds, 1).wall))
     together.wait()
-    turns = [[_wall(case, rounds, n) for n in workers] for _ in range(repeat)]
+    turns = [[_cost(case, rounds, n) for n in workers] for _ in range(repeat)]
     found.put([min(column) for column in zip(*turns, strict=True)])
 
 
-def _figures(case: Case, seconds: float, repeat: int, workers: tuple[int, ...], processes: int) -> list[list[float]]:
+def _figures(case: Case, seconds: float, repeat: int, workers: tuple[int, ...], processes: int) -> list[list[_Cost]]:
     together, found = _spawn.Barrier(processes), _spawn.Queue()
     arguments = (CASES.index(case), seconds, repeat, workers, together, found)
     started = [_spawn.Process(target=_play, args=arguments) for _ in range(processes)]
@@ -59,13 +70,15 @@ def main() -> None:
     parser.add_argument("--processes", action="store_true", help="two processes at once beside it")
     arguments = parser.parse_args()
     how = arguments.seconds, arguments.repeat
-    print(f"{'case':32} {'1 worker':>9} {'2 workers':>10} {'times':>6}" + " processes" * arguments.processes)
+    heads = f"{'1 worker':>9} {'2 workers':>10} {'times':>6} {'busy':>6} {'dearer':>7}"
+    print(f"{'case':32} {heads}" + " processes" * arguments.processes)
     for case in named(arguments.only):
         [[one, two]] = _figures(case, *how, (1, 2), 1)
-        line = f"{case.name:32} {one:8.2f}s {two:9.2f}s {one / two:6.2f}"
+        busy, dearer = two.cpu / (2 * two.wall), two.cpu / one.cpu
+        line = f"{case.name:32} {one.wall:8.2f}s {two.wall:9.2f}s {one.wall / two.wall:6.2f} {busy:6.2f} {dearer:7.2f}"
         if arguments.processes:
             [[alone]], both = _figures(case, *how, (1,), 1), _figures(case, *how, (1,), 2)
-            line += f" {sum(alone / seconds for [seconds] in both):9.2f}"
+            line += f" {sum(alone.wall / cost.wall for [cost] in both):9.2f}"
         print(line, flush=True)
 
 
