@@ -2,7 +2,7 @@
 
 Every case of `benchmarks.speed` in a process of its own, with as many rounds as one worker plays in about two seconds.
 One worker and two take turns, compile excluded; figures are those of the turn of least wall clock. "times", how many
-times as fast two workers are, has two factors: "busy", the part of two cores that they use, which is the software's, and
+times as fast two workers are, has two factors: "busy", the part of both cores that they use, the software's, and
 "dearer", the CPU seconds of the work on two cores over those on one, which is the machine's: its cores share caches,
 clock and perhaps more. times = 2 busy / dearer. "processes" is what the machine gives at best: two processes of one
 worker each, at once, against one of them alone.
