@@ -10,7 +10,20 @@ runs that are judged by them:
     far ahead, poor, fails, significantly                by a factor of MUCH
     the time does not depend                             slope of log(time) in log(t) below FLAT, or within LITTLE times
     the time grows                                       that slope above GROWS
+    falls as T^a                                         slope of log(gap) in log(T) below a + FLAT
+    always, in every trial                               a share of the trials above `always` of those that it needs
 """
 
 COMPARABLE, MODEST, MUCH = 1.5, 2.0, 2.0
 FLAT, GROWS, LITTLE = 0.1, 0.5, 1.25
+
+
+def always(trials: int) -> float:
+    """The share of trials that stands for all of them: the largest of 90, 98 and 99 % that so many can show.
+
+    Where all of n trials succeed, the 95 % interval of their share begins at 0.025^(1/n).
+
+    Args:
+      trials: that the claim needs; at least 36.
+    """
+    return max(share for share in (0.9, 0.98, 0.99) if share < 0.025 ** (1 / trials))

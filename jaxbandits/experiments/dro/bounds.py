@@ -21,6 +21,7 @@ from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.dro.setting import PAPER
 from jaxbandits.experiments.statistic import final_mean, share_below
+from jaxbandits.experiments.words import always
 from jaxbandits.results.trials import Trials
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ BOUNDS = Experiment(
     + tuple(
         Claim(f"{name}: the bounds are loose: over 99 % of gaps are below that of the mean",
               f"ours, on {theorem.source}",
-              share_below(theorem.panel, name, "share_of_mean"), low=0.99, trials=TRIALS)
+              share_below(theorem.panel, name, "share_of_mean"), low=always(TRIALS), trials=TRIALS)
         for name, theorem in _THEOREMS.items()
     ),
     notes=(
