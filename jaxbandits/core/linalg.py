@@ -36,6 +36,26 @@ def added(terms: Iterable[Any]) -> Any:
     return total
 
 
+def summed(x: jax.Array, own: int) -> jax.Array:
+    """The sum along the first axis, inside a function that puts trials last.
+
+    XLA:CPU adds up a long first axis entry by entry: of trials side by side, a tenth of what adding slices reaches.
+
+    Args:
+      x: `[n, ..., trials]`.
+      own: axes without those of trials.
+    """
+    n = len(x)
+    if n <= UNROLLED:
+        return added(x)
+    if x.ndim == own:
+        return jnp.sum(x, axis=0)
+    m = n // _SLICES
+    halfway = once(added(x[k * m : (k + 1) * m] for k in range(_SLICES)))
+    return summed(halfway, own) if n == _SLICES * m else summed(halfway, own) + summed(x[_SLICES * m :], own)
+
+
+_SLICES = 8  # of a longer sum; 4 to 32 measured
 _SELECTED = 4  # rows up to which a stack is written as selects
 
 
@@ -232,25 +252,23 @@ def rank_one(m: Symmetric, scale: ArrayLike, x: Vector) -> Symmetric:
 @trials_last
 def gram(rows: jax.Array, weights: jax.Array) -> Symmetric:
     """`sum_k weights_k x_k x_k'` of rows `[n, d]`."""
-    n = rows.shape[0]
     weighted = rows * weights[:, None]
-    if n > UNROLLED:
-        return jnp.sum(weighted[:, :, None] * rows[:, None], axis=0)
+    if len(rows) > UNROLLED:
+        return summed(weighted[:, :, None] * rows[:, None], 3)
     return added(a[:, None] * x[None] for a, x in zip(weighted, rows, strict=True))
 
 
 @trials_last
 def total(values: jax.Array) -> jax.Array:
     """The sum of `[n]` numbers."""
-    return jnp.sum(values, axis=0) if values.shape[0] > UNROLLED else added(values)
+    return summed(values, 1)
 
 
 @trials_last
 def combine(weights: jax.Array, rows: jax.Array) -> jax.Array:
     """`sum_k weights_k x_k` of rows `[n, d]`."""
-    n = rows.shape[0]
-    if n > UNROLLED:
-        return jnp.sum(weights[:, None] * rows, axis=0)
+    if len(rows) > UNROLLED:
+        return summed(weights[:, None] * rows, 2)
     return added(a * x for a, x in zip(weights, rows, strict=True))
 
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxbandits.core import linalg
+from jaxbandits.core.vmap_last import vmap_last
 from tests.sizes import sizes
 
 DIMS = sizes(3, linalg.UNROLLED + 12, slow=(1, 2, 5, 13, 20))
@@ -143,3 +144,27 @@ def test_solve_is_backward_stable(dim, log_condition, seed):
     assert np.linalg.norm(m @ x - b) <= 1e-14 * dim * (np.linalg.norm(m, 2) * np.linalg.norm(x) + np.linalg.norm(b))
     error = updated @ (regular + 0.9 * np.outer(b, b)) - np.eye(dim)
     assert np.abs(error).max() <= 1e-14 * dim * 1e4 * (1.0 + b @ b)
+
+
+@pytest.mark.parametrize("n", [linalg.UNROLLED + 1, 64, pytest.param(1000, marks=pytest.mark.slow)])
+def test_sums_over_many_rows(rng, n):
+    """Long enough for slices of slices, with rows that no slice takes."""
+    rows, weights = rng.standard_normal((n, 3, 32)), rng.standard_normal((n, 32))
+
+    def sums(rows, weights):
+        return linalg.gram(rows, weights), linalg.combine(weights, rows), linalg.total(weights)
+
+    gram, combined, total = jax.jit(vmap_last(sums))(rows, weights)
+    np.testing.assert_allclose(gram, np.einsum("nw,niw,njw->ijw", weights, rows, rows), **CLOSE)
+    np.testing.assert_allclose(combined, np.einsum("nw,niw->iw", weights, rows), **CLOSE)
+    np.testing.assert_allclose(total, weights.sum(axis=0), **CLOSE)
+    alone = jax.jit(sums)(rows[..., 5], weights[..., 5])
+    for one, many in zip(alone, (gram, combined, total), strict=True):
+        np.testing.assert_allclose(one, many[..., 5], **CLOSE)
+
+
+def test_sums_over_many_rows_are_vector_code():
+    """XLA:CPU takes a reduction over a first axis entry by entry."""
+    rows, weights = jnp.ones((256, 2, 32)), jnp.ones((256, 32))
+    text = jax.jit(vmap_last(linalg.gram)).lower(rows, weights).compile().as_text()
+    assert " reduce(" not in text
