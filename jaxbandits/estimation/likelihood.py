@@ -136,7 +136,7 @@ class Likelihood:
         partition, mean, slope = link.log_partition(z) - link.log_partition(z0), link.mean(z), link.slope(z)
         # Row by row, so that what cancels there does not round in directions that few rows see.
         values = weights * partition - responses * (z - z0)
-        residuals, curvatures = once((weights * mean - responses, weights * slope))
+        values, residuals, curvatures = once((values, weights * mean - responses, weights * slope))
         return linalg.total(values), linalg.combine(residuals, design), linalg.gram(design, curvatures)
 
 

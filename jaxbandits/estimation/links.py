@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import rng
+from jaxbandits.core import elementary, rng
 from jaxbandits.core.pytree import ArrayLike, param, pytree
 
 
@@ -124,7 +124,7 @@ class Bernoulli:
         return 1.0
 
     def log_partition(self, z: ArrayLike) -> jax.Array:
-        return jnp.maximum(z, 0.0) + jnp.log1p(jnp.exp(-jnp.abs(z)))
+        return jnp.maximum(z, 0.0) + elementary.log1p(jnp.exp(-jnp.abs(z)))
 
     def mean(self, z: ArrayLike) -> jax.Array:
         # XLA's logistic is built on tanh and loses the left tail in float32 (relative error 1e-3 at z = -9).
