@@ -163,11 +163,9 @@ def _inner(axes: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
         terms = 1
         for length in x.shape[:axes]:
             terms *= length
-        if terms == 0 or (terms > UNROLLED and x.ndim == axes == y.ndim):
-            return jnp.sum(x * y)
+        if terms > UNROLLED or terms == 0:
+            return jnp.sum(x * y, axis=tuple(range(axes)))
         x, y = (a.reshape(terms, *a.shape[axes:]) for a in (x, y))
-        if terms > UNROLLED:
-            return summed(x * y, 1)
         return added(a * b for a, b in zip(x, y, strict=True))
 
     return product
