@@ -2,20 +2,20 @@
 
 It covers every operation of a jaxpr with its parameters, the shapes and types of all values, constants and literals.
 Rules for batching count by name and by what they captured, rules of a user by their code; rules for derivatives do not
-count, for nothing that was traced is differentiated. Where anything has no text of its own (an address in a `repr`, a
-call back to Python) there is no digest: better none than one that two programs share.
+count, for nothing that was traced is differentiated. A primitive counts by its name: whoever changes how one of their
+own is lowered must give it another. Where anything has no text of its own (an address in a `repr`, a call back to
+Python) there is no digest: better none than one that two programs share.
 """
 
 import enum
 import functools
-import hashlib
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core.digests import array_digest, code_digest
+from jaxbandits.core.digests import array_digest, code_digest, digest
 
 _OF_DERIVATIVES = frozenset(("jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd"))
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice)
@@ -29,13 +29,9 @@ def trace_digest(*jaxprs: Any) -> str | None:
     """A digest of closed jaxprs, in this order; None where they hold something that has none."""
     try:
         seen: dict[int, str] = {}
-        return _sha([_jaxpr(jaxpr, seen) for jaxpr in jaxprs])
+        return digest([_jaxpr(jaxpr, seen) for jaxpr in jaxprs])
     except _NoTextError:
         return None
-
-
-def _sha(lines: list[str]) -> str:
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _jaxpr(closed: Any, seen: dict[int, str]) -> str:
@@ -64,7 +60,7 @@ def _jaxpr(closed: Any, seen: dict[int, str]) -> str:
         sides = (" ".join(map(named, side)) for side in (eqn.invars, eqn.outvars))
         lines += [eqn.primitive.name, *kept, *sides]
     lines += [" ".join(map(named, jaxpr.outvars))]
-    seen[id(closed)] = _sha(lines)
+    seen[id(closed)] = digest(lines)
     return seen[id(closed)]
 
 

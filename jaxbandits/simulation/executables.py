@@ -5,14 +5,12 @@ digest of the traces that a program is made of (`core.traces`), of the source of
 of versions, of every setting of JAX, and of the device: nothing that a user changes can find an older program.
 
 Programs are what JAX makes of them, pickles of machine code: a directory for them is as trusted as the environment that
-runs them, and its files are readable by their owner only. Whatever cannot be kept or read back is compiled.
+runs them, and a file that another user wrote is not read. Whatever cannot be kept or read back is compiled.
 """
 
 import contextlib
 import functools
-import hashlib
 import os
-import tempfile
 import time
 import zlib
 from collections.abc import Sequence
@@ -22,7 +20,8 @@ from typing import Any
 import jax
 from jax.experimental import serialize_executable
 
-from jaxbandits.core.digests import package_digest, package_files
+from jaxbandits.core.digests import digest, package_digest, package_files
+from jaxbandits.core.files import write_atomically
 from jaxbandits.core.traces import trace_digest
 from jaxbandits.core.versions import versions
 
@@ -48,11 +47,13 @@ class Executables:
         """
         path = self.directory / key
         try:
+            if not _is_ours(path):
+                return None
             packed = zlib.decompress(path.read_bytes())
             trees = jax.tree.structure((args, {})), jax.tree.structure(out)
             program = serialize_executable.deserialize_and_load(packed, *trees, device.client, [device])
             os.utime(path)  # used now
-        except OSError:  # there is none, or it is somebody else's
+        except OSError:  # there is none
             return None
         except Exception:  # damaged, or of a JAX that keeps programs otherwise: it is compiled again
             with contextlib.suppress(OSError):
@@ -65,10 +66,7 @@ class Executables:
         try:
             packed = zlib.compress(serialize_executable.serialize(program)[0], 1)
             self.directory.mkdir(parents=True, exist_ok=True)
-            descriptor, temporary = tempfile.mkstemp(dir=self.directory, suffix=".tmp")
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(packed)
-            os.replace(temporary, self.directory / key)
+            write_atomically(self.directory / key, packed)
             self._forget()
         except Exception:  # an aid: JAX cannot keep programs with callbacks, a disk may be full
             return
@@ -84,6 +82,11 @@ class Executables:
             excess -= size
 
 
+def _is_ours(path: Path) -> bool:
+    """Whether this user wrote a file; Windows has no such number."""
+    return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
+
+
 def key_of(
     name: str, jaxprs: Sequence[Any], shapes: Any, facts: Any, options: dict[str, Any], device: Any
 ) -> str | None:
@@ -93,7 +96,7 @@ def key_of(
       name: how it is made of its traces.
       jaxprs: the traces.
       shapes: of its arguments.
-      facts: what else it is made with, whose `repr` says it all.
+      facts: what else it is made with, a JSON value.
       options: of its compilation.
       device: where it runs.
 
@@ -112,7 +115,7 @@ def key_of(
         [len(jax.tree.leaves(x)) for x in shapes], package, sorted(versions().items()), settings,
         os.environ.get("XLA_FLAGS"), (device.platform, device.device_kind, device.id, jax.local_device_count()),
     )  # fmt: skip
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
+    return digest(parts)
 
 
 @functools.cache

@@ -95,6 +95,15 @@ def test_what_is_read_back_is_what_was_saved(tmp_path, compiling):
         program(jnp.ones(4, jnp.float32))
 
 
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no numbered owner here")
+def test_a_file_of_another_user_is_not_read(tmp_path, compiling, monkeypatch):
+    kept = Executables(tmp_path)
+    kept.save("key", compiled())
+    monkeypatch.setattr(os, "getuid", lambda: (tmp_path / "key").stat().st_uid + 1)
+    assert kept.load("key", (X,), {"twice": X}, DEVICE) is None
+    assert (tmp_path / "key").exists()
+
+
 def test_a_damaged_file_is_none(tmp_path, compiling):
     kept = Executables(tmp_path)
     kept.save("key", compiled())
