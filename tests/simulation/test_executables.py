@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from jax.experimental.compilation_cache import compilation_cache as of_jax
 
+from jaxbandits.core.digests import package_digest
 from jaxbandits.core.pytree import pytree
 from jaxbandits.simulation import compilation_cache, executables, program, simulate
 from jaxbandits.simulation.executables import Executables, key_of
@@ -50,6 +51,13 @@ def test_a_key_holds_all_that_a_program_depends_on(monkeypatch):
     monkeypatch.undo()
     assert None not in keys and len(set(keys)) == len(keys)
     assert key() == keys[0]
+
+
+def test_a_package_that_was_edited_since_it_was_read_has_no_digest(monkeypatch):
+    monkeypatch.setattr(executables, "_LOADED_AT", float("inf"))
+    assert executables._package.__wrapped__() == package_digest()
+    monkeypatch.setattr(executables, "_LOADED_AT", 0.0)  # every file is younger
+    assert executables._package.__wrapped__() is None
 
 
 def test_a_setting_of_jax_is_another_program():
