@@ -3,19 +3,21 @@
 `to_spec(OFUL(dim=2))` is `{"type": "linear/oful", "dim": 2, "noise_scale": 1.0, ...}`, and
 `from_spec({"type": "linear/oful", "dim": 2, "ridge": 0.5})` is `OFUL(dim=2, ridge=0.5)`.
 
-Writing a name imports nothing, for every run does it: an algorithm or environment of this package is called after its
-file, `linear/oful` in `algorithms/linear/oful.py`, and parts are looked for in modules that are loaded already.
+Reading a name imports what it stands for and nothing else. Writing one imports nothing, for every run does it: an
+algorithm or environment of this package is called after its file, `linear/oful` in `algorithms/linear/oful.py`, and
+parts are looked for in modules that are loaded already.
 """
 
-import importlib
 import sys
-from collections.abc import Mapping, MutableMapping
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
 import numpy as np
 
 from jaxbandits.core import registry, spec
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.registry import Entry
 
 FAMILIES = ("linear", "glm", "oco", "coco", "dro", "operators", "data")
 
@@ -121,23 +123,34 @@ def register_part(name: str, part: Any) -> None:
     registry.add_part(PARTS, name, part)
 
 
-def names() -> dict[str, Any]:
-    """All names, with what was registered since.
+class Names(Mapping[str, Any]):
+    """Name to class or function of all tables, with what was registered since; imported when it is looked up.
 
     Raises:
       InputError: when one name was given to two things.
     """
-    from jaxbandits.algorithms import ALGORITHMS
-    from jaxbandits.environments import ENVIRONMENTS
 
-    for name in (ALGORITHMS.keys() & ENVIRONMENTS.keys()) | ((ALGORITHMS.keys() | ENVIRONMENTS.keys()) & PARTS.keys()):
-        raise InputError(f"the name {name!r} was registered twice, for things of different kinds")
-    return {name: entry.cls for name, entry in (ALGORITHMS | ENVIRONMENTS).items()} | parts()
+    def __init__(self) -> None:
+        from jaxbandits.algorithms import ALGORITHMS
+        from jaxbandits.environments import ENVIRONMENTS
 
+        tables = (ALGORITHMS, ENVIRONMENTS, PARTS)
+        self._tables = ChainMap[str, Any](*tables)
+        if len(self._tables) < sum(map(len, tables)):
+            name = next(name for name in self._tables if sum(name in table for table in tables) > 1)
+            raise InputError(f"the name {name!r} was registered twice, for things of different kinds")
 
-def parts() -> dict[str, Any]:
-    """Name to class or function of every part."""
-    return {name: _resolved(part) if isinstance(part, str) else part for name, part in PARTS.items()}
+    def __getitem__(self, name: str) -> Any:
+        found = self._tables[name]
+        if isinstance(found, Entry):
+            return found.cls
+        return registry.at(found) if isinstance(found, str) else found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
 
 
 def name_of(obj: Any) -> str | None:
@@ -147,8 +160,9 @@ def name_of(obj: Any) -> str | None:
             return name
     for room in ("algorithms", "environments"):
         table = sys.modules.get(f"jaxbandits.{room}.registry")  # loaded by whoever registers
-        for name, entry in getattr(table, room.upper(), {}).items():
-            if entry.cls is obj:
+        rows = {} if table is None else getattr(table, room.upper()).data
+        for name, entry in rows.items():
+            if isinstance(entry, Entry) and entry.cls is obj:
                 return name
         family, _, file = str(getattr(obj, "__module__", None)).removeprefix(f"jaxbandits.{room}.").rpartition(".")
         if family in FAMILIES and getattr(obj, "__qualname__", "").lower() == file.replace("_", ""):
@@ -159,11 +173,6 @@ def name_of(obj: Any) -> str | None:
 def _loaded(place: str) -> Any:
     module, _, name = place.partition(":")
     return vars(sys.modules[module]).get(name) if module in sys.modules else None
-
-
-def _resolved(place: str) -> Any:
-    module, _, name = place.partition(":")
-    return getattr(importlib.import_module(module), name)
 
 
 def to_spec(obj: Any, data: MutableMapping[str, np.ndarray] | None = None) -> Any:
@@ -184,4 +193,4 @@ def from_spec(value: Any, data: Mapping[str, np.ndarray] | None = None, where: s
       >>> from_spec({"type": "linear/oful", "dim": 2, "ridge": 0.5}).ridge
       0.5
     """
-    return spec.from_spec(value, names(), data, where)
+    return spec.from_spec(value, Names(), data, where)

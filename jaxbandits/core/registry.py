@@ -1,6 +1,9 @@
-"""One row of a registry of algorithms or environments, and what installed packages add to them."""
+"""Registries of algorithms and environments: their rows, and what installed packages add to them."""
 
+import importlib
 import warnings
+from collections import UserDict
+from collections.abc import Callable, Container, Mapping
 from importlib import metadata
 from typing import Any, NamedTuple
 
@@ -25,7 +28,50 @@ class Entry(NamedTuple):
     environments: tuple[str, ...] = ()
 
 
-def add(registry: dict[str, Entry], name: str, entry: Entry) -> None:
+class Row(NamedTuple):
+    """An `Entry` before it is needed: nothing is imported and nothing made for it.
+
+    Attributes:
+      place: of the class, `module:name`.
+      example: makes the example from the class.
+      source: as in `Entry`.
+      environments: as in `Entry`.
+    """
+
+    place: str
+    example: Callable[[Any], Any]
+    source: str
+    environments: tuple[str, ...] = ()
+
+    def entry(self) -> Entry:
+        """The entry: imports the class, makes the example."""
+        cls = at(self.place)
+        return Entry(cls, self.example(cls), self.source, self.environments)
+
+
+class Registry(UserDict[str, Entry]):
+    """Name to entry. Of a row the entry is made when its name is looked up: who runs one algorithm loads one."""
+
+    data: dict[str, Any]  # name to entry, or to the row of one that nobody has asked for yet
+
+    def __init__(self, rows: Mapping[str, Entry | Row]) -> None:
+        super().__init__()
+        self.data.update(rows)
+
+    def __getitem__(self, name: str) -> Entry:
+        found = super().__getitem__(name)
+        if isinstance(found, Row):
+            found = self.data[name] = found.entry()
+        return found
+
+
+def at(place: str) -> Any:
+    """What stands at `module:name`, which is imported."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def add(registry: Registry, name: str, entry: Entry) -> None:
     """Adds a third party's row.
 
     Raises:
@@ -41,7 +87,7 @@ def add(registry: dict[str, Entry], name: str, entry: Entry) -> None:
     registry[name] = entry
 
 
-def discover(registry: dict[str, Entry], group: str) -> None:
+def discover(registry: Registry, group: str) -> None:
     """Adds what installed packages offer as entry points of a group, each an `Entry`, under `family.name`.
 
     One that cannot be loaded is left out with a warning: a broken package must not take this one along.
@@ -67,7 +113,7 @@ def add_part(registry: dict[str, Any], name: str, part: Any) -> None:
     registry[name] = part
 
 
-def _check_name(registry: dict[str, Any], name: Any) -> None:
+def _check_name(registry: Container[str], name: Any) -> None:
     if not isinstance(name, str) or name.count("/") != 1 or not all(name.split("/")):
         raise InputError(f"name must have the form 'family/name', got {shown(name)}")
     if name in registry:

@@ -74,7 +74,7 @@ def test_every_registered_example_comes_back(name):
 
 @pytest.mark.parametrize("name", sorted(catalogue.PARTS))
 def test_every_part_comes_back(name):
-    part = catalogue.parts()[name]
+    part = catalogue.Names()[name]
     obj = part(**NEEDED.get(name, {})) if isinstance(part, type) else part
     copied, value = there_and_back(obj)
     assert value["type" if isinstance(part, type) else "function"] == name
@@ -264,15 +264,15 @@ def test_a_tracer_is_refused():
 def test_names_are_unique(monkeypatch):
     assert not ALGORITHMS.keys() & ENVIRONMENTS.keys()
     assert not ENTRIES.keys() & catalogue.PARTS.keys()
-    assert len({id(value) for value in catalogue.names().values()}) == len(catalogue.names())
+    assert len({id(value) for value in catalogue.Names().values()}) == len(catalogue.Names())
     monkeypatch.setitem(catalogue.PARTS, "linear/oful", HvtEstimator)
     with pytest.raises(InputError, match="'linear/oful' was registered twice"):
-        catalogue.names()
+        catalogue.Names()
 
 
-@pytest.mark.parametrize("name", sorted(catalogue.names()))
+@pytest.mark.parametrize("name", sorted(catalogue.Names()))
 def test_a_name_is_the_same_whether_or_not_the_registries_are_loaded(name, monkeypatch):
-    obj = catalogue.names()[name]
+    obj = catalogue.Names()[name]
     assert catalogue.name_of(obj) == name
     for room in ("algorithms", "environments"):
         monkeypatch.delitem(sys.modules, f"jaxbandits.{room}.registry")
@@ -284,7 +284,7 @@ def test_no_other_class_passes_for_a_registered_one():
         for module in pkgutil.walk_packages(room.__path__, room.__name__ + "."):
             for obj in vars(importlib.import_module(module.name)).values():
                 name = catalogue.name_of(obj) if isinstance(obj, type) else None
-                assert catalogue.names().get(name, obj) is obj
+                assert catalogue.Names().get(name, obj) is obj
 
 
 def test_writing_a_name_imports_nothing():

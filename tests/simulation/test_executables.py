@@ -13,7 +13,7 @@ from jaxbandits.core.pytree import pytree
 from jaxbandits.simulation import compilation_cache, executables, program, simulate
 from jaxbandits.simulation.executables import Executables, key_of
 from jaxbandits.simulation.meters import Meter
-from tests.toys import Noisy, Shrink
+from tests.toys import Hindsight, Noisy, Shrink
 
 DEVICE = jax.local_devices()[0]
 X = jax.ShapeDtypeStruct((3,), np.float32)
@@ -168,6 +168,30 @@ def test_programs_are_found_again_and_play_the_same(cache, monkeypatch):
     monkeypatch.setattr(program, "_build", build)
     again = run().get("loss")
     np.testing.assert_array_equal(first, again)
+
+
+def test_what_is_recalled_of_instances_is_a_program_like_others(cache, monkeypatch):
+    @pytree
+    class Recalling(Hindsight):
+        def recall(self, recorded):
+            return {"scaled": self.scale * recorded["target"]}
+
+        def in_hindsight(self, recorded, records):
+            return {"recalled": recorded["scaled"]}
+
+        def derive(self, values):
+            return {}
+
+    def recalled(scale):
+        program.clear_programs()
+        trials = simulate(Shrink(), Recalling(scale=scale), 10, 2, progress=False)
+        return trials.get("recalled"), scale * trials.get("target")
+
+    first, _ = recalled(2.0)
+    assert len(list(cache.iterdir())) == 4
+    monkeypatch.setattr(program, "_build", lambda *_: pytest.fail("compiled although it is there"))
+    np.testing.assert_array_equal(recalled(2.0)[0], first)
+    np.testing.assert_allclose(*recalled(4.0), rtol=1e-15)
 
 
 def test_another_meter_or_update_is_not_taken_for_it(cache):

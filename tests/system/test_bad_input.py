@@ -113,7 +113,7 @@ PARTS = {
 }
 OBJECTS = {name: entry.example for name, entry in (ALGORITHMS | ENVIRONMENTS).items()} | {
     name: PARTS.get(name) or part()
-    for name, part in catalogue.parts().items()
+    for name, part in ((name, catalogue.Names()[name]) for name in catalogue.PARTS)
     if dataclasses.is_dataclass(part) and name not in ("data/table", "data/rows")
 }
 # What has no declared range: text that is a name, and arguments of a transformation, which says itself what it takes.
@@ -187,7 +187,7 @@ FURTHER |= {name: {"dim": 2} for name in ALGORITHMS if name.startswith("dro/")}
 
 
 def _presets():
-    for name, cls in sorted(catalogue.names().items()):
+    for name, cls in sorted(catalogue.Names().items()):
         for method, preset in inspect.getmembers(cls, inspect.ismethod) if isinstance(cls, type) else ():
             if not method.startswith("_") and method != "from_file":
                 yield pytest.param(name, preset, id=f"{name}.{method}")
@@ -251,7 +251,7 @@ def test_loaders_refuse_in_one_line(tmp_path, function, argument, fine):
     ],
 )
 def test_registries_refuse_what_is_no_entry(register, taken):
-    known = dict(catalogue.names())
+    known = dict(catalogue.Names())
     for wrong in set(WRONG) - {"class", "function"}:
         assert outcome(lambda value: register("my/name", value), wrong), wrong
     for wrong in WRONG:
@@ -261,7 +261,7 @@ def test_registries_refuse_what_is_no_entry(register, taken):
             register(name, Entry(type(ENV), ENV, "source"))
     with pytest.raises(InputError, match="example"):
         register_algorithm("my/name", Entry(OFUL, ENV, "source"))
-    assert catalogue.names() == known
+    assert catalogue.Names() == known
 
 
 def test_specifications_refuse_in_one_line():
