@@ -3,7 +3,7 @@
 Of every case of `benchmarks.speed` (100 rounds, 64 trials) the wall clock of whole processes, interpreter included: of
 the first, which compiles into an empty cache, and of later ones, which read the programs back. Python's own cache of
 bytecode is left as the environment has it (`PYTHONDONTWRITEBYTECODE` makes each up to 0.4 s longer). "import jax" is a
-process that only imports JAX and makes one array.
+process that only imports JAX and makes one array. `--sweep FILE`: of `jaxbandits sweep FILE`, results written.
 """
 
 import argparse
@@ -21,7 +21,7 @@ _JAX_ALONE = "import jax.numpy; jax.numpy.zeros(1).block_until_ready()"
 
 def _seconds(command: list[str], environment: dict[str, str]) -> float:
     begin = time.perf_counter()
-    subprocess.run([sys.executable, *command], check=True, env=environment)
+    subprocess.run([sys.executable, *command], check=True, env=environment, stdout=subprocess.DEVNULL)
     return time.perf_counter() - begin
 
 
@@ -36,6 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.starts")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="cases with one of these in their names")
     parser.add_argument("--repeat", type=int, default=3, help="later processes, of which the fastest counts")
+    parser.add_argument("--sweep", nargs="+", metavar="FILE", help="sweep files, from the command line, in their place")
     parser.add_argument("--case", type=int, help=argparse.SUPPRESS)  # the process that is measured
     arguments = parser.parse_args()
     if arguments.case is not None:
@@ -43,13 +44,21 @@ def main() -> None:
         return
     alone = min(_seconds(["-c", _JAX_ALONE], dict(os.environ)) for _ in range(arguments.repeat))
     print(f"{'case':32} {'first':>7} {'later':>7}   (import jax: {alone:.2f} s)")
-    for case in named(arguments.only):
+    commands = {file: ["-m", "jaxbandits", "sweep", file, "--quiet"] for file in arguments.sweep or ()}
+    if not commands:
+        commands = {
+            case.name: ["-m", "benchmarks.speed.starts", "--case", str(CASES.index(case))]
+            for case in named(arguments.only)
+        }
+    for name, command in commands.items():
         with tempfile.TemporaryDirectory() as cache:
-            environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+            environment = {key: value for key, value in os.environ.items() if not key.startswith("JAX_")}
             environment["JAXBANDITS_CACHE"] = cache
-            command = ["-m", "benchmarks.speed.starts", "--case", str(CASES.index(case))]
-            first, *later = (_seconds(command, environment) for _ in range(1 + arguments.repeat))
-        print(f"{case.name:32} {first:6.2f}s {min(later):6.2f}s", flush=True)
+            times = []
+            for i in range(1 + arguments.repeat):
+                out = ["--out", f"{cache}/{i}"] if arguments.sweep else []
+                times.append(_seconds([*command, *out], environment))
+        print(f"{name:32} {times[0]:6.2f}s {min(times[1:]):6.2f}s", flush=True)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.algorithms.oco.optax_learner import OptaxLearner
 from jaxbandits.core import spec
 from jaxbandits.core.errors import InputError
+from jaxbandits.core.pytree import pytree
+from jaxbandits.core.registry import Entry
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.environments.oco import sequences
 from jaxbandits.environments.oco.data_stream import Table
@@ -277,6 +279,17 @@ def test_a_name_is_the_same_whether_or_not_the_registries_are_loaded(name, monke
     for room in ("algorithms", "environments"):
         monkeypatch.delitem(sys.modules, f"jaxbandits.{room}.registry")
     assert catalogue.name_of(obj) == name
+
+
+def test_a_registered_class_of_ones_own_has_its_name(monkeypatch):
+    @pytree
+    class Mine(OFUL):
+        """Another class."""
+
+    assert catalogue.name_of(Mine) is None
+    monkeypatch.setitem(ALGORITHMS, "mine/first", Entry(Mine, Mine(dim=2), "nobody"))
+    assert catalogue.name_of(Mine) == "mine/first"
+    assert type(there_and_back(Mine(dim=3))[0]) is Mine
 
 
 def test_no_other_class_passes_for_a_registered_one():
