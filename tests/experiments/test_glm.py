@@ -1,11 +1,13 @@
 """The generalised linear experiments: the user's data file, precision, the constants of the learners, regions."""
 
 import dataclasses
+import math
 
 import jax
 import numpy as np
 import pytest
 
+from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
 from jaxbandits.cli import main
 from jaxbandits.core.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
@@ -54,6 +56,14 @@ def test_radii_of_covertype_are_shrunk_by_the_factor_of_the_panel():
     assert learners["OFULog-r"].gamma_scale == learners["GLM-UCB"].rho_scale == 0.02
     assert learners["RS-GLinCB"].gamma_scale == learners["RS-GLinCB"].beta_scale == 0.02
     assert learners["RS-GLinCB"].kappa == 200.0 and learners["GLOC"].norm_bound == 6.0
+    once = COVERTYPE.algorithms("practical", 1000, panel)
+    assert once["GLB-OMD"].beta_scale == 0.02 * MULTIPLIERS["glb_omd"]["beta_scale"]
+    assert once["RS-GLinCB"].gamma_scale == 0.02 * MULTIPLIERS["rs_glincb"]["gamma_scale"]
+    # Tuned in the panel: as many points as elsewhere, none above what the panel gives.
+    tuned = COVERTYPE.algorithms("tuned", 1000, panel)
+    grids = {name: COVERTYPE.tuning.grid(learner) for name, learner in tuned.items() if name != "uniform"}
+    assert {math.prod(map(len, grid.values())) for grid in grids.values()} == {36}
+    assert {max(values) for grid in grids.values() for values in grid.values()} == {0.02}
     # The note: after T rounds V <= (lambda + T) I, and the longest arm is still wider than where the warm-up ends.
     longest = np.square(np.asarray(panel.environment.arms)).sum(axis=1).max()
     assert learners["RS-GLinCB"]._threshold < longest / (learners["RS-GLinCB"].ridge + 1000)

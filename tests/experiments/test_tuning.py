@@ -117,7 +117,7 @@ def test_figures_that_compare_learners_have_three_presets():
     """And none says tuned without tuning."""
     for name in [*(f"linear/fig{i}" for i in range(1, 6)), "linear/mdp"]:
         assert {"theory", "practical", "tuned"} <= set(EXPERIMENTS[name].presets), name
-    for name in ("glm/fig1", "glm/fig1-tv", "glm/fig2"):
+    for name in ("glm/fig1", "glm/fig1-tv", "glm/fig2", "glm/fig3", "glm/covertype"):
         assert {"experiments", "theory", "practical", "tuned"} <= set(EXPERIMENTS[name].presets), name
     for name, experiment in EXPERIMENTS.items():
         if name.startswith(("linear/", "glm/")):

@@ -12,7 +12,18 @@ from jaxbandits.environments.glm.covertype import Covertype
 from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.declare import Experiment, Panel, Timed
 from jaxbandits.experiments.drawings import Against, Curves
-from jaxbandits.experiments.glm.setting import MLE, MOST, PAPER, PRESETS, learners
+from jaxbandits.experiments.glm.setting import (
+    MLE,
+    MOST,
+    PAPER,
+    PER_PANEL,
+    PRESETS,
+    TUNED,
+    TUNING,
+    grid,
+    learners,
+    scales,
+)
 from jaxbandits.experiments.statistic import mean_difference, total_time_ratio
 from jaxbandits.experiments.words import COMPARABLE, MUCH
 from jaxbandits.results import curves
@@ -24,22 +35,24 @@ if TYPE_CHECKING:
 
 _FACTORS = (1.0, 0.1, 0.02)
 _COVERTYPE = {"bound": 6.0, "delta": 0.01}
+_KEPT = ("OFUGLB", "OFULog-r", "GLB-OMD", "GLB-OMD, data radius", "ECOLog", "GLOC", "GLM-UCB", "RS-GLinCB", "uniform")
 _UNDRAWN = ("GLM-UCB", "uniform")
 
 
-def _shrunk(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """Every radius times the factor of the panel; for level sets it multiplies the root of the level."""
-    told_all = learners(preset, horizon, panel.environment, **_COVERTYPE, fixed_arms=True)
-    scales = {"OFULog-r": "gamma_scale", "GLM-UCB": "rho_scale"}
-    kept = ("OFUGLB", "OFULog-r", "GLB-OMD", "GLB-OMD, data radius", "ECOLog", "GLOC", "GLM-UCB", "RS-GLinCB")
-    told = {name: told_all[name] for name in kept}
-    shrunk = {
-        name: dataclasses.replace(learner, **{scales.get(name, "beta_scale"): panel.x})
-        for name, learner in told.items()
-        if name != "RS-GLinCB"
-    }
-    both = dataclasses.replace(told["RS-GLinCB"], kappa=200.0, gamma_scale=panel.x, beta_scale=panel.x)
-    return {**shrunk, "RS-GLinCB": both, "uniform": told_all["uniform"]}
+def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+    """Those of the figure, every radius times the factor of the panel."""
+    told = learners(preset, horizon, panel.environment, **_COVERTYPE, fixed_arms=True)
+    told["RS-GLinCB"] = dataclasses.replace(told["RS-GLinCB"], kappa=200.0)
+    return {name: _shrunk(told[name], panel.x) for name in _KEPT}
+
+
+def _shrunk(learner: Any, factor: float) -> Any:
+    return dataclasses.replace(learner, **{name: factor * getattr(learner, name) for name in scales(learner)})
+
+
+def _below(learner: Any) -> Mapping[str, tuple[float, ...]]:
+    """The grid of the other figures, times the radii that the learner has in the panel."""
+    return {name: tuple(getattr(learner, name) * value for value in values) for name, values in grid(learner).items()}
 
 
 def _covertype_panels(environment: Covertype) -> Mapping[str, Panel]:
@@ -91,8 +104,8 @@ COVERTYPE = Experiment(
     source=f"{PAPER}, Figure 4 (v2: 5)",
     horizon=1000,
     seeds=MOST,
-    presets=PRESETS,
-    algorithms=_shrunk,
+    presets=PRESETS | TUNED,
+    algorithms=_learners,
     panels=lambda horizon: _covertype_panels(_stand_in()),
     from_file=_from_file,
     stand_ins={f"x{factor:g}": "Covertype" for factor in _FACTORS},
@@ -124,10 +137,12 @@ COVERTYPE = Experiment(
         "least slope of the ball, 1 / 405.",
         "The paper shrinks all radii by an unstated factor; here by 1, 0.1 and 0.02, for level sets by the square, "
         "for RS-GLinCB both radii, that of its warm-up and that of its later rounds. Its warm-up outlasts these 1,000 "
-        "rounds at each of the three factors, so that its regret is the same at all.",
+        "rounds at each of the three factors, so that its regret is the same at all (preset experiments).",
         "Regret is by cluster averages, which no logistic model fits exactly.",
         "`--data FILE` takes the real covtype.data or covtype.data.gz; without it the figure is a stand-in.",
         "Likelihood methods run on the first 64 seeds; comparisons are paired on those.",
+        TUNING,
+        "Here multipliers, tuned once or in the panel, come on top of the factor of the panel.",
     ),
     slow={name: 64 for name in MLE if name != "RS-GLinCB, tuned"},
     width=32,
@@ -138,4 +153,5 @@ COVERTYPE = Experiment(
     ),
     timed=Timed(("x0.1",), at=(None,)),
     float64=True,
+    tuning=dataclasses.replace(PER_PANEL, grid=_below),
 )  # fmt: skip

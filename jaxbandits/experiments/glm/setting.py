@@ -72,9 +72,14 @@ _SCALES = ("gamma_scale", "beta_scale", "rho_scale", "warmup_scale")
 
 def grid(learner: Any) -> Mapping[str, tuple[float, ...]]:
     """As many multipliers for every learner: of its radius, or of both."""
+    names = scales(learner)
+    return dict.fromkeys(names, RADII_ALONE if len(names) == 1 else RADII)
+
+
+def scales(learner: Any) -> list[str]:
+    """The fields that multiply its radii; for level sets the root of the level."""
     fields = {field.name for field in dataclasses.fields(learner)}
-    scales = [name for name in _SCALES if name in fields]
-    return dict.fromkeys(scales, RADII_ALONE if len(scales) == 1 else RADII)
+    return [name for name in _SCALES if name in fields]
 
 
 def learners(
