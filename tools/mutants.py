@@ -171,7 +171,7 @@ MUTANTS = [
            "package, sorted(versions().items())", "sorted(versions().items())",
            ("tests/simulation/test_executables.py::test_a_key_holds_all_that_a_program_depends_on",)),
     Mutant("registered names stand for entries", "jaxbandits/catalogue.py",
-           "if isinstance(found, Entry):\n            return found.cls", "if isinstance(found, str):\n            return found",
+           "return found.cls", "return found",
            ("tests/core/test_spec.py::test_names_are_unique", "tests/core/test_registry.py")),
     Mutant("covertype forgets the multipliers", _EXPERIMENTS + "glm/covertype.py",
            "{name: factor * getattr(learner, name) for", "{name: factor for",
