@@ -14,30 +14,47 @@ def add(commands: Any) -> None:
     report.add_argument(
         "--rejudge", action="store_true", help="judge the stored results anew, by the statistics of this version"
     )
-    report.add_argument("--settings", type=Path, metavar="FILE", help="also what each run was asked for, as JSON")
+    report.add_argument(
+        "--settings", type=Path, metavar="FILE", help="also what each run was asked for, and its verdicts, as JSON"
+    )
+    report.add_argument(
+        "--kept", type=Path, metavar="FILE",
+        help="in the tables and the JSON also the runs of a JSON from before, whose directories may be gone",
+    )  # fmt: skip
     report.set_defaults(run=_report)
 
 
 def _report(arguments: argparse.Namespace) -> int:
     out = arguments.out or arguments.directory / "ledger.html"
-    write(arguments.directory, out, arguments.markdown, arguments.settings, rejudge=arguments.rejudge)
+    further = {"rejudge": arguments.rejudge, "kept": arguments.kept}
+    write(arguments.directory, out, arguments.markdown, arguments.settings, **further)
     return 0
 
 
 def write(
-    directory: Path, out: Path, markdown: Path | None, settings: Path | None = None, rejudge: bool = False
+    directory: Path,
+    out: Path,
+    markdown: Path | None,
+    settings: Path | None = None,
+    rejudge: bool = False,
+    kept: Path | None = None,
 ) -> None:
-    """Writes the ledger of the runs below `directory` to `out`, to `markdown` as tables, and their settings as JSON."""
+    """Writes the ledger of the runs below `directory` to `out`, to `markdown` as tables, and their settings as JSON.
+
+    The last two with the runs of `kept`, a JSON from before.
+    """
     from jaxbandits.experiments.papers import PAPERS
     from jaxbandits.report import ledger, page
 
     runs = ledger.read(directory)
+    earlier = [] if kept is None else ledger.read_settings(kept)
     if rejudge:
         from jaxbandits.experiments import EXPERIMENTS
         from jaxbandits.report import files, rejudged
 
         runs = rejudged.rejudged(runs, EXPERIMENTS, files.commit())
     written = [page.write(runs, PAPERS, out)]
+    runs = ledger.joined(runs, earlier)
     written += [ledger.write_markdown(runs, PAPERS, markdown)] if markdown is not None else []
     written += [ledger.write_settings(runs, settings)] if settings is not None else []
     print("wrote", *written, sep="\n  ")

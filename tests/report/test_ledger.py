@@ -95,7 +95,7 @@ def run_of(directory=Path("somewhere"), request=None, **fields):
     """A run as a manifest has it."""
     manifest = {
         "experiment": "oco/e1", "preset": "theory", "presets": {"theory": "", "tuned": ""}, "horizon": 100,
-        "claims": [], "declared": {"horizon": 100, "seeds": 64, "float64": False}, "commit": "abc123",
+        "claims": [], "stand_ins": {}, "declared": {"horizon": 100, "seeds": 64, "float64": False}, "commit": "abc123",
         "title": "title", "notes": (),
         "request": {"seeds": 64, "first seed": 20_000, "seed": 0, "precision": ["float32", "None"], "without": [],
                     "data": None} | (request or {}),
@@ -212,9 +212,12 @@ def test_the_page_stands_alone(directory, tmp_path, capsys):
         assert part in parsed.text, part
     for paper in ("coco", "oco"):
         assert all(row.because in parsed.text and row.command in parsed.text for row in PAPERS[paper].errata)
-    for run, kept in zip(ledger.read(directory), json.loads((tmp_path / "ledger.json").read_text()), strict=True):
-        assert (kept["experiment"], kept["manifest"]) == (run.name, run.digest)
-        assert kept["request"] == run.manifest["request"] and "panels" not in kept
+    every = {run.digest: run for run in ledger.read(directory)}
+    rows = json.loads((tmp_path / "ledger.json").read_text())["runs"]
+    assert {row["manifest"] for row in rows} == every.keys()
+    for row in rows:
+        run = every[row["manifest"]]
+        assert row["experiment"] == run.name and row["request"] == run.manifest["request"] and "panels" not in row
     markdown = (tmp_path / "ledger.md").read_text()
     header = markdown.partition("## Summary")[0]
     assert "Data that are not the papers' own: coco/fig2: a stand-in for FilmTrust." in header
@@ -324,15 +327,12 @@ def test_a_run_that_fails_leaves_the_others(tmp_path, capsys, monkeypatch):
 
 
 def test_the_committed_ledger_its_settings_and_what_is_said_to_be_missing_agree():
-    """The same runs in both, of the same experiments; docs/verdicts.md names what has none, presets too."""
+    """The page is what the JSON says, all runs of it; docs/verdicts.md names what has none, presets too."""
+    runs = ledger.read_settings(ROOT / "docs" / "ledger.json")
     page = (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8")
-    runs = json.loads((ROOT / "docs" / "ledger.json").read_text(encoding="utf-8"))
-    shown = re.findall(r"^### ([^:]+): .*?\n\n.*?, commit (\S+), manifest ([0-9a-f]{12})", page, re.MULTILINE)
-    beside = re.findall(r"^\* Beside it, .*manifest ([0-9a-f]{12})\.$", page, re.MULTILINE)
-    assert sorted([*(digest for *_, digest in shown), *beside]) == sorted(run["manifest"] for run in runs)
-    assert {*shown} <= {(run["experiment"], run["commit"] or "unknown", run["manifest"]) for run in runs}
-    names = [name for name, *_ in shown]
-    assert len(set(names)) == len(names) and {*names} == {run["experiment"] for run in runs}
+    assert page == ledger.markdown(runs, PAPERS)
+    assert all(f"manifest {run.digest}" in page for run in runs)
+    names = {run.name for run in runs}
     (said,) = re.findall(r"^Not in it[^:]*: (.*?)\.\s", (ROOT / "docs" / "verdicts.md").read_text(), re.M | re.S)
     assert {*re.findall("`([^`]+)`", said)} == {*EXPERIMENTS} - {*names}
     (said,) = re.findall(r"^.*Of presets: (.*?)\.\s", (ROOT / "docs" / "verdicts.md").read_text(), re.M | re.S)
@@ -340,7 +340,51 @@ def test_the_committed_ledger_its_settings_and_what_is_said_to_be_missing_agree(
         (name, preset) for preset, *of in (re.findall("`([^`]+)`", part) for part in said.split(";")) for name in of
     }
     every = {(name, preset) for name, experiment in EXPERIMENTS.items() for preset in experiment.presets}
-    assert missing == every - {(run["experiment"], run["preset"]) for run in runs}
+    assert missing == every - {(run.name, run.manifest["preset"]) for run in runs}
+
+
+def test_tables_are_written_again_without_the_directories(directory, tmp_path):
+    """From the JSON alone, byte for byte; and with one of the runs there again, in whose place nothing is kept."""
+    runs = ledger.read(directory)
+    kept = ledger.read_settings(ledger.write_settings(runs, tmp_path / "ledger.json"))
+    assert ledger.markdown(kept, PAPERS) == ledger.markdown(runs, PAPERS)
+    assert ledger.settings(kept) == ledger.settings(runs)
+    out = ["-o", str(tmp_path / "page.html"), "--markdown", str(tmp_path / "ledger.md")]
+    again = ["--kept", str(tmp_path / "ledger.json"), "--settings", str(tmp_path / "again.json")]
+    assert cli.main(["report", str(directory / "oco-e6"), *out, *again]) == 0
+    assert (tmp_path / "ledger.md").read_text() == ledger.markdown(runs, PAPERS)
+    rows = json.loads((tmp_path / "again.json").read_text())["runs"]
+    assert sorted(row["manifest"] for row in rows) == sorted(run.digest for run in runs)
+
+
+def test_what_is_new_takes_the_place_of_what_was_kept(tmp_path):
+    """Of the same request; a usual run on other seeds stands before the earlier one, others come after it."""
+    old = [run_of()._replace(digest="old"), run_of(preset="tuned")._replace(digest="tuned")]
+    kept = ledger.read_settings(ledger.write_settings(old, tmp_path / "ledger.json"))
+
+    def of(*new):
+        return [run.digest for run in ledger.joined(new, kept)]
+
+    assert of(run_of(preset="tuned")) == ["old", "d1"]
+    assert of(run_of(request={"first seed": 0})) == ["d1", "old", "tuned"]
+    assert of(run_of(request={"precision": ["float64", "None"]})) == ["old", "tuned", "d1"]
+    for request in ({"seed": 1}, {"reading": "exact"}, {"without": ["OGD"]}, {"data": "d0"}):
+        assert of(run_of(request=request)) == ["old", "tuned", "d1"], request
+    assert of() == ["old", "tuned"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"method": "", "runs": [{"manifest": "d1"}]}', '{"runs": [3]}', None]
+)
+def test_what_is_no_json_of_a_ledger_is_refused_in_a_line(text, directory, tmp_path, capsys):
+    path = tmp_path / "kept.json"
+    if text is not None:
+        path.write_text(text)
+    command = ["report", str(directory), "-o", str(tmp_path / "page.html"), "--kept", str(path)]
+    assert cli.main(command) == 2
+    message = capsys.readouterr().err.strip()
+    assert "kept.json was not written by `jaxbandits report --settings`" in message and "\n" not in message
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_errata_are_those_of_the_papers():

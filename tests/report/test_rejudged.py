@@ -66,10 +66,10 @@ def test_the_ledger_says_what_was_judged_anew(stored):
     assert "Of 4 claims 1 have other numbers than in the manifests, 1 another verdict, 1 another adjusted" in text
     assert "at the run: not decided, [0.985, 1], p = 0.07" in text
     assert "Thresholds were committed before the runs" in text and "Statistics and thresholds" not in text
-    (kept,) = ledger.settings(rejudged.rejudged(runs, experiments, "def456"))
+    (kept,) = ledger.settings(rejudged.rejudged(runs, experiments, "def456"))["runs"]
     assert (kept["commit"], kept["judged anew"]) == ("abc123", "def456") and "judged anew" not in ledger.settings(runs)[
-        0
-    ]
+        "runs"
+    ][0]
     usual = ledger.markdown(runs, PAPERS)
     assert "Judged anew" not in usual and "Statistics and thresholds were committed" in usual
 
