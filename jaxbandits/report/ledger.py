@@ -408,7 +408,11 @@ def read_settings(path: Path) -> list[Run]:
       InputError: when the file cannot be read or was written otherwise.
     """
     try:
-        kept = json.loads(path.read_bytes())
+        body = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    try:
+        kept = json.loads(body)
         runs = []
         for row in kept["runs"]:
             if missing := [name for name in _NEEDED if name not in row]:
@@ -419,7 +423,7 @@ def read_settings(path: Path) -> list[Run]:
             ]
             manifest = {"method": kept["method"], "claims": claims, **row}
             runs.append(Run(path.parent, manifest, row["manifest"]))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"{path} was not written by `jaxbandits report --settings` ({type(error).__name__})") from None
     return runs
 
