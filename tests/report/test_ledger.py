@@ -357,6 +357,21 @@ def test_tables_are_written_again_without_the_directories(directory, tmp_path):
     assert sorted(row["manifest"] for row in rows) == sorted(run.digest for run in runs)
 
 
+def test_what_a_json_keeps_of_a_run(tmp_path):
+    """Verdicts only where they were measured; everything where no usual run is there; the statistics of another time."""
+    claims = [
+        {"claim": name, "source": "Figure 1", "verdict": "holds", "why": f"{name}, 1 in [0, 2]", "seeds": 64, "p": 0.5,
+         "fixed": False, "applies": name != "other preset", "missing": name == "not timed"}
+        for name in ("first", "other preset", "not timed")
+    ]  # fmt: skip
+    alone = run_of(preset="tuned", claims=claims, method="by eye")
+    for runs in ([alone], [run_of(claims=claims), alone]):
+        kept = ledger.read_settings(ledger.write_settings(runs, tmp_path / "ledger.json"))
+        page = ledger.markdown(kept, PAPERS)
+        assert page == ledger.markdown(runs, PAPERS)
+        assert "Judged by the statistics of their own commits" in page
+
+
 def test_what_is_new_takes_the_place_of_what_was_kept(tmp_path):
     """Of the same request; a usual run on other seeds stands before the earlier one, others come after it."""
     old = [run_of()._replace(digest="old"), run_of(preset="tuned")._replace(digest="tuned")]

@@ -57,6 +57,10 @@ def test_only_a_changed_statistic_changes_verdicts(stored):
     assert (directory / "manifest.json").read_bytes() == before and run.digest == runs[0].digest
 
 
+def _from_json(runs, directory):
+    return ledger.markdown(ledger.read_settings(ledger.write_settings(runs, directory / "kept.json")), PAPERS)
+
+
 def test_the_ledger_says_what_was_judged_anew(stored):
     """Both counts of verdicts, what the run had said, and that statistics came after the run."""
     directory, experiments = stored
@@ -70,6 +74,7 @@ def test_the_ledger_says_what_was_judged_anew(stored):
     assert (kept["commit"], kept["judged anew"]) == ("abc123", "def456") and "judged anew" not in ledger.settings(runs)[
         "runs"
     ][0]
+    assert _from_json(rejudged.rejudged(runs, experiments, "def456"), directory) == text
     usual = ledger.markdown(runs, PAPERS)
     assert "Judged anew" not in usual and "Statistics and thresholds were committed" in usual
 
