@@ -358,7 +358,7 @@ def test_tables_are_written_again_without_the_directories(directory, tmp_path):
 
 
 def test_what_a_json_keeps_of_a_run(tmp_path):
-    """Verdicts only where they were measured; everything where no usual run is there; the statistics of another time."""
+    """Verdicts only where they were measured; everything where no usual run is there; statistics of another time."""
     claims = [
         {"claim": name, "source": "Figure 1", "verdict": "holds", "why": f"{name}, 1 in [0, 2]", "seeds": 64, "p": 0.5,
          "fixed": False, "applies": name != "other preset", "missing": name == "not timed"}
