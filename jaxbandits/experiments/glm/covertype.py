@@ -143,8 +143,8 @@ COVERTYPE = Experiment(
         "Likelihood methods run on the first 64 seeds; comparisons are paired on those.",
         TUNING,
         "Here multipliers, tuned once or in the panel, come on top of the factor of the panel. At most points "
-        "RS-GLinCB's warm-up outlasts the third of the rounds on which it is tuned: these tie, and where no other point "
-        "is better it keeps the radii of the panel.",
+        "RS-GLinCB's warm-up outlasts the third of the rounds on which it is tuned: these tie, and where no point is "
+        "better it keeps the radii of the panel.",
     ),
     slow={name: 64 for name in MLE if name != "RS-GLinCB, tuned"},
     width=32,
