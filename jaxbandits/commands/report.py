@@ -44,17 +44,17 @@ def write(
     The last two with the runs of `kept`, a JSON from before.
     """
     from jaxbandits.experiments.papers import PAPERS
-    from jaxbandits.report import ledger, page
+    from jaxbandits.report import ledger, page, record
 
     runs = ledger.read(directory)
-    earlier = [] if kept is None else ledger.read_settings(kept)
+    earlier = [] if kept is None else record.read_settings(kept)
     if rejudge:
         from jaxbandits.experiments import EXPERIMENTS
         from jaxbandits.report import files, rejudged
 
         runs = rejudged.rejudged(runs, EXPERIMENTS, files.commit())
     written = [page.write(runs, PAPERS, out)]
-    runs = ledger.joined(runs, earlier)
+    runs = record.joined(runs, earlier)
     written += [ledger.write_markdown(runs, PAPERS, markdown)] if markdown is not None else []
-    written += [ledger.write_settings(runs, settings)] if settings is not None else []
+    written += [record.write_settings(runs, settings)] if settings is not None else []
     print("wrote", *written, sep="\n  ")

@@ -17,7 +17,7 @@ from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.budget import BUDGETS, parts
 from jaxbandits.experiments.claim import Claim, Judged
 from jaxbandits.experiments.papers import PAPERS
-from jaxbandits.report import errata, files, finished, ledger, page
+from jaxbandits.report import errata, files, finished, ledger, page, record
 from tests.report import made
 
 ROOT = Path(__file__).parents[2]
@@ -328,7 +328,7 @@ def test_a_run_that_fails_leaves_the_others(tmp_path, capsys, monkeypatch):
 
 def test_the_committed_ledger_its_settings_and_what_is_said_to_be_missing_agree():
     """The page is what the JSON says, all runs of it; docs/verdicts.md names what has none, presets too."""
-    runs = ledger.read_settings(ROOT / "docs" / "ledger.json")
+    runs = record.read_settings(ROOT / "docs" / "ledger.json")
     page = (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8")
     assert page == ledger.markdown(runs, PAPERS)
     assert all(f"manifest {run.digest}" in page for run in runs)
@@ -345,9 +345,9 @@ def test_the_committed_ledger_its_settings_and_what_is_said_to_be_missing_agree(
 def test_tables_are_written_again_without_the_directories(directory, tmp_path):
     """From the JSON alone, byte for byte; and with one of the runs there again, in whose place nothing is kept."""
     runs = ledger.read(directory)
-    kept = ledger.read_settings(ledger.write_settings(runs, tmp_path / "ledger.json"))
+    kept = record.read_settings(record.write_settings(runs, tmp_path / "ledger.json"))
     assert ledger.markdown(kept, PAPERS) == ledger.markdown(runs, PAPERS)
-    assert ledger.settings(kept) == ledger.settings(runs)
+    assert record.settings(kept) == record.settings(runs)
     out = ["-o", str(tmp_path / "page.html"), "--markdown", str(tmp_path / "ledger.md")]
     again = ["--kept", str(tmp_path / "ledger.json"), "--settings", str(tmp_path / "again.json")]
     assert cli.main(["report", str(directory / "oco-e6"), *out, *again]) == 0
@@ -365,7 +365,7 @@ def test_what_a_json_keeps_of_a_run(tmp_path):
     ]  # fmt: skip
     alone = run_of(preset="tuned", claims=claims, method="by eye")
     for runs in ([alone], [run_of(claims=claims), alone]):
-        kept = ledger.read_settings(ledger.write_settings(runs, tmp_path / "ledger.json"))
+        kept = record.read_settings(record.write_settings(runs, tmp_path / "ledger.json"))
         page = ledger.markdown(kept, PAPERS)
         assert page == ledger.markdown(runs, PAPERS)
         assert "Judged by the statistics of their own commits" in page
@@ -374,10 +374,10 @@ def test_what_a_json_keeps_of_a_run(tmp_path):
 def test_what_is_new_takes_the_place_of_what_was_kept(tmp_path):
     """Of the same request; a usual run on other seeds stands before the earlier one, others come after it."""
     old = [run_of()._replace(digest="old"), run_of(preset="tuned")._replace(digest="tuned")]
-    kept = ledger.read_settings(ledger.write_settings(old, tmp_path / "ledger.json"))
+    kept = record.read_settings(record.write_settings(old, tmp_path / "ledger.json"))
 
     def of(*new):
-        return [run.digest for run in ledger.joined(new, kept)]
+        return [run.digest for run in record.joined(new, kept)]
 
     assert of(run_of(preset="tuned")) == ["old", "d1"]
     assert of(run_of(request={"first seed": 0})) == ["d1", "old", "tuned"]

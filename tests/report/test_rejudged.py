@@ -12,7 +12,7 @@ from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.claim import METHOD, Claim, Measured
 from jaxbandits.experiments.papers import PAPERS
 from jaxbandits.experiments.statistic import exact_share, final_mean, share_below, total_time
-from jaxbandits.report import files, finished, ledger, rejudged
+from jaxbandits.report import files, finished, ledger, record, rejudged
 from jaxbandits.results.result import Result
 from tests.report import made
 from tests.results import made as results_made
@@ -58,7 +58,7 @@ def test_only_a_changed_statistic_changes_verdicts(stored):
 
 
 def _from_json(runs, directory):
-    return ledger.markdown(ledger.read_settings(ledger.write_settings(runs, directory / "kept.json")), PAPERS)
+    return ledger.markdown(record.read_settings(record.write_settings(runs, directory / "kept.json")), PAPERS)
 
 
 def test_the_ledger_says_what_was_judged_anew(stored):
@@ -70,8 +70,8 @@ def test_the_ledger_says_what_was_judged_anew(stored):
     assert "Of 4 claims 1 have other numbers than in the manifests, 1 another verdict, 1 another adjusted" in text
     assert "at the run: not decided, [0.985, 1], p = 0.07" in text
     assert "Thresholds were committed before the runs" in text and "Statistics and thresholds" not in text
-    (kept,) = ledger.settings(rejudged.rejudged(runs, experiments, "def456"))["runs"]
-    assert (kept["commit"], kept["judged anew"]) == ("abc123", "def456") and "judged anew" not in ledger.settings(runs)[
+    (kept,) = record.settings(rejudged.rejudged(runs, experiments, "def456"))["runs"]
+    assert (kept["commit"], kept["judged anew"]) == ("abc123", "def456") and "judged anew" not in record.settings(runs)[
         "runs"
     ][0]
     assert _from_json(rejudged.rejudged(runs, experiments, "def456"), directory) == text

@@ -1,0 +1,89 @@
+"""What a ledger keeps of finished runs as JSON, so that further runs can be set into it when directories are gone."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxbandits.core.errors import InputError
+from jaxbandits.core.files import write_atomically
+from jaxbandits.experiments.claim import METHOD
+from jaxbandits.report.ledger import Run
+
+_KEPT = ("experiment", "title", "preset", "declared", "horizon", "request", "reading", "stand_ins", "commit", "wall_s",
+         "judged anew")  # fmt: skip
+_NEEDED = ("experiment", "title", "preset", "presets", "declared", "horizon", "request", "stand_ins", "manifest")
+_OF_CLAIMS = ("claim", "source", "verdict", "why", "seeds", "p", "fixed", "applies", "missing", "at run")
+
+
+def settings(runs: Sequence[Run]) -> dict[str, Any]:
+    """Runs without their directories: what was asked for, on what it ran, the digest of the manifest, and verdicts.
+
+    It is enough to run them again, and to write the page of tables again, with other runs beside them. Of a run beside
+    the usual one the page shows the verdicts only.
+    """
+    rows, has_usual = [], {run.name for run in runs if run.usual}
+    for run in runs:
+        made = run.manifest
+        row = {name: made[name] for name in _KEPT if name in made}
+        row |= {"presets": list(made["presets"]), "manifest": run.digest}
+        row |= {} if made.get("method") == METHOD else {"method": made.get("method")}
+        if run.usual or run.name not in has_usual:
+            row["claims"] = [{name: claim[name] for name in _OF_CLAIMS if name in claim} for claim in made["claims"]]
+        else:
+            told = [claim for claim in made["claims"] if claim["applies"] and not claim["missing"]]
+            row["verdicts"] = {claim["claim"]: claim["verdict"] for claim in told}
+        rows.append(row)
+    return {"method": METHOD, "runs": rows}
+
+
+def read_settings(path: Path) -> list[Run]:
+    """The runs that `write_settings` wrote; their directories may be gone.
+
+    Raises:
+      InputError: when the file cannot be read or was written otherwise.
+    """
+    try:
+        body = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    try:
+        kept = json.loads(body)
+        runs = []
+        for row in kept["runs"]:
+            if missing := [name for name in _NEEDED if name not in row]:
+                raise KeyError(missing[0])
+            claims = [
+                {"claim": claim, "verdict": verdict, "applies": True, "missing": False}
+                for claim, verdict in row.get("verdicts", {}).items()
+            ]
+            manifest = {"method": kept["method"], "claims": claims, **row}
+            runs.append(Run(path.parent, manifest, row["manifest"]))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"{path} was not written by `jaxbandits report --settings` ({type(error).__name__})") from None
+    return runs
+
+
+def joined(runs: Sequence[Run], kept: Sequence[Run]) -> list[Run]:
+    """Runs with those that were kept of earlier ones; where both are of the same request, the former.
+
+    A usual run takes the place of an earlier one with other seeds, which then stands beside it.
+    """
+    mine = {_request(run) for run in runs}
+    others = [run for run in kept if _request(run) not in mine]
+    return [*(run for run in runs if run.usual), *others, *(run for run in runs if not run.usual)]
+
+
+def _request(run: Run) -> tuple[str, ...]:
+    names = ("seed", "first seed", "reading", "without", "data")
+    return run.name, run.manifest["preset"], run.precision, *(str(run.asked.get(name) or "") for name in names)
+
+
+def write_settings(runs: Sequence[Run], path: Path) -> Path:
+    """Writes `settings` as JSON.
+
+    Raises:
+      InputError: when the path cannot be written.
+    """
+    write_atomically(path, (json.dumps(settings(runs), indent=1) + "\n").encode())
+    return path
