@@ -2,6 +2,6 @@
 
 import sys
 
-from jaxbandits.cli import main
+from jaxbandits.cli import process
 
-sys.exit(main())
+sys.exit(process())

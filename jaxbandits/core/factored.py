@@ -63,7 +63,7 @@ Inverse: TypeAlias = Factored | Symmetric
 
 def start(dim: int, ridge: ArrayLike) -> Factored:
     """The inverse of `ridge` times the identity matrix."""
-    return Factored(Compensated.start(_diagonal(dim)(jnp.asarray(ridge, jnp.zeros(()).dtype))))
+    return Factored(Compensated.start(_diagonal(dim)(jnp.asarray(ridge, jnp.result_type(float)))))
 
 
 @functools.cache

@@ -84,7 +84,7 @@ def zeros(dim: int) -> Vector:
 
 def identity(dim: int, scale: ArrayLike = 1.0) -> Symmetric:
     """`scale` times the identity matrix."""
-    return _scaled_identity(dim)(jnp.asarray(scale, jnp.zeros(()).dtype))
+    return _scaled_identity(dim)(jnp.asarray(scale, jnp.result_type(float)))
 
 
 @functools.cache

@@ -232,7 +232,7 @@ def _strong(leaf: Any) -> Any:
     dtype = leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype
     number = isinstance(leaf, numbers.Number) and not isinstance(leaf, bool)
     if number or jnp.issubdtype(dtype, jnp.floating):
-        return jnp.zeros(()).dtype
+        return jnp.result_type(float)
     return jax.dtypes.canonicalize_dtype(dtype)
 
 

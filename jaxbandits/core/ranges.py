@@ -70,7 +70,7 @@ def check_numbers(name: str, value: Any, allowed: str) -> None:
     if not array.size:
         raise InputError(f"{name} must be a number in {allowed}, got an empty array")
     check_range(name, array, allowed)
-    precision, exact = jnp.zeros(()).dtype, array.astype(float)
+    precision, exact = jnp.result_type(float), array.astype(float)
     with np.errstate(over="ignore"):
         held = exact.astype(precision).astype(float)
     lost = ~_inside(held, allowed) | (np.isinf(held) & np.isfinite(exact))

@@ -118,13 +118,13 @@ def _blocks(k0: jax.Array, k1: jax.Array, counters: jax.Array) -> tuple[jax.Arra
 
 def uniform(key: jax.Array, counter: int = 0) -> jax.Array:
     """A draw from [0, 1) with 24 bits: times n < 2^24 it rounds to something below n in every float type."""
-    return (random_words(key, counter)[0] >> 8).astype(jnp.zeros(()).dtype) * 2.0**-24
+    return (random_words(key, counter)[0] >> 8).astype(jnp.result_type(float)) * 2.0**-24
 
 
 def tail_and_angle(key: jax.Array, counter: int = 0) -> tuple[jax.Array, jax.Array]:
     """Independent uniforms: one on (0, 1) of 40 bits that is fine near zero, one on (0, 1] of 24 bits."""
     high, low = random_words(key, counter)
-    real = jnp.zeros(()).dtype
+    real = jnp.result_type(float)
     fine = (low & 0xFF).astype(real) + 0.5
     tail = (high.astype(real) + fine * 2.0**-8) * 2.0**-32
     angle = ((low >> 8).astype(real) + 0.5) * 2.0**-24
@@ -150,7 +150,7 @@ def normal(key: jax.Array) -> jax.Array:
 
 def uniforms(key: jax.Array, count: int, counter: int = 0) -> jax.Array:
     """`[count]` draws from [0, 1) with 24 bits, one block of the generator each, from the block `counter` on."""
-    return (random_words(key, jnp.arange(counter, counter + count))[0] >> 8).astype(jnp.zeros(()).dtype) * 2.0**-24
+    return (random_words(key, jnp.arange(counter, counter + count))[0] >> 8).astype(jnp.result_type(float)) * 2.0**-24
 
 
 def uniform_between(key: jax.Array, shape: tuple[int, ...], low: float, high: float) -> jax.Array:
@@ -164,7 +164,7 @@ def uniform_between(key: jax.Array, shape: tuple[int, ...], low: float, high: fl
 def _between(shape: tuple[int, ...], low: float, high: float) -> Callable[[jax.Array, jax.Array], jax.Array]:
     @trials_last
     def made(first: jax.Array, second: jax.Array) -> jax.Array:
-        real = jnp.zeros(()).dtype
+        real = jnp.result_type(float)
         if real == jnp.float32:
             bits = ((first ^ second) >> 9) | jnp.uint32(0x3F800000)
         else:
@@ -192,7 +192,7 @@ def normals(key: jax.Array, count: int, dim: int) -> jax.Array:
 def _box_muller(count: int, dim: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
     @trials_last
     def made(high: jax.Array, low: jax.Array) -> jax.Array:
-        real = jnp.zeros(()).dtype
+        real = jnp.result_type(float)
         radius = jnp.sqrt(-2.0 * elementary.log((high.astype(real) + 0.5) * 2.0**-32))
         angle = ((low >> 8).astype(real) + 0.5) * 2.0**-23 - 1.0  # in quarter turns; the last bit picks the half
         sine = radius * sin_half_pi(angle)
@@ -222,7 +222,7 @@ def on_spheres(key: jax.Array, count: int, dim: int) -> jax.Array:
         directions = once(normals(key, count, dim))
         return directions / jnp.sqrt(jnp.sum(directions * directions, axis=1, keepdims=True))
     low = random_words(key, jnp.arange(count))[1]
-    angles = ((low >> 8).astype(jnp.zeros(()).dtype) + 0.5) * 2.0**-24
+    angles = ((low >> 8).astype(jnp.result_type(float)) + 0.5) * 2.0**-24
     return _on_circles(angles) if dim == 2 else jnp.where(angles < 0.5, -1.0, 1.0)[:, None]
 
 
@@ -409,4 +409,4 @@ def _uniforms24(words: list[jax.Array]) -> list[jax.Array]:
     tops = [word >> 8 for word in words]
     low = [word & 0xFF for word in words]
     spare = [(low[i] << 16) | (low[i + 1] << 8) | low[i + 2] for i in range(0, len(words) - 2, 3)]
-    return [(bits.astype(jnp.zeros(()).dtype) + 0.5) * 2.0**-24 for bits in tops + spare]
+    return [(bits.astype(jnp.result_type(float)) + 0.5) * 2.0**-24 for bits in tops + spare]

@@ -145,7 +145,7 @@ def indicator(index: jax.Array, n: int) -> jax.Array:
 def _indicator(n: int) -> Any:
     @trials_last
     def unit(index: jax.Array) -> jax.Array:
-        return (jnp.arange(n, dtype=jnp.int32).reshape(n, *(1,) * index.ndim) == index).astype(jnp.zeros(()).dtype)
+        return (jnp.arange(n, dtype=jnp.int32).reshape(n, *(1,) * index.ndim) == index).astype(jnp.result_type(float))
 
     return unit
 

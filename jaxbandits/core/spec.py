@@ -92,7 +92,7 @@ def guard(spec: Any, width: int, devices: Any) -> dict[str, Any]:
         "spec": digest(spec),
         "package": package_digest(),
         "versions": {name: version for name, version in versions().items() if name != "jaxbandits"},
-        "precision": [str(jnp.zeros(()).dtype), str(jax.config.jax_default_matmul_precision)],
+        "precision": [str(jnp.result_type(float)), str(jax.config.jax_default_matmul_precision)],
         "devices": sorted({f"{device.platform} {device.device_kind}" for device in devices}),
         "xla_flags": flags,
         "width": width,

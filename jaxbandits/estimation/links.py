@@ -140,7 +140,7 @@ class Bernoulli:
 
     def lipschitz(self, count: ArrayLike, bound: ArrayLike, dim: int, delta: ArrayLike) -> jax.Array:
         del bound, dim, delta  # |mu - r| <= 1
-        return jnp.asarray(count, jnp.zeros(()).dtype)
+        return jnp.asarray(count, jnp.result_type(float))
 
     def sample(self, key: jax.Array, z: jax.Array) -> jax.Array:
         # {u < mu(z)} with one uniform; above zero its complement is compared with the rarer outcome, which keeps

@@ -218,7 +218,7 @@ def _number(what: str, value: Any) -> jax.Array:
         array = jnp.asarray(value)
         if jnp.issubdtype(array.dtype, jnp.complexfloating) or not array.size:
             raise TypeError
-        return array.astype(jnp.zeros(()).dtype)
+        return array.astype(jnp.result_type(float))
     except Exception:  # TypeError, ValueError, and what JAX says of values of another transformation
         raise InputError(f"{what} must be a real number or an array, got {type(value).__name__}") from None
 

@@ -304,7 +304,7 @@ def recall(
       recorded: by name `[..., n]`.
       width: instances side by side.
     """
-    device, real = jax.local_devices()[0], jnp.zeros(()).dtype
+    device, real = jax.local_devices()[0], jnp.result_type(float)
     first_one = (
         map_traced(lambda leaf: leaf[0], environments),
         {name: array[..., 0].astype(real) for name, array in recorded.items()},
@@ -361,8 +361,8 @@ def _bare_shape(x: Any) -> Any:
 
 
 def base_key(seed: int, device: Device) -> jax.Array:
-    """The `bare` key that a run begins with."""
-    return jax.device_put(bare(jax.random.key(seed, impl="threefry2x32")), device)
+    """The `bare` key that a run begins with: that of `jax.random.key(seed)`, which would compile a program for it."""
+    return jax.device_put(np.array([0, seed], np.uint32), device)  # a seed is below 2^32
 
 
 def _key(args: Any) -> tuple[Hashable, ...]:

@@ -4,8 +4,6 @@ import sys
 import time
 from typing import Any
 
-from tqdm.auto import tqdm
-
 
 def watched() -> bool:
     """Whether standard error is a terminal or a notebook: elsewhere a bar would fill a log."""
@@ -32,13 +30,15 @@ class Progress:
         self._front, self._unit = f"{title}: " if title else "", unit
         self._lines, self._stages = wanted and not watched(), stages
         self._begun, self._done, self._before = time.perf_counter(), 0, 0
-        self._bar: Any = tqdm(
-            total=total, unit=f" {unit}", unit_scale=scale, smoothing=0.1, disable=not wanted or self._lines,
-            dynamic_ncols=True, desc=title or None,
-        )  # fmt: skip
+        self._bar: Any = None
+        if wanted and not self._lines:
+            from tqdm.auto import tqdm  # asyncio with it, for nothing where nobody watches
+
+            self._bar = tqdm(
+                total=total, unit=f" {unit}", unit_scale=scale, smoothing=0.1, dynamic_ncols=True, desc=title or None
+            )
 
     def __enter__(self) -> "Progress":
-        self._bar.__enter__()
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -47,13 +47,14 @@ class Progress:
             played = self._done - self._before
             rate = f", {_short(played / seconds)} {self._unit}/s" if played and seconds > 0.0 else ""
             self._write(f"{self._done:,} {self._unit} in {seconds:.1f} s{rate}")
-        self._bar.__exit__(*exc)
+        if self._bar is not None:
+            self._bar.close()
 
     def note(self, text: str) -> None:
         """Something that is said once, on a line of its own."""
         if self._lines:
             self._write(text)
-        elif not self._bar.disable:
+        elif self._bar is not None:
             self._bar.write(self._front + text, file=sys.stderr)
 
     def stage(self, text: str) -> None:
@@ -64,17 +65,20 @@ class Progress:
 
     def name(self, text: str) -> None:
         """What is done now, in front of the bar only."""
-        self._bar.set_description(self._front + text)
+        if self._bar is not None:
+            self._bar.set_description(self._front + text)
 
     def update(self, n: int, played: bool = True) -> None:
         """So many more are done; not `played`: they were found done."""
         self._done += n
         self._before += 0 if played else n
-        self._bar.update(n)
+        if self._bar is not None:
+            self._bar.update(n)
 
     def tick(self) -> None:
         """Shows that time passes."""
-        self._bar.refresh()
+        if self._bar is not None:
+            self._bar.refresh()
 
     def _write(self, text: str) -> None:
         print(self._front + text, file=sys.stderr, flush=True)

@@ -109,7 +109,7 @@ def plan(sweep: Sweep, devices: Sequence[Any] | None = None) -> Planned:
 
 
 def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> Planned:
-    precision = str(jnp.zeros(()).dtype)
+    precision = str(jnp.result_type(float))
     if sweep.precision is not None and sweep.precision not in PRECISIONS:
         raise InputError(f"precision must be one of {', '.join(PRECISIONS)}, got {shown(sweep.precision)}")
     if sweep.precision not in (None, precision):

@@ -162,7 +162,7 @@ def test_what_passes_in_a_round_counts_beside_the_states():
     assert width(SMD, dim=1000, n_groups=20) == width(Online, dim=1000, n_groups=20) == 1
     trial = trial_of(_job(SMD(dim=50, n_groups=20, horizon=9), SyntheticGroups(dim=50, n_groups=20)))
     states, rows = bytes_of((trial.carry.env, trial.carry.alg)), bytes_of(trial.passed)
-    assert rows > 20 * 50 * jnp.zeros(()).dtype.itemsize  # the gradients, not the rows behind them
+    assert rows > 20 * 50 * jnp.result_type(float).itemsize  # the gradients, not the rows behind them
     assert bytes_of_round(trial) == 2 * states + rows < 2 * (states + 1.2 * 20 * 50 * 8)
 
 

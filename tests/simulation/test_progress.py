@@ -54,9 +54,11 @@ def test_a_bar_that_moves_where_somebody_does(monkeypatch):
         assert f"panel (2 of 3): {stage}" in shown
 
 
-def test_nothing_is_said_unasked(capsys):
+def test_nothing_is_said_unasked(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
     with Progress(3, "rounds", "", False) as bar:
         bar.note("resuming")
         bar.stage("compiling")
+        bar.tick()
         bar.update(3)
-    assert capsys.readouterr().err == ""
+    assert sys.stderr.getvalue() == capsys.readouterr().err == ""

@@ -127,7 +127,7 @@ def inside(value, allowed):
     """Whether all entries lie in an interval, in the precision of this process; written apart from the library's."""
     low, high = (float(end) for end in allowed[1:-1].split(","))
     with np.errstate(over="ignore"):
-        held = np.asarray(value).astype(jnp.zeros(()).dtype)
+        held = np.asarray(value).astype(jnp.result_type(float))
     if (np.isinf(held) & np.isfinite(np.asarray(value))).any():
         return False
     above = held >= low if allowed[0] == "[" else held > low

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxbandits import __version__
+from jaxbandits import __version__, cli
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.cli import main
 from jaxbandits.commands.arguments import settings
@@ -48,6 +48,18 @@ def test_help_is_quick_and_does_not_import_jax():
         end = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds.append(end.ru_utime - begin.ru_utime + end.ru_stime - begin.ru_stime)
     assert min(seconds) < 0.2
+
+
+@pytest.mark.system
+def test_a_process_leaves_its_garbage_alone():
+    code = (
+        "import gc, sys, jaxbandits.cli as c\n"
+        "full = gc.get_stats()[-1]['collections']; code = c.process()\n"
+        "print(code, gc.get_freeze_count() > 1000, gc.get_threshold()[0], gc.get_stats()[-1]['collections'] - full)"
+    )
+    command = [sys.executable, "-c", code, "show", "linear/nobody"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.split() == ["2", "True", str(cli._OBJECTS), "0"], done.stderr
 
 
 def test_list_names_every_room(capsys):

@@ -113,7 +113,7 @@ def test_groups_are_drawn_round_by_round():
     job = Job("SMD(m)", learner, environment, ({},), rounds, np.array([rounds]), width, 0, (), width)
     program = driver.program_of(job, jax.devices()[0])
     memory = program.advance.memory_analysis()
-    of_a_round = 20 * 1000 * jnp.zeros(()).dtype.itemsize
+    of_a_round = 20 * 1000 * jnp.result_type(float).itemsize
     assert memory.temp_size_in_bytes < 8 * of_a_round + 100_000
     assert bytes_of(program.carry_shape) < 3 * of_a_round  # the instance, the models of the two players' averages
 

@@ -226,7 +226,7 @@ class GLBOMD:
     def _center(self) -> Vector:
         if self.center is None:
             return linalg.zeros(self.dim)
-        return jnp.asarray(self.center, jnp.zeros(()).dtype)
+        return jnp.asarray(self.center, jnp.result_type(float))
 
     @property
     def largest_slope(self) -> jax.Array:

@@ -152,7 +152,7 @@ class MENU:
     def radius(self, t: ArrayLike, state: MENUState) -> jax.Array:
         """Confidence radius after t rounds, of which t // k epochs, in the V_n norm; `beta_scale` included."""
         del state  # of the number of epochs alone
-        real = jnp.zeros(()).dtype
+        real = jnp.result_type(float)
         epochs, order = jnp.asarray(t // self.reps, real), 1.0 + self.eps
         drift = jnp.sqrt(self.ridge) * self.norm_bound
         growth = jnp.maximum(epochs, 1.0) ** ((1.0 - self.eps) / (2.0 * order))

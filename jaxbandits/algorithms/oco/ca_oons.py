@@ -179,7 +179,7 @@ class CAOONS:
     @property
     def base_learners(self) -> OONS:
         """One OONS with leaves `[N]`: radius min(D_j, radius), D_j = 2^j for j = 1 - n_small, ..., n_base."""
-        n, dtype = self.n_learners, jnp.zeros(()).dtype
+        n, dtype = self.n_learners, jnp.result_type(float)
         bound = jnp.asarray([2.0**j for j in range(1 - self.n_small, self.n_base + 1)], dtype)
 
         def each(value: ArrayLike) -> jax.Array:

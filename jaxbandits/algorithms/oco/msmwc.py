@@ -86,4 +86,4 @@ class MsMwC:
     @property
     def _rate(self) -> jax.Array:
         rate = 0.5 / (self.c_meta * self.loss_range) if self.rate is None else self.rate
-        return jnp.broadcast_to(jnp.asarray(rate, jnp.zeros(()).dtype), (self.n_experts,))
+        return jnp.broadcast_to(jnp.asarray(rate, jnp.result_type(float)), (self.n_experts,))

@@ -90,7 +90,7 @@ def middle_learners(
       c_meta: weight of the corrections, 1 / (rate of scale 1).
       n_active: how many of the N experts take part; the others have weight 0. None: all.
     """
-    dtype = jnp.zeros(()).dtype
+    dtype = jnp.result_type(float)
     lipschitz, horizon = jnp.asarray(lipschitz, dtype), jnp.asarray(horizon, dtype)
     n_active = jnp.asarray(n_experts if n_active is None else n_active, jnp.int32)
     mantissa, exponent = jnp.frexp(lipschitz)  # G = mantissa 2^exponent, 1/2 <= mantissa < 1

@@ -50,7 +50,7 @@ def directions(key: jax.Array, shape: tuple[int, ...], slope: ArrayLike, conflic
 
 def loosest(slope_noise: ArrayLike, margin: ArrayLike, spread: ArrayLike) -> jax.Array:
     """`[]` a bound that every round keeps or lowers."""
-    return jnp.asarray((margin + spread) / (1.0 - slope_noise), jnp.zeros(()).dtype)
+    return jnp.asarray((margin + spread) / (1.0 - slope_noise), jnp.result_type(float))
 
 
 def draw(key: jax.Array, normal: jax.Array, slope_noise: ArrayLike, margin: ArrayLike, spread: ArrayLike) -> HalfSpace:
@@ -71,4 +71,4 @@ def noise(key: jax.Array, shape: tuple[int, ...], bound: ArrayLike) -> jax.Array
 
 def symmetric_uniform(word: jax.Array) -> jax.Array:
     """Uniform on [-1, 1] with mean zero, from 24 of 32 random bits."""
-    return ((word >> 8).astype(jnp.zeros(()).dtype) + 0.5) * 2.0**-23 - 1.0
+    return ((word >> 8).astype(jnp.result_type(float)) + 0.5) * 2.0**-23 - 1.0

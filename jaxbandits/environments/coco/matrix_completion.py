@@ -182,7 +182,7 @@ class MatrixCompletion:
         if self.constraint == "budget":
             allowed = self.allowance * jnp.mean(values) * math.sqrt(math.prod(self.dim))
         order = jnp.arange(len(self.observed) if self.order == "shuffled" else 0, dtype=jnp.int32)
-        return MatrixCompletionState(key, order, jnp.asarray(allowed, jnp.zeros(()).dtype))
+        return MatrixCompletionState(key, order, jnp.asarray(allowed, jnp.result_type(float)))
 
     def observe(self, key: jax.Array, t: jax.Array, state: MatrixCompletionState) -> None:
         """Nothing is seen before the decision."""
@@ -319,7 +319,7 @@ class MatrixCompletion:
         words = jnp.where(panel < 2, first.reshape(1, high, n), second.reshape(1, high, n))
         bits = (words >> (16 * (panel % 2)).astype(words.dtype)) & 0xFFFF
         # by way of int32, which every processor turns into a float at once
-        uniform = (bits.astype(jnp.int32).astype(jnp.zeros(()).dtype) + 0.5) * 2.0**-15 - 1.0
+        uniform = (bits.astype(jnp.int32).astype(jnp.result_type(float)) + 0.5) * 2.0**-15 - 1.0
         uniform = uniform.reshape(4 * high, n)[:m]
         return uniform if self.constraint == "figure" else (1.0 + 0.5 * uniform) / math.sqrt(m * n)
 

@@ -133,7 +133,7 @@ class TableBandit:
         self, key: jax.Array, t: jax.Array, state: Place, obs: ArmObs, decision: ArmDecision
     ) -> tuple[Place, Reward, TableOutcome]:
         del obs
-        paid = once(jnp.asarray(self.table.rewards)[state.row].astype(jnp.zeros(()).dtype))
+        paid = once(jnp.asarray(self.table.rewards)[state.row].astype(jnp.result_type(float)))
         reward = take(paid[:, None], decision.index)[0]
         following = rows.follow(key, t, self.order, self.table.rewards.shape[0], state)
         return following, Reward(reward), TableOutcome(reward, largest(paid), paid)

@@ -28,7 +28,7 @@ class GroupOutcome(NamedTuple):
 
 def drawn_of(decision: GroupDecision) -> jax.Array:
     """`[Q]` 1 where a row is drawn, else 0."""
-    real = jnp.zeros(()).dtype
+    real = jnp.result_type(float)
     return jnp.ones(len(decision.group), real) if decision.drawn is None else decision.drawn.astype(real)
 
 
@@ -51,7 +51,7 @@ def _counts(n_groups: int) -> Any:
 def _one_hot(group: jax.Array, n_groups: int) -> jax.Array:
     """`[m, ...]`."""
     return (jnp.arange(n_groups, dtype=jnp.int32).reshape(n_groups, *(1,) * group.ndim) == group).astype(
-        jnp.zeros(()).dtype
+        jnp.result_type(float)
     )
 
 

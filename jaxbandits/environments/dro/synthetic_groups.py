@@ -230,7 +230,7 @@ def _unit(x: jax.Array) -> jax.Array:
 def _words(key: jax.Array) -> jax.Array:
     """`[4]` numbers below 2^16."""
     data = jax.random.key_data(key).ravel()
-    return jnp.concatenate([data >> 16, data & 0xFFFF]).astype(jnp.zeros(()).dtype)
+    return jnp.concatenate([data >> 16, data & 0xFFFF]).astype(jnp.result_type(float))
 
 
 def _key_of(words: jax.Array) -> jax.Array:

@@ -96,13 +96,13 @@ class GeneralizedLinear:
             theta = self.norm_bound * rng.on_sphere(for_theta, self.dim)
             theta = theta if self.center is None else theta + self.center
         else:
-            theta = jnp.asarray(self.theta, jnp.zeros(()).dtype)
+            theta = jnp.asarray(self.theta, jnp.result_type(float))
         if self.fresh_arms:
             return GeneralizedLinearState(theta, None, None)
         if self.arms is None:
             arms = rng.uniform_ball(for_arms, self.n_arms, self.dim)
         else:
-            arms = jnp.asarray(self.arms, jnp.zeros(()).dtype)
+            arms = jnp.asarray(self.arms, jnp.result_type(float))
         return GeneralizedLinearState(theta, arms, _best(arms, theta))
 
     def moved(self, state: GeneralizedLinearState, theta: Vector) -> GeneralizedLinearState:

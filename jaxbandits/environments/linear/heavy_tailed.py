@@ -155,24 +155,24 @@ class HeavyTailed:
 
     def _draw_arms(self, key: jax.Array) -> jax.Array:
         if self.arms is not None:
-            return jnp.asarray(self.arms, jnp.zeros(()).dtype)
+            return jnp.asarray(self.arms, jnp.result_type(float))
         arms = rng.uniform_between(key, (self.n_arms, self.dim), -1.0, 1.0)
         norms = jnp.sqrt(jnp.sum(arms * arms, axis=1, keepdims=True))
         return arms / jnp.maximum(jnp.where(self.unit_arms, norms, jnp.max(norms)), _tiny())
 
     def _draw_theta(self, key: jax.Array) -> jax.Array:
         if self.theta is not None:
-            return jnp.asarray(self.theta, jnp.zeros(()).dtype)
+            return jnp.asarray(self.theta, jnp.result_type(float))
         theta = rng.uniform_between(key, (self.dim,), -1.0, 1.0)
         return theta / jnp.maximum(jnp.sqrt(jnp.sum(theta * theta)), _tiny()) * self.theta_norm
 
     def _noise_scale(self) -> jax.Array:
         scale = self.noise.scale(self.eps) if self.moment_scale is None else self.moment_scale
-        return jnp.asarray(scale, dtype=jnp.zeros(()).dtype)
+        return jnp.asarray(scale, dtype=jnp.result_type(float))
 
 
 def _tiny() -> Any:
-    return jnp.finfo(jnp.zeros(()).dtype).tiny
+    return jnp.finfo(jnp.result_type(float)).tiny
 
 
 def _norms(x: np.ndarray) -> np.ndarray:

@@ -89,7 +89,7 @@ class LinearMDP:
 
     def init(self, key: jax.Array) -> LinearMDPState:
         for_features, for_transitions, for_theta = jax.random.split(key, 3)
-        pairs, dtype = (self.n_states, self.n_actions), jnp.zeros(()).dtype
+        pairs, dtype = (self.n_states, self.n_actions), jnp.result_type(float)
         features = _given_or(
             self.features,
             lambda: rng.on_spheres(for_features, self.n_states * self.n_actions, self.dim).reshape(*pairs, self.dim),
@@ -142,4 +142,4 @@ class LinearMDP:
 
 
 def _given_or(value: ArrayLike | None, draw: Any) -> jax.Array:
-    return draw() if value is None else jnp.asarray(value, jnp.zeros(()).dtype)
+    return draw() if value is None else jnp.asarray(value, jnp.result_type(float))

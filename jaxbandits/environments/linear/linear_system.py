@@ -83,7 +83,7 @@ class LinearSystem:
 
     def init(self, key: jax.Array) -> LinearSystemState:
         del key  # the system is given, and starts at the origin
-        dtype = jnp.zeros(()).dtype
+        dtype = jnp.result_type(float)
         a, b = (jnp.asarray(x, dtype) for x in (_A if self.A is None else self.A, _B if self.B is None else self.B))
         scale = self.noise.scale(self.eps) if self.moment_scale is None else self.moment_scale
         return LinearSystemState(
@@ -118,4 +118,4 @@ class LinearSystem:
 
     def _factors(self, n_states: int) -> jax.Array:
         factors = 1.0 if self.noise_factors is None else self.noise_factors
-        return jnp.broadcast_to(jnp.asarray(factors, jnp.zeros(()).dtype), (n_states,))
+        return jnp.broadcast_to(jnp.asarray(factors, jnp.result_type(float)), (n_states,))

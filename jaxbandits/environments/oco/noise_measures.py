@@ -45,5 +45,5 @@ def cell_gradients(key: jax.Array, n_cells: int, draws: int) -> jax.Array:
 
 def cell_measures(n_cells: ArrayLike) -> NoiseMeasures:
     """The two measures of those fields, exactly."""
-    n_cells = jnp.asarray(n_cells, jnp.zeros(()).dtype)
+    n_cells = jnp.asarray(n_cells, jnp.result_type(float))
     return NoiseMeasures(1.0 / n_cells, -jnp.expm1(n_cells * jnp.log1p(-1.0 / n_cells)))

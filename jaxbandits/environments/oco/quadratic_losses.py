@@ -144,7 +144,7 @@ class QuadraticLosses:
 
     def _excess(self, target_sum: Vector, rounds: jax.Array) -> jax.Array:
         """`sum f_t(u) - f_t(0) = c (rounds ||u||^2 / 2 - <u, target_sum>)`."""
-        rounds = rounds.astype(jnp.zeros(()).dtype)
+        rounds = rounds.astype(jnp.result_type(float))
         if self.comparator is None:
             u = L2Ball(radius=self.radius).project(target_sum / jnp.maximum(rounds, 1.0))
         else:

@@ -90,7 +90,7 @@ class RandomOrder:
         order, drawn, position = draw_without_replacement(key, t, state.order)
         slope = once(state.pool[drawn])
         left_sum = once(linalg.where(position == 0, state.pool_sum, state.left_sum))
-        mean = once(linalg.scale(left_sum, 1.0 / (self.pool_size - position).astype(jnp.zeros(()).dtype)))
+        mean = once(linalg.scale(left_sum, 1.0 / (self.pool_size - position).astype(jnp.result_type(float))))
         loss = losses.Linear(slope)
         values, gradients = losses.evaluate(loss, decision.query)
         outcome = RandomOrderOutcome(loss.value(decision.play), losses.Linear(mean).value(decision.play))
@@ -185,7 +185,7 @@ def draw_without_replacement(key: jax.Array, t: jax.Array, order: jax.Array) -> 
     """
     n = order.shape[0]
     position = lax.rem(t, jnp.asarray(n, t.dtype))
-    left = (n - position).astype(jnp.zeros(()).dtype)
+    left = (n - position).astype(jnp.result_type(float))
     chosen = position + jnp.floor(rng.uniform(key) * left).astype(jnp.int32)
     drawn, front = once((order[chosen], order[position]))
     order = order.at[chosen].set(front)

@@ -142,7 +142,7 @@ class Corrupted:
         wrapping integers and says which neighbour is right.
         """
         p, q, t = _int32(self.horizon) - 1, _int32(self.count) + 1, _int32(t)
-        real = jnp.zeros(()).dtype
+        real = jnp.result_type(float)
         guess = once(jnp.floor(t.astype(real) * (q.astype(real) / p.astype(real))).astype(jnp.int32) + 1)
         distance = guess * p - t * q
         for _ in range(2):
@@ -288,7 +288,7 @@ def _int32(x: ArrayLike) -> jax.Array:
 
 
 def _real(x: ArrayLike) -> jax.Array:
-    return jnp.asarray(x, jnp.zeros(()).dtype)
+    return jnp.asarray(x, jnp.result_type(float))
 
 
 def _whole(name: str, value: Any) -> None:

@@ -91,7 +91,7 @@ def glb_omd(learner: Any, xs: np.ndarray, rs: np.ndarray) -> Region:
     xs, rs = np.asarray(xs), np.asarray(rs)
     _in_the_plane(xs)
     learner = as_arrays(learner)
-    state = _replay(learner, jnp.asarray(xs, jnp.zeros(()).dtype), jnp.asarray(rs, jnp.zeros(()).dtype))
+    state = _replay(learner, jnp.asarray(xs, jnp.result_type(float)), jnp.asarray(rs, jnp.result_type(float)))
     matrix = np.linalg.inv(np.asarray(factored.dense(state.inverse), np.float64))
     radius = float(learner.radius(jnp.int32(len(rs)), state))
     return ellipse("GLB-OMD", np.asarray(state.theta), matrix, radius)

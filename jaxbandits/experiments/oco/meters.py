@@ -36,7 +36,7 @@ def least_slack(*comparators: tuple[float, ...], relative: bool = False) -> Call
     """
 
     def measure(played: Any) -> jax.Array:
-        dtype = jnp.zeros(()).dtype
+        dtype = jnp.result_type(float)
 
         def slack(u: Vector, r: rounds.OONSRound) -> jax.Array:
             length = jnp.maximum(linalg.norm(u), jnp.finfo(dtype).tiny)

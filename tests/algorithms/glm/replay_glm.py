@@ -30,7 +30,7 @@ def _play(algorithm, arms, rewards):
 
 def play(algorithm, arms, rewards):
     """Over arms [T, K, d] and rewards [T, K]: the fields of the state after, index and radius before every round."""
-    missing, real = max(0, ROUNDS - len(arms)), jnp.zeros(()).dtype
+    missing, real = max(0, ROUNDS - len(arms)), jnp.result_type(float)
     both = [np.concatenate([a, np.zeros((missing, *np.shape(a)[1:]))]) for a in (arms, rewards)]
     padded = [jnp.asarray(a, real) for a in both]
     return {name: np.asarray(values)[: len(arms)] for name, values in _play(as_arrays(algorithm), *padded).items()}

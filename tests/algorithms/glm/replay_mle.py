@@ -36,7 +36,7 @@ def play(algorithm, arms, rewards):
     Returns:
       Index, radius and the maximisers [T, K, d] of every round, estimates after it.
     """
-    dtype = jnp.zeros(()).dtype
+    dtype = jnp.result_type(float)
     trace = _play(as_arrays(algorithm), jnp.asarray(arms, dtype), jnp.asarray(rewards, dtype))
     return {name: np.asarray(values) for name, values in trace.items()}
 

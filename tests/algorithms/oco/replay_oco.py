@@ -41,4 +41,4 @@ def _play(algorithm, offsets, curved):
 
 def plays_of(algorithm, offsets, curved=False):
     """The plays `[T, d]` on the losses `<offsets[t], x>`, or (curved) the pseudo-Huber losses around `offsets[t]`."""
-    return np.asarray(_play(as_arrays(algorithm), jnp.asarray(offsets, jnp.zeros(()).dtype), jnp.asarray(curved)))
+    return np.asarray(_play(as_arrays(algorithm), jnp.asarray(offsets, jnp.result_type(float)), jnp.asarray(curved)))
