@@ -3,7 +3,8 @@
 Of every case of `benchmarks.speed` (100 rounds, 64 trials) the wall clock of whole processes, interpreter included: of
 the first, which compiles into an empty cache, and of later ones, which read the programs back. Python's own cache of
 bytecode is left as the environment has it (`PYTHONDONTWRITEBYTECODE` makes each up to 0.4 s longer). "import jax" is a
-process that only imports JAX and makes one array. `--sweep FILE`: of `jaxbandits sweep FILE`, results written.
+process that only imports JAX and makes one array. `--sweep`: of `jaxbandits sweep FILE`, results written, with files
+in `sweeps` or those that are named.
 """
 
 import argparse
@@ -12,10 +13,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 from benchmarks.speed.cases import CASES, build, named
 
 _ROUNDS, _TRIALS = 100, 64
+_SWEEPS = Path(__file__).with_name("sweeps")
 _JAX_ALONE = "import jax.numpy; jax.numpy.zeros(1).block_until_ready()"
 
 
@@ -36,7 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.starts")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="cases with one of these in their names")
     parser.add_argument("--repeat", type=int, default=3, help="later processes, of which the fastest counts")
-    parser.add_argument("--sweep", nargs="+", metavar="FILE", help="sweep files, from the command line, in their place")
+    parser.add_argument("--sweep", nargs="*", metavar="FILE", help="the command line with sweep files in their place")
     parser.add_argument("--case", type=int, help=argparse.SUPPRESS)  # the process that is measured
     arguments = parser.parse_args()
     if arguments.case is not None:
@@ -44,8 +47,10 @@ def main() -> None:
         return
     alone = min(_seconds(["-c", _JAX_ALONE], dict(os.environ)) for _ in range(arguments.repeat))
     print(f"{'case':32} {'first':>7} {'later':>7}   (import jax: {alone:.2f} s)")
-    commands = {file: ["-m", "jaxbandits", "sweep", file, "--quiet"] for file in arguments.sweep or ()}
-    if not commands:
+    if arguments.sweep is not None:
+        files = map(Path, arguments.sweep or sorted(_SWEEPS.glob("*.toml")))
+        commands = {file.stem: ["-m", "jaxbandits", "sweep", str(file), "--quiet"] for file in files}
+    else:
         commands = {
             case.name: ["-m", "benchmarks.speed.starts", "--case", str(CASES.index(case))]
             for case in named(arguments.only)
@@ -56,7 +61,7 @@ def main() -> None:
             environment["JAXBANDITS_CACHE"] = cache
             times = []
             for i in range(1 + arguments.repeat):
-                out = ["--out", f"{cache}/{i}"] if arguments.sweep else []
+                out = [] if arguments.sweep is None else ["--out", f"{cache}/{i}"]
                 times.append(_seconds([*command, *out], environment))
         print(f"{name:32} {times[0]:6.2f}s {min(times[1:]):6.2f}s", flush=True)
 

@@ -113,7 +113,7 @@ def test_status_does_not_wait_for_jax(tmp_path):
 
 
 @pytest.mark.quick("glm_tuning", "linear_tuning", "linear_tuning_slow")
-@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks" / "sweeps").glob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("**/*.toml")), ids=lambda path: path.stem)
 def test_examples_are_sweeps(path):
     document = file.read(path)
     planned = plan(file.sweep_of(document._replace(content={**document.content, "precision": "float64"})))
