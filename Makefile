@@ -18,7 +18,7 @@ WHEELS ?=
 
 # The second process finds the first one's compiled programs. An aid only: without it everything works, more slowly.
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
-export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0
+export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0.1
 unexport PYTHONHOME PYTHONPATH PYTHONDONTWRITEBYTECODE
 
 help: ## this list

@@ -12,16 +12,24 @@ from tests.sizes import sizes
 
 SAMPLES = 3
 DIMS = sizes(3, factored.WRITTEN_OUT + 2, slow=(1, 2, factored.WRITTEN_OUT, linalg.UNROLLED + 2))
+DIMS_SHRUNK = sizes(3, slow=(1, 2, factored.WRITTEN_OUT, factored.WRITTEN_OUT + 2, linalg.UNROLLED + 2))  # dear
+
+
+def inverse_of(xs, weights):
+    """Of `2 I + sum_k w_k x_k x_k'`."""
+    return jax.lax.fori_loop(
+        0,
+        SAMPLES,
+        lambda k, now: factored.add(now, weights[k], factored.image(now, xs[k])),
+        factored.start(xs.shape[1], 2.0),
+    )
 
 
 @jax.jit
 @jax.vmap
 def everything(xs, weights, y, rows):
-    """What each function makes of `2 I + sum_k w_k x_k x_k'`."""
-    inverse = factored.start(y.shape[0], 2.0)
-    inverse = jax.lax.fori_loop(
-        0, SAMPLES, lambda k, now: factored.add(now, weights[k], factored.image(now, xs[k])), inverse
-    )
+    """What each function makes of it, but `shrunk`."""
+    inverse = inverse_of(xs, weights)
     image = factored.image(inverse, y)
     return {
         "dense": factored.dense(inverse),
@@ -31,29 +39,47 @@ def everything(xs, weights, y, rows):
         "solve": factored.solve(inverse, y),
         "norm_sq": factored.norm_sq(inverse, y),
         "quads": factored.quads(inverse, rows),
-        "shrunk": jnp.stack(factored.shrunk(factored.unfolded(inverse, y), weights[0])),
     }
 
 
-@pytest.mark.parametrize("dim", DIMS)
-def test_against_numpy(dim, rng):
+@pytest.fixture
+def problem(dim, rng):
+    """Two trials of samples, weights, a point and rows, and the matrix of the first one."""
     xs, y, rows = (rng.standard_normal((2, *shape, dim)) for shape in ((SAMPLES,), (), (4,)))
     weights = rng.uniform(0.1, 3.0, (2, SAMPLES))
     weights[1, 0] = 1e12  # far above the others, in one step: no pivot may fall
+    return xs, weights, y, rows, 2.0 * np.eye(dim) + (xs[0].T * weights[0]) @ xs[0]
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_against_numpy(problem):
+    xs, weights, y, rows, v = problem
     rows[1, 0] = xs[1, 0]
     got = everything(*map(jnp.asarray, (xs, weights, y, rows)))
-    v = 2.0 * np.eye(dim) + (xs[0].T * weights[0]) @ xs[0]
-    p, x = np.linalg.inv(v), np.linalg.solve(v + weights[0, 0] * np.eye(dim), v @ y[0])
+    p = np.linalg.inv(v)
     want = {
         "dense": p, "image": p @ y[0], "width_sq": y[0] @ p @ y[0], "product": p @ y[0], "solve": v @ y[0],
         "norm_sq": y[0] @ v @ y[0], "quads": np.einsum("ki,ij,kj->k", rows[0], p, rows[0]),
-        "shrunk": np.stack([x, np.linalg.solve(v + weights[0, 0] * np.eye(dim), x)]),
     }  # fmt: skip
     for name, value in want.items():
-        close = {"rtol": 1e-11, "atol": 1e-11 * np.abs(value).max(), "err_msg": name}
-        np.testing.assert_allclose(got[name][0], value, **close)
+        np.testing.assert_allclose(got[name][0], value, rtol=1e-11, atol=1e-11 * np.abs(value).max(), err_msg=name)
     np.testing.assert_allclose(got["quads"][1, 0], 1e-12, rtol=1e-9)
     assert np.all(np.asarray(got["quads"]) > 0.0)
+
+
+@pytest.mark.parametrize("dim", DIMS_SHRUNK)
+def test_shrunk_against_numpy(dim, problem):
+    xs, weights, y, _, v = problem
+    mu = weights[0, 0]
+
+    @jax.jit
+    @jax.vmap
+    def shrunk(xs, weights, y):
+        return jnp.stack(factored.shrunk(factored.unfolded(inverse_of(xs, weights), y), mu))
+
+    x = np.linalg.solve(v + mu * np.eye(dim), v @ y[0])
+    want = np.stack([x, np.linalg.solve(v + mu * np.eye(dim), x)])
+    np.testing.assert_allclose(shrunk(xs, weights, y)[0], want, rtol=1e-11, atol=1e-11 * np.abs(want).max())
 
 
 def test_arms_and_factors_may_be_the_same_for_all_trials(rng):

@@ -71,6 +71,7 @@ def elsewhere(tmp_path, monkeypatch):
         sys.modules.pop(path.stem, None)
 
 
+@pytest.mark.quick("README.md", "extend.md", "performance.md", "sweeps.md")
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.name)
 def test_python_blocks_run(page, elsewhere):
     execute(page, slow=False)
