@@ -31,6 +31,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("jaxbandits: interrupted", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # whoever reads has seen enough: `jaxbandits list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
 
 
 def process() -> int:

@@ -21,6 +21,13 @@ def number(text: str) -> float:
         raise argparse.ArgumentTypeError(f"must be a number, got {text!r}") from None
 
 
+def path(text: str) -> Path:
+    """A path; empty text, such as an unset variable of the shell, is none."""
+    if not text:
+        raise argparse.ArgumentTypeError("must be a path, got ''")
+    return Path(text)
+
+
 def shard(text: str) -> tuple[int, int]:
     """`I/N`, the I-th share of N."""
     first, slash, n = text.partition("/")

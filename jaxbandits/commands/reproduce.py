@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jaxbandits.commands import report as report_lib
-from jaxbandits.commands.arguments import number, settings, whole, with_plugins
+from jaxbandits.commands.arguments import number, path, settings, whole, with_plugins
 
 if TYPE_CHECKING:
     from jaxbandits.experiments import Experiment
@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
     reproduce.add_argument("--preset", help="constants to use (default: the experiment's first preset)")
     reproduce.add_argument("--reading", help="another reading of the paper, where an experiment has one (see `show`)")
     reproduce.add_argument("--seed", type=whole, default=0, help=f"{about['seed']} (default: 0)")
-    reproduce.add_argument("--out", type=Path, help="directory for figures and data (default: results/<experiment>)")
+    reproduce.add_argument("--out", type=path, help="directory for figures and data (default: results/<experiment>)")
     reproduce.add_argument(
         "--without", action="append", default=[], metavar="LABEL", help="leave an algorithm out (may be repeated)"
     )
@@ -122,6 +122,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
     )  # fmt: skip
     with files_lib.exclusive(out):
         if arguments.fresh:
+            finished.refuse_a_sweep(out)
             _discard(panels, checkpoint)
             (out / finished.MANIFEST).unlink(missing_ok=True)  # else what follows could not be resumed
         elif (report := finished.find(experiment, asked, out)) is not None:

@@ -4,13 +4,17 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jaxbandits.commands.arguments import with_plugins
+
 if TYPE_CHECKING:
     from jaxbandits.results.result import Result
 
 
 def add(commands: Any) -> None:
     """Adds the parsers of `plot`, `info` and `analyse`."""
-    plot = commands.add_parser("plot", help="draw a result file, or one panel of an experiment that was reproduced")
+    plot = commands.add_parser(
+        "plot", parents=[with_plugins()], help="draw a result file, or one panel of an experiment that was reproduced"
+    )
     plot.add_argument("file", type=Path, help="an .npz written by reproduce or Result.save, or reproduce's directory")
     plot.add_argument("--panel", metavar="NAME", help="which panel of the directory")
     plot.add_argument(

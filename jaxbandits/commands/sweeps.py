@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jaxbandits.commands.arguments import number, settings, shard, whole, with_plugins
+from jaxbandits.commands.arguments import number, path, settings, shard, whole, with_plugins
 
 if TYPE_CHECKING:
     from jaxbandits.sweeps.sweep import Planned
@@ -20,7 +20,7 @@ def add(commands: Any) -> None:
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
         help="another value than the file's, such as horizon=500 or env.dim=5,10 (may be repeated)",
     )  # fmt: skip
-    sweep.add_argument("--out", type=Path, help="directory of the sweep (default: the file's `out`, or results/FILE)")
+    sweep.add_argument("--out", type=path, help="directory of the sweep (default: the file's `out`, or results/FILE)")
     sweep.add_argument("--dry-run", action="store_true", help="check the file; say what it would cost")
     sweep.add_argument("--shard", type=shard, default=(1, 1), metavar="I/N", help="every N-th part, from the I-th on")
     sweep.add_argument("--fail-fast", action="store_true", help="stop at the first part that fails")
@@ -32,14 +32,16 @@ def add(commands: Any) -> None:
     sweep.add_argument("--quiet", action="store_true", help=f"without {about['progress']}")
     sweep.set_defaults(run=_sweep)
 
-    submit = commands.add_parser("submit", help="run a sweep file as jobs of a cluster; the same command resumes")
+    submit = commands.add_parser(
+        "submit", parents=[with_plugins()], help="run a sweep file as jobs of a cluster; the same command resumes"
+    )
     submit.add_argument("file", type=Path, help="the sweep file")
     submit.add_argument("--cluster", required=True, metavar="slurm|local", help="local: processes on this machine")
     submit.add_argument("--jobs", type=whole, default=1, help="how many; job i of n runs `--shard i/n` (default: 1)")
     submit.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as for sweep"
     )
-    submit.add_argument("--out", type=Path, help="directory of the sweep, seen by all nodes (default: as for sweep)")
+    submit.add_argument("--out", type=path, help="directory of the sweep, seen by all nodes (default: as for sweep)")
     submit.add_argument("--minutes", type=whole, default=60, help="of a job, which then is queued again (default: 60)")
     submit.add_argument("--cpus", type=whole, help="cores of a job, and threads (default: the cluster's)")
     submit.add_argument("--gpus", type=whole, help="GPUs of a job (default: the cluster's)")
@@ -54,7 +56,7 @@ def add(commands: Any) -> None:
 
     merge = commands.add_parser("merge", help="one sweep directory from several of the same sweep, or one result file")
     merge.add_argument("paths", nargs="+", type=Path, help="directories of one sweep, or .npz files of results")
-    merge.add_argument("-o", "--out", type=Path, required=True, help="the directory, or the file")
+    merge.add_argument("-o", "--out", type=path, required=True, help="the directory, or the file")
     merge.set_defaults(run=_merge)
 
     status = commands.add_parser("status", help="how far a sweep is")
@@ -114,6 +116,7 @@ def _submit(arguments: argparse.Namespace) -> int:
 
     planned, out = _planned(arguments)
     more = [word for override in arguments.overrides for word in ("--set", override)]
+    more += [word for file in arguments.plugin for word in ("--plugin", str(Path(file).resolve()))]
     more += ["--save-every", str(arguments.save_every), *["--retry-failed"] * arguments.retry_failed]
     jobs = submit(
         arguments.main, arguments.file, out, cluster=arguments.cluster, jobs=min(arguments.jobs, len(planned.parts)),
@@ -168,7 +171,8 @@ def _export(arguments: argparse.Namespace) -> int:
     from jaxbandits.sweeps.load import load_sweep
 
     source = arguments.path
-    path = arguments.out or source.with_name(source.name.removesuffix(".npz") + ".csv")
+    named = source if source.name else source.resolve()  # of the directory that one is in
+    path = arguments.out or named.with_name(named.name.removesuffix(".npz") + ".csv")
     writers = {".csv": "to_csv", ".parquet": "to_parquet", ".nc": "to_netcdf"}
     if path.suffix not in writers:
         raise InputError(f"--out must end in {', '.join(writers)}, got {path.name!r}")

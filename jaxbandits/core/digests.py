@@ -55,6 +55,38 @@ def code_digest(obj: Any) -> str:
     return digest(_describe(obj, {}))
 
 
+def users_code(*objects: Any) -> tuple[str, ...]:
+    """Digests of the users' classes and functions that objects are made of: instances and their fields, containers.
+
+    Programs that one process keeps are found by it, too: a function that a user changed (a cell of a notebook that ran
+    once more) is not the one that was compiled.
+    """
+    found: dict[int, Any] = {}
+
+    def look(obj: Any) -> None:
+        kind = type(obj)
+        if hasattr(obj, "dtype") and hasattr(obj, "shape"):
+            return
+        if isinstance(obj, (tuple, list, set, frozenset)):
+            for item in obj:
+                look(item)
+        elif isinstance(obj, dict):
+            for item in obj.values():
+                look(item)
+        elif isinstance(obj, type) or hasattr(obj, "__qualname__") or isinstance(obj, functools.partial):
+            if is_users(getattr(obj, "func", obj)):
+                found[id(obj)] = obj
+            return
+        elif dataclasses.is_dataclass(obj):
+            for field in dataclasses.fields(obj):
+                look(getattr(obj, field.name, None))
+        if is_users(kind):
+            found[id(kind)] = kind
+
+    look(objects)
+    return tuple(map(code_digest, found.values()))
+
+
 def is_users(obj: Any) -> bool:
     """Whether a class or function was written by the user, not by this package or an installed one."""
     return _is_users_module(getattr(obj, "__module__", None))
@@ -138,12 +170,22 @@ def _callable(obj: Any, seen: dict[int, int]) -> Any:
 
 def _is_written(name: str, value: Any) -> bool:
     """Whether an attribute of a class is the user's: not a descriptor, nor what a dataclass generates."""
-    if isinstance(value, types.FunctionType):
-        return value.__code__.co_filename != "<string>"
+    if isinstance(value, types.FunctionType):  # what is typed after `python -c` stands in "<string>", too
+        return value.__code__.co_filename != "<string>" or name not in _GENERATED
     if name.startswith("__"):
         return False
     written = (staticmethod, classmethod, property, functools.cached_property, functools.partial, type)
-    return isinstance(value, (*written, bool, int, float, str, tuple, list, dict, np.ndarray))
+    plain = (type(None), bool, int, float, complex, str, bytes, tuple, list, set, frozenset, dict)
+    is_array = hasattr(value, "dtype") and hasattr(value, "shape")
+    return isinstance(value, (*written, *plain)) or is_array or dataclasses.is_dataclass(value)
+
+
+_GENERATED = frozenset(
+    """
+    __init__ __repr__ __eq__ __hash__ __setattr__ __delattr__ __lt__ __le__ __gt__ __ge__ __replace__ __new__
+    __getstate__ __setstate__
+    """.split()  # noqa: SIM905
+)
 
 
 def _default(field: Any, seen: dict[int, int]) -> Any:
@@ -197,6 +239,11 @@ def _is_users_module(name: Any) -> bool:
     file = getattr(module, "__file__", None)
     if file is None:
         return name == "__main__"  # a prompt or a notebook; other modules without a file are built in
+    return _is_users_file(file)
+
+
+@functools.cache
+def _is_users_file(file: str) -> bool:
     path = Path(file).resolve()
     installed = {"site-packages", "dist-packages"} & set(path.parts)
     return not installed and not any(path.is_relative_to(root) for root in _roots())

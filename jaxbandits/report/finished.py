@@ -14,8 +14,7 @@ from jaxbandits.core.errors import InputError
 from jaxbandits.experiments.claim import Judged
 from jaxbandits.experiments.declare import Experiment
 from jaxbandits.experiments.run import Report
-
-MANIFEST = "manifest.json"
+from jaxbandits.report.ledger import MANIFEST, is_of_a_sweep
 
 
 def request(
@@ -50,12 +49,23 @@ def request(
     return asked | spec.guard(asked, 0, jax.local_devices())
 
 
+def refuse_a_sweep(directory: Path) -> None:
+    """Raises `InputError` for the directory of a sweep, which a run would make unreadable."""
+    try:
+        manifest = json.loads((directory / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return
+    if is_of_a_sweep(manifest):
+        raise InputError(f"{directory} holds a sweep: --out DIR gives the run a directory of its own")
+
+
 def find(experiment: Experiment, asked: Mapping[str, Any], directory: Path) -> Report | None:
     """The finished run that a directory holds, with its claims but without its results; None where there is none.
 
     Raises:
       InputError: when the directory holds another run, in one line that says what differs.
     """
+    refuse_a_sweep(directory)
     path = directory / MANIFEST
     try:
         manifest = json.loads(path.read_bytes())

@@ -53,6 +53,11 @@ class Run(NamedTuple):
         )
 
     @property
+    def whole(self) -> bool:
+        """Whether it played the rounds that were declared, no fewer."""
+        return self.manifest["declared"].get("horizon", self.manifest["horizon"]) == self.manifest["horizon"]
+
+    @property
     def committed(self) -> bool:
         """Whether the manifest shows that its claims were committed before it ran: a commit, and no file changed."""
         commit = self.manifest.get("commit")
@@ -116,6 +121,8 @@ def read(directory: Path) -> list[Run]:
         try:
             body = path.read_bytes()
             manifest = json.loads(body)
+            if is_of_a_sweep(manifest):
+                continue
             if not {"experiment", "presets", "claims", "stand_ins"} <= manifest.keys():
                 raise KeyError
         except (OSError, ValueError, TypeError, KeyError) as error:
@@ -126,8 +133,15 @@ def read(directory: Path) -> list[Run]:
     return found
 
 
+def is_of_a_sweep(manifest: Any) -> bool:
+    """Whether a manifest is that of a sweep, which has a format."""
+    return isinstance(manifest, dict) and "format" in manifest
+
+
 def chapters(runs: Sequence[Run], papers: Mapping[str, Paper]) -> list[Chapter]:
     """The runs by paper; of each experiment the usual one (else the first) with its claims, the others beside it.
+
+    Families without a paper, a user's own, come last.
 
     Args:
       runs: as `read` finds them.
@@ -136,8 +150,9 @@ def chapters(runs: Sequence[Run], papers: Mapping[str, Paper]) -> list[Chapter]:
     by_paper: dict[str, list[Run]] = {}
     for run in runs:
         by_paper.setdefault(_family({"experiment": run.name}), []).append(run)
-    known = [family for family in papers if family in by_paper]
-    return [_chapter(papers[family], by_paper[family]) for family in known]
+    own = {name: Paper(name, name, "Experiments of no paper here", "", "", "", ()) for name in by_paper.keys() - papers}
+    every = {**papers, **dict(sorted(own.items()))}
+    return [_chapter(every[family], by_paper[family]) for family in every if family in by_paper]
 
 
 def _family(row: Mapping[str, Any]) -> str:
@@ -146,7 +161,7 @@ def _family(row: Mapping[str, Any]) -> str:
 
 def _chapter(paper: Paper, runs: Sequence[Run]) -> Chapter:
     by_name: dict[str, list[Run]] = {}
-    for run in sorted(runs, key=lambda run: (run.name, not run.usual)):
+    for run in sorted(runs, key=lambda run: (run.name, not run.usual, not run.whole)):
         by_name.setdefault(run.name, []).append(run)
     claims = [(runs_[0], claim) for runs_ in by_name.values() for claim in runs_[0].manifest["claims"]]
     adjusted = adjusted_verdicts([claim for _, claim in claims])

@@ -132,12 +132,12 @@ def _chapter(chapter: Chapter) -> str:
             _experiment(run, [row for row in chapter.rows if row.experiment == run.name], chapter.beside[run.name])
             for run in chapter.runs
         ),
-        "<h3>Errata</h3>",
-        _table(_ERRATA, errata, "claims"),
-        f"<p><strong>Easy:</strong> {escape(paper.easy)}</p>",
-        f"<p><strong>Difficult:</strong> {escape(paper.difficult)}</p>",
-        f"<p><strong>Guessed:</strong> {escape(paper.guessed)}</p></section>",
     ]
+    if errata:
+        lines += ["<h3>Errata</h3>", _table(_ERRATA, errata, "claims")]
+    notes = {"Easy": paper.easy, "Difficult": paper.difficult, "Guessed": paper.guessed}
+    lines += [f"<p><strong>{what}:</strong> {escape(text)}</p>" for what, text in notes.items() if text]
+    lines.append("</section>")
     return "\n".join(lines)
 
 

@@ -9,7 +9,7 @@ from jaxbandits.core.errors import InputError, unknown
 from jaxbandits.experiments.declare import Experiment
 from jaxbandits.experiments.drawings import Curves
 from jaxbandits.report.curves import drawn_of
-from jaxbandits.report.finished import MANIFEST
+from jaxbandits.report.ledger import MANIFEST
 from jaxbandits.results.result import Result
 
 
@@ -29,11 +29,14 @@ def of_directory(
     try:
         manifest = json.loads((directory / MANIFEST).read_bytes())
         name, preset, horizon = manifest["experiment"], manifest["preset"], int(manifest["horizon"])
-        names, experiment = list(manifest["panels"]), experiments[name]
+        names = list(manifest["panels"])
     except FileNotFoundError:
         raise InputError(f"{directory} holds no finished experiment: name a result file (.npz)") from None
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise InputError(f"{directory / MANIFEST} is damaged ({type(error).__name__})") from None
+    if name not in experiments:
+        raise InputError(f"{directory} holds {name}, which is not registered here; --plugin FILE registers your own")
+    experiment = experiments[name]
     if panel is None and len(names) > 1:
         raise InputError(f"{directory} has several panels: choose one with --panel, of {', '.join(names)}")
     panel = names[0] if panel is None else panel

@@ -75,8 +75,9 @@ def joined(runs: Sequence[Run], kept: Sequence[Run]) -> list[Run]:
 
 
 def _request(run: Run) -> tuple[str, ...]:
-    names = ("seed", "first seed", "reading", "without", "data")
-    return run.name, run.manifest["preset"], run.precision, *(str(run.asked.get(name) or "") for name in names)
+    names = ("seeds", "seed", "first seed", "reading", "without", "data")
+    asked = (str(run.asked.get(name) or "") for name in names)
+    return run.name, run.manifest["preset"], run.precision, str(run.manifest["horizon"]), *asked
 
 
 def write_settings(runs: Sequence[Run], path: Path) -> Path:

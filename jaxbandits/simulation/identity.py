@@ -25,6 +25,8 @@ def plan_spec(plan: Plan, devices: Sequence[Device]) -> dict[str, Any]:
     for job in plan.jobs:
         several = sum(other.label == job.label for other in plan.jobs) > 1
         name = f"{job.label} {len(jobs)}" if several else job.label
+        while name in jobs:  # of another label, which ends in a number
+            name += "+"
         rows = _short([list(point.items()) for point in job.points])
         jobs[name] = {**_described(job), "points": rows, "seeds": job.n_seeds, "first_seed": job.first_seed}
     described = {"jobs": jobs, "base_seed": plan.base_seed}

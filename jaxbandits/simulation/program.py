@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.core import target
+from jaxbandits.core.digests import users_code
 from jaxbandits.core.pytree import map_traced
 from jaxbandits.core.vmap_last import Recorded
 from jaxbandits.simulation import compilation_cache, loop
@@ -220,7 +221,7 @@ def get_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Any, platf
         with target.traced_for(platform):
             return loop.trace(meters, *shapes)
 
-    return _trials.get((meters, platform, *_key(shapes)), make)
+    return _trials.get((meters, platform, *_key(shapes, meters)), make)
 
 
 def get_program(
@@ -365,10 +366,11 @@ def base_key(seed: int, device: Device) -> jax.Array:
     return jax.device_put(np.array([0, seed], np.uint32), device)  # a seed is below 2^32
 
 
-def _key(args: Any) -> tuple[Hashable, ...]:
+def _key(args: Any, also: Any = ()) -> tuple[Hashable, ...]:
+    """What programs of these shapes have in common, the users' code in it and in `also` included."""
     leaves, structure = jax.tree.flatten(args)
     shapes = tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
-    return structure, shapes, bool(jax.config.jax_enable_x64)
+    return structure, shapes, bool(jax.config.jax_enable_x64), users_code(args, also)
 
 
 def _once(part: Part, device: Device) -> tuple[Any, Pace]:
@@ -397,7 +399,7 @@ def _once(part: Part, device: Device) -> tuple[Any, Pace]:
             kept.save(key, program)
         return program, Pace()
 
-    return _parts.get((part.name, *_key(args), device), build)
+    return _parts.get((part.name, *_key(args, part.name), device), build)
 
 
 def _key_on_disk(part: Part, made: Made, device: Device) -> str | None:

@@ -4,10 +4,12 @@ A part of quick trials finishes hundreds of pieces a second; a file for each wou
 """
 
 import os
+import sys
 import threading
 import time
 from typing import Any
 
+from jaxbandits.core.errors import InputError
 from jaxbandits.simulation.checkpoint import Progress, Store
 from jaxbandits.simulation.plan import Piece, Plan
 
@@ -28,6 +30,14 @@ class PartStore(Store):
         self._save_every, self._written = save_every, time.perf_counter()
         self._held_back: list[tuple[Piece, Progress]] = []
         self._lock = threading.Lock()
+
+    def load(self, piece: Piece, carry_shape: Any) -> Progress | None:
+        """What is known of a piece; nothing where its file is damaged: a sweep computes that piece again."""
+        try:
+            return super().load(piece, carry_shape)
+        except InputError as error:
+            print(f"jaxbandits: {error}: done now", file=sys.stderr)
+            return None
 
     def save(self, piece: Piece, progress: Progress) -> None:
         """Replaces the file of a piece: at once, or with others when they are due if it is finished."""

@@ -31,7 +31,7 @@ class Directory:
 
     def __init__(self, path: str | os.PathLike[str]):
         """A directory, which need not exist."""
-        if not isinstance(path, (str, os.PathLike)) or not str(path):
+        if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
             raise InputError(f"a sweep lives in a directory, got {shown(path)}")
         self.path = Path(path)
 
@@ -67,11 +67,21 @@ class Directory:
             elif any(self.path.glob("parts/*")):
                 raise InputError(f"{self.path} holds parts of a sweep but no manifest.json; choose another directory")
             else:
+                self._refuse_another()
                 files.write_json(self.manifest, manifest)
             for leftover in self.path.glob("manifest.json.*.tmp"):
                 leftover.unlink(missing_ok=True)
         for name in _ROOMS:
             files.make_directory(self.path / name)
+
+    def _refuse_another(self) -> None:
+        """A manifest of a reproduction, say, would be lost."""
+        if self.manifest.exists():
+            try:
+                self.read_manifest()
+            except InputError:
+                what = "something else (its manifest.json is not that of a sweep)"
+                raise InputError(f"{self.path} holds {what}; choose another directory") from None
 
     def result(self, name: str) -> Path:
         """The results of a part."""

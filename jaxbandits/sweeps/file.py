@@ -85,9 +85,12 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Documen
         raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{path}: {' '.join(str(error).split())}") from None
+    source = str(path)
+    for key in content.keys() & _TABLES.keys():  # overrides reach into them
+        if not isinstance(content[key], dict):
+            raise InputError(f"{source}: {key} must be a table, got {shown(content[key])}")
     for override in overrides:
         _override(content, override)
-    source = str(path)
     for key, value in content.items():
         if key not in _KEYS:
             raise InputError(f"{source}: {unknown('key', key, _KEYS)}")
@@ -95,7 +98,7 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Documen
             allowed = " or ".join(_SPELLED[kind] for kind in _KEYS[key])
             raise InputError(f"{source}: {key} must be {allowed}, got {shown(value)}")
     for key in _NEEDED:
-        if not content.get(key):
+        if content.get(key) in (None, {}):
             raise InputError(f"{source}: needs {f'a table [{key}.NAME]' if key in _TABLES else key}")
     if "precision" in content and content["precision"] not in PRECISIONS:
         raise InputError(f"{source}: precision: {unknown('precision', content['precision'], PRECISIONS)}")
@@ -123,6 +126,8 @@ def sweep_of(document: Document) -> Sweep:
     for name, (algorithm, its) in made["algorithms"].items():
         for place, (environment, theirs) in made["environments"].items():
             label = f"{name}@{place}" if several else name
+            if label in algorithms:
+                raise InputError(f"{source}: two pairs are named {label!r}: rename an algorithm or an environment")
             points = fields.points(its, theirs)
             algorithms[label] = Grid(algorithm, points) if points else algorithm
             environments[label] = environment

@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxbandits.core import files
 from jaxbandits.core.errors import InputError, shown
-from jaxbandits.sweeps.directory import Directory, checksum
+from jaxbandits.sweeps.directory import Directory
 from jaxbandits.sweeps.load import SweepResult, load_sweep
 
 
@@ -50,9 +50,13 @@ def _merge_part(name: str, sources: Sequence[Directory], target: Directory) -> N
         raise InputError(f"part {name} differs: {' and '.join(str(place.path) for place in sums.values())}")
     if target in found:
         return
-    for place, record in found.items():
+    whole = [place for place, record in found.items() if place.is_whole(name, record)]
+    if found and not whole:
+        raise InputError(f"{next(iter(found)).result(name)} is damaged: the sweep it is from computes it again")
+    for place in whole[:1]:
+        record = found[place]
         with target.held(name):
-            _copy(place.result(name), target.result(name), record["sha256"])
+            _copy(place.result(name), target.result(name))
             target.finish(name, {key: value for key, value in record.items() if key not in ("sha256", "bytes")})
         target.tidy(name)
         return
@@ -61,9 +65,7 @@ def _merge_part(name: str, sources: Sequence[Directory], target: Directory) -> N
         target.fail(name, failures[0])
 
 
-def _copy(path: Path, to: Path, sha256: str) -> None:
-    if checksum(path) != sha256:
-        raise InputError(f"{path} is damaged: the sweep it is from computes it again")
+def _copy(path: Path, to: Path) -> None:
     with path.open("rb") as file, files.replacing(to) as copy:
         shutil.copyfileobj(file, copy)
 

@@ -1,5 +1,6 @@
 """Digests of code: a user's class is told apart by what it computes, and a resume by all that determines numbers."""
 
+import dataclasses
 import functools
 import importlib.util
 import json
@@ -69,6 +70,28 @@ def test_the_same_measure_made_again_is_the_same():
     assert digest_of(_of(2.0)) == digest_of(_of(2.0))
     assert digest_of(_of(np.ones(3))) == digest_of(_of(np.ones(3)))
     assert digest_of(functools.partial(_of, 1)) == digest_of(functools.partial(_of, 1))
+
+
+def test_what_a_class_holds_is_part_of_it():
+    """Also what `python -c` or a prompt defines, where there is no file to read."""
+
+    def of(text):
+        names = {"jnp": jnp, "dataclasses": dataclasses, "__name__": __name__}
+        exec(f"@dataclasses.dataclass(frozen=True)\nclass Own:\n    SIGN = {text}", names)
+        return digests.code_digest(names["Own"])
+
+    texts = ("jnp.ones(2)", "jnp.zeros(2)", "None", "{1, 2}", "{1, 3}", "2j", "b'2'", "1.0")
+    assert len({of(text) for text in texts}) == len(texts)
+    assert of("jnp.ones(2)") == of("jnp.ones(2)")
+    bodies = ("1", "2\n    def mine(self): return 1", "2\n    def mine(self): return 2")
+    assert len({of(body) for body in bodies}) == 3
+
+
+def test_users_code_is_that_of_what_objects_are_made_of():
+    assert digests.users_code(HeavyTailed(dim=2, n_arms=3), (1, "two", {"three": jnp.ones(3)})) == ()
+    (mine,) = digests.users_code([Mine(dim=2), Mine(dim=3)])
+    assert mine == digests.code_digest(Mine)
+    assert len(digests.users_code(Meter("m", lambda r: r.t), {"of": Mine}, functools.partial(digest_of, 1))) == 3
 
 
 def test_recursive_code_comes_to_an_end():

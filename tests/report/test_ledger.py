@@ -251,6 +251,15 @@ def test_a_directory_without_runs_or_with_others_is_told(tmp_path):
     (tmp_path / "manifest.json").write_text("{}")
     with pytest.raises(InputError, match="no manifest of this version"):
         ledger.read(tmp_path)
+    (tmp_path / "manifest.json").write_text('{"format": "jaxbandits sweep 1"}')  # which may lie beside runs
+    with pytest.raises(InputError, match="holds no finished run"):
+        ledger.read(tmp_path)
+
+
+def test_a_family_without_a_paper_has_its_chapter(directory):
+    runs = [*ledger.read(directory), run_of(experiment="mine/race")]
+    families = [chapter.paper.family for chapter in ledger.chapters(runs, PAPERS)]
+    assert families[-1] == "mine" and len(families) > 1
 
 
 def test_budgets():
@@ -382,6 +391,9 @@ def test_what_is_new_takes_the_place_of_what_was_kept(tmp_path):
     assert of(run_of(preset="tuned")) == ["old", "d1"]
     assert of(run_of(request={"first seed": 0})) == ["d1", "old", "tuned"]
     assert of(run_of(request={"precision": ["float64", "None"]})) == ["old", "tuned", "d1"]
+    assert of(run_of(request={"seeds": 8})) == ["d1", "old", "tuned"]
+    (chapter,) = ledger.chapters(record.joined([run_of(horizon=20)], kept), PAPERS)
+    assert [run.digest for run in chapter.runs] == ["old"]  # a quick look heads no chapter
     for request in ({"seed": 1}, {"reading": "exact"}, {"without": ["OGD"]}, {"data": "d0"}):
         assert of(run_of(request=request)) == ["old", "tuned", "d1"], request
     assert of() == ["old", "tuned"]

@@ -18,9 +18,9 @@ from jaxbandits.core.errors import InputError
 from jaxbandits.core.versions import versions
 from jaxbandits.linear import HeavyTailed, HvtUCB
 from jaxbandits.results.result import Result
-from jaxbandits.simulation import Meter, checkpoint, driver, simulate, sweep
+from jaxbandits.simulation import Grid, Meter, checkpoint, compare, driver, simulate, sweep
 from jaxbandits.simulation.program import Pace, Program
-from tests.toys import Noisy, Shrink
+from tests.toys import Noisy, Shrink, Slow
 
 ROOT = Path(__file__).parents[2]
 RUN = {"progress": False, "width": 32, "record": 20}
@@ -230,6 +230,16 @@ def test_a_changed_run_is_refused_and_the_field_is_named(tmp_path):
         sweep(Shrink(rate=0.25), Noisy(), 10, 3, grid={"rate": [0.25]}, checkpoint=tmp_path, **RUN)
     after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert before == after
+
+
+def test_labels_that_look_like_numbered_jobs_are_guarded_too(tmp_path):
+    def run(rate):
+        learners = {"m 1": Shrink(rate=rate), "m": Grid(Slow(), {"work": [1, 2]})}
+        return compare(learners, Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
+
+    run(0.25)
+    with pytest.raises(InputError, match=r"jobs.m 1.algorithm.rate was 0.25, now 0.5"):
+        run(0.5)
 
 
 def test_two_writers_are_refused(tmp_path):

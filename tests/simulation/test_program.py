@@ -7,14 +7,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxbandits.core.pytree import pytree
 from jaxbandits.dro import SMD, Online, SyntheticGroups
+from jaxbandits.simulation import Meter, loop, simulate
 from jaxbandits.simulation import program as program_lib
-from jaxbandits.simulation import simulate
 from jaxbandits.simulation.api import jobs_of
 from jaxbandits.simulation.driver import program_of, trial_of
 from jaxbandits.simulation.options import options
 from jaxbandits.simulation.plan import Job
 from jaxbandits.simulation.width import bytes_of, bytes_of_round, default_width
+from jaxbandits.types import PointDecision
 from tests.toys import Noisy, Shrink, Slow, Vectors
 
 
@@ -64,12 +66,45 @@ def test_data_go_to_the_device_once_per_job(monkeypatch):
 
 
 def test_a_trial_is_traced_once_for_all_widths(monkeypatch):
-    traced, update = [], Shrink.update
-    monkeypatch.setattr(Shrink, "update", lambda *args: (traced.append(1), update(*args))[1])
+    traced, trace = [], loop.trace
+    monkeypatch.setattr(loop, "trace", lambda *args: (traced.append(1), trace(*args))[1])
     program_lib.clear_programs()
     for width in (1, 32):
         program_of(_job(Shrink(), Noisy(), width), jax.devices()[0])
     assert len(traced) == 1
+
+
+SHIFT = 1.0
+
+
+@pytree
+class Shifted(Shrink):
+    """Plays what a global says."""
+
+    def select(self, key, t, state, obs):
+        return PointDecision.at(jnp.zeros(()) + SHIFT)
+
+
+def shift(played):
+    del played
+    return SHIFT
+
+
+def test_a_global_that_changed_is_another_program(monkeypatch):
+    """As where a cell of a notebook runs once more: of the learner, and of a meter."""
+
+    def run():
+        trials = simulate(Shifted(), Noisy(), 4, 2, progress=False, meters=[Meter("shift", shift)])["Shifted"]
+        return trials.final("loss")[0, 0], trials.final("shift")[0, 0]
+
+    before = run()
+    compiled = program_lib.compiled_count()
+    assert run() == before and program_lib.compiled_count() == compiled
+    monkeypatch.setitem(globals(), "SHIFT", 3.0)
+    assert run()[1] == 3.0 * before[1] and run()[0] != before[0]
+    compiled = program_lib.compiled_count()
+    monkeypatch.setitem(globals(), "SHIFT", 1.0)
+    assert run() == before and program_lib.compiled_count() == compiled  # those of before are still there
 
 
 def test_one_trial_alone_has_no_axis_of_trials():

@@ -53,6 +53,13 @@ def test_sweep_status_export(path, capsys):
     assert message.count("\n") == 1 and not load_sweep("results/mine").missing
 
 
+def test_export_of_the_directory_one_is_in(path, tmp_path, capsys, monkeypatch):
+    assert main(["sweep", path, *SMALL, "--quiet", "--out", "made"]) == 0
+    monkeypatch.chdir(tmp_path / "made")
+    assert main(["export", "."]) == 0
+    assert (tmp_path / "made.csv").exists()
+
+
 def test_merge(path, capsys):
     for i in ("1", "2"):
         shard = ["--set", "part_trials=4", "--shard", f"{i}/2", "--out", f"of-{i}"]

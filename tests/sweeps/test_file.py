@@ -82,6 +82,7 @@ def test_mistakes_in_overrides(write, override, message):
         ("horizon = 20", "", "mine.toml: needs horizon"),
         ("horizon = 20", "horizon = 2.5", "mine.toml: horizon must be a whole number, got 2.5"),
         ("horizon = 20", "horizon = true", "mine.toml: horizon must be a whole number, got True"),
+        ("seeds = 4", "seeds = 0", "mine.toml: seeds must be a whole number in "),
         ("horizon = 20", "horizon = -1", "mine.toml: horizon must be a whole number in "),
         ("seeds = 4", "sedes = 4", "mine.toml: unknown key 'sedes'; did you mean 'seeds'"),
         ("record = [5, 20]", "record = [5, 30]", "mine.toml: record rounds must increase strictly within 1 .. 20"),
@@ -113,6 +114,25 @@ def test_mistakes_in_files(write, old, new, message):
     with pytest.raises(InputError, match=message) as error:
         plan(file.sweep_of(file.read(write(FILE.replace(old, new)))))
     assert "\n" not in str(error.value)
+
+
+def test_tables_are_tables_before_overrides_reach_into_them(write):
+    path = write("algorithms = 5\nenvironments = 6\nhorizon = 3\nseeds = 3")
+    for override in ("alg.dim=3", "algorithms.x.dim=3", "horizon=4"):
+        with pytest.raises(InputError, match=r"mine.toml: \w+ must be a table, got [56]"):
+            file.read(path, [override])
+
+
+def test_pairs_have_names_of_their_own(write):
+    rest = FILE[FILE.index("[environments.student]") :]
+    learner = FILE[FILE.index("[algorithms.oful]") : FILE.index("[environments.student]")]
+    text = FILE[: FILE.index("[algorithms.oful]")]
+    text += learner.replace("[algorithms.oful]", "[algorithms.a]")
+    text += learner.replace("[algorithms.oful]", '[algorithms."a@b"]')
+    text += rest.replace("[environments.student]", '[environments."b@c"]')
+    text += rest.replace("[environments.student]", "[environments.c]")
+    with pytest.raises(InputError, match="two pairs are named 'a@b@c'"):
+        file.sweep_of(file.read(write(text)))
 
 
 def test_a_file_that_cannot_be_read(tmp_path):

@@ -302,6 +302,12 @@ def test_strange_directories_are_refused(tmp_path):
             run_sweep(SWEEP, wrong)
     with pytest.raises(InputError, match="must be a Sweep"):
         run(tmp_path, {"horizon": 3})
+    other = tmp_path / "other"  # of a reproduction, say: nothing of a sweep is there yet
+    other.mkdir()
+    (other / "manifest.json").write_text(text := '{"experiment": "linear/fig1"}')
+    with pytest.raises(InputError, match="not that of a sweep"):
+        run(other)
+    assert (other / "manifest.json").read_text() == text and len(list(other.iterdir())) <= 2  # and a lock
 
 
 def test_estimate():
@@ -359,6 +365,27 @@ def test_an_interrupted_part_goes_on_where_it_was(tmp_path, monkeypatch):
     equal(found.load(), whole())
 
 
+def test_a_damaged_piece_is_computed_again(tmp_path, monkeypatch, capsys):
+    sweep, original = changed(algorithms={"fixed": Shrink()}, seeds=96, part_trials=96), driver._Run._collect
+
+    def interrupted(self, piece, rows):
+        original(self, piece, rows)
+        if piece.index == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(driver._Run, "_collect", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, sweep, workers=1)
+    monkeypatch.undo()
+    victim, *others = sorted(tmp_path.rglob("piece-*.npz"))
+    assert len(others) == 1
+    victim.write_bytes(victim.read_bytes()[:50])
+    found = run(tmp_path, sweep, workers=1)
+    assert f"{victim.name} is damaged" in capsys.readouterr().err and not found.failures
+    assert found.load("fixed")["fixed"].timing["rounds"] == 2 * 32 * 20
+    equal(found.load(), whole(sweep))
+
+
 @pytest.mark.parametrize(("save_every", "files_written"), [(0.0, 8), (1e9, 0)])
 def test_finished_pieces_are_written_every_so_often(tmp_path, monkeypatch, save_every, files_written):
     written, original = [], checkpoint.Store.save
@@ -396,6 +423,8 @@ def test_merge_refuses_what_does_not_belong_together(finished, copied, tmp_path)
     with pytest.raises(InputError, match=f"{victim.name} is damaged"):
         merge_sweeps([copied], tmp_path / "all")
     assert not (tmp_path / "all" / "parts" / victim.name).exists()
+    merge_sweeps([copied, finished], tmp_path / "both")  # another has it whole
+    assert contents(tmp_path / "both") == contents(finished)
     record = files.read_json(victim.with_suffix(".json"))
     files.write_json(victim.with_suffix(".json"), {**record, "sha256": "0" * 64})
     with pytest.raises(InputError, match="differs: "):

@@ -198,6 +198,31 @@ def test_a_wrong_type_is_exit_code_2(capsys):
         assert message in capsys.readouterr().err
 
 
+@pytest.mark.system
+def test_whoever_has_seen_enough_may_go():
+    command = f"{sys.executable} -m jaxbandits list | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.count("\n") == 1 and not done.stderr
+
+
+def test_a_run_and_a_sweep_share_no_directory(tmp_path, capsys):
+    (tmp_path / "manifest.json").write_text(text := '{"format": "jaxbandits sweep 1"}')
+    arguments = ["reproduce", "linear/sysid", "--seeds", "32", "--horizon", "20", "--quiet", "--out", str(tmp_path)]
+    for more in ([], ["--fresh"]):
+        assert main([*arguments, *more]) == 2
+        assert "holds a sweep: --out DIR gives the run" in capsys.readouterr().err
+    assert (tmp_path / "manifest.json").read_text() == text
+    (tmp_path / "manifest.json").write_text('{"experiment": "mine/race", "preset": "", "horizon": 3, "panels": []}')
+    assert main(["plot", str(tmp_path)]) == 2
+    assert "holds mine/race, which is not registered here; --plugin FILE" in capsys.readouterr().err
+
+
+def test_empty_text_is_no_path(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["sweep", "mine.toml", "--out", ""])
+    assert stopped.value.code == 2 and "must be a path, got ''" in capsys.readouterr().err
+
+
 def test_an_unwritable_directory_is_named(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert main(["reproduce", "linear/fig1", "--out", str(tmp_path / "file" / "out")]) == 2
