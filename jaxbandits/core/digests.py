@@ -62,11 +62,13 @@ def users_code(*objects: Any) -> tuple[str, ...]:
     once more) is not the one that was compiled.
     """
     found: dict[int, Any] = {}
+    seen: set[int] = set()
 
     def look(obj: Any) -> None:
         kind = type(obj)
-        if hasattr(obj, "dtype") and hasattr(obj, "shape"):
+        if id(obj) in seen or (hasattr(obj, "dtype") and hasattr(obj, "shape")):
             return
+        seen.add(id(obj))
         if isinstance(obj, (tuple, list, set, frozenset)):
             for item in obj:
                 look(item)

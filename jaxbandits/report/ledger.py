@@ -134,8 +134,9 @@ def read(directory: Path) -> list[Run]:
 
 
 def is_of_a_sweep(manifest: Any) -> bool:
-    """Whether a manifest is that of a sweep, which has a format."""
-    return isinstance(manifest, dict) and "format" in manifest
+    """Whether a manifest is that of a sweep, which is written with a checksum around it and says its format."""
+    content = manifest.get("content") if isinstance(manifest, dict) else None
+    return isinstance(content, dict) and "format" in content
 
 
 def chapters(runs: Sequence[Run], papers: Mapping[str, Paper]) -> list[Chapter]:

@@ -9,7 +9,7 @@ from jaxbandits.core.errors import InputError, unknown
 from jaxbandits.experiments.declare import Experiment
 from jaxbandits.experiments.drawings import Curves
 from jaxbandits.report.curves import drawn_of
-from jaxbandits.report.ledger import MANIFEST
+from jaxbandits.report.ledger import MANIFEST, is_of_a_sweep
 from jaxbandits.results.result import Result
 
 
@@ -33,6 +33,9 @@ def of_directory(
     except FileNotFoundError:
         raise InputError(f"{directory} holds no finished experiment: name a result file (.npz)") from None
     except (OSError, ValueError, TypeError, KeyError) as error:
+        if isinstance(error, KeyError) and is_of_a_sweep(manifest):
+            what = "which `jaxbandits analyse` shows and `export` writes for other tools"
+            raise InputError(f"{directory} holds a sweep, {what}") from None
         raise InputError(f"{directory / MANIFEST} is damaged ({type(error).__name__})") from None
     if name not in experiments:
         raise InputError(f"{directory} holds {name}, which is not registered here; --plugin FILE registers your own")

@@ -18,6 +18,7 @@ from jaxbandits.experiments.budget import BUDGETS, parts
 from jaxbandits.experiments.claim import Claim, Judged
 from jaxbandits.experiments.papers import PAPERS
 from jaxbandits.report import errata, files, finished, ledger, page, record
+from jaxbandits.sweeps.directory import Directory
 from tests.report import made
 
 ROOT = Path(__file__).parents[2]
@@ -251,7 +252,8 @@ def test_a_directory_without_runs_or_with_others_is_told(tmp_path):
     (tmp_path / "manifest.json").write_text("{}")
     with pytest.raises(InputError, match="no manifest of this version"):
         ledger.read(tmp_path)
-    (tmp_path / "manifest.json").write_text('{"format": "jaxbandits sweep 1"}')  # which may lie beside runs
+    (tmp_path / "manifest.json").unlink()
+    Directory(tmp_path).begin({}, None)  # of a sweep, which may lie beside runs
     with pytest.raises(InputError, match="holds no finished run"):
         ledger.read(tmp_path)
 

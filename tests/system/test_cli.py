@@ -20,6 +20,7 @@ from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.results.merge import merge
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import Options, compare
+from jaxbandits.sweeps.directory import Directory
 
 ROOT = Path(__file__).parents[2]
 QUICK = tuple(word for label in ("HEAVY-OFUL", "CRTM", "CRMM", "OFUL") for word in ("--without", label))
@@ -206,11 +207,13 @@ def test_whoever_has_seen_enough_may_go():
 
 
 def test_a_run_and_a_sweep_share_no_directory(tmp_path, capsys):
-    (tmp_path / "manifest.json").write_text(text := '{"format": "jaxbandits sweep 1"}')
+    Directory(tmp_path).begin({}, None)
+    text = (tmp_path / "manifest.json").read_text()
     arguments = ["reproduce", "linear/sysid", "--seeds", "32", "--horizon", "20", "--quiet", "--out", str(tmp_path)]
     for more in ([], ["--fresh"]):
         assert main([*arguments, *more]) == 2
         assert "holds a sweep: --out DIR gives the run" in capsys.readouterr().err
+    assert main(["plot", str(tmp_path)]) == 2 and "holds a sweep, which" in capsys.readouterr().err
     assert (tmp_path / "manifest.json").read_text() == text
     (tmp_path / "manifest.json").write_text('{"experiment": "mine/race", "preset": "", "horizon": 3, "panels": []}')
     assert main(["plot", str(tmp_path)]) == 2
