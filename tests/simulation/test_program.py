@@ -90,21 +90,28 @@ def shift(played):
     return SHIFT
 
 
-def test_a_global_that_changed_is_another_program(monkeypatch):
-    """As where a cell of a notebook runs once more: of the learner, and of a meter."""
+@pytest.mark.parametrize(("learner", "metric"), [(Shifted(), "loss"), (Shrink(), "shift")])
+def test_a_global_that_changed_is_another_program(learner, metric, monkeypatch):
+    """As where a cell of a notebook runs once more: of the learner, and of a meter alone."""
 
     def run():
-        trials = simulate(Shifted(), Noisy(), 4, 2, progress=False, meters=[Meter("shift", shift)])["Shifted"]
-        return trials.final("loss")[0, 0], trials.final("shift")[0, 0]
+        result = simulate(learner, Noisy(), 4, 2, progress=False, meters=[Meter("shift", shift)] * (metric == "shift"))
+        return result.final(metric)[0, 0]
 
     before = run()
     compiled = program_lib.compiled_count()
     assert run() == before and program_lib.compiled_count() == compiled
     monkeypatch.setitem(globals(), "SHIFT", 3.0)
-    assert run()[1] == 3.0 * before[1] and run()[0] != before[0]
+    assert run() != before
     compiled = program_lib.compiled_count()
     monkeypatch.setitem(globals(), "SHIFT", 1.0)
     assert run() == before and program_lib.compiled_count() == compiled  # those of before are still there
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**31, 2**32 - 1])
+def test_a_run_begins_with_the_key_of_its_seed(seed):
+    key = jax.random.key_data(jax.random.key(seed, impl="threefry2x32"))
+    np.testing.assert_array_equal(program_lib.base_key(seed, jax.devices()[0]), key)
 
 
 def test_one_trial_alone_has_no_axis_of_trials():
