@@ -60,6 +60,26 @@ def trials_of(job: Job, rows: dict[str, np.ndarray], timing: Timing, known: Hind
     )
 
 
+def metrics_of(job: Job, row: dict[str, Any]) -> list[str] | None:
+    """Names of the metrics that `trials_of` will find; None where only a run tells them.
+
+    Args:
+      job: what is to be run.
+      row: shapes of what a record point of it reports, by `reduce:name`.
+    """
+    shapes = {key.partition(":")[2]: x.shape for key, x in row.items() if key not in (loop.HEALTHY, loop.OUTSIDE)}
+    if isinstance(job.environment, InHindsight):
+        return None
+    if not isinstance(job.environment, Derives):
+        return list(shapes)
+    values = {name: np.zeros((1, 1, len(job.stops), *shape)) for name, shape in shapes.items()}
+    try:
+        with np.errstate(all="ignore"):
+            return [*_asked(job, "derive", job.environment.derive, values), *shapes]
+    except Exception:  # a user's: of zeros it may make nothing
+        return None
+
+
 def joined(parts: Sequence[tuple[Sequence[int], Trials]], label: str) -> Trials:
     """One set of trials from those of several programs (a grid over static fields).
 

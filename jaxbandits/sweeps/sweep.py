@@ -10,8 +10,8 @@ import jax.numpy as jnp
 
 from jaxbandits.core import ranges
 from jaxbandits.core.digests import digest
-from jaxbandits.core.errors import InputError, shown
-from jaxbandits.simulation import driver, identity
+from jaxbandits.core.errors import InputError, shown, unknown
+from jaxbandits.simulation import collect, driver, identity
 from jaxbandits.simulation.api import Labelled, jobs_of
 from jaxbandits.simulation.meters import Meter
 from jaxbandits.simulation.options import COUNT, Options
@@ -130,6 +130,7 @@ def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> Planned:
     used = list(devices) if devices is not None else jax.local_devices()
     labelled = jobs_of(sweep.algorithms, sweep.environment, sweep.horizon, sweep.seeds, sweep.record, chosen, used[0])
     jobs = [job for run in labelled for _, job in run.jobs]
+    _check_metrics(sweep.metrics or (), jobs)
     spec = identity.plan_spec(Plan(tuple(jobs), chosen.seed), used)
     spec |= {
         "labels": [run.label for run in labelled],
@@ -144,6 +145,15 @@ def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> Planned:
             parts += _parts(run.label, positions, job, spec, number)
             number += 1
     return Planned(sweep, used, labelled, jobs, parts, spec)
+
+
+def _check_metrics(wanted: Sequence[str], jobs: Sequence[Job]) -> None:
+    """Before anything is computed, where names do not come from whole runs."""
+    for job in jobs if wanted else ():
+        known = collect.metrics_of(job, driver.trial_of(job).row)
+        missing = [] if known is None else [metric for metric in wanted if metric not in known]
+        if known is not None and missing:
+            raise InputError(f"metrics: {unknown('metric', missing[0], known)}")
 
 
 def _part_trials(sweep: Sweep, job: Job) -> int:

@@ -91,6 +91,7 @@ def test_mistakes_in_overrides(write, override, message):
         ("width = 32", "precision = 'float46'", "mine.toml: precision: unknown precision .* did you mean"),
         ("width = 32", "precision = 'float32'", "mine.toml: precision is float32, but this process computes in"),
         ("width = 32", "part_trials = 0", "mine.toml: part_trials must be"),
+        ("width = 32", "metrics = ['regrett']", "mine.toml: metrics: unknown metric 'regrett'; did you mean 'regret'"),
         ("width = 32", "metrics = [3]", "mine.toml: metrics must be a list of names"),
         ("width = 32", "out = ''", "mine.toml: out must be"),
         ("[algorithms.oful]", "[algorithms]", "mine.toml: algorithms.type must be a table with a type"),
