@@ -24,7 +24,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             from jaxbandits import plugins
 
             plugins.load(plugin)
-        return arguments.run(arguments)
+        code = arguments.run(arguments)
+        sys.stdout.flush()  # here, not when the process goes: whoever reads may have gone
+        return code
     except InputError as error:
         print(f"jaxbandits: {error}", file=sys.stderr)
         return 2
