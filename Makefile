@@ -16,9 +16,8 @@ MUTANT_ARGS ?=
 NOTEBOOKS ?=
 WHEELS ?=
 
-# The second process finds the first one's compiled programs. An aid only: without it everything works, more slowly.
-export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
-export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0.1
+# Compiled programs are cached as for any user, in a directory that `make clean` removes.
+export JAXBANDITS_CACHE ?= $(CURDIR)/.cache/programs
 unexport PYTHONHOME PYTHONPATH PYTHONDONTWRITEBYTECODE
 
 help: ## this list

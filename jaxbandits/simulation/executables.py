@@ -6,11 +6,17 @@ of versions, of every setting of JAX, and of the device: nothing that a user cha
 
 Programs are what JAX makes of them, pickles of machine code: a directory for them is as trusted as the environment that
 runs them, and a file that another user wrote is not read. Whatever cannot be kept or read back is compiled.
+
+Machine code may call functions of its process by name (custom calls). JAX looks up the addresses of LAPACK's routines
+when it lowers a program that needs them; a process that only reads such a program back looks them up first, for a call
+to a missing address ends the process. Programs with any other custom call (host callbacks, FFI targets of a user) are
+not kept: a later process may not have registered them.
 """
 
 import contextlib
 import functools
 import os
+import re
 import time
 import zlib
 from collections.abc import Sequence
@@ -19,6 +25,7 @@ from typing import Any
 
 import jax
 from jax.experimental import serialize_executable
+from jax.lax import linalg as lax_linalg
 
 from jaxbandits.core.digests import digest, package_digest, package_files
 from jaxbandits.core.files import write_atomically
@@ -27,6 +34,9 @@ from jaxbandits.core.versions import versions
 
 LARGEST = 2**30  # bytes kept; beyond, what was not used for longest goes
 _LOADED_AT = time.time()
+_LAPACK = "lapack_"  # how the names of jaxlib's LAPACK targets begin
+_TARGET = re.compile(r'custom_call\b(?: @"?([^\s("]+))?')  # of StableHLO; written otherwise, the name is empty
+_WITH_LAPACK, _PLAIN = b"L", b"P"  # first byte of a file
 _OF_THE_CACHE = ("jax_compilation_cache", "jax_persistent_cache")  # where JAX keeps programs says nothing of them
 
 
@@ -49,7 +59,10 @@ class Executables:
         try:
             if not _is_ours(path):
                 return None
-            packed = zlib.decompress(path.read_bytes())
+            content = path.read_bytes()
+            if content[:1] == _WITH_LAPACK:
+                _initialize_lapack()
+            packed = zlib.decompress(content[1:])
             trees = jax.tree.structure((args, {})), jax.tree.structure(out)
             program = serialize_executable.deserialize_and_load(packed, *trees, device.client, [device])
             os.utime(path)  # used now
@@ -61,12 +74,21 @@ class Executables:
             return None
         return program
 
-    def save(self, key: str, program: Any) -> None:
-        """Keeps a program; does nothing where it, or the directory, does not let itself be written."""
+    def save(self, key: str, lowered: Any, program: Any) -> None:
+        """Keep a program on disk, unless it makes custom calls other than LAPACK's or cannot be written.
+
+        Args:
+          key: of `key_of`.
+          lowered: the program before compilation (`jax.stages.Lowered`).
+          program: the program (`jax.stages.Compiled`).
+        """
         try:
+            targets = custom_calls(lowered)
+            if not all(name.startswith(_LAPACK) for name in targets):
+                return
             packed = zlib.compress(serialize_executable.serialize(program)[0], 1)
             self.directory.mkdir(parents=True, exist_ok=True)
-            write_atomically(self.directory / key, packed)
+            write_atomically(self.directory / key, (_WITH_LAPACK if targets else _PLAIN) + packed)
             self._forget()
         except Exception:  # an aid: JAX cannot keep programs with callbacks, a disk may be full
             return
@@ -80,6 +102,17 @@ class Executables:
                 return
             path.unlink(missing_ok=True)
             excess -= size
+
+
+def custom_calls(lowered: Any) -> set[str]:
+    """Names of the functions outside the program that a lowered program (`jax.stages.Lowered`) calls."""
+    return set(_TARGET.findall(lowered.as_text()))
+
+
+@functools.cache
+def _initialize_lapack() -> None:
+    """Look up the addresses of all LAPACK routines, as JAX does when it lowers a program that needs one."""
+    jax.jit(lax_linalg.cholesky).trace(jax.ShapeDtypeStruct((1, 1), "float32")).lower(lowering_platforms=("cpu",))
 
 
 def _is_ours(path: Path) -> bool:

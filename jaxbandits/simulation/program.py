@@ -205,6 +205,27 @@ class Part(NamedTuple):
     made: Made | None = None  # None: it is not kept on disk
 
 
+class FromDisk:
+    """A program that an earlier process compiled. Where its first call fails, it is compiled again and called anew."""
+
+    def __init__(self, program: Callable[..., Any], compile_again: Callable[[], Callable[..., Any]]):
+        self._program, self._compile_again = program, compile_again
+        self._proven, self._lock = False, threading.Lock()
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the program."""
+        if self._proven:
+            return self._program(*args)
+        with self._lock:
+            try:
+                out = jax.block_until_ready(self._program(*args))  # an error shows when the results are waited for
+            except Exception:
+                self._program = self._program if self._proven else self._compile_again()
+                out = self._program(*args)
+            self._proven = True
+        return out
+
+
 def get_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Any, platform: str | None = None) -> Trial:
     """One trial of a job, traced.
 
@@ -385,19 +406,22 @@ def _once(part: Part, device: Device) -> tuple[Any, Pace]:
         keys = jax.tree.map(lambda x, like: _as_key(x) if is_key(like) else x, plain_args, args)
         return jax.tree.map(bare, function(*static, *keys))
 
-    def build() -> tuple[Any, Pace]:
-        kept, key = compilation_cache.kept_for(device), None
-        if kept and part.made:
-            key = _key_on_disk(part, part.made, device)
-            found = kept.load(key, args, part.made.out, device) if key else None
-            if found:
-                return found, Pace()
+    def compile_and_save(save: Callable[[Any, Any], None] | None) -> Any:
         with target.traced_for(device.platform):
             lowered = jax.jit(plain).lower(*jax.tree.map(_bare_shape, args))
         program = _build(lowered, device, part.options)
-        if kept and key:
-            kept.save(key, program)
-        return program, Pace()
+        if save:
+            save(lowered, program)
+        return program
+
+    def build() -> tuple[Any, Pace]:
+        kept = compilation_cache.kept_for(device)
+        key = _key_on_disk(part, part.made, device) if kept and part.made else None
+        if not (kept and part.made and key):
+            return compile_and_save(None), Pace()
+        save = functools.partial(kept.save, key)
+        found = kept.load(key, args, part.made.out, device)
+        return FromDisk(found, lambda: compile_and_save(save)) if found else compile_and_save(save), Pace()
 
     return _parts.get((part.name, *_key(args, part.name), device), build)
 

@@ -90,13 +90,14 @@ def compiling():
 
 
 def compiled(function=double):
-    return jax.jit(function).lower(X).compile()
+    lowered = jax.jit(function).lower(X)
+    return lowered, lowered.compile()
 
 
 def test_what_is_read_back_is_what_was_saved(tmp_path, compiling):
     kept, x = Executables(tmp_path / "new"), jnp.arange(3.0, dtype=jnp.float32)
     assert kept.load("key", (X,), {"twice": X}, DEVICE) is None
-    kept.save("key", compiled())
+    kept.save("key", *compiled())
     program = kept.load("key", (X,), {"twice": X}, DEVICE)
     np.testing.assert_array_equal(program(x)["twice"], 2 * np.arange(3.0))
     with pytest.raises(TypeError):  # as any compiled program: for these shapes only
@@ -106,7 +107,7 @@ def test_what_is_read_back_is_what_was_saved(tmp_path, compiling):
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no numbered owner here")
 def test_a_file_of_another_user_is_not_read(tmp_path, compiling, monkeypatch):
     kept = Executables(tmp_path)
-    kept.save("key", compiled())
+    kept.save("key", *compiled())
     monkeypatch.setattr(os, "getuid", lambda: (tmp_path / "key").stat().st_uid + 1)
     assert kept.load("key", (X,), {"twice": X}, DEVICE) is None
     assert (tmp_path / "key").exists()
@@ -114,7 +115,7 @@ def test_a_file_of_another_user_is_not_read(tmp_path, compiling, monkeypatch):
 
 def test_a_damaged_file_is_none(tmp_path, compiling):
     kept = Executables(tmp_path)
-    kept.save("key", compiled())
+    kept.save("key", *compiled())
     whole = (tmp_path / "key").read_bytes()
     for damaged in (b"", b"no program", whole[: len(whole) // 2]):
         (tmp_path / "key").write_bytes(damaged)
@@ -127,21 +128,21 @@ def test_what_cannot_be_kept_is_not(tmp_path, compiling):
         return jax.pure_callback(np.asarray, X, x)
 
     kept = Executables(tmp_path)
-    kept.save("key", compiled(calls_back))
+    kept.save("key", *compiled(calls_back))
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").write_text("")
-    Executables(tmp_path / "file").save("key", compiled())  # nobody can make a directory of a file
+    Executables(tmp_path / "file").save("key", *compiled())  # nobody can make a directory of a file
 
 
 def test_what_was_not_used_for_longest_goes(tmp_path, monkeypatch, compiling):
     kept, program = Executables(tmp_path), compiled()
     for age, name in enumerate("abc"):
-        kept.save(name, program)
+        kept.save(name, *program)
         os.utime(tmp_path / name, (1000 - age, 1000 - age))
     kept.load("c", (X,), {"twice": X}, DEVICE)  # the oldest, used now
     size = (tmp_path / "a").stat().st_size
     monkeypatch.setattr(executables, "LARGEST", 3 * size + size // 2)
-    kept.save("d", program)
+    kept.save("d", *program)
     assert {path.name for path in tmp_path.iterdir()} == {"a", "c", "d"}
 
 
@@ -168,6 +169,31 @@ def test_programs_are_found_again_and_play_the_same(cache, monkeypatch):
     monkeypatch.setattr(program, "_build", build)
     again = run().get("loss")
     np.testing.assert_array_equal(first, again)
+
+
+def test_a_program_whose_first_call_fails_is_compiled_and_called_anew(cache, monkeypatch):
+    first = run().get("loss")
+    calls = []
+
+    class Broken:
+        def __init__(self, name):
+            self.name = name
+
+        def __call__(self, *args):
+            calls.append(self.name)
+            raise RuntimeError("no such symbol")
+
+    monkeypatch.setattr(Executables, "load", lambda self, key, *_: Broken(key))
+    np.testing.assert_array_equal(run().get("loss"), first)
+    assert len(calls) == len(set(calls)) == 3  # each is tried once and not again
+
+
+def test_an_error_of_the_first_call_that_is_no_fault_of_the_file_is_raised():
+    def fails(*_):
+        raise FloatingPointError("a NaN")
+
+    with pytest.raises(FloatingPointError, match="a NaN"):
+        program.FromDisk(fails, lambda: fails)(1.0)
 
 
 def test_what_is_recalled_of_instances_is_a_program_like_others(cache, monkeypatch):

@@ -19,40 +19,9 @@ from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.declare import chosen
 from jaxbandits.sweeps import file
+from tests.pages import FENCE, FEWER, FILE, PAGES, ROOT, SLOW, blocks, execute
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-# compiles a dozen programs, or one for each operator and kind of data, which have tests of their own
-SLOW = re.compile(r"check_algorithm\((?!.*quick=True)|operators\.|TableBandit|RecordedTrace")
-FILE = re.compile(r"# (\w+\.(?:py|toml))\n")  # how a block begins that the reader saves under that name
 SHORT = {"sweep": ("--quiet",), "reproduce": ("--quiet", "--horizon", "100")}  # of commands that run
-
-
-def blocks(page: Path, language: str) -> list[tuple[int, str]]:
-    """Line number and text of the fenced blocks of a language."""
-    text = page.read_text(encoding="utf-8")
-    return [(text[: m.start(2)].count("\n"), m[2]) for m in FENCE.finditer(text) if m[1] == language]
-
-
-# Programs are compiled fast here, not well; the slow tests play all rounds of all seeds.
-FEWER = (("T = 18_000", "T = 200"), ("seeds=512", "seeds=64"), ("n_arms=50", "n_arms=5"))
-
-
-def execute(page: Path, slow: bool) -> None:
-    """The blocks of a page from top to bottom, in one namespace; a traceback shows the line of the page."""
-    for language in ("python", "toml"):
-        for _, text in blocks(page, language):
-            if match := FILE.match(text):
-                Path(match[1]).write_text(text, encoding="utf-8")
-    namespace = {"__name__": "__main__"}
-    for line, code in blocks(page, "python"):
-        if (slow or not SLOW.search(code)) and not FILE.match(code):
-            for long, short in () if slow else FEWER:
-                code = code.replace(long, short)
-            exec(compile("\n" * line + code, str(page), "exec"), namespace)
-
-
 WITH_PYTHON = [page for page in PAGES if blocks(page, "python")]
 
 
@@ -71,7 +40,7 @@ def elsewhere(tmp_path, monkeypatch):
         sys.modules.pop(path.stem, None)
 
 
-@pytest.mark.quick("README.md", "extend.md", "performance.md", "sweeps.md")
+@pytest.mark.quick("extend.md", "performance.md", "sweeps.md")  # README: test_second_process
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.name)
 def test_python_blocks_run(page, elsewhere):
     execute(page, slow=False)

@@ -1,0 +1,43 @@
+"""The Python blocks of README and docs, as a reader would run them.
+
+python -m tests.pages PAGE [--slow]    run the blocks of a page in the working directory
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+# compiles a dozen programs, or one for each operator and kind of data, which have tests of their own
+SLOW = re.compile(r"check_algorithm\((?!.*quick=True)|operators\.|TableBandit|RecordedTrace")
+FILE = re.compile(r"# (\w+\.(?:py|toml))\n")  # how a block begins that the reader saves under that name
+
+
+def blocks(page: Path, language: str) -> list[tuple[int, str]]:
+    """Line number and text of the fenced blocks of a language."""
+    text = page.read_text(encoding="utf-8")
+    return [(text[: m.start(2)].count("\n"), m[2]) for m in FENCE.finditer(text) if m[1] == language]
+
+
+# Programs are compiled fast here, not well; the slow tests play all rounds of all seeds.
+FEWER = (("T = 18_000", "T = 200"), ("seeds=512", "seeds=64"), ("n_arms=50", "n_arms=5"))
+
+
+def execute(page: Path, slow: bool) -> None:
+    """The blocks of a page from top to bottom, in one namespace; a traceback shows the line of the page."""
+    for language in ("python", "toml"):
+        for _, text in blocks(page, language):
+            if match := FILE.match(text):
+                Path(match[1]).write_text(text, encoding="utf-8")
+    namespace = {"__name__": "__main__"}
+    for line, code in blocks(page, "python"):
+        if (slow or not SLOW.search(code)) and not FILE.match(code):
+            for long, short in () if slow else FEWER:
+                code = code.replace(long, short)
+            exec(compile("\n" * line + code, str(page), "exec"), namespace)
+
+
+if __name__ == "__main__":
+    execute(Path(sys.argv[1]), "--slow" in sys.argv)
