@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-COPIED = ("jaxbandits", "tests", "benchmarks", "docs", "pyproject.toml", "README.md")
+COPIED = ("jaxbandits", "tests", "benchmarks", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md")
 
 
 class Mutant(NamedTuple):
