@@ -11,12 +11,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import elementary, linalg
+from jaxbandits.core import elementary, linalg, short_axes, target
 from jaxbandits.core.batching import trials_last, while_loop
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import UNROLLED
 from jaxbandits.core.pytree import ArrayLike
 
+_SORTED = 60  # m k up to which the KL projection sorts, by code written out
+_TESTED = 8  # terms of a chain between two barriers
 _MAX_STEPS = 64  # a guard: `tsallis_step` took at most 5 in 2 10^5 random steps of all sizes
 
 
@@ -41,10 +43,15 @@ def kl_projection(log_p: jax.Array, k: int = 1) -> jax.Array:
     """`log` of the nearest weights of at most 1/k each to an unnormalised p, in the Kullback-Leibler sense.
 
     The solution is `q_i = min(c p_i, 1/k)`. With the j largest entries at the cap, the others share `1 - j/k` in
-    proportion to p; the right j is the smallest for which the largest of those others stays below the cap. The test is
-    one-sided, so ties and entries below the rounding of others cannot leave it without an answer, and `j = k - 1` needs
-    none. Everything is taken relative to that largest uncapped entry, so that float32 sums to one at any scale of p.
-    For k = 1 this is plain normalisation, for k = m the uniform weights.
+    proportion to p; the right j is the smallest for which the largest of those others stays below the cap. With
+    `S_j = sum of the others / the largest of the others`, that is `S_j >= k - j`. The test is one-sided, so ties and
+    entries below the rounding of others cannot leave it without an answer, and `j = k - 1` needs none: `S_j >= 1`.
+    Everything is taken relative to the largest uncapped entry, so that float32 sums to one at any scale of p. For k = 1
+    this is plain normalisation, for k = m the uniform weights.
+
+    For small m k, and on accelerators, the largest entries are sorted and all j are tested. Otherwise a search starts
+    from j = 0 and puts all entries that exceed the cap there, until none does: a few passes over the entries as a rule,
+    k at most, in a loop whose compile time does not depend on k.
 
     Args:
       log_p: `[m]`; adding a constant changes nothing.
@@ -52,26 +59,74 @@ def kl_projection(log_p: jax.Array, k: int = 1) -> jax.Array:
     """
     if k == log_p.shape[-1]:
         return jnp.full_like(log_p, -math.log(k))
-    return _kl_projection(k)(log_p)
+    searched = k > 1 and not _is_sorted(log_p.shape[-1], k) and not target.accelerated()
+    return _at_most(k)(log_p, *(_search(log_p, k) if searched else _test_all(k)(log_p)))
+
+
+def _is_sorted(m: int, k: int) -> bool:
+    """Whether sorting k of m entries is written out."""
+    return m * k <= _SORTED
 
 
 @functools.cache
-def _kl_projection(k: int) -> Any:
-    @trials_last
-    def project(log_p: jax.Array) -> jax.Array:
-        log_cap = -math.log(k)
-        top, rest = _split(log_p, k - 1)
-        pivot, log_sum = _log_sum_exp(rest)  # j = k - 1: the sum is exp(pivot + log_sum)
-        level, log_share = pivot, log_cap - log_sum  # the largest uncapped entry, and log of its q
-        for j in reversed(range(k - 1)):
-            log_sum, pivot = jnp.logaddexp(0.0, pivot - top[j] + log_sum), top[j]
-            candidate = math.log1p(-j / k) - log_sum
-            fits = candidate <= log_cap
-            level, log_share = jnp.where(fits, pivot, level), jnp.where(fits, candidate, log_share)
-        level, log_share = once((level, log_share))
-        return jnp.minimum((log_p - level) + log_share, log_cap)
+def _at_most(k: int) -> Any:
+    log_cap = -math.log(k)
 
-    return project
+    @trials_last
+    def capped(log_p: jax.Array, level: jax.Array, excess: jax.Array) -> jax.Array:
+        return jnp.minimum((log_p - level) + (excess + log_cap), log_cap)
+
+    return capped
+
+
+@functools.cache
+def _test_all(k: int) -> Any:
+    @trials_last
+    def split(log_p: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """The largest uncapped entry, and the logarithm of k times its weight."""
+        top, rest = _split(log_p, k - 1)
+        pivot, total = _sum_exp(rest)
+        level, scaled = pivot, total  # S_j / (k - j) for the right j
+        for j in reversed(range(k - 1)):
+            total, pivot = 1.0 + elementary.exp(pivot - top[j]) * total, top[j]
+            fits = total >= k - j
+            level, scaled = jnp.where(fits, pivot, level), jnp.where(fits, total * (1.0 / (k - j)), scaled)
+            if (k - j) % _TESTED == 0:  # else XLA repeats the chain from its start in many kernels
+                total, level, scaled = once((total, level, scaled))
+        return once((level, -elementary.log(scaled)))
+
+    return split
+
+
+def _search(log_p: jax.Array, k: int) -> tuple[jax.Array, jax.Array]:
+    """The largest uncapped entry, and the logarithm of k times its weight."""
+
+    def exceeds(carry: tuple[jax.Array, jax.Array]) -> jax.Array:
+        return carry[1] > 0.0
+
+    def cap_those_above(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        return _cap_those_above(k)(log_p, *carry)
+
+    infinite = jnp.full(log_p.shape[:-1], jnp.inf, log_p.dtype)
+    return while_loop(exceeds, cap_those_above, (infinite, infinite), k + 1)
+
+
+@functools.cache
+def _cap_those_above(k: int) -> Any:
+    @trials_last
+    def step(log_p: jax.Array, level: jax.Array, excess: jax.Array) -> tuple[jax.Array, jax.Array]:
+        distance = log_p - level
+        # The level itself exceeds the cap, whatever the rounding of the excess. NaN passes.
+        uncapped = jnp.where((distance >= 0.0) | (distance > -excess), -jnp.inf, log_p)
+        lower = once(short_axes.reduce(jnp.maximum, uncapped, 0))
+        capped = log_p > lower
+        count = linalg.summed(capped.astype(log_p.dtype), 1)
+        total = linalg.summed(once(jnp.where(capped, 0.0, elementary.exp(log_p - lower))), 1)
+        # Where rounding alone has put k entries above the cap, all of them stand at it.
+        fits = count < k
+        return jnp.where(fits, lower, level), jnp.where(fits, elementary.log((k - count) / total), 0.0)
+
+    return step
 
 
 def tsallis_step(log_q: jax.Array, loss: jax.Array, step: ArrayLike) -> jax.Array:
@@ -197,7 +252,7 @@ def _block_sums(counts: tuple[int, ...]) -> Any:
 
 def _split(a: jax.Array, n: int) -> tuple[Any, jax.Array]:
     """The n largest entries along the first axis in descending order, and the others in any order."""
-    if a.shape[0] > UNROLLED:
+    if not _is_sorted(a.shape[0], n + 1):
         ordered = jnp.sort(a, axis=0, descending=True) if n else a
         return ordered[:n], ordered[n:]
     others, top = list(a), []
@@ -211,11 +266,10 @@ def _split(a: jax.Array, n: int) -> tuple[Any, jax.Array]:
     return top, jnp.stack(others)
 
 
-def _log_sum_exp(a: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The largest entry along the first axis, and the logarithm of the sum of exponentials relative to it."""
+def _sum_exp(a: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The largest entry along the first axis, and the sum of exponentials relative to it."""
     if a.shape[0] > UNROLLED:
         largest = jnp.max(a, axis=0)
-        return largest, elementary.log(jnp.sum(jnp.exp(a - largest), axis=0))
+        return largest, jnp.sum(jnp.exp(a - largest), axis=0)
     largest = once(functools.reduce(jnp.maximum, list(a)))
-    total = once(linalg.added(elementary.exp(a - largest)))  # else both parts of a logarithm add the exponentials up
-    return largest, elementary.log(total)
+    return largest, once(linalg.added(elementary.exp(a - largest)))  # else both parts of a logarithm add them up

@@ -7,7 +7,6 @@ from jax import lax
 
 from jaxbandits.core.batching import fori_loop, trials_last
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import UNROLLED
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
@@ -53,12 +52,13 @@ class CappedSimplex:
         The sum falls with s: bisection finds which coordinates are clipped, from which s follows.
         """
         total, cap = self.total, self.cap
+        x = _below_zero(x)  # relative to the largest: s keeps its digits where all coordinates are large
 
         def halve(_: jax.Array, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            return once(_halved(x, *ends, total, cap))
+            return _halved(x, *ends, total, cap)
 
-        steps = jnp.finfo(x.dtype).nmant + 4
-        return _clipped(x, *fori_loop(0, steps, halve, once(_ends(x, cap))), total, cap)
+        steps = jnp.finfo(x.dtype).nmant  # the rest is done by the corrections of `_clipped`
+        return _clipped(x, *fori_loop(0, steps, halve, _ends(x, cap)), total, cap)
 
     def contains(self, x: jax.Array) -> jax.Array:
         return _contains(x, self.total, self.cap)
@@ -86,6 +86,11 @@ def _spent(rank: jax.Array, total: ArrayLike, cap: ArrayLike) -> jax.Array:
 
 
 @trials_last
+def _below_zero(y: jax.Array) -> jax.Array:
+    return y - jnp.max(y, axis=0)
+
+
+@trials_last
 def _ends(y: jax.Array, cap: ArrayLike) -> tuple[jax.Array, jax.Array]:
     """Thresholds at which every coordinate is at the cap, and at 0."""
     low = jnp.min(y, axis=0) - cap
@@ -103,14 +108,18 @@ def _halved(
 
 @trials_last
 def _clipped(y: jax.Array, low: jax.Array, high: jax.Array, total: ArrayLike, cap: ArrayLike) -> jax.Array:
-    """With the coordinates that are strictly between 0 and the cap known, s solves a linear equation."""
-    s = 0.5 * (low + high)
-    full, free = y - s >= cap, (y - s < cap) & (y - s > 0.0)
-    count = jnp.sum(free, axis=0)
-    # Relative to s, which loses fewer digits than sums of y.
-    excess = jnp.sum(jnp.where(free, y - s, 0.0), axis=0) + cap * jnp.sum(full, axis=0) - total
-    s = s + jnp.where(count > 0, excess / jnp.maximum(count, 1), 0.0)
-    return jnp.clip(y - s, 0.0, cap)
+    """With the coordinates that are strictly between 0 and the cap known, s solves a linear equation.
+
+    What is missing from s stays apart: added to a large s it would be rounded away. The second time corrects for
+    coordinates that the first put on the other side of 0 or the cap.
+    """
+    y = y - 0.5 * (low + high)
+    for _ in range(2):
+        full, free = y >= cap, (y < cap) & (y > 0.0)
+        count = jnp.sum(free, axis=0)
+        excess = jnp.sum(jnp.where(free, y, 0.0), axis=0) + cap * jnp.sum(full, axis=0) - total
+        y = y - jnp.where(count > 0, excess / jnp.maximum(count, 1), 0.0)
+    return jnp.clip(y, 0.0, cap)
 
 
 @trials_last

@@ -1,4 +1,4 @@
-"""Entropic steps: known values, a bisection oracle, ties, both forms of weights (scalars up to 12, arrays above)."""
+"""Entropic steps: known values, a bisection oracle, ties, both forms of the projection (a sort and a search)."""
 
 import functools
 
@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core import simplex
+from jaxbandits.core import simplex, target
+from jaxbandits.core.vmap_last import vmap_last
 from tests.reference import dro_public, dro_weights
 from tests.sizes import sizes
 
@@ -15,14 +16,16 @@ from tests.sizes import sizes
 @functools.partial(jax.jit, static_argnums=1)
 @functools.partial(jax.vmap, in_axes=(0, None))
 def project(log_p, k):
-    """`[N, m]` logarithms to weights, through whichever form m asks for."""
+    """`[N, m]` logarithms to weights, through whichever form m and k ask for."""
     return jnp.exp(simplex.kl_projection(log_p, k))
 
 
 @functools.partial(jax.jit, static_argnums=1)
 @functools.partial(jax.vmap, in_axes=(0, None))
-def project_array(log_p, k):
-    return jnp.exp(simplex.kl_projection(log_p, k))
+def project_sorted(log_p, k):
+    """As on accelerators, where every m and k take the form that sorts."""
+    with target.traced_for("cuda"):
+        return jnp.exp(simplex.kl_projection(log_p, k))
 
 
 def oracle(log_p, k):
@@ -50,11 +53,11 @@ def oracle(log_p, k):
 def test_known_projections(k, expected):
     log_p = np.log([[0.5, 0.3, 0.1, 0.06, 0.04]])
     np.testing.assert_allclose(project(log_p, k)[0], expected, rtol=1e-14)
-    np.testing.assert_allclose(project_array(log_p, k)[0], expected, rtol=1e-14)
+    np.testing.assert_allclose(project_sorted(log_p, k)[0], expected, rtol=1e-14)
 
 
 @pytest.mark.quick("5-2", "2-1")
-@pytest.mark.parametrize(("m", "k"), [(2, 1), (5, 2), (5, 4), (5, 5), (12, 3), (20, 1), (20, 3), (30, 7)])
+@pytest.mark.parametrize(("m", "k"), [(2, 1), (5, 2), (5, 4), (5, 5), (12, 3), (20, 1), (20, 3), (30, 7), (64, 40)])
 def test_projection_equals_bisection_over_all_scales(m, k, rng):
     scales = 10.0 ** rng.uniform(-2, 2, (100, 1))
     log_p = rng.normal(size=(100, m)) * scales + rng.normal(size=(100, 1))
@@ -63,8 +66,46 @@ def test_projection_equals_bisection_over_all_scales(m, k, rng):
     q = np.asarray(project(log_p, k))
     np.testing.assert_allclose(q, [oracle(a, k) for a in log_p], rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(q.sum(1), 1.0, rtol=1e-13)
-    np.testing.assert_allclose(q, project_array(log_p, k), rtol=1e-13)
+    np.testing.assert_allclose(q, project_sorted(log_p, k), rtol=1e-13)
     assert np.all(q <= 1.0 / k * (1 + 1e-15))
+
+
+@pytest.mark.parametrize("platform", ["cpu", "cuda"])
+@pytest.mark.parametrize(("m", "k"), [(5, 4), (20, 3), (30, 29)])
+def test_projection_of_entries_that_rounding_alone_tells_apart(m, k, platform, rng):
+    """They meet the cap at the last digit, one after the other or more of them than there is room for."""
+    log_p = 1e-15 * rng.normal(size=(300, m))
+    log_p[::3, k:] -= 800.0  # k entries at the cap, nothing left for the others
+    log_p[1::3, k - 1 :] -= 36.0
+    with target.traced_for(platform):
+        q = np.exp(jax.jit(jax.vmap(lambda a: simplex.kl_projection(a, k)))(log_p))
+    np.testing.assert_allclose(q, [oracle(a, k) for a in log_p], rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(q.sum(1), 1.0, rtol=1e-13)
+
+
+@pytest.mark.parametrize(("m", "k"), [(5, 2), (20, 3)])
+def test_projection_of_nan_ends(m, k):
+    """With a state that counts as failed; entries of -inf have no weight."""
+    log_p = np.zeros((3, m))
+    log_p[0, 0], log_p[1], log_p[2, k + 1 :] = np.nan, np.nan, -np.inf
+    q = np.asarray(project(log_p, k))
+    assert np.isnan(q[:2]).all(axis=1).all()
+    np.testing.assert_allclose(q[2], np.where(np.arange(m) <= k, 1.0 / (k + 1), 0.0), rtol=1e-14)
+
+
+@pytest.mark.parametrize("platform", ["cpu", "cuda"])
+def test_compiled_size_is_linear_in_the_cap(platform):
+    """Left alone, XLA computes a chain of k terms from its start in every kernel that reads one of them."""
+
+    def instructions(m, k):
+        with target.traced_for(platform):
+            lowered = jax.jit(vmap_last(lambda a: simplex.kl_projection(a, k))).lower(jnp.zeros((m, 8)))
+        return str(lowered.compile({"xla_backend_optimization_level": 0}).as_text()).count(" = ")
+
+    small, middle, large = (instructions(64, k) for k in (8, 24, 40))
+    assert large - middle <= 1.25 * (middle - small) + 10
+    written_out, other = instructions(20, 3), instructions(21, 3)  # on both sides of where a sort is written out
+    assert max(written_out, other) <= 2000
 
 
 @pytest.mark.quick("5-2")

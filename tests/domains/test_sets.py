@@ -161,6 +161,22 @@ class TestProjection:
         assert theirs.excess(p) <= 1e-13
         np.testing.assert_allclose(p, [1.35, 0.35, 0.0, 0.0], atol=1e-3)  # 1e12 has an ulp of 1e-4
 
+    @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+    @pytest.mark.parametrize("dim", [4, 60])
+    @pytest.mark.parametrize("share", [0.01, 0.55, 0.99])
+    def test_capped_simplex_contains_projections_of_points_far_away(self, share, dim, dtype, rng):
+        """With a large offset common to all coordinates, or far from each other."""
+        ours = CappedSimplex(dim=dim, total=share * 0.8 * dim, cap=0.8)
+
+        @jax.jit
+        @jax.vmap
+        def inside(y):
+            return ours.contains(ours.project(y))
+
+        for offset in (0.0, 1e3, -1e6, 1e12, 1e30):
+            for scale in (1.0, 1e4):
+                assert np.all(inside(jnp.asarray(offset + scale * rng.normal(size=(50, dim)), dtype))), (offset, scale)
+
 
 class TestMeasures:
     @pytest.mark.parametrize("name", NAMES)
