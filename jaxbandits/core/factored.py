@@ -16,8 +16,13 @@ With a new sample (Bierman, Factorization Methods for Discrete Sequential Estima
 
 in which no pivot ever falls, and V^{-1} x is p_i,d+1. Both are sums over rounds, which are compensated
 (`core.compensated`), and both must be: a width is right to 1e-6 after 10^6 rounds of one arm, off by 0.3 to 3 % with
-plain sums in either (the same test). O(d^2) a sample, about twice what Sherman-Morrison takes (three
-to four times for d of 20 and more); widths cost the same.
+plain sums in either (the same test). O(d^2) a sample: 5 d^2 operations; widths cost the same as with V^{-1} itself.
+
+Up to `WRITTEN_OUT` dimensions the recursions are written out entry by entry, and the entries of U above its diagonal
+are stored one column after the other. Beyond, code of that form would grow with d^2: the columns are stored in at most
+`BLOCKS` blocks of equally many, as rows `[m, h]` with the ones of the diagonal and, where a column ends before the
+last one of its block, zeros. A loop over the m columns of a block is compiled once, whatever d. The one on the diagonal
+makes p_j,j+1 = f_j / E_j by the same recursion as the entries above it, and is never changed, because p_jj = 0.
 
     image = factored.image(inverse, x)          image.u is V^{-1} x, image.width_sq is x'V^{-1} x
     inverse = factored.add(inverse, w, image)   of V + w x x'; w may depend on the image
@@ -26,11 +31,14 @@ to four times for d of 20 and more); widths cost the same.
 """
 
 import functools
+import itertools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from jaxbandits.core import linalg
 from jaxbandits.core.batching import trials_last
@@ -39,31 +47,45 @@ from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector, added
 from jaxbandits.core.pytree import ArrayLike
 
-WRITTEN_OUT = 12  # dimensions up to which an update goes entry by entry: beyond, compiling takes too long
+WRITTEN_OUT = 12  # dimensions up to which every function is written out entry by entry; loops over columns beyond
+_JOINED = 4  # rows of a block that a loop over trials runs through as if they were further trials
+BLOCKS = 3  # of columns, beyond: more skip more zeros (with 3 a quarter of the work is zeros), and compile longer
+_TERMS = 16  # of a sum in one kernel; more compile longer
+
+
+class Blocks(NamedTuple):
+    """U and E in more dimensions than are written out."""
+
+    columns: tuple[Compensated, ...]  # leaves [m, h]: rows 1 ... h of the columns h - m + 1 ... h of U
+    pivots: Compensated  # leaves [d]  E
 
 
 class Factored(NamedTuple):
     """V^{-1}, as part of a state."""
 
-    sums: Compensated  # leaves [d (d + 1) / 2]  for j = 1 ... d: U_1j ... U_{j-1,j}, then E_j
+    sums: Compensated | Blocks  # leaves [d (d + 1) / 2]  for j = 1 ... d: U_1j ... U_{j-1,j}, then E_j
 
 
 class Image(NamedTuple):
-    """`V^{-1} x`, and what `add` needs besides."""
+    """`V^{-1} x`, and intermediate results for `add`."""
 
     u: Vector  # [d]  V^{-1} x
     width_sq: jax.Array  # []  x'V^{-1} x
-    f: list[jax.Array]  # d of []  U'x
-    before: list[jax.Array]  # d of []  c
-    partial: list  # for j = 1 ... d: p_1j ... p_{j-1,j}, as an array or a list of them
+    f: Any  # [d]  U'x, or d of []
+    before: Any  # [d]  c, or d of []
+    partial: Any  # for j = 1 ... d: p_1j ... p_{j-1,j} as a list; of `Blocks`: `[d]` f / E
 
 
 Inverse: TypeAlias = Factored | Symmetric
 
 
 def start(dim: int, ridge: ArrayLike) -> Factored:
-    """The inverse of `ridge` times the identity matrix."""
-    return Factored(Compensated.start(_diagonal(dim)(jnp.asarray(ridge, jnp.result_type(float)))))
+    """Return the inverse of `ridge` times the identity matrix."""
+    ridge = jnp.asarray(ridge, jnp.result_type(float))
+    if dim <= WRITTEN_OUT:
+        return Factored(Compensated.start(_diagonal(dim)(ridge)))
+    columns, pivots = _diagonal_in_blocks(dim, BLOCKS)(ridge)
+    return Factored(Blocks(tuple(map(Compensated.start, columns)), Compensated.start(pivots)))
 
 
 @functools.cache
@@ -107,6 +129,8 @@ def _in_full(columns: list[jax.Array]) -> jax.Array:
 
 def image(inverse: Factored, x: Vector) -> Image:
     """`V^{-1} x`."""
+    if isinstance(inverse.sums, Blocks):
+        return Image(*_image_in_blocks(*_totals(inverse.sums), x))
     return Image(*_image(inverse.sums.total, x))
 
 
@@ -120,18 +144,11 @@ def _image(entries: jax.Array, x: Vector) -> tuple:
     for j in range(dim):
         before.append(once(before[j] + f[j] * v[j]))
     width_sq, partial = before.pop(), []
-    if dim <= WRITTEN_OUT:  # d^2 / 2 kernels of one entry each
-        p: list[jax.Array] = []
-        for j, u in enumerate(columns):
-            partial.append(p)
-            p = [*once([a + b * v[j] for a, b in zip(p, u, strict=True)]), v[j]]
-        return _joined([a[None] for a in p]), width_sq, f, before, partial
-    rows = _joined([a[None] for a in v])  # row i holds p_ij from j = i + 1 on, and before f_i / E_i, which is p_i,i+1
-    for j, u in enumerate(columns):
-        partial.append(once(rows[:j]))  # apart: the update of the rows would copy them all
-        if j:
-            rows = once(jax.lax.dynamic_update_slice(rows, rows[:j] + u * v[j], (0,) * rows.ndim))
-    return rows, width_sq, f, before, partial
+    p: list[jax.Array] = []
+    for j, u in enumerate(columns):  # d^2 / 2 kernels of one entry each
+        partial.append(p)
+        p = [*once([a + b * v[j] for a, b in zip(p, u, strict=True)]), v[j]]
+    return _joined([a[None] for a in p]), width_sq, f, before, partial
 
 
 def _product(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -147,6 +164,9 @@ def add(inverse: Factored, weight: ArrayLike, image: Image) -> Factored:
       weight: `[]` >= 0.
       image: `image(inverse, x)`.
     """
+    if isinstance(inverse.sums, Blocks):
+        columns, pivots = _add_to_blocks(*inverse.sums, image.f, image.before, image.partial, weight)
+        return Factored(Blocks(tuple(Compensated(*sums) for sums in columns), Compensated(*pivots)))
     return Factored(inverse.sums.add(_increment(image.f, image.before, image.partial, weight)))
 
 
@@ -155,7 +175,7 @@ def _increment(f: list[jax.Array], before: list[jax.Array], partial: list, weigh
     steps = once([-weight * f[j] / (1.0 + weight * before[j]) for j in range(len(f))])  # -l
     parts = []
     for j, (step, column) in enumerate(zip(steps, partial, strict=True)):
-        parts += [(a * step)[None] for a in column] if isinstance(column, list) else [column * step]
+        parts += [(a * step)[None] for a in column]
         parts.append((-step * f[j])[None])
     return _joined(parts)
 
@@ -167,6 +187,8 @@ def quads(inverse: Inverse, rows: jax.Array) -> jax.Array:
     """`[...]` x'V^{-1} x for every x of `[..., d]`."""
     if not isinstance(inverse, Factored):
         return linalg.quads(inverse, rows)
+    if isinstance(inverse.sums, Blocks):
+        return _quads_in_blocks(jnp.ndim(rows))(*_totals(inverse.sums), rows)
     return _quads(jnp.ndim(rows))(inverse.sums.total, rows)
 
 
@@ -196,7 +218,11 @@ def _quads(axes: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
 
 def product(inverse: Inverse, y: Vector) -> Vector:
     """`V^{-1} y`."""
-    return linalg.matvec(inverse, y) if not isinstance(inverse, Factored) else _apply(inverse.sums.total, y)
+    if not isinstance(inverse, Factored):
+        return linalg.matvec(inverse, y)
+    if isinstance(inverse.sums, Blocks):
+        return _apply_in_blocks(*_totals(inverse.sums), y)
+    return _apply(inverse.sums.total, y)
 
 
 @trials_last
@@ -211,6 +237,8 @@ def _apply(entries: jax.Array, y: Vector) -> Vector:
 
 def solve(inverse: Factored, y: Vector) -> Vector:
     """`V y`."""
+    if isinstance(inverse.sums, Blocks):
+        return _solve_in_blocks(*_totals(inverse.sums), y)
     return _solve(inverse.sums.total, y)
 
 
@@ -234,6 +262,8 @@ def _coordinates(columns: list[jax.Array], y: Vector) -> list[jax.Array]:
 
 def norm_sq(inverse: Factored, y: Vector) -> jax.Array:
     """`y'V y`, a sum of squares."""
+    if isinstance(inverse.sums, Blocks):
+        return _norm_sq_in_blocks(*_totals(inverse.sums), y)
     return _norm_sq(inverse.sums.total, y)
 
 
@@ -244,7 +274,7 @@ def _norm_sq(entries: jax.Array, y: Vector) -> jax.Array:
 
 
 class Unfolded(NamedTuple):
-    """What `shrunk` needs of V^{-1} and y, with G = U^{-1}."""
+    """V^{-1} and y in the coordinates of `shrunk`, with G = U^{-1}."""
 
     columns: jax.Array  # [d, d]  G'
     gram: Symmetric  # [d, d]  G G'
@@ -254,6 +284,8 @@ class Unfolded(NamedTuple):
 
 def unfolded(inverse: Factored, y: Vector) -> Unfolded:
     """For any number of `shrunk`; O(d^3)."""
+    if isinstance(inverse.sums, Blocks):
+        return once(Unfolded(*_unfold_blocks(*_totals(inverse.sums), y)))
     columns, pivots, coordinates = once(_inverse_factor(inverse.sums.total, y))
     return once(Unfolded(columns, linalg.gram(columns, jnp.ones_like(y)), pivots, coordinates))
 
@@ -296,10 +328,318 @@ def _quotient(x: Vector, y: Vector) -> Vector:
 
 def dense(inverse: Inverse) -> Symmetric:
     """`[d, d]` V^{-1} itself, with the rounding that the factors avoid."""
-    return _dense(inverse.sums.total) if isinstance(inverse, Factored) else inverse
+    if not isinstance(inverse, Factored):
+        return inverse
+    if isinstance(inverse.sums, Blocks):
+        return _dense_of_blocks(*_totals(inverse.sums))
+    return _dense(inverse.sums.total)
 
 
 @trials_last
 def _dense(entries: jax.Array) -> Symmetric:
     columns, pivots = _columns(entries)
     return linalg.gram(_in_full(columns), _joined([1.0 / pivot[None] for pivot in pivots]))
+
+
+# In blocks ------------------------------------------------------------------------------------------------------------
+#
+# `columns` are the blocks `[m, h]`, `pivots` is `[d]`, and the axes of trials follow. XLA:CPU writes a loop over 32
+# trials out instead of making vector code of it where its body is short: steps that need no index run over one axis
+# that joins h and the trials (`_entrywise`, `_reshaped`), and sums are kernels of up to `_TERMS` terms. Of one
+# trial alone they are products of matrices.
+
+
+def _totals(sums: Blocks) -> tuple[tuple[jax.Array, ...], jax.Array]:
+    return tuple(block.total for block in sums.columns), sums.pivots.total
+
+
+@functools.cache
+def _diagonal_in_blocks(dim: int, n_blocks: int) -> Callable[[jax.Array], tuple[list[jax.Array], jax.Array]]:
+    stops = sorted({round(dim * k / (n_blocks * _JOINED)) * _JOINED for k in range(n_blocks)} | {dim})
+
+    @trials_last
+    def blocks(ridge: jax.Array) -> tuple[list[jax.Array], jax.Array]:
+        columns = []
+        for start, stop in itertools.pairwise(stops):
+            eye = jnp.eye(stop - start, stop, start, dtype=ridge.dtype)
+            columns.append(jnp.broadcast_to(_with_axes(eye, ridge.ndim), (*eye.shape, *ridge.shape)))
+        return columns, jnp.broadcast_to(ridge, (dim, *ridge.shape))
+
+    return blocks
+
+
+def _with_axes(x: jax.Array, n: int) -> jax.Array:
+    """Append n axes of length 1."""
+    return x.reshape(*x.shape, *(1,) * n)
+
+
+def _expand(x: jax.Array, own: int, trials: tuple[int, ...]) -> jax.Array:
+    """Broadcast the axes behind the first `own` ones to those of the trials."""
+    return jnp.broadcast_to(x, (*x.shape[:own], *trials))
+
+
+def _reshaped(x: jax.Array, *shape: int) -> jax.Array:
+    """Reshape between two kernels: inside one, XLA:CPU computes two indices by division for every entry."""
+    return x if x.shape == shape else once(once(x).reshape(shape))
+
+
+def _entrywise(f: Callable[..., jax.Array], *arrays: jax.Array) -> jax.Array:
+    """Apply f to arrays of one shape as if they had one axis, in one kernel."""
+    flat = (_reshaped(x, x.size) for x in arrays)
+    return _reshaped(once(f(*flat)), *arrays[0].shape)
+
+
+def _row(x: jax.Array, j: Any) -> jax.Array:
+    return lax.dynamic_index_in_dim(x, j, 0, keepdims=False)
+
+
+def _set_row(x: jax.Array, j: Any, row: jax.Array) -> jax.Array:
+    return lax.dynamic_update_index_in_dim(x, row, j, 0)
+
+
+def _accumulate(n: int, terms: Callable[[Any, int], list[jax.Array]]) -> jax.Array:
+    """Add n terms, up to `_TERMS` of them in a kernel.
+
+    Args:
+      n: number of terms, > 0.
+      terms: from the index of the first one and a number of terms to these terms.
+    """
+    size = _TERMS
+    first = n % size or size
+    total = once(added(terms(0, first)))
+    if first == n:
+        return total
+
+    def step(k: Any, total: jax.Array) -> jax.Array:
+        return once(added([total, *terms(first + k * size, size)]))
+
+    return lax.fori_loop(0, n // size - (first == size), step, total)
+
+
+def _products(rows: jax.Array, block: jax.Array) -> jax.Array:
+    """`[k, m]` the inner products of rows `[k, h]` with those of a block `[m, h]`."""
+    if block.ndim == rows.ndim == 2:
+        return once(jnp.matmul(block, rows.T, precision=lax.Precision.HIGHEST).T)
+
+    def terms(first: Any, count: int) -> list[jax.Array]:
+        x, u = (lax.dynamic_slice_in_dim(a, first, count, 1) for a in (rows, block))
+        return [x[:, None, i] * u[None, :, i] for i in range(count)]
+
+    return _accumulate(block.shape[1], terms)
+
+
+def _combination(weights: jax.Array, rows: jax.Array) -> jax.Array:
+    """`sum_j weights_j rows_j` of rows `[m, h]`."""
+    if weights.ndim == 1 and rows.ndim == 2:
+        return once(jnp.matmul(weights, rows, precision=lax.Precision.HIGHEST))
+
+    def terms(first: Any, count: int) -> list[jax.Array]:
+        w, x = (lax.dynamic_slice_in_dim(a, first, count, 0) for a in (weights, rows))
+        return [w[i] * x[i] for i in range(count)]
+
+    return _accumulate(len(weights), terms)
+
+
+def _transposed_product(columns: tuple[jax.Array, ...], x: Vector) -> Vector:
+    """`U'x`."""
+    return _joined([_products(x[None, : block.shape[1]], block)[0] for block in columns])
+
+
+def _upper_product(columns: tuple[jax.Array, ...], v: Vector) -> Vector:
+    """`U v`."""
+    parts = []
+    for block in columns:
+        m, h = block.shape[:2]
+        parts.append(_combination(v[h - m : h], block))
+    starts = [0, *(block.shape[1] for block in columns)]
+    return _joined([
+        added(part[start:stop] for part in parts[k:]) for k, (start, stop) in enumerate(itertools.pairwise(starts))
+    ])  # fmt: skip
+
+
+@trials_last
+def _image_in_blocks(columns: tuple[jax.Array, ...], pivots: Vector, x: Vector) -> tuple:
+    f = _transposed_product(columns, x)
+    pivots = _expand(pivots, 1, f.shape[1:])
+    v = _entrywise(lax.div, f, pivots)
+    squares = _entrywise(lax.mul, f, v)
+
+    def step(j: Any, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        before, total = carry
+        return _set_row(before, j, total), once(total + _row(squares, j))
+
+    before, width_sq = lax.fori_loop(0, len(f), step, (jnp.zeros_like(f), jnp.zeros_like(f[0])))
+    return _upper_product(columns, v), width_sq, f, before, v
+
+
+@trials_last
+def _add_to_blocks(
+    columns: tuple[Compensated, ...],
+    pivots: Compensated,
+    f: Vector,
+    before: Vector,
+    v: Vector,
+    weight: ArrayLike,
+) -> tuple[list[tuple[jax.Array, jax.Array]], tuple[jax.Array, jax.Array]]:
+    """The totals and rests of all sums behind one more sample."""
+    trials = jnp.broadcast_shapes(f.shape[1:], pivots.total.shape[1:], jnp.shape(weight))
+    f, before, v, weight = (_expand(x, 1, trials) for x in (f, before, v, jnp.asarray(weight, f.dtype)[None]))
+    weight = _expand(jnp.broadcast_to(weight, f.shape), 1, trials)
+    steps = _entrywise(lambda w, f, before: -w * f / (1.0 + w * before), weight, f, before)  # -l
+    partial = jnp.zeros((0, *trials), f.dtype)
+    sums = []
+    for block in columns:
+        m, h = block.total.shape[:2]
+        partial = (
+            _joined([partial, jnp.zeros((h - len(partial), *trials), f.dtype)])
+            if len(partial)
+            else jnp.zeros((h, *trials), f.dtype)
+        )
+        total, rest, partial = _add_to_block(block, partial, steps[h - m : h], v[h - m : h], trials)
+        sums.append((total, rest))
+    total, rest = (_expand(x, 1, trials) for x in pivots)
+    x = _entrywise(lambda step, f, rest: -step * f - rest, steps, f, rest)
+    new = _entrywise(lax.add, total, x)
+    return sums, (new, _entrywise(lambda new, total, x: (new - total) - x, new, total, x))
+
+
+def _add_to_block(
+    block: Compensated, partial: jax.Array, steps: jax.Array, v: jax.Array, trials: tuple[int, ...]
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Update the columns of a block where they are stored, and go from the p of its first column to that behind it.
+
+    A column is copied out (the barrier) before its new values are written: of an array that is still read, XLA makes a
+    copy for every column.
+    """
+    shape = (*block.total.shape[:2], *trials)
+    m, h = shape[:2]
+    joined = math.gcd(h, _JOINED) if trials else 1
+    slots = (joined * math.prod(trials),) if trials else ()
+    steps, v = (_reshaped(once(jnp.concatenate([x[:, None]] * joined, axis=1)), m, *slots) for x in (steps, v))
+
+    def step(j: Any, carry: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
+        total, rest, partial = carry
+        column = once(_row(total, j))
+        x = once(partial * _row(steps, j) - _row(rest, j))
+        new = once(column + x)
+        partial = once(partial + column * _row(v, j))
+        return _set_row(total, j, new), _set_row(rest, j, (new - column) - x), partial
+
+    sums = (_reshaped(_expand(x, 2, trials), m, h // joined, *slots) for x in block)
+    total, rest, partial = lax.fori_loop(0, m, step, (*sums, _reshaped(partial, h // joined, *slots)))
+    return _reshaped(total, *shape), _reshaped(rest, *shape), _reshaped(partial, h, *trials)
+
+
+@functools.cache
+def _quads_in_blocks(axes: int) -> Callable[[tuple[jax.Array, ...], Vector, jax.Array], jax.Array]:
+    @trials_last
+    def sums(columns: tuple[jax.Array, ...], pivots: Vector, rows: jax.Array) -> jax.Array:
+        inverses = once(1.0 / pivots)
+        x = rows.reshape(-1, *rows.shape[axes - 1 :])
+        f = [_products(x[:, : block.shape[1]], block) for block in columns]
+        squares = _squares_over(jnp.concatenate(f, axis=1), inverses)
+        return squares.reshape(*rows.shape[: axes - 1], *squares.shape[1:])
+
+    return sums
+
+
+def _squares_over(f: jax.Array, inverses: Vector) -> jax.Array:
+    """`[k]` `sum_j f_kj^2 inverses_j` of f `[k, d]`."""
+    f = once(f)
+    squares = once(f * f)
+    if squares.ndim == 2 and inverses.ndim == 1:
+        return once(jnp.matmul(squares, inverses, precision=lax.Precision.HIGHEST))
+
+    def terms(first: Any, count: int) -> list[jax.Array]:
+        s, w = (lax.dynamic_slice_in_dim(a, first, count, axis) for a, axis in ((squares, 1), (inverses, 0)))
+        return [s[:, i] * w[i] for i in range(count)]
+
+    return _accumulate(len(inverses), terms)
+
+
+@trials_last
+def _apply_in_blocks(columns: tuple[jax.Array, ...], pivots: Vector, y: Vector) -> Vector:
+    f = _transposed_product(columns, y)
+    return _upper_product(columns, once(f / pivots))
+
+
+@trials_last
+def _solve_in_blocks(columns: tuple[jax.Array, ...], pivots: Vector, y: Vector) -> Vector:
+    scaled = once(pivots * _coordinates_in_blocks(columns, y))
+    z = jnp.zeros_like(scaled)
+    for block in columns:  # U^{-T}: of a column, z holds zeros from its diagonal on
+        m, h = block.shape[:2]
+
+        def step(k: Any, z: Vector, block: jax.Array = block, h: int = h, first: int = h - m) -> Vector:
+            found = _row(scaled, first + k) - jnp.sum(_row(block, k) * z[:h], axis=0)
+            return _set_row(z, first + k, once(found))
+
+        z = lax.fori_loop(0, m, step, z)
+    return z
+
+
+def _coordinates_in_blocks(columns: tuple[jax.Array, ...], y: Vector) -> Vector:
+    """`U^{-1} y`."""
+    rest = _expand(y, 1, jnp.broadcast_shapes(y.shape[1:], columns[0].shape[2:]))
+    parts: list[jax.Array] = []
+    for block in reversed(columns):
+        m, h = block.shape[:2]
+
+        def step(k: Any, carry: tuple[Vector, Vector], block: jax.Array = block, m: int = m, h: int = h) -> tuple:
+            rest, z = carry
+            j = m - 1 - k
+            entry = once(_row(rest, h - m + j))
+            return once(rest - _row(block, j) * entry), _set_row(z, j, entry)
+
+        rest, z = lax.fori_loop(0, m, step, (rest, jnp.zeros_like(rest[h - m :])))
+        parts.append(z)
+        rest = rest[: h - m]
+    return _joined(parts[::-1])
+
+
+@trials_last
+def _norm_sq_in_blocks(columns: tuple[jax.Array, ...], pivots: Vector, y: Vector) -> jax.Array:
+    return _squares_over(_coordinates_in_blocks(columns, y)[None], pivots)[0]
+
+
+def _in_full_blocks(columns: tuple[jax.Array, ...]) -> jax.Array:
+    """`[d, d]` U'."""
+    dim = columns[-1].shape[1]
+    return once(
+        jnp.concatenate([
+            jnp.pad(block, [(0, 0), (0, dim - block.shape[1]), *((0, 0),) * (block.ndim - 2)]) for block in columns
+        ])
+    )  # fmt: skip
+
+
+def _weighted_gram(rows: jax.Array, weights: jax.Array) -> Symmetric:
+    """`sum_k weights_k x_k x_k'` of rows `[d, d]`."""
+    if rows.ndim == 2 and weights.ndim == 1:
+        return once(jnp.matmul(rows.T * weights, rows, precision=lax.Precision.HIGHEST))
+
+    def terms(first: Any, count: int) -> list[jax.Array]:
+        w, x = (lax.dynamic_slice_in_dim(a, first, count, 0) for a in (weights, rows))
+        return [(w[i] * x[i])[:, None] * x[i][None] for i in range(count)]
+
+    return _accumulate(len(rows), terms)
+
+
+@trials_last
+def _unfold_blocks(columns: tuple[jax.Array, ...], pivots: Vector, y: Vector) -> tuple:
+    trials = jnp.broadcast_shapes(columns[0].shape[2:], pivots.shape[1:], y.shape[1:])
+    upper = _expand(_in_full_blocks(columns), 2, trials)
+    dim = len(pivots)
+    eye = _expand(_with_axes(jnp.eye(dim, dtype=upper.dtype), len(trials)), 2, trials)
+
+    def step(j: Any, g: jax.Array) -> jax.Array:  # g_j = e_j - sum_{i < j} U_ij g_i; row j of g is e_j until then
+        column = once(_row(upper, j) - _row(eye, j))
+        return _set_row(g, j, once(_row(g, j) - _combination(column, g)))
+
+    g = lax.fori_loop(0, dim, step, eye)
+    pivots, coordinates = _expand(pivots, 1, trials), _coordinates_in_blocks(columns, y)
+    return g, _weighted_gram(g, jnp.ones_like(pivots)), pivots, _expand(coordinates, 1, trials)
+
+
+@trials_last
+def _dense_of_blocks(columns: tuple[jax.Array, ...], pivots: Vector) -> Symmetric:
+    return _weighted_gram(_in_full_blocks(columns), once(1.0 / pivots))

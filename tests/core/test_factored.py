@@ -25,10 +25,8 @@ def inverse_of(xs, weights):
     )
 
 
-@jax.jit
-@jax.vmap
-def everything(xs, weights, y, rows):
-    """What each function makes of it, but `shrunk`."""
+def results_of_one_trial(xs, weights, y, rows):
+    """The result of every function but `shrunk`."""
     inverse = inverse_of(xs, weights)
     image = factored.image(inverse, y)
     return {
@@ -40,6 +38,9 @@ def everything(xs, weights, y, rows):
         "norm_sq": factored.norm_sq(inverse, y),
         "quads": factored.quads(inverse, rows),
     }
+
+
+everything = jax.jit(jax.vmap(results_of_one_trial))
 
 
 @pytest.fixture
@@ -80,6 +81,24 @@ def test_shrunk_against_numpy(dim, problem):
     x = np.linalg.solve(v + mu * np.eye(dim), v @ y[0])
     want = np.stack([x, np.linalg.solve(v + mu * np.eye(dim), x)])
     np.testing.assert_allclose(shrunk(xs, weights, y)[0], want, rtol=1e-11, atol=1e-11 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("dim", sizes(7, slow=(6, 8, 12)))
+def test_blocks_give_what_is_written_out(dim, problem, monkeypatch):
+    """Both forms on the same samples, and the blocks without `vmap`, too."""
+    xs, weights, y, rows, _ = map(jnp.asarray, problem)
+
+    def results():
+        by_trials = jax.jit(jax.vmap(lambda *args: results_of_one_trial(*args)))(xs, weights, y, rows)
+        alone = jax.jit(lambda *args: results_of_one_trial(*args))(xs[0], weights[0], y[0], rows[0])
+        shrunk = factored.shrunk(factored.unfolded(inverse_of(xs[0], weights[0]), y[0]), 0.7)
+        return by_trials, jax.tree.map(lambda a: a[None], alone), shrunk
+
+    written_out = results()
+    monkeypatch.setattr(factored, "WRITTEN_OUT", 0)
+    assert isinstance(factored.start(dim, 2.0).sums, factored.Blocks)
+    for got, want in zip(jax.tree.leaves(results()), jax.tree.leaves(written_out), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-11 * np.abs(want).max())
 
 
 def test_arms_and_factors_may_be_the_same_for_all_trials(rng):

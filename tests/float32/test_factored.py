@@ -45,3 +45,20 @@ def test_both_factors_must_be_compensated():
     assert all(3e-3 < off[name] < 3e-2 for name in ("U alone", "E alone", "none")), off
     width_sq = float(width_squared_by_sherman_morrison(10**6))
     assert width_sq < 0.0 or np.sqrt(width_sq) > 5.0 * exact, width_sq
+
+
+@jax.jit
+def width_in_blocks(x, rounds):
+    def one(_, inverse):
+        return factored.add(inverse, 1.0, factored.image(inverse, x))
+
+    return jnp.sqrt(factored.quads(jax.lax.fori_loop(0, rounds, one, factored.start(len(x), 2.0)), x))
+
+
+@pytest.mark.parametrize("dim", [factored.WRITTEN_OUT + 3])
+@pytest.mark.parametrize("rounds", [10**4, pytest.param(10**6, marks=pytest.mark.slow)])
+def test_blocks_keep_the_width_of_one_arm(dim, rounds):
+    x = np.linspace(0.1, 1.0, dim).astype(np.float32)
+    norm_sq = float(np.sum(x.astype(float) ** 2))
+    exact = np.sqrt(norm_sq / (2.0 + rounds * norm_sq))
+    assert abs(float(width_in_blocks(jnp.asarray(x), rounds)) / exact - 1.0) < 2e-6
