@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from jaxbandits.core.pytree import shared as shared
     from jaxbandits.core.pytree import static as static
     from jaxbandits.core.registry import Entry as Entry
+    from jaxbandits.core.vmap_last import explain as explain
+    from jaxbandits.core.vmap_last import vmap_last as vmap_last
     from jaxbandits.environments import register_environment as register_environment
     from jaxbandits.environments.linear import noise as noise
     from jaxbandits.environments.linear.heavy_tailed import HeavyTailed as HeavyTailed
@@ -94,6 +96,7 @@ _NAMES = {
     "jaxbandits.core.errors": ("InputError",),
     "jaxbandits.core.pytree": ("param", "pytree", "shared", "static"),
     "jaxbandits.core.registry": ("Entry",),
+    "jaxbandits.core.vmap_last": ("explain", "vmap_last"),
     "jaxbandits.environments": ("register_environment",),
     "jaxbandits.environments.linear.heavy_tailed": ("HeavyTailed",),
     "jaxbandits.estimation.arms": ("best_arm",),

@@ -127,9 +127,8 @@ _ = ax.legend(frameon=False)
 # 64 matrices of $d \times d$ can lie in memory as $64 \times d \times d$, one matrix after the other, or as
 # $d \times d \times 64$, the same entry of all trials side by side. In the second form every operation is one loop over
 # neighbouring numbers, which is what processors are built for. `jax.vmap` makes the first. The simulator makes the
-# second, if the learner is written in functions that keep it: `jaxbandits.linalg`.
-#
-# So here is the same learner once more, in plain `jax.numpy`.
+# second: it interprets the trace of a round with the trial axis last, and has a rule for products, sums, searches and
+# small factorisations over short axes. So plain `jax.numpy` is all that a learner needs.
 
 # %%
 from typing import Any, ClassVar, NamedTuple
@@ -137,7 +136,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits import ArmDecision, Reward, best_arm, linalg, param, pytree, static
+from jaxbandits import ArmDecision, Reward, explain, param, pytree, static, vmap_last
 
 
 class State(NamedTuple):
@@ -180,53 +179,47 @@ class Solving(Plain):
         return State(state.inverse + jnp.outer(x, x), state.moment + feedback.reward * x)
 
 
-@pytree
-class TrialsLast(Plain):
-    """In the functions of `linalg`; `best_arm` takes the score of one arm."""
-
-    def select(self, key, t, state, obs):
-        theta = linalg.matvec(state.inverse, state.moment)
-
-        def score(x):
-            return linalg.inner(x, theta) + self.radius * jnp.sqrt(linalg.quad(state.inverse, x))
-
-        return best_arm(obs.arms, obs.mask, score)
-
-    def update(self, key, t, state, obs, decision, feedback):
-        inverse, _, _ = linalg.sherman_morrison(state.inverse, 1.0, decision.x)
-        return State(inverse, state.moment + feedback.reward * decision.x)
-
-
 forms = {
     "NumPy loop": loop,
-    "plain jnp, inverse in every round": speed(Solving(dim=D), 64),
-    "plain jnp, Sherman-Morrison": speed(Plain(dim=D), 256),
-    "linalg, trials last": speed(TrialsLast(dim=D), 1024),
+    "plain jnp, inverse in every round": speed(Solving(dim=D), 1024),
+    "plain jnp, Sherman-Morrison": speed(Plain(dim=D), 1024),
     "the shipped OFUL": fast,
 }
 for name, rate in forms.items():
     print(f"{name:35s} {rate:13,.0f} rounds a second, {rate / loop:8.1f} times the loop")
 
 # %% [markdown]
-# The last step, from `linalg` to the shipped learner, is another idea: arms that never change need not be scored
-# afresh. Their scores and widths change by a rank-one formula, $O(K d)$ a round instead of $O(K d^2)$.
+# The shipped learner keeps its inverse in factors, which float32 needs where an arm is played often, and carries scores
+# and widths of arms that never change from round to round, in $O(K d)$ instead of $O(K d^2)$.
 #
-# How much a step gives depends on XLA, too, which comes with JAX. With JAX 0.12 the functions of `linalg` are some
-# twenty times as fast here as plain `jnp` with the same formulas; with Colab's 0.7.2 they are not, and everything is
-# slower. The figures in `docs/performance.md` are from JAX 0.12. This notebook ran with:
+# How much is gained depends on XLA, too, which comes with JAX. This notebook ran with:
 
 # %%
 print("JAX", jax.__version__)
 
 # %% [markdown]
-# Nobody has to find out alone. `check_algorithm` prints what holds a learner back, from its compiled program:
+# `check_algorithm` names the equations of a learner that run on one trial at a time, because there is no rule for them:
 
 # %%
 from jaxbandits.testing import speed as speed_of
 
-for algorithm in (Solving(dim=D), Plain(dim=D), TrialsLast(dim=D)):
-    advice = speed_of.advice(algorithm, env)
-    print(type(algorithm).__name__, *(advice or ["nothing to say"]), sep="\n  ")
+for algorithm in (Solving(dim=D), Plain(dim=D)):
+    print(type(algorithm).__name__, *(speed_of.advice(algorithm, env) or ["every equation has a rule"]), sep="\n  ")
+
+# %% [markdown]
+# ## Any function
+#
+# The same works outside the simulator: `vmap_last(f)` in place of `jax.vmap(f, -1, -1)`. `explain` names what it has no
+# rule for.
+
+
+# %%
+def spectrum(matrix):  # [5, 5]
+    return jnp.linalg.svd(matrix, compute_uv=False)
+
+
+matrices = jnp.ones((D, D, 64))
+print(vmap_last(spectrum)(matrices).shape, explain(spectrum, matrices))
 
 # %% [markdown]
 # ## Sweeps cost nothing extra

@@ -1,4 +1,4 @@
-"""The compiled round of a learner and its environment, whose layout `jaxbandits.testing.speed` reads."""
+"""The compiled round of a learner and its environment, whose layout `tests.hlo` reads."""
 
 import jax
 import jax.numpy as jnp

@@ -5,8 +5,10 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
-from jaxbandits.core import elementary
+from jaxbandits.core import elementary, short_axes
+from jaxbandits.core.barriers import barrier
 from jaxbandits.core.batching import trials_last
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import UNROLLED
@@ -27,6 +29,16 @@ def _larger(a: jax.Array, b: jax.Array) -> jax.Array:
 def largest(x: jax.Array) -> jax.Array:
     """`[n, ...]` to `[...]`: the maximum over the first axis, of numbers without NaN."""
     return _reduced(x, _larger, jnp.max)
+
+
+@trials_last
+def first_largest(x: jax.Array) -> jax.Array:
+    """`[n, ...]` to `[...]` int32: the index of the first of the largest, of numbers without NaN.
+
+    `jnp.argmax` looks for NaN in every comparison.
+    """
+    (x,) = barrier([x])
+    return short_axes.first_extreme(lax.gt, x, 0, jnp.int32)
 
 
 @trials_last

@@ -21,8 +21,7 @@ from jaxbandits.core import elementary, linalg
 from jaxbandits.core.batching import trials_last, while_loop
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike
-
-_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))  # Threefry-2x32 (Salmon, Moraes, Dror & Shaw, SC 2011)
+from jaxbandits.core.threefry import threefry
 
 
 def random_words(key: jax.Array, counter: ArrayLike = 0) -> tuple[jax.Array, jax.Array]:
@@ -88,32 +87,20 @@ def _halves_of_many(size: int, in_batched: list[bool], data: jax.Array) -> tuple
     return _halves(data), (True, True)
 
 
-def _threefry(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[jax.Array, jax.Array]:
-    schedule = (k0, k1, k0 ^ k1 ^ jnp.uint32(0x1BD11BDA))
-    x0, x1 = k0, k1 + counter
-    for i in range(5):
-        for r in _ROTATIONS[i % 2]:
-            x0 = x0 + x1
-            x1 = x0 ^ ((x1 << r) | (x1 >> (32 - r)))
-        x0 = x0 + schedule[(i + 1) % 3]
-        x1 = x1 + schedule[(i + 2) % 3] + jnp.uint32(i + 1)
-    return x0, x1
-
-
 @trials_last
 def _block(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[jax.Array, jax.Array]:
     """One block, computed once: else every consumer repeats it, and its kernel falls out of the registers.
 
     Through one array `[2]`: of two XLA:CPU makes a kernel each, with the block in both.
     """
-    both = once(jnp.stack(_threefry(k0, k1, counter), axis=-1))
+    both = once(jnp.stack(threefry(k0, k1, counter), axis=-1))
     return once((both[..., 0], both[..., 1]))
 
 
 @trials_last
 def _blocks(k0: jax.Array, k1: jax.Array, counters: jax.Array) -> tuple[jax.Array, jax.Array]:
     """`[n]` blocks of one key, computed once too. Two kernels here: as one array they are no vector code."""
-    return once(_threefry(k0[None], k1[None], counters.astype(jnp.uint32)))
+    return once(threefry(k0[None], k1[None], counters.astype(jnp.uint32)))
 
 
 def uniform(key: jax.Array, counter: int = 0) -> jax.Array:
@@ -185,22 +172,15 @@ def normals(key: jax.Array, count: int, dim: int) -> jax.Array:
 
     Uses the first `count ceil(dim / 2)` blocks of the key.
     """
-    return _box_muller(count, dim)(*random_words(key, jnp.arange(count * ((dim + 1) // 2))))
-
-
-@functools.cache
-def _box_muller(count: int, dim: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
-    @trials_last
-    def made(high: jax.Array, low: jax.Array) -> jax.Array:
-        real = jnp.result_type(float)
-        radius = jnp.sqrt(-2.0 * elementary.log((high.astype(real) + 0.5) * 2.0**-32))
-        angle = ((low >> 8).astype(real) + 0.5) * 2.0**-23 - 1.0  # in quarter turns; the last bit picks the half
-        sine = radius * sin_half_pi(angle)
-        cosine = radius * sin_half_pi(1.0 - jnp.abs(angle)) * jnp.where(low & 1, 1.0, -1.0)
-        halves = [a.reshape(count, (dim + 1) // 2, *a.shape[1:]) for a in once((sine, cosine))]
-        return jnp.concatenate(halves, axis=1)[:, :dim]
-
-    return made
+    pairs = (dim + 1) // 2
+    high, low = random_words(key, jnp.arange(count * pairs))
+    real = jnp.result_type(float)
+    radius = jnp.sqrt(-2.0 * elementary.log((high.astype(real) + 0.5) * 2.0**-32))
+    angle = ((low >> 8).astype(real) + 0.5) * 2.0**-23 - 1.0  # in quarter turns; the last bit picks the half
+    sine = radius * sin_half_pi(angle)
+    cosine = radius * sin_half_pi(1.0 - jnp.abs(angle)) * jnp.where(low & 1, 1.0, -1.0)
+    halves = [a.reshape(count, pairs) for a in (sine, cosine)]
+    return jnp.concatenate(halves, axis=1)[:, :dim]
 
 
 def on_sphere(key: jax.Array, dim: int) -> jax.Array:

@@ -1,43 +1,62 @@
 """`jax.vmap` that puts the batch axis last and keeps it there: how trials lie side by side in memory.
 
 `jax.vmap(f, in_axes=-1, out_axes=-1)` only says where the axis is outside. Inside, JAX moves it to the front wherever
-arrays of unequal rank meet, as in `scalar * vector`. Here the operations that work entry by entry, along leading axes
-or on shapes keep it at the end, and so does what `scan`, loops and branches carry, unless their predicate differs from
-trial to trial; any other operation goes through `jax.vmap`.
+arrays of unequal rank meet, as in `scalar * vector`. Here a function is traced once, and its equations are run one by
+one with the batch axis last. Equations that work entry by entry, along leading axes or on shapes run as they are;
+products, sums and searches over short axes are written out (`core.short_axes`), reads and writes at an index of each
+trial's own become selects (`core.own_index`), loops and branches carry their arrays with the axis last. What has no
+rule goes through `jax.vmap`, and `explain` names it.
+
+Values that several kernels would compute pass an optimisation barrier (`core.barriers`).
 """
 
+import collections
+import contextvars
 import dataclasses
-import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jax import lax
-from jax.core import eval_jaxpr
 from jax.custom_batching import custom_vmap
+
+from jaxbandits.core import barriers
+from jaxbandits.core.equation_rules import (
+    ENTRYWISE,
+    LEADING,
+    OF_EQUAL_SHAPES,
+    SHAPED,
+    SHORT,
+    aligned,
+    bind_of,
+    dot_general,
+    full,
+    on_rows,
+)
+from jaxbandits.core.flat import Step, flatten
+from jaxbandits.core.function_rules import CONTROL_FLOW, FUNCTIONS
+from jaxbandits.core.row_axes import RowPlan, row_axes
+from jaxbandits.core.short_axes import Rows
 
 Rule = Callable[..., tuple[Any, Any]]
 
-_ENTRYWISE = frozenset(
-    """
-    abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt ceil clamp clz
-    convert_element_type copy copy_p cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt igamma
-    igammac integer_pow is_finite le lgamma log log1p logistic lt max min mul ne neg nextafter not or polygamma
-    population_count pow reduce_precision rem round rsqrt select_n shift_left shift_right_arithmetic
-    shift_right_logical sign sin sinh sqrt square stop_gradient sub tan tanh xor zeta
-    """.split()  # noqa: SIM905
-)
-# Their parameters name axes from the front, which stay where they are.
-_LEADING = frozenset(
-    """
-    argmax argmin cumlogsumexp cummax cummin cumprod cumsum reduce_and reduce_max reduce_min reduce_or reduce_prod
-    reduce_sum reduce_xor rev split squeeze
-    """.split()  # noqa: SIM905
-)
 _BARRIERS = ("optimization_barrier", "once")  # the latter is that of `core.fusion`
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
+
+
+def _called(eqn: Any) -> Any | None:
+    """The closed jaxpr that stands for an equation; None where the equation has a rule of its own."""
+    name = eqn.primitive.name
+    closed: Any = eqn.params[_CALLS[name]] if name in _CALLS else None
+    if name == "custom_jvp_call":
+        inside = closed.jaxpr.eqns  # a function of `batching.trials_last` differentiates itself
+        return closed if len(inside) == 1 and _has_rule_at_end(inside[0]) else None
+    return closed
+
+
+def _has_rule_at_end(eqn: Any) -> bool:
+    return eqn.primitive.name == "custom_vmap_call" and hasattr(eqn.params["rule"], _AT_END)
 
 
 def vmap_last(f: Callable[..., Any], in_axes: Any = -1, axis_size: int | None = None) -> Callable[..., Any]:
@@ -52,7 +71,9 @@ def vmap_last(f: Callable[..., Any], in_axes: Any = -1, axis_size: int | None = 
     def mapped(*args: Any) -> Any:
         leaves, structure = jax.tree.flatten(args)
         batched = [axis is not None for axis in _axes(in_axes, args)]
-        size = next((x.shape[-1] for x, b in zip(leaves, batched, strict=True) if b), axis_size)
+        size = next((jnp.shape(x)[-1] for x, b in zip(leaves, batched, strict=True) if b), axis_size)
+        if size is None:
+            raise ValueError("vmap_last needs a batched argument or axis_size")
         shapes = [jax.ShapeDtypeStruct(x.shape[:-1], x.dtype) if b else x for x, b in zip(leaves, batched, strict=True)]
         return Recorded.of(f, *jax.tree.unflatten(structure, shapes)).over(size, batched, *args)
 
@@ -72,14 +93,57 @@ class Recorded:
         return cls(*jax.make_jaxpr(f, return_shape=True)(*args))
 
     def __call__(self, *args: Any) -> Any:
-        """What the function returns."""
-        results = eval_jaxpr(self.jaxpr.jaxpr, self.jaxpr.consts, *jax.tree.leaves(args))
-        return jax.tree.unflatten(jax.tree.structure(self.out), results)
+        """What the function returns, for arguments without a batch axis; barriers are placed as with one."""
+        leaves = jax.tree.leaves(args)
+        results = _run(None, self.jaxpr.jaxpr, self.jaxpr.consts, leaves, [True] * len(leaves))
+        return jax.tree.unflatten(jax.tree.structure(self.out), [x for x, _ in results])
 
     def over(self, axis_size: Any, batched: Sequence[bool], *args: Any) -> Any:
         """The same, batched along the last axis of all results and of those leaves of the arguments that say so."""
         results = _run(axis_size, self.jaxpr.jaxpr, self.jaxpr.consts, jax.tree.leaves(args), batched)
-        return jax.tree.unflatten(jax.tree.structure(self.out), [_full(axis_size, *result) for result in results])
+        return jax.tree.unflatten(jax.tree.structure(self.out), [full(axis_size, *result) for result in results])
+
+
+# Primitive and line of the equations that went through `jax.vmap`, while this is a list.
+_unruled: contextvars.ContextVar[list[tuple[str, str]] | None] = contextvars.ContextVar("unruled", default=None)
+
+
+class Unruled(NamedTuple):
+    """Equations of one kind, on one line of code, for which `vmap_last` has no rule: they go through `jax.vmap`."""
+
+    primitive: str
+    count: int
+    where: str  # file:line of the code that was traced, "" if unknown
+
+
+def explain(f: Callable[..., Any], *args: Any, in_axes: Any = -1, axis_size: int | None = None) -> list[Unruled]:
+    """The equations of a function that `vmap_last` has no rule for, most frequent first.
+
+    Everything else runs with the batch axis last: `[]` means that the whole function does.
+
+    Args:
+      f: the function, as for `vmap_last`.
+      *args: its batched arguments, or `jax.ShapeDtypeStruct`s of them.
+      in_axes: as for `vmap_last`.
+      axis_size: as for `vmap_last`.
+    """
+    found: list[tuple[str, str]] = []
+    token = _unruled.set(found)
+    try:
+        jax.eval_shape(vmap_last(f, in_axes, axis_size), *args)
+    finally:
+        _unruled.reset(token)
+    return [Unruled(name, count, where) for (name, where), count in collections.Counter(found).most_common()]
+
+
+def _line_of(step: Step) -> str:
+    """The innermost line of code outside JAX that a step was traced from."""
+    for eqn in (step.eqn, *reversed(step.calls)):
+        traceback = getattr(eqn.source_info, "traceback", None)
+        for frame in traceback.frames if traceback else ():
+            if not {"jax", "jaxlib"} & set(Path(frame.file_name).parts) and Path(frame.file_name) != Path(__file__):
+                return f"{Path(frame.file_name).name}:{frame.line_num}"
+    return ""
 
 
 def rule_at_end(function: custom_vmap) -> Callable[[Rule], Rule]:
@@ -111,212 +175,108 @@ def _axes(in_axes: Any, args: tuple[Any, ...]) -> list[int | None]:
     def is_none(x: Any) -> bool:
         return x is None
 
+    if not {-1, None}.issuperset(jax.tree.leaves(in_axes, is_leaf=is_none)):
+        raise ValueError(f"in_axes of vmap_last must be -1 (the last axis) or None, got {in_axes}")
     axes: list[int | None] = []
     jax.tree.map(lambda axis, part: axes.extend([axis] * len(jax.tree.leaves(part))), in_axes, args, is_leaf=is_none)
     return axes
 
 
-def _full(size: Any, x: Any, batched: bool) -> jax.Array:
-    return x if batched else jnp.broadcast_to(jnp.asarray(x)[..., None], (*jnp.shape(x), size))
-
-
 def _run(size: Any, jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
-    """The outputs of a jaxpr and whether they are batched."""
-    known = dict(zip(jaxpr.constvars, ((x, False) for x in consts), strict=True))
-    known |= dict(zip(jaxpr.invars, zip(args, batched, strict=True), strict=True))
+    """The outputs of a jaxpr and whether they are batched.
 
-    def read(atom: Any) -> tuple[Any, bool]:
-        return (atom.val, False) if hasattr(atom, "val") else known[atom]
+    Without a batch axis (`size` None) equations are bound as they are, and what counts as batched varies between calls.
+    """
+    flat = flatten(jaxpr, consts, _called)
+    shared, constants = barriers.shared(flat, ENTRYWISE), barriers.large_constants(flat)
+    rows = {} if size is None else row_axes(flat, ENTRYWISE)
+    known: dict[int, tuple[Any, bool]] = {name: (x, False) for name, x in flat.constants.items()}
+    known |= dict(zip(flat.inputs, zip(args, batched, strict=True), strict=True))
+    waiting: list[int] = []
 
-    for eqn in jaxpr.eqns:
-        inputs = [read(atom) for atom in eqn.invars]
-        outputs = _apply(size, eqn, [x for x, _ in inputs], [b for _, b in inputs])
-        known |= dict(zip(eqn.outvars, outputs, strict=True))
-    return [read(atom) for atom in jaxpr.outvars]
+    def settle() -> None:
+        leaves, structure = jax.tree.flatten([_leaves(known[name][0]) for name in waiting])
+        settled = jax.tree.unflatten(structure, barriers.barrier(leaves))
+        for name, now in zip(waiting, settled, strict=True):
+            x, flag = known[name]
+            known[name] = (Rows(tuple(now), x.axis) if isinstance(x, Rows) else now[0]), flag
+        waiting.clear()
+
+    for step in flat.steps:
+        if not set(waiting).isdisjoint(step.inputs):
+            settle()
+        args, flags = zip(*(known[name] for name in step.inputs), strict=True) if step.inputs else ((), ())
+        unruled = _unruled.get()
+        before = len(unruled or ())
+        outputs = _apply(size, step.eqn, list(args), list(flags), rows.get(step.outputs[0]) if step.outputs else None)
+        if unruled and len(unruled) > before:
+            unruled[before:] = [(name, where or _line_of(step)) for name, where in unruled[before:]]
+        known |= zip(step.outputs, outputs, strict=True)
+        for name in step.outputs:
+            x, flag = known[name]
+            if ((name in shared and flag) or name in constants) and not barriers.is_key(x):
+                waiting.append(name)
+    settle()
+    return [(x.array() if isinstance(x, Rows) else x, b) for x, b in (known[name] for name in flat.outputs)]
 
 
-def _apply(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
+def _leaves(x: Any) -> list[Any]:
+    return list(x.slices) if isinstance(x, Rows) else [x]
+
+
+def _apply(size: Any, eqn: Any, args: list[Any], batched: list[bool], rows: RowPlan | None = None) -> list[Any]:
+    """The results of one equation and whether they are batched.
+
+    Args:
+      size: of the batch axis.
+      eqn: the equation.
+      args: its operands.
+      batched: which have the batch axis.
+      rows: how its result is wanted in `Rows`.
+    """
     name, params = eqn.primitive.name, eqn.params
-    if name in _CALLS and (any(batched) or name != "custom_jvp_call"):
-        called = params[_CALLS[name]]
-        return _run(size, called.jaxpr, called.consts, args, batched)
-    bound = eqn.primitive.get_bind_params(params)
-    subfuns, bound = bound if isinstance(bound, tuple) else ((), bound)  # a pair before jax 0.12
-    bind = functools.partial(eqn.primitive.bind, *subfuns, **bound)
+    if any(isinstance(x, Rows) for x in args):
+        if name == "dot_general":
+            results = dot_general(size, eqn, args, batched, rows)
+        else:
+            results = on_rows(size, eqn, args, batched)
+        if results is not None:
+            return results
+        args = [x.array() if isinstance(x, Rows) else x for x in args]
+    bind = bind_of(eqn)
     if not any(batched):
         return [(x, False) for x in _many(eqn, bind(*args))]
-    if name in _ENTRYWISE:
+    if size is None:
+        results = FUNCTIONS[name](_run, size, eqn, args, batched) if name in CONTROL_FLOW else None
+        return results or [(x, True) for x in _many(eqn, bind(*args))]
+    if name in ENTRYWISE:
         rank = max(len(v.aval.shape) for v in eqn.invars)
-        return [(x, True) for x in _many(eqn, bind(*_aligned(size, rank, args, batched, name == "select_n")))]
-    if name in _LEADING:
-        return [(x, True) for x in _many(eqn, bind(*args))]
-    if name == "custom_vmap_call" and hasattr(params["rule"], _AT_END):
+        return [(x, True) for x in _many(eqn, bind(*aligned(size, rank, args, batched, name in OF_EQUAL_SHAPES)))]
+    if _has_rule_at_end(eqn):
         (_, args), (_, flags) = (jax.tree.unflatten(params["in_tree"], leaves) for leaves in (args, batched))
         results = getattr(params["rule"], _AT_END)(size, list(flags), *args)
         return list(zip(*map(jax.tree.leaves, results), strict=True))
     if name in _BARRIERS:
         return list(zip(bind(*args), batched, strict=True))
-    if name in _CONTROL:
-        results = _CONTROL[name](size, eqn, args, batched)
-        if results is not None:
-            return results
-    if name in _SHAPED and (batched[0] or name == "concatenate"):
-        changed = _SHAPED[name](size, args, batched, params)
+    if name == "dot_general":
+        results = dot_general(size, eqn, args, batched, rows)
+    elif name in FUNCTIONS:
+        results = FUNCTIONS[name](_run, size, eqn, args, batched)
+    else:
+        results = SHORT[name](size, eqn, args, batched) if name in SHORT else None
+    if results is not None:
+        return results
+    if name in LEADING:
+        return [(x, True) for x in _many(eqn, bind(*(full(size, x, b) for x, b in zip(args, batched, strict=True))))]
+    if name in SHAPED and (batched[0] or name == "concatenate"):
+        changed = SHAPED[name](size, args, batched, params)
         if changed is not None:
             return [(changed, True)]
+    if (unruled := _unruled.get()) is not None:
+        unruled.append((name, ""))
     mapped = jax.vmap(bind, in_axes=[-1 if b else None for b in batched], out_axes=-1)
     return [(x, True) for x in _many(eqn, mapped(*args))]
 
 
 def _many(eqn: Any, out: Any) -> list[Any]:
     return list(out) if eqn.primitive.multiple_results else [out]
-
-
-def _aligned(size: Any, rank: int, args: list[Any], batched: list[bool], choice: bool) -> list[Any]:
-    """Operands of equal shape: scalars that differ between trials, and arrays that do not, get the missing axes.
-
-    A `choice` takes no scalar between arrays.
-    """
-    own = [jnp.shape(x)[: jnp.ndim(x) - b] for x, b in zip(args, batched, strict=True)]
-    shape = np.broadcast_shapes(*(s for s in own if len(s) == rank))  # lax stretches sides of length 1
-    full = (*shape, size)
-
-    def align(x: Any, batched: bool) -> Any:
-        ndim = jnp.ndim(x)
-        if ndim == 0 and not batched and not choice:
-            return x  # lax takes a scalar for an array of any shape
-        if batched:
-            return x if ndim == rank + 1 else lax.broadcast_in_dim(x, full, (rank,))
-        return lax.broadcast_in_dim(x, full, tuple(range(ndim)))
-
-    return [align(x, b) for x, b in zip(args, batched, strict=True)]
-
-
-def _broadcast(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
-    del batched
-    shape, dims = params["shape"], params["broadcast_dimensions"]
-    return lax.broadcast_in_dim(args[0], (*shape, size), (*dims, len(shape)))
-
-
-def _reshape(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
-    del batched
-    return None if params.get("dimensions") is not None else lax.reshape(args[0], (*params["new_sizes"], size))
-
-
-def _transpose(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
-    del size, batched
-    return lax.transpose(args[0], (*params["permutation"], len(params["permutation"])))
-
-
-def _slice(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
-    del batched
-    strides = params["strides"]
-    return lax.slice(
-        args[0],
-        (*params["start_indices"], 0),
-        (*params["limit_indices"], size),
-        None if strides is None else (*strides, 1),
-    )
-
-
-def _pad(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
-    del size
-    return None if batched[1] else lax.pad(args[0], args[1], (*params["padding_config"], (0, 0, 0)))
-
-
-def _dynamic_slice(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
-    if any(batched[1:]):
-        return None
-    zero = jnp.zeros((), args[1].dtype)
-    return lax.dynamic_slice(args[0], (*args[1:], zero), (*params["slice_sizes"], size))
-
-
-def _dynamic_update_slice(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
-    del params
-    if any(batched[2:]):
-        return None
-    zero = jnp.zeros((), args[2].dtype)
-    return lax.dynamic_update_slice(args[0], _full(size, args[1], batched[1]), (*args[2:], zero))
-
-
-def _concatenate(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
-    return lax.concatenate([_full(size, x, b) for x, b in zip(args, batched, strict=True)], params["dimension"])
-
-
-def _all_full(size: Any, results: list[tuple[Any, bool]]) -> list[Any]:
-    return [_full(size, *result) for result in results]
-
-
-def _scan(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
-    body, params = eqn.params["jaxpr"], eqn.params
-    # How many of each there are is a matter of shapes; the parameters that say so changed in jax 0.12.
-    n = sum(len(a.aval.shape) == len(b.aval.shape) for a, b in zip(eqn.outvars, body.jaxpr.outvars, strict=True))
-    n_rows = sum(len(a.aval.shape) > len(b.aval.shape) for a, b in zip(eqn.invars, body.jaxpr.invars, strict=True))
-    first = len(args) - n - n_rows
-    consts, rows = args[:first], args[first + n :]  # rows `[T, ..., W]`
-    start = _all_full(size, list(zip(args[first : first + n], batched[first : first + n], strict=True)))
-    flags = [*batched[:first], *(True for _ in start), *batched[first + n :]]
-
-    def step(now: Any, row: Any) -> tuple[Any, Any]:
-        out = _all_full(size, _run(size, body.jaxpr, body.consts, [*consts, *now, *row], flags))
-        return out[:n], out[n:]
-
-    last, outputs = lax.scan(
-        step, start, rows, length=params["length"], reverse=params["reverse"], unroll=params["unroll"]
-    )
-    return [(x, True) for x in (*last, *outputs)]
-
-
-def _while(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
-    """None: the predicate differs from trial to trial."""
-    params = eqn.params
-    moving, step = params["cond_jaxpr"], params["body_jaxpr"]
-    first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
-    for_moving, for_step, start = args[:first], args[first:second], args[second:]
-
-    def after(flags: list[bool], now: Any) -> list[tuple[Any, bool]]:
-        return _run(size, step.jaxpr, step.consts, [*for_step, *now], [*batched[first:second], *flags])
-
-    flags, grown = batched[second:], None
-    while grown != flags:  # what a step makes of it is batched, too
-        flags, found = grown or flags, []
-        now = [_full(size, x, b) if flag else x for x, b, flag in zip(start, batched[second:], flags, strict=True)]
-        jax.eval_shape(lambda *now, to=found, flags=flags: to.extend(b for _, b in after(flags, now)), *now)
-        grown = [a or b for a, b in zip(flags, found, strict=True)]
-
-    def moves(now: Any) -> tuple[Any, bool]:
-        return _run(size, moving.jaxpr, moving.consts, [*for_moving, *now], [*batched[:first], *flags])[0]
-
-    found = []
-    jax.eval_shape(lambda *now: found.append(moves(now)[1]), *now)
-    if found[0]:
-        return None
-
-    def stepped(now: Any) -> list[Any]:
-        return [_full(size, x, b) if flag else x for (x, b), flag in zip(after(flags, now), flags, strict=True)]
-
-    return list(zip(lax.while_loop(lambda now: moves(now)[0], stepped, now), flags, strict=True))
-
-
-def _cond(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
-    """None: trials take different branches."""
-    if batched[0]:
-        return None
-
-    def branch(closed: Any) -> Callable[..., list[Any]]:
-        return lambda *operands: _all_full(size, _run(size, closed.jaxpr, closed.consts, operands, batched[1:]))
-
-    return [(x, True) for x in lax.switch(args[0], [branch(closed) for closed in eqn.params["branches"]], *args[1:])]
-
-
-_CONTROL = {"scan": _scan, "while": _while, "cond": _cond}
-_SHAPED = {
-    "broadcast_in_dim": _broadcast,
-    "reshape": _reshape,
-    "concatenate": _concatenate,
-    "transpose": _transpose,
-    "slice": _slice,
-    "pad": _pad,
-    "dynamic_slice": _dynamic_slice,
-    "dynamic_update_slice": _dynamic_update_slice,
-}

@@ -8,7 +8,6 @@ import numpy as np
 
 from jaxbandits.core import linalg
 from jaxbandits.core.batching import fori_loop
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Shape
@@ -68,9 +67,9 @@ class NuclearBall:
         The guess is None where the pair is exact.
         """
         if min(direction.shape) < self.exact_below:
-            left, right = once(_exact_pair(direction))
+            left, right = _exact_pair(direction)
         else:
-            left, right, residual = once(_krylov_pair(direction, self.iterations, guess))
+            left, right, residual = _krylov_pair(direction, self.iterations, guess)
             guess = WarmStart(right, residual)
         return linalg.outer(linalg.scale(left, -jnp.asarray(self.radius)), right), guess
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from jaxbandits.core.fusion import once
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
 from jaxbandits.domains.whole_space import WholeSpace
@@ -31,7 +30,7 @@ def surrogate_gradient(domain: Any, grad: Point, y: Point, x: Point) -> Point:
     """
     if isinstance(domain, WholeSpace):
         return grad
-    gap = once(points.subtract(y, x))
+    gap = points.subtract(y, x)
     gap_sq = points.inner(gap, gap)
     inward = jnp.minimum(points.inner(grad, gap), 0.0)
-    return once(points.add_scaled(grad, -inward / jnp.where(gap_sq > 0.0, gap_sq, 1.0), gap))
+    return points.add_scaled(grad, -inward / jnp.where(gap_sq > 0.0, gap_sq, 1.0), gap)

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 
 from jaxbandits.core import linalg
 from jaxbandits.core.batching import trials_last, while_loop
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import UNROLLED, added
 from jaxbandits.core.pytree import ArrayLike, param, pytree
 from jaxbandits.core.simplex import first_least, indicator
@@ -57,12 +56,12 @@ def project_simplex(y: jax.Array, total: ArrayLike) -> jax.Array:
     References: C. Michelot, "A finite algorithm for finding the projection of a point onto the canonical simplex of
       R^n", JOTA 1986.
     """
-    y = once(_below_zero(y))  # relative to the largest, so that s lies in [-total, 0) and keeps its digits
+    y = _below_zero(y)  # relative to the largest, so that s lies in [-total, 0) and keeps its digits
 
     def next_threshold(s: jax.Array) -> jax.Array:
-        return once(_threshold(y, s, total))
+        return _threshold(y, s, total)
 
-    start = once(_threshold(y, jnp.full_like(linalg.total(y), -jnp.inf), total))
+    start = _threshold(y, jnp.full_like(linalg.total(y), -jnp.inf), total)
 
     def growing(now: tuple[jax.Array, jax.Array]) -> jax.Array:
         return now[1] > now[0]

@@ -26,7 +26,6 @@ import jax.numpy as jnp
 from jaxbandits.core import batching, factored, linalg
 from jaxbandits.core.batching import trials_last
 from jaxbandits.core.factored import Inverse
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.estimation.arms import best_scored, optimistic, optimistic_arm
@@ -64,7 +63,7 @@ def play(obs: ArmObs, scores: Scores | None, theta: Vector, inverse: Inverse, ra
     """`argmax_x x'theta + radius ||x||_inverse` of the arms shown, from what was carried if it was."""
     if scores is None:
         return optimistic_arm(obs.arms, obs.mask, theta, inverse, radius)
-    return best_scored(obs.arms, obs.mask, optimistic(*scores, once(jnp.asarray(radius))))
+    return best_scored(obs.arms, obs.mask, optimistic(*scores, jnp.asarray(radius)))
 
 
 def follow(
@@ -85,10 +84,9 @@ def follow(
     if step.length is None:
         mean, moved = _two_products(obs.arms, theta, step.direction)
     else:
-        moved = once(linalg.matvec(obs.arms, step.direction))
+        moved = linalg.matvec(obs.arms, step.direction)
         mean = linalg.add_scaled(scores.mean, step.length, moved)
     carried = Scores(mean, _lessened(scores.width_sq, step.weight, moved))
-    carried, theta, inverse = once((carried, theta, inverse))  # else both branches begin with their making, and copies
     due = (t + 1) % REFRESH == 0
     return batching.cond(due, lambda: _computed(obs.arms, theta, inverse), lambda: carried)
 
@@ -102,13 +100,7 @@ def _lessened(width_sq: jax.Array, weight: jax.Array, moved: jax.Array) -> jax.A
     return width_sq - weight * (moved * moved)
 
 
-@trials_last
 def _two_products(arms: jax.Array, x: Vector, y: Vector) -> tuple[jax.Array, jax.Array]:
     """`[K]` inner products with x and with y, of arms that are read from memory once."""
-    both = once(linalg.stack([x, y]))
-    if arms.shape[1] > linalg.UNROLLED:
-        products = jnp.sum(arms[:, None] * both[None], axis=2)
-    else:
-        products = linalg.added(arms[:, j][:, None] * both[None, :, j] for j in range(arms.shape[1]))
-    products = once(products)
+    products = arms @ jnp.stack([x, y], axis=1)
     return products[:, 0], products[:, 1]

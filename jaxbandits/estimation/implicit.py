@@ -14,7 +14,6 @@ import jax.numpy as jnp
 from jaxbandits.core import factored, linalg
 from jaxbandits.core.batching import while_loop
 from jaxbandits.core.factored import Factored
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.estimation.links import Bernoulli
@@ -51,8 +50,8 @@ def logistic_step(
       project: `(inverse, y, weight)`, the point of the convex Theta nearest to y in the norm of `W + weight x x'`,
         whose inverse is given.
     """
-    image = once(factored.image(inverse, x))
-    u, width_sq, start = image.u, image.width_sq, once(linalg.inner(x, theta))
+    image = factored.image(inverse, x)
+    u, width_sq, start = image.u, image.width_sq, linalg.inner(x, theta)
     reach = 1.001 * bound * linalg.norm(x)  # every feasible z is strictly inside
     tolerance = jnp.finfo(start.dtype).eps ** 0.6  # the answer is one quadratic step ahead of z
 
@@ -63,15 +62,15 @@ def logistic_step(
     def search(carry: Any) -> Any:
         z, _, low, high, _, step = carry
         slope, curvature = count * _LOGISTIC.mean(z) - total, scale * count * _LOGISTIC.slope(z)
-        grow = once(1.0 / (1.0 + curvature * width_sq))
+        grow = 1.0 / (1.0 + curvature * width_sq)
         y = theta - u * ((scale * slope + curvature * (start - z)) * grow)
         model = factored.add(inverse, curvature, image)  # (W + curvature x x')^{-1}
-        nearest = once(project(*once((model, y)), curvature))
-        found = once(linalg.inner(x, nearest))
+        nearest = project(model, y, curvature)
+        found = linalg.inner(x, nearest)
         low, high = jnp.where(found > z, z, low), jnp.where(found < z, z, high)
         inside = (found > low) & (found < high) | (jnp.abs(found - z) <= tolerance)
         following = jnp.where(inside, found, 0.5 * (low + high))
-        return once((following, nearest, low, high, jnp.abs(found - z), step + 1))
+        return following, nearest, low, high, jnp.abs(found - z), step + 1
 
     begin = (start, theta, -reach, reach, jnp.full_like(start, jnp.inf), 0)
     return while_loop(unsettled, search, begin, _MAX_STEPS)[1]

@@ -17,7 +17,6 @@ import jax.numpy as jnp
 
 from jaxbandits.core import linalg
 from jaxbandits.core.batching import while_loop
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import proximal_on_ball
 from jaxbandits.core.pytree import ArrayLike
@@ -60,25 +59,25 @@ def minimise(objective: Objective, start: Vector, radius: ArrayLike | None = Non
         return (now.decrease > precision) & (now.passes < _MAX_PASSES)
 
     def improve(now: _Descent) -> _Descent:
-        theta = once(now.theta + now.step * now.fraction)
+        theta = now.theta + now.step * now.fraction
         at = objective(theta)
         accept = at.value <= now.value - _ARMIJO * now.fraction * now.decrease + precision
         accept = accept | (now.passes == 0)  # the start itself: a NaN there ends the search, and shows
-        step = once(_model_minimiser(theta, at, radius) - theta)
+        step = _model_minimiser(theta, at, radius) - theta
         decrease = -linalg.inner(at.gradient, step)
         accepted = _Descent(theta, at.value, step, decrease, jnp.ones_like(now.fraction), now.passes)
         now = linalg.where(accept, accepted, now._replace(fraction=0.5 * now.fraction))
-        return once(now._replace(passes=now.passes + 1))
+        return now._replace(passes=now.passes + 1)
 
     one, large = jnp.ones((), dtype), jnp.full((), jnp.finfo(dtype).max, dtype)
     first = _Descent(start, large, jnp.zeros_like(start), jnp.where(wanted, large, 0.0), one, jnp.int32(0))
     last = while_loop(moving, improve, first)
-    return once(last.theta + last.step)
+    return last.theta + last.step
 
 
 def _model_minimiser(theta: Vector, at: Evaluation, radius: ArrayLike | None) -> Vector:
     if radius is None:
-        return theta - linalg.solve(once(linalg.factor(at.hessian)), at.gradient)
+        return theta - linalg.solve(linalg.factor(at.hessian), at.gradient)
     return proximal_on_ball(_definite(at.hessian), theta, at.gradient, radius)
 
 
@@ -86,7 +85,7 @@ def _definite(hessian: Symmetric) -> Symmetric:
     """L may be flat in some directions; the ball then decides, but the solver needs a positive definite matrix."""
     diagonal = linalg.trace(hessian)
     info = jnp.finfo(diagonal.dtype)
-    return once(linalg.shift(hessian, info.eps**0.6 * diagonal + info.tiny**0.5))
+    return linalg.shift(hessian, info.eps**0.6 * diagonal + info.tiny**0.5)
 
 
 class Maximisers(NamedTuple):
@@ -155,7 +154,7 @@ def maximise(
 
     def one(x: Vector, guess: Maximisers | None) -> tuple[jax.Array, Maximisers]:
         length = linalg.norm(x)
-        direction = once(x / jnp.maximum(length, jnp.finfo(length.dtype).tiny ** 0.5))
+        direction = x / jnp.maximum(length, jnp.finfo(length.dtype).tiny ** 0.5)
         if guess is None:
             guess = Maximisers(estimate, jnp.zeros_like(slack), jnp.zeros_like(slack))
         found = _maximise_one(objective, estimate, slack, direction, radius, guess)
@@ -178,7 +177,7 @@ def _maximise_one(
     precision = eps**0.5  # the last step, which is taken without looking, squares it
 
     def look(now: _Search) -> _Search:
-        theta = once(estimate + (now.target - estimate) * now.fraction)
+        theta = estimate + (now.target - estimate) * now.fraction
         at = objective(theta)
         outside = at.value > 1.1 * slack
         near = ~outside & ((now.fraction == 1.0) | (at.value > 0.5 * slack))
@@ -204,7 +203,7 @@ def _maximise_one(
         back = now._replace(fraction=fraction, low=low, high=high, passes=passes)
         halfway = now.base + (now.target - now.base) * 0.5
         shorter = now._replace(target=halfway, fraction=one, low=zero, high=one, passes=passes)
-        return once(linalg.where(accept, forward, linalg.where(near, shorter, back)))
+        return linalg.where(accept, forward, linalg.where(near, shorter, back))
 
     def moving(now: _Search) -> jax.Array:
         return now.moving & (now.passes < _MAX_PASSES)
@@ -253,39 +252,37 @@ def _model_maximiser(
     gradient = at.gradient
     info = jnp.finfo(slack.dtype)
     hessian = at.hessian if radius is None else _definite(at.hessian)
-    factored = once(linalg.factor(hessian))
-    along, newton = once((linalg.solve(factored, direction), -linalg.solve(factored, gradient)))
+    factored = linalg.factor(hessian)
+    along, newton = linalg.solve(factored, direction), -linalg.solve(factored, gradient)
     room = slack - at.value - 0.5 * linalg.inner(gradient, newton)
     stretch = jnp.maximum(linalg.inner(direction, along), info.tiny)
-    price = once(jnp.sqrt(2.0 * jnp.maximum(room, 0.0) / stretch))
-    level_only = once(theta + newton + along * price)
+    price = jnp.sqrt(2.0 * jnp.maximum(room, 0.0) / stretch)
+    level_only = theta + newton + along * price
     level_price = 1.0 / jnp.maximum(price, info.tiny)
-    unit = once(linalg.inner(direction, direction) > 0.0)
+    unit = linalg.inner(direction, direction) > 0.0
     if radius is None:
         return linalg.where(unit, level_only, theta), level_price, ball, (room > 0.0) | ~unit
 
     def model(step: Vector) -> tuple[jax.Array, Vector]:
-        bend = once(linalg.matvec(hessian, step))
+        bend = linalg.matvec(hessian, step)
         return at.value + linalg.inner(gradient, step) + 0.5 * linalg.inner(step, bend), gradient + bend
 
     def dual(level: jax.Array, ball: jax.Array) -> _Dual:
-        factored = once(linalg.factor(linalg.shift(hessian * level, ball)))
-        step = once(linalg.solve(factored, direction - gradient * level - theta * ball))
-        q, slope = once(model(step))
-        th = once(theta + step)
-        by_level, by_ball = once((linalg.solve(factored, slope), linalg.solve(factored, th)))
-        spare, spare_ball = once((slack - q, 0.5 * (radius**2 - linalg.inner(th, th))))
+        factored = linalg.factor(linalg.shift(hessian * level, ball))
+        step = linalg.solve(factored, direction - gradient * level - theta * ball)
+        q, slope = model(step)
+        th = theta + step
+        by_level, by_ball = linalg.solve(factored, slope), linalg.solve(factored, th)
+        spare, spare_ball = slack - q, 0.5 * (radius**2 - linalg.inner(th, th))
         a, b, c = linalg.inner(slope, by_level), linalg.inner(slope, by_ball), linalg.inner(th, by_ball)
         a, c = a * (1.0 + 4.0 * info.eps) + info.tiny, c * (1.0 + 4.0 * info.eps) + info.tiny
         determinant = jnp.maximum(a * c - b * b, info.eps * a * c)
         level_step, ball_step = (b * spare_ball - c * spare) / determinant, (b * spare - a * spare_ball) / determinant
         # A step keeps a tenth of either multiplier: the minimiser of the quadratic over that box.
         least_level, least_ball = -0.9 * level, -0.9 * ball
-        level_step, ball_step = once(
-            (
-                jnp.where(ball_step < least_ball, -(spare + b * least_ball) / a, level_step),
-                jnp.where(level_step < least_level, -(spare_ball + b * least_level) / c, ball_step),
-            )
+        level_step, ball_step = (
+            jnp.where(ball_step < least_ball, -(spare + b * least_ball) / a, level_step),
+            jnp.where(level_step < least_level, -(spare_ball + b * least_level) / c, ball_step),
         )
         level_step, ball_step = jnp.maximum(level_step, least_level), jnp.maximum(ball_step, least_ball)
         turn = -by_level * level_step - by_ball * ball_step
@@ -293,13 +290,13 @@ def _model_maximiser(
         one = jnp.ones_like(slack)
         value = linalg.inner(direction, step) + level * spare + ball * spare_ball
         zero = jnp.int32(0)
-        return once(_Dual(level, ball, step, value, level_step, ball_step, turn, decrease, one, zero))
+        return _Dual(level, ball, step, value, level_step, ball_step, turn, decrease, one, zero)
 
     pole = direction * radius
     ball_binds = linalg.norm(level_only) > radius
-    pole_value, pole_slope = once(model(pole - theta))
+    pole_value, pole_slope = model(pole - theta)
     level_binds = pole_value > slack
-    both = once(unit & ball_binds & level_binds & (room > 0.0))
+    both = unit & ball_binds & level_binds & (room > 0.0)
     precision = info.eps**0.7 * radius  # the last step, taken without looking, squares it
 
     def searching(now: _Dual) -> jax.Array:
@@ -310,7 +307,7 @@ def _model_maximiser(
         accept = tried.value <= now.value - _ARMIJO * now.fraction * now.decrease + info.eps * radius
         passes = now.passes + 1
         now = linalg.where(accept, tried, now._replace(fraction=0.5 * now.fraction))
-        return once(now._replace(passes=passes))
+        return now._replace(passes=passes)
 
     known = level > 0.0
     cold_level = 0.5 * jnp.minimum(level_price, 1.0 / jnp.maximum(linalg.norm(pole_slope), info.tiny))
@@ -318,11 +315,11 @@ def _model_maximiser(
     start = jnp.where(known, level, cold_level), jnp.where(known, ball, 0.5 / radius)
     first = _Dual(*start, none, large, zero, zero, none, large, jnp.ones_like(slack), jnp.int32(0))
     last = while_loop(searching, search, first)
-    th = once(theta + last.step + last.turn)
+    th = theta + last.step + last.turn
     th = th * jnp.minimum(1.0, radius / linalg.norm(th))
     failed = both & ~(model(th - theta)[0] <= 1.05 * slack)
     target = linalg.where(both, th, linalg.where(level_binds, level_only, pole))
     target = linalg.where(unit, target, theta)
     sound = ((room > 0.0) & ~failed) | ~unit
     keep_level, keep_ball = jnp.where(both & ~failed, last.level, level), jnp.where(both & ~failed, last.ball, ball)
-    return once((target, keep_level, keep_ball, sound))
+    return target, keep_level, keep_ball, sound

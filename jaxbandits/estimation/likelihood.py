@@ -21,9 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.core import linalg
-from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.estimation import history
@@ -86,15 +84,13 @@ def record(
     return Pulls(*_count(t, tuple(data), arms, decision.index, reward, jnp.asarray(member, reward.dtype)))
 
 
-@trials_last
 def _count(
     t: jax.Array, data: tuple[jax.Array, ...], arms: jax.Array, index: jax.Array, reward: jax.Array, member: jax.Array
 ) -> tuple[jax.Array, ...]:
     known, counts, totals = data
-    known = once(jnp.where(t == 0, arms, known))
-    changed = once(jnp.any(known != arms, axis=(0, 1)))
-    numbers = jnp.arange(counts.shape[0]).reshape(-1, *(1,) * index.ndim)
-    played = once(jnp.where(numbers == index, member, 0.0))
+    known = jnp.where(t == 0, arms, known)
+    changed = jnp.any(known != arms)
+    played = jnp.where(jnp.arange(len(counts)) == index, member, 0.0)
     return known, counts + jnp.where(changed, jnp.nan, played), totals + played * reward
 
 
@@ -122,21 +118,21 @@ class Likelihood:
 
             sums = history.sum_over(tuple(self.data), self.count, block)
         g = self.link.dispersion
-        value, gradient, hessian = once(jax.tree.map(lambda a: a / g, sums))
+        value, gradient, hessian = jax.tree.map(lambda a: a / g, sums)
         if self.ridge is not None:
             square = linalg.inner(theta, theta) - linalg.inner(self.origin, self.origin)
             value = value + 0.5 * self.ridge * square
             gradient, hessian = gradient + theta * self.ridge, linalg.shift(hessian, self.ridge)
-        return once(Evaluation(value, gradient, hessian))
+        return Evaluation(value, gradient, hessian)
 
     def _sums(self, theta: Vector, design: jax.Array, weights: jax.Array, responses: jax.Array) -> Any:
         """The three sums over rows; `weights` times m(z) less `responses` times z is the value of a row."""
         link = self.link
-        z, z0 = once((linalg.matvec(design, theta), linalg.matvec(design, self.origin)))
+        z, z0 = linalg.matvec(design, theta), linalg.matvec(design, self.origin)
         partition, mean, slope = link.log_partition(z) - link.log_partition(z0), link.mean(z), link.slope(z)
         # Row by row, so that what cancels there does not round in directions that few rows see.
         values = weights * partition - responses * (z - z0)
-        values, residuals, curvatures = once((values, weights * mean - responses, weights * slope))
+        residuals, curvatures = weights * mean - responses, weights * slope
         return linalg.total(values), linalg.combine(residuals, design), linalg.gram(design, curvatures)
 
 

@@ -11,7 +11,7 @@ from jaxbandits.core.pytree import as_arrays, map_traced
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.linear import HvtUCB
 from jaxbandits.simulation import driver, loop, program, simulate
-from jaxbandits.testing.speed import kernels, open_loops
+from tests.hlo import kernels, open_loops
 from tests.toys import Noisy, Shrink
 
 WIDTH = 32

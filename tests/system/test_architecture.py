@@ -205,3 +205,11 @@ def test_the_version_is_known_without_importing_jax():
     assert done.returncode == 0, done.stderr
     citation = (PACKAGE.parent / "CITATION.cff").read_text()
     assert f"version: {done.stdout.strip()}" in citation
+
+
+def test_no_barrier_is_placed_by_hand_in_what_the_interpreter_runs():
+    """`core.barriers` places them; a hand-placed one says nothing to a reader of the algorithm."""
+    rooms = ("algorithms", "environments", "domains", "experiments", "estimation")
+    for path in (path for room in rooms for path in (PACKAGE / room).rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        assert "core.fusion" not in text and "optimization_barrier" not in text, path

@@ -14,7 +14,7 @@ from jaxbandits.domains import Box, CappedSimplex, L1Ball, Simplex
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.estimation.fixed_arms import LEAST_DIM
-from jaxbandits.testing.speed import moves
+from tests.hlo import moves
 from tests.layout import compiled_rounds
 
 # One-pass learners: here a round is a few microseconds, and one move of an array would be seen in it.

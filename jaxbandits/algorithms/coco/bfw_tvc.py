@@ -24,7 +24,6 @@ from jaxbandits.algorithms.coco.lyapunov import Lyapunov, doubled, surrogate_val
 from jaxbandits.algorithms.coco.one_point import OnePoint
 from jaxbandits.core.batching import while_loop
 from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.core.ranges import BOOL
 from jaxbandits.domains import points, protocol
@@ -178,11 +177,11 @@ class BFWTVC:
         violation = jnp.maximum(self.constraint_scale * feedback.first().con, 0.0)
         queue = state.queue.add(violation)
         weighed = jnp.where(self.weight_before, state.queue.total, queue.total)
-        weight = once(self.constraint_scale * state.surrogate.weight(weighed))
+        weight = self.constraint_scale * state.surrogate.weight(weighed)
         values = surrogate_values(feedback, weight)
         estimate = self.estimator.gradient(values, state.direction, self.radius)
         state = state._replace(
-            block_sum=once(points.add(state.block_sum, estimate)),
+            block_sum=points.add(state.block_sum, estimate),
             queue=queue,
             calls=jnp.zeros((), jnp.int32),
             unfinished=jnp.zeros((), bool),
@@ -191,12 +190,12 @@ class BFWTVC:
         return state._replace(direction=perturbation.direction(key, self.dim))
 
     def _end_block(self, state: BFWTVCState) -> BFWTVCState:
-        level = once(doubled(state.level, self.lipschitz * (1.0 + state.surrogate.weight(state.queue.total))))
+        level = doubled(state.level, self.lipschitz * (1.0 + state.surrogate.weight(state.queue.total)))
         restart = level > state.level
         anchor = points.where(restart, state.last.x, state.anchor)
         grad_sum = points.where(restart, state.block_sum, points.add(state.grad_sum, state.block_sum))  # of the epoch
         pace = self.eta_scale * self._c * self.domain.diameter / (points.size(self.dim) * self.value_bound)
-        linear = once(points.scale(grad_sum, pace * self.horizon**-0.75 / level))  # eta times the sum
+        linear = points.scale(grad_sum, pace * self.horizon**-0.75 / level)  # eta times the sum
         eps = 4.0 * self.domain.diameter**2 * self.horizon**-0.5 if self.eps is None else self.eps
         cap = math.ceil(3.375 * math.sqrt(self.horizon)) if self.most_steps is None else self.most_steps
 

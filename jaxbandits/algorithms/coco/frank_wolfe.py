@@ -12,7 +12,6 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco.lyapunov import doubled
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
@@ -32,13 +31,12 @@ def begin(domain: Any, x: Point | None, shape: Shape) -> Step:
     none = jnp.zeros(())
     x = domain.zero(shape) if x is None else x
     x = jax.tree.map(lambda a: jnp.asarray(a, none.dtype), x)
-    nothing = once(points.zeros(shape))  # else XLA takes seconds to fold an oracle's products of a large matrix
-    return Step(x, domain.lmo(nothing)[1], none, none)
+    return Step(x, domain.lmo(points.zeros(shape))[1], none, none)
 
 
 def fixed_step(domain: Any, x: Point, grad: Point, guess: Any, sigma: ArrayLike) -> Step:
     """A step of size `sigma`; above 1 it may leave the set."""
-    vertex, guess = once(domain.lmo(grad, guess))
+    vertex, guess = domain.lmo(grad, guess)
     gap = points.inner(grad, points.subtract(x, vertex))
     return Step(points.average(x, vertex, sigma), guess, gap, jnp.asarray(sigma, gap.dtype))
 
@@ -48,12 +46,12 @@ def line_search_step(domain: Any, x: Point, grad: Point, guess: Any, kappa: Arra
 
     Its size is `gap / (2 kappa ||v - x||^2)`, at most 1; 0 where v = x or nothing is to be gained.
     """
-    vertex, guess = once(domain.lmo(grad, guess))
-    back = once(points.subtract(x, vertex))
+    vertex, guess = domain.lmo(grad, guess)
+    back = points.subtract(x, vertex)
     gap, length_sq = points.inner(grad, back), points.inner(back, back)
     curvature = 2.0 * kappa * length_sq
     moving = (gap > 0.0) & (curvature > 0.0)
-    sigma = once(jnp.where(moving, jnp.minimum(gap / jnp.where(moving, curvature, 1.0), 1.0), 0.0))
+    sigma = jnp.where(moving, jnp.minimum(gap / jnp.where(moving, curvature, 1.0), 1.0), 0.0)
     return Step(points.average(x, vertex, sigma), guess, gap, sigma)
 
 
@@ -64,7 +62,7 @@ def proximal_step(
     domain: Any, last: Step, anchor: Point, grad_sum: Point, eta: ArrayLike, rounds: jax.Array, step_cap: ArrayLike
 ) -> Step:
     """One step of size `min(step_cap, 2 / sqrt(rounds))` on `eta <grad_sum, x> + ||x - anchor||^2`."""
-    slope = once(points.add_scaled(points.scale(grad_sum, eta), 2.0, points.subtract(last.x, anchor)))
+    slope = points.add_scaled(points.scale(grad_sum, eta), 2.0, points.subtract(last.x, anchor))
     sigma = jnp.minimum(step_cap, 2.0 / jnp.sqrt(rounds.astype(last.gap.dtype)))
     return fixed_step(domain, last.x, slope, last.guess, sigma)
 
@@ -108,12 +106,12 @@ def follow(domain: Any, run: Epochs, t: jax.Array, h: Point, bound: ArrayLike, s
       bound: on the norm of h.
       step_cap: 1; above, the first steps of an epoch leave K.
     """
-    level = once(doubled(run.level, bound))
+    level = doubled(run.level, bound)
     restart = level > run.level
     start = jnp.where(restart, t, run.start)
     anchor = points.where(restart, run.last.x, run.anchor)
     kept = points.where(restart, points.zeros_like(run.grad_sum), run.grad_sum)  # h may be sparse: add it last
-    grad_sum = once(points.add(kept, h))
+    grad_sum = points.add(kept, h)
     last = proximal_step(domain, run.last, anchor, grad_sum, run.pace / level, t - start + 1, step_cap)
     return Epochs(last, anchor, grad_sum, level, start, run.pace)
 
@@ -144,6 +142,6 @@ def follow_curved(domain: Any, run: Curved, t: jax.Array, h: Point, alpha: Array
       alpha: modulus of strong convexity, > 0.
     """
     x = run.last.x
-    lin = once(points.add(points.add_scaled(run.lin, -alpha, x), h))  # h may be sparse: add it last
+    lin = points.add(points.add_scaled(run.lin, -alpha, x), h)  # h may be sparse: add it last
     weight = alpha * (t + 1).astype(run.last.gap.dtype)
     return Curved(line_search_step(domain, x, points.add_scaled(lin, weight, x), run.last.guess, 0.5 * weight), lin)

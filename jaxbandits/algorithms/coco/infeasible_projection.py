@@ -19,7 +19,6 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco import blocks, frank_wolfe
 from jaxbandits.core.batching import while_loop
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
@@ -56,7 +55,7 @@ def descend(
     cut_first: ArrayLike,
 ) -> Iterate:  # fmt: skip
     """`y - eta grad`, projected from x; the other arguments are those of `close_infeasible_projection`."""
-    target = once(points.add_scaled(now.y, -eta, grad))
+    target = points.add_scaled(now.y, -eta, grad)
     new = close_infeasible_projection(
         domain, now.x, target, eps=eps, radius=radius, most_calls=most_calls, guess=now.guess, cut_first=cut_first
     )
@@ -100,18 +99,18 @@ def close_infeasible_projection(
       cut_first: whether the distance of x_0 and y_0 is taken after y_0 is cut back to the ball, which makes larger
         steps and ends sooner; False: before, as printed.
     """
-    cut = once(points.scale(y, 1.0 / jnp.maximum(1.0, points.norm(y) / radius)))
-    start_sq = once(jnp.where(cut_first, _distance_sq(x, cut), _distance_sq(x, y)))
+    cut = points.scale(y, 1.0 / jnp.maximum(1.0, points.norm(y) / radius))
+    start_sq = jnp.where(cut_first, _distance_sq(x, cut), _distance_sq(x, y))
     pull = 2.0 * eps / jnp.maximum(start_sq, 3.0 * eps)
 
     def far(now: Projected) -> jax.Array:
         return ~now.near & (now.calls < most_calls)
 
     def ask(now: Projected) -> Projected:
-        apart = once(points.subtract(now.x, now.y))
+        apart = points.subtract(now.x, now.y)
         step = frank_wolfe.line_search_step(domain, now.x, apart, now.guess, 0.5)  # on ||x - y||^2 / 2
         near = points.inner(apart, apart) <= 3.0 * eps
-        separated = once(near | (step.gap <= eps))
+        separated = near | (step.gap <= eps)
         return Projected(
             x=points.where(separated, now.x, step.x),
             y=points.add_scaled(now.y, jnp.where(separated & ~near, pull, 0.0), apart),

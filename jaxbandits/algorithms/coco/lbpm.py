@@ -20,7 +20,6 @@ from jaxbandits.algorithms.coco.infeasible_projection import Iterate
 from jaxbandits.algorithms.coco.lpm import ascend, dual_constants
 from jaxbandits.algorithms.coco.lyapunov import surrogate_values
 from jaxbandits.algorithms.coco.one_point import OnePoint
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.core.ranges import BOOL
 from jaxbandits.domains import points, protocol
@@ -135,7 +134,7 @@ class LBPM:
         violation = state.violation + jnp.maximum(feedback.first().con, 0.0)
         state = state._replace(
             run=infeasible_projection.stay(state.run),
-            block_sum=once(points.add(state.block_sum, estimate)),
+            block_sum=points.add(state.block_sum, estimate),
             violation=violation,
         )
         state = blocks.at_end(t, self._block, self._end_block, state)

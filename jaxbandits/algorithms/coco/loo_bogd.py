@@ -13,7 +13,6 @@ import jax
 
 from jaxbandits.algorithms.coco import blocks, infeasible_projection
 from jaxbandits.algorithms.coco.infeasible_projection import Iterate
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.core.ranges import BOOL
 from jaxbandits.domains import points, protocol
@@ -99,7 +98,7 @@ class LOOBOGD:
         del key, obs, decision
         state = state._replace(
             run=infeasible_projection.stay(state.run),
-            block_sum=once(points.add(state.block_sum, feedback.first().grad)),
+            block_sum=points.add(state.block_sum, feedback.first().grad),
         )
         return blocks.at_end(t, self._block, self._end_block, state)
 

@@ -17,7 +17,6 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.coco import blocks, infeasible_projection
 from jaxbandits.algorithms.coco.infeasible_projection import Iterate
 from jaxbandits.algorithms.coco.lyapunov import surrogate_gradient
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.core.ranges import BOOL
 from jaxbandits.domains import points, protocol
@@ -113,7 +112,7 @@ class LPM:
         violation = state.violation + jnp.maximum(told.con, 0.0)
         state = state._replace(
             run=infeasible_projection.stay(state.run),
-            block_sum=once(points.add(state.block_sum, h)),
+            block_sum=points.add(state.block_sum, h),
             violation=violation,
         )
         return blocks.at_end(t, self._block, self._end_block, state)

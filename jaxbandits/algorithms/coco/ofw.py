@@ -12,7 +12,6 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco import frank_wolfe
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
@@ -69,7 +68,7 @@ class OFW:
         self, key: jax.Array, t: jax.Array, state: OFWState, obs: Any, decision: PointDecision, feedback: Gradient
     ) -> OFWState:
         del key, obs, decision
-        grad_sum = once(points.add(state.grad_sum, feedback.first().grad))
+        grad_sum = points.add(state.grad_sum, feedback.first().grad)
         last = frank_wolfe.proximal_step(self.domain, state.last, state.anchor, grad_sum, state.eta, t + 1, 1.0)
         return state._replace(last=last, grad_sum=grad_sum)
 

@@ -22,7 +22,6 @@ import numpy as np
 from jaxbandits.algorithms.coco.frank_wolfe import Epochs, begin_epochs, follow
 from jaxbandits.algorithms.coco.lyapunov import Lyapunov, surrogate_gradient
 from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
@@ -140,7 +139,7 @@ class OFWTVC:
         con = self.constraint_scale * told.con
 
         queue = state.queue.add(jnp.maximum(con, 0.0))
-        weight = once(state.surrogate.weight(queue.total))
+        weight = state.surrogate.weight(queue.total)
         h = surrogate_gradient(told.grad, con, told.con_grad, self.constraint_scale * weight)
         run = follow(self.domain, state.run, t, h, self.lipschitz * (1.0 + weight), self.step_cap)
         return OFWTVCState(run, queue, state.surrogate)

@@ -16,7 +16,6 @@ import numpy as np
 
 from jaxbandits.algorithms.coco import frank_wolfe
 from jaxbandits.algorithms.coco.frank_wolfe import Step
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.core.ranges import BOOL
 from jaxbandits.domains import points, protocol
@@ -122,10 +121,10 @@ class OPDP:
     ) -> OPDPState:
         del key, obs, decision
         told = feedback.first()
-        dropped = once(self.hard & (told.con <= 0.0))
+        dropped = self.hard & (told.con <= 0.0)
         con = jnp.where(dropped, 0.0, told.con)
         h = points.add_scaled(told.grad, jnp.where(dropped, 0.0, state.dual), told.con_grad)
-        grad_sum = once(points.add(state.grad_sum, h))
+        grad_sum = points.add(state.grad_sum, h)
         last = frank_wolfe.proximal_step(self.domain, state.last, state.anchor, grad_sum, state.eta, t + 1, 1.0)
         dual = jnp.maximum(state.dual + state.dual_step * (con - state.damping * state.dual), 0.0)
         return state._replace(last=last, grad_sum=grad_sum, dual=dual)

@@ -13,7 +13,6 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco.frank_wolfe import Epochs, begin_epochs, follow
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
@@ -70,7 +69,7 @@ class PFOFW:
     ) -> Epochs:
         del key, obs, decision
         h = feedback.first().grad
-        size = once(points.norm(h))
+        size = points.norm(h)
         if self.g_init is not None:
             return follow(self.domain, state, t, h, size, self.step_cap)
         # Before the first gradient that is not zero any positive level serves, and none is kept.

@@ -23,7 +23,6 @@ from jaxbandits.algorithms.coco.lyapunov import QuadraticLyapunov, surrogate_val
 from jaxbandits.algorithms.coco.one_point import OnePoint
 from jaxbandits.core.batching import fori_loop
 from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.core.ranges import BOOL
 from jaxbandits.domains import points, protocol
@@ -160,17 +159,17 @@ class SCBFWTVC:
         violation = jnp.maximum(self.constraint_scale * feedback.first().con, 0.0)
         queue = state.queue.add(violation)
         weighed = jnp.where(self.weight_before, state.queue.total, queue.total)
-        weight = once(self.constraint_scale * state.surrogate.weight(weighed))
+        weight = self.constraint_scale * state.surrogate.weight(weighed)
         values = surrogate_values(feedback, weight)
         estimate = self.estimator.gradient(values, state.direction, self.radius)
         calls = jnp.where(blocks.ends(t, self._block), jnp.int32(self._steps), jnp.int32(0))
-        state = state._replace(block_sum=once(points.add(state.block_sum, estimate)), queue=queue, calls=calls)
+        state = state._replace(block_sum=points.add(state.block_sum, estimate), queue=queue, calls=calls)
         state = blocks.at_end(t, self._block, lambda state: self._end_block(t, state), state)
         return state._replace(direction=perturbation.direction(key, self.dim))
 
     def _end_block(self, t: jax.Array, state: SCBFWTVCState) -> SCBFWTVCState:
         centred = jnp.where(self.recenter, -self.curvature * self._block, 0.0)
-        linear = once(points.add(state.linear, points.add_scaled(state.block_sum, centred, state.last.x)))
+        linear = points.add(state.linear, points.add_scaled(state.block_sum, centred, state.last.x))
         weight = self.curvature * (t + 1).astype(state.last.gap.dtype)  # alpha m K, twice kappa
 
         def step(_: jax.Array, last: Step) -> Step:

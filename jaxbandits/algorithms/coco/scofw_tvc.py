@@ -20,7 +20,6 @@ import numpy as np
 from jaxbandits.algorithms.coco.frank_wolfe import Curved, begin_curved, follow_curved
 from jaxbandits.algorithms.coco.lyapunov import QuadraticLyapunov, surrogate_gradient
 from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
@@ -120,7 +119,7 @@ class SCOFWTVC:
         told = feedback.first()
         con = self.constraint_scale * told.con
         queue = state.queue.add(jnp.maximum(con, 0.0))
-        weight = once(state.surrogate.weight(queue.total))
+        weight = state.surrogate.weight(queue.total)
         h = surrogate_gradient(told.grad, con, told.con_grad, self.constraint_scale * weight)
         return SCOFWTVCState(follow_curved(self.domain, state.run, t, h, self.curvature), queue, state.surrogate)
 

@@ -18,7 +18,6 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco.lyapunov import Lyapunov, surrogate_gradient
 from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
@@ -93,9 +92,9 @@ class SinhaVaze:
         del key, t, obs, decision
         told = feedback.first()
         queue = state.queue.add(jnp.maximum(told.con, 0.0))
-        weight = once(state.surrogate.weight(queue.total))
-        h = once(surrogate_gradient(told.grad, told.con, told.con_grad, weight))
-        energy = once(state.energy + points.inner(h, h))
+        weight = state.surrogate.weight(queue.total)
+        h = surrogate_gradient(told.grad, told.con, told.con_grad, weight)
+        energy = state.energy + points.inner(h, h)
         eta = state.pace / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0))
         x = self.domain.project(points.add_scaled(state.x, -eta, h))
         return SinhaVazeState(x, queue, energy, state.pace, state.surrogate)

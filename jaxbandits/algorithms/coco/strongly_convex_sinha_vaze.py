@@ -16,7 +16,6 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco.lyapunov import QuadraticLyapunov, surrogate_gradient
 from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
@@ -88,7 +87,7 @@ class StronglyConvexSinhaVaze:
         del key, obs, decision
         told = feedback.first()
         queue = state.queue.add(jnp.maximum(told.con, 0.0))
-        weight = once(state.surrogate.weight(queue.total))
+        weight = state.surrogate.weight(queue.total)
         h = surrogate_gradient(told.grad, told.con, told.con_grad, weight)
         step = 1.0 / (self.curvature * (t + 1).astype(weight.dtype))
         x = self.domain.project(points.add_scaled(state.x, -step, h))

@@ -20,7 +20,6 @@ from jaxbandits.algorithms.dro import players
 from jaxbandits.algorithms.dro.players import Model, Players, Saddle, Weights
 from jaxbandits.algorithms.dro.steps import Steps, constant, theorem_1
 from jaxbandits.core import linalg, losses, rng, sampling
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import GroupDecision, SampledRows
 
@@ -104,10 +103,10 @@ class Haghtalab:
     ) -> HaghtalabState:
         del key, obs
         fresh, kept = (feedback.x[1:], feedback.y[1:]), (state.x, state.y)
-        x, y = once(linalg.where(t % self.n_groups == 0, fresh, kept))
+        x, y = linalg.where(t % self.n_groups == 0, fresh, kept)
         loss, _ = losses.log_loss(y * linalg.matvec(x, decision.play))  # (18): at w_t, of rows that may be old
         grad = linalg.row(feedback.grad, 0)
-        both = Players(state.model, state.weights, state.steps).move(self.domain, grad, once(loss), constant(t))
+        both = Players(state.model, state.weights, state.steps).move(self.domain, grad, loss, constant(t))
         return HaghtalabState(*both, x, y)
 
     def recommend(self, state: HaghtalabState) -> Saddle:

@@ -14,7 +14,6 @@ import numpy as np
 from jaxbandits.algorithms.dro.steps import Pace, Steps
 from jaxbandits.core import elementary, linalg, simplex
 from jaxbandits.core.errors import InputError, shown
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
@@ -59,7 +58,7 @@ class Weights(NamedTuple):
     @property
     def q(self) -> jax.Array:
         """`[m]` q_t."""
-        return once(elementary.exp(self.log_q))
+        return elementary.exp(self.log_q)
 
     def step(self, gain: jax.Array, rate: ArrayLike, fraction: ArrayLike, k: int = 1) -> "Weights":
         """`q_{t+1}` nearest to `q_{t,i} exp(rate gain_i)` with entries up to 1/k; q_t in the mean with a fraction."""
@@ -98,7 +97,7 @@ class Players(NamedTuple):
 
 def descended(w: Point, grad: Point, rate: ArrayLike, domain: Any) -> Point:
     """`Proj_W[w - rate grad]`."""
-    return domain.project(once(points.add_scaled(w, -rate, grad)))
+    return domain.project(points.add_scaled(w, -rate, grad))
 
 
 def importance(loss: jax.Array, group: jax.Array, q: jax.Array, gamma: ArrayLike) -> jax.Array:
@@ -116,7 +115,7 @@ def importance(loss: jax.Array, group: jax.Array, q: jax.Array, gamma: ArrayLike
     for j in range(count):
         drawn = simplex.indicator(linalg.row(group, j), len(q))
         chance = points.inner(drawn, q) if count == 1 else count * points.inner(drawn, q)
-        gains.append(points.scale(drawn, -once((1.0 - linalg.row(loss, j)) / (chance + gamma))))
+        gains.append(points.scale(drawn, -((1.0 - linalg.row(loss, j)) / (chance + gamma))))
     return linalg.added(gains)
 
 

@@ -23,7 +23,6 @@ from jaxbandits.algorithms.dro import players
 from jaxbandits.algorithms.dro.players import Saddle
 from jaxbandits.algorithms.dro.steps import Steps, batch_sizes, budget_weights, theorem_10
 from jaxbandits.core import simplex
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
@@ -126,7 +125,7 @@ class SMPA:
         asked = self._asked(t, state)
         sizes = batch_sizes(self.budgets)
         groups = np.repeat(np.arange(self.n_groups, dtype=np.int32), sizes)
-        return GroupDecision(play=asked.w, weights=once(jnp.exp(asked.log_q)), group=groups)
+        return GroupDecision(play=asked.w, weights=jnp.exp(asked.log_q), group=groups)
 
     def update(self, key, t, state: SMPAState, obs: None, decision: GroupDecision, feedback: Gradient) -> SMPAState:
         del key, obs
@@ -134,7 +133,7 @@ class SMPA:
         share = budget_weights(self.budgets) / np.asarray(sizes)  # of b_i, each row
         grad = simplex.combine(simplex.repeated(decision.weights * share, sizes), feedback.grad)
         gain = simplex.block_sums(feedback.loss, sizes) * share
-        moved = once(state.anchor.step(grad, gain, state.steps, self.domain))
+        moved = state.anchor.step(grad, gain, state.steps, self.domain)
         even = t % 2 == 0
         mean = points.average(state.mean, Saddle(moved.w, jnp.exp(moved.log_q)), 1.0 / (t // 2 + 1))
         return SMPAState(

@@ -32,7 +32,6 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
 from jaxbandits.core import factored, linalg
 from jaxbandits.core.factored import Factored
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import project_ball_and_ellipsoid
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -155,16 +154,16 @@ class AdaOFUECOLog:
     ) -> AdaOFUECOLogState:
         del key
         x, r = decision.x, feedback.reward
-        steps, z = once(self.implicit_steps(state, x))
-        slope = once(_LOGISTIC.slope(z))
-        uncertain = once(slope[2] > self.curvature_ratio * jnp.minimum(slope[0], slope[1]))
+        steps, z = self.implicit_steps(state, x)
+        slope = _LOGISTIC.slope(z)
+        uncertain = slope[2] > self.curvature_ratio * jnp.minimum(slope[0], slope[1])
 
         warm = self._warm_up(t, state.warm, obs, decision, r, uncertain)
         moved = self._project(warm, state.gram, state.inverse, state.theta)
         theta, fitted, curvature = jax.tree.map(lambda of: jnp.where(r > 0.5, of[1], of[0]), (steps, z, slope))
         gain = _LOGISTIC.log_partition(z[2]) - _LOGISTIC.log_partition(fitted) - r * (z[2] - fitted)
         theta = linalg.where(uncertain, moved, theta)
-        weight, gain = once((jnp.where(uncertain, 0.0, curvature), jnp.where(uncertain, 0.0, gain)))
+        weight, gain = jnp.where(uncertain, 0.0, curvature), jnp.where(uncertain, 0.0, gain)
         inverse = factored.add(state.inverse, weight, factored.image(state.inverse, x))
         gram, gap = linalg.rank_one(state.gram, weight, x), state.gap + gain
         return AdaOFUECOLogState(theta, gram, inverse, gap, warm)
@@ -216,11 +215,11 @@ class AdaOFUECOLog:
     ) -> WarmUp:
         """With this round added to H where `member`."""
         one = member.astype(warm.count.dtype)
-        data = once(likelihood.record(warm.data, t, obs.arms, decision, reward, one))
+        data = likelihood.record(warm.data, t, obs.arms, decision, reward, one)
         loss = Likelihood(_LOGISTIC, data, t + 1, self._ridge, warm.theta)
         theta = level_set.minimise(loss, warm.theta, self.norm_bound, member)
         gram = linalg.rank_one(warm.gram, one / self._kappa, decision.x)
-        return once(WarmUp(data, warm.count + one, theta, gram))
+        return WarmUp(data, warm.count + one, theta, gram)
 
     def _project(self, warm: WarmUp, gram: Symmetric, inverse: Factored, y: Vector) -> Vector:
         """The point of Theta nearest to y in the norm of `gram`."""

@@ -20,7 +20,6 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
 from jaxbandits.core import errors, factored, linalg, ranges
 from jaxbandits.core.factored import Factored
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -114,9 +113,9 @@ class ECOLog:
     ) -> ECOLogState:
         del key, t, obs
         x, r = decision.x, feedback.reward
-        theta = once(self.implicit_step(state, x, 1.0, r))
-        predicted = once(linalg.inner(x, self.implicit_step(state, x, 2.0, 1.0)))  # l(z; 0) + l(z; 1): r cancels
-        z = once(linalg.inner(x, theta))
+        theta = self.implicit_step(state, x, 1.0, r)
+        predicted = linalg.inner(x, self.implicit_step(state, x, 2.0, 1.0))  # l(z; 0) + l(z; 1): r cancels
+        z = linalg.inner(x, theta)
         gap = _LOGISTIC.log_partition(predicted) - _LOGISTIC.log_partition(z) - r * (predicted - z)
         inverse = factored.add(state.inverse, _LOGISTIC.slope(z), factored.image(state.inverse, x))
         return ECOLogState(theta, inverse, state.gap + gap)

@@ -23,7 +23,6 @@ import numpy as np
 from jaxbandits.core import elementary, errors, factored, linalg, ranges
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.factored import Factored
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, replace, static, validate
@@ -151,15 +150,15 @@ class GLBOMD:
     ) -> GLBOMDState:
         del key, t, obs
         x, eta, g = decision.x, self.eta, self.link.dispersion
-        z = once(linalg.inner(x, state.theta))
+        z = linalg.inner(x, state.theta)
         weight = eta * self.link.slope(z) / g
-        image = once(factored.image(state.inverse, x))  # of H^{-1}
+        image = factored.image(state.inverse, x)  # of H^{-1}
         step_inverse, u, width_sq = factored.add(state.inverse, weight, image), image.u, image.width_sq  # Htil^{-1}
         residual = (self.link.mean(z) - feedback.reward) / g
         zeta = state.theta - u * (eta * residual / (1.0 + weight * width_sq))  # Htil^{-1} x = u / (1 + weight width_sq)
-        theta = once(self._project(*once((step_inverse, zeta))))
+        theta = self._project(step_inverse, zeta)
 
-        z_new = once(linalg.inner(x, theta))
+        z_new = linalg.inner(x, theta)
         curvature = self.link.slope(z_new) / g
         inverse = factored.add(state.inverse, curvature, image)
         if self.radius_rule == "theory":
@@ -188,7 +187,7 @@ class GLBOMD:
         """(42b), given the inverse of Htil."""
         if self.center is None:
             return project_ball(inverse, zeta, self.norm_bound)
-        return self._center + project_ball(inverse, once(zeta - self._center), self.norm_bound)
+        return self._center + project_ball(inverse, zeta - self._center, self.norm_bound)
 
     def _radius_step(
         self, state: GLBOMDState, theta: Vector, x: Vector, z: jax.Array, z_new: jax.Array, reward: jax.Array

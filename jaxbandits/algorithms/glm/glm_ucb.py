@@ -22,7 +22,6 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
 from jaxbandits.core import errors, linalg
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood
@@ -112,9 +111,9 @@ class GLMUCB:
 
     def select(self, key: jax.Array, t: jax.Array, state: GLMUCBState, obs: ArmObs) -> ArmDecision:
         del key
-        radius = once(self.radius(t, state))
+        radius = self.radius(t, state)
 
-        factored = once(linalg.factor(linalg.shift(state.gram, self._ridge(t))))
+        factored = linalg.factor(linalg.shift(state.gram, self._ridge(t)))
 
         def score(x: Vector) -> jax.Array:
             width_sq = linalg.inner(x, linalg.solve(factored, x))
@@ -126,7 +125,7 @@ class GLMUCB:
         self, key: jax.Array, t: jax.Array, state: GLMUCBState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> GLMUCBState:
         del key
-        data = once(likelihood.record(state.data, t, obs.arms, decision, feedback.reward))
+        data = likelihood.record(state.data, t, obs.arms, decision, feedback.reward)
         loss = Likelihood(self.link, data, t + 1, self._ridge(t + 1), state.theta)
         theta = level_set.minimise(loss, state.theta, self.norm_bound)
         return GLMUCBState(theta, linalg.rank_one(state.gram, 1.0, decision.x), data)

@@ -21,7 +21,6 @@ from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
 from jaxbandits.core import factored, linalg, ranges
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.factored import Factored
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -120,18 +119,18 @@ class GLOC:
     ) -> GLOCState:
         del key, t, obs
         x, k = decision.x, self._curvature
-        z = once(linalg.inner(x, state.learner))
-        slope = once(self.link.mean(z) - feedback.reward)
-        image = once(factored.image(state.inverse, x))
+        z = linalg.inner(x, state.learner)
+        slope = self.link.mean(z) - feedback.reward
+        image = factored.image(state.inverse, x)
         inverse, u, width_sq = factored.add(state.inverse, 1.0, image), image.u, image.width_sq  # u = V_t^{-1} x
-        shrink = once(1.0 / (1.0 + width_sq))  # V_{t+1}^{-1} x = u / (1 + width_sq)
+        shrink = 1.0 / (1.0 + width_sq)  # V_{t+1}^{-1} x = u / (1 + width_sq)
 
-        error = once((z - linalg.inner(x, state.theta)) * shrink)
+        error = (z - linalg.inner(x, state.theta)) * shrink
         theta, rest = Compensated(state.theta, state.rest).add(u * error)
         residual = state.residual + error * error * (1.0 + width_sq)
         bound = state.regret_bound + slope * slope * width_sq * shrink / (2.0 * k)
         target, learner_rest = Compensated(state.learner, state.learner_rest).add(u * (-slope * shrink / k))
-        learner = project_ball(*once((inverse, target)), self.norm_bound)
+        learner = project_ball(inverse, target, self.norm_bound)
         return GLOCState(theta, learner, inverse, residual, bound, rest, learner_rest)
 
     def recommend(self, state: GLOCState) -> Vector:

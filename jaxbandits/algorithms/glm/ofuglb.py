@@ -20,7 +20,6 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
 from jaxbandits.core import errors, linalg
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood, links
@@ -127,7 +126,7 @@ class OFUGLB:
         feedback: Reward,
     ) -> OFUGLBState:
         del key
-        data = once(likelihood.record(state.data, t, obs.arms, decision, feedback.reward))
+        data = likelihood.record(state.data, t, obs.arms, decision, feedback.reward)
         theta = level_set.minimise(self._likelihood(data, t + 1, state.theta), state.theta, self.norm_bound)
         steepness = state.steepness
         if steepness is not None:
@@ -157,7 +156,7 @@ class OFUGLB:
         if self.n_arms is not None:
             check_count(obs.arms, self.n_arms)
         loss = self._likelihood(state.data, t, state.theta)
-        slack = once(jnp.square(self.radius(t, state)))
+        slack = jnp.square(self.radius(t, state))
         # delta = 1 leaves no room before the first reward; any set will do there, since L = 0.
         slack = jnp.maximum(slack, jnp.finfo(slack.dtype).eps)
         return level_set.maximise(loss, state.theta, slack, obs.arms, self.norm_bound, state.guess)

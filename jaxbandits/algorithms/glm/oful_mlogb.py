@@ -17,7 +17,6 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
 from jaxbandits.core import factored, linalg
 from jaxbandits.core.factored import Factored
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -83,9 +82,9 @@ class OFULMLogB:
 
     def select(self, key: jax.Array, t: jax.Array, state: OFULMLogBState, obs: ArmObs) -> ArmDecision:
         del key
-        b = once(self.radius(t, state))
+        b = self.radius(t, state)
 
-        z, width = once((linalg.matvec(obs.arms, state.theta), b * widths(state.inverse, obs.arms)))  # [K]
+        z, width = linalg.matvec(obs.arms, state.theta), b * widths(state.inverse, obs.arms)  # [K]
         scores = _LOGISTIC.mean(z) + _LOGISTIC.slope(z) * width + 3.0 * width * width
         return best_scored(obs.arms, obs.mask, scores)
 
@@ -94,12 +93,12 @@ class OFULMLogB:
     ) -> OFULMLogBState:
         del key, t, obs
         x, eta = decision.x, self._step_size
-        z = once(linalg.inner(x, state.theta))
+        z = linalg.inner(x, state.theta)
         weight = eta * _LOGISTIC.slope(z)
-        image = once(factored.image(state.inverse, x))
+        image = factored.image(state.inverse, x)
         step_inverse, u, width_sq = factored.add(state.inverse, weight, image), image.u, image.width_sq
         zeta = state.theta - u * (eta * (_LOGISTIC.mean(z) - feedback.reward) / (1.0 + weight * width_sq))
-        theta = once(project_ball(*once((step_inverse, zeta)), self.norm_bound))
+        theta = project_ball(step_inverse, zeta, self.norm_bound)
         curvature = _LOGISTIC.slope(linalg.inner(x, theta))
         return OFULMLogBState(theta, factored.add(state.inverse, curvature, image))
 

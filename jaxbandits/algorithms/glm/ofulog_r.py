@@ -20,7 +20,6 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
 from jaxbandits.core import linalg
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood
@@ -113,7 +112,7 @@ class OFULogR:
         feedback: Reward,
     ) -> OFULogRState:
         del key
-        data = once(likelihood.record(state.data, t, obs.arms, decision, feedback.reward))
+        data = likelihood.record(state.data, t, obs.arms, decision, feedback.reward)
         theta = level_set.minimise(self._likelihood(data, t + 1, state.theta), state.theta)
         return OFULogRState(theta, data, None if self.n_arms is None else decision.maximisers)
 
@@ -139,7 +138,7 @@ class OFULogR:
         """`[K]` the largest `x'theta` over the confidence set, and where it is attained."""
         if self.n_arms is not None:
             check_count(obs.arms, self.n_arms)
-        slack = once(jnp.square(self.radius(t, state)))
+        slack = jnp.square(self.radius(t, state))
         loss = self._likelihood(state.data, t, state.theta)
         return level_set.maximise(loss, state.theta, slack, obs.arms, None, state.guess)
 

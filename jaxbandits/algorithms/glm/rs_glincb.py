@@ -21,7 +21,6 @@ import jax.numpy as jnp
 
 from jaxbandits.core import errors, factored, linalg, ranges
 from jaxbandits.core.factored import Factored
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.core.ranges import BOOL
@@ -136,11 +135,11 @@ class RSGLinCB:
 
     def select(self, key: jax.Array, t: jax.Array, state: RSGLinCBState, obs: ArmObs) -> ArmDecision:
         del key, t
-        width_sq = once(factored.quads(state.v_inverse, obs.arms))  # [K]
+        width_sq = factored.quads(state.v_inverse, obs.arms)  # [K]
         width = self._gamma * jnp.sqrt(self._kappa * width_sq)
-        early = once(linalg.matvec(obs.arms, state.theta_o))
+        early = linalg.matvec(obs.arms, state.theta_o)
         surviving = early + width >= largest(early - width, obs.mask)
-        explore = once(largest(width_sq, obs.mask) >= self._threshold)
+        explore = largest(width_sq, obs.mask) >= self._threshold
         beta = 150.0 * self.beta_scale * jnp.sqrt(self._log_term)
         late = linalg.matvec(obs.arms, self._centre(state)) + beta * widths(state.h_tau_inverse, obs.arms)
         return best_scored(obs.arms, obs.mask, jnp.where(explore, width_sq, jnp.where(surviving, late, -jnp.inf)))
@@ -151,21 +150,20 @@ class RSGLinCB:
         del key
         x = decision.x
         # In a warm-up round x has the largest norm, so that its own decides; in others every norm is below.
-        of_v = once(factored.image(state.v_inverse, x))
-        explore = once(of_v.width_sq >= self._threshold)
+        of_v = factored.image(state.v_inverse, x)
+        explore = of_v.width_sq >= self._threshold
         warm_up = explore.astype(of_v.width_sq.dtype)
 
         warm = likelihood.record(state.warm, t, obs.arms, decision, feedback.reward, warm_up)
         member = jnp.ones_like(warm_up) if self.reuse_warmup else 1.0 - warm_up
         rest = likelihood.record(state.rest, t, obs.arms, decision, feedback.reward, member)
-        warm, rest = once((warm, rest))
         theta_o = self._fit(warm, t + 1, state.theta_o, None, explore)
 
-        weight = once((1.0 - warm_up) * self.link.slope(linalg.inner(x, state.theta_o)) / jnp.e)
-        of_h = once(factored.image(state.h_inverse, x))
+        weight = (1.0 - warm_up) * self.link.slope(linalg.inner(x, state.theta_o)) / jnp.e
+        of_h = factored.image(state.h_inverse, x)
         h_inverse = factored.add(state.h_inverse, weight, of_h)
-        growth = once(state.growth + jnp.log1p(weight * of_h.width_sq))
-        refit = once(growth > jnp.log(self.det_ratio))
+        growth = state.growth + jnp.log1p(weight * of_h.width_sq)
+        refit = growth > jnp.log(self.det_ratio)
         theta_tau = self._fit(rest, t + 1, state.theta_tau, self.norm_bound, refit)
         return RSGLinCBState(
             theta_o=theta_o,

@@ -22,7 +22,6 @@ from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.online_regression import Estimate
 from jaxbandits.core import linalg, ranges
 from jaxbandits.core.batching import cond, trials_last
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import history
@@ -145,12 +144,12 @@ class CRMM:
     ) -> CRMMState:
         del key, obs
         pull = t % self.reps
-        held = once(linalg.where(pull == 0, decision.x, state.held))
+        held = linalg.where(pull == 0, decision.x, state.held)
         rewards = history.append(state.rewards, pull, feedback.reward)
 
         def learn() -> Estimate:
             design = regression.add_arm(self.mode, state.estimate, held)
-            sample = once(_median(rewards))
+            sample = _median(rewards)
             return regression.add_reward(self.mode, state.estimate, design, held, sample, self.norm_bound)
 
         estimate = cond(pull == self.reps - 1, learn, lambda: state.estimate)

@@ -29,7 +29,6 @@ from jaxbandits.core import factored, linalg, ranges
 from jaxbandits.core.batching import while_loop
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.factored import Factored
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.projection import proximal_on_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -182,10 +181,9 @@ class HeavyOFUL:
     ) -> HeavyOFULState:
         del key, obs
         moment = feedback.noise_scale if self.moment_bound is None else self.moment_bound
-        image = once(factored.image(state.inverse, decision.x))
+        image = factored.image(state.inverse, decision.x)
         width = jnp.sqrt(jnp.maximum(image.width_sq, _TINY))
         scale, _, threshold = self._weigh(t, state, width, moment)
-        scale = once(scale)
         sample = Sample(decision.x / scale, feedback.reward / scale, 1.0 / threshold)
         inverse = factored.add(state.inverse, 1.0 / (scale * scale), image)
         state = state._replace(inverse=inverse, samples=history.append(state.samples, t, sample))
@@ -215,14 +213,14 @@ class HeavyOFUL:
         def terms(samples: Sample, written: jax.Array) -> tuple[Any, Any, jax.Array]:
             residual = samples.response - linalg.matvec(samples.design, theta)  # [block]  z_s
             weight = 1.0 / jnp.maximum(1.0, jnp.abs(residual) * samples.steepness)
-            weight, residual = once((jnp.where(written, weight, 0.0), residual))
+            weight = jnp.where(written, weight, 0.0)
             score = weight * residual  # Huber's: z_s clipped to tau_s
             design = samples.design
             return linalg.gram(design, weight), linalg.combine(score, design), linalg.total(score * score)
 
         matrix, slope, energy = history.sum_over(state.samples, count, terms, block=_BLOCK)
         matrix = linalg.shift(matrix, self._ridge)
-        matrix, slope, energy = once((matrix, self._ridge * theta - slope, energy))
+        slope = self._ridge * theta - slope
         reached = proximal_on_ball(matrix, theta, slope, self.norm_bound)
         rounding = _PRECISION * jnp.finfo(energy.dtype).eps
         matters = linalg.quad(matrix, reached - theta) > rounding**2 * (energy + linalg.quad(matrix, theta))
@@ -239,7 +237,7 @@ class HeavyOFUL:
             return theta, matters, carry[2] + 1
 
         theta, _, _ = while_loop(moving, improve, (state.theta, jnp.array(True), jnp.int32(0)))
-        return once(jnp.where(count <= self.capacity, theta, jnp.nan))
+        return jnp.where(count <= self.capacity, theta, jnp.nan)
 
     def _weigh(self, t: ArrayLike, state: HeavyOFULState, width: jax.Array, moment: ArrayLike) -> tuple[Any, Any, Any]:
         """sigma, w and tau of the sample of round t = 0, 1, ..."""

@@ -25,7 +25,6 @@ import jax.numpy as jnp
 from jaxbandits.core import factored, linalg
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.factored import Factored, Image
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -154,9 +153,9 @@ class HvtEstimator:
         """`update`, and how it changed V^{-1}."""
         image, width = self._leverage(state, x)
         scale, w, _, residual = self._weigh(t, state, width, reward - linalg.inner(x, state.theta), moment)
-        scale, one_plus_w2, residual = once((scale, 1.0 + w * w, residual))
-        weight = once(1.0 / (self.step_size * scale * scale * one_plus_w2))
-        inverse = factored.add(state.inverse, once(1.0 / (self.step_size * scale * scale)), image)
+        one_plus_w2 = 1.0 + w * w
+        weight = 1.0 / (self.step_size * scale * scale * one_plus_w2)
+        inverse = factored.add(state.inverse, 1.0 / (self.step_size * scale * scale), image)
         step = image.u * (residual / (scale * one_plus_w2))  # u / (1 + w^2) = V_t^{-1} x
         target, rest = Compensated(state.theta, state.rest).add(step)
         theta = project_ball(inverse, target, self.norm_bound)
@@ -176,7 +175,7 @@ class HvtEstimator:
         return self._weigh(t, state, width, reward - linalg.inner(x, state.theta), moment)
 
     def _leverage(self, state: HvtState, x: Vector) -> tuple[Image, jax.Array]:
-        image = once(factored.image(state.inverse, x))
+        image = factored.image(state.inverse, x)
         return image, jnp.sqrt(jnp.maximum(image.width_sq, _TINY))
 
     def _weigh(self, t: ArrayLike, state: HvtState, width: Any, error: Any, moment: ArrayLike) -> HvtWeights:

@@ -20,7 +20,6 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator, HvtState
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.core import linalg, planning
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.core.ranges import BOOL
@@ -129,7 +128,7 @@ class HvtMDP:
 
     def optimistic_rewards(self, t: jax.Array, state: HvtState, obs: MDPObs) -> jax.Array:
         """`[H, nS, nA]` rtil_h(s, a) after t episodes."""
-        radius = once(self.estimator.radius(t, state))
+        radius = self.estimator.radius(t, state)
 
         def one_step(state: HvtState) -> jax.Array:
             return linalg.matvec(obs.features, state.theta) + radius * widths(state.inverse, obs.features)

@@ -22,11 +22,10 @@ from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.core import factored, linalg, ranges
 from jaxbandits.core.batching import cond, trials_last, while_loop
 from jaxbandits.core.factored import Factored
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import history
-from jaxbandits.estimation.arms import nearest_arm, optimistic_arm, take
+from jaxbandits.estimation.arms import nearest_arm, optimistic_arm
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
 
 _UNROLL = 8  # rows a step when counting distances
@@ -140,7 +139,7 @@ class MENU:
     ) -> MENUState:
         del key, obs
         pull = t % self.reps
-        index, held = once(linalg.where(pull == 0, decision, ArmDecision(state.index, state.held)))
+        index, held = linalg.where(pull == 0, decision, ArmDecision(state.index, state.held))
         rewards = history.append(state.rewards, pull, feedback.reward)
         state = state._replace(held=held, index=index, rewards=rewards)
         return cond(pull == self.reps - 1, lambda: _finish_epoch(state), lambda: state)
@@ -162,15 +161,15 @@ class MENU:
 
 def _finish_epoch(state: MENUState) -> MENUState:
     """The k regressions with this epoch's arm, and their most central estimate."""
-    image = once(factored.image(state.inverse, state.held))
-    inverse = once(factored.add(state.inverse, 1.0, image))
-    moments = once(state.moments + linalg.outer(state.rewards, state.held))  # y_j x to row j
+    image = factored.image(state.inverse, state.held)
+    inverse = factored.add(state.inverse, 1.0, image)
+    moments = state.moments + linalg.outer(state.rewards, state.held)  # y_j x to row j
     # Step by step: V^{-1} times a moment would lose what no reward shows of theta in float32.
     gain, residual = image.u / (1.0 + image.width_sq), state.rewards - linalg.matvec(state.estimates, state.held)
-    estimates = once(state.estimates + linalg.outer(*once((residual, gain))))
+    estimates = state.estimates + linalg.outer(residual, gain)
     central = _most_central(inverse, moments, state.central)
-    theta = take(estimates, central)
-    return once(state._replace(theta=theta, central=central, inverse=inverse, moments=moments, estimates=estimates))
+    theta = estimates[central]
+    return state._replace(theta=theta, central=central, inverse=inverse, moments=moments, estimates=estimates)
 
 
 def _most_central(inverse: Factored, moments: jax.Array, guess: jax.Array) -> jax.Array:
@@ -180,7 +179,7 @@ def _most_central(inverse: Factored, moments: jax.Array, guess: jax.Array) -> ja
     most such neighbours is tried next, `guess` first. A handful of medians is enough (sorting all rows costs 20 times
     as much). Who has too few is seen in float32, where k^2 numbers stay in the cache; medians are taken in full.
     """
-    coarse = once(_squared_distances(inverse, moments))
+    coarse = _squared_distances(inverse, moments)
     k = moments.shape[0]
     enough, indices = (k - 2) // 2 + 1, jnp.arange(k, dtype=jnp.int32)
 
@@ -189,13 +188,13 @@ def _most_central(inverse: Factored, moments: jax.Array, guess: jax.Array) -> ja
 
     def try_next(carry):
         least, best, untried, choice = carry
-        candidate = once(choice % k)
-        squares = once(factored.quads(inverse, _gaps_to(moments, once(take(moments, candidate)))))
-        median = once(_median_of_others(squares, candidate))
+        candidate = choice % k
+        squares = factored.quads(inverse, _gaps_to(moments, moments[candidate]))
+        median = _median_of_others(squares, candidate)
         better = (median < least) | ((median == least) & (candidate < best))
-        least, best = once((jnp.where(better, median, least), jnp.where(better, candidate, best)))
-        near = _count_within(coarse, once(_rounded_up(least * least)))
-        untried = once(untried & (indices != candidate) & (near >= enough))
+        least, best = jnp.where(better, median, least), jnp.where(better, candidate, best)
+        near = _count_within(coarse, _rounded_up(least * least))
+        untried = untried & (indices != candidate) & (near >= enough)
         return least, best, untried, jnp.max(jnp.where(untried, near * k + indices, -1))  # count and index in one
 
     start = (jnp.full((), jnp.inf, moments.dtype), jnp.int32(k), jnp.ones(k, bool), guess)
@@ -229,13 +228,11 @@ def _walled(square: jax.Array) -> jax.Array:
     return jnp.where(diagonal, jnp.float32(jnp.inf), square.astype(jnp.float32))
 
 
-@trials_last
 def _median_of_others(squares: jax.Array, own: jax.Array) -> jax.Array:
     """The median of the roots of k values without one, by counting: faster than a sort when trials run side by side."""
     k = squares.shape[0]
-    indices = jnp.arange(k, dtype=jnp.int32).reshape(k, *(1,) * (squares.ndim - 1))
-    row = once(jnp.where(indices == own, jnp.inf, squares))
-    rank = once(_within(row[:, None], row))
+    row = jnp.where(jnp.arange(k) == own, jnp.inf, squares)
+    rank = _count_within(row[:, None], row)
     low, high = (jnp.min(jnp.where(rank > position, row, jnp.inf), axis=0) for position in ((k - 2) // 2, (k - 1) // 2))
     return 0.5 * (jnp.sqrt(low) + jnp.sqrt(high))
 

@@ -18,7 +18,6 @@ from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.core import elementary, factored, linalg, ranges
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.factored import Factored
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import fixed_arms
@@ -102,12 +101,12 @@ class OFUL:
         self, key: jax.Array, t: jax.Array, state: OFULState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> OFULState:
         del key
-        image = once(factored.image(state.inverse, decision.x))
+        image = factored.image(state.inverse, decision.x)
         inverse, u, width_sq = factored.add(state.inverse, 1.0, image), image.u, image.width_sq
         error = feedback.reward - linalg.inner(decision.x, state.theta)
-        length = once(error / (1.0 + width_sq))
+        length = error / (1.0 + width_sq)
         theta, rest = Compensated(state.theta, state.rest).add(u * length)  # u / (1 + x'u) = V_t^{-1} x
-        step = fixed_arms.Step(u, once(1.0 / (1.0 + width_sq)), length)
+        step = fixed_arms.Step(u, 1.0 / (1.0 + width_sq), length)
         scores = fixed_arms.follow(t, obs, state.scores, theta, inverse, step)
         return OFULState(theta, inverse, state.log_ratio.add(elementary.log1p(width_sq)), rest, scores)
 

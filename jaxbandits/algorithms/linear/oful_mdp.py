@@ -19,7 +19,6 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.oful import OFUL, OFULState
 from jaxbandits.core import linalg, planning, ranges
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation.arms import widths
@@ -116,7 +115,7 @@ class OFULMDP:
         estimator = self.estimator
 
         def one_step(state: OFULState) -> jax.Array:
-            theta, radius = once((estimator.recommend(state), estimator.radius(t, state)))
+            theta, radius = estimator.recommend(state), estimator.radius(t, state)
 
             return linalg.matvec(obs.features, theta) + radius * widths(state.inverse, obs.features)
 

@@ -23,7 +23,6 @@ import jax.numpy as jnp
 from jaxbandits.core import errors, factored, linalg
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.factored import Factored
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.projection import project_ball
 from jaxbandits.core.pytree import ArrayLike
@@ -61,10 +60,10 @@ def start(dim: int, ridge: ArrayLike) -> Estimate:
 def add_arm(mode: str, estimate: Estimate, x: Vector) -> Design:
     """V_{t-1} to V_t."""
     curvature = CURVATURE[mode]
-    image = once(factored.image(estimate.inverse, x))
+    image = factored.image(estimate.inverse, x)
     inverse = factored.add(estimate.inverse, curvature, image)
-    shrinkage = once(1.0 / (1.0 + curvature * image.width_sq))
-    return once(Design(inverse, image.u * shrinkage, jnp.sqrt(image.width_sq * shrinkage)))
+    shrinkage = 1.0 / (1.0 + curvature * image.width_sq)
+    return Design(inverse, image.u * shrinkage, jnp.sqrt(image.width_sq * shrinkage))
 
 
 def add_reward(
@@ -75,4 +74,4 @@ def add_reward(
     theta, rest = Compensated(estimate.theta, estimate.rest).add(step)
     if mode == "ons":
         theta = project_ball(design.inverse, theta, norm_bound)
-    return once(Estimate(theta, design.inverse, rest))
+    return Estimate(theta, design.inverse, rest)

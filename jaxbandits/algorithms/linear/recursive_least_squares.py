@@ -13,7 +13,6 @@ import jax.numpy as jnp
 
 from jaxbandits.core import factored, linalg
 from jaxbandits.core.factored import Factored
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import NextState, Prediction, SystemObs
 
@@ -74,9 +73,9 @@ class RecursiveLeastSquares:
     ) -> LeastSquaresState:
         del key, t, decision
         z = obs.regressor
-        image = once(factored.image(state.inverse, z))
-        inverse, gain = factored.add(state.inverse, 1.0, image), once(image.u / (1.0 + image.width_sq))  # V_t^{-1} z
-        error = once(feedback.next_state - linalg.matvec(state.theta, z))
+        image = factored.image(state.inverse, z)
+        inverse, gain = factored.add(state.inverse, 1.0, image), image.u / (1.0 + image.width_sq)  # V_t^{-1} z
+        error = feedback.next_state - linalg.matvec(state.theta, z)
         return LeastSquaresState(state.theta + linalg.outer(error, gain), inverse)
 
     def recommend(self, state: LeastSquaresState) -> jax.Array:

@@ -22,7 +22,6 @@ from jaxbandits.core import factored, linalg, ranges
 from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.factored import Factored
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.core.schedule import power
@@ -136,17 +135,17 @@ class TOFU:
         self, key: jax.Array, t: jax.Array, state: TOFUState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> TOFUState:
         del key, obs
-        inverse = once(factored.add(state.inverse, 1.0, factored.image(state.inverse, decision.x)))
+        inverse = factored.add(state.inverse, 1.0, factored.image(state.inverse, decision.x))
         samples = history.append(state.samples, t, decision.x * feedback.reward)
-        root = once(_root(once(factored.dense(inverse))))
-        threshold = once(state.threshold * power(t + 1, state.exponent))
+        root = _root(factored.dense(inverse))
+        threshold = state.threshold * power(t + 1, state.exponent)
 
         def truncated(rows: jax.Array, written: jax.Array) -> Vector:
             return _sum_of_small(root, rows, written, threshold)
 
         total = history.sum_over(samples, t + 1, truncated)
-        theta = jnp.where(t < self.capacity, linalg.matvec(root, once(total)), jnp.nan)
-        return state._replace(theta=once(theta), inverse=inverse, samples=samples)
+        theta = jnp.where(t < self.capacity, linalg.matvec(root, total), jnp.nan)
+        return state._replace(theta=theta, inverse=inverse, samples=samples)
 
     def recommend(self, state: TOFUState) -> Vector:
         """`[d]` the estimate of theta*."""

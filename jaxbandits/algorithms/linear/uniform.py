@@ -12,9 +12,7 @@ import jax.numpy as jnp
 
 from jaxbandits.core import rng
 from jaxbandits.core.batching import trials_last
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import pytree, static
-from jaxbandits.estimation.arms import take
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
@@ -44,7 +42,7 @@ class Uniform:
         u = rng.uniform(key)
         n_arms = obs.arms.shape[0]
         index = jnp.floor(u * n_arms).astype(jnp.int32) if obs.mask is None else _pick(u, obs.mask)
-        return ArmDecision(index=index, x=take(obs.arms, once(index)))
+        return ArmDecision(index=index, x=obs.arms[index])
 
     def update(
         self, key: jax.Array, t: jax.Array, state: tuple[()], obs: ArmObs, decision: ArmDecision, feedback: Reward

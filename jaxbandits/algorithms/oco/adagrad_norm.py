@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
@@ -65,7 +64,7 @@ class AdaGradNorm:
     ) -> AdaGradNormState:
         del key, t, obs, decision
         grad = feedback.first().grad
-        energy = once(points.or_failed(state.energy + points.inner(grad, grad)))
+        energy = points.or_failed(state.energy + points.inner(grad, grad))
         safe = jnp.where(energy > 0.0, energy, 1.0)  # the gradient is zero as well
-        step = once(self.step_scale * self.domain.diameter / jnp.sqrt(2.0 * safe))
+        step = self.step_scale * self.domain.diameter / jnp.sqrt(2.0 * safe)
         return AdaGradNormState(self.domain.project(points.add_scaled(state.x, -step, grad)), energy)

@@ -15,9 +15,7 @@ All three coincide on linear losses. Letters: G `lipschitz` | N `n_base` | c_eta
 Cost per round O(N d^3 + N K) with K <= 3N/2 middle learners; memory O(N d^2 + N K).
 """
 
-import functools
 import math
-from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -26,10 +24,8 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.oco import msmwc_master
 from jaxbandits.algorithms.oco.msmwc_master import MasterPlay, MasterState
 from jaxbandits.algorithms.oco.oons import OONS, OONSState
-from jaxbandits.core import linalg, ranges
-from jaxbandits.core.batching import trials_last
+from jaxbandits.core import ranges
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
 from jaxbandits.core.lanes import lanes
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -135,9 +131,9 @@ class CAOONS:
 
     def select(self, key: jax.Array, t: jax.Array, state: CAOONSState, obs: Any) -> PointDecision:
         del key, t, obs
-        play = once(linalg.matvec(state.points, state.play.weights))
+        play = state.points @ state.play.weights
         asked = state.points if self._asks_own else state.points[:, :0]
-        return PointDecision(play, _query(asked, play) if self._asks_played else _rows(asked))
+        return PointDecision(play, jnp.column_stack([asked, play]).T if self._asks_played else asked.T)
 
     def update(
         self,
@@ -149,27 +145,27 @@ class CAOONS:
         feedback: Gradient | FullInformation,
     ) -> CAOONSState:
         del key, t, obs, decision
-        loss = once(self.losses(feedback, state.points))
-        meta = once(msmwc_master.update(state.meta, state.play, loss, self.c_meta))
+        loss = self.losses(feedback, state.points)
+        meta = msmwc_master.update(state.meta, state.play, loss, self.c_meta)
 
         base, points = lanes(_base_round)(self.base_learners, state.base, state.points, self.base_gradients(feedback))
-        hint = once(self.losses(feedback, once(points)))
+        hint = self.losses(feedback, points)
         return CAOONSState(base, meta, points, msmwc_master.play(meta, hint, self.c_meta))
 
     def losses(self, feedback: Gradient | FullInformation, points: Vector) -> jax.Array:
         """`[N]` what the base learners lose at `points` `[d, N]`: l_t^j at x_t^j, and h_{t+1}^j at x_{t+1}^j."""
         if self.meta_loss == "value":
             oracle = getattr(feedback, "oracle")  # noqa: B009 (FullInformation, as `feedback` declares)
-            return jax.vmap(oracle.value, in_axes=-1)(points) - oracle.value(linalg.zeros(self.dim))
+            return jax.vmap(oracle.value, in_axes=-1)(points) - oracle.value(jnp.zeros(self.dim))
         if self.meta_loss == "paper":
-            return linalg.total(self._own(feedback) * points)
-        return linalg.combine(self._played(feedback), points)
+            return jnp.sum(self._own(feedback) * points, axis=0)
+        return self._played(feedback) @ points
 
     def base_gradients(self, feedback: Gradient | FullInformation) -> jax.Array:
         """`[d, N]` what the base learners are told."""
         if self.base_grad == "own":
             return self._own(feedback)
-        return _repeated(self.n_learners)(self._played(feedback))
+        return jnp.broadcast_to(self._played(feedback)[:, None], (self.dim, self.n_learners))
 
     @property
     def n_learners(self) -> int:
@@ -183,11 +179,11 @@ class CAOONS:
         bound = jnp.asarray([2.0**j for j in range(1 - self.n_small, self.n_base + 1)], dtype)
 
         def each(value: ArrayLike) -> jax.Array:
-            return _at_most(jnp.full(n, jnp.inf, dtype), jnp.asarray(value, dtype))
+            return jnp.minimum(jnp.full(n, jnp.inf, dtype), jnp.asarray(value, dtype))
 
         return OONS(
             dim=self.dim,
-            domain=L2Ball(radius=_at_most(bound, jnp.asarray(self.radius, dtype))),
+            domain=L2Ball(radius=jnp.minimum(bound, jnp.asarray(self.radius, dtype))),
             lipschitz=each(self.lipschitz),
             diameter=bound,
             c_eta=each(self.c_eta),
@@ -204,42 +200,16 @@ class CAOONS:
         return self.base_grad == "played" or self.meta_loss == "played"
 
     def _own(self, feedback: Gradient | FullInformation) -> jax.Array:
-        return _as_columns(self.n_learners)(feedback.grad)
+        return feedback.grad[: self.n_learners].T
 
     def _played(self, feedback: Gradient | FullInformation) -> jax.Array:
-        return linalg.row(feedback.grad, -1)
-
-
-@trials_last
-def _rows(points: jax.Array) -> jax.Array:
-    """`[d, N]` to `[N, d]`."""
-    return jnp.moveaxis(points, 1, 0)
-
-
-@trials_last
-def _query(points: jax.Array, play: jax.Array) -> jax.Array:
-    """`[N + 1, d]` the points `[d, N]` and the play."""
-    column = jnp.broadcast_to(play[:, None], (len(play), 1, *points.shape[2:]))
-    return jnp.moveaxis(jnp.concatenate([points, column], axis=1), 1, 0)
-
-
-@functools.cache
-def _as_columns(n: int) -> Callable[[jax.Array], jax.Array]:
-    return trials_last(lambda rows: jnp.moveaxis(rows[:n], 0, 1))  # [Q, d] to [d, n]
-
-
-@functools.cache
-def _repeated(n: int) -> Callable[[jax.Array], jax.Array]:
-    return trials_last(lambda x: jnp.stack([x] * n, axis=1))  # [d] to [d, n]
-
-
-_at_most = trials_last(jnp.minimum)
+        return feedback.grad[-1]
 
 
 def _base_round(learner: OONS, before: OONSState, point: Vector, grad: Vector) -> tuple[OONSState, Vector]:
     """The state after a round of one base learner, and where it plays next."""
     key, t = jax.random.key(0), jnp.int32(0)  # OONS uses neither
-    told = Gradient(jnp.zeros(1), linalg.as_rows(grad))
+    told = Gradient(jnp.zeros(1), grad[None])
     after = learner.update(key, t, before, None, PointDecision.at(point), told)
     return after, learner.select(key, t, after, None).play
 

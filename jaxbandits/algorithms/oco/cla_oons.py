@@ -22,7 +22,6 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import proximal_on_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -112,15 +111,15 @@ class CLAOONS:
 
     def advance(self, state: CLAOONSState, play: Vector, grad: Vector) -> CLAOONSState:
         """The round without its restart."""
-        error = once(linalg.subtract(grad, state.hint))
-        scale = once(jnp.maximum(state.scale, linalg.norm(error)))
-        error = once(linalg.scale(error, state.scale / scale))  # e_t: never longer than z_t
+        error = linalg.subtract(grad, state.hint)
+        scale = jnp.maximum(state.scale, linalg.norm(error))
+        error = linalg.scale(error, state.scale / scale)  # e_t: never longer than z_t
         eta = self.step_size(state)
-        step = once(linalg.scale(error, 1.0 + self.c_corr * eta * linalg.inner(play, error)))  # v_t
+        step = linalg.scale(error, 1.0 + self.c_corr * eta * linalg.inner(play, error))  # v_t
         slope = linalg.add(state.hint, step)
         center = proximal_on_ball(self.metric(state, eta), state.center, slope, self.domain_radius(state))
-        norm = once(linalg.norm(grad))
-        largest = once(jnp.maximum(state.largest, norm))
+        norm = linalg.norm(grad)
+        largest = jnp.maximum(state.largest, norm)
         return CLAOONSState(
             center=center,
             curvature=linalg.rank_one(state.curvature, eta, step),
@@ -135,7 +134,7 @@ class CLAOONS:
 
     def restart(self, state: CLAOONSState) -> CLAOONSState:
         """On the ball of radius 2 sqrt(Q_t), when Q_t has outgrown the current one."""
-        needed = once(jnp.sqrt(state.load))
+        needed = jnp.sqrt(state.load)
         fresh = state._replace(
             center=linalg.zeros(self.dim),
             curvature=linalg.identity(self.dim, 0.0),
@@ -149,14 +148,14 @@ class CLAOONS:
     def step_size(self, state: CLAOONSState) -> jax.Array:
         """eta_t = min{1 / (c_eta D_t z_t), 1 / sqrt(V_{t-1})}; the second term is infinite at V = 0."""
         cap = self.c_eta * state.bound * state.scale
-        return once(1.0 / jnp.sqrt(jnp.maximum(cap * cap, state.variation)))
+        return 1.0 / jnp.sqrt(jnp.maximum(cap * cap, state.variation))
 
     def metric(self, state: CLAOONSState, eta: jax.Array) -> Symmetric:
         """A_t = (c_A z_first^2 + 4 eta_t z_t^2) I + S_{t-1}."""
         first, now = state.first_scale * state.first_scale, state.scale * state.scale
         # S is known up to its rounding: a shift of that size keeps A_t positive definite in the arithmetic at hand.
         rounding = jnp.finfo(eta.dtype).eps * linalg.trace(state.curvature)
-        return once(linalg.shift(state.curvature, points.or_failed(self.c_A * first + 4.0 * eta * now + rounding)))
+        return linalg.shift(state.curvature, points.or_failed(self.c_A * first + 4.0 * eta * now + rounding))
 
     def domain_radius(self, state: CLAOONSState) -> jax.Array:
         """The radius of {||x|| <= D_t} and X."""

@@ -16,7 +16,6 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.oco.parameter_free_md import proposal
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.core.ranges import BOOL
 from jaxbandits.domains import points
@@ -67,7 +66,7 @@ class ClippedParameterFreeMD:
 
     def select(self, key: jax.Array, t: jax.Array, state: ClippedParameterFreeMDState, obs: Any) -> PointDecision:
         del key, t, obs
-        return PointDecision.at(once(points.scale(state.y, self._shrinkage(state))))
+        return PointDecision.at(points.scale(state.y, self._shrinkage(state)))
 
     def update(
         self,
@@ -80,19 +79,19 @@ class ClippedParameterFreeMD:
     ) -> ClippedParameterFreeMDState:
         del key, t, obs, decision
         grad = feedback.first().grad
-        size = once(points.norm(grad))
-        hint = once(jnp.maximum(state.hint, size))
+        size = points.norm(grad)
+        hint = jnp.maximum(state.hint, size)
         clipped_size = jnp.minimum(size, state.hint)
         inside = self._shrinkage(state) >= 1.0
         # Outside, y - x points along y; the fed gradient is weight * g + pull * y.
         length = points.norm(state.y)
         half = jnp.where(inside & (not self.halved), 1.0, 0.5)
-        weight = once(half * clipped_size / jnp.where(size > 0.0, size, 1.0))
-        pull = once(jnp.where(inside, 0.0, 0.5 * clipped_size / jnp.where(length > 0.0, length, 1.0)))
-        fed = once(points.add_scaled(points.scale(grad, weight), pull, state.y))
-        theta = once(points.subtract(state.theta, fed))
+        weight = half * clipped_size / jnp.where(size > 0.0, size, 1.0)
+        pull = jnp.where(inside, 0.0, 0.5 * clipped_size / jnp.where(length > 0.0, length, 1.0))
+        fed = points.add_scaled(points.scale(grad, weight), pull, state.y)
+        theta = points.subtract(state.theta, fed)
         variance = jnp.maximum(state.variance + points.inner(fed, fed), 4.0 * hint * hint)
-        variance = once(points.or_failed(variance))
+        variance = points.or_failed(variance)
         y = proposal(theta, variance, hint, self.scale, self.exponent_cap)
         return ClippedParameterFreeMDState(y, theta, variance, hint, state.radius_sq + size / hint)
 
@@ -100,4 +99,4 @@ class ClippedParameterFreeMD:
         """min(1, D_t / ||y_t||)."""
         length_sq = points.inner(state.y, state.y)
         outside = length_sq > state.radius_sq
-        return once(jnp.where(outside, jnp.sqrt(state.radius_sq / jnp.where(outside, length_sq, 1.0)), 1.0))
+        return jnp.where(outside, jnp.sqrt(state.radius_sq / jnp.where(outside, length_sq, 1.0)), 1.0)

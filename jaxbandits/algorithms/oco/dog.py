@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
@@ -60,7 +59,7 @@ class DoG:
     ) -> DoGState:
         del key, t, obs, decision
         grad = feedback.first().grad
-        distance = once(jnp.maximum(state.distance, points.norm(state.x)))  # x_1 is the origin
-        energy = once(points.or_failed(state.energy + points.inner(grad, grad)))
-        step = once(distance / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0)))
+        distance = jnp.maximum(state.distance, points.norm(state.x))  # x_1 is the origin
+        energy = points.or_failed(state.energy + points.inner(grad, grad))
+        step = distance / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0))
         return DoGState(self.domain.project(points.add_scaled(state.x, -step, grad)), distance, energy)

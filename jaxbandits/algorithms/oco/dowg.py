@@ -11,7 +11,6 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
@@ -60,8 +59,8 @@ class DoWG:
     ) -> DoWGState:
         del key, t, obs, decision
         grad = feedback.first().grad
-        distance = once(jnp.maximum(state.distance, points.norm(state.x)))  # x_1 is the origin
+        distance = jnp.maximum(state.distance, points.norm(state.x))  # x_1 is the origin
         weight = distance * distance
-        energy = once(points.or_failed(state.weighted_energy + weight * points.inner(grad, grad)))
-        step = once(weight / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0)))
+        energy = points.or_failed(state.weighted_energy + weight * points.inner(grad, grad))
+        step = weight / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0))
         return DoWGState(self.domain.project(points.add_scaled(state.x, -step, grad)), distance, energy)

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
@@ -66,9 +65,9 @@ class KTBetting:
         self, key: jax.Array, t: jax.Array, state: KTBettingState, obs: Any, decision: PointDecision, feedback: Gradient
     ) -> KTBettingState:
         del key, obs
-        bet = once(self._bet(t, state))
+        bet = self._bet(t, state)
         grad = surrogate_gradient(self.domain, feedback.first().grad, bet, decision.play)
-        coin = once(points.scale(grad, -1.0 / self.lipschitz))
+        coin = points.scale(grad, -1.0 / self.lipschitz)
         growth = 1.0 + points.inner(coin, state.coin_sum) / (t + 1.0)  # t counts from 0
         # Squares and sums of plays at the cap stay finite.
         cap = float(jnp.finfo(growth.dtype).max) ** 0.45 if self.wealth_cap is None else self.wealth_cap
@@ -77,4 +76,4 @@ class KTBetting:
         return KTBettingState(points.add(state.coin_sum, coin), jnp.where(held, wealth, jnp.nan))
 
     def _bet(self, t: jax.Array, state: KTBettingState) -> Point:
-        return points.scale(state.coin_sum, once(state.wealth / (t + 1.0)))
+        return points.scale(state.coin_sum, state.wealth / (t + 1.0))

@@ -23,12 +23,10 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import axes, elementary, linalg
-from jaxbandits.core.batching import trials_last
+from jaxbandits.core import elementary, linalg
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.entropy import entropic_step
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import Gradient, PointDecision
 
@@ -131,56 +129,38 @@ def first_play(state: MasterState) -> MasterPlay:
 def play(state: MasterState, hint: jax.Array, c_meta: ArrayLike = 32.0) -> MasterPlay:
     """w_t and all that it is made of, from the hint h_t `[N]`."""
     rate, log_prior, count = state.learners
-    cost = once(linalg.add(state.loss_sum.total, hint))
+    cost = state.loss_sum.total + hint
     middle = _middle_weights(cost, state.square_sum.total, rate, count, jnp.asarray(c_meta, rate.dtype))
-    share = once(_inverse_total(middle))
-    expected = once(_product(linalg.combine(hint, middle), share))  # H_t^k
-    log_p, offset = once(entropic_step(log_prior, linalg.add(state.cost.total, expected), rate, state.offset))
-    weights = linalg.matvec(middle, once(_product(elementary.exp(log_p), share)))
-    return once(MasterPlay(hint, middle, share, expected, log_p, weights, offset))
+    share = 1.0 / jnp.sum(middle, axis=0)
+    expected = (hint @ middle) * share  # H_t^k
+    log_p, offset = entropic_step(log_prior, state.cost.total + expected, rate, state.offset)
+    weights = middle @ (elementary.exp(log_p) * share)
+    return MasterPlay(hint, middle, share, expected, log_p, weights, offset)
 
 
-@trials_last
 def _middle_weights(
     cost: jax.Array, square: jax.Array, rate: jax.Array, count: jax.Array, c_meta: jax.Array
 ) -> jax.Array:
     """`[N, K]` a column is proportional to w_t^k, a softmax over Z(k) of `-2 beta_k (cost + 2 c beta_k square)`."""
-    expert = jnp.arange(len(cost), dtype=jnp.int32).reshape(len(cost), *(1,) * count.ndim)
+    expert = jnp.arange(len(cost), dtype=jnp.int32)[:, None]
     exponent = -2.0 * rate * (cost[:, None] + 2.0 * c_meta * rate * square[:, None])
-    # Row 0 is finite: it is in every Z(k). Made twice, which takes less than to keep N K numbers.
-    exponent = jnp.where(expert < count, exponent, -jnp.inf)
-    return once(elementary.exp(exponent - once(axes.largest(exponent))))
-
-
-@trials_last
-def _inverse_total(rows: jax.Array) -> jax.Array:
-    return 1.0 / linalg.total(rows)
-
-
-_product = trials_last(jnp.multiply)
+    exponent = jnp.where(expert < count, exponent, -jnp.inf)  # row 0 is finite: it is in every Z(k)
+    return elementary.exp(exponent - jnp.max(exponent, axis=0))
 
 
 def update(state: MasterState, played: MasterPlay, loss: jax.Array, c_meta: ArrayLike = 32.0) -> MasterState:
     """The sums with the losses l_t `[N]` of the round."""
-    error = once(linalg.subtract(loss, played.hint))
-    deviation = once(_product(linalg.combine(error, played.middle), played.share))  # L_t^k - H_t^k
-    expected = linalg.add(played.expected, deviation)  # L_t^k, without another pass over the weights
+    error = loss - played.hint
+    deviation = (error @ played.middle) * played.share  # L_t^k - H_t^k
+    expected = played.expected + deviation  # L_t^k, without another pass over the weights
+    correction = c_meta * state.learners.rate * deviation * deviation  # b_t
     return MasterState(
         state.learners,
         state.loss_sum.add(loss),
-        state.square_sum.add(once(_square(error))),
-        state.cost.add(_corrected(expected, deviation, state.learners.rate, jnp.asarray(c_meta, loss.dtype))),
+        state.square_sum.add(error * error),
+        state.cost.add(expected + correction),
         played.offset,
     )
-
-
-_square = trials_last(jnp.square)
-
-
-@trials_last
-def _corrected(expected: jax.Array, deviation: jax.Array, rate: jax.Array, c_meta: jax.Array) -> jax.Array:
-    """`[K]` L_t + b_t."""
-    return expected + c_meta * rate * deviation * deviation
 
 
 class MsMwCMasterState(NamedTuple):
@@ -246,5 +226,5 @@ class MsMwCMaster:
     ) -> MsMwCMasterState:
         del key, t, obs, decision
         loss = feedback.first().grad
-        meta = once(update(state.meta, state.play, loss, self.c_meta))
+        meta = update(state.meta, state.play, loss, self.c_meta)
         return MsMwCMasterState(meta, play(meta, loss, self.c_meta))

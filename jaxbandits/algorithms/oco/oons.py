@@ -18,7 +18,6 @@ import jax.numpy as jnp
 
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import proximal_on_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -101,9 +100,9 @@ class OONS:
         del key, t, obs
         grad = feedback.first().grad
         eta = self.step_size(state)
-        error = once(linalg.subtract(grad, state.hint))
+        error = linalg.subtract(grad, state.hint)
         correction = 1.0 + self.c_corr * eta * linalg.inner(decision.play, error)
-        step = once(linalg.scale(error, correction))  # v_t
+        step = linalg.scale(error, correction)  # v_t
         center = proximal_on_ball(
             self.metric(state, eta), state.center, linalg.add(state.hint, step), self.domain.radius
         )
@@ -114,14 +113,14 @@ class OONS:
     def step_size(self, state: OONSState) -> jax.Array:
         """eta_t = min{1 / (c_eta D z), 1 / (D sqrt(V_{t-1}))}; the second term is infinite at V = 0."""
         cap = self.c_eta * 2.0 * self.lipschitz
-        return once(1.0 / (jnp.sqrt(jnp.maximum(cap * cap, state.variation)) * self._diameter))
+        return 1.0 / (jnp.sqrt(jnp.maximum(cap * cap, state.variation)) * self._diameter)
 
     def metric(self, state: OONSState, eta: jax.Array) -> Symmetric:
         """A_t = (c_A z^2 + 4 eta_t z^2) I + S_{t-1}: the identity term changes each round with eta_t."""
         range_sq = 4.0 * self.lipschitz * self.lipschitz
         # S is known up to its rounding: a shift of that size keeps A_t positive definite in the arithmetic at hand.
         rounding = jnp.finfo(eta.dtype).eps * linalg.trace(state.curvature)
-        return once(linalg.shift(state.curvature, (self.c_A + 4.0 * eta) * range_sq + rounding))
+        return linalg.shift(state.curvature, (self.c_A + 4.0 * eta) * range_sq + rounding)
 
     @property
     def _diameter(self) -> ArrayLike:

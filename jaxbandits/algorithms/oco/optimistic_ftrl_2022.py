@@ -11,7 +11,6 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
@@ -72,14 +71,14 @@ class OptimisticFTRL2022:
     ) -> OptimisticFTRL2022State:
         del key, t, obs, decision
         grad = feedback.first().grad
-        error = once(points.subtract(grad, state.hint))
+        error = points.subtract(grad, state.hint)
         step = self.step_size(state.denominator)
-        denominator = once(points.or_failed(state.denominator + step * points.inner(error, error)))
-        total = once(points.add(state.gradient_sum, grad))
+        denominator = points.or_failed(state.denominator + step * points.inner(error, error))
+        total = points.add(state.gradient_sum, grad)
         hinted = points.add(total, grad)  # m_{t+1} = g_t
         x = self.domain.project(points.scale(hinted, -0.5 * self.step_size(denominator)))
         return OptimisticFTRL2022State(x, total, grad, denominator)
 
     def step_size(self, denominator: jax.Array) -> jax.Array:
         """eta_t from N_{t-1}."""
-        return once(self.step_scale * self.domain.diameter * self.domain.diameter / denominator)
+        return self.step_scale * self.domain.diameter * self.domain.diameter / denominator

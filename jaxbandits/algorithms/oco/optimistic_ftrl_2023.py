@@ -12,7 +12,6 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
@@ -71,16 +70,16 @@ class OptimisticFTRL2023:
     ) -> OptimisticFTRL2023State:
         del key, t, obs, decision
         grad = feedback.first().grad
-        size = once(points.norm(points.subtract(grad, state.hint)))
+        size = points.norm(points.subtract(grad, state.hint))
         linear = self.domain.diameter * size
         quadratic = 0.5 * self.step_size(state.denominator) * size * size
         summand = jnp.where(state.denominator > 0.0, jnp.minimum(quadratic, linear), linear)
-        denominator = once(points.or_failed(state.denominator + summand))
-        total = once(points.add(state.gradient_sum, grad))
+        denominator = points.or_failed(state.denominator + summand)
+        total = points.add(state.gradient_sum, grad)
         x = self.domain.project(points.scale(points.add(total, grad), -self.step_size(denominator)))  # m_{t+1} = g_t
         return OptimisticFTRL2023State(x, total, grad, denominator)
 
     def step_size(self, denominator: jax.Array) -> jax.Array:
         """eta_t from N_{t-1}; where that is 0 every gradient was, and any number serves."""
         scale = self.step_scale * self.domain.diameter * self.domain.diameter
-        return once(scale / jnp.where(denominator > 0.0, denominator, 1.0))
+        return scale / jnp.where(denominator > 0.0, denominator, 1.0)

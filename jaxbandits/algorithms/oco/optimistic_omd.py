@@ -12,7 +12,6 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
@@ -73,13 +72,13 @@ class OptimisticOMD:
     ) -> OptimisticOMDState:
         del key, t, obs, decision
         grad = feedback.first().grad
-        error = once(points.subtract(grad, state.hint))
-        variation = once(points.or_failed(state.variation + points.inner(error, error)))
-        center = once(self.domain.project(points.add_scaled(state.center, -self.step_size(state.variation), grad)))
+        error = points.subtract(grad, state.hint)
+        variation = points.or_failed(state.variation + points.inner(error, error))
+        center = self.domain.project(points.add_scaled(state.center, -self.step_size(state.variation), grad))
         x = self.domain.project(points.add_scaled(center, -self.step_size(variation), grad))  # m_{t+1} = g_t
         return OptimisticOMDState(x, center, grad, variation)
 
     def step_size(self, variation: jax.Array) -> jax.Array:
         """eta_t from V_{t-1}."""
         scale = self.step_scale * self.domain.diameter
-        return once(scale / jnp.sqrt(self.offset + 4.0 * self.lipschitz * self.lipschitz + variation))
+        return scale / jnp.sqrt(self.offset + 4.0 * self.lipschitz * self.lipschitz + variation)

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
@@ -75,8 +74,8 @@ class ParameterFreeMD:
     ) -> ParameterFreeMDState:
         del key, t, obs
         grad = surrogate_gradient(self.domain, feedback.first().grad, state.y, decision.play)
-        theta = once(points.subtract(state.theta, grad))
-        variance = once(points.or_failed(state.variance + points.inner(grad, grad)))
+        theta = points.subtract(state.theta, grad)
+        variance = points.or_failed(state.variance + points.inner(grad, grad))
         y = proposal(theta, variance, self.lipschitz, self.scale, self.exponent_cap)
         return ParameterFreeMDState(y, theta, variance)
 
@@ -93,8 +92,8 @@ def proposal(
       scale: eps, > 0.
       exponent_cap: bound on the exponent; None: 0.45 ln(largest float), so that squares of plays stay finite.
     """
-    ratio = once(variance / (lipschitz * lipschitz))
-    length = once(points.norm(theta))
+    ratio = variance / (lipschitz * lipschitz)
+    length = points.norm(theta)
     near = length * length / (36.0 * variance)
     far = length / (3.0 * lipschitz) - ratio
     exponent = jnp.where(length * lipschitz <= 6.0 * variance, near, far)
@@ -102,4 +101,4 @@ def proposal(
     log_ratio = jnp.log(ratio)
     alpha = scale / (jnp.sqrt(ratio) * log_ratio * log_ratio)
     size = alpha * jnp.expm1(jnp.minimum(exponent, cap))
-    return points.scale(theta, once(size / jnp.where(length > 0.0, length, 1.0)))
+    return points.scale(theta, size / jnp.where(length > 0.0, length, 1.0))

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
@@ -56,7 +55,7 @@ class ScaleFreeFTRL:
         del key, t, obs
         safe = jnp.where(state.energy > 0.0, state.energy, 1.0)  # where it is 0, so is the sum
         return PointDecision.at(
-            once(self.domain.project(points.scale(state.gradient_sum, once(-self.step_scale / jnp.sqrt(safe)))))
+            self.domain.project(points.scale(state.gradient_sum, -self.step_scale / jnp.sqrt(safe)))
         )
 
     def update(

@@ -13,7 +13,6 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg, rng
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike
 
 
@@ -41,9 +40,9 @@ def directions(key: jax.Array, shape: tuple[int, ...], slope: ArrayLike, conflic
     """
     size = math.prod(shape)
     drawn = rng.normals(key, 2, size)
-    first, second = once(tuple(linalg.row(drawn, k).reshape(shape) for k in range(2)))
-    downhill = once(first / linalg.norm(first))
-    across = once(second - downhill * linalg.inner(downhill, second))
+    first, second = tuple(linalg.row(drawn, k).reshape(shape) for k in range(2))
+    downhill = first / linalg.norm(first)
+    across = second - downhill * linalg.inner(downhill, second)
     across = across * 0.0 if size == 1 else across / linalg.norm(across)  # in one dimension what remains is rounding
     return downhill, (across * jnp.sqrt(1.0 - conflict * conflict) + downhill * conflict) * slope
 
@@ -56,9 +55,9 @@ def loosest(slope_noise: ArrayLike, margin: ArrayLike, spread: ArrayLike) -> jax
 def draw(key: jax.Array, normal: jax.Array, slope_noise: ArrayLike, margin: ArrayLike, spread: ArrayLike) -> HalfSpace:
     """The constraint of a round, from the block 0 of the key."""
     first, second = (symmetric_uniform(word) for word in rng.random_words(key, 0))
-    steepness = once(1.0 + slope_noise * first)
-    offset = once(margin + spread * 0.5 * (1.0 + second))
-    return once(HalfSpace(linalg.scale(normal, steepness), offset, offset / steepness))
+    steepness = 1.0 + slope_noise * first
+    offset = margin + spread * 0.5 * (1.0 + second)
+    return HalfSpace(linalg.scale(normal, steepness), offset, offset / steepness)
 
 
 def noise(key: jax.Array, shape: tuple[int, ...], bound: ArrayLike) -> jax.Array:

@@ -19,7 +19,6 @@ import jax.numpy as jnp
 
 from jaxbandits.core import linalg
 from jaxbandits.core.batching import fori_loop
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import protocol
 from jaxbandits.domains.ball import L2Ball
@@ -94,7 +93,7 @@ class LinearConstraints:
         del t, obs
         noise = half_spaces.noise(key, self._shape, self.cost_noise)
         constraint = half_spaces.draw(key, state.normal, self.slope_noise, self.margin, self.margin_spread)
-        cost = once(linalg.add(state.cost, once(noise)))
+        cost = linalg.add(state.cost, noise)
 
         def loss(x: jax.Array) -> jax.Array:
             return linalg.inner(cost, x)
@@ -113,7 +112,7 @@ class LinearConstraints:
             rounds=state.rounds + 1,
             bound=jnp.minimum(state.bound, constraint.bound),
         )
-        return once(state), feedback, outcome
+        return state, feedback, outcome
 
     def admits(self, state: LinearConstraintsState, obs: None, decision: PointDecision) -> jax.Array:
         """Whether the play lies in the domain, where the domain can tell."""

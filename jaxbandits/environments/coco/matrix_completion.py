@@ -23,7 +23,6 @@ from jax import lax
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.batching import cond, trials_last
 from jaxbandits.core.errors import InputError, unknown
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.domains.points import Entries
 from jaxbandits.environments.coco import completed
@@ -193,8 +192,8 @@ class MatrixCompletion:
     ) -> tuple[MatrixCompletionState, Constrained, MatrixCompletionOutcome]:
         del key, obs
         round_key = jax.random.fold_in(state.key, t)
-        order, (rows, cols, target) = once(self._batch(round_key, t, state.order))
-        normal = once(self._normal(round_key))
+        order, (rows, cols, target) = self._batch(round_key, t, state.order)
+        normal = self._normal(round_key)
 
         def errors(x: jax.Array) -> jax.Array:
             return x[rows, cols] - target
@@ -206,7 +205,7 @@ class MatrixCompletion:
             return 0.5 * linalg.inner(errors, errors)
 
         asked = [linalg.row(decision.query, k) for k in range(len(decision.query))]
-        off = once([errors(x) for x in asked])
+        off = [errors(x) for x in asked]
         feedback = Constrained(
             loss=linalg.as_rows(*(loss(e) for e in off)),
             grad=linalg.as_rows(*(Entries(rows, cols, e) for e in off)),
@@ -288,14 +287,14 @@ class MatrixCompletion:
         """
         n, size = len(self.observed), self.batch
         if self.order == "fresh":
-            picked = once(_distinct(n, size)(rng.uniforms(key, size)))
+            picked = _distinct(n, size)(rng.uniforms(key, size))
         else:
             turn = lax.rem(t, jnp.asarray(self.rounds_of_a_pass, t.dtype))
 
             def shuffle() -> jax.Array:
                 return _sorting(*rng.random_words(key, size + self._panel_rows * self.dim[1] + jnp.arange(n)))
 
-            order = once(cond(turn == 0, shuffle, lambda: order))
+            order = cond(turn == 0, shuffle, lambda: order)
             picked = lax.dynamic_slice_in_dim(order, turn * size, size)
         return order, Observed(*(jnp.asarray(part)[picked] for part in self.observed))
 

@@ -17,7 +17,6 @@ import jax.numpy as jnp
 from jaxbandits.core import linalg
 from jaxbandits.core.batching import fori_loop
 from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import protocol
 from jaxbandits.domains.ball import L2Ball
@@ -97,9 +96,9 @@ class QuadraticConstraints:
         self, key: jax.Array, t: jax.Array, state: QuadraticConstraintsState, obs: None, decision: PointDecision
     ) -> tuple[QuadraticConstraintsState, Constrained, QuadraticConstraintsOutcome]:
         del t, obs
-        noise = once(half_spaces.noise(key, self._shape, self.target_noise))
+        noise = half_spaces.noise(key, self._shape, self.target_noise)
         constraint = half_spaces.draw(key, state.normal, self.slope_noise, self.margin, self.margin_spread)
-        target = once(linalg.add(state.target, noise))
+        target = linalg.add(state.target, noise)
 
         def away(x: jax.Array) -> jax.Array:
             return linalg.subtract(x, target)
@@ -126,7 +125,7 @@ class QuadraticConstraints:
             rounds=state.rounds + 1,
             bound=jnp.minimum(state.bound, constraint.bound),
         )
-        return once(state), feedback, outcome
+        return state, feedback, outcome
 
     def admits(self, state: QuadraticConstraintsState, obs: None, decision: PointDecision) -> jax.Array:
         """Whether the play lies in the domain, where the domain can tell."""

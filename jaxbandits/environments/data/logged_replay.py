@@ -15,7 +15,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, pytree, shared, static, validate
 from jaxbandits.environments.data import rows
 from jaxbandits.environments.data.rows import Place
@@ -123,8 +122,8 @@ class LoggedReplay:
     def step(
         self, key: jax.Array, t: jax.Array, state: ReplayState, obs: ArmObs, decision: ArmDecision
     ) -> tuple[ReplayState, Reward, ReplayOutcome]:
-        counted = once(self.counts(t, state, obs, decision))
-        reward = once(jnp.asarray(self.log.reward)[state.place.row])
+        counted = self.counts(t, state, obs, decision)
+        reward = jnp.asarray(self.log.reward)[state.place.row]
         place = rows.follow(key, t, self.order, self.log.reward.shape[0], state.place)
         outcome = ReplayOutcome(jnp.where(counted, reward, 0.0), counted.astype(reward.dtype))
         return ReplayState(place, state.counted + counted.astype(jnp.int32)), Reward(reward), outcome

@@ -12,7 +12,6 @@ from jax import lax
 from jaxbandits.core import rng
 from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError, shown, unknown
-from jaxbandits.core.fusion import once
 from jaxbandits.core.sampling import uniform_index
 from jaxbandits.environments.oco.random_order import draw_without_replacement
 from jaxbandits.types import ArmObs, FixedArmObs
@@ -72,8 +71,8 @@ def arms_of(seen: Any, place: Place, n_arms: int) -> ArmObs:
     """The arms of a row: of contexts `[n, p]`, of arms `[n, K, d]`, or unit vectors where `seen` is None."""
     if seen is None:
         return FixedArmObs(jnp.eye(n_arms))
-    row = once(jnp.asarray(seen)[place.row])
-    return ArmObs(row if row.ndim == 2 else once(disjoint(row, n_arms)))
+    row = jnp.asarray(seen)[place.row]
+    return ArmObs(row if row.ndim == 2 else disjoint(row, n_arms))
 
 
 def dim_of(seen: Any, n_arms: int) -> int:

@@ -14,13 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, pytree, shared, static, validate
 from jaxbandits.environments.data import rows
 from jaxbandits.environments.data.rows import Place
 from jaxbandits.environments.datasets.labelled import checked, load_labelled
 from jaxbandits.environments.datasets.streams import Path
-from jaxbandits.estimation.arms import largest, take
+from jaxbandits.estimation.arms import largest
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
@@ -133,8 +132,8 @@ class TableBandit:
         self, key: jax.Array, t: jax.Array, state: Place, obs: ArmObs, decision: ArmDecision
     ) -> tuple[Place, Reward, TableOutcome]:
         del obs
-        paid = once(jnp.asarray(self.table.rewards)[state.row].astype(jnp.result_type(float)))
-        reward = take(paid[:, None], decision.index)[0]
+        paid = jnp.asarray(self.table.rewards)[state.row].astype(jnp.result_type(float))
+        reward = paid[decision.index]
         following = rows.follow(key, t, self.order, self.table.rewards.shape[0], state)
         return following, Reward(reward), TableOutcome(reward, largest(paid), paid)
 

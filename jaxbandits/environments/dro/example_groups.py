@@ -14,7 +14,6 @@ import numpy as np
 
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.dro import draws, group_losses
 from jaxbandits.environments.dro.draws import GroupOutcome
@@ -61,9 +60,9 @@ class ExampleGroups:
         count = len(decision.group)
         drawn = draws.drawn_of(decision)
         u = rng.uniforms(key, count)
-        z = once((u < draws.per_group(self.means, decision.group)).astype(drawn.dtype))
+        z = (u < draws.per_group(self.means, decision.group)).astype(drawn.dtype)
         loss, grad = group_losses.Squared().gradients(decision.play, jnp.ones((count, 1)), z)
-        loss = once(loss * drawn)
+        loss = loss * drawn
         samples = linalg.total(drawn)
         outcome = GroupOutcome(
             samples, draws.counts(decision, self.n_groups), linalg.total(loss) / jnp.maximum(samples, 1.0)

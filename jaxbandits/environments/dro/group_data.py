@@ -17,7 +17,6 @@ from jax import lax
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError, shown, unknown
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.domains.points import Point
 from jaxbandits.environments.datasets.groups import GroupTable
@@ -168,11 +167,11 @@ class GroupData:
     ) -> tuple[GroupDataState, Gradient, GroupDataOutcome]:
         del t, obs
         row = self._rows_drawn(key, state, decision)
-        x, y = once((jnp.asarray(self.rows.features)[row], jnp.asarray(self.rows.labels)[row]))
+        x, y = jnp.asarray(self.rows.features)[row], jnp.asarray(self.rows.labels)[row]
         loss, grad = self.loss.gradients(decision.play, x, y)
         drawn = draws.drawn_of(decision)
-        factor = once(self.loss_scale * drawn)
-        loss = once(loss * factor)
+        factor = self.loss_scale * drawn
+        loss = loss * factor
         grad = jax.tree.map(lambda leaf: group_losses.scaled_rows(leaf, factor), grad)
         counts, over = draws.counts(decision, self.n_groups), jnp.zeros(self.n_groups)
         if state.met is not None:
@@ -219,7 +218,7 @@ class GroupData:
         else:
             met = draws.per_group(state.met, group) + draws.places(decision, self.n_groups).astype(jnp.int32)
             place = lax.rem(met, jnp.broadcast_to(budget, met.shape))
-        row = once(first + place)
+        row = first + place
         return row if state.order is None else _entries(state.order, row)
 
     def _overdrawn(self, met: jax.Array, counts: jax.Array) -> jax.Array:

@@ -11,10 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg, losses
-from jaxbandits.core.batching import trials_last
+from jaxbandits.core import losses
 from jaxbandits.core.errors import InputError, shown
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import pytree, static
 from jaxbandits.domains.points import Point
 
@@ -113,30 +111,26 @@ def linear_gradients(
     charge: Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]], w: jax.Array, x: jax.Array, y: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
     """`[Q]` losses and `[Q, d]` gradients, from the loss and its derivative as functions of (score, label)."""
-    loss, slope = once(charge(once(linalg.matvec(x, w)), y))
+    loss, slope = charge(x @ w, y)
     return loss, scaled_rows(x, slope)
 
 
-@trials_last
 def scaled_rows(x: jax.Array, factor: jax.Array) -> jax.Array:
     """`[Q, ...]` with each row multiplied by its factor `[Q]`."""
-    return x * factor.reshape(factor.shape[0], *(1,) * (x.ndim - factor.ndim), *factor.shape[1:])
+    return x * factor.reshape(-1, *(1,) * (x.ndim - 1))
 
 
-@trials_last
 def _logistic(score: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
-    loss, slope = losses.log_loss(once(y * score))
+    loss, slope = losses.log_loss(y * score)
     return loss, slope * y
 
 
-@trials_last
 def _squared(score: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
     return jnp.square(score - y), 2.0 * (score - y)
 
 
-@trials_last
 def _hinge(score: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
-    margin = once(y * score)
+    margin = y * score
     return jnp.maximum(0.0, 1.0 - margin), jnp.where(margin < 1.0, -y, 0.0)
 
 

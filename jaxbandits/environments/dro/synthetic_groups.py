@@ -20,7 +20,6 @@ import numpy as np
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.dro import draws, group_losses, saddle
@@ -111,7 +110,7 @@ class SyntheticGroups:
         x, y = self.sample(key, state, decision.group)
         loss, grad = group_losses.Logistic().gradients(decision.play, x, y)
         drawn = draws.drawn_of(decision)
-        loss = once(loss * drawn)
+        loss = loss * drawn
         if decision.drawn is not None:
             grad = group_losses.scaled_rows(grad, drawn)
         samples = linalg.total(drawn)
@@ -186,7 +185,7 @@ class SyntheticGroups:
         count = len(group)
         x = rng.normals(key, count, self.dim)
         u = rng.uniforms(key, count, counter=count * ((self.dim + 1) // 2))  # the blocks after those of x
-        return x, once(_labels(x, draws.rows_of(state.optima, group), u, draws.per_group(state.correct, group)))
+        return x, _labels(x, draws.rows_of(state.optima, group), u, draws.per_group(state.correct, group))
 
     def risks(self, state: GroupsState, w: Vector) -> jax.Array:
         """The population risks `[m]` of a model."""

@@ -17,7 +17,6 @@ from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import ArrayLike, pytree, shared, static
 from jaxbandits.environments.datasets.covertype import Clusters, clusters, covertype_like, load_covertype
 from jaxbandits.environments.outcomes import RegretOutcome
-from jaxbandits.estimation.arms import take
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
 
 
@@ -83,7 +82,7 @@ class Covertype:
         """The regret is by the cluster averages."""
         del t, obs
         means = jnp.asarray(self.means)
-        mean = take(means[:, None], decision.index)[0]
+        mean = means[decision.index]
         reward = (rng.uniform(key) < mean).astype(mean.dtype)
         return state, Reward(reward), RegretOutcome(jnp.max(means) - mean)
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.core.ranges import BOOL
@@ -112,14 +111,14 @@ class GeneralizedLinear:
     def observe(self, key: jax.Array, t: jax.Array, state: GeneralizedLinearState) -> ArmObs:
         del t
         if self.fresh_arms:
-            return ArmObs(once(rng.uniform_ball(key, self.n_arms, self.dim)))
+            return ArmObs(rng.uniform_ball(key, self.n_arms, self.dim))
         return FixedArmObs(state.arms)
 
     def step(
         self, key: jax.Array, t: jax.Array, state: GeneralizedLinearState, obs: ArmObs, decision: ArmDecision
     ) -> tuple[GeneralizedLinearState, Reward, RegretOutcome]:
         del t
-        z = once(linalg.inner(decision.x, state.theta))
+        z = linalg.inner(decision.x, state.theta)
         best = _best(obs.arms, state.theta) if self.fresh_arms else state.best
         regret = self.link.mean(best) - self.link.mean(z)
         return state, Reward(self.link.sample(key, z)), RegretOutcome(regret)

@@ -20,7 +20,6 @@ import numpy as np
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.linear.noise import Noise, StudentT, varied
@@ -68,7 +67,7 @@ class FreshArms:
 
     def observe(self, key: jax.Array, t: jax.Array, state: FreshArmsState) -> ArmObs:
         del t, state
-        return ArmObs(once(_directions(self.n_arms, self.dim)(rng.uniforms(key, self.n_arms * self.dim))))
+        return ArmObs(_directions(self.n_arms, self.dim)(rng.uniforms(key, self.n_arms * self.dim)))
 
     def step(
         self, key: jax.Array, t: jax.Array, state: FreshArmsState, obs: ArmObs, decision: ArmDecision

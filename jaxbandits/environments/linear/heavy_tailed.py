@@ -16,7 +16,6 @@ import numpy as np
 
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.core.ranges import BOOL
@@ -105,7 +104,7 @@ class HeavyTailed:
 
     def init(self, key: jax.Array) -> HeavyTailedState:
         for_arms, for_theta = jax.random.split(key)
-        arms, theta = once((self._draw_arms(for_arms), self._draw_theta(for_theta)))  # once, not in every slice
+        arms, theta = self._draw_arms(for_arms), self._draw_theta(for_theta)
         means = linalg.matvec(arms, theta)  # [K], rounded as in `step`
         all_arms = self._all_available
         return HeavyTailedState(

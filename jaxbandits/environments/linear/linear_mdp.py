@@ -16,7 +16,6 @@ from jax import lax
 
 from jaxbandits.core import linalg, planning, rng
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.linear.noise import Noise, StudentT
 from jaxbandits.environments.outcomes import RegretOutcome
@@ -97,8 +96,7 @@ class LinearMDP:
         theta = _given_or(self.theta, lambda: rng.on_spheres(for_theta, self.steps, self.dim))
         parameter = jnp.full(self.n_states, self.concentration, dtype)
         transitions = _given_or(self.transitions, lambda: jax.random.dirichlet(for_transitions, parameter, pairs))
-        features, transitions, theta = once((features, transitions, theta))
-        means = once(jnp.einsum("sad,hd->hsa", features, theta))
+        means = jnp.einsum("sad,hd->hsa", features, theta)
         scale = self.noise.scale(self.eps) if self.moment_scale is None else self.moment_scale
         return LinearMDPState(
             features=features,
@@ -125,7 +123,7 @@ class LinearMDP:
             reward = means[pair] + self.noise.sample(for_step)
             # A second counter of the key that the noise uses. The last sum is 1 up to rounding, so it is not compared.
             passed = rng.uniform(for_step, counter=1) >= state.cumulative[pair][:-1]
-            return once(jnp.sum(passed, dtype=jnp.int32)), (state.features[pair], reward)
+            return jnp.sum(passed, dtype=jnp.int32), (state.features[pair], reward)
 
         rows = (jnp.arange(self.steps, dtype=jnp.int32), decision.actions, state.means)
         unroll = min(self.steps, planning.UNROLL)

@@ -16,7 +16,6 @@ import numpy as np
 
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree
 from jaxbandits.environments.linear.noise import Noise, StudentT
 from jaxbandits.types import Prediction, ScaledNextState, SystemObs
@@ -96,7 +95,7 @@ class LinearSystem:
         del t
         n_inputs = state.rows.shape[1] - len(state.state)
         inputs = self.input_scale * linalg.row(rng.normals(key, 1, n_inputs), 0)
-        return SystemObs(once(jnp.concatenate([state.state, inputs])))
+        return SystemObs(jnp.concatenate([state.state, inputs]))
 
     def step(
         self, key: jax.Array, t: jax.Array, state: LinearSystemState, obs: SystemObs, decision: Prediction
@@ -104,9 +103,9 @@ class LinearSystem:
         del t
         n_states = len(state.state)
         noise = jax.vmap(self.noise.sample)(jax.random.split(key, n_states)) * self._factors(n_states)
-        mean = once(linalg.matvec(state.rows, obs.regressor))
-        following = once(mean + noise)
-        error = once(decision.next_state - mean)
+        mean = linalg.matvec(state.rows, obs.regressor)
+        following = mean + noise
+        error = decision.next_state - mean
         excess = linalg.inner(error, error)
         return state._replace(state=following), ScaledNextState(following, state.noise_scale), ExcessOutcome(excess)
 

@@ -15,7 +15,6 @@ from jax import lax
 
 from jaxbandits.core import losses, rng
 from jaxbandits.core.errors import InputError, unknown
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.environments.oco.random_order import draw_without_replacement
 from jaxbandits.environments.oco.sequences import point
@@ -126,10 +125,10 @@ class DataStream:
             row = jnp.floor(rng.uniform(key) * n).astype(jnp.int32)
         else:
             row = lax.rem(t, jnp.asarray(n, t.dtype))
-        features, target = once((jnp.asarray(self.table.features)[row], jnp.asarray(self.table.targets)[row]))
+        features, target = jnp.asarray(self.table.features)[row], jnp.asarray(self.table.targets)[row]
         loss = losses.Scaled(_LOSSES[self.loss](features, target), self.loss_scale)
         values, gradients = losses.evaluate(loss, decision.query)
-        charged, compared = once((loss.value(decision.play), loss.value(self._comparator)))
+        charged, compared = loss.value(decision.play), loss.value(self._comparator)
         outcome = FixedComparatorOutcome(charged, compared, charged - compared)
         return state, FullInformation(values, gradients, loss), outcome
 

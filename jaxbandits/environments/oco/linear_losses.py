@@ -16,7 +16,6 @@ import jax.numpy as jnp
 from jaxbandits.core import linalg, losses, rng
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import protocol
@@ -94,8 +93,8 @@ class LinearLosses:
         self, key: jax.Array, t: jax.Array, state: LinearLossesState, obs: None, decision: PointDecision
     ) -> tuple[LinearLossesState, FullInformation, LinearLossesOutcome]:
         del obs
-        mean = once(self.mean_gradient(t))
-        slope = once(linalg.add_scaled(mean, self.loss_scale * self.noise_scale, self._direction(key)))
+        mean = self.mean_gradient(t)
+        slope = linalg.add_scaled(mean, self.loss_scale * self.noise_scale, self._direction(key))
         loss = losses.Linear(slope)
         values, gradients = losses.evaluate(loss, decision.query)
         outcome = LinearLossesOutcome(loss.value(decision.play), losses.Linear(mean).value(decision.play))

@@ -12,7 +12,6 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import linalg, losses, rng
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.oco.sequences import Constant, point
 from jaxbandits.environments.outcomes import FixedComparatorOutcome
@@ -46,14 +45,14 @@ class LogisticLosses:
     ) -> tuple[None, FullInformation, FixedComparatorOutcome]:
         del state, obs
         for_features, for_label = jax.random.split(key)
-        features = once(linalg.scale(rng.on_sphere(for_features, self.dim), self.feature_norm))
+        features = linalg.scale(rng.on_sphere(for_features, self.dim), self.feature_norm)
         model = linalg.scale(self.sequence.at(t, self.dim), self.center)
         positive = jax.nn.sigmoid(linalg.inner(features, model))
         label = jnp.where(rng.uniform(for_label) < positive, 1.0, -1.0).astype(positive.dtype)
-        loss = losses.Scaled(losses.Logistic(features, once(label)), self.loss_scale)
+        loss = losses.Scaled(losses.Logistic(features, label), self.loss_scale)
         values, gradients = losses.evaluate(loss, decision.query)
         u = point(self.center if self.comparator is None else self.comparator, self.dim)
-        charged, compared = once((loss.value(decision.play), loss.value(u)))
+        charged, compared = loss.value(decision.play), loss.value(u)
         return (
             None,
             FullInformation(values, gradients, loss),

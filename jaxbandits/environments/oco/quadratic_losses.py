@@ -13,7 +13,6 @@ import jax.numpy as jnp
 
 from jaxbandits.core import linalg, losses, rng
 from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
@@ -70,8 +69,8 @@ class QuadraticLosses:
         self, key: jax.Array, t: jax.Array, state: QuadraticLossesState, obs: None, decision: PointDecision
     ) -> tuple[QuadraticLossesState, FullInformation, QuadraticLossesOutcome]:
         del obs
-        center = once(linalg.scale(self.sequence.at(t, self.dim), self.center))
-        target = once(linalg.add_scaled(center, self.noise_scale, rng.on_sphere(key, self.dim)))
+        center = linalg.scale(self.sequence.at(t, self.dim), self.center)
+        target = linalg.add_scaled(center, self.noise_scale, rng.on_sphere(key, self.dim))
         loss = losses.Scaled(losses.Quadratic(target), self.loss_scale)
         mean, spread = losses.Scaled(losses.Quadratic(center), self.loss_scale), self._spread
         values, gradients = losses.evaluate(loss, decision.query)

@@ -20,7 +20,6 @@ from jax import lax
 
 from jaxbandits.core import linalg, losses, rng
 from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import protocol
@@ -74,7 +73,7 @@ class RandomOrder:
     def init(self, key: jax.Array) -> RandomOrderState:
         directions = rng.on_spheres(key, self.pool_size, self.dim)
         center = along_first(self.mean, self.dim)
-        pool = once((center + self.noise_scale * directions) * self.loss_scale)
+        pool = (center + self.noise_scale * directions) * self.loss_scale
         total = jnp.sum(pool, axis=0)
         order = jnp.arange(self.pool_size, dtype=jnp.int32)
         nothing = Compensated.start(linalg.zeros(self.dim))
@@ -88,15 +87,15 @@ class RandomOrder:
     ) -> tuple[RandomOrderState, FullInformation, RandomOrderOutcome]:
         del obs
         order, drawn, position = draw_without_replacement(key, t, state.order)
-        slope = once(state.pool[drawn])
-        left_sum = once(linalg.where(position == 0, state.pool_sum, state.left_sum))
-        mean = once(linalg.scale(left_sum, 1.0 / (self.pool_size - position).astype(jnp.result_type(float))))
+        slope = state.pool[drawn]
+        left_sum = linalg.where(position == 0, state.pool_sum, state.left_sum)
+        mean = linalg.scale(left_sum, 1.0 / (self.pool_size - position).astype(jnp.result_type(float)))
         loss = losses.Linear(slope)
         values, gradients = losses.evaluate(loss, decision.query)
         outcome = RandomOrderOutcome(loss.value(decision.play), losses.Linear(mean).value(decision.play))
         state = state._replace(
             order=order,
-            left_sum=once(linalg.subtract(left_sum, slope)),
+            left_sum=linalg.subtract(left_sum, slope),
             gradients=state.gradients.add(slope),
             mean_gradients=state.mean_gradients.add(mean),
         )
@@ -187,6 +186,6 @@ def draw_without_replacement(key: jax.Array, t: jax.Array, order: jax.Array) -> 
     position = lax.rem(t, jnp.asarray(n, t.dtype))
     left = (n - position).astype(jnp.result_type(float))
     chosen = position + jnp.floor(rng.uniform(key) * left).astype(jnp.int32)
-    drawn, front = once((order[chosen], order[position]))
+    drawn, front = order[chosen], order[position]
     order = order.at[chosen].set(front)
     return lax.dynamic_update_index_in_dim(order, drawn, position, 0), drawn, position

@@ -23,7 +23,6 @@ from jax import lax
 from jaxbandits.core import linalg, ranges, simplex
 from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree
 
@@ -91,7 +90,7 @@ class Alternating:
 
     def _divide(self, t: ArrayLike) -> tuple[jax.Array, jax.Array]:
         t, period = jnp.broadcast_arrays(_int32(t), _int32(self.period))
-        blocks = once(lax.div(t, period))
+        blocks = lax.div(t, period)
         return blocks, t - blocks * period
 
 
@@ -143,7 +142,7 @@ class Corrupted:
         """
         p, q, t = _int32(self.horizon) - 1, _int32(self.count) + 1, _int32(t)
         real = jnp.result_type(float)
-        guess = once(jnp.floor(t.astype(real) * (q.astype(real) / p.astype(real))).astype(jnp.int32) + 1)
+        guess = jnp.floor(t.astype(real) * (q.astype(real) / p.astype(real))).astype(jnp.int32) + 1
         distance = guess * p - t * q
         for _ in range(2):
             above = distance >= q
@@ -169,7 +168,7 @@ class Drift:
         return 2.0 * math.pi * self.turns / self.horizon
 
     def at(self, t: jax.Array, dim: int) -> Vector:
-        phase = once(self.angle * _real(t))
+        phase = self.angle * _real(t)
         return _in_plane(jnp.cos(phase), jnp.sin(phase), dim)
 
     def sum(self, rounds: jax.Array, dim: int) -> Vector:

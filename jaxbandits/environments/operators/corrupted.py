@@ -16,7 +16,6 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import rng
-from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike, param, pytree
 from jaxbandits.environments.operators.operator import Operator, rewarded
 
@@ -33,9 +32,9 @@ class Corrupted(Operator):
 
     def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
-        reward = once(rewarded(self, feedback).reward)
+        reward = rewarded(self, feedback).reward
         changed = (t < self.rounds) & (rng.uniform(self._own(key)) < self.rate)
-        told = once(jnp.where(changed, self.factor * reward + self.shift, reward))
+        told = jnp.where(changed, self.factor * reward + self.shift, reward)
         amount = jnp.abs(told - reward)
         if "corruption" in outcome._fields:
             outcome = outcome._replace(corruption=outcome.corruption + amount)

@@ -17,7 +17,6 @@ import numpy as np
 from jaxbandits.core import linalg, rng
 from jaxbandits.core.batching import cond
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.environments.operators.operator import Operator
@@ -52,10 +51,10 @@ class RandomWalk:
 
     def at(self, key: jax.Array, t: jax.Array, first: Vector, last: Vector) -> Vector:
         dim = first.shape[0]
-        length = once(jnp.where(t > 0, self.length / jnp.sqrt(float(dim)), 0.0))
-        moved = once(linalg.add_scaled(last, length, rng.normal_vector(key, dim)))
-        size, most = once((linalg.norm(moved), linalg.norm(first)))
-        return linalg.scale(moved, once(jnp.where(size > most, most / jnp.where(size > most, size, 1.0), 1.0)))
+        length = jnp.where(t > 0, self.length / jnp.sqrt(float(dim)), 0.0)
+        moved = linalg.add_scaled(last, length, rng.normal_vector(key, dim))
+        size, most = linalg.norm(moved), linalg.norm(first)
+        return linalg.scale(moved, jnp.where(size > most, most / jnp.where(size > most, size, 1.0), 1.0))
 
 
 @pytree
@@ -121,7 +120,7 @@ class Drifting(Operator):
         return super().observe(key, t, state.environment)
 
     def step(self, key: jax.Array, t: jax.Array, state: DriftingState, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
-        theta = once(self.drift.at(self._own(key), t, state.first, state.theta))
+        theta = self.drift.at(self._own(key), t, state.first, state.theta)
         inside = self.environment.moved(state.environment, theta)
         inside, feedback, outcome = self.environment.step(key, t, inside, obs, decision)
         return DriftingState(inside, state.first), feedback, outcome

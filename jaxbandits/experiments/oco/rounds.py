@@ -16,7 +16,6 @@ from jaxbandits.algorithms.oco.cla_oons import CLAOONS
 from jaxbandits.algorithms.oco.oons import OONS
 from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.types import Gradient, PointDecision
@@ -50,7 +49,7 @@ def inequality_slack(r: OONSRound, u: Vector, relative: bool = False) -> jax.Arr
     Both steps being minimisers gives it; it holds for any constants. `relative`: divided by the sum of the sizes of its
     terms, so that rounding leaves a few machine epsilons wherever u is.
     """
-    error = once(r.grad - r.hint)
+    error = r.grad - r.hint
     left = linalg.inner(r.grad, r.play - u)
     terms = (
         0.5 * linalg.quad(r.metric, u - r.center),
@@ -78,8 +77,8 @@ def projection_residuals(r: OONSRound) -> tuple[jax.Array, jax.Array]:
 
 
 def _residual(r: OONSRound, x: Vector, slope: Vector) -> jax.Array:
-    pull = once(linalg.matvec(r.metric, x - r.center))
-    gradient = once(pull + slope)
+    pull = linalg.matvec(r.metric, x - r.center)
+    gradient = pull + slope
     # A (x - x') is known up to the rounding of x, eps R ||A||: the scale contains that, too.
     scale = linalg.norm(slope) + linalg.norm(pull) + r.radius * linalg.trace(r.metric)
     return (linalg.norm(gradient) + linalg.inner(gradient, x) / r.radius) / scale
@@ -90,8 +89,8 @@ def stability(r: OONSRound) -> tuple[jax.Array, jax.Array]:
 
     The lemma has a factor 2 on the right; it holds without.
     """
-    step = once(r.nabla - r.hint)
-    solved = linalg.solve(once(linalg.factor(r.metric)), step)
+    step = r.nabla - r.hint
+    solved = linalg.solve(linalg.factor(r.metric), step)
     return linalg.inner(r.play - r.next_center, step), linalg.inner(step, solved)
 
 
@@ -106,7 +105,7 @@ class Preconditions(NamedTuple):
 
 def preconditions(r: OONSRound) -> Preconditions:
     """The conditions as ratios to what is allowed."""
-    error = once(r.grad - r.hint)
+    error = r.grad - r.hint
     norm = linalg.norm(error)
     correction = r.c_corr * r.eta * linalg.inner(r.play, error)
     return Preconditions(
@@ -154,7 +153,7 @@ def _round(
     radius: ArrayLike,
     hint_range: ArrayLike,
 ) -> OONSRound:
-    error = once(grad - state.hint)
+    error = grad - state.hint
     nabla = linalg.add_scaled(grad, c_corr * eta * linalg.inner(play, error), error)
     values = [jnp.asarray(x, eta.dtype) for x in (eta, radius, hint_range, c_corr)]
     return OONSRound(play, state.center, next_center, state.hint, grad, nabla, metric, *values)

@@ -20,9 +20,9 @@ from jaxbandits.oco import LinearLosses
 from jaxbandits.operators import Given, Piecewise, RandomWalk, with_corruption, with_delay, with_drift, with_noise
 from jaxbandits.simulation import loop
 from jaxbandits.sweeps import file
-from jaxbandits.testing import contract, speed
+from jaxbandits.testing import contract
 from jaxbandits.types import ArmDecision, Reward
-from tests import called
+from tests import called, hlo
 from tests.layout import compiled_rounds
 from tests.wrong import WRONG, outcome
 
@@ -160,8 +160,8 @@ def test_delays_add_up_and_none_is_none():
 def test_what_waits_is_not_copied():
     """A round costs the same however many wait: one row is read and written in place, trials last."""
     text = compiled_rounds(OFUL(dim=2), with_delay(INSIDE, 113))
-    inside = [line for computation in speed._inside_loops(text) for line in computation]
-    assert any("[113," in line for line in inside) and not speed.moves(text)
+    inside = [line for computation in hlo.inside_loops(text) for line in computation]
+    assert any("[113," in line for line in inside) and not hlo.moves(text)
     assert not [line for line in inside if re.search(r"= [a-z]\d+\[113,\S* (copy|transpose)\(", line)]
 
 
