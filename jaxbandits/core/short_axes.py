@@ -47,11 +47,14 @@ class Rows(NamedTuple):
         if len(self.slices) > _SELECTED:
             (array,) = barrier([jnp.stack(barrier(self.slices), self.axis)])
             return array
-        shape = list(self.slices[0].shape)
+        shape = [*self.slices[0].shape]
         shape.insert(self.axis, len(self.slices))
         place = lax.broadcasted_iota(jnp.int32, shape, self.axis)
-        last, *others = (jnp.broadcast_to(jnp.expand_dims(x, self.axis), shape) for x in reversed(self.slices))
-        return folded(lambda x, k: jnp.where(place == k[0], k[1], x), [last, *reversed([*enumerate(reversed(others))])])
+        *others, last = (jnp.broadcast_to(jnp.expand_dims(x, self.axis), shape) for x in self.slices)
+        array = last
+        for k, x in enumerate(others):
+            array = jnp.where(place == k, x, array)
+        return array
 
 
 def entry(x: jax.Array, axis: int, k: int) -> jax.Array:
