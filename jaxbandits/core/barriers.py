@@ -29,12 +29,12 @@ FREE = frozenset(
 
 
 _FOLDED = 4096  # entries up to which XLA may fold constants
-_JOINED = 2  # pieces of a concatenation that a kernel reads by a comparison an entry; of more it searches
+JOINED = 2  # pieces of a concatenation that a kernel reads by a comparison an entry; of more it searches
 
 
 def is_free(eqn: Any) -> bool:
     """Whether an equation only renames, moves or compares."""
-    return eqn.primitive.name in FREE or (eqn.primitive.name == "concatenate" and len(eqn.invars) <= _JOINED)
+    return eqn.primitive.name in FREE or (eqn.primitive.name == "concatenate" and len(eqn.invars) <= JOINED)
 
 
 _READ_OFTEN = frozenset("argmax argmin cumlogsumexp cummax cummin cumprod cumsum sort top_k".split())  # noqa: SIM905

@@ -17,9 +17,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import axes, elementary, linalg
-from jaxbandits.core.batching import trials_last, while_loop
-from jaxbandits.core.fusion import once
+from jaxbandits.core import axes, elementary
+from jaxbandits.core.batching import while_loop
 from jaxbandits.core.pytree import ArrayLike
 
 _MAX_STEPS = 64  # a guard: 13 is the worst case measured from the lower bound with rates that span 2^15, 5 from nearby
@@ -46,7 +45,7 @@ def entropic_step(
     """
     eps = jnp.finfo(loss.dtype).eps
     rate = jnp.broadcast_to(jnp.asarray(rate, loss.dtype), loss.shape)
-    active, log_q, loss, size, lowest = once(_problem(log_q, loss, rate))
+    active, log_q, loss, size, lowest = _problem(log_q, loss, rate)
 
     def unsolved(carry):
         _, value, step, rounding, count = carry
@@ -65,29 +64,26 @@ def entropic_step(
     return _weights(nu, value, active, log_q, loss, rate), nu
 
 
-@trials_last
 def _problem(log_q: jax.Array, loss: jax.Array, rate: jax.Array) -> tuple[jax.Array, ...]:
     """Who takes part, log q and loss without the others, what cancels in the exponent at the root, and its bound."""
     active = log_q > -jnp.inf
-    lowest = -axes.largest(once(jnp.where(active, loss, -jnp.inf)))
+    lowest = -axes.largest(jnp.where(active, loss, -jnp.inf))
     log_q, loss = jnp.where(active, log_q, 0.0), jnp.where(active, loss, 0.0)
     return active, log_q, loss, jnp.abs(log_q) + rate * jnp.abs(loss), lowest
 
 
-@trials_last
 def _excess(
     nu: jax.Array, active: jax.Array, log_q: jax.Array, loss: jax.Array, rate: jax.Array, size: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """F(nu), the step of Newton's method F(nu) / <softmax, rate>, and what rounding it may hold, over eps."""
-    log_p = once(jnp.where(active, log_q - rate * (loss + nu), -jnp.inf))
-    top = once(axes.largest(log_p))
-    p = once(elementary.exp(log_p - top))
-    total, slope = once((linalg.total(p), linalg.total(p * rate)))
+    log_p = jnp.where(active, log_q - rate * (loss + nu), -jnp.inf)
+    top = axes.largest(log_p)
+    p = elementary.exp(log_p - top)
+    total, slope = jnp.sum(p), jnp.sum(p * rate)
     value = top + elementary.log(total)
-    return value, value * total / slope, linalg.total(p * size) / slope
+    return value, value * total / slope, jnp.sum(p * size) / slope
 
 
-@trials_last
 def _weights(nu: Any, value: Any, active: Any, log_q: Any, loss: Any, rate: Any) -> jax.Array:
     return jnp.where(active, log_q - rate * (loss + nu) - value, -jnp.inf)
 
@@ -100,5 +96,5 @@ def hedge_step(log_q: jax.Array, loss: jax.Array, rate: ArrayLike) -> jax.Array:
       loss: `[K]`, finite.
       rate: `[]`, > 0.
     """
-    log_p = once(jnp.where(log_q > -jnp.inf, log_q - rate * loss, -jnp.inf))
+    log_p = jnp.where(log_q > -jnp.inf, log_q - rate * loss, -jnp.inf)
     return log_p - axes.log_sum_exp(log_p)

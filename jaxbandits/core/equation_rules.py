@@ -122,7 +122,10 @@ def _dynamic_update_slice(size: Any, args: list[Any], batched: list[bool], param
 
 
 def _concatenate(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
-    return lax.concatenate([full(size, x, b) for x, b in zip(args, batched, strict=True)], params["dimension"])
+    pieces = [full(size, x, b) for x, b in zip(args, batched, strict=True)]
+    if len(pieces) <= barriers.JOINED or barriers.is_key(pieces[0]):
+        return lax.concatenate(pieces, params["dimension"])
+    return short_axes.joined(pieces, params["dimension"])
 
 
 def dot_general(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: RowPlan | None) -> list[Any] | None:
@@ -222,10 +225,12 @@ def _update_of_own(size: Any, eqn: Any, args: list[Any], batched: list[bool]) ->
 
 
 def _gather(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
-    if not all(batched):
-        return None
     x, index = args
-    return [(own_index.gather(x, index, eqn.params), True)]
+    if not batched[1]:
+        return [(own_index.gather_everywhere(x, index, eqn.params), True)]
+    if not batched[0] and own_index.taken_axis(x[..., None], index, eqn.params) is None:
+        return None
+    return [(own_index.gather(x if batched[0] else x[..., None], index, eqn.params), True)]
 
 
 def is_small(name: str, x: Any, *axes: int) -> bool:

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core import small_solves
+from jaxbandits.core import barriers, small_solves
 from jaxbandits.core.equation_rules import batch_of, bind_of, full, is_small, merge_batch, split_batch
 
 Run: TypeAlias = Callable[..., list[tuple[Any, bool]]]  # (size, jaxpr, consts, args, batched) to results and flags
@@ -185,7 +185,8 @@ def _linear_solve(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[
         return lambda _, b: solve(b)
 
     back = solver("transpose_solve") if jaxprs.transpose_solve else None
-    found: Any = lax.custom_linear_solve(function("matvec"), all_full(size, values), solver("solve"), back)
+    right = barriers.barrier(all_full(size, values))  # of the identity a solver would make its entries again and again
+    found: Any = lax.custom_linear_solve(function("matvec"), right, solver("solve"), back)
     return [(x, True) for x in found]
 
 

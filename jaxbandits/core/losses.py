@@ -11,7 +11,6 @@ import jax.numpy as jnp
 
 from jaxbandits.core import elementary, linalg
 from jaxbandits.core.batching import trials_last
-from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike
 
@@ -29,7 +28,7 @@ class Linear(NamedTuple):
     slope: Vector  # [d]
 
     def value(self, x: Vector) -> jax.Array:
-        return linalg.inner(self.slope, x)
+        return self.slope @ x
 
     def gradient(self, x: Vector) -> Vector:
         del x
@@ -42,11 +41,11 @@ class Quadratic(NamedTuple):
     target: Vector  # [d]
 
     def value(self, x: Vector) -> jax.Array:
-        error = once(linalg.subtract(x, self.target))
-        return 0.5 * linalg.inner(error, error)
+        error = x - self.target
+        return 0.5 * (error @ error)
 
     def gradient(self, x: Vector) -> Vector:
-        return linalg.subtract(x, self.target)
+        return x - self.target
 
 
 class PseudoHuber(NamedTuple):
@@ -55,13 +54,13 @@ class PseudoHuber(NamedTuple):
     target: Vector  # [d]
 
     def value(self, x: Vector) -> jax.Array:
-        error = once(linalg.subtract(x, self.target))
-        square = once(linalg.inner(error, error))
+        error = x - self.target
+        square = error @ error
         return square / (jnp.sqrt(1.0 + square) + 1.0)  # the difference, without its cancellation near the target
 
     def gradient(self, x: Vector) -> Vector:
-        error = once(linalg.subtract(x, self.target))
-        return linalg.scale(error, 1.0 / jnp.sqrt(1.0 + linalg.inner(error, error)))
+        error = x - self.target
+        return (1.0 / jnp.sqrt(1.0 + error @ error)) * error
 
 
 class Logistic(NamedTuple):
@@ -71,10 +70,10 @@ class Logistic(NamedTuple):
     label: jax.Array  # []
 
     def value(self, x: Vector) -> jax.Array:
-        return log_loss(self.label * linalg.inner(self.features, x))[0]
+        return log_loss(self.label * (self.features @ x))[0]
 
     def gradient(self, x: Vector) -> Vector:
-        return linalg.scale(self.features, self.label * log_loss(self.label * linalg.inner(self.features, x))[1])
+        return (self.label * log_loss(self.label * (self.features @ x))[1]) * self.features
 
 
 class SquaredError(NamedTuple):
@@ -84,10 +83,10 @@ class SquaredError(NamedTuple):
     target: jax.Array  # []
 
     def value(self, x: Vector) -> jax.Array:
-        return 0.5 * (linalg.inner(self.features, x) - self.target) ** 2
+        return 0.5 * (self.features @ x - self.target) ** 2
 
     def gradient(self, x: Vector) -> Vector:
-        return linalg.scale(self.features, linalg.inner(self.features, x) - self.target)
+        return (self.features @ x - self.target) * self.features
 
 
 class Scaled(NamedTuple):
@@ -100,7 +99,7 @@ class Scaled(NamedTuple):
         return self.scale * self.loss.value(x)
 
     def gradient(self, x: Vector) -> Vector:
-        return linalg.scale(self.loss.gradient(x), self.scale)
+        return self.scale * self.loss.gradient(x)
 
 
 @trials_last

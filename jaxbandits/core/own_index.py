@@ -68,10 +68,18 @@ def dynamic_update_slice(x: jax.Array, update: jax.Array, starts: list[jax.Array
     return jnp.broadcast_to(update, x.shape) if inside is True else jnp.where(inside, update, x)
 
 
+def gather_everywhere(x: jax.Array, index: jax.Array, params: dict[str, Any]) -> jax.Array:
+    """`lax.gather` of `x[..., W]` at one index `[..., k]` for the whole batch."""
+    dims = params["dimension_numbers"]
+    dims = dims._replace(offset_dims=(*dims.offset_dims, index.ndim - 1 + len(dims.offset_dims)))
+    sizes = (*params["slice_sizes"], x.shape[-1])
+    return lax.gather(x, index, dims, sizes, **{k: params[k] for k in ("unique_indices", "mode", "fill_value")})
+
+
 def gather(x: jax.Array, index: jax.Array, params: dict[str, Any]) -> jax.Array:
     """`lax.gather` of `x[..., W]` at `index[..., k, W]`."""
     dims = params["dimension_numbers"]
-    axis = _taken_axis(x, index, params)
+    axis = taken_axis(x, index, params)
     if axis is not None:
         return _take_many(x, index[..., 0, :], axis, dims.offset_dims, params)
     dims = lax.GatherDimensionNumbers(
@@ -92,7 +100,7 @@ def gather(x: jax.Array, index: jax.Array, params: dict[str, Any]) -> jax.Array:
     )
 
 
-def _taken_axis(x: jax.Array, index: jax.Array, params: dict[str, Any]) -> int | None:
+def taken_axis(x: jax.Array, index: jax.Array, params: dict[str, Any]) -> int | None:
     """The short axis of which a gather takes whole slices; None for other gathers."""
     dims, sizes = params["dimension_numbers"], params["slice_sizes"]
     if dims.operand_batching_dims or len(dims.collapsed_slice_dims) != 1 or dims.start_index_map != (

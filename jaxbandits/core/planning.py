@@ -8,15 +8,13 @@ H steps, nS states, nA actions.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxbandits.core import linalg
-from jaxbandits.core.batching import trials_last
-from jaxbandits.core.fusion import once
+from jaxbandits.core import axes
 
 UNROLL = 8  # steps that become straight code: a loop over few steps inside the loop over rounds is mostly overhead
 
@@ -35,7 +33,13 @@ def backward_induction(rewards: jax.Array, transitions: jax.Array) -> Plan:
       rewards: `[H, nS, nA]`.
       transitions: `[nS, nA, nS]`.
     """
-    return _best_plan(rewards, transitions)
+
+    def step(following: jax.Array, reward: jax.Array) -> tuple[jax.Array, Plan]:
+        q = reward + transitions @ following
+        plan = Plan(axes.first_largest(q.T), axes.largest(q.T))
+        return plan.values, plan
+
+    return _backward(step, rewards)
 
 
 def policy_values(actions: jax.Array, rewards: jax.Array, transitions: jax.Array) -> jax.Array:
@@ -46,50 +50,18 @@ def policy_values(actions: jax.Array, rewards: jax.Array, transitions: jax.Array
       rewards: `[H, nS, nA]`.
       transitions: `[nS, nA, nS]`.
     """
-    return _values_of(actions, rewards, transitions)
 
-
-@trials_last
-def _best_plan(rewards: jax.Array, transitions: jax.Array) -> Plan:
-    def step(following: jax.Array, reward: jax.Array) -> tuple[jax.Array, Plan]:
-        q = _action_values(reward, transitions, following)
-        value, action = q[:, 0], jnp.zeros(q[:, 0].shape, jnp.int32)
-        for a in range(1, q.shape[1]):
-            better = q[:, a] > value
-            value, action = jnp.where(better, q[:, a], value), jnp.where(better, a, action)
-        plan = once(Plan(action, value))
-        return plan.values, plan
-
-    return _backward(step, rewards, _start(rewards, transitions))
-
-
-@trials_last
-def _values_of(actions: jax.Array, rewards: jax.Array, transitions: jax.Array) -> jax.Array:
     def step(following: jax.Array, row: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         reward, action = row
-        q = _action_values(reward, transitions, following)
-        value = q[:, 0]
-        for a in range(1, q.shape[1]):
-            value = jnp.where(action == a, q[:, a], value)
-        value = once(value)
+        q = reward + transitions @ following
+        value = jnp.take_along_axis(q, action[:, None], axis=1)[:, 0]
         return value, value
 
-    return _backward(step, (rewards, actions), _start(rewards, transitions) + jnp.zeros(actions.shape[1:]))
+    return _backward(step, (rewards, actions))
 
 
-def _start(rewards: jax.Array, transitions: jax.Array) -> jax.Array:
-    """`[nS]` V_{H+1} = 0, with every trial axis."""
-    trials = jnp.broadcast_shapes(rewards.shape[3:], transitions.shape[3:])
-    return jnp.zeros((rewards.shape[1], *trials), rewards.dtype)
-
-
-def _action_values(reward: jax.Array, transitions: jax.Array, following: jax.Array) -> jax.Array:
-    n_states = following.shape[0]
-    if n_states > linalg.UNROLLED:
-        return once(reward + jnp.sum(transitions * following[None, None], axis=2))
-    return once(reward + linalg.added(transitions[:, :, s] * following[s] for s in range(n_states)))
-
-
-def _backward(step: Callable, rows, start: jax.Array):
-    steps = jax.tree.leaves(rows)[0].shape[0]
-    return lax.scan(step, start, rows, reverse=True, unroll=min(steps, UNROLL))[1]
+def _backward(step: Callable, rows: Any) -> Any:
+    """What the steps make of V_{H+1} = 0 and the rows of each, from the last one."""
+    rewards = jax.tree.leaves(rows)[0]
+    start = jnp.zeros(rewards.shape[1], rewards.dtype)
+    return lax.scan(step, start, rows, reverse=True, unroll=min(len(rewards), UNROLL))[1]

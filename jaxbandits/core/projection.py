@@ -48,11 +48,11 @@ def project_ball(inverse: Inverse, y: Vector, radius: ArrayLike) -> Vector:
         return _secular_newton(begin, y, radius)[0]
 
     def at(mu: jax.Array) -> tuple[Vector, Vector]:
-        system = once(linalg.factor(linalg.shift(inverse * mu, 1.0)))
-        x = once(linalg.solve(system, y))
-        return x, linalg.solve(system, linalg.matvec(inverse, x))
+        system = linalg.factor(jnp.eye(len(inverse), dtype=inverse.dtype) + mu * inverse)
+        x = linalg.solve(system, y)
+        return x, linalg.solve(system, inverse @ x)
 
-    return _secular_newton(lambda x: (at, linalg.matvec(inverse, x)), y, radius)[0]
+    return _secular_newton(lambda x: (at, inverse @ x), y, radius)[0]
 
 
 def minimise_on_ball(a: Symmetric, b: Vector, radius: ArrayLike) -> Vector:
@@ -63,8 +63,8 @@ def minimise_on_ball(a: Symmetric, b: Vector, radius: ArrayLike) -> Vector:
       b: `[d]`.
       radius: radius of the ball, > 0.
     """
-    system = once(linalg.factor(a))
-    x = once(linalg.solve(system, b))
+    system = linalg.factor(a)
+    x = linalg.solve(system, b)
     return _inside(*_secular_newton(lambda x: (_shifted(a, b), linalg.solve(system, x)), x, radius), radius)
 
 
@@ -80,11 +80,11 @@ def proximal_on_ball(a: Symmetric, center: Vector, slope: Vector, radius: ArrayL
       slope: `[d]`.
       radius: radius of the ball, > 0.
     """
-    system = once(linalg.factor(a))
-    x = once(linalg.subtract(center, linalg.solve(system, slope)))
+    system = linalg.factor(a)
+    x = center - linalg.solve(system, slope)
 
     def begin(x: Vector) -> tuple[Path, Vector]:
-        b = once(linalg.subtract(linalg.matvec(a, center), slope))
+        b = a @ center - slope
         return _shifted(a, b), linalg.solve(system, x)
 
     return _inside(*_secular_newton(begin, x, radius), radius)
@@ -93,15 +93,15 @@ def proximal_on_ball(a: Symmetric, center: Vector, slope: Vector, radius: ArrayL
 def _inside(x: Vector, norm: jax.Array, radius: ArrayLike) -> Vector:
     """Without what the last step's rounding left outside; x itself inside and on the sphere."""
     # Compared, for XLA makes of radius / norm a product with rsqrt: not 1 where they are equal.
-    return linalg.scale(x, jnp.where(norm > radius, radius / norm, 1.0))
+    return jnp.where(norm > radius, radius / norm, 1.0) * x
 
 
 def _shifted(a: Symmetric, b: Vector) -> Path:
     """`x(mu) = (a + mu I)^{-1} b` and `-dx/dmu`."""
 
     def at(mu: jax.Array) -> tuple[Vector, Vector]:
-        system = once(linalg.factor(linalg.shift(a, mu)))
-        x = once(linalg.solve(system, b))
+        system = linalg.factor(a + mu * jnp.eye(len(a), dtype=a.dtype))
+        x = linalg.solve(system, b)
         return x, linalg.solve(system, x)
 
     return at
@@ -114,7 +114,7 @@ def _secular_newton(
 
     `begin` makes the path and its -dx/dmu(0) of x only then: in a loop of one turn, which most rounds skip.
     """
-    norm = once(linalg.norm(x))
+    norm = jnp.linalg.norm(x)
     furthest = radius * (1.0 + 8.0 * jnp.finfo(norm.dtype).eps)
 
     def outside(carry):
@@ -128,9 +128,9 @@ def _secular_newton(
         def newton(carry):
             mu, x, minus_dx, norm, step = carry
             # In this order: `norm * norm` overflows in float32 from 1e19 / radius on, and neither factor here does.
-            mu = mu + (norm / radius - 1.0) * (norm * (norm / linalg.inner(x, minus_dx)))
-            x, minus_dx = once(at(mu))
-            return mu, x, minus_dx, linalg.norm(x), step + 1
+            mu = mu + (norm / radius - 1.0) * (norm * (norm / (x @ minus_dx)))
+            x, minus_dx = at(mu)
+            return mu, x, minus_dx, jnp.linalg.norm(x), step + 1
 
         _, x, _, norm, _ = while_loop(outside, newton, (jnp.zeros_like(norm), x, minus_dx, norm, 0), _MAX_STEPS)
         return x, norm, False
@@ -163,14 +163,14 @@ def project_ball_and_ellipsoid(
       center: `[d]` in the ball.
       width: > 0; infinity for no ellipsoid.
     """
-    pull, middle = once((linalg.matvec(v, y), linalg.matvec(metric, center)))
+    pull, middle = v @ y, metric @ center
 
     def excess(x: Vector) -> jax.Array:
         """`||x - center||_M / width - 1`."""
         return jnp.sqrt(linalg.quad(metric, x - center)) / width - 1.0
 
-    first = once(project_ball(inverse, y, radius))
-    beyond = once(excess(first))
+    first = project_ball(inverse, y, radius)
+    beyond = excess(first)
     tolerance = jnp.finfo(beyond.dtype).eps ** 0.8
 
     def unsettled(carry):
@@ -180,22 +180,22 @@ def project_ball_and_ellipsoid(
 
     def newton(carry):
         nu, _, _, low, high, step = carry
-        a, b = once((v + metric * nu, pull + middle * nu))
-        x = once(minimise_on_ball(a, b, radius))
-        on_sphere = linalg.inner(x, x) >= (radius * (1.0 - tolerance)) ** 2
-        mu = jnp.where(on_sphere, jnp.maximum(linalg.inner(b - linalg.matvec(a, x), x) / radius**2, 0.0), 0.0)
-        push = once(linalg.matvec(metric, x - center))
-        system = once(linalg.factor(linalg.shift(a, mu)))
-        by_ellipsoid, by_ball = once((linalg.solve(system, push), linalg.solve(system, x)))
-        sideways = jnp.where(mu > 0.0, jnp.square(linalg.inner(x, by_ellipsoid)) / linalg.inner(x, by_ball), 0.0)
-        fall = linalg.inner(push, by_ellipsoid) - sideways  # -||x - center||_M times its derivative by nu
-        beyond = once(excess(x))
+        a, b = v + metric * nu, pull + middle * nu
+        x = minimise_on_ball(a, b, radius)
+        on_sphere = x @ x >= (radius * (1.0 - tolerance)) ** 2
+        mu = jnp.where(on_sphere, jnp.maximum(((b - a @ x) @ x) / radius**2, 0.0), 0.0)
+        push = metric @ (x - center)
+        system = linalg.factor(a + mu * jnp.eye(len(a), dtype=a.dtype))
+        by_ellipsoid, by_ball = linalg.solve(system, push), linalg.solve(system, x)
+        sideways = jnp.where(mu > 0.0, jnp.square(x @ by_ellipsoid) / (x @ by_ball), 0.0)
+        fall = push @ by_ellipsoid - sideways  # -||x - center||_M times its derivative by nu
+        beyond = excess(x)
         low, high = jnp.where(beyond > 0.0, nu, low), jnp.where(beyond > 0.0, high, nu)
-        following = nu + beyond * linalg.inner(x - center, push) / fall
+        following = nu + beyond * ((x - center) @ push) / fall
         further = 4.0 * low + linalg.trace(v) / linalg.trace(metric)
         halfway = jnp.where(jnp.isfinite(high), 0.5 * (low + high), further)
         following = jnp.where((following > low) & (following < high), following, halfway)
-        return once((following, x, beyond, low, high, step + 1))
+        return following, x, beyond, low, high, step + 1
 
     zero = jnp.zeros_like(beyond)
     begin = (zero, first, beyond, zero, jnp.full_like(beyond, jnp.inf), 0)

@@ -3,26 +3,21 @@
 Everything has a static shape and is a function of its uniforms, so that a run can be replayed elsewhere step by step.
 """
 
-import functools
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxbandits.core import linalg
-from jaxbandits.core.batching import trials_last
-from jaxbandits.core.fusion import once
-from jaxbandits.core.linalg import UNROLLED
+_UNROLLED = 48  # pairs of a rounding that are written out
 
 
-@trials_last
 def inverse_cdf(q: jax.Array, u: jax.Array) -> jax.Array:
     """The index i with `q_1 + ... + q_{i-1} <= u < q_1 + ... + q_i`, int32: one uniform makes a draw from q `[m]`.
 
     The last index where rounding leaves the sum of q below u.
     """
-    return once(_reached(_ends(q), u))  # else every row of an indicator of it adds q up again
+    return jnp.sum(jnp.cumsum(q)[:-1] <= u, dtype=jnp.int32)
 
 
 def uniform_index(n: int, u: jax.Array) -> jax.Array:
@@ -44,37 +39,22 @@ def dep_round(q: jax.Array, k: int, u: jax.Array) -> jax.Array:
     References: R. Gandhi, S. Khuller, S. Parthasarathy, A. Srinivasan, "Dependent rounding and its applications to
       approximation algorithms", JACM 2006; Zhang et al., JMLR, Algorithm 9.
     """
-    return _dep_round(k)(q, u)
+    m, p, slots = len(q), k * q, jnp.arange(k)
 
+    def meet(b: Any, now: Any) -> Any:
+        index, carried, count, chosen = now
+        carried, other = _pair(carried, p[b], u[b - 1])
+        stays = _undecided(carried)
+        decided, value = jnp.where(stays, b, index), jnp.where(stays, other, carried)
+        taken = value > 0.5  # 0 or 1 up to rounding
+        chosen = jnp.where(taken & (slots == count), decided, chosen)
+        return jnp.where(stays, index, b), jnp.where(stays, carried, other), count + taken, chosen
 
-@functools.cache
-def _dep_round(k: int) -> Any:
-    @trials_last
-    def drawn(q: jax.Array, u: jax.Array) -> jax.Array:
-        m, shape = q.shape[0], jnp.broadcast_shapes(q.shape[1:], u.shape[1:])
-        p, u = jnp.broadcast_to(k * q, (m, *shape)), jnp.broadcast_to(u, (m - 1, *shape))
-        slots = jnp.arange(k).reshape(k, *(1,) * len(shape))
-
-        def meet(b: Any, now: Any) -> Any:
-            index, carried, count, chosen = now
-            carried, other = once(_pair(carried, p[b], u[b - 1]))
-            stays = _undecided(carried)
-            decided, value = jnp.where(stays, b, index), jnp.where(stays, other, carried)
-            taken = value > 0.5  # 0 or 1 up to rounding
-            chosen = jnp.where(taken & (slots == count), decided, chosen)
-            return once((jnp.where(stays, index, b), jnp.where(stays, carried, other), count + taken, chosen))
-
-        zero = jnp.zeros(shape, jnp.int32)
-        now = (zero, p[0], zero, jnp.zeros((k, *shape), jnp.int32))
-        if m > UNROLLED:
-            now = lax.fori_loop(1, m, meet, now)
-        else:
-            for b in range(1, m):
-                now = meet(b, now)
-        index, _, count, chosen = now
-        return jnp.where((slots == count), index, chosen)  # the last one decided: what is left is 0 or 1
-
-    return drawn
+    zero = jnp.zeros((), jnp.int32)
+    index, _, count, chosen = lax.fori_loop(
+        1, m, meet, (zero, p[0], zero, jnp.zeros(k, jnp.int32)), unroll=m <= _UNROLLED
+    )
+    return jnp.where(slots == count, index, chosen)  # the last one decided: what is left is 0 or 1
 
 
 def _pair(p: jax.Array, other: jax.Array, u: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -101,37 +81,7 @@ def systematic(q: jax.Array, k: int, u: jax.Array) -> jax.Array:
       k: static, 1 <= k <= m.
       u: a uniform in [0, 1).
     """
-    return _systematic(k)(q, u)
-
-
-@functools.cache
-def _systematic(k: int) -> Any:
-    @trials_last
-    def drawn(q: jax.Array, u: jax.Array) -> jax.Array:
-        ends, room = once(_ends(k * q)), q.shape[0] - k
-        chosen = [_reached(ends, u)]
-        for j in range(1, k):  # rounding could give a piece of length 1 two points
-            chosen.append(jnp.maximum(_reached(ends, u + j), chosen[-1] + 1))
-        return linalg.stack([jnp.minimum(index, room + j) for j, index in enumerate(chosen)])
-
-    return drawn
-
-
-def _ends(masses: jax.Array) -> Any:
-    """The partial sums along the first axis, without the last one."""
-    if masses.shape[0] > UNROLLED:
-        return jnp.cumsum(masses, axis=0)[:-1]
-    ends, total = [], 0.0
-    for mass in masses[:-1]:
-        ends.append(total := total + mass)
-    return ends
-
-
-def _reached(ends: Any, u: jax.Array) -> jax.Array:
-    """How many of the ends are at most u, int32."""
-    if not isinstance(ends, list):
-        return jnp.sum(ends <= u, axis=0, dtype=jnp.int32)
-    index = jnp.zeros(u.shape, jnp.int32)
-    for end in ends:
-        index = index + (end <= u)
-    return index
+    ends, places = jnp.cumsum(k * q)[:-1], jnp.arange(k)
+    reached = jnp.sum(ends <= u + places[:, None], axis=1, dtype=jnp.int32)
+    # Rounding could give a piece of length 1 two points, or the last ones no piece.
+    return jnp.minimum(lax.cummax(reached - places) + places, len(q) - k + places)

@@ -4,12 +4,12 @@ The state of a weights player is `log q`, never q: a concentrated q underflows i
 """
 
 import functools
-import itertools
 import math
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxbandits.core import elementary, linalg, short_axes, target
 from jaxbandits.core.batching import trials_last, while_loop
@@ -36,7 +36,7 @@ def mirror_step(log_q: jax.Array, gain: jax.Array, step: ArrayLike, k: int = 1) 
       step: step size, >= 0.
       k: static, 1 <= k <= m; the cap is 1/k.
     """
-    return kl_projection(once(linalg.add_scaled(log_q, step, gain)), k)
+    return kl_projection(log_q + step * gain, k)
 
 
 def kl_projection(log_p: jax.Array, k: int = 1) -> jax.Array:
@@ -141,7 +141,7 @@ def tsallis_step(log_q: jax.Array, loss: jax.Array, step: ArrayLike) -> jax.Arra
       loss: `[m]`, finite.
       step: step size, >= 0.
     """
-    root = once(_above_least(log_q, loss, jnp.asarray(step, loss.dtype)))
+    root = _above_least(log_q, loss, jnp.asarray(step, loss.dtype))
 
     def unsolved(carry):
         _, excess, _, count = carry
@@ -149,7 +149,7 @@ def tsallis_step(log_q: jax.Array, loss: jax.Array, step: ArrayLike) -> jax.Arra
 
     def newton(carry):
         nu, _, move, count = carry
-        nu = once(nu + move)
+        nu = nu + move
         return nu, *_tsallis_move(root, nu), count + 1
 
     one = jnp.ones_like(root[0])  # from below: the largest p_i is 1 there; the first move, of length 0, evaluates it
@@ -157,26 +157,23 @@ def tsallis_step(log_q: jax.Array, loss: jax.Array, step: ArrayLike) -> jax.Arra
     return _tsallis_weights(root, nu)
 
 
-@trials_last
 def _above_least(log_q: jax.Array, loss: jax.Array, step: jax.Array) -> jax.Array:
-    root = once(elementary.exp(-0.5 * log_q) + step * loss)
-    return root - (jnp.min(root, axis=0) if root.shape[0] > UNROLLED else functools.reduce(jnp.minimum, list(root)))
+    root = elementary.exp(-0.5 * log_q) + step * loss
+    return root - jnp.min(root)
 
 
-@trials_last
 def _tsallis_move(root: jax.Array, nu: jax.Array) -> tuple[jax.Array, jax.Array]:
     """`sqrt(sum p) - 1`, and the step of Newton's method from there."""
-    inverse = once(1.0 / (root + nu))
+    inverse = 1.0 / (root + nu)
     square = inverse * inverse
-    total, cubes = once((linalg.total(square), linalg.total(square * inverse)))
+    total, cubes = jnp.sum(square), jnp.sum(square * inverse)
     excess = jnp.sqrt(total) - 1.0
     return excess, total * excess / cubes
 
 
-@trials_last
 def _tsallis_weights(root: jax.Array, nu: jax.Array) -> jax.Array:
-    z = once(root + nu)
-    return -2.0 * elementary.log(z) - elementary.log(linalg.total(1.0 / (z * z)))
+    z = root + nu
+    return -2.0 * elementary.log(z) - elementary.log(jnp.sum(1.0 / (z * z)))
 
 
 @trials_last
@@ -193,25 +190,12 @@ def first_least(values: jax.Array) -> jax.Array:
 
 def indicator(index: jax.Array, n: int) -> jax.Array:
     """The unit vector `e_index` in R^n: multiplied, it takes or places one entry without gather and scatter."""
-    return _indicator(n)(index)
-
-
-@functools.cache
-def _indicator(n: int) -> Any:
-    @trials_last
-    def unit(index: jax.Array) -> jax.Array:
-        return (jnp.arange(n, dtype=jnp.int32).reshape(n, *(1,) * index.ndim) == index).astype(jnp.result_type(float))
-
-    return unit
+    return (jnp.arange(n, dtype=jnp.int32) == index).astype(jnp.result_type(float))
 
 
 def combine(q: jax.Array, rows: Any) -> Any:
     """`sum_i q_i rows_i` over the leading axis of every leaf."""
-
-    def combined(leaf: jax.Array) -> jax.Array:
-        return linalg.combine(q, leaf.reshape(len(leaf), -1)).reshape(leaf.shape[1:])
-
-    return jax.tree.map(lambda leaf: linalg.combine(q, leaf) if leaf.ndim == 2 else combined(leaf), rows)
+    return jax.tree.map(lambda leaf: jnp.tensordot(q, leaf, 1), rows)
 
 
 def mean(rows: Any) -> Any:
@@ -221,33 +205,14 @@ def mean(rows: Any) -> Any:
 
 
 def repeated(q: jax.Array, counts: tuple[int, ...]) -> jax.Array:
-    """`[sum counts]` entry i of `[m]` as often as `counts[i]` says, without gather."""
-    return _repeated(counts)(q)
-
-
-@functools.cache
-def _repeated(counts: tuple[int, ...]) -> Any:
-    @trials_last
-    def made(q: jax.Array) -> jax.Array:
-        return jnp.concatenate([jnp.broadcast_to(q[i : i + 1], (n, *q.shape[1:])) for i, n in enumerate(counts)])
-
-    return made
+    """`[sum counts]` entry i of `[m]` as often as `counts[i]` says."""
+    return q[np.repeat(np.arange(len(counts)), counts)]
 
 
 def block_sums(values: jax.Array, counts: tuple[int, ...]) -> jax.Array:
     """`[m]` sums of the first `counts[0]` values, of the next `counts[1]`, ...."""
-    return _block_sums(counts)(values)
-
-
-@functools.cache
-def _block_sums(counts: tuple[int, ...]) -> Any:
-    ends = list(itertools.accumulate(counts))
-
-    @trials_last
-    def sums(values: jax.Array) -> jax.Array:
-        return jnp.stack([linalg.total(values[end - n : end]) for n, end in zip(counts, ends, strict=True)])
-
-    return sums
+    ends = np.cumsum(counts)
+    return jnp.stack([jnp.sum(values[end - n : end]) for n, end in zip(counts, ends, strict=True)])
 
 
 def _split(a: jax.Array, n: int) -> tuple[Any, jax.Array]:

@@ -48,11 +48,16 @@ def cholesky(a: jax.Array) -> jax.Array:
         columns += barrier([column * inverse])
         finite.append(lax.is_finite(inverse))  # a pivot of at most zero makes the inverse infinite or NaN
     (is_definite,) = barrier([short_axes.folded(lax.bitwise_and, finite)])
-    root = jnp.zeros_like(a)
-    for j, column in enumerate(columns):
-        column = jnp.where(is_definite, column, jnp.nan)
-        root = lax.dynamic_update_slice(root, column[:, None], (np.int32(j), np.int32(j), np.int32(0)))
-    return barrier([root])[0]
+    return _assemble(a.shape, [(j, j, jnp.where(is_definite, x, jnp.nan)[:, None]) for j, x in enumerate(columns)])
+
+
+def _assemble(shape: tuple[int, ...], blocks: list[tuple[int, int, jax.Array]]) -> jax.Array:
+    """`[n, m, W]` blocks at (first row, first column) in zeros, written where they stand."""
+    (matrix,) = barrier([jnp.zeros(shape, blocks[0][2].dtype)])  # XLA would pad the first block, entry by entry
+    for i, j, block in blocks:
+        if block.size:
+            matrix = lax.dynamic_update_slice(matrix, block, (np.int32(i), np.int32(j), np.int32(0)))
+    return barrier([matrix])[0]
 
 
 def triangular_solve(
@@ -89,7 +94,7 @@ def triangular_solve(
         for j, known in rows.items():
             row = row - (a[j, i] if transposed else a[i, j]) * known
         (rows[i],) = barrier([row if unit_diagonal else row / a[i, i]])
-    return barrier([jnp.stack([rows[i] for i in range(len(a))], axis)])[0]
+    return short_axes.stacked([rows[i] for i in range(len(a))], axis)
 
 
 def lu(a: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -107,23 +112,24 @@ def lu(a: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     """
     n, m, size = a.shape
     tiny = jnp.finfo(a.dtype).tiny
-    column = lax.broadcasted_iota(np.int32, (1, m, 1), 1)
-    active, done, exchanged = a, [], []  # active: rows k to n, with the multipliers of earlier columns
+    left, right = jnp.zeros((n, 0, size), a.dtype), a  # rows k to n: their multipliers, and what is not yet eliminated
+    placed: list[tuple[int, int, jax.Array]] = []  # first row, first column, entries
+    exchanged: list[jax.Array] = []
     for k in range(min(n, m)):
         if k == n - 1:
             exchanged.append(jnp.full((size,), k, np.int32))
             break
-        (index,) = barrier([short_axes.first_extreme(lax.gt, abs(active[:, k]), 0, np.int32)])
+        (index,) = barrier([short_axes.first_extreme(lax.gt, abs(right[:, 0]), 0, np.int32)])
         exchanged.append(index + np.int32(k))
-        (row,) = barrier([own_index.take(active, index, 0)])
-        done.append(row)
-        is_pivot = lax.broadcasted_iota(np.int32, (n - k - 1, 1), 0) + np.int32(1) == index
-        active = jnp.where(is_pivot[:, None], active[:1], active[1:])
-        pivot = row[k]
-        (factor,) = barrier([jnp.where(abs(pivot) >= tiny, active[:, k] / pivot, active[:, k])])
-        below = jnp.where(column == k, factor[:, None], active)
-        (active,) = barrier([jnp.where(column > k, active - factor[:, None] * row, below)])
-    factors, pivots = barrier([jnp.stack([*done, *active]), jnp.stack(exchanged)])
+        multipliers, row = barrier([own_index.take(left, index, 0), own_index.take(right, index, 0)])
+        placed += [(k, 0, multipliers[None]), (k, k, row[None])]
+        is_pivot = (lax.broadcasted_iota(np.int32, (n - k - 1, 1), 0) + np.int32(1) == index)[:, None]
+        left, right = (jnp.where(is_pivot, x[:1], x[1:]) for x in (left, right))
+        (factor,) = barrier([jnp.where(abs(row[0]) >= tiny, right[:, :1] / row[0], right[:, :1])])
+        left, right = barrier([left, right[:, 1:] - factor * row[1:]])
+        left = lax.concatenate([left, factor], 1)
+    placed += [(n - len(left), 0, left), (n - len(left), m - right.shape[1], right)]
+    factors, pivots = _assemble(a.shape, placed), short_axes.stacked(exchanged, 0)
     # Which row of a ends up in each place: the exchanges, followed backwards.
     permutation = lax.broadcasted_iota(np.int32, (n, size), 0)
     for k in reversed(range(len(exchanged))):

@@ -3,7 +3,6 @@
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.batching import trials_last
 from jaxbandits.core.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
@@ -43,16 +42,11 @@ class L2Ball:
         """`argmin_{||v|| <= radius} <direction, v>`, in closed form; the origin when the direction is zero."""
         del guess
         norm = _positive(points.norm(direction))
-        return jax.tree.map(lambda a: _opposite(a, norm, self.radius), direction), None
+        return jax.tree.map(lambda a: -(a / norm) * self.radius, direction), None
 
     def contains(self, x: Point) -> jax.Array:
         norm = points.norm(x)
         return norm <= self.radius * (1.0 + 16.0 * jnp.finfo(norm.dtype).eps)
-
-
-@trials_last
-def _opposite(direction: jax.Array, norm: jax.Array, radius: ArrayLike) -> jax.Array:
-    return -(direction / norm) * radius
 
 
 def _positive(norm: jax.Array) -> jax.Array:

@@ -4,8 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg
-from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
@@ -38,7 +36,7 @@ class Box:
 
     @property
     def diameter(self) -> ArrayLike:
-        return linalg.norm(_width(points.zeros(self.dim), self.low, self.high))
+        return jnp.linalg.norm(points.zeros(self.dim) + (self.high - self.low))
 
     def zero(self, shape: Shape) -> jax.Array:
         """`[d]` the point nearest to the origin."""
@@ -46,47 +44,33 @@ class Box:
 
     def center(self, shape: Shape) -> jax.Array:
         """`[d]` the middle."""
-        return _middle(points.zeros(shape), self.low, self.high)
+        return points.zeros(shape) + self._middle
 
     def inner_radius(self, shape: Shape) -> ArrayLike:
         """Half the shortest side."""
-        return 0.5 * jnp.min(_width(points.zeros(shape), self.low, self.high))
+        return 0.5 * jnp.min(jnp.asarray(self.high) - self.low)
 
     def outer_radius(self, shape: Shape) -> ArrayLike:
-        return linalg.norm(_furthest(points.zeros(shape), self.low, self.high))
+        return jnp.linalg.norm(points.zeros(shape) + self._furthest)
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
         """`[d]` low where the direction is positive, high where it is negative, the middle where it is zero."""
         del guess
-        return _opposite(direction, self.low, self.high), None
+        vertex = jnp.where(direction < 0.0, self.high, self._middle)
+        return jnp.where(direction > 0.0, self.low, vertex), None
 
     def project(self, x: jax.Array) -> jax.Array:
         """`[d]` the nearest point: every coordinate clipped."""
-        return _clip(x, self.low, self.high)
+        return jnp.clip(x, self.low, self.high)
 
     def contains(self, x: jax.Array) -> jax.Array:
-        slack = 16.0 * jnp.finfo(x.dtype).eps * _furthest(x, self.low, self.high)
+        slack = 16.0 * jnp.finfo(x.dtype).eps * self._furthest
         return jnp.all(jnp.abs(x - self.project(x)) <= slack)
 
+    @property
+    def _middle(self) -> ArrayLike:
+        return 0.5 * self.low + 0.5 * self.high
 
-_clip = trials_last(jnp.clip)
-
-
-@trials_last
-def _width(like: jax.Array, low: ArrayLike, high: ArrayLike) -> jax.Array:
-    return jnp.zeros_like(like) + (high - low)
-
-
-@trials_last
-def _middle(like: jax.Array, low: ArrayLike, high: ArrayLike) -> jax.Array:
-    return jnp.zeros_like(like) + (0.5 * low + 0.5 * high)
-
-
-@trials_last
-def _furthest(like: jax.Array, low: ArrayLike, high: ArrayLike) -> jax.Array:
-    return jnp.zeros_like(like) + jnp.maximum(jnp.abs(low), jnp.abs(high))
-
-
-@trials_last
-def _opposite(direction: jax.Array, low: ArrayLike, high: ArrayLike) -> jax.Array:
-    return jnp.where(direction > 0.0, low, jnp.where(direction < 0.0, high, 0.5 * low + 0.5 * high))
+    @property
+    def _furthest(self) -> jax.Array:
+        return jnp.maximum(jnp.abs(self.low), jnp.abs(self.high))

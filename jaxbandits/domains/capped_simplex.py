@@ -3,12 +3,11 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
-from jaxbandits.core.batching import fori_loop, trials_last
+from jaxbandits.core.batching import fori_loop
 from jaxbandits.core.errors import InputError
-from jaxbandits.core.linalg import UNROLLED
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.core.short_axes import WRITTEN_OUT
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Shape
 
@@ -52,78 +51,47 @@ class CappedSimplex:
         The sum falls with s: bisection finds which coordinates are clipped, from which s follows.
         """
         total, cap = self.total, self.cap
-        x = _below_zero(x)  # relative to the largest: s keeps its digits where all coordinates are large
+        x = x - jnp.max(x)  # relative to the largest: s keeps its digits where all coordinates are large
 
         def halve(_: jax.Array, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            return _halved(x, *ends, total, cap)
+            low, high = ends
+            middle = 0.5 * (low + high)
+            above = jnp.sum(jnp.clip(x - middle, 0.0, cap)) > total
+            return jnp.where(above, middle, low), jnp.where(above, high, middle)
 
+        low = jnp.min(x) - cap  # all coordinates are at the cap, and at 0 for the other end
+        high = jnp.zeros_like(low)  # of one type: the cap may be float64 where x is float32
         steps = jnp.finfo(x.dtype).nmant  # the rest is done by the corrections of `_clipped`
-        return _clipped(x, *fori_loop(0, steps, halve, _ends(x, cap)), total, cap)
+        low, high = fori_loop(0, steps, halve, (low, high))
+        return _clipped(x - 0.5 * (low + high), total, cap)
 
     def contains(self, x: jax.Array) -> jax.Array:
-        return _contains(x, self.total, self.cap)
+        eps = jnp.finfo(x.dtype).eps * (64 + len(x))  # as for the simplex
+        inside = (jnp.min(x) >= -eps * self.cap) & (jnp.max(x) <= self.cap * (1.0 + eps))
+        return inside & (jnp.abs(jnp.sum(x) - self.total) <= eps * self.total)
 
     def _vertex(self, rank: jax.Array) -> jax.Array:
-        return _spent(rank, self.total, self.cap)
+        return jnp.clip(self.total - self.cap * rank, 0.0, self.cap)
 
 
-@trials_last
 def _rank(values: jax.Array) -> jax.Array:
     """`[d]` how many coordinates are less, or equal and before."""
-    n = values.shape[0]
-    if n > UNROLLED:
-        order = jnp.argsort(values, axis=0, stable=True)
-        return jnp.argsort(order, axis=0)
-    index = lax.broadcasted_iota(jnp.int32, values.shape, 0)
-    return sum(
-        ((values[k] < values) | ((values[k] == values) & (k < index))).astype(jnp.int32) for k in range(n)
-    ) + jnp.zeros_like(index)
+    if len(values) > WRITTEN_OUT:
+        return jnp.argsort(jnp.argsort(values))
+    index = jnp.arange(len(values))
+    is_equal = values == values[:, None]
+    return jnp.sum((values < values[:, None]) | (is_equal & (index < index[:, None])), axis=1)
 
 
-@trials_last
-def _spent(rank: jax.Array, total: ArrayLike, cap: ArrayLike) -> jax.Array:
-    return jnp.clip(total - cap * rank, 0.0, cap)
+def _clipped(y: jax.Array, total: ArrayLike, cap: ArrayLike) -> jax.Array:
+    """`clip(y - s, 0, cap)` for the s that gives the sum, of which 0 is a guess.
 
-
-@trials_last
-def _below_zero(y: jax.Array) -> jax.Array:
-    return y - jnp.max(y, axis=0)
-
-
-@trials_last
-def _ends(y: jax.Array, cap: ArrayLike) -> tuple[jax.Array, jax.Array]:
-    """Thresholds at which every coordinate is at the cap, and at 0."""
-    low = jnp.min(y, axis=0) - cap
-    return low, jnp.max(y, axis=0).astype(low.dtype)  # of one type: the cap may be float64 where y is float32
-
-
-@trials_last
-def _halved(
-    y: jax.Array, low: jax.Array, high: jax.Array, total: ArrayLike, cap: ArrayLike
-) -> tuple[jax.Array, jax.Array]:
-    middle = 0.5 * (low + high)
-    above = jnp.sum(jnp.clip(y - middle, 0.0, cap), axis=0) > total
-    return jnp.where(above, middle, low), jnp.where(above, high, middle)
-
-
-@trials_last
-def _clipped(y: jax.Array, low: jax.Array, high: jax.Array, total: ArrayLike, cap: ArrayLike) -> jax.Array:
-    """With the coordinates that are strictly between 0 and the cap known, s solves a linear equation.
-
-    What is missing from s stays apart: added to a large s it would be rounded away. The second time corrects for
-    coordinates that the first put on the other side of 0 or the cap.
+    With the coordinates that are strictly between 0 and the cap known, s solves a linear equation. The second time
+    corrects for coordinates that the first put on the other side of 0 or the cap.
     """
-    y = y - 0.5 * (low + high)
     for _ in range(2):
         full, free = y >= cap, (y < cap) & (y > 0.0)
-        count = jnp.sum(free, axis=0)
-        excess = jnp.sum(jnp.where(free, y, 0.0), axis=0) + cap * jnp.sum(full, axis=0) - total
+        count = jnp.sum(free)
+        excess = jnp.sum(jnp.where(free, y, 0.0)) + cap * jnp.sum(full) - total
         y = y - jnp.where(count > 0, excess / jnp.maximum(count, 1), 0.0)
     return jnp.clip(y, 0.0, cap)
-
-
-@trials_last
-def _contains(x: jax.Array, total: ArrayLike, cap: ArrayLike) -> jax.Array:
-    eps = jnp.finfo(x.dtype).eps * (64 + x.shape[0])  # as for the simplex
-    inside = (jnp.min(x, axis=0) >= -eps * cap) & (jnp.max(x, axis=0) <= cap * (1.0 + eps))
-    return inside & (jnp.abs(jnp.sum(x, axis=0) - total) <= eps * total)

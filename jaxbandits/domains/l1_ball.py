@@ -5,8 +5,6 @@ import math
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
-from jaxbandits.core.batching import trials_last
 from jaxbandits.core.pytree import ArrayLike, param, pytree
 from jaxbandits.core.simplex import first_least, indicator
 from jaxbandits.domains import points
@@ -41,29 +39,14 @@ class L1Ball:
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
         """`[d]` `-radius sign(c_i) e_i` for the first of the largest `|c_i|`; 0 for 0."""
         del guess
-        unit = indicator(first_least(_minus_abs(direction)), len(direction))
-        return _against(direction, unit, self.radius), None
+        unit = indicator(first_least(-jnp.abs(direction)), len(direction))
+        return -self.radius * jnp.sign(direction) * unit, None
 
     def project(self, x: jax.Array) -> jax.Array:
         """`[d]` the nearest point (Euclidean): its sizes are projected on the simplex."""
-        outside = linalg.total(jnp.abs(x)) > self.radius
-        return points.where(outside, _with_signs(project_simplex(jnp.abs(x), self.radius), x), x)
+        outside = jnp.sum(jnp.abs(x)) > self.radius
+        return points.where(outside, jnp.sign(x) * project_simplex(jnp.abs(x), self.radius), x)
 
     def contains(self, x: jax.Array) -> jax.Array:
-        norm = linalg.total(jnp.abs(x))
+        norm = jnp.sum(jnp.abs(x))
         return norm <= self.radius * (1.0 + (16 + len(x)) * jnp.finfo(norm.dtype).eps)
-
-
-@trials_last
-def _minus_abs(x: jax.Array) -> jax.Array:
-    return -jnp.abs(x)
-
-
-@trials_last
-def _against(direction: jax.Array, unit: jax.Array, radius: ArrayLike) -> jax.Array:
-    return -radius * jnp.sign(direction) * unit
-
-
-@trials_last
-def _with_signs(size: jax.Array, x: jax.Array) -> jax.Array:
-    return jnp.sign(x) * size

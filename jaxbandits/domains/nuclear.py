@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg
 from jaxbandits.core.batching import fori_loop
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
@@ -71,7 +70,7 @@ class NuclearBall:
         else:
             left, right, residual = _krylov_pair(direction, self.iterations, guess)
             guess = WarmStart(right, residual)
-        return linalg.outer(linalg.scale(left, -jnp.asarray(self.radius)), right), guess
+        return jnp.outer((-jnp.asarray(self.radius)) * left, right), guess
 
     def project(self, x: jax.Array) -> jax.Array:
         """`[m, n]` the nearest point of the ball (Frobenius): singular values projected on the simplex."""

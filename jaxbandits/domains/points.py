@@ -17,7 +17,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.core import linalg
-from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import ArrayLike
 
@@ -93,9 +92,6 @@ def or_failed(value: jax.Array) -> jax.Array:
     return jnp.where(jnp.isinf(value), jnp.nan, value)
 
 
-_average = trials_last(lambda mean, value, fraction: mean + fraction * (value - mean))
-
-
 def add(x: T, y: T) -> T:
     """`x + y`."""
     return _leaf_by_leaf(_add, x, y)
@@ -103,7 +99,7 @@ def add(x: T, y: T) -> T:
 
 def subtract(x: T, y: T) -> T:
     """`x - y`."""
-    return jax.tree.map(linalg.subtract, x, y)
+    return jax.tree.map(jnp.subtract, x, y)
 
 
 def scale(x: T, factor: ArrayLike) -> T:
@@ -122,7 +118,7 @@ def average(mean: T, value: T, fraction: ArrayLike) -> T:
     `fraction = eta_t / (eta_1 + ... + eta_t)` for weights eta: `1/t` for the plain mean. No sum is accumulated, so that
     float32 does not drift.
     """
-    return jax.tree.map(lambda a, b: _average(a, b, fraction), mean, value)
+    return jax.tree.map(lambda a, b: a + fraction * (b - a), mean, value)
 
 
 def where(condition: ArrayLike, x: T, y: T) -> T:
@@ -155,19 +151,19 @@ def _leaf_by_leaf(f: Any, x: Point, y: Point) -> Any:
 
 
 def _scale(a: Any, factor: ArrayLike) -> Any:
-    return a._replace(values=linalg.scale(a.values, factor)) if _is_entries(a) else linalg.scale(a, factor)
+    return a._replace(values=factor * a.values) if _is_entries(a) else factor * a
 
 
 def _add(a: Any, b: Any) -> Any:
     if _is_entries(a) or _is_entries(b):
         return _added(b, a) if _is_entries(a) else _added(a, b)
-    return linalg.add(a, b)
+    return a + b
 
 
 def _add_scaled(a: Any, factor: ArrayLike, b: Any) -> Any:
     if _is_entries(a) or _is_entries(b):
         return _add(a, _scale(b, factor))
-    return linalg.add_scaled(a, factor, b)
+    return a + factor * b
 
 
 def _added(a: Any, entries: Entries) -> Any:
@@ -180,8 +176,8 @@ def _inner(a: Any, b: Any) -> jax.Array:
     if _is_entries(b):
         a, b = b, a
     if not _is_entries(a):
-        return linalg.inner(a, b)
+        return jnp.vdot(a, b)
     if not _is_entries(b):
-        return linalg.inner(a.values, b[a.rows, a.cols])
+        return jnp.vdot(a.values, b[a.rows, a.cols])
     met = (a.rows[:, None] == b.rows) & (a.cols[:, None] == b.cols)
     return jnp.sum(jnp.where(met, a.values[:, None] * b.values, 0.0))

@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import ArrayLike, pytree, shared
 from jaxbandits.core.simplex import combine, first_least, indicator
@@ -44,5 +43,5 @@ class Polytope:
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
         """`[d]` the first of the vertices with the least product."""
         del guess
-        best = first_least(linalg.matvec(self.vertices, direction))
+        best = first_least(self.vertices @ direction)
         return combine(indicator(best, len(self.vertices)), self.vertices), None

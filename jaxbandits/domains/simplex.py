@@ -5,9 +5,7 @@ import math
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
-from jaxbandits.core.batching import trials_last, while_loop
-from jaxbandits.core.linalg import UNROLLED, added
+from jaxbandits.core.batching import while_loop
 from jaxbandits.core.pytree import ArrayLike, param, pytree
 from jaxbandits.core.simplex import first_least, indicator
 from jaxbandits.domains import points
@@ -36,14 +34,16 @@ class Simplex:
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
         """`[d]` the total on the first of the least coordinates."""
         del guess
-        return linalg.scale(indicator(first_least(direction), len(direction)), self.total), None
+        return self.total * indicator(first_least(direction), len(direction)), None
 
     def project(self, x: jax.Array) -> jax.Array:
         """`[d]` the nearest point (Euclidean)."""
         return project_simplex(x, self.total)
 
     def contains(self, x: jax.Array) -> jax.Array:
-        return _contains(x, self.total)
+        # Averages keep the sum up to a random walk of roundings that 2 / sqrt(t) forgets: 64 for 10^8 rounds.
+        slack = (64 + len(x)) * jnp.finfo(x.dtype).eps * self.total
+        return (jnp.min(x) >= -slack) & (jnp.abs(jnp.sum(x) - self.total) <= slack)
 
 
 def project_simplex(y: jax.Array, total: ArrayLike) -> jax.Array:
@@ -56,44 +56,19 @@ def project_simplex(y: jax.Array, total: ArrayLike) -> jax.Array:
     References: C. Michelot, "A finite algorithm for finding the projection of a point onto the canonical simplex of
       R^n", JOTA 1986.
     """
-    y = _below_zero(y)  # relative to the largest, so that s lies in [-total, 0) and keeps its digits
+    y = y - jnp.max(y)  # relative to the largest, so that s lies in [-total, 0) and keeps its digits
 
-    def next_threshold(s: jax.Array) -> jax.Array:
-        return _threshold(y, s, total)
+    def threshold(s: ArrayLike) -> jax.Array:
+        """What s must be if the entries above it are the positive ones."""
+        above = y > s
+        return (jnp.sum(jnp.where(above, y, 0.0)) - total) / jnp.sum(above.astype(y.dtype))
 
-    start = _threshold(y, jnp.full_like(linalg.total(y), -jnp.inf), total)
+    start = threshold(-jnp.inf)
 
     def growing(now: tuple[jax.Array, jax.Array]) -> jax.Array:
         return now[1] > now[0]
 
     def step(now: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        return now[1], next_threshold(now[1])
+        return now[1], threshold(now[1])
 
-    return _positive_part(y, while_loop(growing, step, (start, next_threshold(start)), len(y))[1])
-
-
-@trials_last
-def _below_zero(y: jax.Array) -> jax.Array:
-    return y - jnp.max(y, axis=0)
-
-
-@trials_last
-def _threshold(y: jax.Array, s: jax.Array, total: ArrayLike) -> jax.Array:
-    """What s must be if the entries above it are the positive ones."""
-    above = y > s
-    terms, count = jnp.where(above, y, 0.0), above.astype(y.dtype)
-    if y.shape[0] > UNROLLED:
-        return (jnp.sum(terms, axis=0) - total) / jnp.sum(count, axis=0)
-    return (added(terms) - total) / added(count)
-
-
-@trials_last
-def _positive_part(y: jax.Array, s: jax.Array) -> jax.Array:
-    return jnp.maximum(y - s, 0.0)
-
-
-@trials_last
-def _contains(x: jax.Array, total: ArrayLike) -> jax.Array:
-    # Averages keep the sum up to a random walk of roundings that 2 / sqrt(t) forgets: 64 for 10^8 rounds.
-    slack = (64 + x.shape[0]) * jnp.finfo(x.dtype).eps * total
-    return (jnp.min(x, axis=0) >= -slack) & (jnp.abs(jnp.sum(x, axis=0) - total) <= slack)
+    return jnp.maximum(y - while_loop(growing, step, (start, threshold(start)), len(y))[1], 0.0)

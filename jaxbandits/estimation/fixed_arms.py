@@ -23,8 +23,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import batching, factored, linalg
-from jaxbandits.core.batching import trials_last
+from jaxbandits.core import batching, factored
 from jaxbandits.core.factored import Inverse
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike
@@ -84,20 +83,15 @@ def follow(
     if step.length is None:
         mean, moved = _two_products(obs.arms, theta, step.direction)
     else:
-        moved = linalg.matvec(obs.arms, step.direction)
-        mean = linalg.add_scaled(scores.mean, step.length, moved)
-    carried = Scores(mean, _lessened(scores.width_sq, step.weight, moved))
+        moved = obs.arms @ step.direction
+        mean = scores.mean + step.length * moved
+    carried = Scores(mean, scores.width_sq - step.weight * (moved * moved))
     due = (t + 1) % REFRESH == 0
     return batching.cond(due, lambda: _computed(obs.arms, theta, inverse), lambda: carried)
 
 
 def _computed(arms: jax.Array, theta: Vector, inverse: Inverse) -> Scores:
-    return Scores(linalg.matvec(arms, theta), factored.quads(inverse, arms))
-
-
-@trials_last
-def _lessened(width_sq: jax.Array, weight: jax.Array, moved: jax.Array) -> jax.Array:
-    return width_sq - weight * (moved * moved)
+    return Scores(arms @ theta, factored.quads(inverse, arms))
 
 
 def _two_products(arms: jax.Array, x: Vector, y: Vector) -> tuple[jax.Array, jax.Array]:

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import factored, linalg
+from jaxbandits.core import factored
 from jaxbandits.core.batching import while_loop
 from jaxbandits.core.factored import Factored
 from jaxbandits.core.linalg import Vector
@@ -51,8 +51,8 @@ def logistic_step(
         whose inverse is given.
     """
     image = factored.image(inverse, x)
-    u, width_sq, start = image.u, image.width_sq, linalg.inner(x, theta)
-    reach = 1.001 * bound * linalg.norm(x)  # every feasible z is strictly inside
+    u, width_sq, start = image.u, image.width_sq, x @ theta
+    reach = 1.001 * bound * jnp.linalg.norm(x)  # every feasible z is strictly inside
     tolerance = jnp.finfo(start.dtype).eps ** 0.6  # the answer is one quadratic step ahead of z
 
     def unsettled(carry: Any) -> jax.Array:
@@ -66,7 +66,7 @@ def logistic_step(
         y = theta - u * ((scale * slope + curvature * (start - z)) * grow)
         model = factored.add(inverse, curvature, image)  # (W + curvature x x')^{-1}
         nearest = project(model, y, curvature)
-        found = linalg.inner(x, nearest)
+        found = x @ nearest
         low, high = jnp.where(found > z, z, low), jnp.where(found < z, z, high)
         inside = (found > low) & (found < high) | (jnp.abs(found - z) <= tolerance)
         following = jnp.where(inside, found, 0.5 * (low + high))

@@ -64,7 +64,7 @@ def minimise(objective: Objective, start: Vector, radius: ArrayLike | None = Non
         accept = at.value <= now.value - _ARMIJO * now.fraction * now.decrease + precision
         accept = accept | (now.passes == 0)  # the start itself: a NaN there ends the search, and shows
         step = _model_minimiser(theta, at, radius) - theta
-        decrease = -linalg.inner(at.gradient, step)
+        decrease = -(at.gradient @ step)
         accepted = _Descent(theta, at.value, step, decrease, jnp.ones_like(now.fraction), now.passes)
         now = linalg.where(accept, accepted, now._replace(fraction=0.5 * now.fraction))
         return now._replace(passes=now.passes + 1)
@@ -85,7 +85,7 @@ def _definite(hessian: Symmetric) -> Symmetric:
     """L may be flat in some directions; the ball then decides, but the solver needs a positive definite matrix."""
     diagonal = linalg.trace(hessian)
     info = jnp.finfo(diagonal.dtype)
-    return linalg.shift(hessian, info.eps**0.6 * diagonal + info.tiny**0.5)
+    return hessian + (info.eps**0.6 * diagonal + info.tiny**0.5) * jnp.eye(len(hessian), dtype=hessian.dtype)
 
 
 class Maximisers(NamedTuple):
@@ -153,12 +153,12 @@ def maximise(
     """
 
     def one(x: Vector, guess: Maximisers | None) -> tuple[jax.Array, Maximisers]:
-        length = linalg.norm(x)
+        length = jnp.linalg.norm(x)
         direction = x / jnp.maximum(length, jnp.finfo(length.dtype).tiny ** 0.5)
         if guess is None:
             guess = Maximisers(estimate, jnp.zeros_like(slack), jnp.zeros_like(slack))
         found = _maximise_one(objective, estimate, slack, direction, radius, guess)
-        return linalg.inner(x, found.theta), found
+        return x @ found.theta, found
 
     if start is None:
         return jax.vmap(lambda x: one(x, None))(arms)
@@ -182,15 +182,13 @@ def _maximise_one(
         outside = at.value > 1.1 * slack
         near = ~outside & ((now.fraction == 1.0) | (at.value > 0.5 * slack))
         target, level, ball, sound = _model_maximiser(theta, at, slack, direction, radius, now.level, now.ball)
-        gain = jnp.abs(linalg.inner(direction, target - theta)) + level * jnp.maximum(at.value - slack, 0.0)
-        far = gain > precision * jnp.abs(linalg.inner(direction, target - estimate))
+        gain = jnp.abs(direction @ (target - theta)) + level * jnp.maximum(at.value - slack, 0.0)
+        far = gain > precision * jnp.abs(direction @ (target - estimate))
         # In float32 a boundary point of a badly conditioned L may leave `gain` at its rounding: no step is left then.
-        far = far & (linalg.norm(target - theta) > 16.0 * eps * linalg.norm(theta))
+        far = far & (jnp.linalg.norm(target - theta) > 16.0 * eps * jnp.linalg.norm(theta))
         going = (far | ~sound) & jnp.isfinite(at.value)
         share = slack / jnp.maximum(at.value, slack)
-        progress = share * linalg.inner(direction, theta - estimate) > now.share * linalg.inner(
-            direction, now.base - estimate
-        )
+        progress = share * (direction @ (theta - estimate)) > now.share * (direction @ (now.base - estimate))
         accept = near & (progress | ~going | (now.passes < _FREE_PASSES))
         one, zero = jnp.ones_like(slack), jnp.zeros_like(slack)
         # A model that allows nothing (only where L > slack): half the ray is inside, by convexity.
@@ -254,27 +252,27 @@ def _model_maximiser(
     hessian = at.hessian if radius is None else _definite(at.hessian)
     factored = linalg.factor(hessian)
     along, newton = linalg.solve(factored, direction), -linalg.solve(factored, gradient)
-    room = slack - at.value - 0.5 * linalg.inner(gradient, newton)
-    stretch = jnp.maximum(linalg.inner(direction, along), info.tiny)
+    room = slack - at.value - 0.5 * (gradient @ newton)
+    stretch = jnp.maximum(direction @ along, info.tiny)
     price = jnp.sqrt(2.0 * jnp.maximum(room, 0.0) / stretch)
     level_only = theta + newton + along * price
     level_price = 1.0 / jnp.maximum(price, info.tiny)
-    unit = linalg.inner(direction, direction) > 0.0
+    unit = direction @ direction > 0.0
     if radius is None:
         return linalg.where(unit, level_only, theta), level_price, ball, (room > 0.0) | ~unit
 
     def model(step: Vector) -> tuple[jax.Array, Vector]:
-        bend = linalg.matvec(hessian, step)
-        return at.value + linalg.inner(gradient, step) + 0.5 * linalg.inner(step, bend), gradient + bend
+        bend = hessian @ step
+        return at.value + gradient @ step + 0.5 * (step @ bend), gradient + bend
 
     def dual(level: jax.Array, ball: jax.Array) -> _Dual:
-        factored = linalg.factor(linalg.shift(hessian * level, ball))
+        factored = linalg.factor(hessian * level + ball * jnp.eye(len(hessian), dtype=hessian.dtype))
         step = linalg.solve(factored, direction - gradient * level - theta * ball)
         q, slope = model(step)
         th = theta + step
         by_level, by_ball = linalg.solve(factored, slope), linalg.solve(factored, th)
-        spare, spare_ball = slack - q, 0.5 * (radius**2 - linalg.inner(th, th))
-        a, b, c = linalg.inner(slope, by_level), linalg.inner(slope, by_ball), linalg.inner(th, by_ball)
+        spare, spare_ball = slack - q, 0.5 * (radius**2 - th @ th)
+        a, b, c = slope @ by_level, slope @ by_ball, th @ by_ball
         a, c = a * (1.0 + 4.0 * info.eps) + info.tiny, c * (1.0 + 4.0 * info.eps) + info.tiny
         determinant = jnp.maximum(a * c - b * b, info.eps * a * c)
         level_step, ball_step = (b * spare_ball - c * spare) / determinant, (b * spare - a * spare_ball) / determinant
@@ -288,12 +286,12 @@ def _model_maximiser(
         turn = -by_level * level_step - by_ball * ball_step
         decrease = -spare * level_step - spare_ball * ball_step
         one = jnp.ones_like(slack)
-        value = linalg.inner(direction, step) + level * spare + ball * spare_ball
+        value = direction @ step + level * spare + ball * spare_ball
         zero = jnp.int32(0)
         return _Dual(level, ball, step, value, level_step, ball_step, turn, decrease, one, zero)
 
     pole = direction * radius
-    ball_binds = linalg.norm(level_only) > radius
+    ball_binds = jnp.linalg.norm(level_only) > radius
     pole_value, pole_slope = model(pole - theta)
     level_binds = pole_value > slack
     both = unit & ball_binds & level_binds & (room > 0.0)
@@ -310,13 +308,13 @@ def _model_maximiser(
         return now._replace(passes=passes)
 
     known = level > 0.0
-    cold_level = 0.5 * jnp.minimum(level_price, 1.0 / jnp.maximum(linalg.norm(pole_slope), info.tiny))
+    cold_level = 0.5 * jnp.minimum(level_price, 1.0 / jnp.maximum(jnp.linalg.norm(pole_slope), info.tiny))
     zero, none, large = jnp.zeros_like(slack), jnp.zeros_like(theta), jnp.full_like(slack, info.max)
     start = jnp.where(known, level, cold_level), jnp.where(known, ball, 0.5 / radius)
     first = _Dual(*start, none, large, zero, zero, none, large, jnp.ones_like(slack), jnp.int32(0))
     last = while_loop(searching, search, first)
     th = theta + last.step + last.turn
-    th = th * jnp.minimum(1.0, radius / linalg.norm(th))
+    th = th * jnp.minimum(1.0, radius / jnp.linalg.norm(th))
     failed = both & ~(model(th - theta)[0] <= 1.05 * slack)
     target = linalg.where(both, th, linalg.where(level_binds, level_only, pole))
     target = linalg.where(unit, target, theta)

@@ -20,7 +20,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike
@@ -63,7 +62,7 @@ def empty(dim: int, n_arms: int | None = None, capacity: int | None = None) -> D
       n_arms: K, for `Pulls`.
       capacity: rounds to keep, for `Samples`; used when `n_arms` is None.
     """
-    zero = linalg.zeros(dim)
+    zero = jnp.zeros(dim)
     if n_arms is None:
         return Samples(*history.empty(capacity or 1, (zero, jnp.zeros(()))))
     return Pulls(history.empty(n_arms, zero), jnp.zeros(n_arms), jnp.zeros(n_arms))
@@ -120,20 +119,21 @@ class Likelihood:
         g = self.link.dispersion
         value, gradient, hessian = jax.tree.map(lambda a: a / g, sums)
         if self.ridge is not None:
-            square = linalg.inner(theta, theta) - linalg.inner(self.origin, self.origin)
+            square = theta @ theta - self.origin @ self.origin
             value = value + 0.5 * self.ridge * square
-            gradient, hessian = gradient + theta * self.ridge, linalg.shift(hessian, self.ridge)
+            gradient = gradient + self.ridge * theta
+            hessian = hessian + self.ridge * jnp.eye(len(hessian), dtype=hessian.dtype)
         return Evaluation(value, gradient, hessian)
 
     def _sums(self, theta: Vector, design: jax.Array, weights: jax.Array, responses: jax.Array) -> Any:
         """The three sums over rows; `weights` times m(z) less `responses` times z is the value of a row."""
         link = self.link
-        z, z0 = linalg.matvec(design, theta), linalg.matvec(design, self.origin)
+        z, z0 = design @ theta, design @ self.origin
         partition, mean, slope = link.log_partition(z) - link.log_partition(z0), link.mean(z), link.slope(z)
         # Row by row, so that what cancels there does not round in directions that few rows see.
         values = weights * partition - responses * (z - z0)
         residuals, curvatures = weights * mean - responses, weights * slope
-        return linalg.total(values), linalg.combine(residuals, design), linalg.gram(design, curvatures)
+        return jnp.sum(values), residuals @ design, (design.T * curvatures) @ design
 
 
 def check_form(name: str, n_arms: int | None, capacity: int | None, horizon: ArrayLike = 0) -> None:

@@ -1,15 +1,13 @@
 """Directions in which bandit methods perturb what they play: uniform on the unit sphere of all coordinates."""
 
-import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.core import rng
-from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.domains import points
@@ -19,23 +17,14 @@ from jaxbandits.domains.points import Point, Shape
 def direction(key: jax.Array, shape: Shape) -> Point:
     """A uniform unit vector in the form of a point (Frobenius norm 1 over all its arrays)."""
     vector = rng.on_sphere(key, points.size(shape))
-    return vector if isinstance(shape, int) else _shaped(shape)(vector)
+    return vector if isinstance(shape, int) else _shaped(shape, vector)
 
 
-@functools.cache
-def _shaped(shape: Shape) -> Callable[[jax.Array], Point]:
+def _shaped(shape: Shape, vector: jax.Array) -> Point:
     leaves, structure = jax.tree.flatten(jax.eval_shape(lambda: points.zeros(shape)))
     sizes = [math.prod(leaf.shape) for leaf in leaves]
-
-    @trials_last
-    def shaped(vector: jax.Array) -> Point:
-        parts, begin = [], 0
-        for leaf, size in zip(leaves, sizes, strict=True):
-            parts.append(vector[begin : begin + size].reshape(*leaf.shape, *vector.shape[1:]))
-            begin += size
-        return jax.tree.unflatten(structure, parts)
-
-    return shaped
+    parts = jnp.split(vector, np.cumsum(sizes)[:-1])
+    return jax.tree.unflatten(structure, [part.reshape(leaf.shape) for part, leaf in zip(parts, leaves, strict=True)])
 
 
 def largest(domain: Any, shape: Shape) -> ArrayLike:

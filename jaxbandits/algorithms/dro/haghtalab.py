@@ -104,7 +104,7 @@ class Haghtalab:
         del key, obs
         fresh, kept = (feedback.x[1:], feedback.y[1:]), (state.x, state.y)
         x, y = linalg.where(t % self.n_groups == 0, fresh, kept)
-        loss, _ = losses.log_loss(y * linalg.matvec(x, decision.play))  # (18): at w_t, of rows that may be old
+        loss, _ = losses.log_loss(y * (x @ decision.play))  # (18): at w_t, of rows that may be old
         grad = linalg.row(feedback.grad, 0)
         both = Players(state.model, state.weights, state.steps).move(self.domain, grad, loss, constant(t))
         return HaghtalabState(*both, x, y)

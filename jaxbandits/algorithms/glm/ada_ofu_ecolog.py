@@ -133,8 +133,8 @@ class AdaOFUECOLog:
 
     def init(self, key: jax.Array) -> AdaOFUECOLogState:
         del key  # deterministic
-        zero, count = linalg.zeros(self.dim), jnp.zeros(())
-        gram, inverse = linalg.identity(self.dim, self._ridge), factored.start(self.dim, self._ridge)
+        zero, count = jnp.zeros(self.dim), jnp.zeros(())
+        gram, inverse = self._ridge * jnp.eye(self.dim), factored.start(self.dim, self._ridge)
         warm = WarmUp(likelihood.empty(self.dim, self.n_arms, self.capacity), count, zero, gram)
         return AdaOFUECOLogState(zero, gram, inverse, count, warm)
 
@@ -165,7 +165,7 @@ class AdaOFUECOLog:
         theta = linalg.where(uncertain, moved, theta)
         weight, gain = jnp.where(uncertain, 0.0, curvature), jnp.where(uncertain, 0.0, gain)
         inverse = factored.add(state.inverse, weight, factored.image(state.inverse, x))
-        gram, gap = linalg.rank_one(state.gram, weight, x), state.gap + gain
+        gram, gap = state.gram + weight * jnp.outer(x, x), state.gap + gain
         return AdaOFUECOLogState(theta, gram, inverse, gap, warm)
 
     def recommend(self, state: AdaOFUECOLogState) -> Vector:
@@ -201,11 +201,11 @@ class AdaOFUECOLog:
         scale = 0.5 * (2.0 + self._diameter)
 
         def project(inverse: Factored, y: Vector, weight: jax.Array) -> Vector:
-            return self._project(state.warm, linalg.rank_one(state.gram, weight, x), inverse, y)
+            return self._project(state.warm, state.gram + weight * jnp.outer(x, x), inverse, y)
 
         def step(count: jax.Array, total: jax.Array) -> tuple[Vector, jax.Array]:
             theta = logistic_step(state.inverse, state.theta, x, count, total, scale, self.norm_bound, project)
-            return theta, linalg.inner(x, theta)
+            return theta, x @ theta
 
         counts, totals = jnp.asarray([1.0, 1.0, 2.0]), jnp.asarray([0.0, 1.0, 1.0])  # l(z; 0) + l(z; 1): r cancels
         return jax.vmap(step)(counts, totals)
@@ -218,7 +218,7 @@ class AdaOFUECOLog:
         data = likelihood.record(warm.data, t, obs.arms, decision, reward, one)
         loss = Likelihood(_LOGISTIC, data, t + 1, self._ridge, warm.theta)
         theta = level_set.minimise(loss, warm.theta, self.norm_bound, member)
-        gram = linalg.rank_one(warm.gram, one / self._kappa, decision.x)
+        gram = warm.gram + (one / self._kappa) * jnp.outer(decision.x, decision.x)
         return WarmUp(data, warm.count + one, theta, gram)
 
     def _project(self, warm: WarmUp, gram: Symmetric, inverse: Factored, y: Vector) -> Vector:

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
-from jaxbandits.core import errors, factored, linalg, ranges
+from jaxbandits.core import errors, factored, ranges
 from jaxbandits.core.factored import Factored
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.projection import project_ball
@@ -101,7 +101,7 @@ class ECOLog:
 
     def init(self, key: jax.Array) -> ECOLogState:
         del key  # deterministic
-        return ECOLogState(linalg.zeros(self.dim), factored.start(self.dim, self._ridge), jnp.zeros(()))
+        return ECOLogState(jnp.zeros(self.dim), factored.start(self.dim, self._ridge), jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: ECOLogState, obs: ArmObs) -> ArmDecision:
         del key
@@ -114,8 +114,8 @@ class ECOLog:
         del key, t, obs
         x, r = decision.x, feedback.reward
         theta = self.implicit_step(state, x, 1.0, r)
-        predicted = linalg.inner(x, self.implicit_step(state, x, 2.0, 1.0))  # l(z; 0) + l(z; 1): r cancels
-        z = linalg.inner(x, theta)
+        predicted = x @ self.implicit_step(state, x, 2.0, 1.0)  # l(z; 0) + l(z; 1): r cancels
+        z = x @ theta
         gap = _LOGISTIC.log_partition(predicted) - _LOGISTIC.log_partition(z) - r * (predicted - z)
         inverse = factored.add(state.inverse, _LOGISTIC.slope(z), factored.image(state.inverse, x))
         return ECOLogState(theta, inverse, state.gap + gap)

@@ -136,7 +136,7 @@ class GLBOMD:
         inverse = factored.start(self.dim, ridge)
         radius_sq = zero + 4.0 * ridge * self.norm_bound**2 - 2.0 * self.eta * jnp.log(self.delta)
         if self.radius_rule == "data":
-            return GLBOMDState(self._center, inverse, radius_sq, None, linalg.identity(self.dim, ridge))
+            return GLBOMDState(self._center, inverse, radius_sq, None, ridge * jnp.eye(self.dim))
         growth = zero + 2.0 * self.largest_slope / (ridge * self.link.dispersion)
         return GLBOMDState(self._center, inverse, radius_sq, growth, None)
 
@@ -150,7 +150,7 @@ class GLBOMD:
     ) -> GLBOMDState:
         del key, t, obs
         x, eta, g = decision.x, self.eta, self.link.dispersion
-        z = linalg.inner(x, state.theta)
+        z = x @ state.theta
         weight = eta * self.link.slope(z) / g
         image = factored.image(state.inverse, x)  # of H^{-1}
         step_inverse, u, width_sq = factored.add(state.inverse, weight, image), image.u, image.width_sq  # Htil^{-1}
@@ -158,13 +158,13 @@ class GLBOMD:
         zeta = state.theta - u * (eta * residual / (1.0 + weight * width_sq))  # Htil^{-1} x = u / (1 + weight width_sq)
         theta = self._project(step_inverse, zeta)
 
-        z_new = linalg.inner(x, theta)
+        z_new = x @ theta
         curvature = self.link.slope(z_new) / g
         inverse = factored.add(state.inverse, curvature, image)
         if self.radius_rule == "theory":
             return state._replace(theta=theta, inverse=inverse)
         radius_sq = state.radius_sq + self._radius_step(state, theta, x, z, z_new, feedback.reward)
-        return GLBOMDState(theta, inverse, radius_sq, None, linalg.rank_one(state.hessian, curvature, x))
+        return GLBOMDState(theta, inverse, radius_sq, None, state.hessian + curvature * jnp.outer(x, x))
 
     def recommend(self, state: GLBOMDState) -> Vector:
         """`[d]` the estimate theta_t."""
@@ -199,8 +199,8 @@ class GLBOMD:
         link = self.link
         decrease = link.log_partition(z) - link.log_partition(z_new) - reward * (z - z_new)
         curvature_error = jnp.abs(link.mean(z_new) - link.mean(z) - link.slope(z) * (z_new - z))
-        from_center = z_new if self.center is None else z_new - linalg.inner(x, self._center)
-        error = curvature_error * (jnp.abs(from_center) + self.norm_bound * linalg.norm(x))
+        from_center = z_new if self.center is None else z_new - x @ self._center
+        error = curvature_error * (jnp.abs(from_center) + self.norm_bound * jnp.linalg.norm(x))
         move = linalg.quad(state.hessian, theta - state.theta)
         return 2.0 * self.eta * (decrease + error) / link.dispersion - move
 
@@ -224,7 +224,7 @@ class GLBOMD:
     @property
     def _center(self) -> Vector:
         if self.center is None:
-            return linalg.zeros(self.dim)
+            return jnp.zeros(self.dim)
         return jnp.asarray(self.center, jnp.result_type(float))
 
     @property

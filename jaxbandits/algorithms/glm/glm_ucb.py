@@ -107,17 +107,17 @@ class GLMUCB:
     def init(self, key: jax.Array) -> GLMUCBState:
         del key  # deterministic
         data = likelihood.empty(self.dim, self.n_arms, self.capacity)
-        return GLMUCBState(linalg.zeros(self.dim), linalg.identity(self.dim, 0.0), data)
+        return GLMUCBState(jnp.zeros(self.dim), jnp.zeros((self.dim, self.dim)), data)
 
     def select(self, key: jax.Array, t: jax.Array, state: GLMUCBState, obs: ArmObs) -> ArmDecision:
         del key
         radius = self.radius(t, state)
 
-        factored = linalg.factor(linalg.shift(state.gram, self._ridge(t)))
+        factored = linalg.factor(state.gram + self._ridge(t) * jnp.eye(self.dim))
 
         def score(x: Vector) -> jax.Array:
-            width_sq = linalg.inner(x, linalg.solve(factored, x))
-            return self.link.mean(linalg.inner(x, state.theta)) + radius * jnp.sqrt(jnp.maximum(width_sq, 0.0))
+            width_sq = x @ linalg.solve(factored, x)
+            return self.link.mean(x @ state.theta) + radius * jnp.sqrt(jnp.maximum(width_sq, 0.0))
 
         return best_arm(obs.arms, obs.mask, score)
 
@@ -128,7 +128,7 @@ class GLMUCB:
         data = likelihood.record(state.data, t, obs.arms, decision, feedback.reward)
         loss = Likelihood(self.link, data, t + 1, self._ridge(t + 1), state.theta)
         theta = level_set.minimise(loss, state.theta, self.norm_bound)
-        return GLMUCBState(theta, linalg.rank_one(state.gram, 1.0, decision.x), data)
+        return GLMUCBState(theta, state.gram + jnp.outer(decision.x, decision.x), data)
 
     def recommend(self, state: GLMUCBState) -> Vector:
         """`[d]` the estimate thhat_t."""
@@ -144,7 +144,7 @@ class GLMUCB:
             log_t = jnp.log(jnp.maximum(t + 1.0, 2.0))
             spread = jnp.sqrt(2.0 * dim * log_t * jnp.log(2.0 * dim * self.horizon / self.delta))
             return self.rho_scale * (2.0 * largest / least * kappa0 * self.reward_bound * spread)
-        log_det = linalg.log_det(linalg.factor(linalg.shift(state.gram, ridge))) - dim * jnp.log(ridge)
+        log_det = linalg.log_det(linalg.factor(state.gram + ridge * jnp.eye(self.dim))) - dim * jnp.log(ridge)
         spread = self.noise_scale * jnp.sqrt(log_det - 2.0 * jnp.log(self.delta))
         return self.rho_scale * (largest / least * spread + jnp.sqrt(ridge) * self.norm_bound)
 
@@ -154,7 +154,7 @@ class GLMUCB:
         Where it is at most 1, no arm's score in the ball is off by more than its bonus; above 1, one may be.
         """
         error = state.theta - theta
-        length_sq = linalg.inner(error, linalg.matvec(linalg.shift(state.gram, self._ridge(t)), error))
+        length_sq = error @ ((state.gram + self._ridge(t) * jnp.eye(self.dim)) @ error)
         _, largest = self.link.slope_bounds(jnp.negative(self.norm_bound), self.norm_bound)
         return largest * jnp.sqrt(length_sq) / self.radius(t, state)
 

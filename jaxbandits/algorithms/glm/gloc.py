@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
-from jaxbandits.core import factored, linalg, ranges
+from jaxbandits.core import factored, ranges
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.factored import Factored
 from jaxbandits.core.linalg import Vector
@@ -105,7 +105,7 @@ class GLOC:
 
     def init(self, key: jax.Array) -> GLOCState:
         del key  # deterministic
-        zero, vector = jnp.zeros(()), linalg.zeros(self.dim)
+        zero, vector = jnp.zeros(()), jnp.zeros(self.dim)
         bound = zero + 2.0 * self._curvature * self.norm_bound**2 * self._ridge
         return GLOCState(vector, vector, factored.start(self.dim, self._ridge), zero, bound, vector, vector)
 
@@ -119,13 +119,13 @@ class GLOC:
     ) -> GLOCState:
         del key, t, obs
         x, k = decision.x, self._curvature
-        z = linalg.inner(x, state.learner)
+        z = x @ state.learner
         slope = self.link.mean(z) - feedback.reward
         image = factored.image(state.inverse, x)
         inverse, u, width_sq = factored.add(state.inverse, 1.0, image), image.u, image.width_sq  # u = V_t^{-1} x
         shrink = 1.0 / (1.0 + width_sq)  # V_{t+1}^{-1} x = u / (1 + width_sq)
 
-        error = (z - linalg.inner(x, state.theta)) * shrink
+        error = (z - x @ state.theta) * shrink
         theta, rest = Compensated(state.theta, state.rest).add(u * error)
         residual = state.residual + error * error * (1.0 + width_sq)
         bound = state.regret_bound + slope * slope * width_sq * shrink / (2.0 * k)

@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
-from jaxbandits.core import errors, linalg
+from jaxbandits.core import errors
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood, links
@@ -108,7 +108,7 @@ class OFUGLB:
         data = likelihood.empty(self.dim, self.n_arms, self.capacity)
         steepness = jnp.zeros(()) if self._sums_rewards else None
         guess = None if self.n_arms is None else level_set.nowhere(self.n_arms, self.dim)
-        return OFUGLBState(linalg.zeros(self.dim), data, steepness, guess)
+        return OFUGLBState(jnp.zeros(self.dim), data, steepness, guess)
 
     def select(self, key: jax.Array, t: jax.Array, state: OFUGLBState, obs: ArmObs) -> OptimisticDecision:
         del key

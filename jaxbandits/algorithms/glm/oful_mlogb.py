@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
-from jaxbandits.core import factored, linalg
+from jaxbandits.core import factored
 from jaxbandits.core.factored import Factored
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.projection import project_ball
@@ -78,13 +78,13 @@ class OFULMLogB:
 
     def init(self, key: jax.Array) -> OFULMLogBState:
         del key  # deterministic
-        return OFULMLogBState(linalg.zeros(self.dim), factored.start(self.dim, self._ridge))
+        return OFULMLogBState(jnp.zeros(self.dim), factored.start(self.dim, self._ridge))
 
     def select(self, key: jax.Array, t: jax.Array, state: OFULMLogBState, obs: ArmObs) -> ArmDecision:
         del key
         b = self.radius(t, state)
 
-        z, width = linalg.matvec(obs.arms, state.theta), b * widths(state.inverse, obs.arms)  # [K]
+        z, width = obs.arms @ state.theta, b * widths(state.inverse, obs.arms)  # [K]
         scores = _LOGISTIC.mean(z) + _LOGISTIC.slope(z) * width + 3.0 * width * width
         return best_scored(obs.arms, obs.mask, scores)
 
@@ -93,13 +93,13 @@ class OFULMLogB:
     ) -> OFULMLogBState:
         del key, t, obs
         x, eta = decision.x, self._step_size
-        z = linalg.inner(x, state.theta)
+        z = x @ state.theta
         weight = eta * _LOGISTIC.slope(z)
         image = factored.image(state.inverse, x)
         step_inverse, u, width_sq = factored.add(state.inverse, weight, image), image.u, image.width_sq
         zeta = state.theta - u * (eta * (_LOGISTIC.mean(z) - feedback.reward) / (1.0 + weight * width_sq))
         theta = project_ball(step_inverse, zeta, self.norm_bound)
-        curvature = _LOGISTIC.slope(linalg.inner(x, theta))
+        curvature = _LOGISTIC.slope(x @ theta)
         return OFULMLogBState(theta, factored.add(state.inverse, curvature, image))
 
     def recommend(self, state: OFULMLogBState) -> Vector:

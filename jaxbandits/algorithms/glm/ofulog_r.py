@@ -19,7 +19,6 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
-from jaxbandits.core import linalg
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood
@@ -94,7 +93,7 @@ class OFULogR:
         del key  # deterministic
         data = likelihood.empty(self.dim, self.n_arms, self.capacity)
         guess = None if self.n_arms is None else level_set.nowhere(self.n_arms, self.dim)
-        return OFULogRState(linalg.zeros(self.dim), data, guess)
+        return OFULogRState(jnp.zeros(self.dim), data, guess)
 
     def select(self, key: jax.Array, t: jax.Array, state: OFULogRState, obs: ArmObs) -> OptimisticDecision:
         del key

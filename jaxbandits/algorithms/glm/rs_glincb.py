@@ -130,18 +130,18 @@ class RSGLinCB:
     def init(self, key: jax.Array) -> RSGLinCBState:
         del key  # deterministic
         data = likelihood.empty(self.dim, self.n_arms, self.capacity)
-        inverse, zero = factored.start(self.dim, self._ridge), linalg.zeros(self.dim)
+        inverse, zero = factored.start(self.dim, self._ridge), jnp.zeros(self.dim)
         return RSGLinCBState(zero, zero, data, data, inverse, inverse, inverse, jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: RSGLinCBState, obs: ArmObs) -> ArmDecision:
         del key, t
         width_sq = factored.quads(state.v_inverse, obs.arms)  # [K]
         width = self._gamma * jnp.sqrt(self._kappa * width_sq)
-        early = linalg.matvec(obs.arms, state.theta_o)
+        early = obs.arms @ state.theta_o
         surviving = early + width >= largest(early - width, obs.mask)
         explore = largest(width_sq, obs.mask) >= self._threshold
         beta = 150.0 * self.beta_scale * jnp.sqrt(self._log_term)
-        late = linalg.matvec(obs.arms, self._centre(state)) + beta * widths(state.h_tau_inverse, obs.arms)
+        late = obs.arms @ self._centre(state) + beta * widths(state.h_tau_inverse, obs.arms)
         return best_scored(obs.arms, obs.mask, jnp.where(explore, width_sq, jnp.where(surviving, late, -jnp.inf)))
 
     def update(
@@ -159,7 +159,7 @@ class RSGLinCB:
         rest = likelihood.record(state.rest, t, obs.arms, decision, feedback.reward, member)
         theta_o = self._fit(warm, t + 1, state.theta_o, None, explore)
 
-        weight = (1.0 - warm_up) * self.link.slope(linalg.inner(x, state.theta_o)) / jnp.e
+        weight = (1.0 - warm_up) * self.link.slope(x @ state.theta_o) / jnp.e
         of_h = factored.image(state.h_inverse, x)
         h_inverse = factored.add(state.h_inverse, weight, of_h)
         growth = state.growth + jnp.log1p(weight * of_h.width_sq)

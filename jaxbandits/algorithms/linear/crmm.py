@@ -21,14 +21,12 @@ from jaxbandits.algorithms.linear import online_regression as regression
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.online_regression import Estimate
 from jaxbandits.core import linalg, ranges
-from jaxbandits.core.batching import cond, trials_last
+from jaxbandits.core.batching import cond
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import history
 from jaxbandits.estimation.arms import nearest_arm, optimistic_arm
 from jaxbandits.types import ArmDecision, ArmObs, Reward
-
-_UNROLLED_SORT = 32  # epochs up to which the median is unrolled: n^2/2 operations, 10x a sort's speed at n = 11
 
 
 class CRMMState(NamedTuple):
@@ -123,7 +121,7 @@ class CRMM:
         )  # fmt: skip
         return CRMMState(
             estimate=regression.start(self.dim, self.ridge),
-            held=linalg.zeros(self.dim),
+            held=jnp.zeros(self.dim),
             rewards=jnp.zeros(self.reps),
             radius=jnp.sqrt(radius_sq) * self.beta_scale,
         )
@@ -165,19 +163,7 @@ class CRMM:
         return state.radius
 
 
-@trials_last
 def _median(values: jax.Array) -> jax.Array:
     """The middle of `[n]` values, the mean of the two middle ones for even n."""
-    n = values.shape[0]
-    ordered = jnp.sort(values, axis=0) if n > _UNROLLED_SORT else _sorted([values[i] for i in range(n)])
+    n, ordered = len(values), jnp.sort(values)
     return 0.5 * (ordered[(n - 1) // 2] + ordered[n // 2])
-
-
-def _sorted(values: list[jax.Array]) -> list[jax.Array]:
-    """Ascending, by odd-even transposition: elementwise over trials under `vmap`, where a sort goes row by row."""
-    n = len(values)
-    for layer in range(n):
-        for i in range(layer % 2, n - 1, 2):
-            low, high = values[i], values[i + 1]
-            values[i], values[i + 1] = jnp.minimum(low, high), jnp.maximum(low, high)
-    return values

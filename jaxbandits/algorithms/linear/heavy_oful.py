@@ -152,9 +152,9 @@ class HeavyOFUL:
         growth = jnp.sqrt(2.0 * kappa) * log_3t**exponent
         inflation = jnp.sqrt(23.0 * ell) if self.c0 is None else 1.0 / self.c0
         c1 = log_3t ** (2.0 * exponent) / (48.0 * ell ** (2.0 / one_plus_eps)) if self.c1 is None else self.c1
-        empty = Sample(linalg.zeros(self.dim), jnp.zeros(()), jnp.zeros(()))
+        empty = Sample(jnp.zeros(self.dim), jnp.zeros(()), jnp.zeros(()))
         return HeavyOFULState(
-            theta=linalg.zeros(self.dim),
+            theta=jnp.zeros(self.dim),
             inverse=factored.start(self.dim, ridge),
             samples=history.empty(self.capacity, empty),
             exponent=jnp.asarray(exponent),
@@ -211,15 +211,15 @@ class HeavyOFUL:
         """
 
         def terms(samples: Sample, written: jax.Array) -> tuple[Any, Any, jax.Array]:
-            residual = samples.response - linalg.matvec(samples.design, theta)  # [block]  z_s
+            residual = samples.response - samples.design @ theta  # [block]  z_s
             weight = 1.0 / jnp.maximum(1.0, jnp.abs(residual) * samples.steepness)
             weight = jnp.where(written, weight, 0.0)
             score = weight * residual  # Huber's: z_s clipped to tau_s
             design = samples.design
-            return linalg.gram(design, weight), linalg.combine(score, design), linalg.total(score * score)
+            return (design.T * weight) @ design, score @ design, jnp.sum(score * score)
 
         matrix, slope, energy = history.sum_over(state.samples, count, terms, block=_BLOCK)
-        matrix = linalg.shift(matrix, self._ridge)
+        matrix = matrix + self._ridge * jnp.eye(self.dim)
         slope = self._ridge * theta - slope
         reached = proximal_on_ball(matrix, theta, slope, self.norm_bound)
         rounding = _PRECISION * jnp.finfo(energy.dtype).eps

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import factored, linalg
+from jaxbandits.core import factored
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.factored import Factored, Image
 from jaxbandits.core.linalg import Vector
@@ -126,9 +126,9 @@ class HvtEstimator:
         tau0 = jnp.sqrt(2.0 * kappa) * (jnp.log(3.0) + log_t) ** exponent / ell ** (1.0 / one_plus_eps)
         bound = jnp.where(jnp.isinf(self.norm_bound), 0.0, self.norm_bound)
         return HvtState(
-            theta=linalg.zeros(self.dim),
+            theta=jnp.zeros(self.dim),
             inverse=factored.start(self.dim, ridge),
-            rest=linalg.zeros(self.dim),
+            rest=jnp.zeros(self.dim),
             exponent=jnp.asarray(exponent),
             tau0=tau0,
             beta_start=jnp.sqrt(ridge * (2.0 + 4.0 * bound**2)),
@@ -152,7 +152,7 @@ class HvtEstimator:
     ) -> tuple[HvtState, Step]:
         """`update`, and how it changed V^{-1}."""
         image, width = self._leverage(state, x)
-        scale, w, _, residual = self._weigh(t, state, width, reward - linalg.inner(x, state.theta), moment)
+        scale, w, _, residual = self._weigh(t, state, width, reward - x @ state.theta, moment)
         one_plus_w2 = 1.0 + w * w
         weight = 1.0 / (self.step_size * scale * scale * one_plus_w2)
         inverse = factored.add(state.inverse, 1.0 / (self.step_size * scale * scale), image)
@@ -172,7 +172,7 @@ class HvtEstimator:
     def weigh(self, t: ArrayLike, state: HvtState, x: Vector, reward: ArrayLike, moment: ArrayLike) -> HvtWeights:
         """What `update` would do with this sample: a diagnostic of clipping and of which term sets sigma_t."""
         _, width = self._leverage(state, x)
-        return self._weigh(t, state, width, reward - linalg.inner(x, state.theta), moment)
+        return self._weigh(t, state, width, reward - x @ state.theta, moment)
 
     def _leverage(self, state: HvtState, x: Vector) -> tuple[Image, jax.Array]:
         image = factored.image(state.inverse, x)

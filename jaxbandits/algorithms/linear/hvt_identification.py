@@ -20,7 +20,6 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator, HvtState
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.core import linalg
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.core.ranges import BOOL
 from jaxbandits.types import NextState, Prediction, ScaledNextState, SystemObs
@@ -109,7 +108,7 @@ class HvtIdentification:
     def select(self, key: jax.Array, t: jax.Array, state: HvtState, obs: SystemObs) -> Prediction:
         """Predicts Theta_t' z."""
         del key, t
-        return Prediction(linalg.matvec(state.theta, obs.regressor))
+        return Prediction(state.theta @ obs.regressor)
 
     def update(
         self,

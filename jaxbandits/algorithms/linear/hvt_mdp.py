@@ -19,7 +19,7 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator, HvtState
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.core import linalg, planning
+from jaxbandits.core import planning
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.core.ranges import BOOL
@@ -131,6 +131,6 @@ class HvtMDP:
         radius = self.estimator.radius(t, state)
 
         def one_step(state: HvtState) -> jax.Array:
-            return linalg.matvec(obs.features, state.theta) + radius * widths(state.inverse, obs.features)
+            return obs.features @ state.theta + radius * widths(state.inverse, obs.features)
 
         return jax.vmap(one_step, in_axes=(_PER_STEP,))(state)

@@ -16,19 +16,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.core import factored, linalg, ranges
-from jaxbandits.core.batching import cond, trials_last, while_loop
+from jaxbandits.core.batching import cond, while_loop
 from jaxbandits.core.factored import Factored
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import history
 from jaxbandits.estimation.arms import nearest_arm, optimistic_arm
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
-
-_UNROLL = 8  # rows a step when counting distances
 
 
 class MENUState(NamedTuple):
@@ -110,12 +107,12 @@ class MENU:
     def init(self, key: jax.Array) -> MENUState:
         del key  # deterministic
         return MENUState(
-            theta=linalg.zeros(self.dim),
+            theta=jnp.zeros(self.dim),
             central=jnp.zeros((), jnp.int32),
             inverse=factored.start(self.dim, self.ridge),
             moments=jnp.zeros((self.reps, self.dim)),
             estimates=jnp.zeros((self.reps, self.dim)),
-            held=linalg.zeros(self.dim),
+            held=jnp.zeros(self.dim),
             index=jnp.zeros((), jnp.int32),
             rewards=jnp.zeros(self.reps),
         )
@@ -163,10 +160,10 @@ def _finish_epoch(state: MENUState) -> MENUState:
     """The k regressions with this epoch's arm, and their most central estimate."""
     image = factored.image(state.inverse, state.held)
     inverse = factored.add(state.inverse, 1.0, image)
-    moments = state.moments + linalg.outer(state.rewards, state.held)  # y_j x to row j
+    moments = state.moments + jnp.outer(state.rewards, state.held)  # y_j x to row j
     # Step by step: V^{-1} times a moment would lose what no reward shows of theta in float32.
-    gain, residual = image.u / (1.0 + image.width_sq), state.rewards - linalg.matvec(state.estimates, state.held)
-    estimates = state.estimates + linalg.outer(residual, gain)
+    gain, residual = image.u / (1.0 + image.width_sq), state.rewards - state.estimates @ state.held
+    estimates = state.estimates + jnp.outer(residual, gain)
     central = _most_central(inverse, moments, state.central)
     theta = estimates[central]
     return state._replace(theta=theta, central=central, inverse=inverse, moments=moments, estimates=estimates)
@@ -189,7 +186,7 @@ def _most_central(inverse: Factored, moments: jax.Array, guess: jax.Array) -> ja
     def try_next(carry):
         least, best, untried, choice = carry
         candidate = choice % k
-        squares = factored.quads(inverse, _gaps_to(moments, moments[candidate]))
+        squares = factored.quads(inverse, moments - moments[candidate])
         median = _median_of_others(squares, candidate)
         better = (median < least) | ((median == least) & (candidate < best))
         least, best = jnp.where(better, median, least), jnp.where(better, candidate, best)
@@ -206,26 +203,10 @@ def _rounded_up(bound: jax.Array) -> jax.Array:
     return bound.astype(jnp.float32) * jnp.float32(1.0 + 2.0**-19)
 
 
-@trials_last
-def _gaps(rows: jax.Array) -> jax.Array:
-    return rows[:, None] - rows[None]
-
-
-@trials_last
-def _gaps_to(rows: jax.Array, row: jax.Array) -> jax.Array:
-    return rows - row[None]
-
-
 def _squared_distances(inverse: Factored, moments: jax.Array) -> jax.Array:
     """`[k, k]` float32 `||theta_j - theta_s||^2_V = ||moments_j - moments_s||^2_{V^{-1}}`; infinite on the diagonal."""
-    return _walled(factored.quads(inverse, _gaps(moments)))
-
-
-@trials_last
-def _walled(square: jax.Array) -> jax.Array:
-    k = square.shape[0]
-    diagonal = jnp.eye(k, dtype=bool).reshape(k, k, *(1,) * (square.ndim - 2))
-    return jnp.where(diagonal, jnp.float32(jnp.inf), square.astype(jnp.float32))
+    squares = factored.quads(inverse, moments[:, None] - moments)
+    return jnp.where(jnp.eye(len(moments), dtype=bool), jnp.float32(jnp.inf), squares.astype(jnp.float32))
 
 
 def _median_of_others(squares: jax.Array, own: jax.Array) -> jax.Array:
@@ -237,13 +218,6 @@ def _median_of_others(squares: jax.Array, own: jax.Array) -> jax.Array:
     return 0.5 * (jnp.sqrt(low) + jnp.sqrt(high))
 
 
-@trials_last
 def _count_within(rows: jax.Array, bound: jax.Array) -> jax.Array:
     """How many of `rows[0], ..., rows[k-1]` are at most `bound`, entry by entry."""
-    return _within(rows, bound)
-
-
-def _within(rows: jax.Array, bound: jax.Array) -> jax.Array:
-    """Row by row: XLA's own reduction over a leading axis takes twice as long."""
-    none = jnp.zeros(jnp.broadcast_shapes(rows.shape[1:], bound.shape), jnp.int32)
-    return lax.fori_loop(0, rows.shape[0], lambda s, count: count + (rows[s] <= bound), none, unroll=_UNROLL)
+    return jnp.sum(rows <= bound, axis=0, dtype=jnp.int32)

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.core import elementary, factored, linalg, ranges
+from jaxbandits.core import elementary, factored, ranges
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.factored import Factored
 from jaxbandits.core.linalg import Vector
@@ -86,7 +86,7 @@ class OFUL:
     def init(self, key: jax.Array) -> OFULState:
         del key  # deterministic
         log_ratio = Compensated.start(jnp.zeros(()) - 2.0 * jnp.log(self.delta))
-        zero = linalg.zeros(self.dim)
+        zero = jnp.zeros(self.dim)
         return OFULState(zero, factored.start(self.dim, self._ridge), log_ratio, zero)
 
     def prepare(self, state: OFULState, obs: ArmObs) -> OFULState:
@@ -103,7 +103,7 @@ class OFUL:
         del key
         image = factored.image(state.inverse, decision.x)
         inverse, u, width_sq = factored.add(state.inverse, 1.0, image), image.u, image.width_sq
-        error = feedback.reward - linalg.inner(decision.x, state.theta)
+        error = feedback.reward - decision.x @ state.theta
         length = error / (1.0 + width_sq)
         theta, rest = Compensated(state.theta, state.rest).add(u * length)  # u / (1 + x'u) = V_t^{-1} x
         step = fixed_arms.Step(u, 1.0 / (1.0 + width_sq), length)

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.oful import OFUL, OFULState
-from jaxbandits.core import linalg, planning, ranges
+from jaxbandits.core import planning, ranges
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation.arms import widths
@@ -117,6 +117,6 @@ class OFULMDP:
         def one_step(state: OFULState) -> jax.Array:
             theta, radius = estimator.recommend(state), estimator.radius(t, state)
 
-            return linalg.matvec(obs.features, theta) + radius * widths(state.inverse, obs.features)
+            return obs.features @ theta + radius * widths(state.inverse, obs.features)
 
         return jax.vmap(one_step)(state)

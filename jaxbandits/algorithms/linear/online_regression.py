@@ -20,7 +20,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import errors, factored, linalg
+from jaxbandits.core import errors, factored
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.factored import Factored
 from jaxbandits.core.linalg import Vector
@@ -54,7 +54,7 @@ def check_mode(name: str, mode: str) -> None:
 
 def start(dim: int, ridge: ArrayLike) -> Estimate:
     """The estimate 0 with V_0 = lambda I."""
-    return Estimate(linalg.zeros(dim), factored.start(dim, ridge), linalg.zeros(dim))
+    return Estimate(jnp.zeros(dim), factored.start(dim, ridge), jnp.zeros(dim))
 
 
 def add_arm(mode: str, estimate: Estimate, x: Vector) -> Design:
@@ -70,7 +70,7 @@ def add_reward(
     mode: str, estimate: Estimate, design: Design, x: Vector, reward: ArrayLike, norm_bound: ArrayLike
 ) -> Estimate:
     """The step of theta towards (x, reward); in "ons" followed by the projection onto the ball in the norm of V_t."""
-    step = design.gain * (reward - linalg.inner(x, estimate.theta))
+    step = design.gain * (reward - x @ estimate.theta)
     theta, rest = Compensated(estimate.theta, estimate.rest).add(step)
     if mode == "ons":
         theta = project_ball(design.inverse, theta, norm_bound)

@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import factored, linalg
+from jaxbandits.core import factored
 from jaxbandits.core.factored import Factored
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import NextState, Prediction, SystemObs
@@ -60,7 +60,7 @@ class RecursiveLeastSquares:
     def select(self, key: jax.Array, t: jax.Array, state: LeastSquaresState, obs: SystemObs) -> Prediction:
         """Predicts Theta_t' z."""
         del key, t
-        return Prediction(linalg.matvec(state.theta, obs.regressor))
+        return Prediction(state.theta @ obs.regressor)
 
     def update(
         self,
@@ -75,8 +75,8 @@ class RecursiveLeastSquares:
         z = obs.regressor
         image = factored.image(state.inverse, z)
         inverse, gain = factored.add(state.inverse, 1.0, image), image.u / (1.0 + image.width_sq)  # V_t^{-1} z
-        error = feedback.next_state - linalg.matvec(state.theta, z)
-        return LeastSquaresState(state.theta + linalg.outer(error, gain), inverse)
+        error = feedback.next_state - state.theta @ z
+        return LeastSquaresState(state.theta + jnp.outer(error, gain), inverse)
 
     def recommend(self, state: LeastSquaresState) -> jax.Array:
         """`[p, n]` the estimate of Theta* = [A'; B']."""

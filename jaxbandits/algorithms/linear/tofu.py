@@ -18,8 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.core import factored, linalg, ranges
-from jaxbandits.core.batching import trials_last
+from jaxbandits.core import factored, ranges
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.factored import Factored
 from jaxbandits.core.linalg import Symmetric, Vector
@@ -118,9 +117,9 @@ class TOFU:
             moment = self.reward_moment ** (1.0 / one_plus_eps)
         spread = (level + jnp.log(float(self.dim))) ** (self.eps / one_plus_eps)
         return TOFUState(
-            theta=linalg.zeros(self.dim),
+            theta=jnp.zeros(self.dim),
             inverse=factored.start(self.dim, self.ridge),
-            samples=history.empty(self.capacity, linalg.zeros(self.dim)),
+            samples=history.empty(self.capacity, jnp.zeros(self.dim)),
             exponent=jnp.asarray((1.0 - self.eps) / (2.0 * one_plus_eps)),
             threshold=self.threshold_scale * moment * level ** (-1.0 / one_plus_eps),
             slope=4.0 * jnp.sqrt(float(self.dim)) * moment * spread,
@@ -144,7 +143,7 @@ class TOFU:
             return _sum_of_small(root, rows, written, threshold)
 
         total = history.sum_over(samples, t + 1, truncated)
-        theta = jnp.where(t < self.capacity, linalg.matvec(root, total), jnp.nan)
+        theta = jnp.where(t < self.capacity, root @ total, jnp.nan)
         return state._replace(theta=theta, inverse=inverse, samples=samples)
 
     def recommend(self, state: TOFUState) -> Vector:
@@ -157,13 +156,9 @@ class TOFU:
         return (spread + jnp.sqrt(self.ridge) * self.norm_bound) * self.beta_scale
 
 
-@trials_last
 def _sum_of_small(root: jax.Array, rows: jax.Array, written: jax.Array, threshold: jax.Array) -> jax.Array:
     """`[d]` the sum of the entries of root x, over the rows x written, that are at most the threshold."""
-    if root.shape[0] > linalg.UNROLLED:
-        z = jnp.einsum("nd...,de...->ne...", rows, root)
-    else:
-        z = linalg.added(rows[:, j][:, None] * root[j][None] for j in range(root.shape[0]))
+    z = rows @ root
     return jnp.sum(jnp.where(written[:, None] & (jnp.abs(z) <= threshold), z, 0.0), axis=0)
 
 
@@ -177,7 +172,6 @@ def _root(m: Symmetric) -> Symmetric:
     return (frame * jnp.sqrt(jnp.maximum(values, 0.0))) @ frame.T
 
 
-@trials_last
 def _root_of_two(m: jax.Array) -> jax.Array:
     """Cayley-Hamilton for the root: trace(R) R = m + det(R) I."""
     det = jnp.sqrt(jnp.maximum(m[0, 0] * m[1, 1] - m[0, 1] * m[0, 1], 0.0))

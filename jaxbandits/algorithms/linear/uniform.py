@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.core import rng
-from jaxbandits.core.batching import trials_last
 from jaxbandits.core.pytree import pytree, static
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
@@ -51,8 +50,7 @@ class Uniform:
         return state
 
 
-@trials_last
 def _pick(u: jax.Array, mask: jax.Array) -> jax.Array:
     """The floor(u n)-th of the n available arms."""
-    rank = jnp.cumsum(mask, axis=0)  # [K] available arms up to and including k
-    return jnp.sum(rank <= jnp.floor(u * rank[-1]), axis=0, dtype=jnp.int32)
+    rank = jnp.cumsum(mask)  # [K] available arms up to and including k
+    return jnp.sum(rank <= jnp.floor(u * rank[-1]), dtype=jnp.int32)

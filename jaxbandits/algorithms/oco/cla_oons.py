@@ -83,11 +83,11 @@ class CLAOONS:
 
     def init(self, key: jax.Array) -> CLAOONSState:
         del key  # deterministic
-        nothing, vector = jnp.zeros(()), linalg.zeros(self.dim)
+        nothing, vector = jnp.zeros(()), jnp.zeros(self.dim)
         scale = jnp.asarray(self.initial_scale, nothing.dtype)
         return CLAOONSState(
             center=vector,
-            curvature=linalg.identity(self.dim, 0.0),
+            curvature=jnp.zeros((self.dim, self.dim)),
             variation=nothing,
             hint=vector,
             scale=scale,
@@ -111,19 +111,19 @@ class CLAOONS:
 
     def advance(self, state: CLAOONSState, play: Vector, grad: Vector) -> CLAOONSState:
         """The round without its restart."""
-        error = linalg.subtract(grad, state.hint)
-        scale = jnp.maximum(state.scale, linalg.norm(error))
-        error = linalg.scale(error, state.scale / scale)  # e_t: never longer than z_t
+        error = grad - state.hint
+        scale = jnp.maximum(state.scale, jnp.linalg.norm(error))
+        error = (state.scale / scale) * error  # e_t: never longer than z_t
         eta = self.step_size(state)
-        step = linalg.scale(error, 1.0 + self.c_corr * eta * linalg.inner(play, error))  # v_t
-        slope = linalg.add(state.hint, step)
+        step = (1.0 + self.c_corr * eta * (play @ error)) * error  # v_t
+        slope = state.hint + step
         center = proximal_on_ball(self.metric(state, eta), state.center, slope, self.domain_radius(state))
-        norm = linalg.norm(grad)
+        norm = jnp.linalg.norm(grad)
         largest = jnp.maximum(state.largest, norm)
         return CLAOONSState(
             center=center,
-            curvature=linalg.rank_one(state.curvature, eta, step),
-            variation=points.or_failed(state.variation + linalg.inner(error, error)),
+            curvature=state.curvature + eta * jnp.outer(step, step),
+            variation=points.or_failed(state.variation + error @ error),
             hint=grad,
             scale=scale,
             first_scale=state.first_scale,
@@ -136,8 +136,8 @@ class CLAOONS:
         """On the ball of radius 2 sqrt(Q_t), when Q_t has outgrown the current one."""
         needed = jnp.sqrt(state.load)
         fresh = state._replace(
-            center=linalg.zeros(self.dim),
-            curvature=linalg.identity(self.dim, 0.0),
+            center=jnp.zeros(self.dim),
+            curvature=jnp.zeros((self.dim, self.dim)),
             variation=jnp.zeros(()),
             first_scale=state.scale,
             bound=2.0 * needed,
@@ -155,7 +155,8 @@ class CLAOONS:
         first, now = state.first_scale * state.first_scale, state.scale * state.scale
         # S is known up to its rounding: a shift of that size keeps A_t positive definite in the arithmetic at hand.
         rounding = jnp.finfo(eta.dtype).eps * linalg.trace(state.curvature)
-        return linalg.shift(state.curvature, points.or_failed(self.c_A * first + 4.0 * eta * now + rounding))
+        shift = points.or_failed(self.c_A * first + 4.0 * eta * now + rounding)
+        return state.curvature + shift * jnp.eye(self.dim)
 
     def domain_radius(self, state: CLAOONSState) -> jax.Array:
         """The radius of {||x|| <= D_t} and X."""

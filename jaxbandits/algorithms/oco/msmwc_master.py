@@ -23,7 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import elementary, linalg
+from jaxbandits.core import elementary
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.entropy import entropic_step
 from jaxbandits.core.errors import InputError
@@ -122,7 +122,7 @@ def first_play(state: MasterState) -> MasterPlay:
     experts = jnp.arange(state.loss_sum.total.shape[-1], dtype=jnp.int32)
     middle = (experts[:, None] < count).astype(log_prior.dtype)
     share = 1.0 / count.astype(log_prior.dtype)
-    weights = linalg.matvec(middle, share * jnp.exp(log_prior))
+    weights = middle @ (share * jnp.exp(log_prior))
     return MasterPlay(jnp.zeros(len(experts)), middle, share, jnp.zeros_like(share), log_prior, weights, jnp.zeros(()))
 
 

@@ -86,8 +86,8 @@ class OONS:
 
     def init(self, key: jax.Array) -> OONSState:
         del key  # deterministic
-        zero = linalg.zeros(self.dim)
-        return OONSState(zero, linalg.identity(self.dim, 0.0), jnp.zeros(()), zero)
+        zero = jnp.zeros(self.dim)
+        return OONSState(zero, jnp.zeros((self.dim, self.dim)), jnp.zeros(()), zero)
 
     def select(self, key: jax.Array, t: jax.Array, state: OONSState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -100,14 +100,12 @@ class OONS:
         del key, t, obs
         grad = feedback.first().grad
         eta = self.step_size(state)
-        error = linalg.subtract(grad, state.hint)
-        correction = 1.0 + self.c_corr * eta * linalg.inner(decision.play, error)
-        step = linalg.scale(error, correction)  # v_t
-        center = proximal_on_ball(
-            self.metric(state, eta), state.center, linalg.add(state.hint, step), self.domain.radius
-        )
-        curvature = linalg.rank_one(state.curvature, eta, step)
-        variation = points.or_failed(state.variation + linalg.inner(error, error))
+        error = grad - state.hint
+        correction = 1.0 + self.c_corr * eta * (decision.play @ error)
+        step = correction * error  # v_t
+        center = proximal_on_ball(self.metric(state, eta), state.center, state.hint + step, self.domain.radius)
+        curvature = state.curvature + eta * jnp.outer(step, step)
+        variation = points.or_failed(state.variation + error @ error)
         return OONSState(center, curvature, variation, grad)
 
     def step_size(self, state: OONSState) -> jax.Array:
@@ -120,7 +118,7 @@ class OONS:
         range_sq = 4.0 * self.lipschitz * self.lipschitz
         # S is known up to its rounding: a shift of that size keeps A_t positive definite in the arithmetic at hand.
         rounding = jnp.finfo(eta.dtype).eps * linalg.trace(state.curvature)
-        return linalg.shift(state.curvature, (self.c_A + 4.0 * eta) * range_sq + rounding)
+        return state.curvature + ((self.c_A + 4.0 * eta) * range_sq + rounding) * jnp.eye(self.dim)
 
     @property
     def _diameter(self) -> ArrayLike:

@@ -25,7 +25,7 @@ class HalfSpace(NamedTuple):
 
     def value(self, x: jax.Array) -> jax.Array:
         """g_t(x)."""
-        return linalg.inner(self.normal, x) - self.offset
+        return jnp.vdot(self.normal, x) - self.offset
 
 
 def directions(key: jax.Array, shape: tuple[int, ...], slope: ArrayLike, conflict: ArrayLike) -> tuple[jax.Array, ...]:
@@ -41,9 +41,10 @@ def directions(key: jax.Array, shape: tuple[int, ...], slope: ArrayLike, conflic
     size = math.prod(shape)
     drawn = rng.normals(key, 2, size)
     first, second = tuple(linalg.row(drawn, k).reshape(shape) for k in range(2))
-    downhill = first / linalg.norm(first)
-    across = second - downhill * linalg.inner(downhill, second)
-    across = across * 0.0 if size == 1 else across / linalg.norm(across)  # in one dimension what remains is rounding
+    downhill = first / jnp.linalg.norm(first)
+    across = second - downhill * jnp.vdot(downhill, second)
+    # In one dimension what remains is rounding.
+    across = across * 0.0 if size == 1 else across / jnp.linalg.norm(across)
     return downhill, (across * jnp.sqrt(1.0 - conflict * conflict) + downhill * conflict) * slope
 
 
@@ -57,7 +58,7 @@ def draw(key: jax.Array, normal: jax.Array, slope_noise: ArrayLike, margin: Arra
     first, second = (symmetric_uniform(word) for word in rng.random_words(key, 0))
     steepness = 1.0 + slope_noise * first
     offset = margin + spread * 0.5 * (1.0 + second)
-    return HalfSpace(linalg.scale(normal, steepness), offset, offset / steepness)
+    return HalfSpace(steepness * normal, offset, offset / steepness)
 
 
 def noise(key: jax.Array, shape: tuple[int, ...], bound: ArrayLike) -> jax.Array:

@@ -93,10 +93,10 @@ class LinearConstraints:
         del t, obs
         noise = half_spaces.noise(key, self._shape, self.cost_noise)
         constraint = half_spaces.draw(key, state.normal, self.slope_noise, self.margin, self.margin_spread)
-        cost = linalg.add(state.cost, noise)
+        cost = state.cost + noise
 
         def loss(x: jax.Array) -> jax.Array:
-            return linalg.inner(cost, x)
+            return jnp.vdot(cost, x)
 
         asked = [linalg.row(decision.query, k) for k in range(len(decision.query))]
         feedback = Constrained(
@@ -108,7 +108,7 @@ class LinearConstraints:
         signed = constraint.value(decision.play)
         outcome = LinearConstraintsOutcome(loss(decision.play), jnp.maximum(signed, 0.0), signed)
         state = state._replace(
-            noise_sum=linalg.add(state.noise_sum, noise),
+            noise_sum=state.noise_sum + noise,
             rounds=state.rounds + 1,
             bound=jnp.minimum(state.bound, constraint.bound),
         )
@@ -128,7 +128,7 @@ class LinearConstraints:
         """
         del recommendation
         total = state.cost * state.rounds.astype(state.bound.dtype) + state.noise_sum
-        best = linalg.inner(total, self.domain.lmo(total)[0])
+        best = jnp.vdot(total, self.domain.lmo(total)[0])
         return {"comparator_loss": best, "feasible_comparator_loss": self._feasible_loss(total, best, state)}
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
@@ -149,14 +149,14 @@ class LinearConstraints:
             low, high, guess = interval
             mu = 0.5 * (low + high)
             vertex, guess = self.domain.lmo(total + state.normal * mu, guess)
-            infeasible = linalg.inner(state.normal, vertex) > state.bound
+            infeasible = jnp.vdot(state.normal, vertex) > state.bound
             return jnp.where(infeasible, mu, low), jnp.where(infeasible, high, mu), guess
 
         steps = jnp.finfo(state.bound.dtype).nmant + 4
         begin = (jnp.zeros_like(best), -best / state.bound, self.domain.lmo(total)[1])
         low, _, guess = fori_loop(0, steps, halve, begin)  # low stays 0 if inactive
         shifted = total + state.normal * low
-        return linalg.inner(shifted, self.domain.lmo(shifted, guess)[0]) - low * state.bound
+        return jnp.vdot(shifted, self.domain.lmo(shifted, guess)[0]) - low * state.bound
 
     @property
     def _shape(self) -> tuple[int, ...]:

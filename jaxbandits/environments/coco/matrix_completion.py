@@ -10,9 +10,7 @@
 The gradient of the loss is `Entries`, as many as the batch has; P_t is drawn anew from (key, t), and not kept.
 """
 
-import functools
 import math
-from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -21,7 +19,7 @@ import numpy as np
 from jax import lax
 
 from jaxbandits.core import linalg, rng
-from jaxbandits.core.batching import cond, trials_last
+from jaxbandits.core.batching import cond
 from jaxbandits.core.errors import InputError, unknown
 from jaxbandits.core.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.domains.points import Entries
@@ -199,10 +197,10 @@ class MatrixCompletion:
             return x[rows, cols] - target
 
         def constraint(x: jax.Array) -> jax.Array:
-            return linalg.inner(normal, x) - state.allowed
+            return jnp.vdot(normal, x) - state.allowed
 
         def loss(errors: jax.Array) -> jax.Array:
-            return 0.5 * linalg.inner(errors, errors)
+            return 0.5 * jnp.vdot(errors, errors)
 
         asked = [linalg.row(decision.query, k) for k in range(len(decision.query))]
         off = [errors(x) for x in asked]
@@ -287,7 +285,7 @@ class MatrixCompletion:
         """
         n, size = len(self.observed), self.batch
         if self.order == "fresh":
-            picked = _distinct(n, size)(rng.uniforms(key, size))
+            picked = _distinct(n, rng.uniforms(key, size))
         else:
             turn = lax.rem(t, jnp.asarray(self.rounds_of_a_pass, t.dtype))
 
@@ -323,38 +321,28 @@ class MatrixCompletion:
         return uniform if self.constraint == "figure" else (1.0 + 0.5 * uniform) / math.sqrt(m * n)
 
 
-@trials_last
 def _sorting(first: jax.Array, second: jax.Array) -> jax.Array:
     """`[N]` the order that sorts N words of 64 bits: a uniformly random one, up to ties (1e-9 at N = 10^5)."""
-    ids = lax.broadcasted_iota(jnp.int32, first.shape, 0)
-    return lax.sort((first, second, ids), dimension=0, num_keys=2)[2]
+    return lax.sort((first, second, jnp.arange(len(first), dtype=jnp.int32)), num_keys=2)[2]
 
 
-@functools.cache
-def _distinct(n: int, size: int) -> Callable[[jax.Array], jax.Array]:
-    """From `[size]` uniforms to as many different numbers below n: the first swaps of a Fisher-Yates shuffle.
+def _distinct(n: int, uniforms: jax.Array) -> jax.Array:
+    """From `[B]` uniforms to as many different numbers below n: the first swaps of a Fisher-Yates shuffle.
 
     Of the shuffled list only what was swapped is remembered. Step k swaps the places k and c_k >= k; what lies in a
     place before it was brought there by the last swap with that place, or is its own number.
     """
+    steps = jnp.arange(len(uniforms), dtype=jnp.int32)
+    places = steps + jnp.floor(uniforms * (n - steps).astype(uniforms.dtype)).astype(jnp.int32)
 
-    @trials_last
-    def draw(uniforms: jax.Array) -> jax.Array:
-        steps = jnp.arange(size, dtype=jnp.int32).reshape(size, *[1] * (uniforms.ndim - 1))
-        places = steps + jnp.floor(uniforms * (n - steps).astype(uniforms.dtype)).astype(jnp.int32)
+    def swap(k: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        drawn, brought = carry  # [B] what each step drew, and what it left in its place c_k
 
-        def swap(k: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            drawn, brought = carry  # [size] what each step drew, and what it left in its place c_k
+        def found(place: jax.Array) -> jax.Array:
+            last = jnp.max(jnp.where((places == place) & (steps < k), steps, -1))
+            there = jnp.max(jnp.where(steps == last, brought, 0))
+            return jnp.where(last < 0, place, there)
 
-            def found(place: jax.Array) -> jax.Array:
-                last = jnp.max(jnp.where((places == place) & (steps < k), steps, -1), axis=0)
-                there = jnp.max(jnp.where(steps == last, brought, 0), axis=0)
-                return jnp.where(last < 0, place, there)
+        return drawn.at[k].set(found(places[k])), brought.at[k].set(found(k))
 
-            here = lax.dynamic_index_in_dim(places, k, 0, keepdims=False)
-            drawn = lax.dynamic_update_index_in_dim(drawn, found(here), k, 0)
-            return drawn, lax.dynamic_update_index_in_dim(brought, found(jnp.broadcast_to(k, here.shape)), k, 0)
-
-        return lax.fori_loop(0, size, swap, (jnp.zeros_like(places), jnp.zeros_like(places)))[0]
-
-    return draw
+    return lax.fori_loop(0, len(uniforms), swap, (jnp.zeros_like(places), jnp.zeros_like(places)))[0]

@@ -98,18 +98,18 @@ class QuadraticConstraints:
         del t, obs
         noise = half_spaces.noise(key, self._shape, self.target_noise)
         constraint = half_spaces.draw(key, state.normal, self.slope_noise, self.margin, self.margin_spread)
-        target = linalg.add(state.target, noise)
+        target = state.target + noise
 
         def away(x: jax.Array) -> jax.Array:
-            return linalg.subtract(x, target)
+            return x - target
 
         def loss(x: jax.Array) -> jax.Array:
-            return 0.5 * self.curvature * linalg.inner(away(x), away(x))
+            return 0.5 * self.curvature * jnp.vdot(away(x), away(x))
 
         asked = [linalg.row(decision.query, k) for k in range(len(decision.query))]
         feedback = Constrained(
             loss=linalg.as_rows(*(loss(x) for x in asked)),
-            grad=linalg.as_rows(*(linalg.scale(away(x), self.curvature) for x in asked)),
+            grad=linalg.as_rows(*(self.curvature * away(x) for x in asked)),
             con=linalg.as_rows(*(constraint.value(x) for x in asked)),
             con_grad=linalg.as_rows(*[constraint.normal] * len(asked)),
         )
@@ -118,7 +118,7 @@ class QuadraticConstraints:
             loss=loss(decision.play),
             violation=jnp.maximum(signed, 0.0),
             constraint=signed,
-            origin_loss=0.5 * self.curvature * linalg.inner(target, target),
+            origin_loss=0.5 * self.curvature * jnp.vdot(target, target),
         )
         state = state._replace(
             noise_sum=state.noise_sum.add(noise),
@@ -170,7 +170,7 @@ class QuadraticConstraints:
             return self.domain.project(mean - state.normal * mu)
 
         def slope(mu: jax.Array) -> jax.Array:
-            return linalg.inner(state.normal, at(mu)) - state.bound
+            return jnp.vdot(state.normal, at(mu)) - state.bound
 
         def halve(_: jax.Array, interval: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
             low, high = interval
@@ -178,7 +178,7 @@ class QuadraticConstraints:
             infeasible = slope(mu) > 0.0
             return jnp.where(infeasible, mu, low), jnp.where(infeasible, high, mu)
 
-        begin = (jnp.zeros_like(state.bound), 0.5 * linalg.inner(mean, mean) / state.bound)
+        begin = (jnp.zeros_like(state.bound), 0.5 * jnp.vdot(mean, mean) / state.bound)
         low, _ = fori_loop(0, jnp.finfo(state.bound.dtype).nmant + 4, halve, begin)  # low stays 0 if inactive
         return _excess(at(low), mean) + low * slope(low)
 
@@ -194,4 +194,4 @@ class QuadraticConstraints:
 
 def _excess(x: jax.Array, mean: jax.Array) -> jax.Array:
     """`(||x - mean||^2 - ||mean||^2) / 2`."""
-    return 0.5 * linalg.inner(x, x) - linalg.inner(x, mean)
+    return 0.5 * jnp.vdot(x, x) - jnp.vdot(x, mean)

@@ -1,7 +1,5 @@
 """Rows of a table as rounds of a bandit: which row a round is about, and the arms that it shows."""
 
-import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -10,7 +8,6 @@ import numpy as np
 from jax import lax
 
 from jaxbandits.core import rng
-from jaxbandits.core.batching import trials_last
 from jaxbandits.core.errors import InputError, shown, unknown
 from jaxbandits.core.sampling import uniform_index
 from jaxbandits.environments.oco.random_order import draw_without_replacement
@@ -52,19 +49,9 @@ def _shuffled(key: jax.Array, t: jax.Array, order: jax.Array) -> Place:
     return Place(row, order)
 
 
-@functools.cache
-def _disjoint(n_arms: int) -> Callable[[jax.Array], jax.Array]:
-    @trials_last
-    def blocks(x: jax.Array) -> jax.Array:
-        own = jnp.eye(n_arms, dtype=x.dtype).reshape(n_arms, n_arms, *(1,) * x.ndim)
-        return (own * x[None, None]).reshape(n_arms, n_arms * x.shape[0], *x.shape[1:])
-
-    return blocks
-
-
 def disjoint(x: jax.Array, n_arms: int) -> jax.Array:
     """`[K, K p]` arms of a context `[p]`: arm k has it in its own block, so that a linear model has weights an arm."""
-    return _disjoint(n_arms)(x)
+    return (jnp.eye(n_arms, dtype=x.dtype)[:, :, None] * x).reshape(n_arms, n_arms * len(x))
 
 
 def arms_of(seen: Any, place: Place, n_arms: int) -> ArmObs:

@@ -4,7 +4,6 @@ A decision lists the groups to draw from; where the list never changes it is a N
 a constant of the program.
 """
 
-import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -12,8 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg
-from jaxbandits.core.batching import trials_last
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.types import GroupDecision
 
@@ -36,23 +33,12 @@ def counts(decision: GroupDecision, n_groups: int) -> jax.Array:
     """`[m]` rows that a decision draws from each group."""
     if isinstance(decision.group, np.ndarray) and decision.drawn is None:
         return jnp.asarray(np.bincount(decision.group, minlength=n_groups), float)
-    return _counts(n_groups)(jnp.asarray(decision.group), drawn_of(decision))
+    return jnp.sum(jnp.where(_is_of(jnp.asarray(decision.group), n_groups), drawn_of(decision)[:, None], 0.0), axis=0)
 
 
-@functools.cache
-def _counts(n_groups: int) -> Any:
-    @trials_last
-    def counted(group: jax.Array, drawn: jax.Array) -> jax.Array:
-        return linalg.added(_one_hot(group[k], n_groups) * drawn[k] for k in range(group.shape[0]))
-
-    return counted
-
-
-def _one_hot(group: jax.Array, n_groups: int) -> jax.Array:
-    """`[m, ...]`."""
-    return (jnp.arange(n_groups, dtype=jnp.int32).reshape(n_groups, *(1,) * group.ndim) == group).astype(
-        jnp.result_type(float)
-    )
+def _is_of(group: jax.Array, n_groups: int) -> jax.Array:
+    """`[Q, m]` whether a row is drawn from a group."""
+    return group[:, None] == jnp.arange(n_groups)
 
 
 def places(decision: GroupDecision, n_groups: int) -> jax.Array:
@@ -60,62 +46,28 @@ def places(decision: GroupDecision, n_groups: int) -> jax.Array:
     if isinstance(decision.group, np.ndarray) and decision.drawn is None:
         before = [int(np.sum(decision.group[:k] == group)) for k, group in enumerate(decision.group)]
         return jnp.asarray(before, float)
-    return _places(n_groups)(jnp.asarray(decision.group), drawn_of(decision))
-
-
-@functools.cache
-def _places(n_groups: int) -> Any:
-    @trials_last
-    def ranked(group: jax.Array, drawn: jax.Array) -> jax.Array:
-        index = jnp.arange(n_groups).reshape(1, n_groups, *(1,) * (group.ndim - 1))
-        own = (index == group[:, None]).astype(drawn.dtype)  # [Q, m]
-        met = own * drawn[:, None]
-        return jnp.sum(own * (jnp.cumsum(met, axis=0) - met), axis=1)
-
-    return ranked
+    own = _is_of(jnp.asarray(decision.group), n_groups)
+    met = jnp.where(own, drawn_of(decision)[:, None], 0.0)
+    return jnp.sum(jnp.where(own, jnp.cumsum(met, axis=0) - met, 0.0), axis=1)
 
 
 def per_group(table: ArrayLike, group: Any) -> jax.Array:
     """`[Q]` the entries of `table` [m] that belong to the listed groups."""
-    if isinstance(group, np.ndarray):
-        return _picked(tuple(map(int, group)))(jnp.asarray(table))
-    return _looked_up(jnp.asarray(table), group)
-
-
-@functools.cache
-def _picked(group: tuple[int, ...]) -> Any:
-    return trials_last(lambda table: table[np.asarray(group)])
-
-
-@trials_last
-def _looked_up(table: jax.Array, group: jax.Array) -> jax.Array:
-    found = jnp.zeros(group.shape, table.dtype)
-    for i in range(table.shape[0]):
-        found = jnp.where(group == i, table[i], found)
-    return found
+    return jnp.asarray(table).at[group].get(mode="clip")  # groups that do not exist are told apart elsewhere
 
 
 def rows_of(table: jax.Array, group: Any) -> jax.Array:
     """`[Q, d]` the rows of `table` [m, d] that belong to the listed groups."""
-    if isinstance(group, np.ndarray):
-        every = np.array_equal(group, np.arange(len(table)))
-        return table if every else _picked(tuple(map(int, group)))(table)
-    return linalg.as_rows(*(_row_of(table, linalg.row(group, k)) for k in range(len(group))))
-
-
-@trials_last
-def _row_of(table: jax.Array, index: jax.Array) -> jax.Array:
-    if table.shape[0] > linalg.UNROLLED:
-        table = jnp.broadcast_to(table, (*table.shape[:2], *index.shape))
-        return jnp.take_along_axis(table, index[None, None], axis=0)[0]
-    return linalg.added(jnp.where(index == i, table[i], 0.0) for i in range(table.shape[0]))
+    if isinstance(group, np.ndarray) and np.array_equal(group, np.arange(len(table))):
+        return table
+    return table.at[group].get(mode="clip")
 
 
 def groups_exist(group: Any, n_groups: int) -> jax.Array:
     """Whether every group asked for exists."""
     if isinstance(group, np.ndarray):
         return jnp.asarray(((group >= 0) & (group < n_groups)).all())
-    return linalg.total(((group < 0) | (group >= n_groups)).astype(jnp.int32)) == 0
+    return jnp.sum(((group < 0) | (group >= n_groups)).astype(jnp.int32)) == 0
 
 
 def weighted(risks: jax.Array, weights: ArrayLike | None) -> jax.Array:

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg, rng
+from jaxbandits.core import rng
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.dro import draws, group_losses
@@ -63,9 +63,9 @@ class ExampleGroups:
         z = (u < draws.per_group(self.means, decision.group)).astype(drawn.dtype)
         loss, grad = group_losses.Squared().gradients(decision.play, jnp.ones((count, 1)), z)
         loss = loss * drawn
-        samples = linalg.total(drawn)
+        samples = jnp.sum(drawn)
         outcome = GroupOutcome(
-            samples, draws.counts(decision, self.n_groups), linalg.total(loss) / jnp.maximum(samples, 1.0)
+            samples, draws.counts(decision, self.n_groups), jnp.sum(loss) / jnp.maximum(samples, 1.0)
         )
         return state, Gradient(loss=loss, grad=group_losses.scaled_rows(grad, drawn)), outcome
 

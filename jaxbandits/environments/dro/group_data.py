@@ -14,8 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core import linalg, rng
-from jaxbandits.core.batching import trials_last
+from jaxbandits.core import rng
 from jaxbandits.core.errors import InputError, shown, unknown
 from jaxbandits.core.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.domains.points import Point
@@ -48,14 +47,6 @@ class GroupDataOutcome(NamedTuple):
     group_samples: jax.Array  # [m]  of each group
     overdrawn: jax.Array  # [m]  of these, rows that had been drawn before because the group had no other left
     loss: jax.Array  # []  their mean loss at w_t
-
-
-@trials_last
-def _entries(order: jax.Array, at: jax.Array) -> jax.Array:
-    """`order[at]` of `[n]` and `[Q]`: plain indexing would turn the orders of all trials around in every round."""
-    trials = jnp.broadcast_shapes(order.shape[1:], at.shape[1:])
-    order, at = (jnp.broadcast_to(a, (a.shape[0], *trials)) for a in (order, at))
-    return jnp.take_along_axis(order, at, axis=0)
 
 
 @pytree
@@ -177,8 +168,8 @@ class GroupData:
         if state.met is not None:
             over = self._overdrawn(state.met, counts)
             state = state._replace(met=state.met + counts.astype(jnp.int32))
-        samples = linalg.total(drawn)
-        mean = linalg.total(loss) / jnp.maximum(samples, 1.0)
+        samples = jnp.sum(drawn)
+        mean = jnp.sum(loss) / jnp.maximum(samples, 1.0)
         return state, Gradient(loss=loss, grad=grad), GroupDataOutcome(samples, counts, over, mean)
 
     def admits(self, state: GroupDataState, obs: None, decision: GroupDecision) -> jax.Array:
@@ -187,7 +178,7 @@ class GroupData:
         exist = draws.groups_exist(decision.group, self.n_groups)
         if state.met is None:
             return exist
-        return exist & (linalg.total(self._overdrawn(state.met, draws.counts(decision, self.n_groups))) == 0)
+        return exist & (jnp.sum(self._overdrawn(state.met, draws.counts(decision, self.n_groups))) == 0)
 
     def at_record(self, state: GroupDataState, recommendation: tuple[Point, jax.Array] | None) -> dict[str, jax.Array]:
         if recommendation is None:
@@ -219,7 +210,7 @@ class GroupData:
             met = draws.per_group(state.met, group) + draws.places(decision, self.n_groups).astype(jnp.int32)
             place = lax.rem(met, jnp.broadcast_to(budget, met.shape))
         row = first + place
-        return row if state.order is None else _entries(state.order, row)
+        return row if state.order is None else state.order[row]
 
     def _overdrawn(self, met: jax.Array, counts: jax.Array) -> jax.Array:
         """`[m]` how many of the next rows of each group are not fresh."""

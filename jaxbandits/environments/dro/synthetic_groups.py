@@ -17,8 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg, rng
-from jaxbandits.core.batching import trials_last
+from jaxbandits.core import rng
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -113,9 +112,9 @@ class SyntheticGroups:
         loss = loss * drawn
         if decision.drawn is not None:
             grad = group_losses.scaled_rows(grad, drawn)
-        samples = linalg.total(drawn)
+        samples = jnp.sum(drawn)
         outcome = GroupOutcome(
-            samples, draws.counts(decision, self.n_groups), linalg.total(loss) / jnp.maximum(samples, 1.0)
+            samples, draws.counts(decision, self.n_groups), jnp.sum(loss) / jnp.maximum(samples, 1.0)
         )
         return state, SampledRows(loss=loss, grad=grad, x=x, y=y), outcome
 
@@ -189,14 +188,14 @@ class SyntheticGroups:
 
     def risks(self, state: GroupsState, w: Vector) -> jax.Array:
         """The population risks `[m]` of a model."""
-        attraction = HALF_NORMAL * (state.correct - 0.5) * linalg.matvec(state.optima, w)
-        return expected_log_cosh(linalg.norm(w)) - attraction
+        attraction = HALF_NORMAL * (state.correct - 0.5) * (state.optima @ w)
+        return expected_log_cosh(jnp.linalg.norm(w)) - attraction
 
     def least_risk(self, state: GroupsState, q: Vector) -> jax.Array:
         """`min_{||w|| <= radius} sum_i q_i R_i(w)` for any q >= 0, by bisection on the norm of w."""
-        mass = jnp.maximum(linalg.total(q), jnp.finfo(q.dtype).tiny)
-        pull = linalg.combine(q * (state.correct - 0.5), state.optima)
-        slope = HALF_NORMAL * linalg.norm(pull) / mass
+        mass = jnp.maximum(jnp.sum(q), jnp.finfo(q.dtype).tiny)
+        pull = (q * (state.correct - 0.5)) @ state.optima
+        slope = HALF_NORMAL * jnp.linalg.norm(pull) / mass
         # H'(s) >= H'(inf) - (pi^2 / 12) sqrt(2/pi) / s^2 bounds the root of H' = slope from above
         room = jnp.maximum(HALF_NORMAL / 2.0 - slope, 1e-12)
         high = jnp.minimum(self.radius, jnp.sqrt(math.pi**2 / 12.0 * HALF_NORMAL / room))
@@ -211,14 +210,9 @@ class SyntheticGroups:
         return mass * (expected_log_cosh(s) - slope * s)
 
 
-@trials_last
 def _labels(x: jax.Array, optima: jax.Array, u: jax.Array, correct: jax.Array) -> jax.Array:
     """`[Q]` labels: the side of its group's optimum on which a row `[Q, d]` lies, kept where u < correct."""
-    if x.shape[1] > linalg.UNROLLED:
-        product = jnp.sum(x * optima, axis=1)
-    else:
-        product = linalg.added(x[:, i] * optima[:, i] for i in range(x.shape[1]))
-    side = jnp.where(product < 0.0, -1.0, 1.0).astype(x.dtype)
+    side = jnp.where(jnp.sum(x * optima, axis=1) < 0.0, -1.0, 1.0).astype(x.dtype)
     return jnp.where(u < correct, side, -side)
 
 

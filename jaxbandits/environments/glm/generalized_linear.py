@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg, rng
+from jaxbandits.core import rng
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -118,7 +118,7 @@ class GeneralizedLinear:
         self, key: jax.Array, t: jax.Array, state: GeneralizedLinearState, obs: ArmObs, decision: ArmDecision
     ) -> tuple[GeneralizedLinearState, Reward, RegretOutcome]:
         del t
-        z = linalg.inner(decision.x, state.theta)
+        z = decision.x @ state.theta
         best = _best(obs.arms, state.theta) if self.fresh_arms else state.best
         regret = self.link.mean(best) - self.link.mean(z)
         return state, Reward(self.link.sample(key, z)), RegretOutcome(regret)
@@ -130,12 +130,12 @@ class GeneralizedLinear:
 
     def at_record(self, state: GeneralizedLinearState, recommendation: Any) -> dict[str, jax.Array]:
         """`estimation_error`: `||recommendation - theta*||`, for learners that recommend an estimate `[d]`."""
-        return {} if recommendation is None else {"estimation_error": linalg.norm(recommendation - state.theta)}
+        return {} if recommendation is None else {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}
 
     def kappa(self, state: GeneralizedLinearState, obs: ArmObs) -> jax.Array:
         """`1 / min_k mu'(x_k'theta*)` over the arms shown: the kappa of this instance (fixed arms) or of this round."""
-        return 1.0 / -largest(-self.link.slope(linalg.matvec(obs.arms, state.theta)))
+        return 1.0 / -largest(-self.link.slope(obs.arms @ state.theta))
 
 
 def _best(arms: jax.Array, theta: Vector) -> jax.Array:
-    return largest(linalg.matvec(arms, theta))
+    return largest(arms @ theta)

@@ -9,16 +9,13 @@ Per round a_t = 1, or log10 a_t uniform on (0, noise_decades). Public code for t
 noise (df = 2), eps = 0.99, and 0 or 2 decades.
 """
 
-import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg, rng
-from jaxbandits.core.batching import trials_last
+from jaxbandits.core import rng
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -63,19 +60,21 @@ class FreshArms:
     def init(self, key: jax.Array) -> FreshArmsState:
         del key  # theta* is given, arms are drawn in every round
         one = jnp.zeros(()) + self.dim**-0.5
-        return FreshArmsState(linalg.zeros(self.dim) + one, jnp.zeros(()) + self.noise.scale(self.eps))
+        return FreshArmsState(jnp.zeros(self.dim) + one, jnp.zeros(()) + self.noise.scale(self.eps))
 
     def observe(self, key: jax.Array, t: jax.Array, state: FreshArmsState) -> ArmObs:
         del t, state
-        return ArmObs(_directions(self.n_arms, self.dim)(rng.uniforms(key, self.n_arms * self.dim)))
+        values = rng.uniforms(key, self.n_arms * self.dim) + 2.0**-25  # draws of 24 bits may be 0
+        rows = values.reshape(self.n_arms, self.dim)
+        return ArmObs(rows / jnp.linalg.norm(rows, axis=1, keepdims=True))
 
     def step(
         self, key: jax.Array, t: jax.Array, state: FreshArmsState, obs: ArmObs, decision: ArmDecision
     ) -> tuple[FreshArmsState, ScaledReward, RegretOutcome]:
         del t
         noise, scale = varied(self.noise, key, state.noise_scale, self.noise_decades)
-        mean = linalg.inner(decision.x, state.theta)
-        best = largest(linalg.matvec(obs.arms, state.theta))
+        mean = decision.x @ state.theta
+        best = largest(obs.arms @ state.theta)
         return state, ScaledReward(reward=mean + noise, noise_scale=scale), RegretOutcome(regret=best - mean)
 
     def admits(self, state: FreshArmsState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
@@ -85,14 +84,4 @@ class FreshArms:
 
     def at_record(self, state: FreshArmsState, recommendation: Any) -> dict[str, jax.Array]:
         """`estimation_error`: Euclidean distance of the recommended parameter from theta*."""
-        return {} if recommendation is None else {"estimation_error": linalg.norm(recommendation - state.theta)}
-
-
-@functools.cache
-def _directions(count: int, dim: int) -> Callable[[jax.Array], jax.Array]:
-    @trials_last
-    def made(values: jax.Array) -> jax.Array:
-        rows = values.reshape(count, dim, *values.shape[1:]) + 2.0**-25  # draws of 24 bits may be 0
-        return rows / jnp.sqrt(jnp.sum(rows * rows, axis=1, keepdims=True))
-
-    return made
+        return {} if recommendation is None else {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}

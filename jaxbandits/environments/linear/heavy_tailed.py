@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg, rng
+from jaxbandits.core import rng
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
@@ -105,7 +105,7 @@ class HeavyTailed:
     def init(self, key: jax.Array) -> HeavyTailedState:
         for_arms, for_theta = jax.random.split(key)
         arms, theta = self._draw_arms(for_arms), self._draw_theta(for_theta)
-        means = linalg.matvec(arms, theta)  # [K], rounded as in `step`
+        means = arms @ theta  # [K], rounded as in `step`
         all_arms = self._all_available
         return HeavyTailedState(
             arms=arms,
@@ -117,7 +117,7 @@ class HeavyTailed:
 
     def moved(self, state: HeavyTailedState, theta: Vector) -> HeavyTailedState:
         """The instance with another theta* `[d]`."""
-        means, all_arms = linalg.matvec(state.arms, theta), self._all_available
+        means, all_arms = state.arms @ theta, self._all_available
         return state._replace(theta=theta, best=largest(means) if all_arms else None, means=None if all_arms else means)
 
     def observe(self, key: jax.Array, t: jax.Array, state: HeavyTailedState) -> ArmObs:
@@ -133,7 +133,7 @@ class HeavyTailed:
     ) -> tuple[HeavyTailedState, ScaledReward, RegretOutcome]:
         del t
         noise, scale = varied(self.noise, key, state.noise_scale, self.noise_decades)
-        mean = linalg.inner(decision.x, state.theta)
+        mean = decision.x @ state.theta
         best = largest(state.means, obs.mask) if state.best is None else state.best
         return state, ScaledReward(reward=mean + noise, noise_scale=scale), RegretOutcome(regret=best - mean)
 
@@ -146,7 +146,7 @@ class HeavyTailed:
         """`estimation_error`: Euclidean distance of the recommended parameter from theta*."""
         if recommendation is None:
             return {}
-        return {"estimation_error": linalg.norm(recommendation - state.theta)}
+        return {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}
 
     @property
     def _all_available(self) -> bool:

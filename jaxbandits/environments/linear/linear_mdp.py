@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core import linalg, planning, rng
+from jaxbandits.core import planning, rng
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.linear.noise import Noise, StudentT
@@ -136,7 +136,7 @@ class LinearMDP:
         """`estimation_error`: Frobenius distance of the recommended parameters `[H, d]` from theta*."""
         if recommendation is None:
             return {}
-        return {"estimation_error": linalg.norm(recommendation - state.theta)}
+        return {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}
 
 
 def _given_or(value: ArrayLike | None, draw: Any) -> jax.Array:

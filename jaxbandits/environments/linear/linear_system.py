@@ -103,17 +103,17 @@ class LinearSystem:
         del t
         n_states = len(state.state)
         noise = jax.vmap(self.noise.sample)(jax.random.split(key, n_states)) * self._factors(n_states)
-        mean = linalg.matvec(state.rows, obs.regressor)
+        mean = state.rows @ obs.regressor
         following = mean + noise
         error = decision.next_state - mean
-        excess = linalg.inner(error, error)
+        excess = error @ error
         return state._replace(state=following), ScaledNextState(following, state.noise_scale), ExcessOutcome(excess)
 
     def at_record(self, state: LinearSystemState, recommendation: Any) -> dict[str, jax.Array]:
         """`estimation_error`: Frobenius distance of the recommended `[p, n]` from Theta*."""
         if recommendation is None:
             return {}
-        return {"estimation_error": linalg.norm(recommendation.T - state.rows)}
+        return {"estimation_error": jnp.linalg.norm(recommendation.T - state.rows)}
 
     def _factors(self, n_states: int) -> jax.Array:
         factors = 1.0 if self.noise_factors is None else self.noise_factors

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg, losses, rng
+from jaxbandits.core import losses, rng
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vector
@@ -84,7 +84,7 @@ class LinearLosses:
 
     def init(self, key: jax.Array) -> LinearLossesState:
         del key
-        return LinearLossesState(jnp.zeros((), jnp.int32), Compensated.start(linalg.zeros(self.dim)))
+        return LinearLossesState(jnp.zeros((), jnp.int32), Compensated.start(jnp.zeros(self.dim)))
 
     def observe(self, key: jax.Array, t: jax.Array, state: LinearLossesState) -> None:
         del key, t, state
@@ -94,7 +94,7 @@ class LinearLosses:
     ) -> tuple[LinearLossesState, FullInformation, LinearLossesOutcome]:
         del obs
         mean = self.mean_gradient(t)
-        slope = linalg.add_scaled(mean, self.loss_scale * self.noise_scale, self._direction(key))
+        slope = mean + (self.loss_scale * self.noise_scale) * self._direction(key)
         loss = losses.Linear(slope)
         values, gradients = losses.evaluate(loss, decision.query)
         outcome = LinearLossesOutcome(loss.value(decision.play), losses.Linear(mean).value(decision.play))
@@ -122,11 +122,11 @@ class LinearLosses:
 
     def mean_gradient(self, t: jax.Array) -> Vector:
         """`[d]` grad F of the round that `t` counts from 0."""
-        return linalg.scale(self.sequence.at(t, self.dim), self.loss_scale * self.mean)
+        return (self.loss_scale * self.mean) * self.sequence.at(t, self.dim)
 
     def mean_gradient_sum(self, rounds: jax.Array) -> Vector:
         """`[d]` the sum of grad F over the first `rounds` rounds."""
-        return linalg.scale(self.sequence.sum(rounds, self.dim), self.loss_scale * self.mean)
+        return (self.loss_scale * self.mean) * self.sequence.sum(rounds, self.dim)
 
     @property
     def lipschitz(self) -> ArrayLike:
@@ -156,4 +156,4 @@ class LinearLosses:
 
     def _comparator_loss(self, gradient_sum: Vector) -> jax.Array:
         best = self.domain.lmo(gradient_sum)[0] if self.comparator is None else point(self.comparator, self.dim)
-        return linalg.inner(gradient_sum, best)
+        return gradient_sum @ best

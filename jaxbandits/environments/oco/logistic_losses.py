@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg, losses, rng
+from jaxbandits.core import losses, rng
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.oco.sequences import Constant, point
 from jaxbandits.environments.outcomes import FixedComparatorOutcome
@@ -45,9 +45,9 @@ class LogisticLosses:
     ) -> tuple[None, FullInformation, FixedComparatorOutcome]:
         del state, obs
         for_features, for_label = jax.random.split(key)
-        features = linalg.scale(rng.on_sphere(for_features, self.dim), self.feature_norm)
-        model = linalg.scale(self.sequence.at(t, self.dim), self.center)
-        positive = jax.nn.sigmoid(linalg.inner(features, model))
+        features = self.feature_norm * rng.on_sphere(for_features, self.dim)
+        model = self.center * self.sequence.at(t, self.dim)
+        positive = jax.nn.sigmoid(features @ model)
         label = jnp.where(rng.uniform(for_label) < positive, 1.0, -1.0).astype(positive.dtype)
         loss = losses.Scaled(losses.Logistic(features, label), self.loss_scale)
         values, gradients = losses.evaluate(loss, decision.query)

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg, losses, rng
+from jaxbandits.core import losses, rng
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.sequences import Constant, point
@@ -51,15 +51,15 @@ class PseudoHuberLosses:
         self, key: jax.Array, t: jax.Array, state: None, obs: None, decision: PointDecision
     ) -> tuple[None, FullInformation, FixedComparatorOutcome]:
         del state, obs
-        center = linalg.scale(self.sequence.at(t, self.dim), self.center)
-        target = linalg.add_scaled(center, self.noise_scale, rng.on_sphere(key, self.dim))
+        center = self.center * self.sequence.at(t, self.dim)
+        target = center + self.noise_scale * rng.on_sphere(key, self.dim)
         loss = losses.Scaled(losses.PseudoHuber(target), self.loss_scale)
         values, gradients = losses.evaluate(loss, decision.query)
         u = point(self.center if self.comparator is None else self.comparator, self.dim)
         charged, compared = loss.value(decision.play), loss.value(u)
         # sqrt(1 + p) - sqrt(1 + q) = (p - q) / (their sum), and p - q = <x - u, x + u - 2 theta>
-        around = linalg.add_scaled(linalg.add(decision.play, u), -2.0, target)
-        difference = linalg.inner(linalg.subtract(decision.play, u), around)
+        around = decision.play + u + (-2.0) * target
+        difference = (decision.play - u) @ around
         roots = 2.0 + (charged + compared) / self.loss_scale
         outcome = FixedComparatorOutcome(charged, compared, self.loss_scale * difference / roots)
         return None, FullInformation(values, gradients, loss), outcome

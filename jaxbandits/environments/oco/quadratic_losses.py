@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg, losses, rng
+from jaxbandits.core import losses, rng
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -60,7 +60,7 @@ class QuadraticLosses:
 
     def init(self, key: jax.Array) -> QuadraticLossesState:
         del key
-        return QuadraticLossesState(jnp.zeros((), jnp.int32), Compensated.start(linalg.zeros(self.dim)))
+        return QuadraticLossesState(jnp.zeros((), jnp.int32), Compensated.start(jnp.zeros(self.dim)))
 
     def observe(self, key: jax.Array, t: jax.Array, state: QuadraticLossesState) -> None:
         del key, t, state
@@ -69,12 +69,12 @@ class QuadraticLosses:
         self, key: jax.Array, t: jax.Array, state: QuadraticLossesState, obs: None, decision: PointDecision
     ) -> tuple[QuadraticLossesState, FullInformation, QuadraticLossesOutcome]:
         del obs
-        center = linalg.scale(self.sequence.at(t, self.dim), self.center)
-        target = linalg.add_scaled(center, self.noise_scale, rng.on_sphere(key, self.dim))
+        center = self.center * self.sequence.at(t, self.dim)
+        target = center + self.noise_scale * rng.on_sphere(key, self.dim)
         loss = losses.Scaled(losses.Quadratic(target), self.loss_scale)
         mean, spread = losses.Scaled(losses.Quadratic(center), self.loss_scale), self._spread
         values, gradients = losses.evaluate(loss, decision.query)
-        origin = linalg.zeros(self.dim)
+        origin = jnp.zeros(self.dim)
         outcome = QuadraticLossesOutcome(
             loss=loss.value(decision.play),
             mean_loss=mean.value(decision.play) + spread,
@@ -148,4 +148,4 @@ class QuadraticLosses:
             u = L2Ball(radius=self.radius).project(target_sum / jnp.maximum(rounds, 1.0))
         else:
             u = point(self.comparator, self.dim)
-        return self.loss_scale * (0.5 * rounds * linalg.inner(u, u) - linalg.inner(u, target_sum))
+        return self.loss_scale * (0.5 * rounds * (u @ u) - u @ target_sum)

@@ -76,7 +76,7 @@ class RandomOrder:
         pool = (center + self.noise_scale * directions) * self.loss_scale
         total = jnp.sum(pool, axis=0)
         order = jnp.arange(self.pool_size, dtype=jnp.int32)
-        nothing = Compensated.start(linalg.zeros(self.dim))
+        nothing = Compensated.start(jnp.zeros(self.dim))
         return RandomOrderState(pool, order, total, total, nothing, nothing)
 
     def observe(self, key: jax.Array, t: jax.Array, state: RandomOrderState) -> None:
@@ -89,13 +89,13 @@ class RandomOrder:
         order, drawn, position = draw_without_replacement(key, t, state.order)
         slope = state.pool[drawn]
         left_sum = linalg.where(position == 0, state.pool_sum, state.left_sum)
-        mean = linalg.scale(left_sum, 1.0 / (self.pool_size - position).astype(jnp.result_type(float)))
+        mean = (1.0 / (self.pool_size - position).astype(jnp.result_type(float))) * left_sum
         loss = losses.Linear(slope)
         values, gradients = losses.evaluate(loss, decision.query)
         outcome = RandomOrderOutcome(loss.value(decision.play), losses.Linear(mean).value(decision.play))
         state = state._replace(
             order=order,
-            left_sum=linalg.subtract(left_sum, slope),
+            left_sum=left_sum - slope,
             gradients=state.gradients.add(slope),
             mean_gradients=state.mean_gradients.add(mean),
         )
@@ -173,7 +173,7 @@ class RandomOrder:
 
     def _comparator_loss(self, gradient_sum: Vector) -> jax.Array:
         best = self.domain.lmo(gradient_sum)[0] if self.comparator is None else point(self.comparator, self.dim)
-        return linalg.inner(gradient_sum, best)
+        return gradient_sum @ best
 
 
 def draw_without_replacement(key: jax.Array, t: jax.Array, order: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:

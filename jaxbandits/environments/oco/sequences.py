@@ -10,9 +10,7 @@ partial sums and how far it has moved, so that the constants of the theory are e
 Write your own as a `pytree` class with these members and `at`, `sum`.
 """
 
-import functools
 import math
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import jax
@@ -20,8 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core import linalg, ranges, simplex
-from jaxbandits.core.batching import trials_last
+from jaxbandits.core import ranges, simplex
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree
@@ -218,11 +215,11 @@ class Piecewise:
 
     def at(self, t: jax.Array, dim: int) -> Vector:
         starts = jnp.asarray(self.starts)
-        segment = linalg.total((t >= starts).astype(jnp.int32)) - 1
-        return linalg.combine(simplex.indicator(segment, len(starts)), _of_dim(self.vectors, dim))
+        segment = jnp.sum((t >= starts).astype(jnp.int32)) - 1
+        return simplex.indicator(segment, len(starts)) @ _of_dim(self.vectors, dim)
 
     def sum(self, rounds: jax.Array, dim: int) -> Vector:
-        return linalg.combine(_real(self._played(rounds)), _of_dim(self.vectors, dim))
+        return _real(self._played(rounds)) @ _of_dim(self.vectors, dim)
 
     def squared_path(self, horizon: ArrayLike) -> ArrayLike:
         vectors = jnp.asarray(self.vectors)
@@ -255,23 +252,13 @@ def point(value: ArrayLike, dim: int) -> Vector:
 
 def padded(first: Vector, dim: int) -> Vector:
     """`[d]` these coordinates, then zeros."""
-    return _padded(dim)(first)
+    return jnp.concatenate([first, jnp.zeros(dim - len(first), first.dtype)])
 
 
 def _in_plane(x: jax.Array, y: jax.Array, dim: int) -> Vector:
     if dim == 1:
         raise InputError("Drift needs dim >= 2")
     return padded(jnp.stack([x, y]), dim)
-
-
-@functools.cache
-def _padded(dim: int) -> Callable[[jax.Array], Vector]:
-    @trials_last
-    def padded(first: jax.Array) -> Vector:
-        """The first coordinates, and zeros up to `dim`."""
-        return jnp.concatenate([first, jnp.zeros((dim - len(first), *first.shape[1:]), first.dtype)])
-
-    return padded
 
 
 def _of_dim(vectors: ArrayLike, dim: int) -> jax.Array:

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg, rng
+from jaxbandits.core import rng
 from jaxbandits.core.batching import cond
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vector
@@ -38,7 +38,7 @@ class Piecewise:
 
     def at(self, key: jax.Array, t: jax.Array, first: Vector, last: Vector) -> Vector:
         def drawn() -> Vector:
-            return linalg.scale(rng.on_sphere(key, first.shape[0]), linalg.norm(first))
+            return jnp.linalg.norm(first) * rng.on_sphere(key, first.shape[0])
 
         return cond((t > 0) & (t % self.period == 0), drawn, lambda: last)  # t is the same for all trials
 
@@ -52,9 +52,9 @@ class RandomWalk:
     def at(self, key: jax.Array, t: jax.Array, first: Vector, last: Vector) -> Vector:
         dim = first.shape[0]
         length = jnp.where(t > 0, self.length / jnp.sqrt(float(dim)), 0.0)
-        moved = linalg.add_scaled(last, length, rng.normal_vector(key, dim))
-        size, most = linalg.norm(moved), linalg.norm(first)
-        return linalg.scale(moved, jnp.where(size > most, most / jnp.where(size > most, size, 1.0), 1.0))
+        moved = last + length * rng.normal_vector(key, dim)
+        size, most = jnp.linalg.norm(moved), jnp.linalg.norm(first)
+        return jnp.where(size > most, most / jnp.where(size > most, size, 1.0), 1.0) * moved
 
 
 @pytree

@@ -5,7 +5,7 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import factored, linalg
+from jaxbandits.core import factored
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.estimation.arms import largest
 from jaxbandits.simulation.meters import Meter, Round
@@ -45,12 +45,12 @@ def lemma_4_slack(largest_slope: ArrayLike | None = None, name: str = "lemma_4_s
         old, new = r.state.theta - star, r.next_state.theta - star
         move = new - old
         weighted = factored.solve(r.state.inverse, move)  # H_t (theta_t+1 - theta_t)
-        z_star, z_new = linalg.inner(x, star), linalg.inner(x, r.next_state.theta)
+        z_star, z_new = x @ star, x @ r.next_state.theta
         losses = link.log_partition(z_star) - link.log_partition(z_new) - r.feedback.reward * (z_star - z_new)
-        right = 2.0 * eta * losses / g - linalg.inner(move, weighted)
-        right = right + 2.0 * eta * link.self_concordance * radius * bound / g * linalg.inner(move, move)
-        left = linalg.inner(weighted, new + old) + link.slope(z_new) / g * jnp.square(linalg.inner(x, new))
-        start = learner.lam * (4.0 * radius**2 - linalg.inner(old, old))  # 4 lambda S^2 - ||theta_1 - theta*||^2_{H_1}
+        right = 2.0 * eta * losses / g - move @ weighted
+        right = right + 2.0 * eta * link.self_concordance * radius * bound / g * (move @ move)
+        left = weighted @ (new + old) + link.slope(z_new) / g * jnp.square(x @ new)
+        start = learner.lam * (4.0 * radius**2 - old @ old)  # 4 lambda S^2 - ||theta_1 - theta*||^2_{H_1}
         return right - left + jnp.where(r.t == 0, start, 0.0)
 
     return Meter(name, measure, "sum")
@@ -68,6 +68,6 @@ def optimal_slope(name: str = "optimal_slope") -> Meter:
 
     def measure(r: Round) -> jax.Array:
         arms, theta = r.obs.arms, r.env_state.theta
-        return r.environment.link.slope(largest(linalg.matvec(arms, theta)))
+        return r.environment.link.slope(largest(arms @ theta))
 
     return Meter(name, measure, "sum")

@@ -39,7 +39,7 @@ def least_slack(*comparators: tuple[float, ...], relative: bool = False) -> Call
         dtype = jnp.result_type(float)
 
         def slack(u: Vector, r: rounds.OONSRound) -> jax.Array:
-            length = jnp.maximum(linalg.norm(u), jnp.finfo(dtype).tiny)
+            length = jnp.maximum(jnp.linalg.norm(u), jnp.finfo(dtype).tiny)
             return rounds.inequality_slack(r, u * jnp.minimum(1.0, r.radius / length), relative)
 
         each = jax.vmap(jax.vmap(slack, (None, 0)), (0, None))

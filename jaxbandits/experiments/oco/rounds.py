@@ -50,20 +50,20 @@ def inequality_slack(r: OONSRound, u: Vector, relative: bool = False) -> jax.Arr
     terms, so that rounding leaves a few machine epsilons wherever u is.
     """
     error = r.grad - r.hint
-    left = linalg.inner(r.grad, r.play - u)
+    left = r.grad @ (r.play - u)
     terms = (
         0.5 * linalg.quad(r.metric, u - r.center),
         -0.5 * linalg.quad(r.metric, u - r.next_center),
         -0.5 * linalg.quad(r.metric, r.next_center - r.play),
         -0.5 * linalg.quad(r.metric, r.play - r.center),
-        linalg.inner(r.play - r.next_center, r.nabla - r.hint),
-        0.5 * r.c_corr * r.eta * linalg.inner(u, error) ** 2,
-        -0.5 * r.c_corr * r.eta * linalg.inner(r.play, error) ** 2,
+        (r.play - r.next_center) @ (r.nabla - r.hint),
+        0.5 * r.c_corr * r.eta * (u @ error) ** 2,
+        -0.5 * r.c_corr * r.eta * (r.play @ error) ** 2,
     )
     slack = sum(terms) - left
     if not relative:
         return slack
-    size = sum(abs(term) for term in terms) + linalg.norm(r.grad) * (linalg.norm(r.play) + linalg.norm(u))
+    size = sum(abs(term) for term in terms) + jnp.linalg.norm(r.grad) * (jnp.linalg.norm(r.play) + jnp.linalg.norm(u))
     return slack / jnp.maximum(size, jnp.finfo(size.dtype).tiny)
 
 
@@ -77,11 +77,11 @@ def projection_residuals(r: OONSRound) -> tuple[jax.Array, jax.Array]:
 
 
 def _residual(r: OONSRound, x: Vector, slope: Vector) -> jax.Array:
-    pull = linalg.matvec(r.metric, x - r.center)
+    pull = r.metric @ (x - r.center)
     gradient = pull + slope
     # A (x - x') is known up to the rounding of x, eps R ||A||: the scale contains that, too.
-    scale = linalg.norm(slope) + linalg.norm(pull) + r.radius * linalg.trace(r.metric)
-    return (linalg.norm(gradient) + linalg.inner(gradient, x) / r.radius) / scale
+    scale = jnp.linalg.norm(slope) + jnp.linalg.norm(pull) + r.radius * linalg.trace(r.metric)
+    return (jnp.linalg.norm(gradient) + (gradient @ x) / r.radius) / scale
 
 
 def stability(r: OONSRound) -> tuple[jax.Array, jax.Array]:
@@ -91,7 +91,7 @@ def stability(r: OONSRound) -> tuple[jax.Array, jax.Array]:
     """
     step = r.nabla - r.hint
     solved = linalg.solve(linalg.factor(r.metric), step)
-    return linalg.inner(r.play - r.next_center, step), linalg.inner(step, solved)
+    return (r.play - r.next_center) @ step, step @ solved
 
 
 class Preconditions(NamedTuple):
@@ -106,8 +106,8 @@ class Preconditions(NamedTuple):
 def preconditions(r: OONSRound) -> Preconditions:
     """The conditions as ratios to what is allowed."""
     error = r.grad - r.hint
-    norm = linalg.norm(error)
-    correction = r.c_corr * r.eta * linalg.inner(r.play, error)
+    norm = jnp.linalg.norm(error)
+    correction = r.c_corr * r.eta * (r.play @ error)
     return Preconditions(
         hint_error=norm / r.hint_range,
         step_size=64.0 * r.eta * r.radius * r.hint_range,
@@ -154,7 +154,7 @@ def _round(
     hint_range: ArrayLike,
 ) -> OONSRound:
     error = grad - state.hint
-    nabla = linalg.add_scaled(grad, c_corr * eta * linalg.inner(play, error), error)
+    nabla = grad + (c_corr * eta * (play @ error)) * error
     values = [jnp.asarray(x, eta.dtype) for x in (eta, radius, hint_range, c_corr)]
     return OONSRound(play, state.center, next_center, state.hint, grad, nabla, metric, *values)
 

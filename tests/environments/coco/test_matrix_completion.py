@@ -156,7 +156,7 @@ class TestBatches:
     def test_every_ordered_choice_is_as_likely(self):
         """Three of five: 60 ordered triples, 200 draws expected of each; also what swaps of swaps bring."""
         uniforms = np.random.default_rng(0).random((12_000, 3))
-        drawn = np.asarray(jax.jit(jax.vmap(matrix_completion._distinct(5, 3)))(jnp.asarray(uniforms)))
+        drawn = np.asarray(jax.jit(jax.vmap(lambda u: matrix_completion._distinct(5, u)))(jnp.asarray(uniforms)))
         for row, u in zip(drawn[:300], uniforms, strict=False):  # a shuffle that moves everything
             order = list(range(5))
             for k in range(3):
