@@ -212,7 +212,7 @@ class SyntheticGroups:
 
 def _labels(x: jax.Array, optima: jax.Array, u: jax.Array, correct: jax.Array) -> jax.Array:
     """`[Q]` labels: the side of its group's optimum on which a row `[Q, d]` lies, kept where u < correct."""
-    side = jnp.where(jnp.sum(x * optima, axis=1) < 0.0, -1.0, 1.0).astype(x.dtype)
+    side = jnp.where(jnp.einsum("qd,qd->q", x, optima) < 0.0, -1.0, 1.0).astype(x.dtype)
     return jnp.where(u < correct, side, -side)
 
 
