@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from jaxbandits.catalogue import register_part as register_part
     from jaxbandits.catalogue import to_spec as to_spec
     from jaxbandits.core import factored as factored
-    from jaxbandits.core import linalg as linalg
     from jaxbandits.core import rng as rng
     from jaxbandits.core.errors import InputError as InputError
     from jaxbandits.core.pytree import param as param
@@ -80,7 +79,6 @@ _SUBMODULES = {
     "dro": "jaxbandits.dro",
     "factored": "jaxbandits.core.factored",
     "glm": "jaxbandits.glm",
-    "linalg": "jaxbandits.core.linalg",
     "linear": "jaxbandits.linear",
     "links": "jaxbandits.estimation.links",
     "noise": "jaxbandits.environments.linear.noise",

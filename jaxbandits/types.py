@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import jax
 
-from jaxbandits.core import linalg
+from jaxbandits.core import trees
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vector
 
@@ -47,7 +47,7 @@ class PointDecision(NamedTuple):
     @classmethod
     def at(cls, point: Any) -> "PointDecision":
         """Play `point` and ask for the loss there only (Q = 1)."""
-        return cls(play=point, query=linalg.as_rows(point))
+        return cls(play=point, query=trees.as_rows(point))
 
 
 class GroupDecision(NamedTuple):
@@ -80,7 +80,7 @@ class Gradient(NamedTuple):
 
     def first(self) -> "Gradient":
         """`[]` loss and `[d]` gradient at the first of them."""
-        return linalg.row(self, 0)
+        return trees.row(self, 0)
 
 
 class SampledRows(NamedTuple):
@@ -114,7 +114,7 @@ class Constrained(NamedTuple):
 
     def first(self) -> "Constrained":
         """Loss, constraint `[]` and their gradients `[d]` at the first queried point."""
-        return linalg.row(self, 0)
+        return trees.row(self, 0)
 
 
 class ConstrainedValue(NamedTuple):
@@ -125,7 +125,7 @@ class ConstrainedValue(NamedTuple):
 
     def first(self) -> "ConstrainedValue":
         """Loss and constraint `[]` at the first queried point."""
-        return linalg.row(self, 0)
+        return trees.row(self, 0)
 
 
 class MDPObs(NamedTuple):

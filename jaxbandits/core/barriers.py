@@ -29,12 +29,11 @@ FREE = frozenset(
 
 
 _FOLDED = 4096  # entries up to which XLA may fold constants
-JOINED = 2  # pieces of a concatenation that a kernel reads by a comparison an entry; of more it searches
 
 
 def is_free(eqn: Any) -> bool:
     """Whether an equation only renames, moves or compares."""
-    return eqn.primitive.name in FREE or (eqn.primitive.name == "concatenate" and len(eqn.invars) <= JOINED)
+    return eqn.primitive.name in FREE
 
 
 _READ_OFTEN = frozenset("argmax argmin cumlogsumexp cummax cummin cumprod cumsum sort top_k".split())  # noqa: SIM905

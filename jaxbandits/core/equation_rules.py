@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 
 from jaxbandits.core import barriers, own_index, short_axes, small_solves
-from jaxbandits.core.row_axes import RowPlan
+from jaxbandits.core.row_axes import KERNEL_TERMS, RowPlan
 from jaxbandits.core.short_axes import Rows
 from jaxbandits.core.threefry import threefry
 
@@ -123,9 +123,7 @@ def _dynamic_update_slice(size: Any, args: list[Any], batched: list[bool], param
 
 def _concatenate(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
     pieces = [full(size, x, b) for x, b in zip(args, batched, strict=True)]
-    if len(pieces) <= barriers.JOINED or barriers.is_key(pieces[0]):
-        return lax.concatenate(pieces, params["dimension"])
-    return short_axes.joined(pieces, params["dimension"])
+    return (lax.concatenate if barriers.is_key(pieces[0]) else short_axes.joined)(pieces, params["dimension"])
 
 
 def dot_general(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: RowPlan | None) -> list[Any] | None:
@@ -170,7 +168,11 @@ _OPERATIONS = {
 def _reduced(operation: Callable[..., Any], x: jax.Array, axes: Sequence[int]) -> jax.Array | None:
     if not all(x.shape[axis] for axis in axes):
         return None
+    terms = 1
     for axis in sorted(axes, reverse=True):
+        terms *= x.shape[axis]
+        if terms > KERNEL_TERMS:  # each entry of the next sum would repeat one of this
+            (x,), terms = barriers.barrier([x]), x.shape[axis]
         x = short_axes.reduce(operation, x, axis)
     return x
 

@@ -46,6 +46,7 @@ from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import Symmetric, Vector, added
 from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.core.short_axes import entry
 
 WRITTEN_OUT = 12  # dimensions up to which every function is written out entry by entry; loops over columns beyond
 _JOINED = 4  # rows of a block that a loop over trials runs through as if they were further trials
@@ -186,7 +187,7 @@ def _increment(f: list[jax.Array], before: list[jax.Array], partial: list, weigh
 def quads(inverse: Inverse, rows: jax.Array) -> jax.Array:
     """`[...]` x'V^{-1} x for every x of `[..., d]`."""
     if not isinstance(inverse, Factored):
-        return linalg.quads(inverse, rows)
+        return jnp.sum((rows @ inverse) * rows, axis=-1)
     if isinstance(inverse.sums, Blocks):
         return _quads_in_blocks(jnp.ndim(rows))(*_totals(inverse.sums), rows)
     return _quads(jnp.ndim(rows))(inverse.sums.total, rows)
@@ -204,7 +205,7 @@ def _quads(axes: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
             f = jnp.einsum("jd...,nd...->nj...", _in_full(columns), rows.reshape(-1, *rows.shape[axes - 1 :]))
             total = jnp.sum(f * f * _joined([one[None] for one in inverses])[None], axis=1)
             return total.reshape(*rows.shape[: axes - 1], *total.shape[1:])
-        x = [linalg.entry(rows, axes - 1, i) for i in range(len(pivots))]
+        x = [entry(rows, axes - 1, i) for i in range(len(pivots))]
         for j, u in enumerate(columns):
             f = added([x[j], *(a * b for a, b in zip(u, x[:j], strict=True))])
             total = f * f * inverses[j] if total is None else total + f * f * inverses[j]
@@ -219,7 +220,7 @@ def _quads(axes: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
 def product(inverse: Inverse, y: Vector) -> Vector:
     """`V^{-1} y`."""
     if not isinstance(inverse, Factored):
-        return linalg.matvec(inverse, y)
+        return inverse @ y
     if isinstance(inverse.sums, Blocks):
         return _apply_in_blocks(*_totals(inverse.sums), y)
     return _apply(inverse.sums.total, y)
@@ -287,7 +288,7 @@ def unfolded(inverse: Factored, y: Vector) -> Unfolded:
     if isinstance(inverse.sums, Blocks):
         return once(Unfolded(*_unfold_blocks(*_totals(inverse.sums), y)))
     columns, pivots, coordinates = once(_inverse_factor(inverse.sums.total, y))
-    return once(Unfolded(columns, linalg.gram(columns, jnp.ones_like(y)), pivots, coordinates))
+    return once(Unfolded(columns, columns.T @ columns, pivots, coordinates))
 
 
 def shrunk(at: Unfolded, mu: jax.Array) -> tuple[Vector, Vector]:
@@ -295,10 +296,10 @@ def shrunk(at: Unfolded, mu: jax.Array) -> tuple[Vector, Vector]:
 
     A sum of positive definite matrices, however large mu and however far apart the entries of E.
     """
-    system = once(linalg.factor(_balanced(at.gram, at.pivots, mu)))
-    s = once(linalg.solve(system, at.coordinates))  # U'x
-    slope = once(linalg.solve(system, _quotient(s, at.pivots)))
-    return linalg.matvec(at.columns, s), linalg.matvec(at.columns, slope)
+    system = linalg.factor(at.gram + jnp.diag(mu / at.pivots))
+    s = linalg.solve(system, at.coordinates)  # U'x
+    slope = linalg.solve(system, s / at.pivots)
+    return at.columns @ s, at.columns @ slope
 
 
 @trials_last
@@ -313,19 +314,6 @@ def _inverse_factor(entries: jax.Array, y: Vector) -> tuple[jax.Array, Vector, V
     return _joined([a[None] for a in g]), pivots, coordinates
 
 
-@trials_last
-def _balanced(gram: Symmetric, pivots: Vector, mu: jax.Array) -> Symmetric:
-    """`G G' + mu / E`."""
-    dim = gram.shape[0]
-    eye = jnp.eye(dim, dtype=gram.dtype).reshape(dim, dim, *(1,) * mu.ndim)
-    return gram + eye * (mu / pivots)
-
-
-@trials_last
-def _quotient(x: Vector, y: Vector) -> Vector:
-    return x / y
-
-
 def dense(inverse: Inverse) -> Symmetric:
     """`[d, d]` V^{-1} itself, with the rounding that the factors avoid."""
     if not isinstance(inverse, Factored):
@@ -338,7 +326,8 @@ def dense(inverse: Inverse) -> Symmetric:
 @trials_last
 def _dense(entries: jax.Array) -> Symmetric:
     columns, pivots = _columns(entries)
-    return linalg.gram(_in_full(columns), _joined([1.0 / pivot[None] for pivot in pivots]))
+    rows = _in_full(columns)
+    return added((row / pivot)[:, None] * row[None] for row, pivot in zip(rows, pivots, strict=True))
 
 
 # In blocks ------------------------------------------------------------------------------------------------------------

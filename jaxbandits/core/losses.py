@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import elementary, linalg
+from jaxbandits.core import elementary, trees
 from jaxbandits.core.batching import trials_last
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike
@@ -113,6 +113,6 @@ def log_loss(margin: jax.Array) -> tuple[jax.Array, jax.Array]:
 def evaluate(loss: Loss, points: Any) -> tuple[jax.Array, Any]:
     """`[Q]` values and `[Q, d]` gradients at points `[Q, d]`."""
     if len(jax.tree.leaves(points)[0]) == 1:  # by far the most frequent: no further axis
-        x = linalg.row(points, 0)
-        return linalg.as_rows(loss.value(x)), linalg.as_rows(loss.gradient(x))
+        x = trees.row(points, 0)
+        return trees.as_rows(loss.value(x)), trees.as_rows(loss.gradient(x))
     return jax.vmap(loss.value)(points), jax.vmap(loss.gradient)(points)

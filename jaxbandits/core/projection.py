@@ -16,7 +16,7 @@ from typing import TypeAlias
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import factored, linalg
+from jaxbandits.core import factored, linalg, trees
 from jaxbandits.core.batching import while_loop
 from jaxbandits.core.factored import Factored, Inverse
 from jaxbandits.core.fusion import once
@@ -167,7 +167,8 @@ def project_ball_and_ellipsoid(
 
     def excess(x: Vector) -> jax.Array:
         """`||x - center||_M / width - 1`."""
-        return jnp.sqrt(linalg.quad(metric, x - center)) / width - 1.0
+        away = x - center
+        return jnp.sqrt(away @ metric @ away) / width - 1.0
 
     first = project_ball(inverse, y, radius)
     beyond = excess(first)
@@ -192,7 +193,7 @@ def project_ball_and_ellipsoid(
         beyond = excess(x)
         low, high = jnp.where(beyond > 0.0, nu, low), jnp.where(beyond > 0.0, high, nu)
         following = nu + beyond * ((x - center) @ push) / fall
-        further = 4.0 * low + linalg.trace(v) / linalg.trace(metric)
+        further = 4.0 * low + jnp.trace(v) / jnp.trace(metric)
         halfway = jnp.where(jnp.isfinite(high), 0.5 * (low + high), further)
         following = jnp.where((following > low) & (following < high), following, halfway)
         return following, x, beyond, low, high, step + 1
@@ -202,4 +203,4 @@ def project_ball_and_ellipsoid(
     _, x, beyond, _, _, _ = while_loop(unsettled, newton, begin, _MAX_STEPS)
     # Clears the rounding of the last step, and stays in the ball.
     onto = center + (x - center) / (1.0 + jnp.maximum(beyond, 0.0))
-    return linalg.where(beyond > 0.0, onto, x)
+    return trees.where(beyond > 0.0, onto, x)

@@ -17,10 +17,11 @@ import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
-from jaxbandits.core import elementary, linalg
+from jaxbandits.core import elementary, trees
 from jaxbandits.core.batching import trials_last, while_loop
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.core.short_axes import Rows
 from jaxbandits.core.threefry import threefry
 
 
@@ -164,7 +165,7 @@ def _between(shape: tuple[int, ...], low: float, high: float) -> Callable[[jax.A
 
 def normal_vector(key: jax.Array, dim: int) -> jax.Array:
     """`[dim]` independent standard normals: the first row of `normals`."""
-    return linalg.row(normals(key, 1, dim), 0)
+    return trees.row(normals(key, 1, dim), 0)
 
 
 def normals(key: jax.Array, count: int, dim: int) -> jax.Array:
@@ -189,8 +190,8 @@ def on_sphere(key: jax.Array, dim: int) -> jax.Array:
         return jnp.where(tail_and_angle(key)[1] < 0.5, -1.0, 1.0)[None]
     if dim == 2:
         return _on_circle(tail_and_angle(key)[1])
-    direction = once(linalg.row(normals(key, 1, dim), 0))
-    return linalg.scale(direction, 1.0 / linalg.norm(direction))
+    direction = normals(key, 1, dim)[0]
+    return (1.0 / jnp.linalg.norm(direction)) * direction
 
 
 def on_spheres(key: jax.Array, count: int, dim: int) -> jax.Array:
@@ -199,8 +200,8 @@ def on_spheres(key: jax.Array, count: int, dim: int) -> jax.Array:
     Uses the first `count ceil(dim / 2)` blocks of the key.
     """
     if dim > 2:
-        directions = once(normals(key, count, dim))
-        return directions / jnp.sqrt(jnp.sum(directions * directions, axis=1, keepdims=True))
+        directions = normals(key, count, dim)
+        return directions / jnp.linalg.norm(directions, axis=1, keepdims=True)
     low = random_words(key, jnp.arange(count))[1]
     angles = ((low >> 8).astype(jnp.result_type(float)) + 0.5) * 2.0**-24
     return _on_circles(angles) if dim == 2 else jnp.where(angles < 0.5, -1.0, 1.0)[:, None]
@@ -209,7 +210,7 @@ def on_spheres(key: jax.Array, count: int, dim: int) -> jax.Array:
 @trials_last
 def _on_circle(turns: jax.Array) -> jax.Array:
     """`[2]` the point of the unit circle at `turns` in (0, 1), to full accuracy near both axes."""
-    return linalg.stack(once(_cosine_and_sine(turns)))
+    return Rows(tuple(once(_cosine_and_sine(turns))), 0).array()
 
 
 @trials_last

@@ -23,6 +23,7 @@ from jaxbandits.core.barriers import barrier
 WRITTEN_OUT = 48  # terms of a sum that are written out
 ROW_TERMS = 6000  # products that are written out as rows in all; their code is compiled in some seconds
 SEARCHED = 64  # entries of a search that is written out; more are first compared with their neighbours
+LONG_TERMS = 2**15  # products up to which a long contraction is added up in slices
 _SLICES = 8  # of a longer sum; 4 to 32 measured
 _SELECTED = 4  # slices up to which an array is put together by selects
 _SORTED = 16  # entries of a sort that is written out
@@ -209,6 +210,26 @@ class Product(NamedTuple):
         return before + self.free(side, ndims[side]).index(axis)
 
 
+def _long_product(axes: Product, x: jax.Array, y: jax.Array, own: list[tuple[int | None, int | None]]) -> jax.Array:
+    """A product over one long axis, in blocks of slices as in `reduce`; `own` are the axes of the result by side."""
+
+    def part(side: int, a: jax.Array, start: int, stop: int) -> jax.Array:
+        (axis,) = axes.contracted[side]
+        mine = [pair[side] for pair in own]
+        a = lax.slice_in_dim(a, start, stop, axis=axis)
+        a = a.transpose(axis, *(k for k in mine if k is not None), a.ndim - 1)
+        return lax.expand_dims(a, [1 + k for k, at in enumerate(mine) if at is None])
+
+    def terms(start: int, stop: int) -> jax.Array:
+        return part(0, x, start, stop) * part(1, y, start, stop)
+
+    n = x.shape[axes.contracted[0][0]]
+    m = n // _SLICES
+    (halfway,) = barrier([folded(lax.add, [terms(k * m, (k + 1) * m) for k in range(_SLICES)])])
+    total = reduce(lax.add, halfway, 0)
+    return folded(lax.add, [total, *(terms(k, k + 1)[0] for k in range(_SLICES * m, n))])
+
+
 def product(axes: Product, x: Any, y: Any, ndims: tuple[int, int], rows: int | None) -> Any:
     """`dot_general` of operands `[..., W]` or `[..., 1]`: an array, or `Rows` along an axis of the result.
 
@@ -220,17 +241,21 @@ def product(axes: Product, x: Any, y: Any, ndims: tuple[int, int], rows: int | N
       rows: the axis of the result along which it is wanted in rows; None: none.
 
     Returns:
-      None where the contraction is long.
+      None where the contraction is long, unless the result is small and each trial has its own operands.
     """
     lengths = [length(x, k) for k in axes.contracted[0]]
-    if not 1 <= math.prod(lengths) <= WRITTEN_OUT:
-        return None
     free = [axes.free(side, ndim) for side, ndim in enumerate(ndims)]
     own = [
         *zip(axes.batch[0], axes.batch[1], strict=True),
         *((k, None) for k in free[0]),
         *((None, k) for k in free[1]),
     ]
+    if not 1 <= math.prod(lengths) <= WRITTEN_OUT:
+        if len(lengths) != 1 or isinstance(x, Rows) or isinstance(y, Rows) or x.shape[-1] != y.shape[-1]:
+            return None
+        sides = [a.shape[axis] for a, axes_of in ((x, free[0]), (y, free[1])) for axis in axes_of]
+        terms = math.prod(lengths) * math.prod(sides) * math.prod(x.shape[axis] for axis in axes.batch[0])
+        return _long_product(axes, x, y, own) if 0 < terms <= LONG_TERMS else None
 
     def term(place: tuple[int, ...], row: int | None) -> jax.Array:
         return factor(0, x, place, row) * factor(1, y, place, row)

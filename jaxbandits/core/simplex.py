@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import elementary, linalg, short_axes, target
+from jaxbandits.core import elementary, linalg, target
 from jaxbandits.core.batching import trials_last, while_loop
 from jaxbandits.core.fusion import once
 from jaxbandits.core.linalg import UNROLLED
@@ -60,23 +60,14 @@ def kl_projection(log_p: jax.Array, k: int = 1) -> jax.Array:
     if k == log_p.shape[-1]:
         return jnp.full_like(log_p, -math.log(k))
     searched = k > 1 and not _is_sorted(log_p.shape[-1], k) and not target.accelerated()
-    return _at_most(k)(log_p, *(_search(log_p, k) if searched else _test_all(k)(log_p)))
+    level, excess = _search(log_p, k) if searched else _test_all(k)(log_p)
+    log_cap = -math.log(k)
+    return jnp.minimum((log_p - level) + (excess + log_cap), log_cap)
 
 
 def _is_sorted(m: int, k: int) -> bool:
     """Whether sorting k of m entries is written out."""
     return m * k <= _SORTED
-
-
-@functools.cache
-def _at_most(k: int) -> Any:
-    log_cap = -math.log(k)
-
-    @trials_last
-    def capped(log_p: jax.Array, level: jax.Array, excess: jax.Array) -> jax.Array:
-        return jnp.minimum((log_p - level) + (excess + log_cap), log_cap)
-
-    return capped
 
 
 @functools.cache
@@ -105,28 +96,19 @@ def _search(log_p: jax.Array, k: int) -> tuple[jax.Array, jax.Array]:
         return carry[1] > 0.0
 
     def cap_those_above(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        return _cap_those_above(k)(log_p, *carry)
-
-    infinite = jnp.full(log_p.shape[:-1], jnp.inf, log_p.dtype)
-    return while_loop(exceeds, cap_those_above, (infinite, infinite), k + 1)
-
-
-@functools.cache
-def _cap_those_above(k: int) -> Any:
-    @trials_last
-    def step(log_p: jax.Array, level: jax.Array, excess: jax.Array) -> tuple[jax.Array, jax.Array]:
+        level, excess = carry
         distance = log_p - level
         # The level itself exceeds the cap, whatever the rounding of the excess. NaN passes.
-        uncapped = jnp.where((distance >= 0.0) | (distance > -excess), -jnp.inf, log_p)
-        lower = once(short_axes.reduce(jnp.maximum, uncapped, 0))
+        lower = jnp.max(jnp.where((distance >= 0.0) | (distance > -excess), -jnp.inf, log_p))
         capped = log_p > lower
-        count = linalg.summed(capped.astype(log_p.dtype), 1)
-        total = linalg.summed(once(jnp.where(capped, 0.0, elementary.exp(log_p - lower))), 1)
+        count = jnp.sum(capped.astype(log_p.dtype))
+        total = jnp.sum(jnp.where(capped, 0.0, elementary.exp(log_p - lower)))
         # Where rounding alone has put k entries above the cap, all of them stand at it.
         fits = count < k
         return jnp.where(fits, lower, level), jnp.where(fits, elementary.log((k - count) / total), 0.0)
 
-    return step
+    infinite = jnp.full((), jnp.inf, log_p.dtype)
+    return while_loop(exceeds, cap_those_above, (infinite, infinite), k + 1)
 
 
 def tsallis_step(log_q: jax.Array, loss: jax.Array, step: ArrayLike) -> jax.Array:

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg
+from jaxbandits.core import trees
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import ArrayLike
 
@@ -123,7 +123,7 @@ def average(mean: T, value: T, fraction: ArrayLike) -> T:
 
 def where(condition: ArrayLike, x: T, y: T) -> T:
     """`x` where the condition holds, else `y`."""
-    return linalg.where(condition, x, y)
+    return trees.where(condition, x, y)
 
 
 def check(x: Point, shape: Shape, name: str) -> None:

@@ -5,7 +5,7 @@ A history is a pytree of arrays with a leading axis `capacity`, one row per roun
 loop over blocks ends at t, which is one scalar for all trials and hence a real loop bound under `vmap`. A round costs
 O(t), not O(capacity); memory is O(capacity) for each trial.
 
-    history = empty(capacity, (linalg.zeros(d), jnp.zeros(())))          rows (x_t, r_t)
+    history = empty(capacity, (jnp.zeros(d), jnp.zeros(())))          rows (x_t, r_t)
     history = append(history, t, (x, reward))                            t = 0, 1, ...
     total = sum_over(history, t + 1, lambda rows, valid: ...)            rows: leaves [block, ...]; valid: [block]
 """

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
+from jaxbandits.core import linalg, trees
 from jaxbandits.core.batching import while_loop
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import proximal_on_ball
@@ -66,7 +66,7 @@ def minimise(objective: Objective, start: Vector, radius: ArrayLike | None = Non
         step = _model_minimiser(theta, at, radius) - theta
         decrease = -(at.gradient @ step)
         accepted = _Descent(theta, at.value, step, decrease, jnp.ones_like(now.fraction), now.passes)
-        now = linalg.where(accept, accepted, now._replace(fraction=0.5 * now.fraction))
+        now = trees.where(accept, accepted, now._replace(fraction=0.5 * now.fraction))
         return now._replace(passes=now.passes + 1)
 
     one, large = jnp.ones((), dtype), jnp.full((), jnp.finfo(dtype).max, dtype)
@@ -83,7 +83,7 @@ def _model_minimiser(theta: Vector, at: Evaluation, radius: ArrayLike | None) ->
 
 def _definite(hessian: Symmetric) -> Symmetric:
     """L may be flat in some directions; the ball then decides, but the solver needs a positive definite matrix."""
-    diagonal = linalg.trace(hessian)
+    diagonal = jnp.trace(hessian)
     info = jnp.finfo(diagonal.dtype)
     return hessian + (info.eps**0.6 * diagonal + info.tiny**0.5) * jnp.eye(len(hessian), dtype=hessian.dtype)
 
@@ -192,7 +192,7 @@ def _maximise_one(
         accept = near & (progress | ~going | (now.passes < _FREE_PASSES))
         one, zero = jnp.ones_like(slack), jnp.zeros_like(slack)
         # A model that allows nothing (only where L > slack): half the ray is inside, by convexity.
-        target = linalg.where(sound, target, theta)
+        target = trees.where(sound, target, theta)
         passes = now.passes + 1
         forward = _Search(target, level, ball, jnp.where(sound, one, 0.5), zero, one, theta, share, going, passes)
         low, high = jnp.where(outside, now.low, now.fraction), jnp.where(outside, now.fraction, now.high)
@@ -201,7 +201,7 @@ def _maximise_one(
         back = now._replace(fraction=fraction, low=low, high=high, passes=passes)
         halfway = now.base + (now.target - now.base) * 0.5
         shorter = now._replace(target=halfway, fraction=one, low=zero, high=one, passes=passes)
-        return linalg.where(accept, forward, linalg.where(near, shorter, back))
+        return trees.where(accept, forward, trees.where(near, shorter, back))
 
     def moving(now: _Search) -> jax.Array:
         return now.moving & (now.passes < _MAX_PASSES)
@@ -212,7 +212,7 @@ def _maximise_one(
     )
     last = while_loop(moving, look, start)
     inside = estimate + (last.base - estimate) * last.share
-    return Maximisers(linalg.where(last.moving, inside, last.target), last.level, last.ball)
+    return Maximisers(trees.where(last.moving, inside, last.target), last.level, last.ball)
 
 
 class _Dual(NamedTuple):
@@ -259,7 +259,7 @@ def _model_maximiser(
     level_price = 1.0 / jnp.maximum(price, info.tiny)
     unit = direction @ direction > 0.0
     if radius is None:
-        return linalg.where(unit, level_only, theta), level_price, ball, (room > 0.0) | ~unit
+        return trees.where(unit, level_only, theta), level_price, ball, (room > 0.0) | ~unit
 
     def model(step: Vector) -> tuple[jax.Array, Vector]:
         bend = hessian @ step
@@ -304,7 +304,7 @@ def _model_maximiser(
         tried = dual(now.level + now.fraction * now.level_step, now.ball + now.fraction * now.ball_step)
         accept = tried.value <= now.value - _ARMIJO * now.fraction * now.decrease + info.eps * radius
         passes = now.passes + 1
-        now = linalg.where(accept, tried, now._replace(fraction=0.5 * now.fraction))
+        now = trees.where(accept, tried, now._replace(fraction=0.5 * now.fraction))
         return now._replace(passes=passes)
 
     known = level > 0.0
@@ -316,8 +316,8 @@ def _model_maximiser(
     th = theta + last.step + last.turn
     th = th * jnp.minimum(1.0, radius / jnp.linalg.norm(th))
     failed = both & ~(model(th - theta)[0] <= 1.05 * slack)
-    target = linalg.where(both, th, linalg.where(level_binds, level_only, pole))
-    target = linalg.where(unit, target, theta)
+    target = trees.where(both, th, trees.where(level_binds, level_only, pole))
+    target = trees.where(unit, target, theta)
     sound = ((room > 0.0) & ~failed) | ~unit
     keep_level, keep_ball = jnp.where(both & ~failed, last.level, level), jnp.where(both & ~failed, last.ball, ball)
     return target, keep_level, keep_ball, sound

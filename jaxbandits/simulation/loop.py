@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core import batching, linalg, rng
+from jaxbandits.core import batching, rng, trees
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import shared_leaves
@@ -130,7 +130,7 @@ def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> 
         alg_state = algorithm.update(key, clock, carry.alg, *told)
     if isinstance(environment, Rejects):
         counts = environment.counts(t, carry.env, told.obs, told.decision)
-        alg_state = linalg.where(counts, alg_state, carry.alg)
+        alg_state = trees.where(counts, alg_state, carry.alg)
     played = Round(
         t, algorithm, environment, carry.env, carry.alg, alg_state, told.obs, told.decision, feedback, outcome
     )

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core import linalg
 from jaxbandits.core.pytree import param, pytree, static
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.estimation.arms import best_arm
@@ -110,13 +109,13 @@ class Ridge(Greedy):
         return ArmDecision(index, obs.arms[index])
 
     def update(self, key, t, state, obs, decision, feedback):
-        return linalg.add_scaled(state, feedback.reward, decision.x)
+        return state + feedback.reward * decision.x
 
 
 @pytree
 class UnrolledRidge(Ridge):
     def select(self, key, t, state, obs):
-        return best_arm(obs.arms, obs.mask, lambda x: linalg.inner(x, state))
+        return best_arm(obs.arms, obs.mask, lambda x: x @ state)
 
 
 @pytree

@@ -6,24 +6,25 @@ import numpy as np
 import pytest
 from jax import lax
 
-from jaxbandits.core import batching, linalg
+from jaxbandits.core import batching
 from jaxbandits.core.fusion import once
+from jaxbandits.core.vmap_last import vmap_last
 
 
 def search(loops, x, scale):
     """A loop whose length depends on the trial, which closes over arrays of the trial and carries several."""
 
     def moving(now):
-        return (linalg.norm(now[0]) < 50.0 * linalg.norm(x)) & (now[1] < 20)
+        return (jnp.linalg.norm(now[0]) < 50.0 * jnp.linalg.norm(x)) & (now[1] < 20)
 
     def step(now):
-        return once(1.3 * now[0] + linalg.norm(x) * scale), now[1] + 1
+        return once(1.3 * now[0] + jnp.linalg.norm(x) * scale), now[1] + 1
 
     return loops.while_loop(moving, step, (x, 0))
 
 
 def count(loops, x, scale):
-    return loops.fori_loop(0, 5, lambda i, now: scale * now + i * linalg.norm(x), x)
+    return loops.fori_loop(0, 5, lambda i, now: scale * now + i * jnp.linalg.norm(x), x)
 
 
 class Lax:
@@ -37,7 +38,7 @@ class Lax:
 
 
 def branch(loops, x, scale):
-    return loops.cond(scale > 1.0, lambda: (scale * x, x[0]), lambda: (x - linalg.norm(x), x[1]))
+    return loops.cond(scale > 1.0, lambda: (scale * x, x[0]), lambda: (x - jnp.linalg.norm(x), x[1]))
 
 
 @pytest.mark.quick("count", "branch")
@@ -61,7 +62,7 @@ def test_functions_work_inside_loops_of_jax(rng):
     x = jnp.asarray(rng.standard_normal((5, 3)))
 
     def norms(x):
-        return lax.scan(lambda total, _: (total + linalg.inner(x, x), None), jnp.zeros(()), length=3)[0]
+        return lax.scan(lambda total, _: (total + x @ x, None), jnp.zeros(()), length=3)[0]
 
     np.testing.assert_allclose(jax.vmap(norms)(x), 3.0 * (x * x).sum(1), rtol=1e-13)
 
@@ -76,15 +77,17 @@ def test_the_trial_axis_is_last(rng):
     x, m = jnp.asarray(rng.standard_normal((4, 64))), jnp.asarray(rng.standard_normal((4, 4, 64)))
 
     def step(m, x):
-        inverse, u, width = linalg.sherman_morrison(m, 1.0, x)
+        u = m @ x
+        width = x @ u
+        inverse = m - jnp.outer(u, u) / (1.0 + width)
 
         def moving(now):
-            return linalg.norm(now) > 1.0
+            return jnp.linalg.norm(now) > 1.0
 
-        y = batching.while_loop(moving, lambda now: linalg.matvec(m, now) / width, once(x + u * width))
+        y = batching.while_loop(moving, lambda now: (m @ now) / width, once(x + u * width))
         return once(inverse), once(x + batching.cond(width.shape == (), lambda: 2.0 * y, lambda: y))
 
-    text = jax.jit(jax.vmap(step, in_axes=-1, out_axes=-1)).lower(m, x).compile().as_text()
+    text = jax.jit(vmap_last(step)).lower(m, x).compile().as_text()
     assert " transpose(" not in text
 
 

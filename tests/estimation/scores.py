@@ -5,7 +5,7 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import factored, linalg
+from jaxbandits.core import factored
 from jaxbandits.estimation.fixed_arms import REFRESH
 from jaxbandits.simulation.loop import play_round, start_trial
 
@@ -17,21 +17,21 @@ def largest_drift(algorithm, environment, rounds, trials):
     def begin(seed):
         carry = start_trial(algorithm, environment, jax.random.key(3, impl="threefry2x32"), seed)
         worst = {"width_sq": jnp.zeros(()), "mean": jnp.zeros(())}
-        return carry, linalg.trace(factored.dense(carry.alg.inverse)), jnp.zeros(()), worst
+        return carry, jnp.trace(factored.dense(carry.alg.inverse)), jnp.zeros(()), worst
 
     def one_round(t, carry, at_refresh, path, worst):
         carry, played = play_round(algorithm, environment, t, carry)
         before, after, arms = played.state, carry.alg, played.obs.arms
-        path = path + linalg.norm(after.theta - before.theta)
-        eps, norm_sq = jnp.finfo(path.dtype).eps, linalg.matvec(arms * arms, jnp.ones(arms.shape[1]))
+        path = path + jnp.linalg.norm(after.theta - before.theta)
+        eps, norm_sq = jnp.finfo(path.dtype).eps, (arms * arms) @ jnp.ones(arms.shape[1])
         unit = (REFRESH + 4 * arms.shape[1]) * eps
         width_sq = jnp.abs(after.scores.width_sq - factored.quads(after.inverse, arms)) / (unit * norm_sq * at_refresh)
-        mean = jnp.abs(after.scores.mean - linalg.matvec(arms, after.theta)) / (unit * jnp.sqrt(norm_sq) * path)
+        mean = jnp.abs(after.scores.mean - arms @ after.theta) / (unit * jnp.sqrt(norm_sq) * path)
         now = {"width_sq": jnp.max(width_sq), "mean": jnp.max(mean)}
         worst = jax.tree.map(jnp.maximum, worst, now)
         due = (t + 1) % REFRESH == 0
-        at_refresh = jnp.where(due, linalg.trace(factored.dense(after.inverse)), at_refresh)
-        return carry, at_refresh, jnp.where(due, linalg.norm(after.theta), path), worst
+        at_refresh = jnp.where(due, jnp.trace(factored.dense(after.inverse)), at_refresh)
+        return carry, at_refresh, jnp.where(due, jnp.linalg.norm(after.theta), path), worst
 
     def all_trials(t, states):
         return jax.vmap(functools.partial(one_round, t), in_axes=-1, out_axes=-1)(*states)

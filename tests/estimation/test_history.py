@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core import linalg
 from jaxbandits.estimation import history
 
 
@@ -71,7 +70,7 @@ def test_trials_side_by_side_match_one_by_one(rng):
 
     @jax.jit
     def run(x, r):
-        rows = jax.vmap(lambda _: history.empty(rounds, (linalg.zeros(3), jnp.zeros(()))))(x)
+        rows = jax.vmap(lambda _: history.empty(rounds, (jnp.zeros(3), jnp.zeros(()))))(x)
 
         def step(rows, row):
             rows, total = jax.vmap(one_round, in_axes=(None, 0, 0, 0))(row[0], rows, row[1], row[2])

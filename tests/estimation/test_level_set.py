@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core import linalg
 from jaxbandits.estimation import level_set
 from jaxbandits.estimation.likelihood import Evaluation, Likelihood, Pulls
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
@@ -53,7 +52,7 @@ class Compressed:
 
 @jax.jit
 def minimise(link, data, radius, ridge):
-    zero = linalg.zeros(data.arms.shape[1])
+    zero = jnp.zeros(data.arms.shape[1])
     return level_set.minimise(Likelihood(link, data, 1, ridge, zero), zero, radius)
 
 
@@ -127,7 +126,7 @@ def sphere(a, d):
     """L = a |theta|^2 / 2."""
 
     def objective(theta):
-        return Evaluation(0.5 * a * linalg.inner(theta, theta), theta * a, linalg.identity(d, a))
+        return Evaluation(0.5 * a * (theta @ theta), theta * a, a * jnp.eye(d))
 
     return objective
 
@@ -136,7 +135,7 @@ def sphere(a, d):
 def test_two_balls():
     """The level set of 2 |theta|^2 / 2 has radius sqrt(slack), the ball radius 2: the smaller one times ||x||."""
     arms = vec([[1.0, 0.0, 0.0], [0.0, -0.6, 0.8], [0.3, 0.0, 0.4], [0.0, 0.0, 0.0]])
-    slack, zero = np.array([8.0, 4.0, 2.0, 0.02]), linalg.zeros(3)
+    slack, zero = np.array([8.0, 4.0, 2.0, 0.02]), jnp.zeros(3)
     for radius, size in ((2.0, np.minimum(np.sqrt(slack), 2.0)), (None, np.sqrt(slack))):
         run = jax.vmap(lambda b, radius=radius: level_set.maximise(sphere(2.0, 3), zero, b, arms, radius))
         value, found = run(jnp.asarray(slack))
@@ -151,7 +150,7 @@ def test_both_constraints_bind():
 
     def objective(theta):
         away = theta - centre
-        return Evaluation(0.5 * linalg.inner(away, away), away, linalg.identity(2))
+        return Evaluation(0.5 * (away @ away), away, jnp.eye(2))
 
     # The slack is counted from the minimiser over the unit ball, which is the centre itself.
     value, found = level_set.maximise(objective, centre, reach, vec([[0.0, 1.0], [1.0, 0.0], [-1.0, 0.0]]), 1.0)
@@ -169,7 +168,7 @@ def test_minimise_matches_the_reference(rng):
         plays = np.ones(30)
         for radius in (S, 40.0):
             data = Pulls(vec(X), jnp.asarray(plays), jnp.asarray(rewards, float))
-            zero = linalg.zeros(d)
+            zero = jnp.zeros(d)
             found = level_set.minimise(Likelihood(LINKS[name], data, 1, None, zero), zero, radius)
             expected = glm_mle.fit(glb_omd.FAMILIES[name], X, np.asarray(rewards, float), 0.0, radius)
             np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
@@ -179,7 +178,7 @@ def test_minimise_skips_and_stops():
     """What nobody wants costs no evaluation; a NaN ends the search and shows."""
 
     def nan(theta):
-        return Evaluation(jnp.nan * theta[0], theta * jnp.nan, linalg.identity(2))
+        return Evaluation(jnp.nan * theta[0], theta * jnp.nan, jnp.eye(2))
 
     start = vec([0.5, -0.25])
     np.testing.assert_array_equal(level_set.minimise(nan, start, 1.0, wanted=False), [0.5, -0.25])

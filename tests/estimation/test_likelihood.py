@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.estimation import likelihood
 from jaxbandits.estimation.likelihood import Likelihood
@@ -92,7 +91,7 @@ def test_arms_that_change_under_counts_make_every_later_value_nan(rng):
     for t, shown in enumerate((X, X, other, X)):
         arms = jnp.asarray(shown)
         data = record(data, jnp.int32(t), arms, ArmDecision(jnp.int32(0), jnp.asarray(shown[0])), 1.0)
-        L = Likelihood(Bernoulli(), data, t + 1, None, linalg.zeros(2))
+        L = Likelihood(Bernoulli(), data, t + 1, None, jnp.zeros(2))
         values.append(float(L(jnp.ones(2)).value))
     np.testing.assert_array_equal(np.isnan(values), [False, False, True, True])
 
@@ -101,7 +100,7 @@ def test_more_rounds_than_the_history_holds_make_every_later_value_nan(rng):
     X = arms_of(rng, 2)
     for rounds in (3, 4, 9):
         data = recorded(likelihood.empty(2, capacity=3), X, np.zeros(rounds, int), np.ones(rounds))
-        value = Likelihood(Bernoulli(), data, rounds, None, linalg.zeros(2))(jnp.ones(2)).value
+        value = Likelihood(Bernoulli(), data, rounds, None, jnp.zeros(2))(jnp.ones(2)).value
         assert np.isnan(value) == (rounds > 3)
 
 

@@ -12,7 +12,6 @@ from jaxbandits.algorithms.coco.scofw import SCOFW
 from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
 from jaxbandits.algorithms.coco.sinha_vaze import SinhaVaze
 from jaxbandits.algorithms.coco.strongly_convex_sinha_vaze import StronglyConvexSinhaVaze
-from jaxbandits.core import linalg
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.domains import CappedSimplex, L1Ball, L2Ball, NuclearBall, Simplex, Spectrahedron
 from jaxbandits.environments.coco.linear_constraints import LinearConstraints
@@ -180,7 +179,7 @@ def test_linear_constraints_comparators(dim):
 
     @jax.jit
     def run():
-        zero = linalg.zeros(dim) if vector else jnp.zeros(dim)
+        zero = jnp.zeros(dim)
 
         def round_(state, t):
             state, feedback, _ = environment.step(jax.random.fold_in(KEY, t), t, state, None, PointDecision.at(zero))

@@ -9,7 +9,6 @@ import pytest
 
 from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.algorithms.oco.oons import OONS
-from jaxbandits.core import linalg
 from jaxbandits.core.projection import minimise_on_ball, project_ball
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.domains.ball import L2Ball
@@ -87,7 +86,7 @@ def test_solvers_in_both_forms(dim):
 def test_comparator_does_not_drift(dim, key):
     """The compensated sum is the exactly rounded one after 10^5 rounds; the plain sum is not."""
     environment = as_arrays(LinearLosses(dim=dim, domain=L2Ball(radius=1.0), mean=0.3, noise_scale=0.7))
-    decision = PointDecision.at(linalg.zeros(dim))
+    decision = PointDecision.at(jnp.zeros(dim))
 
     @jax.jit
     def run(state):
@@ -97,7 +96,7 @@ def test_comparator_does_not_drift(dim, key):
             grad = jax.tree.map(lambda g: g[0], feedback.grad)
             return (state, plain + grad), grad
 
-        (state, plain), grads = jax.lax.scan(round_, (state, linalg.zeros(dim)), jnp.arange(100_000, dtype=jnp.int32))
+        (state, plain), grads = jax.lax.scan(round_, (state, jnp.zeros(dim)), jnp.arange(100_000, dtype=jnp.int32))
         return environment.at_record(state, None), state.gradients.total, plain, grads
 
     snapshot, total, plain, grads = run(environment.init(key))
@@ -112,7 +111,7 @@ def test_comparator_does_not_drift(dim, key):
 @pytest.mark.parametrize("dim", [1, 2, 5, 20])
 def test_noise_has_unit_length(dim, key):
     environment = as_arrays(LinearLosses(dim=dim, mean=0.0, noise_scale=1.0))
-    decision = PointDecision.at(linalg.zeros(dim))
+    decision = PointDecision.at(jnp.zeros(dim))
 
     def grad(key):
         return (environment.step(key, jnp.int32(0), environment.init(key), None, decision)[1].grad)[0]

@@ -12,7 +12,7 @@ DIM, ARMS, HORIZON, TRIALS = 2, 10, 400, 256
 
 def norm_in_v(inverse, x):
     """`||x||_V` from `V^{-1}`."""
-    return jnp.sqrt(linalg.inner(x, linalg.solve(linalg.factor(factored.dense(inverse)), x)))
+    return jnp.sqrt(x @ linalg.solve(linalg.factor(factored.dense(inverse)), x))
 
 
 def hvt_ratio(r):

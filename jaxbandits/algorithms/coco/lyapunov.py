@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxbandits.core import linalg
+from jaxbandits.core import trees
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
@@ -63,7 +63,7 @@ def surrogate_values(feedback: ConstrainedValue, weight: jax.Array) -> list[jax.
     """F + rho g^+ at each queried point, a number each."""
     return [
         loss + weight * jnp.maximum(con, 0.0)
-        for loss, con in (linalg.row(feedback, k) for k in range(len(feedback.con)))
+        for loss, con in (trees.row(feedback, k) for k in range(len(feedback.con)))
     ]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import jax
 
-from jaxbandits.core import linalg
+from jaxbandits.core import trees
 from jaxbandits.core.pytree import ArrayLike, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
@@ -30,7 +30,7 @@ class TwoPoint:
         """What to play and where to ask (Q = 2, the played point first)."""
         play = points.add_scaled(y, delta, u)
         mirrored = points.subtract(points.add(y, y), play)
-        return PointDecision(play, linalg.as_rows(play, mirrored))
+        return PointDecision(play, trees.as_rows(play, mirrored))
 
     def gradient(self, values: Sequence[jax.Array], u: Point, delta: ArrayLike) -> Point:
         """The estimate, from the value at each queried point."""

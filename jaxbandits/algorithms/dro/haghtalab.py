@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.dro import players
 from jaxbandits.algorithms.dro.players import Model, Players, Saddle, Weights
 from jaxbandits.algorithms.dro.steps import Steps, constant, theorem_1
-from jaxbandits.core import linalg, losses, rng, sampling
+from jaxbandits.core import losses, rng, sampling, trees
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.types import GroupDecision, SampledRows
 
@@ -103,9 +103,9 @@ class Haghtalab:
     ) -> HaghtalabState:
         del key, obs
         fresh, kept = (feedback.x[1:], feedback.y[1:]), (state.x, state.y)
-        x, y = linalg.where(t % self.n_groups == 0, fresh, kept)
+        x, y = trees.where(t % self.n_groups == 0, fresh, kept)
         loss, _ = losses.log_loss(y * (x @ decision.play))  # (18): at w_t, of rows that may be old
-        grad = linalg.row(feedback.grad, 0)
+        grad = trees.row(feedback.grad, 0)
         both = Players(state.model, state.weights, state.steps).move(self.domain, grad, loss, constant(t))
         return HaghtalabState(*both, x, y)
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.dro.steps import Pace, Steps
-from jaxbandits.core import elementary, linalg, simplex
+from jaxbandits.core import elementary, linalg, simplex, trees
 from jaxbandits.core.errors import InputError, shown
 from jaxbandits.core.pytree import ArrayLike
 from jaxbandits.domains import points, protocol
@@ -113,9 +113,9 @@ def importance(loss: jax.Array, group: jax.Array, q: jax.Array, gamma: ArrayLike
     """
     gains, count = [], len(loss)
     for j in range(count):
-        drawn = simplex.indicator(linalg.row(group, j), len(q))
+        drawn = simplex.indicator(trees.row(group, j), len(q))
         chance = points.inner(drawn, q) if count == 1 else count * points.inner(drawn, q)
-        gains.append(points.scale(drawn, -((1.0 - linalg.row(loss, j)) / (chance + gamma))))
+        gains.append(points.scale(drawn, -((1.0 - trees.row(loss, j)) / (chance + gamma))))
     return linalg.added(gains)
 
 

@@ -17,7 +17,7 @@ import jax
 from jaxbandits.algorithms.dro import players
 from jaxbandits.algorithms.dro.players import Players, Saddle
 from jaxbandits.algorithms.dro.steps import Steps, constant, sagawa
-from jaxbandits.core import linalg, rng, sampling, simplex
+from jaxbandits.core import rng, sampling, simplex, trees
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Shape
@@ -88,7 +88,7 @@ class SagawaSMD:
     def update(self, key, t, state: Players, obs: None, decision: GroupDecision, feedback: Gradient) -> Players:
         del key, obs
         told = feedback.first()
-        drawn = simplex.indicator(linalg.row(decision.group, 0), self.n_groups)
+        drawn = simplex.indicator(trees.row(decision.group, 0), self.n_groups)
         grad = points.scale(told.grad, self.n_groups * points.inner(drawn, state.weights.q))
         return state.move(self.domain, grad, points.scale(drawn, self.n_groups * told.loss), constant(t))
 

@@ -30,7 +30,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
-from jaxbandits.core import factored, linalg
+from jaxbandits.core import factored, trees
 from jaxbandits.core.factored import Factored
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import project_ball_and_ellipsoid
@@ -162,7 +162,7 @@ class AdaOFUECOLog:
         moved = self._project(warm, state.gram, state.inverse, state.theta)
         theta, fitted, curvature = jax.tree.map(lambda of: jnp.where(r > 0.5, of[1], of[0]), (steps, z, slope))
         gain = _LOGISTIC.log_partition(z[2]) - _LOGISTIC.log_partition(fitted) - r * (z[2] - fitted)
-        theta = linalg.where(uncertain, moved, theta)
+        theta = trees.where(uncertain, moved, theta)
         weight, gain = jnp.where(uncertain, 0.0, curvature), jnp.where(uncertain, 0.0, gain)
         inverse = factored.add(state.inverse, weight, factored.image(state.inverse, x))
         gram, gap = state.gram + weight * jnp.outer(x, x), state.gap + gain
@@ -192,8 +192,8 @@ class AdaOFUECOLog:
         At most 1 where both sets contain `theta`.
         """
         error, warm_error = state.theta - theta, state.warm.theta - theta
-        ratio = jnp.sqrt(linalg.quad(state.gram, error)) / self.radius(t, state)
-        warm_ratio = jnp.sqrt(linalg.quad(state.warm.gram, warm_error)) / self.warmup_radius(state.warm.count)
+        ratio = jnp.sqrt(error @ state.gram @ error) / self.radius(t, state)
+        warm_ratio = jnp.sqrt(warm_error @ state.warm.gram @ warm_error) / self.warmup_radius(state.warm.count)
         return jnp.maximum(ratio, warm_ratio)
 
     def implicit_steps(self, state: AdaOFUECOLogState, x: Vector) -> tuple[Vector, jax.Array]:

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import elementary, errors, factored, linalg, ranges
+from jaxbandits.core import elementary, errors, factored, ranges
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.factored import Factored
 from jaxbandits.core.linalg import Vector
@@ -201,7 +201,8 @@ class GLBOMD:
         curvature_error = jnp.abs(link.mean(z_new) - link.mean(z) - link.slope(z) * (z_new - z))
         from_center = z_new if self.center is None else z_new - x @ self._center
         error = curvature_error * (jnp.abs(from_center) + self.norm_bound * jnp.linalg.norm(x))
-        move = linalg.quad(state.hessian, theta - state.theta)
+        step = theta - state.theta
+        move = step @ state.hessian @ step
         return 2.0 * self.eta * (decrease + error) / link.dispersion - move
 
     @property

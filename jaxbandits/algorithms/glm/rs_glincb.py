@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import errors, factored, linalg, ranges
+from jaxbandits.core import errors, factored, ranges, trees
 from jaxbandits.core.factored import Factored
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
@@ -172,7 +172,7 @@ class RSGLinCB:
             rest=rest,
             v_inverse=factored.add(state.v_inverse, warm_up, of_v),
             h_inverse=h_inverse,
-            h_tau_inverse=linalg.where(refit, h_inverse, state.h_tau_inverse),
+            h_tau_inverse=trees.where(refit, h_inverse, state.h_tau_inverse),
             growth=jnp.where(refit, 0.0, growth),
         )
 

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.linear import online_regression as regression
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.online_regression import Estimate
-from jaxbandits.core import linalg, ranges
+from jaxbandits.core import ranges, trees
 from jaxbandits.core.batching import cond
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -142,7 +142,7 @@ class CRMM:
     ) -> CRMMState:
         del key, obs
         pull = t % self.reps
-        held = linalg.where(pull == 0, decision.x, state.held)
+        held = trees.where(pull == 0, decision.x, state.held)
         rewards = history.append(state.rewards, pull, feedback.reward)
 
         def learn() -> Estimate:

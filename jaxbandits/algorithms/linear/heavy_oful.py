@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.core import factored, linalg, ranges
+from jaxbandits.core import factored, ranges
 from jaxbandits.core.batching import while_loop
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.factored import Factored
@@ -223,7 +223,8 @@ class HeavyOFUL:
         slope = self._ridge * theta - slope
         reached = proximal_on_ball(matrix, theta, slope, self.norm_bound)
         rounding = _PRECISION * jnp.finfo(energy.dtype).eps
-        matters = linalg.quad(matrix, reached - theta) > rounding**2 * (energy + linalg.quad(matrix, theta))
+        step = reached - theta
+        matters = step @ matrix @ step > rounding**2 * (energy + theta @ matrix @ theta)
         return reached, matters
 
     def _fit(self, count: jax.Array, state: HeavyOFULState) -> Vector:

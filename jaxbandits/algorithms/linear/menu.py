@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.core import factored, linalg, ranges
+from jaxbandits.core import factored, ranges, trees
 from jaxbandits.core.batching import cond, while_loop
 from jaxbandits.core.factored import Factored
 from jaxbandits.core.linalg import Vector
@@ -136,7 +136,7 @@ class MENU:
     ) -> MENUState:
         del key, obs
         pull = t % self.reps
-        index, held = linalg.where(pull == 0, decision, ArmDecision(state.index, state.held))
+        index, held = trees.where(pull == 0, decision, ArmDecision(state.index, state.held))
         rewards = history.append(state.rewards, pull, feedback.reward)
         state = state._replace(held=held, index=index, rewards=rewards)
         return cond(pull == self.reps - 1, lambda: _finish_epoch(state), lambda: state)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg, rng
+from jaxbandits.core import rng, trees
 from jaxbandits.core.pytree import ArrayLike
 
 
@@ -40,7 +40,7 @@ def directions(key: jax.Array, shape: tuple[int, ...], slope: ArrayLike, conflic
     """
     size = math.prod(shape)
     drawn = rng.normals(key, 2, size)
-    first, second = tuple(linalg.row(drawn, k).reshape(shape) for k in range(2))
+    first, second = tuple(trees.row(drawn, k).reshape(shape) for k in range(2))
     downhill = first / jnp.linalg.norm(first)
     across = second - downhill * jnp.vdot(downhill, second)
     # In one dimension what remains is rounding.

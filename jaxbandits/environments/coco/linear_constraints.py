@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
+from jaxbandits.core import trees
 from jaxbandits.core.batching import fori_loop
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import protocol
@@ -98,12 +98,12 @@ class LinearConstraints:
         def loss(x: jax.Array) -> jax.Array:
             return jnp.vdot(cost, x)
 
-        asked = [linalg.row(decision.query, k) for k in range(len(decision.query))]
+        asked = [trees.row(decision.query, k) for k in range(len(decision.query))]
         feedback = Constrained(
-            loss=linalg.as_rows(*(loss(x) for x in asked)),
-            grad=linalg.as_rows(*[cost] * len(asked)),
-            con=linalg.as_rows(*(constraint.value(x) for x in asked)),
-            con_grad=linalg.as_rows(*[constraint.normal] * len(asked)),
+            loss=trees.as_rows(*(loss(x) for x in asked)),
+            grad=trees.as_rows(*[cost] * len(asked)),
+            con=trees.as_rows(*(constraint.value(x) for x in asked)),
+            con_grad=trees.as_rows(*[constraint.normal] * len(asked)),
         )
         signed = constraint.value(decision.play)
         outcome = LinearConstraintsOutcome(loss(decision.play), jnp.maximum(signed, 0.0), signed)

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core import linalg, rng
+from jaxbandits.core import rng, trees
 from jaxbandits.core.batching import cond
 from jaxbandits.core.errors import InputError, unknown
 from jaxbandits.core.pytree import ArrayLike, param, pytree, shared, static
@@ -202,13 +202,13 @@ class MatrixCompletion:
         def loss(errors: jax.Array) -> jax.Array:
             return 0.5 * jnp.vdot(errors, errors)
 
-        asked = [linalg.row(decision.query, k) for k in range(len(decision.query))]
+        asked = [trees.row(decision.query, k) for k in range(len(decision.query))]
         off = [errors(x) for x in asked]
         feedback = Constrained(
-            loss=linalg.as_rows(*(loss(e) for e in off)),
-            grad=linalg.as_rows(*(Entries(rows, cols, e) for e in off)),
-            con=linalg.as_rows(*(constraint(x) for x in asked)),
-            con_grad=linalg.as_rows(*[normal] * len(asked)),
+            loss=trees.as_rows(*(loss(e) for e in off)),
+            grad=trees.as_rows(*(Entries(rows, cols, e) for e in off)),
+            con=trees.as_rows(*(constraint(x) for x in asked)),
+            con_grad=trees.as_rows(*[normal] * len(asked)),
         )
         signed = constraint(decision.play)
         outcome = MatrixCompletionOutcome(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg
+from jaxbandits.core import trees
 from jaxbandits.core.batching import fori_loop
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -106,12 +106,12 @@ class QuadraticConstraints:
         def loss(x: jax.Array) -> jax.Array:
             return 0.5 * self.curvature * jnp.vdot(away(x), away(x))
 
-        asked = [linalg.row(decision.query, k) for k in range(len(decision.query))]
+        asked = [trees.row(decision.query, k) for k in range(len(decision.query))]
         feedback = Constrained(
-            loss=linalg.as_rows(*(loss(x) for x in asked)),
-            grad=linalg.as_rows(*(self.curvature * away(x) for x in asked)),
-            con=linalg.as_rows(*(constraint.value(x) for x in asked)),
-            con_grad=linalg.as_rows(*[constraint.normal] * len(asked)),
+            loss=trees.as_rows(*(loss(x) for x in asked)),
+            grad=trees.as_rows(*(self.curvature * away(x) for x in asked)),
+            con=trees.as_rows(*(constraint.value(x) for x in asked)),
+            con_grad=trees.as_rows(*[constraint.normal] * len(asked)),
         )
         signed = constraint.value(decision.play)
         outcome = QuadraticConstraintsOutcome(

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg, rng
+from jaxbandits.core import rng, trees
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import ArrayLike, param, pytree
 from jaxbandits.environments.linear.noise import Noise, StudentT
@@ -94,7 +94,7 @@ class LinearSystem:
     def observe(self, key: jax.Array, t: jax.Array, state: LinearSystemState) -> SystemObs:
         del t
         n_inputs = state.rows.shape[1] - len(state.state)
-        inputs = self.input_scale * linalg.row(rng.normals(key, 1, n_inputs), 0)
+        inputs = self.input_scale * trees.row(rng.normals(key, 1, n_inputs), 0)
         return SystemObs(jnp.concatenate([state.state, inputs]))
 
     def step(

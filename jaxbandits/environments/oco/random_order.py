@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core import linalg, losses, rng
+from jaxbandits.core import losses, rng, trees
 from jaxbandits.core.compensated import Compensated
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -88,7 +88,7 @@ class RandomOrder:
         del obs
         order, drawn, position = draw_without_replacement(key, t, state.order)
         slope = state.pool[drawn]
-        left_sum = linalg.where(position == 0, state.pool_sum, state.left_sum)
+        left_sum = trees.where(position == 0, state.pool_sum, state.left_sum)
         mean = (1.0 / (self.pool_size - position).astype(jnp.result_type(float))) * left_sum
         loss = losses.Linear(slope)
         values, gradients = losses.evaluate(loss, decision.query)

@@ -17,7 +17,6 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.oco.anytime_ca_oons import AnytimeCAOONS
 from jaxbandits.algorithms.oco.ca_oons import CAOONS
 from jaxbandits.algorithms.oco.msmwc_master import Middle
-from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Vector
 from jaxbandits.core.pytree import ArrayLike
@@ -65,7 +64,7 @@ def worst_stability(played: Any) -> jax.Array:
     """
     r = _rounds(played)
     product, bound = jax.vmap(rounds.stability)(r)
-    norm = jax.vmap(linalg.norm)
+    norm = jax.vmap(jnp.linalg.norm)
     scale = bound + (norm(r.play) + norm(r.next_center)) * norm(r.nabla - r.hint)
     excess = jnp.maximum(product - bound, -product)
     return jnp.max(excess / jnp.maximum(scale, jnp.finfo(scale.dtype).tiny ** 0.5))

@@ -14,7 +14,7 @@ from jaxbandits.algorithms.oco.anytime_ca_oons import AnytimeCAOONS
 from jaxbandits.algorithms.oco.ca_oons import CAOONS
 from jaxbandits.algorithms.oco.cla_oons import CLAOONS
 from jaxbandits.algorithms.oco.oons import OONS
-from jaxbandits.core import linalg
+from jaxbandits.core import linalg, trees
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.pytree import ArrayLike
@@ -49,13 +49,17 @@ def inequality_slack(r: OONSRound, u: Vector, relative: bool = False) -> jax.Arr
     Both steps being minimisers gives it; it holds for any constants. `relative`: divided by the sum of the sizes of its
     terms, so that rounding leaves a few machine epsilons wherever u is.
     """
+
+    def squared(x: Vector) -> jax.Array:
+        return x @ r.metric @ x
+
     error = r.grad - r.hint
     left = r.grad @ (r.play - u)
     terms = (
-        0.5 * linalg.quad(r.metric, u - r.center),
-        -0.5 * linalg.quad(r.metric, u - r.next_center),
-        -0.5 * linalg.quad(r.metric, r.next_center - r.play),
-        -0.5 * linalg.quad(r.metric, r.play - r.center),
+        0.5 * squared(u - r.center),
+        -0.5 * squared(u - r.next_center),
+        -0.5 * squared(r.next_center - r.play),
+        -0.5 * squared(r.play - r.center),
         (r.play - r.next_center) @ (r.nabla - r.hint),
         0.5 * r.c_corr * r.eta * (u @ error) ** 2,
         -0.5 * r.c_corr * r.eta * (r.play @ error) ** 2,
@@ -80,7 +84,7 @@ def _residual(r: OONSRound, x: Vector, slope: Vector) -> jax.Array:
     pull = r.metric @ (x - r.center)
     gradient = pull + slope
     # A (x - x') is known up to the rounding of x, eps R ||A||: the scale contains that, too.
-    scale = jnp.linalg.norm(slope) + jnp.linalg.norm(pull) + r.radius * linalg.trace(r.metric)
+    scale = jnp.linalg.norm(slope) + jnp.linalg.norm(pull) + r.radius * jnp.trace(r.metric)
     return (jnp.linalg.norm(gradient) + (gradient @ x) / r.radius) / scale
 
 
@@ -168,7 +172,7 @@ def inside(algorithm: Any, state: Any, decision: PointDecision, feedback: Any) -
         return jax.vmap(oons_round, in_axes=-1)(algorithm.base_learners, state.base, state.points, gradients)
     if not isinstance(algorithm, (OONS, CLAOONS)):
         raise InputError(f"certificates know OONS, CLAOONS, CAOONS and AnytimeCAOONS, not {type(algorithm).__name__}")
-    grad = linalg.row(feedback.grad, 0)
+    grad = trees.row(feedback.grad, 0)
     if isinstance(algorithm, OONS):
         alone = oons_round(algorithm, state, decision.play, grad)
     else:

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import linalg
+from jaxbandits.core import trees
 from jaxbandits.core.losses import PseudoHuber
 from jaxbandits.core.pytree import as_arrays
 from jaxbandits.types import Gradient
@@ -31,7 +31,7 @@ def _play(algorithm, offsets, curved):
         decision = algorithm.select(KEY, t, state, None)
         offset = offset
         huber = PseudoHuber(offset).gradient(jax.tree.map(lambda q: q[0], decision.query))
-        grad = jax.tree.map(lambda g: g[None], linalg.where(curved, huber, offset))
+        grad = jax.tree.map(lambda g: g[None], trees.where(curved, huber, offset))
         state = algorithm.update(KEY, t, state, None, decision, Gradient(loss=jnp.zeros(1), grad=grad))
         return state, decision.play
 

@@ -10,7 +10,6 @@ import pytest
 from jaxbandits.algorithms.oco.anytime_ca_oons import AnytimeCAOONS
 from jaxbandits.algorithms.oco.ca_oons import CAOONS, base_learners
 from jaxbandits.algorithms.oco.oons import OONS
-from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.losses import Linear, PseudoHuber
 from jaxbandits.core.pytree import as_arrays, validate
@@ -199,7 +198,7 @@ def measure(algorithm, before, decision, told, after, loss):
         played = Played(algorithm, before, decision, told, after)
 
         def slack(r, u):
-            return rounds.inequality_slack(r, u * jnp.minimum(1.0, r.radius / (linalg.norm(u) + 1e-300)))
+            return rounds.inequality_slack(r, u * jnp.minimum(1.0, r.radius / (jnp.linalg.norm(u) + 1e-300)))
 
         n = before.points.shape[-1]
         return {
@@ -300,7 +299,7 @@ def test_meters_take_the_worst_base_learner(rng):
 
         def each(r):
             def slack(u, relative):
-                return rounds.inequality_slack(r, u * jnp.minimum(1.0, r.radius / linalg.norm(u)), relative)
+                return rounds.inequality_slack(r, u * jnp.minimum(1.0, r.radius / jnp.linalg.norm(u)), relative)
 
             slacks = [jax.vmap(lambda u, kind=kind: slack(u, kind))(comparators) for kind in (False, True)]
             return slacks, *map(jnp.stack, (rounds.projection_residuals(r), rounds.preconditions(r)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.oco.cla_oons import CLAOONS
-from jaxbandits.core import linalg
+from jaxbandits.core import trees
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.fusion import once
 from jaxbandits.core.pytree import as_arrays, validate
@@ -27,13 +27,13 @@ def replay(algorithm, offsets, curved, comparator):
         t, offset = inputs
         decision = algorithm.select(KEY, t, state, None)
         error = once(decision.play - offset)
-        huber = error / jnp.sqrt(1.0 + linalg.inner(error, error))
-        grad = linalg.where(curved, huber, offset)
+        huber = error / jnp.sqrt(1.0 + error @ error)
+        grad = trees.where(curved, huber, offset)
         feedback = Gradient(jnp.zeros(1), jax.tree.map(lambda g: g[None], grad))
         after = algorithm.update(KEY, t, state, None, decision, feedback)
         r = jax.tree.map(lambda x: x[0], rounds.inside(algorithm, state, decision, feedback))
         u = comparator
-        u = u * jnp.minimum(1.0, r.radius / (linalg.norm(u) + 1e-300))
+        u = u * jnp.minimum(1.0, r.radius / (jnp.linalg.norm(u) + 1e-300))
         checks = {
             "slack": rounds.inequality_slack(r, u),
             "projection": jnp.stack(rounds.projection_residuals(r)),

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from jaxbandits import InputError, Meter, from_spec, simulate, to_spec
-from jaxbandits.core import linalg
 from jaxbandits.core.pytree import pytree, static, validate
 from jaxbandits.data import LoggedReplay, RecordedTrace, TableBandit
 from jaxbandits.environments.data import rows
@@ -297,5 +296,5 @@ def test_wrong_arguments(wrong):
 def test_disjoint_arms_are_the_kronecker_product(rng):
     x = rng.standard_normal(P)
     np.testing.assert_array_equal(rows.disjoint(jnp.asarray(x), K), blocks(x))
-    many = jax.jit(jax.vmap(lambda x: linalg.matvec(rows.disjoint(x, K), jnp.ones(K * P))))(jnp.stack([x, 2 * x]))
+    many = jax.jit(jax.vmap(lambda x: rows.disjoint(x, K) @ jnp.ones(K * P)))(jnp.stack([x, 2 * x]))
     np.testing.assert_allclose(many, np.stack([blocks(x).sum(axis=1), blocks(2 * x).sum(axis=1)]), rtol=1e-14)

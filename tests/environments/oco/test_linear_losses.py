@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.core.rng import on_sphere
@@ -112,7 +111,7 @@ def test_before_the_first_round():
 @pytest.mark.parametrize("dim", sizes(5, slow=(1, 2, 20)))
 def test_state_keeps_its_types(dim, key):
     environment = as_arrays(LinearLosses(dim=dim))
-    decision = PointDecision.at(linalg.zeros(dim))
+    decision = PointDecision.at(jnp.zeros(dim))
     state = jax.eval_shape(environment.init, key)
     after = jax.eval_shape(environment.step, key, jnp.int32(0), state, None, decision)[0]
     same = jax.tree.map(lambda a, b: (a.shape, a.dtype, a.weak_type) == (b.shape, b.dtype, b.weak_type), state, after)
@@ -123,7 +122,7 @@ def test_noise_and_mean_are_sweepable_and_constants_are_stated(key):
     environment = jax.vmap(lambda m, s: as_arrays(LinearLosses(dim=2, mean=m, noise_scale=s)))(
         jnp.array([0.1, -1.0]), jnp.array([0.0, 0.5])
     )
-    decision = PointDecision.at(linalg.zeros(2))
+    decision = PointDecision.at(jnp.zeros(2))
     grad = jax.jit(jax.vmap(lambda e: e.step(key, jnp.int32(0), e.init(key), None, decision)[1].grad))(environment)
     np.testing.assert_allclose(grad[0, 0], [0.1, 0.0], atol=1e-16)
     np.testing.assert_allclose(np.linalg.norm(np.asarray(grad[1, 0]) - [-1.0, 0.0]), 0.5)

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core import linalg
 from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.linear_losses import LinearLosses
@@ -164,7 +163,7 @@ def orders(key, pool, horizon, trials):
         state = environment.init(key)._replace(pool=pool, pool_sum=pool.sum(axis=0))
 
         def round_(state, t):
-            decision = PointDecision.at(linalg.zeros(2))
+            decision = PointDecision.at(jnp.zeros(2))
             state, feedback, _ = environment.step(jax.random.fold_in(key, t), t, state, None, decision)
             return state, feedback.grad[0]
 
