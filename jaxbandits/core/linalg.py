@@ -29,6 +29,11 @@ def added(terms: Iterable[Any]) -> Any:
     return total
 
 
+def trace(m: jax.Array) -> jax.Array:
+    """The sum of the diagonal; `jnp.trace` looks at all entries."""
+    return added(m[i, i] for i in range(len(m)))
+
+
 def factor(m: Symmetric) -> Any:
     """A factorisation of a positive definite `m` for `solve`: LDL' written out for small d, Cholesky otherwise."""
     return _ldl(m) if m.shape[0] <= _UNROLLED_SOLVE else jnp.linalg.cholesky(m)

@@ -193,7 +193,7 @@ def project_ball_and_ellipsoid(
         beyond = excess(x)
         low, high = jnp.where(beyond > 0.0, nu, low), jnp.where(beyond > 0.0, high, nu)
         following = nu + beyond * ((x - center) @ push) / fall
-        further = 4.0 * low + jnp.trace(v) / jnp.trace(metric)
+        further = 4.0 * low + linalg.trace(v) / linalg.trace(metric)
         halfway = jnp.where(jnp.isfinite(high), 0.5 * (low + high), further)
         following = jnp.where((following > low) & (following < high), following, halfway)
         return following, x, beyond, low, high, step + 1

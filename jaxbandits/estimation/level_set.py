@@ -83,7 +83,7 @@ def _model_minimiser(theta: Vector, at: Evaluation, radius: ArrayLike | None) ->
 
 def _definite(hessian: Symmetric) -> Symmetric:
     """L may be flat in some directions; the ball then decides, but the solver needs a positive definite matrix."""
-    diagonal = jnp.trace(hessian)
+    diagonal = linalg.trace(hessian)
     info = jnp.finfo(diagonal.dtype)
     return hessian + (info.eps**0.6 * diagonal + info.tiny**0.5) * jnp.eye(len(hessian), dtype=hessian.dtype)
 

@@ -10,6 +10,21 @@ from jaxbandits.core import batching
 from jaxbandits.core.fusion import once
 from jaxbandits.core.vmap_last import vmap_last
 
+
+def _long_products(x):
+    """Contractions of 60 and 61 terms, which are added up in slices, with axes in every order."""
+    long = jnp.concatenate([jnp.sin((k + 1.0) * x) for k in range(15)], axis=1)  # [3, 60]
+    odd = jnp.concatenate([long, x[:, :1]], axis=1)  # [3, 61]
+    return (
+        long @ long.T,
+        long[0] @ long.T,
+        long @ long[1],
+        jnp.einsum("an,bn->ba", odd, 2.0 * odd),
+        jnp.einsum("an,an->a", odd, jnp.cos(odd)),
+        jnp.einsum("an,ban->ba", odd, jnp.stack([odd, odd + 1.0])),
+    )
+
+
 # of a scalar s, an array x [3, 4] and a number the same for all
 OPERATIONS = {
     "a scalar times an array": lambda s, x, k: s * x + k,
@@ -22,8 +37,21 @@ OPERATIONS = {
     "shapes": lambda s, x, k: (x.reshape(6, 2), x.T, x[1:, ::2], x[2], jnp.pad(x, 1), x[None], jnp.flip(x, 1)),
     "joining": lambda s, x, k: (jnp.stack([x[0], s * x[1], jnp.ones(4)]), jnp.concatenate([x, jnp.zeros((1, 4))])),
     "taking": lambda s, x, k: (x[jnp.argmax(x[:, 0])], lax.dynamic_slice(x, (1, 2), (2, 2)), x[jnp.int32(k)]),
+    "taking the same for all": lambda s, x, k: (
+        x[np.array([2, 0, 0, -1])],
+        x[:, np.array([[3, 1]])],
+        x.at[np.array([1, 7])].get(mode="fill"),
+        x.at[np.array([1, 7])].get(mode="clip"),
+        x[np.array([0, 2]), np.array([1, 3])],
+    ),
+    "taking from what is the same for all": lambda s, x, k: (
+        jnp.arange(12.0).reshape(4, 3)[jnp.argmax(x, axis=1)],
+        jnp.arange(12.0).reshape(4, 3).at[jnp.argmax(x, axis=1)].get(mode="clip"),
+        jnp.arange(300.0)[97 * jnp.argmax(x, axis=1)],
+    ),
     "putting": lambda s, x, k: (x.at[1].set(s), lax.dynamic_update_index_in_dim(x, x[0], jnp.int32(k), 0)),
     "products": lambda s, x, k: (x @ x.T, jnp.outer(x[0], x[1]), x @ x[0], jnp.linalg.inv(x @ x.T + 9.0 * jnp.eye(3))),
+    "long products": lambda s, x, k: _long_products(x),
     "sorting": lambda s, x, k: (jnp.sort(x, axis=0), jnp.median(x)),
     "loops": lambda s, x, k: (
         lax.while_loop(lambda c: c[1] < 9.0 + s, lambda c: (c[0] * s, c[1] + 1.0), (x, 0.0)),

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import trees
+from jaxbandits.core import linalg, trees
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import proximal_on_ball
 from jaxbandits.core.pytree import ArrayLike, param, pytree, static
@@ -154,7 +154,7 @@ class CLAOONS:
         """A_t = (c_A z_first^2 + 4 eta_t z_t^2) I + S_{t-1}."""
         first, now = state.first_scale * state.first_scale, state.scale * state.scale
         # S is known up to its rounding: a shift of that size keeps A_t positive definite in the arithmetic at hand.
-        rounding = jnp.finfo(eta.dtype).eps * jnp.trace(state.curvature)
+        rounding = jnp.finfo(eta.dtype).eps * linalg.trace(state.curvature)
         shift = points.or_failed(self.c_A * first + 4.0 * eta * now + rounding)
         return state.curvature + shift * jnp.eye(self.dim)
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.core import linalg
 from jaxbandits.core.errors import InputError
 from jaxbandits.core.linalg import Symmetric, Vector
 from jaxbandits.core.projection import proximal_on_ball
@@ -116,7 +117,7 @@ class OONS:
         """A_t = (c_A z^2 + 4 eta_t z^2) I + S_{t-1}: the identity term changes each round with eta_t."""
         range_sq = 4.0 * self.lipschitz * self.lipschitz
         # S is known up to its rounding: a shift of that size keeps A_t positive definite in the arithmetic at hand.
-        rounding = jnp.finfo(eta.dtype).eps * jnp.trace(state.curvature)
+        rounding = jnp.finfo(eta.dtype).eps * linalg.trace(state.curvature)
         return state.curvature + ((self.c_A + 4.0 * eta) * range_sq + rounding) * jnp.eye(self.dim)
 
     @property
