@@ -28,10 +28,10 @@ from jaxbandits.algorithms.linear.menu import MENU
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.algorithms.linear.recursive_least_squares import RecursiveLeastSquares
 from jaxbandits.algorithms.linear.tofu import TOFU
-from jaxbandits.core import factored
-from jaxbandits.core.factored import Factored
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.estimation.links import Gaussian
+from jaxbandits.numerics import factored
+from jaxbandits.numerics.factored import Factored
 from jaxbandits.types import ArmDecision, ArmObs, NextState, ScaledReward, SystemObs
 
 KEY = jax.random.key(0)

@@ -43,9 +43,9 @@ from jaxbandits.algorithms.oco.optimistic_ftrl_2023 import OptimisticFTRL2023
 from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.algorithms.oco.parameter_free_md import ParameterFreeMD
 from jaxbandits.algorithms.oco.scale_free_ftrl import ScaleFreeFTRL
-from jaxbandits.core.losses import Linear, PseudoHuber
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.domains.ball import L2Ball
+from jaxbandits.numerics.losses import Linear, PseudoHuber
 from jaxbandits.types import Constrained, FullInformation, narrow
 
 ROUNDS, AFTER, DIM, EXPERTS = 2000, (200, 2000), 2, 11

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core.vmap_last import vmap_last
+from jaxbandits.tracing.vmap_last import vmap_last
 
 STEPS, CALLS = 200, 5
 COMPARED = 5  # steps of the comparison: resampling and assignment amplify rounding errors

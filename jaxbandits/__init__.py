@@ -20,24 +20,22 @@ if TYPE_CHECKING:
     from jaxbandits.algorithms import register_algorithm as register_algorithm
     from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB as HvtUCB
     from jaxbandits.algorithms.linear.oful import OFUL as OFUL
+    from jaxbandits.base.errors import InputError as InputError
+    from jaxbandits.base.pytree import param as param
+    from jaxbandits.base.pytree import pytree as pytree
+    from jaxbandits.base.pytree import shared as shared
+    from jaxbandits.base.pytree import static as static
+    from jaxbandits.base.registry import Entry as Entry
     from jaxbandits.catalogue import from_spec as from_spec
     from jaxbandits.catalogue import register_part as register_part
     from jaxbandits.catalogue import to_spec as to_spec
-    from jaxbandits.core import factored as factored
-    from jaxbandits.core import rng as rng
-    from jaxbandits.core.errors import InputError as InputError
-    from jaxbandits.core.pytree import param as param
-    from jaxbandits.core.pytree import pytree as pytree
-    from jaxbandits.core.pytree import shared as shared
-    from jaxbandits.core.pytree import static as static
-    from jaxbandits.core.registry import Entry as Entry
-    from jaxbandits.core.vmap_last import explain as explain
-    from jaxbandits.core.vmap_last import vmap_last as vmap_last
     from jaxbandits.environments import register_environment as register_environment
     from jaxbandits.environments.linear import noise as noise
     from jaxbandits.environments.linear.heavy_tailed import HeavyTailed as HeavyTailed
     from jaxbandits.estimation import links as links
     from jaxbandits.estimation.arms import best_arm as best_arm
+    from jaxbandits.numerics import factored as factored
+    from jaxbandits.numerics import rng as rng
     from jaxbandits.results.merge import merge as merge
     from jaxbandits.results.result import Result as Result
     from jaxbandits.results.trials import Trials as Trials
@@ -58,6 +56,8 @@ if TYPE_CHECKING:
     from jaxbandits.sweeps.sweep import Sweep as Sweep
     from jaxbandits.testing import check_algorithm as check_algorithm
     from jaxbandits.testing import check_environment as check_environment
+    from jaxbandits.tracing.vmap_last import explain as explain
+    from jaxbandits.tracing.vmap_last import vmap_last as vmap_last
     from jaxbandits.types import ArmDecision as ArmDecision
     from jaxbandits.types import ArmObs as ArmObs
     from jaxbandits.types import Constrained as Constrained
@@ -70,31 +70,31 @@ if TYPE_CHECKING:
     from jaxbandits.types import Reward as Reward
     from jaxbandits.types import ScaledReward as ScaledReward
 
-__version__ = "0.1.0"
+from jaxbandits.base.version import __version__ as __version__
 
 _SUBMODULES = {
     "coco": "jaxbandits.coco",
     "data": "jaxbandits.data",
     "domains": "jaxbandits.domains",
     "dro": "jaxbandits.dro",
-    "factored": "jaxbandits.core.factored",
+    "factored": "jaxbandits.numerics.factored",
     "glm": "jaxbandits.glm",
     "linear": "jaxbandits.linear",
     "links": "jaxbandits.estimation.links",
     "noise": "jaxbandits.environments.linear.noise",
     "oco": "jaxbandits.oco",
     "operators": "jaxbandits.operators",
-    "rng": "jaxbandits.core.rng",
+    "rng": "jaxbandits.numerics.rng",
 }
 _NAMES = {
     "jaxbandits.algorithms": ("register_algorithm",),
     "jaxbandits.algorithms.linear.hvt_ucb": ("HvtUCB",),
     "jaxbandits.algorithms.linear.oful": ("OFUL",),
     "jaxbandits.catalogue": ("from_spec", "register_part", "to_spec"),
-    "jaxbandits.core.errors": ("InputError",),
-    "jaxbandits.core.pytree": ("param", "pytree", "shared", "static"),
-    "jaxbandits.core.registry": ("Entry",),
-    "jaxbandits.core.vmap_last": ("explain", "vmap_last"),
+    "jaxbandits.base.errors": ("InputError",),
+    "jaxbandits.base.pytree": ("param", "pytree", "shared", "static"),
+    "jaxbandits.base.registry": ("Entry",),
+    "jaxbandits.tracing.vmap_last": ("explain", "vmap_last"),
     "jaxbandits.environments": ("register_environment",),
     "jaxbandits.environments.linear.heavy_tailed": ("HeavyTailed",),
     "jaxbandits.estimation.arms": ("best_arm",),

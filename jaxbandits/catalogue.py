@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.core import registry, spec
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.registry import Entry
+from jaxbandits.base import registry, spec
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.registry import Entry
 
 FAMILIES = ("linear", "glm", "oco", "coco", "dro", "operators", "data")
 
@@ -176,7 +176,7 @@ def _loaded(place: str) -> Any:
 
 
 def to_spec(obj: Any, data: MutableMapping[str, np.ndarray] | None = None) -> Any:
-    """The JSON value that names an object (`core.spec.to_spec` with all names).
+    """The JSON value that names an object (`base.spec.to_spec` with all names).
 
     Example:
       >>> from jaxbandits import OFUL
@@ -187,7 +187,7 @@ def to_spec(obj: Any, data: MutableMapping[str, np.ndarray] | None = None) -> An
 
 
 def from_spec(value: Any, data: Mapping[str, np.ndarray] | None = None, where: str = "spec") -> Any:
-    """The object that a JSON value names (`core.spec.from_spec` with all names).
+    """The object that a JSON value names (`base.spec.from_spec` with all names).
 
     Example:
       >>> from_spec({"type": "linear/oful", "dim": 2, "ridge": 0.5}).ridge

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from jaxbandits import __version__
+from jaxbandits.base.version import __version__
 from jaxbandits.commands import cite, look, report, reproduce, results, sweeps
 
 _OBJECTS = 300_000  # more than JAX, this package and the traces of a learner make; some ten megabytes of garbage
@@ -17,7 +17,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     # XLA's banners about slow compilation are no errors of a user's; whatever fails raises.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    from jaxbandits.core.errors import InputError
+    from jaxbandits.base.errors import InputError
 
     try:
         for plugin in getattr(arguments, "plugin", ()):

@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from jaxbandits.core.errors import InputError, shown
+from jaxbandits.base.errors import InputError, shown
 
 
 def load(path: str | os.PathLike[str]) -> None:

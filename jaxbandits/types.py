@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import jax
 
-from jaxbandits.core import trees
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.linalg import Vector
+from jaxbandits.base import trees
+from jaxbandits.base.errors import InputError
+from jaxbandits.numerics.linalg import Vector
 
 
 class ArmObs(NamedTuple):
@@ -93,7 +93,7 @@ class SampledRows(NamedTuple):
 
 
 class FullInformation(NamedTuple):
-    """First-order feedback at the queried points, and the loss itself, which may be asked anywhere (`core.losses`)."""
+    """First-order feedback at the queried points, and the loss itself, which may be asked anywhere (`losses`)."""
 
     loss: jax.Array  # [Q]
     grad: Any  # [Q, d]

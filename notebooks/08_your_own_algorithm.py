@@ -164,7 +164,7 @@ print(swept.table("regret"))
 # ## The same, faster
 #
 # In the table of all learners, look at `ns/round`: the column of Thompson sampling is longer than OFUL's, for it
-# factors a matrix in every round. Two ideas, besides the draws of `core.rng`, cheaper than those of `jax.random`:
+# factors a matrix in every round. Two ideas, besides the draws of `numerics.rng`, cheaper than those of `jax.random`:
 #
 # * Keep $V_t^{-1}$ and change it by the formula of Sherman and Morrison, $O(d^2)$ instead of $O(d^3)$.
 # * For a draw with covariance $V^{-1}$ no triangular factor is needed. If $V^{-1} = C C^\top$ for *any* $C$, then
@@ -174,7 +174,7 @@ print(swept.table("regret"))
 
 # %%
 from jaxbandits import best_arm
-from jaxbandits.core import rng
+from jaxbandits.numerics import rng
 
 
 class RootState(NamedTuple):

@@ -1,10 +1,10 @@
-"""Factors of V^{-1} (`core.factored`) of any positive definite V, by Cholesky in float64."""
+"""Factors of V^{-1} (`numerics.factored`) of any positive definite V, by Cholesky in float64."""
 
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.factored import Factored
+from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.factored import Factored
 
 
 def factors(v, dtype=None):

@@ -4,9 +4,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxbandits.core.pytree import as_arrays
-from jaxbandits.core.vmap_last import vmap_last
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.simulation import loop
+from jaxbandits.tracing.vmap_last import vmap_last
 
 
 def compiled_rounds(algorithm, environment, width=64, rounds=8):

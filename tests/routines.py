@@ -17,10 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.lax import linalg
 
-from jaxbandits.core import target
-from jaxbandits.core.pytree import param, pytree, static
+from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.simulation import simulate
 from jaxbandits.simulation.executables import Executables, custom_calls
+from jaxbandits.tracing import target
 from jaxbandits.types import PointDecision, Reward
 from tests.toys import Noisy
 

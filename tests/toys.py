@@ -5,7 +5,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.pytree import param, pytree, shared, static
+from jaxbandits.base.pytree import param, pytree, shared, static
 from jaxbandits.types import Gradient, PointDecision, Reward
 
 

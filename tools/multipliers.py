@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from jaxbandits import Result, load_sweep, run_sweep
-from jaxbandits.core.files import write_atomically
+from jaxbandits.base.files import write_atomically
 from jaxbandits.experiments.tuning import TOLERANCE, at_edge, best
 from jaxbandits.results.trials import Trials
 from jaxbandits.sweeps import file as sweep_file

@@ -31,11 +31,11 @@ def main() -> None:
 
     jax.config.update("jax_enable_x64", arguments.float64)
     from jaxbandits import simulate
-    from jaxbandits.core import target
     from jaxbandits.simulation import driver
     from jaxbandits.simulation.plan import Job
     from jaxbandits.simulation.program import Blocks
     from jaxbandits.testing import speed
+    from jaxbandits.tracing import target
 
     if arguments.forced:
         target.is_accelerator = lambda platform: True

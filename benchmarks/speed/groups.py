@@ -17,11 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.speed import numpy_dro
-from jaxbandits.core import rng
-from jaxbandits.core.fusion import once
-from jaxbandits.core.pytree import pytree, static
+from jaxbandits.base.pytree import pytree, static
 from jaxbandits.environments.dro.draws import GroupOutcome
 from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
+from jaxbandits.numerics import rng
+from jaxbandits.tracing.barrier import barrier
 from jaxbandits.types import Gradient, GroupDecision
 
 DIM, GROUPS, HORIZON = 1000, 20, 18_000
@@ -45,7 +45,7 @@ class DrawsOnly(FreshGroups):
 
     def step(self, key, t, state, obs, decision):
         del t, obs, decision
-        total = jnp.sum(once(rng.normals(key, self.n_groups, self.dim)))
+        total = jnp.sum(barrier(rng.normals(key, self.n_groups, self.dim)))
         nothing = jnp.zeros(self.n_groups)
         outcome = GroupOutcome(jnp.asarray(float(self.n_groups)), nothing, total)
         return state, Gradient(nothing, jnp.zeros((self.n_groups, self.dim))), outcome

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from jaxbandits.core import registry
-from jaxbandits.core.registry import Entry, Registry, Row
+from jaxbandits.base import registry
+from jaxbandits.base.registry import Entry, Registry, Row
 
 
 def _ball() -> Any:

@@ -14,8 +14,8 @@ def add(commands: Any) -> None:
 
 
 def _cite(arguments: argparse.Namespace) -> int:
-    from jaxbandits import __version__
     from jaxbandits.algorithms import ALGORITHMS
+    from jaxbandits.base.version import __version__
     from jaxbandits.environments import ENVIRONMENTS
     from jaxbandits.experiments import EXPERIMENTS
 
@@ -55,7 +55,7 @@ def full_names(name: str, known: Any) -> list[str]:
     Raises:
       InputError: when it is none of them, with the closest ones; or several.
     """
-    from jaxbandits.core.errors import InputError, unknown
+    from jaxbandits.base.errors import InputError, unknown
 
     if name in known:
         return [name]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from jaxbandits.commands.arguments import with_plugins
 
 if TYPE_CHECKING:
-    from jaxbandits.core.registry import Entry
+    from jaxbandits.base.registry import Entry
     from jaxbandits.experiments import Experiment
 
 
@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from jaxbandits.core.errors import unknown
+    from jaxbandits.base.errors import unknown
 
     rooms, families = _rooms(), _families()
     if arguments.what in families:
@@ -112,7 +112,7 @@ def _show_experiment(e: "Experiment") -> None:
 def _show_entry(name: str, entry: "Entry") -> None:
     import inspect
 
-    from jaxbandits.core.pytree import field_table
+    from jaxbandits.base.pytree import field_table
     from jaxbandits.results import table
 
     module = inspect.getdoc(sys.modules[entry.cls.__module__]) or ""
@@ -132,7 +132,7 @@ def _value(value: object) -> str:
 
 def _check(arguments: argparse.Namespace) -> int:
     from jaxbandits.algorithms import ALGORITHMS
-    from jaxbandits.core.errors import InputError, unknown
+    from jaxbandits.base.errors import InputError, unknown
     from jaxbandits.environments import ENVIRONMENTS
     from jaxbandits.testing import check_algorithm
 

@@ -64,7 +64,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     import jax
 
     arguments.float64 |= jax.config.read("jax_enable_x64")
-    from jaxbandits.core.errors import InputError
+    from jaxbandits.base.errors import InputError
     from jaxbandits.experiments import EXPERIMENTS
     from jaxbandits.experiments.declare import chosen
     from jaxbandits.report import files
@@ -105,7 +105,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
 
     import jax
 
-    from jaxbandits.core import files as files_lib
+    from jaxbandits.base import files as files_lib
     from jaxbandits.experiments.run import left_out, run
     from jaxbandits.report import files, finished
 
@@ -159,7 +159,7 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
     import time
     import traceback
 
-    from jaxbandits.core.errors import InputError
+    from jaxbandits.base.errors import InputError
     from jaxbandits.experiments.budget import parts
 
     given = [name for name, unset in _BY_BUDGET.items() if getattr(arguments, name) != unset]

@@ -49,7 +49,7 @@ def add(commands: Any) -> None:
 
 
 def _plot(arguments: argparse.Namespace) -> int:
-    from jaxbandits.core.errors import InputError
+    from jaxbandits.base.errors import InputError
     from jaxbandits.experiments import EXPERIMENTS
     from jaxbandits.report import figures, panels
     from jaxbandits.results.result import Result
@@ -87,7 +87,7 @@ def _analyse(arguments: argparse.Namespace) -> int:
 
 
 def _load(path: Path) -> "Result":
-    from jaxbandits.core.errors import InputError
+    from jaxbandits.base.errors import InputError
     from jaxbandits.results.result import Result
 
     if path.is_dir():

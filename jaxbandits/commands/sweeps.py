@@ -135,7 +135,7 @@ def _submit(arguments: argparse.Namespace) -> int:
 
 
 def _merge(arguments: argparse.Namespace) -> int:
-    from jaxbandits.core.errors import InputError
+    from jaxbandits.base.errors import InputError
     from jaxbandits.results.merge import merge
     from jaxbandits.results.result import Result
     from jaxbandits.sweeps import status
@@ -166,7 +166,7 @@ def _status(arguments: argparse.Namespace) -> int:
 def _export(arguments: argparse.Namespace) -> int:
     import dataclasses
 
-    from jaxbandits.core.errors import InputError
+    from jaxbandits.base.errors import InputError
     from jaxbandits.results.result import Result
     from jaxbandits.sweeps.load import load_sweep
 

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
 

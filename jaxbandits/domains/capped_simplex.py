@@ -4,12 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core.batching import fori_loop
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.core.short_axes import WRITTEN_OUT
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Shape
+from jaxbandits.tracing.batching import fori_loop
+from jaxbandits.tracing.short_axes import WRITTEN_OUT
 
 
 @pytree

@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core.batching import fori_loop
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Shape
 from jaxbandits.domains.simplex import project_simplex
+from jaxbandits.tracing.batching import fori_loop
 
 
 class WarmStart(NamedTuple):

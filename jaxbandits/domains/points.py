@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import trees
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base import trees
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike
 
 Point: TypeAlias = Any
 Shape: TypeAlias = int | tuple["Shape", ...]

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import ArrayLike, pytree, shared
-from jaxbandits.core.simplex import combine, first_least, indicator
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, pytree, shared
 from jaxbandits.domains.points import Shape
+from jaxbandits.numerics.simplex import combine, first_least, indicator
 
 
 @pytree

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.domains.points import Point, Shape
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-from jaxbandits.core.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point, Shape

@@ -5,11 +5,11 @@ import math
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.batching import while_loop
-from jaxbandits.core.pytree import ArrayLike, param, pytree
-from jaxbandits.core.simplex import first_least, indicator
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Shape
+from jaxbandits.numerics.simplex import first_least, indicator
+from jaxbandits.tracing.batching import while_loop
 
 
 @pytree

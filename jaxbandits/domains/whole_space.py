@@ -2,7 +2,7 @@
 
 import math
 
-from jaxbandits.core.pytree import pytree
+from jaxbandits.base.pytree import pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
 

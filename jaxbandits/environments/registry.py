@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.core import registry
-from jaxbandits.core.registry import Entry, Registry, Row
+from jaxbandits.base import registry
+from jaxbandits.base.registry import Entry, Registry, Row
 
 
 def _inside() -> Any:

@@ -9,11 +9,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import axes, factored
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.factored import Inverse
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.numerics import axes, factored
+from jaxbandits.numerics.factored import Inverse
+from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision
 
 
@@ -26,7 +26,7 @@ def best_arm(arms: jax.Array, mask: Any, score: Callable[[Vector], jax.Array]) -
     Args:
       arms: `[K, d]`.
       mask: `[K]` True where the arm may be played; None when all may. At least one is True.
-      score: from an arm `[d]` to its score, by `core.linalg` or `jnp`.
+      score: from an arm `[d]` to its score, by `numerics.linalg` or `jnp`.
     """
     return best_scored(arms, mask, jax.vmap(score)(arms))
 
@@ -46,7 +46,7 @@ def optimistic_arm(arms: jax.Array, mask: Any, center: Vector, inverse: Inverse,
       arms: `[K, d]`.
       mask: as for `best_arm`.
       center: `[d]`
-      inverse: V^{-1}, in factors (`core.factored`) or `[d, d]`: of the ellipsoid `||theta - center||_V <= radius`.
+      inverse: V^{-1}, in factors (`numerics.factored`) or `[d, d]`: of the ellipsoid `||theta - center||_V <= radius`.
       radius: `[]` >= 0.
     """
     return best_scored(arms, mask, optimistic_values(arms, center, inverse, radius))

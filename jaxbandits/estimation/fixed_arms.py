@@ -23,11 +23,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import batching, factored
-from jaxbandits.core.factored import Inverse
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.estimation.arms import best_scored, optimistic, optimistic_arm
+from jaxbandits.numerics import factored
+from jaxbandits.numerics.factored import Inverse
+from jaxbandits.numerics.linalg import Vector
+from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs
 
 REFRESH = 256  # rounds between two computations from theta and V^{-1}

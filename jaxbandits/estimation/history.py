@@ -18,9 +18,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxbandits.core.batching import fori_loop, trials_last
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.tracing.batching import fori_loop, trials_last
 
 BLOCK = 128  # rows a step: long enough to hide the cost of a loop step, short beside any history that matters
 

@@ -11,12 +11,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import factored
-from jaxbandits.core.batching import while_loop
-from jaxbandits.core.factored import Factored
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.estimation.links import Bernoulli
+from jaxbandits.numerics import factored
+from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics.linalg import Vector
+from jaxbandits.tracing.batching import while_loop
 
 Projection = Callable[[Factored, Vector, jax.Array], Vector]
 

@@ -15,12 +15,13 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg, trees
-from jaxbandits.core.batching import while_loop
-from jaxbandits.core.linalg import Symmetric, Vector
-from jaxbandits.core.projection import proximal_on_ball
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base import trees
+from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.estimation.likelihood import Evaluation
+from jaxbandits.numerics import linalg
+from jaxbandits.numerics.linalg import Symmetric, Vector
+from jaxbandits.numerics.projection import proximal_on_ball
+from jaxbandits.tracing.batching import while_loop
 
 Objective = Callable[[Vector], Evaluation]
 

@@ -20,12 +20,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.linalg import Symmetric, Vector
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.estimation import history
 from jaxbandits.estimation.arms import check_count
 from jaxbandits.estimation.links import Link
+from jaxbandits.numerics.linalg import Symmetric, Vector
 
 
 class Pulls(NamedTuple):

@@ -15,8 +15,8 @@ from typing import Protocol, runtime_checkable
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import elementary, rng
-from jaxbandits.core.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.numerics import elementary, rng
 
 
 @runtime_checkable

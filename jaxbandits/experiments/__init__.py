@@ -1,6 +1,6 @@
 """The registry of experiments, written out by hand, family by family."""
 
-from jaxbandits.core.errors import InputError, shown
+from jaxbandits.base.errors import InputError, shown
 from jaxbandits.experiments import coco, dro, glm, linear, oco
 from jaxbandits.experiments.claim import Claim, Judged
 from jaxbandits.experiments.declare import Experiment

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from jaxbandits.core.errors import unknown
+from jaxbandits.base.errors import unknown
 from jaxbandits.experiments.declare import Experiment
 
 BUDGETS = {

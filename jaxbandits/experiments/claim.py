@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.results.intervals import Estimate
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.base.errors import InputError, unknown
 from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.drawings import Curves, Drawing
 from jaxbandits.results.trials import Trials

@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxbandits.core import ranges
-from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, unknown
 from jaxbandits.experiments.claim import Judged, Measured
 from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.tuning import FIRST_SEED, at_edge, best

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.base.errors import InputError, unknown
 from jaxbandits.experiments.claim import Measured
 from jaxbandits.results import pairs
 from jaxbandits.results.intervals import (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jaxbandits.core.files import make_directory, write_atomically
+from jaxbandits.base.files import make_directory, write_atomically
 from jaxbandits.experiments import drawings
 from jaxbandits.experiments.drawings import Drawing, Draws
 from jaxbandits.experiments.run import Report

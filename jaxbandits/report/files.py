@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from jaxbandits.core.files import write_atomically
-from jaxbandits.core.versions import versions
+from jaxbandits.base.files import write_atomically
+from jaxbandits.base.versions import versions
 from jaxbandits.experiments.claim import METHOD, Judged, Verdict, adjusted
 from jaxbandits.experiments.declare import Experiment
 from jaxbandits.experiments.run import Report

@@ -9,8 +9,8 @@ from typing import Any
 
 import jax
 
-from jaxbandits.core import spec
-from jaxbandits.core.errors import InputError
+from jaxbandits.base import spec
+from jaxbandits.base.errors import InputError
 from jaxbandits.experiments.claim import Judged
 from jaxbandits.experiments.declare import Experiment
 from jaxbandits.experiments.run import Report

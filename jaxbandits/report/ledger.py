@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.files import write_atomically
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.files import write_atomically
 from jaxbandits.experiments.claim import ALPHA, METHOD, holm
 from jaxbandits.experiments.declare import Paper
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from jaxbandits import __version__
-from jaxbandits.core.files import write_atomically
+from jaxbandits.base.files import write_atomically
+from jaxbandits.base.version import __version__
 from jaxbandits.experiments.declare import Erratum, Paper
 from jaxbandits.report.ledger import (
     SUMMARY,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.base.errors import InputError, unknown
 from jaxbandits.experiments.declare import Experiment
 from jaxbandits.experiments.drawings import Curves
 from jaxbandits.report.curves import drawn_of

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.files import write_atomically
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.files import write_atomically
 from jaxbandits.experiments.claim import METHOD
 from jaxbandits.report.ledger import Run
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.experiments.claim import METHOD, Claim, Measured, region
 from jaxbandits.experiments.declare import Experiment
 from jaxbandits.report import files

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError, shown
+from jaxbandits.base.errors import InputError, shown
 from jaxbandits.results.intervals import Estimate
 from jaxbandits.results.listing import Listing, interval, named
 from jaxbandits.results.pairs import share

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError, shown
+from jaxbandits.base.errors import InputError, shown
 from jaxbandits.results import curves, intervals, pairs
 from jaxbandits.results.listing import named
 from jaxbandits.results.trials import Trials, known

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError, shown
+from jaxbandits.base.errors import InputError, shown
 from jaxbandits.results import intervals
 from jaxbandits.results.table import plain
 from jaxbandits.results.trials import Trials, known

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.core import files
-from jaxbandits.core.errors import InputError, shown
+from jaxbandits.base import files
+from jaxbandits.base.errors import InputError, shown
 from jaxbandits.results.summary import Row
 from jaxbandits.results.trials import RESERVED, Trials
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError, shown
+from jaxbandits.base.errors import InputError, shown
 
 _FEW = 4  # estimates that are written out
 _RESAMPLES, _CHUNK = 39_999, 2_000

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.results.result import Result
 from jaxbandits.results.trials import Trials
 

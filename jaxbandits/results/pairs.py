@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxbandits.core import ranges
-from jaxbandits.core.errors import InputError
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError
 from jaxbandits.results import intervals
 from jaxbandits.results.intervals import Estimate
 from jaxbandits.results.listing import Listing, interval, named

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.results import along, export, intervals, notebook, pairs, store
 from jaxbandits.results import select as select_lib
 from jaxbandits.results import summary as summary_lib

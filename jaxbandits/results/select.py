@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError, shown
+from jaxbandits.base.errors import InputError, shown
 from jaxbandits.results import intervals
 from jaxbandits.results.trials import Trials
 

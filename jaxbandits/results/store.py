@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.core import files
-from jaxbandits.core.errors import InputError, shown
+from jaxbandits.base import files
+from jaxbandits.base.errors import InputError, shown
 from jaxbandits.results.trials import Trials
 
 if TYPE_CHECKING:

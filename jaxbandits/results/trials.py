@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError, shown, unknown
-from jaxbandits.core.ranges import check_concrete
+from jaxbandits.base.errors import InputError, shown, unknown
+from jaxbandits.base.ranges import check_concrete
 
 RESERVED = ("label", "point", "seed", "round")  # no axis of a metric may have these names
 _FIRST = "regret"  # the metric that is meant where none is named

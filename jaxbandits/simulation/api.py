@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxbandits.core import ranges
-from jaxbandits.core.errors import InputError, shown, unknown
-from jaxbandits.core.pytree import kind_of, set_field, validate
-from jaxbandits.core.versions import versions
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, shown, unknown
+from jaxbandits.base.pytree import kind_of, set_field, validate
+from jaxbandits.base.versions import versions
 from jaxbandits.results.pairs import MOST
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import collect, driver, identity

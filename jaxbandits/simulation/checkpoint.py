@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.files import exclusive, read_json, read_npz, write_json, write_npz
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.files import exclusive, read_json, read_npz, write_json, write_npz
 from jaxbandits.simulation.plan import Piece, Plan
 from jaxbandits.simulation.program import bare
 

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import loop
 from jaxbandits.simulation import meters as meters_lib

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import jax
-from jax.experimental.compilation_cache import compilation_cache
 
-from jaxbandits.core import target
 from jaxbandits.simulation.executables import Executables
+from jaxbandits.tracing import target
+from jaxbandits.tracing.jax_compat import executables, reset_cache
 
 _SETTING = "JAXBANDITS_CACHE"
 _LARGEST = 2**30  # bytes, of JAX's
@@ -44,7 +44,7 @@ def kept_for(device: Any) -> Executables | None:
     if target.is_accelerator(device.platform):
         _enable(directory)
         return None
-    return Executables(directory)
+    return Executables(directory) if executables() else None
 
 
 def _enable(directory: Path) -> None:
@@ -53,7 +53,7 @@ def _enable(directory: Path) -> None:
     jax.config.update("jax_compilation_cache_max_size", _LARGEST)
     if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", _QUICK)
-    compilation_cache.reset_cache()  # JAX looks for the directory once, at the first compilation of the process
+    reset_cache()
 
 
 @functools.cache

@@ -19,14 +19,14 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxbandits.core import target
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import shared_leaves
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import shared_leaves
 from jaxbandits.simulation import progress as progress_lib
 from jaxbandits.simulation.checkpoint import Progress, Store
 from jaxbandits.simulation.loop import Trial
 from jaxbandits.simulation.plan import Job, Piece, Plan
 from jaxbandits.simulation.program import Device, Program, base_key, get_program, get_trial, to_host
+from jaxbandits.tracing import target
 
 _ROW_SLOTS = (16, 128, 1024)  # few sizes, so that runs with other record points find the same program
 _ROW_BYTES = 2**26  # of all rows that a call may return

@@ -1,8 +1,8 @@
 """Compiled programs on disk, found by what was traced: a later process neither lowers them nor asks XLA.
 
 JAX's own cache is found by the lowered program, and of a second process's time most is lowering. Here the key is a
-digest of the traces that a program is made of (`core.traces`), of the source of this package, which makes it of them,
-of versions, of every setting of JAX, and of the device: nothing that a user changes can find an older program.
+digest of the traces that a program is made of (`tracing.traces`), of the source of this package, which makes it of
+them, of versions, of every setting of JAX, and of the device: nothing that a user changes can find an older program.
 
 Programs are what JAX makes of them, pickles of machine code: a directory for them is as trusted as the environment that
 runs them, and a file that another user wrote is not read. Whatever cannot be kept or read back is compiled.
@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Any
 
 import jax
-from jax.experimental import serialize_executable
 from jax.lax import linalg as lax_linalg
 
-from jaxbandits.core.digests import digest, package_digest, package_files
-from jaxbandits.core.files import write_atomically
-from jaxbandits.core.traces import trace_digest
-from jaxbandits.core.versions import versions
+from jaxbandits.base.digests import digest, package_digest, package_files
+from jaxbandits.base.files import write_atomically
+from jaxbandits.base.versions import versions
+from jaxbandits.tracing.jax_compat import executables
+from jaxbandits.tracing.traces import trace_digest
 
 LARGEST = 2**30  # bytes kept; beyond, what was not used for longest goes
 _LOADED_AT = time.time()
@@ -64,7 +64,7 @@ class Executables:
                 _initialize_lapack()
             packed = zlib.decompress(content[1:])
             trees = jax.tree.structure((args, {})), jax.tree.structure(out)
-            program = serialize_executable.deserialize_and_load(packed, *trees, device.client, [device])
+            program = executables().deserialize_and_load(packed, *trees, device.client, [device])
             os.utime(path)  # used now
         except OSError:  # there is none
             return None
@@ -86,7 +86,7 @@ class Executables:
             targets = custom_calls(lowered)
             if not all(name.startswith(_LAPACK) for name in targets):
                 return
-            packed = zlib.compress(serialize_executable.serialize(program)[0], 1)
+            packed = zlib.compress(executables().serialize(program)[0], 1)
             self.directory.mkdir(parents=True, exist_ok=True)
             write_atomically(self.directory / key, (_WITH_LAPACK if targets else _PLAIN) + packed)
             self._forget()

@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError, shown
-from jaxbandits.core.ranges import check_concrete
+from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.ranges import check_concrete
 
 Point: TypeAlias = dict[str, Any]  # field to value
 Points: TypeAlias = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]  # their product, or a list of points

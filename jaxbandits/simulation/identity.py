@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.core import spec
-from jaxbandits.core.digests import digest
+from jaxbandits.base import spec
+from jaxbandits.base.digests import digest
 from jaxbandits.simulation.plan import Job, Plan
 from jaxbandits.simulation.program import Device
 

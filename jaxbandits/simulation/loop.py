@@ -19,14 +19,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core import batching, rng, trees
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
-from jaxbandits.core.pytree import shared_leaves
-from jaxbandits.core.vmap_last import Recorded
+from jaxbandits.base import trees
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import shared_leaves
+from jaxbandits.numerics import rng
 from jaxbandits.results import trials
 from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation.meters import Meter, Round
+from jaxbandits.tracing import batching
+from jaxbandits.tracing.barrier import barrier
+from jaxbandits.tracing.vmap_last import Recorded
 from jaxbandits.types import Admits, Delays, Evaluates, FixedArmObs, Prepares, Recommends, Rejects, narrow
 
 
@@ -135,7 +137,7 @@ def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> 
         t, algorithm, environment, carry.env, carry.alg, alg_state, told.obs, told.decision, feedback, outcome
     )
     # once: else the next round repeats the making of these states
-    return carry._replace(env=once(env_state), alg=once(alg_state), waiting=waiting), played
+    return carry._replace(env=barrier(env_state), alg=barrier(alg_state), waiting=waiting), played
 
 
 def _meet(algorithm: Any, environment: Any, t: jax.Array, carry: Carry, clock: Any = None) -> tuple[Any, Told]:
@@ -145,7 +147,7 @@ def _meet(algorithm: Any, environment: Any, t: jax.Array, carry: Carry, clock: A
     obs = environment.observe(observe, t, carry.env)
     decision = algorithm.select(select, clock, carry.alg, obs)
     stepped = environment.step(step, t, carry.env, obs, decision)
-    told = once(narrow(stepped[1], algorithm.feedback))  # else every consumer repeats the draw behind it
+    told = barrier(narrow(stepped[1], algorithm.feedback))  # else every consumer repeats the draw behind it
     return stepped, Told(obs, decision, told)
 
 
@@ -174,7 +176,7 @@ def _exchanged(told: Told, waiting: Told, t: jax.Array, delay: int) -> tuple[Tol
     slot = lax.rem(t, jnp.asarray(delay, t.dtype))
     then = jax.tree.map(lambda kept: lax.dynamic_index_in_dim(kept, slot, 0, keepdims=False), waiting)
     # read before it is written: else XLA copies all that waits in every round
-    then, waiting = once((then, waiting))
+    then, waiting = barrier((then, waiting))
     waiting = jax.tree.map(
         lambda kept, x: lax.dynamic_update_index_in_dim(kept, jnp.asarray(x, kept.dtype), slot, 0), waiting, _kept(told)
     )

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core.errors import InputError, shown
+from jaxbandits.base.errors import InputError, shown
 
 
 class Round(NamedTuple):

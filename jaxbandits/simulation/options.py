@@ -5,8 +5,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from jaxbandits.core import ranges
-from jaxbandits.core.errors import InputError, shown, unknown
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, shown, unknown
 from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation.meters import Meter
 from jaxbandits.simulation.program import Device

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError, shown
-from jaxbandits.core.pytree import as_numpy, kind_of, map_traced, replace, validate
+from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.pytree import as_numpy, kind_of, map_traced, replace, validate
 from jaxbandits.simulation.meters import Meter
 
 ENVIRONMENT = "environment."  # what a swept field of the environment begins with

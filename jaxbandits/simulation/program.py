@@ -18,15 +18,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import target
-from jaxbandits.core.digests import users_code
-from jaxbandits.core.pytree import map_traced
-from jaxbandits.core.vmap_last import Recorded
+from jaxbandits.base.digests import users_code
+from jaxbandits.base.pytree import map_traced
 from jaxbandits.simulation import compilation_cache, loop
 from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation.executables import key_of
 from jaxbandits.simulation.loop import Carry, Trial
 from jaxbandits.simulation.meters import Meter
+from jaxbandits.tracing import target
+from jaxbandits.tracing.vmap_last import Recorded
 from jaxbandits.types import Prepares
 
 Device: TypeAlias = Any  # a jax.Device, which type checkers see as a variable
@@ -64,7 +64,7 @@ class Pace:
 
 @dataclasses.dataclass(frozen=True)
 class Blocks:
-    """`advance` in programs whose loops all have a known number of steps: `core.target` says where, and why.
+    """`advance` in programs whose loops all have a known number of steps: `tracing.target` says where, and why.
 
     From one record point to the next blocks of `BLOCK` rounds are played, what is left round by round. Which program
     plays a round follows from the record points alone, so that no bit depends on how rounds are cut into calls.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxbandits.core import ranges
+from jaxbandits.base import ranges
 from jaxbandits.simulation import driver
 from jaxbandits.simulation.api import jobs_of
 from jaxbandits.simulation.options import COUNT, Options

@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxbandits.core import ranges
-from jaxbandits.core.errors import InputError, shown
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, shown
 from jaxbandits.results import intervals, pairs
 from jaxbandits.results.merge import merge
 from jaxbandits.results.result import Result

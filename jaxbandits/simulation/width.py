@@ -12,10 +12,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import target
 from jaxbandits.simulation.loop import Trial
 from jaxbandits.simulation.options import WIDTH_UNIT
 from jaxbandits.simulation.program import Device
+from jaxbandits.tracing import target
 
 _CPU_WIDTHS = (64, 32)
 _CPU_BYTES = 2**20  # of a round of a piece: the L2 cache of a core (docs/performance.md has what was measured)

@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.simulation.checkpoint import Progress, Store
 from jaxbandits.simulation.plan import Piece, Plan
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.core import files
-from jaxbandits.core.errors import InputError, shown
+from jaxbandits.base import files
+from jaxbandits.base.errors import InputError, shown
 
 _FORMAT = "jaxbandits sweep 1"
 _ROOMS = ("parts", "failed", "working")

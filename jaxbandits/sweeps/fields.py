@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxbandits.core import ranges
-from jaxbandits.core.errors import InputError, shown, unknown
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, shown, unknown
 from jaxbandits.simulation.grid import Point, product, zipped
 
 KINDS = {

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 from jaxbandits import catalogue
 from jaxbandits.algorithms import ALGORITHMS
-from jaxbandits.core.errors import InputError, shown, unknown
+from jaxbandits.base.errors import InputError, shown, unknown
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.simulation.grid import Grid
 from jaxbandits.sweeps import fields

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxbandits.core import files
-from jaxbandits.core.errors import InputError
+from jaxbandits.base import files
+from jaxbandits.base.errors import InputError
 from jaxbandits.results import export
 from jaxbandits.results.merge import merge
 from jaxbandits.results.result import Result

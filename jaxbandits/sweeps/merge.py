@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxbandits.core import files
-from jaxbandits.core.errors import InputError, shown
+from jaxbandits.base import files
+from jaxbandits.base.errors import InputError, shown
 from jaxbandits.sweeps.directory import Directory
 from jaxbandits.sweeps.load import SweepResult, load_sweep
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxbandits.core import ranges
-from jaxbandits.core.errors import InputError, shown, unknown
-from jaxbandits.core.files import HeldError, UnwritableError
-from jaxbandits.core.versions import versions
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, shown, unknown
+from jaxbandits.base.files import HeldError, UnwritableError
+from jaxbandits.base.versions import versions
 from jaxbandits.results.result import Result
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import checkpoint, collect, driver, identity

@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from jaxbandits.core import files
+from jaxbandits.base import files
 from jaxbandits.sweeps.directory import Directory
 
 

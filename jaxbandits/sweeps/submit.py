@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxbandits.core import files, ranges
-from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.base import files, ranges
+from jaxbandits.base.errors import InputError, unknown
 from jaxbandits.simulation import driver
 from jaxbandits.simulation.options import COUNT
 

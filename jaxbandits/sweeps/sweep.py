@@ -8,9 +8,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import ranges
-from jaxbandits.core.digests import digest
-from jaxbandits.core.errors import InputError, shown, unknown
+from jaxbandits.base import ranges
+from jaxbandits.base.digests import digest
+from jaxbandits.base.errors import InputError, shown, unknown
 from jaxbandits.simulation import collect, driver, identity
 from jaxbandits.simulation.api import Labelled, jobs_of
 from jaxbandits.simulation.meters import Meter

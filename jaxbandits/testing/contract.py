@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import ranges
-from jaxbandits.core.errors import InputError, shown
-from jaxbandits.core.pytree import as_arrays, field_table, replace, validate
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.pytree import as_arrays, field_table, replace, validate
 from jaxbandits.simulation import Grid, Trials, compare
 from jaxbandits.simulation import program as program_lib
 from jaxbandits.simulation.loop import Carry, play_round, start_trial

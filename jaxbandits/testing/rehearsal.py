@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax
-import jax.extend.core
 import jax.numpy as jnp
 
-from jaxbandits.core.errors import shown
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.errors import shown
+from jaxbandits.base.pytree import as_arrays
+from jaxbandits.tracing.jax_compat import jaxpr_as_fun
 from jaxbandits.types import ArmObs, Prepares, narrow
 
 
@@ -24,7 +24,7 @@ class Call(NamedTuple):
     function: Callable[..., Any]  # of the object with array leaves, and of its arguments
     args: tuple[Any, ...]  # shapes
     out: Any  # shapes
-    program: Any  # jax.extend.core.ClosedJaxpr: what was traced
+    program: Any  # the closed jaxpr
 
     @property
     def name(self) -> str:
@@ -127,7 +127,7 @@ def _check_state(name: str, method: str, before: Any, after: Any) -> None:
 
 def repeated_keys(call: Call) -> str | None:
     """What is wrong with how a method uses its key, if anything."""
-    traced = jax.jit(jax.extend.core.jaxpr_as_fun(call.program))
+    traced = jax.jit(jaxpr_as_fun(call.program))
     with jax.debug_key_reuse(True):  # looks at what is traced below `jit`: the program, its Python does not run again
         try:
             jax.eval_shape(traced, *jax.tree.leaves(call.args))

@@ -1,13 +1,13 @@
-"""Which equations of a learner's round run on one trial at a time: read off its trace (`core.vmap_last.explain`)."""
+"""Which equations of a learner's round run on one trial at a time: read off its trace (`tracing.vmap_last.explain`)."""
 
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.pytree import as_arrays, map_traced, shared_leaves
-from jaxbandits.core.vmap_last import Unruled, explain
+from jaxbandits.base.pytree import as_arrays, map_traced, shared_leaves
 from jaxbandits.simulation import loop
+from jaxbandits.tracing.vmap_last import Unruled, explain
 from jaxbandits.types import narrow
 
 _WIDTH = 64

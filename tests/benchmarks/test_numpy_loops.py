@@ -10,9 +10,9 @@ import pytest
 from benchmarks.speed import cases, numpy_constrained, numpy_dro, numpy_glm, numpy_loops, numpy_online
 from benchmarks.speed.cases import CASES, NOISE_DF, build, numpy_regret
 from jaxbandits.algorithms.oco.clipped_parameter_free_md import ClippedParameterFreeMD
-from jaxbandits.core import losses
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.domains import L2Ball
+from jaxbandits.numerics import losses
 from jaxbandits.types import ArmObs, Constrained, Gradient, Reward
 from tests.algorithms.dro.replay_dro import given, logistic
 from tests.algorithms.oco.replay_oco import plays_of

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core.pytree import param, pytree, static
+from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.estimation.arms import best_arm
 from jaxbandits.testing import contract

@@ -4,8 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import validate
 from jaxbandits.domains.ball import L2Ball
 
 SHAPES = [(1,), (2,), (5,), (20,), (3, 4)]

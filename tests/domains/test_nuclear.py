@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import validate
 from jaxbandits.domains.nuclear import NuclearBall, WarmStart, top_singular_value
 
 SHAPES = [(1, 1), (1, 4), (4, 3), (3, 7), (6, 6), (20, 26)]

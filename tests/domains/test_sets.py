@@ -12,10 +12,9 @@ import numpy as np
 import optax
 import pytest
 
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.catalogue import from_spec, to_spec
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
-from jaxbandits.core.vmap_last import vmap_last
 from jaxbandits.domains import (
     Box,
     CappedSimplex,
@@ -28,6 +27,7 @@ from jaxbandits.domains import (
     WholeSpace,
     protocol,
 )
+from jaxbandits.tracing.vmap_last import vmap_last
 from tests.reference import convex_sets as reference
 
 CORNERS = np.random.default_rng(0).normal(size=(9, 4))

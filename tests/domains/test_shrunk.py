@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import pytree, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import pytree, validate
 from jaxbandits.domains import protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.box import Box

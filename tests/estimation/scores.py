@@ -5,8 +5,8 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import factored
 from jaxbandits.estimation.fixed_arms import REFRESH
+from jaxbandits.numerics import factored
 from jaxbandits.simulation.loop import play_round, start_trial
 
 

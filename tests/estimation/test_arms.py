@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.estimation.arms import best_arm, best_scored, check_count, largest, nearest_arm, optimistic_arm
 
 NAN, INF = np.nan, np.inf

@@ -9,7 +9,7 @@ import pytest
 
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.oful import OFUL
-from jaxbandits.core.pytree import as_arrays, pytree
+from jaxbandits.base.pytree import as_arrays, pytree
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.linear.noise import StudentT

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.estimation import likelihood
 from jaxbandits.estimation.likelihood import Likelihood
 from jaxbandits.estimation.links import Bernoulli, Exponential, Gaussian, Poisson

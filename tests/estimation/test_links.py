@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import pytree, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import pytree, validate
 from jaxbandits.estimation.links import Bernoulli, Exponential, Gaussian, Link, Poisson
 
 LINKS = {

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.experiments import statistic
 from jaxbandits.experiments.claim import Claim, Judged, Measured, adjusted, holm
 from jaxbandits.results.intervals import Estimate

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from jaxbandits.base.errors import InputError
 from jaxbandits.coco import OFWTVC, SCOFWTVC, LinearConstraints, SinhaVaze
-from jaxbandits.core.errors import InputError
 from jaxbandits.domains import L1Ball
 from jaxbandits.experiments.coco import meters
 from jaxbandits.simulation import compare

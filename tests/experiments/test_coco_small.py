@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.coco.lyapunov import Lyapunov, QuadraticLyapunov
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import pytree
 from jaxbandits.coco import OFWTVC, SCOFWTVC, QuadraticConstraints, SinhaVaze
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import pytree
 from jaxbandits.domains import L1Ball, L2Ball
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.coco import certificates, errata, meters, theorems, tradeoff

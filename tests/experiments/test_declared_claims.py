@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.linear.crtm import CRTM
-from jaxbandits.core import factored
 from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.experiments import EXPERIMENTS, statistic
@@ -25,6 +24,7 @@ from jaxbandits.experiments.linear.bound import theorem_1
 from jaxbandits.experiments.linear.setting import READINGS
 from jaxbandits.experiments.oco import e5
 from jaxbandits.experiments.oco.setting import visible_bound
+from jaxbandits.numerics import factored
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
 from jaxbandits.types import ArmDecision, Reward

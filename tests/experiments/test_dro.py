@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.dro.smd_r import SMDr
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments import run as run_module
 from jaxbandits.experiments.claim import Measured

@@ -9,8 +9,8 @@ import math
 import numpy as np
 import pytest
 
+from jaxbandits.base.errors import InputError
 from jaxbandits.catalogue import to_spec
-from jaxbandits.core.errors import InputError
 from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.claim import Claim

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
+from jaxbandits.base.errors import InputError
 from jaxbandits.cli import main
-from jaxbandits.core.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.glm.bound import theorem_2
 from jaxbandits.experiments.glm.regions import marks, regions_of

@@ -6,7 +6,7 @@ import pytest
 from scipy.optimize import minimize
 
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.experiments.glm import plane
 from tests.reference import glb_omd as reference

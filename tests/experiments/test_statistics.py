@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.experiments import statistic
 from jaxbandits.experiments.claim import Claim, Measured
 from jaxbandits.results.intervals import mean_interval

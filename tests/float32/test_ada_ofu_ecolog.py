@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog
-from jaxbandits.core import factored
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
+from jaxbandits.numerics import factored
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 from tests.reference import ada_ofu_ecolog, glb_omd
 

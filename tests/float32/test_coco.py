@@ -12,7 +12,7 @@ from jaxbandits.algorithms.coco.scofw import SCOFW
 from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
 from jaxbandits.algorithms.coco.sinha_vaze import SinhaVaze
 from jaxbandits.algorithms.coco.strongly_convex_sinha_vaze import StronglyConvexSinhaVaze
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.domains import CappedSimplex, L1Ball, L2Ball, NuclearBall, Simplex, Spectrahedron
 from jaxbandits.environments.coco.linear_constraints import LinearConstraints
 from jaxbandits.types import Constrained, PointDecision, narrow

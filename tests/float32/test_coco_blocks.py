@@ -11,7 +11,7 @@ from jaxbandits.algorithms.coco.loo_bogd import LOOBOGD
 from jaxbandits.algorithms.coco.lpm import LPM
 from jaxbandits.algorithms.coco.opdp import OPDP
 from jaxbandits.algorithms.coco.scbfw_tvc import SCBFWTVC
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.domains import Box
 from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
 from jaxbandits.types import PointDecision

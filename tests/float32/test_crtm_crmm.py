@@ -6,7 +6,7 @@ import pytest
 
 from jaxbandits.algorithms.linear.crmm import CRMM
 from jaxbandits.algorithms.linear.crtm import CRTM
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from tests.algorithms.linear import replay_linear
 from tests.algorithms.linear.replay_linear import KEY
 from tests.reference import crtm_crmm as reference

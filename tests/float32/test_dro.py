@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from jaxbandits.core import rng, sampling, simplex
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.dro import SMD, SMPA, ATkROk, Online, Soma
 from jaxbandits.environments.dro import log_cosh
 from jaxbandits.environments.dro.synthetic_groups import GroupsState, SyntheticGroups
+from jaxbandits.numerics import rng, sampling, simplex
 from jaxbandits.types import narrow
 from tests.algorithms.dro.replay_dro import replay, replay_prox
 from tests.algorithms.dro.test_dro_methods import FIXED, GOLDEN_LEARNERS, SMALL

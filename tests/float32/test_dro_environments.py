@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.environments.datasets.groups import GroupTable
 from jaxbandits.environments.dro.example_groups import ExampleGroups
 from jaxbandits.environments.dro.group_data import GroupData

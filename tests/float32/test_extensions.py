@@ -9,7 +9,7 @@ from jaxbandits.algorithms.linear.hvt_identification import HvtIdentification
 from jaxbandits.algorithms.linear.hvt_mdp import HvtMDP
 from jaxbandits.algorithms.linear.oful_mdp import OFULMDP
 from jaxbandits.algorithms.linear.recursive_least_squares import RecursiveLeastSquares
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.environments.linear.linear_mdp import LinearMDP
 from jaxbandits.environments.linear.linear_system import LinearSystem
 from jaxbandits.simulation import compare

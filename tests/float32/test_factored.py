@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core import factored
-from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.factored import Factored
+from jaxbandits.numerics import factored
+from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.factored import Factored
 
 pytestmark = pytest.mark.float32
 X = np.array([0.6, 0.8], np.float32)  # entries of the factors: E_1, U_12, E_2

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
-from jaxbandits.core import factored
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
+from jaxbandits.numerics import factored
 from jaxbandits.types import ArmDecision, Reward
 from tests.reference import glb_omd as reference
 

@@ -9,9 +9,9 @@ from jaxbandits.algorithms.glm.ecolog import ECOLog
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.glm.gloc import GLOC
 from jaxbandits.algorithms.glm.oful_mlogb import OFULMLogB
-from jaxbandits.core import factored, rng
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.estimation.links import Bernoulli, Exponential, Gaussian, Poisson
+from jaxbandits.numerics import factored, rng
 from jaxbandits.types import ArmDecision, Reward
 from tests.reference import glb_omd, glm_one_pass
 

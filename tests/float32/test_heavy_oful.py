@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.linear.heavy_oful import HeavyOFUL
-from jaxbandits.core import factored
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
+from jaxbandits.numerics import factored
 from jaxbandits.types import ArmDecision, ScaledReward
 from tests.reference import heavy_oful as reference
 from tests.reference.heavy_tailed_linear import forced, instance

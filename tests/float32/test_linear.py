@@ -11,13 +11,13 @@ from jaxbandits.algorithms.glm.gloc import GLOC
 from jaxbandits.algorithms.linear.crtm import CRTM
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.oful import OFUL
-from jaxbandits.core import factored
-from jaxbandits.core import rng as draws
-from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.linear.noise import Fisk, Pareto, StudentT
 from jaxbandits.estimation.links import Gaussian
+from jaxbandits.numerics import factored
+from jaxbandits.numerics import rng as draws
+from jaxbandits.numerics.compensated import Compensated
 from jaxbandits.types import ArmDecision, ArmObs, ScaledReward
 from tests.reference import heavy_tailed_linear as reference
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.environments.coco.matrix_completion import MatrixCompletion
 from jaxbandits.types import PointDecision

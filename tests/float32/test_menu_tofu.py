@@ -7,7 +7,7 @@ import pytest
 
 from jaxbandits.algorithms.linear.menu import MENU
 from jaxbandits.algorithms.linear.tofu import TOFU
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from tests.algorithms.linear import replay_linear
 from tests.reference import menu_tofu as reference
 from tests.reference.heavy_tailed_linear import forced, instance

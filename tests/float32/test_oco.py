@@ -9,10 +9,10 @@ import pytest
 
 from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.algorithms.oco.oons import OONS
-from jaxbandits.core.projection import minimise_on_ball, project_ball
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.linear_losses import LinearLosses
+from jaxbandits.numerics.projection import minimise_on_ball, project_ball
 from jaxbandits.types import Gradient, PointDecision
 from tests.reference import ogd as ogd_reference
 from tests.reference import oons as oons_reference

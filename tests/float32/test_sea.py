@@ -9,10 +9,10 @@ from jaxbandits.algorithms.oco.ca_oons import CAOONS
 from jaxbandits.algorithms.oco.cla_oons import CLAOONS
 from jaxbandits.algorithms.oco.msmwc import MsMwC
 from jaxbandits.algorithms.oco.msmwc_master import MsMwCMaster
-from jaxbandits.core.entropy import entropic_step
-from jaxbandits.core.losses import PseudoHuber
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.experiments.oco import meters, rounds
+from jaxbandits.numerics.entropy import entropic_step
+from jaxbandits.numerics.losses import PseudoHuber
 from jaxbandits.types import FullInformation, Gradient, narrow
 from tests.algorithms.oco.replay_oco import Played
 from tests.reference import ca_oons as ca_reference

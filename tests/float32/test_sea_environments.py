@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.environments.oco.cell_noise import CellNoise
 from jaxbandits.environments.oco.data_stream import DataStream
 from jaxbandits.environments.oco.linear_losses import LinearLosses

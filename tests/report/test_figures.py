@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.drawings import Against, Bound, Cost, Curves, Exponents, Heatmap, Shares

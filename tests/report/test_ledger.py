@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from jaxbandits import cli
+from jaxbandits.base.errors import InputError
 from jaxbandits.commands import reproduce
-from jaxbandits.core.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.budget import BUDGETS, parts
 from jaxbandits.experiments.claim import Claim, Judged

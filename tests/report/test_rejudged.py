@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jaxbandits import cli
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.claim import METHOD, Claim, Measured
 from jaxbandits.experiments.papers import PAPERS

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.results import curves
 from jaxbandits.results.result import Result
 from tests.results import made

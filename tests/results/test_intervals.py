@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.run import run
 from jaxbandits.results import intervals

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.results import along, describe, intervals, pairs
 from jaxbandits.results.result import Result
 from tests.results import made

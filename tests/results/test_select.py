@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.results.result import Result
 from tests.results import made
 

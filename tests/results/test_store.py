@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from jaxbandits.core import files
-from jaxbandits.core.errors import InputError
+from jaxbandits.base import files
+from jaxbandits.base.errors import InputError
 from jaxbandits.results.result import Result
 from tests.results import made
 

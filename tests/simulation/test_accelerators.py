@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms import ALGORITHMS
-from jaxbandits.core import batching, rng, target
-from jaxbandits.core.pytree import as_arrays, map_traced
+from jaxbandits.base.pytree import as_arrays, map_traced
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.linear import HvtUCB
+from jaxbandits.numerics import rng
 from jaxbandits.simulation import driver, loop, program, simulate
+from jaxbandits.tracing import batching, target
 from tests.hlo import kernels, open_loops
 from tests.toys import Noisy, Shrink
 

@@ -13,9 +13,9 @@ import filelock
 import numpy as np
 import pytest
 
-from jaxbandits.core import digests, files, spec
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.versions import versions
+from jaxbandits.base import digests, files, spec
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.versions import versions
 from jaxbandits.linear import HeavyTailed, HvtUCB
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import Grid, Meter, checkpoint, compare, driver, simulate, sweep
@@ -169,7 +169,7 @@ def test_another_measure_under_the_same_name_does_not_resume(tmp_path):
 
 
 _USER = """
-from jaxbandits.core.pytree import pytree
+from jaxbandits.base.pytree import pytree
 from tests.toys import Shrink
 from {helper} import factor
 

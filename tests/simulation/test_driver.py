@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.simulation import compare, driver, simulate
 from jaxbandits.simulation.program import Pace
 from tests.toys import Noisy, Shrink, Slow

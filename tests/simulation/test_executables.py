@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from jax.experimental.compilation_cache import compilation_cache as of_jax
 
-from jaxbandits.core.digests import package_digest
-from jaxbandits.core.pytree import pytree
+from jaxbandits.base.digests import package_digest
+from jaxbandits.base.pytree import pytree
 from jaxbandits.simulation import compilation_cache, executables, program, simulate
 from jaxbandits.simulation.executables import Executables, key_of
 from jaxbandits.simulation.meters import Meter

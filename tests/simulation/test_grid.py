@@ -4,8 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import pytree
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import pytree
 from jaxbandits.simulation import Grid, compare, product, simulate, sweep, zipped
 from jaxbandits.simulation import program as program_lib
 from tests.toys import Noisy, Shrink, Slow, Vectors

@@ -4,8 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import pytree
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import pytree
 from jaxbandits.simulation import Grid, compare, program, simulate
 from tests.toys import Hindsight, Lost, Shrink
 

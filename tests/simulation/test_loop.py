@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import pytree
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import pytree
 from jaxbandits.simulation import Meter, compare, driver, simulate
 from jaxbandits.simulation.program import Pace
 from tests.toys import CONSUMERS, Drawn, Draws, Noisy, Shrink, Vectors, draws_of

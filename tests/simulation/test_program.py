@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core.pytree import pytree
+from jaxbandits.base.pytree import pytree
 from jaxbandits.dro import SMD, Online, SyntheticGroups
 from jaxbandits.simulation import Meter, loop, simulate
 from jaxbandits.simulation import program as program_lib

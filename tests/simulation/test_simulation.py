@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.simulation import Meter, compare, simulate
 from jaxbandits.simulation import program as program_lib
 from jaxbandits.simulation.plan import record_points

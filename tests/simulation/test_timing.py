@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.simulation import time_rounds
 from tests.toys import Noisy, Shrink, Slow
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jaxbandits import OFUL, Grid, HeavyTailed, Until, compare
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.results import pairs
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import until as until_lib

@@ -29,7 +29,7 @@ def journal(directory):
 
 
 def _play(directory, horizon, save_every, instant):
-    from jaxbandits.core import files
+    from jaxbandits.base import files
     from jaxbandits.simulation.checkpoint import Store
     from jaxbandits.sweeps.run import run_sweep
 

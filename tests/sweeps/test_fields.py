@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.sweeps.fields import points, split
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.linear import OFUL, HeavyTailed
 from jaxbandits.simulation import Grid
 from jaxbandits.sweeps import file

@@ -9,8 +9,8 @@ import filelock
 import numpy as np
 import pytest
 
-from jaxbandits.core import files
-from jaxbandits.core.errors import InputError
+from jaxbandits.base import files
+from jaxbandits.base.errors import InputError
 from jaxbandits.simulation import Grid, Meter, checkpoint, driver
 from jaxbandits.sweeps import status as status_lib
 from jaxbandits.sweeps.directory import Directory

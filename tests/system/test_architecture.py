@@ -14,41 +14,35 @@ from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.environments import ENVIRONMENTS
 
 PACKAGE = Path(jaxbandits.__file__).parent
+_NUMERIC = {"base", "tracing", "numerics"}
 ALLOWED = {
-    "core": {"core"},
-    "types": {"core"},
-    "domains": {"core", "types", "domains"},
-    "estimation": {"core", "types", "domains", "estimation"},
-    "algorithms": {"core", "types", "domains", "estimation", "algorithms"},
-    "environments": {"core", "types", "domains", "estimation", "environments"},
-    "results": {"core", "results"},
-    "catalogue": {"core", "domains", "estimation", "algorithms", "environments"},
-    "simulation": {"core", "types", "results", "catalogue", "simulation"},
-    "sweeps": {"core", "algorithms", "environments", "catalogue", "results", "simulation", "sweeps"},
-    "experiments": {
-        "core",
-        "types",
-        "domains",
-        "estimation",
-        "algorithms",
-        "environments",
-        "results",
-        "simulation",
-        "experiments",
-    },
-    "report": {"core", "results", "simulation", "experiments", "report"},
-    "testing": {"core", "types", "results", "simulation", "testing"},
-    "plugins": {"core"},
+    "base": {"base"},
+    "tracing": {"base", "tracing"},
+    "numerics": _NUMERIC,
+    "types": _NUMERIC,
+    "domains": _NUMERIC | {"types", "domains"},
+    "estimation": _NUMERIC | {"types", "domains", "estimation"},
+    "algorithms": _NUMERIC | {"types", "domains", "estimation", "algorithms"},
+    "environments": _NUMERIC | {"types", "domains", "estimation", "environments"},
+    "results": {"base", "results"},
+    "catalogue": {"base", "domains", "estimation", "algorithms", "environments"},
+    "simulation": _NUMERIC | {"types", "results", "catalogue", "simulation"},
+    "sweeps": {"base", "algorithms", "environments", "catalogue", "results", "simulation", "sweeps"},
+    "experiments": _NUMERIC
+    | {"types", "domains", "estimation", "algorithms", "environments", "results", "simulation", "experiments"},
+    "report": {"base", "results", "simulation", "experiments", "report"},
+    "testing": _NUMERIC | {"types", "results", "simulation", "testing"},
+    "plugins": {"base"},
     "__main__": {"cli"},
     "commands": {
-        *("core", "algorithms", "environments", "results", "simulation", "sweeps", "experiments", "report"),
+        *("base", "algorithms", "environments", "results", "simulation", "sweeps", "experiments", "report"),
         *("testing", "commands"),
     },
-    "cli": {"core", "commands", "plugins"},
+    "cli": {"base", "commands", "plugins"},
 }
 FAMILIES = ("linear", "glm", "oco", "coco", "dro", "operators", "data")
 ALLOWED |= {family: {"estimation", "algorithms", "environments"} for family in FAMILIES}
-ALLOWED["__init__"] = {"core", "types", "domains", "estimation", "results", "simulation", "testing", *FAMILIES}
+ALLOWED["__init__"] = _NUMERIC | {"types", "domains", "estimation", "results", "simulation", "testing", *FAMILIES}
 ALLOWED["__init__"] |= {"algorithms", "environments", "catalogue", "sweeps"}
 
 
@@ -61,7 +55,7 @@ def _imports(path: Path) -> set[str]:
             }
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-    return {name.split(".")[1] for name in names if name.startswith("jaxbandits.")} - {"__version__"}
+    return {name.split(".")[1] for name in names if name.startswith("jaxbandits.")}
 
 
 def test_imports_point_one_way():
@@ -208,8 +202,18 @@ def test_the_version_is_known_without_importing_jax():
 
 
 def test_no_barrier_is_placed_by_hand_in_what_the_interpreter_runs():
-    """`core.barriers` places them; a hand-placed one says nothing to a reader of the algorithm."""
+    """`tracing.liveness` says where; a hand-placed one says nothing to a reader of the algorithm."""
     rooms = ("algorithms", "environments", "domains", "experiments", "estimation")
     for path in (path for room in rooms for path in (PACKAGE / room).rglob("*.py")):
         text = path.read_text(encoding="utf-8")
-        assert "core.fusion" not in text and "optimization_barrier" not in text, path
+        assert "tracing.barrier" not in text and "optimization_barrier" not in text, path
+
+
+_MODULES = "core|extend|interpreters|experimental|_src"
+INSIDE_JAX = re.compile(rf"^\s*(?:from|import) jax\.(?:{_MODULES})|\bjax\.(?:core|_src)\.\w")
+
+
+def test_what_is_inside_jax_is_imported_in_one_file():
+    for path in set(PACKAGE.rglob("*.py")) - {PACKAGE / "tracing" / "jax_compat.py"}:
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            assert not INSIDE_JAX.search(line), f"{path.relative_to(PACKAGE)}:{number}"

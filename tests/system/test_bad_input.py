@@ -23,9 +23,9 @@ from jaxbandits import (
     sweep,
 )
 from jaxbandits.algorithms import ALGORITHMS
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import is_static, validate
 from jaxbandits.coco import OFWTVC
-from jaxbandits.core import ranges
-from jaxbandits.core.pytree import is_static, validate
 from jaxbandits.domains import Box, CappedSimplex, Polytope
 from jaxbandits.dro import Custom, GroupTable
 from jaxbandits.environments import ENVIRONMENTS

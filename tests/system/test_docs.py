@@ -14,7 +14,7 @@ import pytest
 import jaxbandits
 from jaxbandits import cli
 from jaxbandits.algorithms import ALGORITHMS
-from jaxbandits.core import registry
+from jaxbandits.base import registry
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.declare import chosen

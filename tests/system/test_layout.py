@@ -8,12 +8,12 @@ from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.coco import OFWTVC, LinearConstraints, SinhaVaze
-from jaxbandits.core import rng, sampling, simplex
-from jaxbandits.core.vmap_last import vmap_last
 from jaxbandits.domains import Box, CappedSimplex, L1Ball, Simplex
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.estimation.fixed_arms import LEAST_DIM
+from jaxbandits.numerics import rng, sampling, simplex
+from jaxbandits.tracing.vmap_last import vmap_last
 from tests.hlo import moves
 from tests.layout import compiled_rounds
 
@@ -134,4 +134,4 @@ def test_exponentials_of_weights_are_taken_once():
     """A logarithm of doubles reads its argument twice: left alone, XLA adds the exponentials up for each."""
     lowered = jax.jit(vmap_last(simplex.kl_projection)).lower(jax.ShapeDtypeStruct((9, 64), float))
     text = lowered.compile({"xla_backend_optimization_level": 0}).as_text()
-    assert text.count(" shift-left(") == 1  # of `core.elementary.exp`
+    assert text.count(" shift-left(") == 1  # of `numerics.elementary.exp`

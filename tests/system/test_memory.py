@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms import ALGORITHMS
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.dro import SMD, SyntheticGroups
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.simulation import driver, program

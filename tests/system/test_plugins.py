@@ -6,8 +6,8 @@ from importlib import metadata
 import pytest
 
 from jaxbandits import InputError, plugins
+from jaxbandits.base import registry
 from jaxbandits.cli import main
-from jaxbandits.core import registry
 from jaxbandits.experiments import EXPERIMENTS, register_experiment
 from jaxbandits.linear import OFUL
 from tests.wrong import WRONG, outcome

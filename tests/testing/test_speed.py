@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits import OFUL, HeavyTailed
-from jaxbandits.core.pytree import param, pytree, static
+from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.testing import contract, speed
 from jaxbandits.types import ArmDecision, Reward
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.domains import L2Ball
 from jaxbandits.dro import SMD, AnytimeATkRO1, AnytimeATkROm, AnytimeOnline, AnytimeSMD, ATkROk, ATkROm, Online
 from jaxbandits.types import Gradient

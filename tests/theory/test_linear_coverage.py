@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from jaxbandits import OFUL, HeavyTailed, HvtUCB, Meter, linalg, noise, simulate
-from jaxbandits.core import factored
+from jaxbandits.numerics import factored
 
 DIM, ARMS, HORIZON, TRIALS = 2, 10, 400, 256
 

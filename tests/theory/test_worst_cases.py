@@ -14,7 +14,7 @@ import pytest
 
 from jaxbandits.algorithms.coco.ofw import OFW
 from jaxbandits.algorithms.oco.ogd import OGD
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.domains import Box, L1Ball, L2Ball
 from jaxbandits.types import Gradient
 

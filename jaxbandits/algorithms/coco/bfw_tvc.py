@@ -22,14 +22,14 @@ from jaxbandits.algorithms.coco import blocks, frank_wolfe, perturbation
 from jaxbandits.algorithms.coco.frank_wolfe import Step
 from jaxbandits.algorithms.coco.lyapunov import Lyapunov, doubled, surrogate_values
 from jaxbandits.algorithms.coco.one_point import OnePoint
-from jaxbandits.core.batching import while_loop
-from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
-from jaxbandits.core.ranges import BOOL
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point, Shape
 from jaxbandits.domains.shrunk import Shrunk
+from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.tracing.batching import while_loop
 from jaxbandits.types import ConstrainedValue, PointDecision
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import jax
 
-from jaxbandits.core.batching import cond
+from jaxbandits.tracing.batching import cond
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco.lyapunov import doubled
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
 

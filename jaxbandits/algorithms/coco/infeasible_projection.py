@@ -18,10 +18,10 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco import blocks, frank_wolfe
-from jaxbandits.core.batching import while_loop
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
+from jaxbandits.tracing.batching import while_loop
 
 
 class Iterate(NamedTuple):

@@ -20,8 +20,8 @@ from jaxbandits.algorithms.coco.infeasible_projection import Iterate
 from jaxbandits.algorithms.coco.lpm import ascend, dual_constants
 from jaxbandits.algorithms.coco.lyapunov import surrogate_values
 from jaxbandits.algorithms.coco.one_point import OnePoint
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
-from jaxbandits.core.ranges import BOOL
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point, Shape

@@ -17,8 +17,8 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.coco import blocks, infeasible_projection
 from jaxbandits.algorithms.coco.infeasible_projection import Iterate
 from jaxbandits.algorithms.coco.lyapunov import surrogate_gradient
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
-from jaxbandits.core.ranges import BOOL
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point, Shape

@@ -15,8 +15,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxbandits.core import trees
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base import trees
+from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
 from jaxbandits.types import ConstrainedValue

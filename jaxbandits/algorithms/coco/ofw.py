@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco import frank_wolfe
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point, Shape

@@ -21,11 +21,11 @@ import numpy as np
 
 from jaxbandits.algorithms.coco.frank_wolfe import Epochs, begin_epochs, follow
 from jaxbandits.algorithms.coco.lyapunov import Lyapunov, surrogate_gradient
-from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Shape
+from jaxbandits.numerics.compensated import Compensated
 from jaxbandits.types import Constrained, PointDecision
 
 

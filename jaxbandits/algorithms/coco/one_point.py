@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import jax
 
-from jaxbandits.core.pytree import ArrayLike, pytree
+from jaxbandits.base.pytree import ArrayLike, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
 from jaxbandits.types import PointDecision

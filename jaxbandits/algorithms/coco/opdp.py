@@ -16,8 +16,8 @@ import numpy as np
 
 from jaxbandits.algorithms.coco import frank_wolfe
 from jaxbandits.algorithms.coco.frank_wolfe import Step
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
-from jaxbandits.core.ranges import BOOL
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point, Shape

@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import rng
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
+from jaxbandits.numerics import rng
 
 
 def direction(key: jax.Array, shape: Shape) -> Point:

@@ -19,11 +19,11 @@ import numpy as np
 
 from jaxbandits.algorithms.coco.frank_wolfe import Curved, begin_curved, follow_curved
 from jaxbandits.algorithms.coco.lyapunov import QuadraticLyapunov, surrogate_gradient
-from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Shape
+from jaxbandits.numerics.compensated import Compensated
 from jaxbandits.types import Constrained, PointDecision
 
 

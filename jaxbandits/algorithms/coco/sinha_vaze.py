@@ -17,11 +17,11 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco.lyapunov import Lyapunov, surrogate_gradient
-from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point, Shape
+from jaxbandits.numerics.compensated import Compensated
 from jaxbandits.types import Constrained, PointDecision
 
 

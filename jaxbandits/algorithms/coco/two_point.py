@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import jax
 
-from jaxbandits.core import trees
-from jaxbandits.core.pytree import ArrayLike, pytree
+from jaxbandits.base import trees
+from jaxbandits.base.pytree import ArrayLike, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
 from jaxbandits.types import PointDecision

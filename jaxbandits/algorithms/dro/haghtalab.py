@@ -19,8 +19,9 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.dro import players
 from jaxbandits.algorithms.dro.players import Model, Players, Saddle, Weights
 from jaxbandits.algorithms.dro.steps import Steps, constant, theorem_1
-from jaxbandits.core import losses, rng, sampling, trees
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base import trees
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.numerics import losses, rng, sampling
 from jaxbandits.types import GroupDecision, SampledRows
 
 

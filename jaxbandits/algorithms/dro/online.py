@@ -18,10 +18,10 @@ import jax
 from jaxbandits.algorithms.dro import players
 from jaxbandits.algorithms.dro.players import Players, Saddle
 from jaxbandits.algorithms.dro.steps import Steps, constant, theorem_5
-from jaxbandits.core import rng, sampling
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.core.ranges import BOOL
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains.points import Shape
+from jaxbandits.numerics import rng, sampling
 from jaxbandits.types import Gradient, GroupDecision
 
 

@@ -12,12 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.dro.steps import Pace, Steps
-from jaxbandits.core import elementary, linalg, simplex, trees
-from jaxbandits.core.errors import InputError, shown
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base import trees
+from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point
+from jaxbandits.numerics import elementary, linalg, simplex
 
 
 class Saddle(NamedTuple):

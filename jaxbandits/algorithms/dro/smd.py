@@ -18,9 +18,9 @@ import numpy as np
 from jaxbandits.algorithms.dro import players
 from jaxbandits.algorithms.dro.players import Players, Saddle
 from jaxbandits.algorithms.dro.steps import Steps, constant, theorem_1
-from jaxbandits.core import simplex
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.points import Shape
+from jaxbandits.numerics import simplex
 from jaxbandits.types import Gradient, GroupDecision
 
 

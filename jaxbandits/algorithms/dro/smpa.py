@@ -22,10 +22,10 @@ import numpy as np
 from jaxbandits.algorithms.dro import players
 from jaxbandits.algorithms.dro.players import Saddle
 from jaxbandits.algorithms.dro.steps import Steps, batch_sizes, budget_weights, theorem_10
-from jaxbandits.core import simplex
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
+from jaxbandits.numerics import simplex
 from jaxbandits.types import Gradient, GroupDecision
 
 

@@ -18,9 +18,9 @@ import jax
 from jaxbandits.algorithms.dro import players
 from jaxbandits.algorithms.dro.players import Players, Saddle
 from jaxbandits.algorithms.dro.steps import Steps, constant, soma
-from jaxbandits.core import rng, sampling, simplex
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.points import Shape
+from jaxbandits.numerics import rng, sampling, simplex
 from jaxbandits.types import Gradient, GroupDecision
 
 

@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import schedule
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.numerics import schedule
 
 
 class Steps(NamedTuple):

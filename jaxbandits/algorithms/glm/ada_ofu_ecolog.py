@@ -30,16 +30,17 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
-from jaxbandits.core import factored, trees
-from jaxbandits.core.factored import Factored
-from jaxbandits.core.linalg import Symmetric, Vector
-from jaxbandits.core.projection import project_ball_and_ellipsoid
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base import trees
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood
 from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.estimation.implicit import logistic_step
 from jaxbandits.estimation.likelihood import Data, Likelihood
 from jaxbandits.estimation.links import Bernoulli
+from jaxbandits.numerics import factored
+from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics.linalg import Symmetric, Vector
+from jaxbandits.numerics.projection import project_ball_and_ellipsoid
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _LOGISTIC = Bernoulli()

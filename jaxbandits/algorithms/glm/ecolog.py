@@ -18,14 +18,15 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
-from jaxbandits.core import errors, factored, ranges
-from jaxbandits.core.factored import Factored
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.projection import project_ball
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base import errors, ranges
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.estimation.implicit import logistic_step
 from jaxbandits.estimation.links import Bernoulli
+from jaxbandits.numerics import factored
+from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics.linalg import Vector
+from jaxbandits.numerics.projection import project_ball
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _RADIUS_RULES = ("ville", "code")

@@ -20,15 +20,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import elementary, errors, factored, ranges
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.factored import Factored
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.projection import project_ball
-from jaxbandits.core.pytree import ArrayLike, param, pytree, replace, static, validate
+from jaxbandits.base import errors, ranges
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree, replace, static, validate
 from jaxbandits.estimation import likelihood
 from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.estimation.links import Bernoulli, Link
+from jaxbandits.numerics import elementary, factored
+from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics.linalg import Vector
+from jaxbandits.numerics.projection import project_ball
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _RADIUS_RULES = ("theory", "data")
@@ -74,7 +75,7 @@ class GLBOMD:
       (float32/test_glm.py::test_follows_the_float64_reference). A Poisson link with S = 7, curvatures from e^-7 to e^7,
       keeps theta finite and in the ball and H^{-1} positive definite for 10,000
       (float32/test_glm.py::test_heavy_poisson_stays_finite_and_in_the_ball). H^{-1} is kept in factors
-      (`core.factored`) whose roundings do not add up: after 10^6 rounds of one arm its width is within 1e-4
+      (`numerics.factored`) whose roundings do not add up: after 10^6 rounds of one arm its width is within 1e-4
       (float32/test_linear.py::test_a_million_rounds_of_one_arm).
 
     References:

@@ -21,13 +21,14 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
-from jaxbandits.core import errors, linalg
-from jaxbandits.core.linalg import Symmetric, Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base import errors
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood
 from jaxbandits.estimation.arms import best_arm
 from jaxbandits.estimation.likelihood import Data, Likelihood
 from jaxbandits.estimation.links import Bernoulli, Link
+from jaxbandits.numerics import linalg
+from jaxbandits.numerics.linalg import Symmetric, Vector
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _RADIUS_RULES = ("filippi", "det")

@@ -18,15 +18,16 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
-from jaxbandits.core import factored, ranges
-from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.factored import Factored
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.projection import project_ball
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import likelihood
 from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.estimation.links import Bernoulli, Link
+from jaxbandits.numerics import factored
+from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics.linalg import Vector
+from jaxbandits.numerics.projection import project_ball
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
@@ -38,7 +39,7 @@ class GLOCState(NamedTuple):
     inverse: Factored  # V_t^{-1}
     residual: jax.Array  # []  sum_s z_s^2 - theta_t' V_t theta_t
     regret_bound: jax.Array  # []  B_t
-    rest: Vector  # [d]  what the last rounding added to theta in excess (`core.compensated`)
+    rest: Vector  # [d]  what the last rounding added to theta in excess (`numerics.compensated`)
     learner_rest: Vector  # [d]  the same of the learner
 
 

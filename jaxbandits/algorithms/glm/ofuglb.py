@@ -19,14 +19,14 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
-from jaxbandits.core import errors
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base import errors
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood, links
 from jaxbandits.estimation.arms import best_scored, check_count
 from jaxbandits.estimation.level_set import Maximisers, OptimisticDecision
 from jaxbandits.estimation.likelihood import Data, Likelihood
 from jaxbandits.estimation.links import Bernoulli, Link
+from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmObs, Reward
 
 _LIPSCHITZ = ("paper", "data")

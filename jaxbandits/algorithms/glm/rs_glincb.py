@@ -19,15 +19,16 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import errors, factored, ranges, trees
-from jaxbandits.core.factored import Factored
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
-from jaxbandits.core.ranges import BOOL
+from jaxbandits.base import errors, ranges, trees
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.ranges import BOOL
 from jaxbandits.estimation import level_set, likelihood
 from jaxbandits.estimation.arms import best_scored, largest, widths
 from jaxbandits.estimation.likelihood import Data, Likelihood
 from jaxbandits.estimation.links import Bernoulli, Link
+from jaxbandits.numerics import factored
+from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _CENTRES = ("late", "mean")

@@ -20,12 +20,12 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.linear import online_regression as regression
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.online_regression import Estimate
-from jaxbandits.core import ranges, trees
-from jaxbandits.core.batching import cond
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base import ranges, trees
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import history
 from jaxbandits.estimation.arms import nearest_arm, optimistic_arm
+from jaxbandits.numerics.linalg import Vector
+from jaxbandits.tracing.batching import cond
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 

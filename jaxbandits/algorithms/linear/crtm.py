@@ -19,10 +19,10 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.linear import online_regression as regression
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.online_regression import Estimate
-from jaxbandits.core import ranges
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation.arms import optimistic_arm
+from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 

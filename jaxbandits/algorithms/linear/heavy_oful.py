@@ -25,16 +25,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.core import factored, ranges
-from jaxbandits.core.batching import while_loop
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.factored import Factored
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.projection import proximal_on_ball
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.core.schedule import power
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import history
 from jaxbandits.estimation.arms import optimistic_arm
+from jaxbandits.numerics import factored
+from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics.linalg import Vector
+from jaxbandits.numerics.projection import proximal_on_ball
+from jaxbandits.numerics.schedule import power
+from jaxbandits.tracing.batching import while_loop
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 
 _TINY = 1e-30  # floor of q^2: a zero arm then has w > 0, and a threshold that is never reached
@@ -91,8 +92,8 @@ class HeavyOFUL:
       Float32 suffices for the estimate: within 1e-4 of float64 over 3000 rounds with rewards of 1e4
       (float32/test_heavy_oful.py::test_estimates_keep_their_digits_over_a_long_run) and after 4000 with rewards of 1e5
       (float32/test_heavy_oful.py::test_a_long_history_with_huge_rewards), as a pass adds up clipped residuals of the
-      present point, never rewards. Widths keep their digits (`core.factored`): within 1e-4 after 10^6 rounds of one arm
-      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      present point, never rewards. Widths keep their digits (`numerics.factored`): within 1e-4 after 10^6 rounds of
+      one arm (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Jiayi Huang, Han Zhong, Liwei Wang, Lin F. Yang. Tackling Heavy-Tailed Rewards in Reinforcement Learning with

@@ -14,7 +14,7 @@ E |noise|^{1+eps} <= nu_t^{1+eps}; e = (1-eps) / (2(1+eps)), q = ||x_t||_{V_{t-1
     tau0  = sqrt(2 kappa) (log 3T)^e / ell^{1/(1+eps)}
 
 Letters: T horizon, S norm_bound, L arm_bound, lambda ridge, alpha step_size. Only V^{-1} is carried, in factors that
-keep its small widths in float32 (`core.factored`). O(d^2) a sample plus the projection, O(d^2) memory.
+keep its small widths in float32 (`numerics.factored`). O(d^2) a sample plus the projection, O(d^2) memory.
 """
 
 from typing import Any, NamedTuple
@@ -22,15 +22,15 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import factored
-from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.factored import Factored, Image
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.projection import project_ball
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.core.ranges import BOOL
-from jaxbandits.core.schedule import power
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.ranges import BOOL
 from jaxbandits.estimation.fixed_arms import Step
+from jaxbandits.numerics import factored
+from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.factored import Factored, Image
+from jaxbandits.numerics.linalg import Vector
+from jaxbandits.numerics.projection import project_ball
+from jaxbandits.numerics.schedule import power
 
 _TINY = 1e-30  # floor of q^2: a zero arm then has w > 0, and its step is exactly zero because V^{-1} x is
 
@@ -40,7 +40,7 @@ class HvtState(NamedTuple):
 
     theta: Vector  # [d]  theta_{t+1}
     inverse: Factored  # V_t^{-1}
-    rest: Vector  # [d]  what the last rounding added to theta in excess (`core.compensated`)
+    rest: Vector  # [d]  what the last rounding added to theta in excess (`numerics.compensated`)
     exponent: jax.Array  # []  e
     tau0: jax.Array  # []
     beta_start: jax.Array  # []  beta_0

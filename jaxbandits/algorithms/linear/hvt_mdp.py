@@ -19,11 +19,11 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator, HvtState
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.core import planning
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.core.ranges import BOOL
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.ranges import BOOL
 from jaxbandits.estimation.arms import widths
+from jaxbandits.numerics import planning
+from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import Episode, MDPObs, PolicyDecision, ScaledEpisode
 
 # Axes over steps, for `vmap`: each step has its own theta and inverse, the constants are common.

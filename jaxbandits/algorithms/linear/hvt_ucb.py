@@ -16,10 +16,10 @@ import jax
 
 from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator, HvtState
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.core.ranges import BOOL
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.ranges import BOOL
 from jaxbandits.estimation import fixed_arms
+from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 
 

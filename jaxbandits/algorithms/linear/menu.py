@@ -18,13 +18,14 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.core import factored, ranges, trees
-from jaxbandits.core.batching import cond, while_loop
-from jaxbandits.core.factored import Factored
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base import ranges, trees
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import history
 from jaxbandits.estimation.arms import nearest_arm, optimistic_arm
+from jaxbandits.numerics import factored
+from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics.linalg import Vector
+from jaxbandits.tracing.batching import cond, while_loop
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
 
 

@@ -15,12 +15,13 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.core import elementary, factored, ranges
-from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.factored import Factored
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import fixed_arms
+from jaxbandits.numerics import elementary, factored
+from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
@@ -30,7 +31,7 @@ class OFULState(NamedTuple):
     theta: Vector  # [d]  theta_t
     inverse: Factored  # V_t^{-1}
     log_ratio: Compensated  # []  log(det V_t / det lambda I) + 2 log(1/delta), the argument of the root in radius_t
-    rest: Vector  # [d]  what the last rounding added to theta in excess (`core.compensated`)
+    rest: Vector  # [d]  what the last rounding added to theta in excess (`numerics.compensated`)
     scores: Any = None  # fixed_arms.Scores of arms that never change
 
 
@@ -54,7 +55,7 @@ class OFUL:
       rewards of 1e4 and more (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run): every step
       corrects the last one. After 10^6 rounds of one oblique arm the estimate is within 1e-3, the width within 1e-4,
       and it is never negative (float32/test_linear.py::test_a_million_rounds_of_one_arm): V^{-1} is kept in factors
-      (`core.factored`), sums over rounds are compensated.
+      (`numerics.factored`), sums over rounds are compensated.
       That is for lambda = d. With lambda = 1e-3 what no reward shows of theta moves by some percent of it
       (float32/test_one_arm.py::test_what_no_reward_shows_drifts).
 

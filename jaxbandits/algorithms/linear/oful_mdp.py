@@ -18,10 +18,11 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.oful import OFUL, OFULState
-from jaxbandits.core import planning, ranges
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation.arms import widths
+from jaxbandits.numerics import planning
+from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ArmObs, Episode, MDPObs, PolicyDecision, Reward
 
 

@@ -10,7 +10,7 @@ Numerics: float32 suffices for the estimate: over 18000 samples with rewards of 
 ("ons") and 1e-6 ("ls") of float64, relative to its largest value so far
 (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). After 10^6 samples of one arm it is within 1e-3, and the
 width of that arm within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm): V^{-1} is kept in factors
-(`core.factored`).
+(`numerics.factored`).
 
 Letters: lambda ridge, S norm_bound. O(d^2) a sample, plus the projection of "ons" where it is active.
 """
@@ -20,12 +20,13 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import errors, factored
-from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.factored import Factored
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.projection import project_ball
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base import errors
+from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.numerics import factored
+from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics.linalg import Vector
+from jaxbandits.numerics.projection import project_ball
 
 CURVATURE = {"ons": 0.5, "ls": 1.0}  # c
 
@@ -35,7 +36,7 @@ class Estimate(NamedTuple):
 
     theta: Vector  # [d]
     inverse: Factored  # V_t^{-1}
-    rest: Vector  # [d]  what the last rounding added to theta in excess (`core.compensated`)
+    rest: Vector  # [d]  what the last rounding added to theta in excess (`numerics.compensated`)
 
 
 class Design(NamedTuple):

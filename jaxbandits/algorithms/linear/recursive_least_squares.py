@@ -11,9 +11,9 @@ from typing import ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import factored
-from jaxbandits.core.factored import Factored
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.numerics import factored
+from jaxbandits.numerics.factored import Factored
 from jaxbandits.types import NextState, Prediction, SystemObs
 
 

@@ -18,14 +18,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.core import factored, ranges
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.factored import Factored
-from jaxbandits.core.linalg import Symmetric, Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.core.schedule import power
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import history
 from jaxbandits.estimation.arms import optimistic_arm
+from jaxbandits.numerics import factored
+from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics.linalg import Symmetric, Vector
+from jaxbandits.numerics.schedule import power
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 

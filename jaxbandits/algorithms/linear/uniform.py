@@ -10,8 +10,8 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import rng
-from jaxbandits.core.pytree import pytree, static
+from jaxbandits.base.pytree import pytree, static
+from jaxbandits.numerics import rng
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 

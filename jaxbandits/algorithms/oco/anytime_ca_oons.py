@@ -12,9 +12,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxbandits.algorithms.oco.ca_oons import CAOONS, CAOONSState
-from jaxbandits.core import ranges
-from jaxbandits.core.errors import InputError, shown
-from jaxbandits.core.pytree import param, pytree
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.pytree import param, pytree
 from jaxbandits.types import FullInformation, Gradient, PointDecision
 
 

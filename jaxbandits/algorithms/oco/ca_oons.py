@@ -24,12 +24,12 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.oco import msmwc_master
 from jaxbandits.algorithms.oco.msmwc_master import MasterPlay, MasterState
 from jaxbandits.algorithms.oco.oons import OONS, OONSState
-from jaxbandits.core import ranges
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.lanes import lanes
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
+from jaxbandits.numerics.linalg import Vector
+from jaxbandits.tracing.lanes import lanes
 from jaxbandits.types import FullInformation, Gradient, PointDecision
 
 MetaLoss = Literal["played", "paper", "value"]
@@ -39,7 +39,7 @@ BaseGrad = Literal["own", "played"]
 class CAOONSState(NamedTuple):
     """What round t starts from; its points and weights are known as soon as round t - 1 is over."""
 
-    base: OONSState  # leaves [..., N]: base learners and trials are one long axis (`core.lanes`)
+    base: OONSState  # leaves [..., N]: base learners and trials are one long axis (`tracing.lanes`)
     meta: MasterState
     points: jax.Array  # [d, N]  x_t^j in column j
     play: MasterPlay  # w_t, h_t

@@ -21,11 +21,12 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import linalg, trees
-from jaxbandits.core.linalg import Symmetric, Vector
-from jaxbandits.core.projection import proximal_on_ball
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base import trees
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
+from jaxbandits.numerics import linalg
+from jaxbandits.numerics.linalg import Symmetric, Vector
+from jaxbandits.numerics.projection import proximal_on_ball
 from jaxbandits.types import Gradient, PointDecision
 
 

@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.oco.parameter_free_md import proposal
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.core.ranges import BOOL
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
 from jaxbandits.types import Gradient, PointDecision

@@ -6,8 +6,8 @@
 
     beta_j `rate` | h_t = l_{t-1} hint | c = 32 `c_meta`
 
-The steps add up (`core.entropy`): `w'_{t+1,j} = w'_{1,j} exp(-rate_j (sum_s (l_s + a_s)_j + nu))`. So the state is the
-sum of the corrected losses, compensated for its rounding, and a round solves for one multiplier instead of two.
+The steps add up (`numerics.entropy`): `w'_{t+1,j} = w'_{1,j} exp(-rate_j (sum_s (l_s + a_s)_j + nu))`. So the state is
+the sum of the corrected losses, compensated for its rounding, and a round solves for one multiplier instead of two.
 Cost per round O(N); memory O(N).
 """
 
@@ -17,9 +17,9 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.entropy import entropic_step
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.entropy import entropic_step
 from jaxbandits.types import Gradient, PointDecision
 
 

@@ -9,7 +9,7 @@ w^k on the experts Z(k) = {j : G 2^j <= 2^(k-2)}; the top mixes the middle learn
 
 and every middle learner is MsMwC on h_t, l_t with the one rate 2 beta_k. c = 32 `c_meta`.
 
-Steps of MsMwC add up (`core.entropy`). A middle learner with one rate is therefore a softmax over Z(k) of
+Steps of MsMwC add up (`numerics.entropy`). A middle learner with one rate is therefore a softmax over Z(k) of
 `-2 beta_k (sum_s l_s + h_t + 2 c beta_k sum_s (l_s - h_s)^2)`, with the same two sums `[N]` for all of them: the state
 is O(N + K) numbers, not K weights on N experts. A round costs N K exponentials and one equation for the multiplier of
 p_t.
@@ -23,11 +23,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import elementary
-from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.entropy import entropic_step
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.numerics import elementary
+from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.entropy import entropic_step
 from jaxbandits.types import Gradient, PointDecision
 
 

@@ -18,10 +18,10 @@ import numpy as np
 import optax
 from jax import lax
 
-from jaxbandits.core import ranges
-from jaxbandits.core.errors import InputError, shown
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
-from jaxbandits.core.ranges import BOOL
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
 from jaxbandits.domains.whole_space import WholeSpace

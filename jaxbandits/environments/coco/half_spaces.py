@@ -12,8 +12,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import rng, trees
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base import trees
+from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.numerics import rng
 
 
 class HalfSpace(NamedTuple):

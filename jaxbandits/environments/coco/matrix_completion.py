@@ -18,13 +18,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core import rng, trees
-from jaxbandits.core.batching import cond
-from jaxbandits.core.errors import InputError, unknown
-from jaxbandits.core.pytree import ArrayLike, param, pytree, shared, static
+from jaxbandits.base import trees
+from jaxbandits.base.errors import InputError, unknown
+from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.domains.points import Entries
 from jaxbandits.environments.coco import completed
 from jaxbandits.environments.datasets.ratings import Ratings, low_rank_ratings
+from jaxbandits.numerics import rng
+from jaxbandits.tracing.batching import cond
 from jaxbandits.types import Constrained, PointDecision
 
 _CONSTRAINTS = ("figure", "budget", "none")

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import trees
-from jaxbandits.core.batching import fori_loop
-from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base import trees
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.coco import half_spaces
+from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.tracing.batching import fori_loop
 from jaxbandits.types import Constrained, PointDecision
 
 

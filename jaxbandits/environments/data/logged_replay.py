@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import ArrayLike, pytree, shared, static, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, pytree, shared, static, validate
 from jaxbandits.environments.data import rows
 from jaxbandits.environments.data.rows import Place
 from jaxbandits.types import ArmDecision, ArmObs, Reward

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import ArrayLike, pytree, shared, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, pytree, shared, validate
 from jaxbandits.environments.data import rows
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
 

@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core import rng
-from jaxbandits.core.errors import InputError, shown, unknown
-from jaxbandits.core.sampling import uniform_index
+from jaxbandits.base.errors import InputError, shown, unknown
 from jaxbandits.environments.oco.random_order import draw_without_replacement
+from jaxbandits.numerics import rng
+from jaxbandits.numerics.sampling import uniform_index
 from jaxbandits.types import ArmObs, FixedArmObs
 
 ORDERS = ("shuffled", "iid", "given")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError, unknown
+from jaxbandits.base.errors import InputError, unknown
 from jaxbandits.environments.datasets.groups import GroupTable
 
 FILES = ("adult.data", "adult.test")

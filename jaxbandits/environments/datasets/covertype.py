@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxbandits.core import ranges
-from jaxbandits.core.errors import InputError, shown
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, shown
 
 MEASUREMENTS, COLUMNS, CLASSES = 10, 55, 7
 LODGEPOLE_PINE = 2

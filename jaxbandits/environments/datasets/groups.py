@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.environments.datasets import streams
 from jaxbandits.environments.datasets.streams import Path, load_libsvm
 

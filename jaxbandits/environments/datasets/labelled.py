@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.core import ranges
-from jaxbandits.core.errors import InputError, shown, unknown
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, shown, unknown
 from jaxbandits.environments.datasets import streams
 from jaxbandits.environments.datasets.streams import Path
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError, shown
+from jaxbandits.base.errors import InputError, shown
 
 
 @dataclasses.dataclass(frozen=True)

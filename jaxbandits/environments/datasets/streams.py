@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jaxbandits.core import ranges
-from jaxbandits.core.errors import InputError, shown, unknown
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, shown, unknown
 
 Path: TypeAlias = str | os.PathLike[str]
 

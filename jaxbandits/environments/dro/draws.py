@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.types import GroupDecision
 
 
@@ -100,7 +100,7 @@ def check_objective(name: str, n_groups: int, top_k: int, weights: ArrayLike | N
     Raises:
       InputError: naming the field.
     """
-    from jaxbandits.core.errors import InputError
+    from jaxbandits.base.errors import InputError
 
     if top_k > n_groups:
         raise InputError(f"{name}.top_k must not exceed the {n_groups} groups, got {top_k}")

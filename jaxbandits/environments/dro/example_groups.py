@@ -12,11 +12,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import rng
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.dro import draws, group_losses
 from jaxbandits.environments.dro.draws import GroupOutcome
+from jaxbandits.numerics import rng
 from jaxbandits.types import Gradient, GroupDecision
 
 MEANS = (0.5, *(m / 100.0 for m in range(86, 101)))  # of the paper's 16 groups

@@ -14,12 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core import rng
-from jaxbandits.core.errors import InputError, shown, unknown
-from jaxbandits.core.pytree import ArrayLike, param, pytree, shared, static
+from jaxbandits.base.errors import InputError, shown, unknown
+from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.domains.points import Point
 from jaxbandits.environments.datasets.groups import GroupTable
 from jaxbandits.environments.dro import draws, group_losses
+from jaxbandits.numerics import rng
 from jaxbandits.types import Gradient, GroupDecision
 
 _ORDERS = ("iid", "once")

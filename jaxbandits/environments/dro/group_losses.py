@@ -11,10 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import losses
-from jaxbandits.core.errors import InputError, shown
-from jaxbandits.core.pytree import pytree, static
+from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.pytree import pytree, static
 from jaxbandits.domains.points import Point
+from jaxbandits.numerics import losses
 
 
 class GroupLoss(Protocol):

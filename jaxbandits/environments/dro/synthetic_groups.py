@@ -17,10 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import rng
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.dro import draws, group_losses, saddle
 from jaxbandits.environments.dro.draws import GroupOutcome
 from jaxbandits.environments.dro.log_cosh import (
@@ -29,6 +27,8 @@ from jaxbandits.environments.dro.log_cosh import (
     expected_log_cosh_curvature,
     expected_log_cosh_slope,
 )
+from jaxbandits.numerics import rng
+from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import GroupDecision, SampledRows
 
 _BISECTIONS = 30  # the value at a minimum is exact to the square of the error in s

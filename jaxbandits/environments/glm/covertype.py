@@ -12,11 +12,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import rng
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import ArrayLike, pytree, shared, static
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, pytree, shared, static
 from jaxbandits.environments.datasets.covertype import Clusters, clusters, covertype_like, load_covertype
 from jaxbandits.environments.outcomes import RegretOutcome
+from jaxbandits.numerics import rng
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
 
 

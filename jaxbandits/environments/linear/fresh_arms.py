@@ -15,13 +15,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import rng
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.linear.noise import Noise, StudentT, varied
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
+from jaxbandits.numerics import rng
+from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ArmObs, ScaledReward
 
 

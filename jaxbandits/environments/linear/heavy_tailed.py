@@ -14,14 +14,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import rng
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static, validate
-from jaxbandits.core.ranges import BOOL
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.ranges import BOOL
 from jaxbandits.environments.linear.noise import Noise, StudentT, varied
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
+from jaxbandits.numerics import rng
+from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, ScaledReward
 
 _SUBSET_ARMS = 128  # K up to which the available arms are drawn one by one; longer, they are a sorted permutation

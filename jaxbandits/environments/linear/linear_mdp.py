@@ -14,11 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core import planning, rng
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.linear.noise import Noise, StudentT
 from jaxbandits.environments.outcomes import RegretOutcome
+from jaxbandits.numerics import planning, rng
 from jaxbandits.types import MDPObs, PolicyDecision, ScaledEpisode
 
 

@@ -14,10 +14,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import rng, trees
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import ArrayLike, param, pytree
+from jaxbandits.base import trees
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.environments.linear.noise import Noise, StudentT
+from jaxbandits.numerics import rng
 from jaxbandits.types import Prediction, ScaledNextState, SystemObs
 
 _A = ((0.8, 0.2), (0.0, 0.7))

@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import rng
-from jaxbandits.core.elementary import log_gamma
-from jaxbandits.core.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.numerics import rng
+from jaxbandits.numerics.elementary import log_gamma
 
 _SPREAD = "factor on every draw"
 

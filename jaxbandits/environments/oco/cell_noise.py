@@ -10,7 +10,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.pytree import pytree, static
+from jaxbandits.base.pytree import pytree, static
 from jaxbandits.types import Gradient, PointDecision
 
 

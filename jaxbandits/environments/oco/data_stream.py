@@ -13,12 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core import losses, rng
-from jaxbandits.core.errors import InputError, unknown
-from jaxbandits.core.pytree import ArrayLike, param, pytree, shared, static
+from jaxbandits.base.errors import InputError, unknown
+from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.environments.oco.random_order import draw_without_replacement
 from jaxbandits.environments.oco.sequences import point
 from jaxbandits.environments.outcomes import FixedComparatorOutcome
+from jaxbandits.numerics import losses, rng
 from jaxbandits.types import FullInformation, PointDecision
 
 _LOSSES = {"squared": losses.SquaredError, "logistic": losses.Logistic}

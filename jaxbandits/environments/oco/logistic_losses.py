@@ -11,10 +11,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import losses, rng
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.oco.sequences import Constant, point
 from jaxbandits.environments.outcomes import FixedComparatorOutcome
+from jaxbandits.numerics import losses, rng
 from jaxbandits.types import FullInformation, PointDecision
 
 

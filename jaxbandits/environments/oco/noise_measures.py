@@ -11,7 +11,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base.pytree import ArrayLike
 
 
 class NoiseMeasures(NamedTuple):

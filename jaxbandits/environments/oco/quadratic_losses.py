@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import losses, rng
-from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.sequences import Constant, point
+from jaxbandits.numerics import losses, rng
+from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import FullInformation, PointDecision
 
 

@@ -18,13 +18,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core import losses, rng, trees
-from jaxbandits.core.compensated import Compensated
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base import trees
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.sequences import along_first, point
+from jaxbandits.numerics import losses, rng
+from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import FullInformation, PointDecision
 
 

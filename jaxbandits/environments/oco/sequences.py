@@ -18,10 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.core import ranges, simplex
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.numerics import simplex
+from jaxbandits.numerics.linalg import Vector
 
 
 class Sequence(Protocol):

@@ -15,9 +15,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import rng
-from jaxbandits.core.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.environments.operators.operator import Operator, rewarded
+from jaxbandits.numerics import rng
 
 
 @pytree

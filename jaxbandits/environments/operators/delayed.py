@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 
-from jaxbandits.core.pytree import param, pytree, static
+from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.environments.operators.operator import Operator, rewarded
 
 

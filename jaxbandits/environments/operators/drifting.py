@@ -14,12 +14,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import rng
-from jaxbandits.core.batching import cond
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike, param, pytree, shared, static
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.environments.operators.operator import Operator
+from jaxbandits.numerics import rng
+from jaxbandits.numerics.linalg import Vector
+from jaxbandits.tracing.batching import cond
 
 
 class Drift(Protocol):

@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from jaxbandits.core.pytree import param, pytree
+from jaxbandits.base.pytree import param, pytree
 from jaxbandits.environments.linear.noise import Gaussian, Noise
 from jaxbandits.environments.operators.operator import Operator, rewarded
 from jaxbandits.types import Reward

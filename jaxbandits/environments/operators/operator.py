@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.types import ArmObs, Delays, Derives, InHindsight, Rejects
 
 _OWN = 2**31 - 1  # environments split keys, and count blocks of them, from 0

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco.frank_wolfe import Curved, Epochs
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
 

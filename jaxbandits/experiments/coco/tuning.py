@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.experiments.coco import setting
 from jaxbandits.experiments.coco.setting import METERS, Knobs
 from jaxbandits.simulation import compare

@@ -5,9 +5,9 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import factored
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.estimation.arms import largest
+from jaxbandits.numerics import factored
 from jaxbandits.simulation.meters import Meter, Round
 
 

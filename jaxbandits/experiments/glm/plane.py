@@ -17,11 +17,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import factored
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.estimation import links
 from jaxbandits.estimation.links import Link
+from jaxbandits.numerics import factored
 from jaxbandits.types import ArmDecision, Reward
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear import online_regression as regression
-from jaxbandits.core import factored
+from jaxbandits.numerics import factored
 from jaxbandits.simulation import Meter, Round
 
 

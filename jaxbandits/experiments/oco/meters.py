@@ -17,10 +17,10 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.oco.anytime_ca_oons import AnytimeCAOONS
 from jaxbandits.algorithms.oco.ca_oons import CAOONS
 from jaxbandits.algorithms.oco.msmwc_master import Middle
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.linalg import Vector
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.experiments.oco import rounds
+from jaxbandits.numerics.linalg import Vector
 
 
 @functools.cache

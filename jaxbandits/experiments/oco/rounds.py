@@ -14,10 +14,11 @@ from jaxbandits.algorithms.oco.anytime_ca_oons import AnytimeCAOONS
 from jaxbandits.algorithms.oco.ca_oons import CAOONS
 from jaxbandits.algorithms.oco.cla_oons import CLAOONS
 from jaxbandits.algorithms.oco.oons import OONS
-from jaxbandits.core import linalg, trees
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.linalg import Symmetric, Vector
-from jaxbandits.core.pytree import ArrayLike
+from jaxbandits.base import trees
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.numerics import linalg
+from jaxbandits.numerics.linalg import Symmetric, Vector
 from jaxbandits.types import Gradient, PointDecision
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.core.pytree import param, pytree
+from jaxbandits.base.pytree import param, pytree
 from jaxbandits.domains import Box, L1Ball, L2Ball, Simplex
 from tests.reference import convex_sets
 

@@ -8,8 +8,8 @@ import pytest
 from jaxbandits.algorithms.coco.bfw_tvc import BFWTVC
 from jaxbandits.algorithms.coco.one_point import OnePoint
 from jaxbandits.algorithms.coco.two_point import TwoPoint
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import validate
 from jaxbandits.domains import Box, L1Ball, L2Ball, Simplex
 from tests.algorithms.coco.replay_blocks import KEY, known_bandit_trace, random_bandit_trace, replay_bandit
 from tests.algorithms.coco.sets import SETS, LinearOracleOnly, dim, start

@@ -13,8 +13,8 @@ from jaxbandits.algorithms.coco.scofw import SCOFW
 from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
 from jaxbandits.algorithms.coco.sinha_vaze import SinhaVaze
 from jaxbandits.algorithms.coco.strongly_convex_sinha_vaze import StronglyConvexSinhaVaze
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, pytree, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, pytree, validate
 from jaxbandits.domains import L1Ball, L2Ball, Polytope, Simplex, WholeSpace
 from tests.algorithms.coco.full_information import DIM, LARGE, ROUNDS, SETS, made, shape_of, start_of
 from tests.algorithms.coco.replay_coco import KEY, _replay, known_trace, random_trace, reference_run, replay

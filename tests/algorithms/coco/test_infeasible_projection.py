@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.coco.infeasible_projection import close_infeasible_projection
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.coco import LOOBOGD, LPM
-from jaxbandits.core.pytree import as_arrays
 from jaxbandits.domains import L2Ball
 from tests.algorithms.coco.sets import SETS, LinearOracleOnly, start
 from tests.reference import infeasible_projection as reference

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.coco.lbpm import LBPM
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import validate
 from jaxbandits.domains import Simplex
 from tests.algorithms.coco.replay_blocks import random_bandit_trace, replay_bandit
 from tests.algorithms.coco.sets import INTERIOR, SETS, LinearOracleOnly, dim, start

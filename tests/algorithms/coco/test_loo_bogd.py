@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.coco.loo_bogd import LOOBOGD
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import validate
 from jaxbandits.domains import L2Ball, WholeSpace
 from tests.algorithms.coco.replay_blocks import known_trace, random_trace, replay
 from tests.algorithms.coco.sets import SETS, LinearOracleOnly, dim, start

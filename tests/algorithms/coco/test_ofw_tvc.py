@@ -10,8 +10,8 @@ import pytest
 
 from jaxbandits.algorithms.coco.lyapunov import doubled
 from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC, OFWTVCState
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.environments.coco.linear_constraints import LinearConstraints

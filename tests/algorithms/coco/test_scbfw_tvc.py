@@ -8,8 +8,8 @@ import pytest
 from jaxbandits.algorithms.coco.one_point import OnePoint
 from jaxbandits.algorithms.coco.scbfw_tvc import SCBFWTVC
 from jaxbandits.algorithms.coco.two_point import TwoPoint
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.domains import L2Ball
 from jaxbandits.types import ConstrainedValue
 from tests.algorithms.coco.replay_blocks import KEY, known_bandit_trace, random_bandit_trace, replay_bandit

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.domains import L1Ball, L2Ball
 from tests.algorithms.coco.full_information import DIM, SETS
 from tests.algorithms.coco.replay_coco import KEY, known_trace, replay

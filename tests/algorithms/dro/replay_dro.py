@@ -6,8 +6,8 @@ from unittest import mock
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import rng
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
+from jaxbandits.numerics import rng
 from jaxbandits.types import Gradient
 
 KEY = jax.random.key(0)

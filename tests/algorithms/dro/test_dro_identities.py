@@ -10,7 +10,7 @@ import pytest
 
 from jaxbandits.algorithms.dro import players
 from jaxbandits.algorithms.dro.steps import budget_weights
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.domains import L2Ball, WholeSpace
 from jaxbandits.dro import (
     SMD,

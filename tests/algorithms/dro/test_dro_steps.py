@@ -7,8 +7,8 @@ import pytest
 
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.algorithms.dro import steps as theorems
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import validate
 from jaxbandits.domains import L2Ball, WholeSpace
 from jaxbandits.dro import (
     SMD,

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.dro.online import Online
-from jaxbandits.core import sampling
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.domains import L2Ball, WholeSpace
+from jaxbandits.numerics import sampling
 from jaxbandits.types import Gradient
 from tests.reference import group_dro as reference
 

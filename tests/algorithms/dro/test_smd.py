@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.dro.smd import SMD
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.domains import L2Ball, WholeSpace
 from jaxbandits.types import Gradient
 from tests.reference import group_dro as reference

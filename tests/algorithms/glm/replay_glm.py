@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import factored
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
+from jaxbandits.numerics import factored
 from jaxbandits.types import ArmObs, Reward
 
 KEY = jax.random.key(0)

@@ -8,12 +8,12 @@ from scipy.special import expit
 
 from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog
 from jaxbandits.algorithms.glm.ecolog import ECOLog
-from jaxbandits.core import factored
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.projection import project_ball, project_ball_and_ellipsoid
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.experiments.glm import meters as glm_meters
+from jaxbandits.numerics import factored
+from jaxbandits.numerics.projection import project_ball, project_ball_and_ellipsoid
 from jaxbandits.simulation import simulate
 from jaxbandits.testing import contract
 from jaxbandits.types import ArmObs, Reward

@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import minimize
 
 from jaxbandits.algorithms.glm.ecolog import ECOLog, ECOLogState
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.experiments.glm import meters as glm_meters
 from jaxbandits.simulation import simulate

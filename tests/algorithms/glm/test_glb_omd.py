@@ -8,8 +8,8 @@ import pytest
 from jaxbandits import simulation
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.linear.uniform import Uniform
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import pytree, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import pytree, validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli, Exponential, Gaussian, Poisson
 from jaxbandits.experiments.glm import meters as glm_meters

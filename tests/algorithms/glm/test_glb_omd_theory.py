@@ -10,11 +10,11 @@ import pytest
 from jaxbandits import simulation
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.linear.uniform import Uniform
-from jaxbandits.core import factored
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.experiments.glm import meters as glm_meters
+from jaxbandits.numerics import factored
 from jaxbandits.simulation import meters
 from jaxbandits.types import ArmDecision, Reward
 from tests.algorithms.glm.replay_glm import ROUNDS, lemma_4

@@ -7,8 +7,8 @@ from jaxbandits.algorithms.glm.glm_ucb import GLMUCB
 from jaxbandits.algorithms.glm.ofuglb import OFUGLB
 from jaxbandits.algorithms.glm.ofulog_r import OFULogR
 from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli, Exponential, Gaussian, Poisson
 from jaxbandits.simulation import simulate

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.glm.gloc import GLOC
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli, Exponential, Gaussian, Poisson
 from jaxbandits.experiments.glm import meters as glm_meters

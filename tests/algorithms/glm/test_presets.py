@@ -16,7 +16,7 @@ from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.glm.ofuglb import OFUGLB
 from jaxbandits.algorithms.glm.oful_mlogb import OFULMLogB
 from jaxbandits.algorithms.glm.ofulog_r import OFULogR
-from jaxbandits.core.pytree import validate
+from jaxbandits.base.pytree import validate
 from jaxbandits.estimation.links import Gaussian, Poisson
 
 D, S, DELTA, T = 3, 4.0, 0.05, 500

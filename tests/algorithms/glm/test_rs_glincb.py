@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.types import ArmObs
 from tests import called
 from tests.algorithms.glm.replay_mle import fixed_instance, play, regret

@@ -5,7 +5,7 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.core import factored
+from jaxbandits.numerics import factored
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 KEY = jax.random.key(0)

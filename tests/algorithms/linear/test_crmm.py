@@ -8,8 +8,8 @@ import pytest
 from jaxbandits.algorithms.linear import crmm
 from jaxbandits.algorithms.linear.crmm import CRMM
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.types import ArmObs, Reward
 from tests.algorithms.linear import replay_linear
 from tests.algorithms.linear.replay_linear import KEY, closed_loop

@@ -7,8 +7,8 @@ import pytest
 
 from jaxbandits.algorithms.linear.crtm import CRTM
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.types import ArmObs
 from tests import called
 from tests.algorithms.linear import replay_linear

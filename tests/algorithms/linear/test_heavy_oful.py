@@ -10,9 +10,9 @@ from scipy.optimize import minimize
 from jaxbandits.algorithms.linear import heavy_oful
 from jaxbandits.algorithms.linear.heavy_oful import HeavyOFUL
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.core import factored
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
+from jaxbandits.numerics import factored
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 from tests.reference import heavy_oful as reference
 from tests.reference.heavy_tailed_linear import closed_loop, instance

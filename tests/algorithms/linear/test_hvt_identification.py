@@ -9,9 +9,9 @@ from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator
 from jaxbandits.algorithms.linear.hvt_identification import HvtIdentification
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.recursive_least_squares import RecursiveLeastSquares
-from jaxbandits.core import factored
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
+from jaxbandits.numerics import factored
 from jaxbandits.types import NextState, ScaledNextState, SystemObs
 from tests.reference import identification as reference
 

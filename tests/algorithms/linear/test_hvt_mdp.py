@@ -9,10 +9,10 @@ from jaxbandits.algorithms.linear.hvt_mdp import HvtMDP
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.algorithms.linear.oful_mdp import OFULMDP
-from jaxbandits.core import planning
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.environments.linear.linear_mdp import LinearMDP
+from jaxbandits.numerics import planning
 from jaxbandits.simulation import simulate
 from jaxbandits.types import ArmObs, Episode, MDPObs, ScaledEpisode, ScaledReward
 from tests.reference import linear_mdp as reference

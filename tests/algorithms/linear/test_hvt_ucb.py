@@ -9,11 +9,11 @@ import pytest
 from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.core import factored
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.linear.noise import Gaussian
+from jaxbandits.numerics import factored
 from jaxbandits.simulation import simulate
 from jaxbandits.types import ArmObs, Reward, ScaledReward
 from tests.reference import heavy_tailed_linear as reference

@@ -17,7 +17,7 @@ from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.menu import MENU
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.algorithms.linear.tofu import TOFU
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.types import ArmObs, ScaledReward, narrow
 from tests.reference import crtm_crmm, heavy_oful, menu_tofu
 from tests.reference import heavy_tailed_linear as reference

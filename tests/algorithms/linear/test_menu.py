@@ -8,9 +8,9 @@ import pytest
 
 from jaxbandits.algorithms.linear import menu
 from jaxbandits.algorithms.linear.menu import MENU
-from jaxbandits.core import factored
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
+from jaxbandits.numerics import factored
 from jaxbandits.types import ArmObs, FixedArmObs, Reward
 from tests.algorithms.linear import replay_linear
 from tests.algorithms.linear.replay_linear import KEY, closed_loop

@@ -7,9 +7,9 @@ import pytest
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.oful import OFUL
-from jaxbandits.core import factored
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
+from jaxbandits.numerics import factored
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 from tests import called
 from tests.reference import heavy_tailed_linear as reference

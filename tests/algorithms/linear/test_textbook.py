@@ -9,7 +9,7 @@ import pytest
 
 from jaxbandits import OFUL, HeavyTailed, HvtUCB, Meter, compare
 from jaxbandits.algorithms.linear.uniform import Uniform
-from jaxbandits.core.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.linear.noise import Gaussian
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 from tests.sizes import sizes

@@ -6,8 +6,8 @@ import pytest
 
 from jaxbandits.algorithms.linear import tofu
 from jaxbandits.algorithms.linear.tofu import TOFU
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.types import ArmObs
 from tests.algorithms.linear import replay_linear
 from tests.algorithms.linear.replay_linear import KEY, closed_loop

@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import trees
-from jaxbandits.core.losses import PseudoHuber
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base import trees
+from jaxbandits.base.pytree import as_arrays
+from jaxbandits.numerics.losses import PseudoHuber
 from jaxbandits.types import Gradient
 
 KEY = jax.random.key(0)

@@ -10,10 +10,10 @@ import pytest
 from jaxbandits.algorithms.oco.anytime_ca_oons import AnytimeCAOONS
 from jaxbandits.algorithms.oco.ca_oons import CAOONS, base_learners
 from jaxbandits.algorithms.oco.oons import OONS
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.losses import Linear, PseudoHuber
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.experiments.oco import meters, rounds
+from jaxbandits.numerics.losses import Linear, PseudoHuber
 from jaxbandits.types import FullInformation, narrow
 from tests.algorithms.oco.replay_oco import Played
 from tests.reference import ca_oons as reference

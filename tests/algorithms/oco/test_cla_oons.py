@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.oco.cla_oons import CLAOONS
-from jaxbandits.core import trees
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.fusion import once
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base import trees
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.experiments.oco import rounds
+from jaxbandits.tracing.barrier import barrier
 from jaxbandits.types import Gradient
 from tests.reference import cla_oons as reference
 from tests.sizes import sizes
@@ -26,7 +26,7 @@ def replay(algorithm, offsets, curved, comparator):
     def round_(state, inputs):
         t, offset = inputs
         decision = algorithm.select(KEY, t, state, None)
-        error = once(decision.play - offset)
+        error = barrier(decision.play - offset)
         huber = error / jnp.sqrt(1.0 + error @ error)
         grad = trees.where(curved, huber, offset)
         feedback = Gradient(jnp.zeros(1), jax.tree.map(lambda g: g[None], grad))

@@ -8,8 +8,8 @@ import pytest
 from jaxbandits.algorithms.oco import msmwc_master
 from jaxbandits.algorithms.oco.msmwc import MsMwC
 from jaxbandits.algorithms.oco.msmwc_master import MsMwCMaster
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.experiments.oco.meters import meta_bound
 from jaxbandits.types import Gradient
 from tests.reference import msmwc as reference

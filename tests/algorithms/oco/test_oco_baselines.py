@@ -15,8 +15,8 @@ from jaxbandits.algorithms.oco.optimistic_ftrl_2023 import OptimisticFTRL2023
 from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.algorithms.oco.parameter_free_md import ParameterFreeMD
 from jaxbandits.algorithms.oco.scale_free_ftrl import ScaleFreeFTRL
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import validate
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.reductions import surrogate_gradient
 from jaxbandits.domains.whole_space import WholeSpace

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.oco.ogd import OGD
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, param, pytree, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, param, pytree, validate
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.types import Gradient

@@ -7,8 +7,8 @@ import pytest
 
 from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.algorithms.oco.oons import OONS
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.types import Gradient
 from tests.reference import oons as reference

@@ -13,12 +13,12 @@ from jaxbandits.algorithms.oco.dog import DoG
 from jaxbandits.algorithms.oco.dowg import DoWG
 from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.algorithms.oco.optax_learner import OptaxLearner
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.losses import PseudoHuber
-from jaxbandits.core.pytree import as_arrays, field_table, replace, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, field_table, replace, validate
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.whole_space import WholeSpace
 from jaxbandits.environments.oco.linear_losses import LinearLosses
+from jaxbandits.numerics.losses import PseudoHuber
 from jaxbandits.simulation import compare, simulate, sweep
 from jaxbandits.simulation import program as program_lib
 from jaxbandits.types import FullInformation, Gradient

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.coco.ofw import OFW
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.environments.coco import completed
 from jaxbandits.environments.coco.matrix_completion import MatrixCompletion

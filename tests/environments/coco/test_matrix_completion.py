@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.environments.coco import matrix_completion
 from jaxbandits.environments.coco.matrix_completion import MatrixCompletion, Observed

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.domains import Box, L1Ball, L2Ball, NuclearBall
 from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
 from jaxbandits.types import PointDecision

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jaxbandits import InputError, Meter, from_spec, simulate, to_spec
-from jaxbandits.core.pytree import pytree, static, validate
+from jaxbandits.base.pytree import pytree, static, validate
 from jaxbandits.data import LoggedReplay, RecordedTrace, TableBandit
 from jaxbandits.environments.data import rows
 from jaxbandits.linear import OFUL, TOFU

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.environments.datasets import adult
 from jaxbandits.environments.datasets.adult import adult_like, load_adult
 from jaxbandits.environments.datasets.groups import hold_out

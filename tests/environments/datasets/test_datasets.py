@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, map_traced, shared_leaves, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, map_traced, shared_leaves, validate
 from jaxbandits.environments.datasets.streams import load_csv, load_libsvm
 from jaxbandits.environments.oco import data_stream
 from jaxbandits.environments.oco.data_stream import DataStream, Table

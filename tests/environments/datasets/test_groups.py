@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
+from jaxbandits.base.errors import InputError
 from jaxbandits.environments.datasets.groups import (
     GroupTable,
     hold_out,

@@ -7,8 +7,8 @@ import pytest
 
 from jaxbandits.algorithms.dro.atkro_m import ATkROm
 from jaxbandits.algorithms.dro.smd import SMD
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.domains import Box
 from jaxbandits.environments.dro.example_groups import ExampleGroups
 from jaxbandits.simulation import simulate

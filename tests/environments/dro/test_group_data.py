@@ -12,9 +12,9 @@ import scipy.stats
 
 from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.smd import SMD
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.catalogue import from_spec, to_spec
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
 from jaxbandits.domains import WholeSpace
 from jaxbandits.environments.datasets.adult import adult_like, load_adult
 from jaxbandits.environments.datasets.groups import GroupTable

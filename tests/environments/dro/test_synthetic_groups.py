@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from jaxbandits.core import rng as rng_
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
+from jaxbandits.numerics import rng as rng_
 from tests import called
 from tests.environments.dro.groups import draw_rows, step
 

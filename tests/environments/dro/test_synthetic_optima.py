@@ -11,7 +11,7 @@ import scipy.optimize
 
 from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.smd import SMD
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.environments.dro import saddle as saddle_
 from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
 from jaxbandits.simulation import compare

@@ -9,7 +9,7 @@ import scipy.optimize
 
 from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.smd import SMD
-from jaxbandits.core.pytree import as_arrays
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.environments.dro import log_cosh
 from jaxbandits.environments.dro.synthetic_groups import GroupsState, SyntheticGroups
 from jaxbandits.types import narrow

@@ -10,8 +10,8 @@ import pytest
 from jaxbandits import simulation
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.linear.uniform import Uniform
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.environments.datasets.covertype import Rows, clusters, covertype_like, kmeans, load_covertype
 from jaxbandits.environments.glm.covertype import Covertype
 from jaxbandits.types import ArmDecision

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxbandits.core import rng
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
+from jaxbandits.numerics import rng
 from jaxbandits.types import ArmDecision
 from tests import called
 from tests.sizes import sizes

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import validate
 from jaxbandits.environments.linear.fresh_arms import FreshArms
 from jaxbandits.environments.linear.noise import Gaussian, StudentT
 from jaxbandits.types import ArmDecision

@@ -11,8 +11,8 @@ import scipy.special as sp
 import scipy.stats as st
 
 from jaxbandits.algorithms.linear.uniform import Uniform
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, pytree, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, pytree, validate
 from jaxbandits.environments.linear import heavy_tailed
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.linear.noise import Fisk, Gaussian, Lomax, Pareto, StudentT

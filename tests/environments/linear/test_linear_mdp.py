@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.stats as st
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.environments.linear.linear_mdp import LinearMDP
 from jaxbandits.environments.linear.noise import Gaussian, StudentT
 from jaxbandits.types import PolicyDecision

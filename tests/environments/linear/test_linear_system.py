@@ -7,8 +7,8 @@ import pytest
 import scipy.linalg
 import scipy.stats as st
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.environments.linear.linear_system import LinearSystem
 from jaxbandits.environments.linear.noise import Gaussian, StudentT
 from jaxbandits.types import Prediction

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.oco.ogd import OGD
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.environments.oco import noise_measures
 from jaxbandits.environments.oco.cell_noise import CellNoise
 from jaxbandits.simulation import simulate

@@ -5,11 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core.errors import InputError
-from jaxbandits.core.pytree import as_arrays, validate
-from jaxbandits.core.rng import on_sphere
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.linear_losses import LinearLosses
+from jaxbandits.numerics.rng import on_sphere
 from jaxbandits.types import PointDecision
 from tests.sizes import sizes
 

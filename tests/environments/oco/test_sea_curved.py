@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.environments.oco import noise_measures
 from jaxbandits.environments.oco.logistic_losses import LogisticLosses
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core.pytree import as_arrays, validate
+from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.environments.oco.random_order import RandomOrder

@@ -11,11 +11,11 @@ import pytest
 
 from jaxbandits import InputError, Meter, from_spec, noise, simulate, to_spec
 from jaxbandits.algorithms import ALGORITHMS
-from jaxbandits.core import rng as draws
-from jaxbandits.core.pytree import as_arrays, pytree, static, validate
+from jaxbandits.base.pytree import as_arrays, pytree, static, validate
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.glm import GeneralizedLinear
 from jaxbandits.linear import CRMM, MENU, OFUL, HeavyTailed, HvtUCB
+from jaxbandits.numerics import rng as draws
 from jaxbandits.oco import LinearLosses
 from jaxbandits.operators import Given, Piecewise, RandomWalk, with_corruption, with_delay, with_drift, with_noise
 from jaxbandits.simulation import loop

@@ -1,0 +1,224 @@
+"""Files that survive a kill: written under a temporary name, synced, renamed; directories held by one process.
+
+Nothing is pickled, and reading a file never executes code.
+"""
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import filelock
+import numpy as np
+
+from jaxbandits.base.errors import InputError
+
+_CHECKSUMS = "sha256.json"  # the last member of an npz file: array name -> checksum of its bytes in the archive
+
+
+class HeldError(InputError):
+    """Another process writes there."""
+
+
+class UnwritableError(InputError):
+    """A file or directory cannot be written: permission, a full disk."""
+
+
+@contextlib.contextmanager
+def exclusive(directory: Path, patience: float = 0.0) -> Iterator[None]:
+    """Creates a directory and holds it against other processes.
+
+    Args:
+      directory: which.
+      patience: seconds to wait for another process to leave.
+
+    Raises:
+      InputError: when it cannot be written or another process holds it.
+    """
+    make_directory(directory)
+    lock = filelock.FileLock(str(directory / ".lock"))
+    try:
+        lock.acquire(timeout=patience)
+    except filelock.Timeout:
+        raise HeldError(f"another process is writing to {directory}; wait for it or choose another directory") from None
+    except OSError as error:
+        raise UnwritableError(f"cannot write {directory / '.lock'}: {error.strerror or error}") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def is_held(directory: Path) -> bool:
+    """Whether a process holds a directory now; leaves no trace where none ever did, or where nothing can be written."""
+    path = directory / ".lock"
+    if not path.exists():
+        return False
+    lock = filelock.FileLock(str(path))
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        return True
+    except OSError:
+        return False
+    lock.release()
+    return False
+
+
+def make_directory(directory: Path) -> None:
+    """Creates a directory and checks that it can be written.
+
+    Raises:
+      InputError: naming the path and the reason.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnwritableError(f"cannot create {directory}: {error.strerror or error}") from None
+    if not os.access(directory, os.W_OK):
+        raise UnwritableError(f"cannot write to {directory}: {_refusal(directory)}")
+
+
+def _refusal(directory: Path) -> str:
+    """Why a directory cannot be written, which `os.access` does not say."""
+    read_only = hasattr(os, "statvfs") and os.statvfs(directory).f_flag & os.ST_RDONLY
+    return "read-only file system" if read_only else "permission denied"
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Temporary name, fsync, rename: the old file or the new one survives a kill, never half of one.
+
+    Raises:
+      InputError: naming the path when it cannot be written (full disk, read-only directory).
+    """
+    with replacing(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A file to be written bit by bit, which takes its name when it is complete, as `write_atomically` does.
+
+    Raises:
+      InputError: naming the path when it cannot be written.
+    """
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise UnwritableError(f"cannot write {path}: {error.strerror or error}") from None
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_npz(path: Path, arrays: dict[str, np.ndarray], compress: bool = False) -> None:
+    """An npz file with a checksum of every array, replaced atomically.
+
+    Raises:
+      InputError: when it cannot be written.
+    """
+    buffer, checksums = io.BytesIO(), {}
+    method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, array in arrays.items():
+            with archive.open(_member(name + ".npy", method), "w", force_zip64=True) as member:
+                hashed = _Hashed(member)
+                np.lib.format.write_array(hashed, np.asanyarray(array), allow_pickle=False)
+            checksums[name] = hashed.hexdigest()
+        archive.writestr(_member(_CHECKSUMS, method), json.dumps(checksums))
+    write_atomically(path, buffer.getvalue())
+
+
+def read_npz(path: Path) -> dict[str, np.ndarray]:
+    """All arrays of an npz file that `write_npz` wrote.
+
+    Raises:
+      InputError: one line that names the file, when it is missing, truncated, of another kind, or any bit of what it
+        holds has changed.
+    """
+    with _reading(path), zipfile.ZipFile(io.BytesIO(_content(path))) as archive:
+        checksums = json.loads(archive.read(_CHECKSUMS))
+        if sorted(archive.namelist()) != sorted([_CHECKSUMS, *(name + ".npy" for name in checksums)]):
+            raise ValueError
+        return {name: _read_array(archive.read(name + ".npy"), checksum) for name, checksum in checksums.items()}
+
+
+def write_json(path: Path, value: Any) -> None:
+    """A JSON value with its checksum, replaced atomically.
+
+    Raises:
+      InputError: when it cannot be written.
+    """
+    write_atomically(path, json.dumps({"sha256": _json_checksum(value), "content": value}, indent=1).encode())
+
+
+def read_json(path: Path) -> Any:
+    """The JSON value that `write_json` wrote.
+
+    Raises:
+      InputError: one line that names the file, when it is missing, not such a file, or its content has changed.
+    """
+    with _reading(path):
+        file = json.loads(_content(path))
+        if file.keys() != {"sha256", "content"} or file["sha256"] != _json_checksum(file["content"]):
+            raise ValueError
+        return file["content"]
+
+
+class _Hashed:
+    """A file that is written through a hash."""
+
+    def __init__(self, file: IO[bytes]):
+        self._file, self._sha = file, hashlib.sha256()
+        self.hexdigest = self._sha.hexdigest
+
+    def write(self, data: bytes) -> int:
+        self._sha.update(data)
+        return self._file.write(data)
+
+
+def _member(name: str, method: int) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)  # dated 1980: equal arrays make equal files
+    info.compress_type = method
+    return info
+
+
+def _read_array(data: bytes, checksum: str) -> np.ndarray:
+    if hashlib.sha256(data).hexdigest() != checksum:  # before anything is made of what may be damaged
+        raise ValueError
+    return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+
+
+def _json_checksum(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"no such file: {path}") from None
+    except (OSError, MemoryError) as error:
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or type(error).__name__}") from None
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Whatever a damaged file makes a parser raise is one line."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:  # zip, zlib, JSON and NumPy raise a dozen kinds, RecursionError and MemoryError too
+        raise InputError(f"{path} is damaged or not a jaxbandits file ({type(error).__name__})") from None

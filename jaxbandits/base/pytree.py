@@ -1,0 +1,273 @@
+"""Frozen dataclass pytrees: traced hyperparameters, static sizes, shared data, ranges declared once beside each field.
+
+`@pytree` turns a class into a frozen, keyword-only dataclass registered with JAX. Its fields are of three kinds:
+
+* *traced*, `param(default, "(0, 1]", "what it is")`: a real number of the theory; sweepable, never recompiles. The
+  range is what `validate` enforces and `jaxbandits show` prints.
+* *static*, `static()`: a size or a name, part of the compiled program.
+* *shared*, `shared()`: data (tables, contexts, recorded traces), which exist once however many trials run on them:
+  handed to the program without a trial axis, neither copied per trial nor baked in as constants, never swept.
+"""
+
+import dataclasses
+import numbers
+import typing
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.ranges import BOOL, check_concrete, check_flag, check_numbers, check_range, flag, is_real
+
+T = TypeVar("T")
+
+# A number, or an array of them under trace. Any, because type checkers allow no arithmetic on jax.typing.ArrayLike.
+ArrayLike: TypeAlias = Any
+
+_KIND, _RANGE, _DOC = "kind", "range", "doc"
+Kind: TypeAlias = Literal["traced", "static", "shared", "object"]  # object: a nested pytree of traced fields
+
+
+def static(default: Any = dataclasses.MISSING, range: str | None = None, doc: str = "") -> Any:
+    """A field that fixes a shape or a Python branch; hashable, part of the compiled program."""
+    return dataclasses.field(default=default, metadata={_KIND: "static", _RANGE: range, _DOC: doc})
+
+
+def shared(default: Any = dataclasses.MISSING, range: str | None = None, doc: str = "") -> Any:
+    """A field of data that all trials of a job share: an array, or a pytree of arrays (None where there is none).
+
+    Args:
+      default: its value.
+      range: an interval in which every entry must lie, as for `param`.
+      doc: one line for `jaxbandits show`.
+    """
+    return dataclasses.field(default=default, metadata={_KIND: "shared", _RANGE: range, _DOC: doc})
+
+
+def param(default: Any = dataclasses.MISSING, range: str | None = None, doc: str = "", *, factory: Any = None) -> Any:
+    """A traced field: a number, an array, or a nested pytree (pass `factory` for a nested default).
+
+    Args:
+      default: its value; `None` means "derived", as the docstring of the class says.
+      range: an interval such as `"(0, 1]"`, `"(0, inf)"` or `"[0, inf]"`; every entry of the field must lie in it.
+        `BOOL` for a flag.
+      doc: one line for `jaxbandits show`.
+      factory: called for the default instead, when the default is itself a pytree.
+    """
+    metadata = {_KIND: "traced", _RANGE: range, _DOC: doc}
+    if factory is not None:
+        return dataclasses.field(default_factory=factory, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclasses.dataclass(frozen=True)
+class _SharedKey:
+    """The key of a shared field in the paths of a tree's leaves: it marks everything below it as shared."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def pytree(cls: type[T]) -> type[T]:
+    """Frozen keyword-only dataclass, registered with JAX as a pytree."""
+    cls = dataclasses.dataclass(frozen=True, kw_only=True, eq=False)(cls)
+    fields = dataclasses.fields(typing.cast(Any, cls))
+    meta = [f.name for f in fields if is_static(f)]
+    data = [f.name for f in fields if not is_static(f)]
+    keys = [_SharedKey(f.name) if is_shared(f) else jax.tree_util.GetAttrKey(f.name) for f in fields if f.name in data]
+
+    def flatten(obj: T) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return tuple(getattr(obj, name) for name in data), tuple(getattr(obj, name) for name in meta)
+
+    def flatten_with_keys(obj: T) -> tuple[tuple[tuple[Any, Any], ...], tuple[Any, ...]]:
+        children, aux = flatten(obj)
+        return tuple(zip(keys, children, strict=True)), aux
+
+    def unflatten(aux: tuple[Any, ...], children: Iterable[Any]) -> T:
+        return cls(**dict(zip(data, children, strict=True)), **dict(zip(meta, aux, strict=True)))
+
+    # Not `register_dataclass`: in jax 0.10 to 0.12 its treedefs are equal for two classes with as many fields, so that
+    # one class can get the compiled program of another.
+    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
+    return cls
+
+
+def is_static(field: dataclasses.Field) -> bool:
+    """Whether a field was declared with `static()`."""
+    return field.metadata.get(_KIND) == "static"
+
+
+def is_shared(field: dataclasses.Field) -> bool:
+    """Whether a field was declared with `shared()`."""
+    return field.metadata.get(_KIND) == "shared"
+
+
+def shared_leaves(tree: Any) -> tuple[bool, ...]:
+    """For each leaf of a tree, in the order of `jax.tree.leaves`: whether it lies in a shared field."""
+    return tuple(any(isinstance(key, _SharedKey) for key in path) for path, _ in jax.tree.leaves_with_path(tree))
+
+
+def map_traced(function: Callable[[Any], Any], tree: T) -> T:
+    """A tree with `function` applied to every leaf but the shared ones."""
+    leaves, structure = jax.tree.flatten(tree)
+    new = [leaf if common else function(leaf) for leaf, common in zip(leaves, shared_leaves(tree), strict=True)]
+    return jax.tree.unflatten(structure, new)
+
+
+class FieldInfo(typing.NamedTuple):
+    """One row of `jaxbandits show`: dotted name, kind, default or value, range, meaning."""
+
+    name: str
+    kind: Kind
+    value: Any
+    range: str | None
+    doc: str
+
+
+REQUIRED = "required"  # in the place of a default
+
+
+def field_table(of: Any, prefix: str = "") -> Iterator[FieldInfo]:
+    """The fields of a pytree dataclass, nested ones by dotted name: values of an object, defaults of a class."""
+    for field in dataclasses.fields(of):
+        value, name = (_default(field) if isinstance(of, type) else getattr(of, field.name)), prefix + field.name
+        kind: Kind = field.metadata.get(_KIND, "traced")
+        if dataclasses.is_dataclass(value) and kind == "traced":
+            yield FieldInfo(name, "object", type(value).__name__, None, field.metadata.get(_DOC, ""))
+            yield from field_table(value, name + ".")
+        else:
+            yield FieldInfo(name, kind, value, field.metadata.get(_RANGE), field.metadata.get(_DOC, ""))
+
+
+def _default(field: dataclasses.Field) -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return REQUIRED if field.default is dataclasses.MISSING else field.default
+
+
+def validate(obj: Any, label: str = "") -> None:
+    """Checks every concrete field of a pytree dataclass against its declared kind and range.
+
+    Ranges are checked in the precision that the field will have: 1e308 is no float32, and 1e-50 is zero there.
+
+    Raises:
+      InputError: one line naming the class, the field, the offending value and what is allowed.
+    """
+    label = label or type(obj).__name__
+    for field in dataclasses.fields(obj):
+        value, name = getattr(obj, field.name), f"{label}.{field.name}"
+        allowed = field.metadata.get(_RANGE)
+        if value is None:
+            if field.default is not None:
+                raise InputError(f"{name} must be given")
+        elif allowed == BOOL:
+            (flag if is_static(field) else check_flag)(name, value)
+        elif is_static(field):
+            _check_static(name, value, allowed)
+        elif is_shared(field):
+            _check_shared(name, value, allowed)
+        elif field.default_factory is not dataclasses.MISSING and not dataclasses.is_dataclass(type(value)):
+            example = field.default_factory().__class__.__name__
+            raise InputError(f"{name} must be an object such as {example}(), got {shown(value)}")
+        elif dataclasses.is_dataclass(type(value)) and allowed is None:
+            validate(value, name)
+        elif allowed is not None:
+            check_numbers(name, value, allowed)
+        else:
+            check_concrete(name, value)
+            if not all(is_real(leaf) for leaf in jax.tree.leaves(value)):
+                raise InputError(f"{name} must be made of numbers, got {shown(value)}")
+    check = getattr(obj, "check", None)
+    if check is not None:
+        check()
+
+
+def _check_static(name: str, value: Any, allowed: str | None) -> None:
+    try:
+        hash(value)
+    except TypeError:
+        raise InputError(f"{name} is static and must be hashable, got {type(value).__name__}") from None
+    if allowed is not None:
+        entries = jax.tree.leaves(value) if isinstance(value, tuple) else value  # shapes may nest
+        if not is_real(entries) or not jnp.issubdtype(np.asarray(entries).dtype, jnp.integer):
+            raise InputError(f"{name} must be a whole number in {allowed}, got {shown(value)}")
+        check_range(name, np.asarray(entries), allowed)
+
+
+def _check_shared(name: str, value: Any, allowed: str | None) -> None:
+    leaves = jax.tree.leaves(value)
+    if not leaves:
+        raise InputError(f"{name} must be an array or a tree of arrays, got {shown(value)}")
+    for leaf in leaves:
+        check_concrete(name, leaf)
+        if not isinstance(leaf, (jax.Array, np.ndarray)):
+            raise InputError(f"{name} must be an array or a tree of arrays, got {type(leaf).__name__} in it")
+        dtype = leaf.dtype
+        if not (jnp.issubdtype(dtype, jnp.bool_) or is_real(leaf)):
+            raise InputError(f"{name} must hold real numbers, got an array of {dtype}")
+        if allowed is not None:
+            check_numbers(name, leaf, allowed)
+
+
+def as_arrays(tree: T) -> T:
+    """Strongly typed leaves: numbers and floating arrays in the default float dtype, integer and boolean arrays kept.
+
+    New values then never retrace: a Python scalar would enter as a weak type and become strong after one step.
+    """
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=_strong(leaf)), tree)
+
+
+def as_numpy(tree: T) -> T:
+    """The same as NumPy arrays, which is quicker where nothing is computed with them yet."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf, dtype=_strong(leaf)), tree)
+
+
+def _strong(leaf: Any) -> Any:
+    dtype = leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype
+    number = isinstance(leaf, numbers.Number) and not isinstance(leaf, bool)
+    if number or jnp.issubdtype(dtype, jnp.floating):
+        return jnp.result_type(float)
+    return jax.dtypes.canonicalize_dtype(dtype)
+
+
+def replace(obj: T, path: str, value: Any) -> T:
+    """`dataclasses.replace` of a traced field, along a dotted path; refuses every other one by name."""
+    kind = kind_of(obj, path)
+    if kind == "static":
+        raise InputError(
+            f"{type(obj).__name__}.{path} is static (it fixes the compiled program), so it cannot be traced"
+        )
+    if kind == "shared":
+        raise InputError(f"{type(obj).__name__}.{path} is shared data (one copy serves all trials): it cannot be swept")
+    return set_field(obj, path, value)
+
+
+def set_field(obj: T, path: str, value: Any) -> T:
+    """`dataclasses.replace` of any field, along a dotted path."""
+    head, _, rest = path.partition(".")
+    if rest:
+        value = set_field(getattr(obj, head), rest, value)
+    return dataclasses.replace(typing.cast(Any, obj), **{head: value})
+
+
+def kind_of(obj: Any, path: str) -> Kind:
+    """The kind of a field, along a dotted path.
+
+    Raises:
+      InputError: naming the fields there are, for one that is not among them.
+    """
+    head, _, rest = path.partition(".")
+    fields = {f.name: f for f in dataclasses.fields(obj)} if dataclasses.is_dataclass(obj) else {}
+    if head not in fields:
+        known = f"it has: {', '.join(sorted(fields))}" if fields else "it has none"
+        raise InputError(f"{type(obj).__name__} has no field {head!r}; {known}")
+    value, kind = getattr(obj, head), fields[head].metadata.get(_KIND, "traced")
+    if rest and kind == "traced":
+        return kind_of(value, rest)
+    return "object" if kind == "traced" and dataclasses.is_dataclass(value) else kind

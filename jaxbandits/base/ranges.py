@@ -1,0 +1,121 @@
+"""Ranges of arguments: what is checked of every field and of the arguments of presets, and how a message says it."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.base.errors import InputError, shown
+
+BOOL = "True or False"  # the range of a flag
+
+
+def whole(name: str, value: Any, allowed: str = "[1, inf)") -> int:
+    """One whole number of an interval.
+
+    Raises:
+      InputError: one line, as for all functions here.
+    """
+    check_concrete(name, value)
+    one = is_real(value) and not np.ndim(value)
+    if not one or not np.isfinite(value) or value != int(value) or not _inside(np.asarray(value, float), allowed):
+        raise InputError(f"{name} must be a whole number in {allowed}, got {shown(value)}")
+    return int(value)
+
+
+def real(name: str, value: Any, allowed: str) -> float:
+    """One number of an interval."""
+    check_numbers(name, value, allowed)
+    if np.ndim(value):
+        raise InputError(f"{name} must be one number in {allowed}, got an array of shape {np.shape(value)}")
+    return float(value)
+
+
+def numbers(name: str, value: Any, allowed: str) -> Any:
+    """A number of an interval, or an array of them."""
+    check_numbers(name, value, allowed)
+    return np.asarray(value) if isinstance(value, (list, tuple)) else value
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
+def check_flag(name: str, value: Any) -> None:
+    """True or False, or an array of them."""
+    check_concrete(name, value)
+    dtype = getattr(value, "dtype", None)  # an array of flags when they are swept
+    if not isinstance(value, bool) and (dtype is None or not jnp.issubdtype(dtype, jnp.bool_)):
+        raise InputError(f"{name} must be True or False, got {shown(value)}")
+
+
+def is_traced(x: Any) -> bool:
+    """Return whether x is a value under `jit`, `vmap` or `grad`, whose entries cannot be read."""
+    if not isinstance(x, jax.Array):
+        return False
+    try:
+        x.devices()
+    except jax.errors.ConcretizationTypeError:
+        return True
+    return False
+
+
+def check_concrete(name: str, value: Any) -> None:
+    """No value under `jit`, `vmap` or `grad`."""
+    if any(is_traced(leaf) for leaf in jax.tree.leaves(value)):
+        raise InputError(f"{name} is a value under a JAX transformation; runs take concrete numbers")
+
+
+def check_numbers(name: str, value: Any, allowed: str) -> None:
+    """Numbers of an interval, which they do not leave in the precision that computes: 1e308 is no float32."""
+    check_concrete(name, value)
+    if not is_real(value):
+        raise InputError(f"{name} must be a number in {allowed}, got {shown(value)}")
+    array = np.asarray(value)
+    if not array.size:
+        raise InputError(f"{name} must be a number in {allowed}, got an empty array")
+    check_range(name, array, allowed)
+    precision, exact = jnp.result_type(float), array.astype(float)
+    with np.errstate(over="ignore"):
+        held = exact.astype(precision).astype(float)
+    lost = ~_inside(held, allowed) | (np.isinf(held) & np.isfinite(exact))
+    if lost.any():
+        raise InputError(f"{name} must lie in {allowed}, got {array[lost][0]}, which is {held[lost][0]} in {precision}")
+
+
+def check_range(name: str, array: np.ndarray, allowed: str) -> None:
+    """All entries in an interval."""
+    bad = ~_inside(array.astype(float), allowed)
+    if bad.any():
+        raise InputError(f"{name} must lie in {allowed}, got {array[bad][0]}")
+
+
+def is_real(value: Any) -> bool:
+    """Whether a value is a real number or an array of them; truth values and text are none."""
+    if isinstance(value, (str, bytes)):
+        return False
+    dtype = getattr(value, "dtype", None)
+    if dtype is None:
+        try:
+            dtype = np.asarray(value).dtype
+        except (ValueError, TypeError):
+            return False
+    return bool(jnp.issubdtype(dtype, jnp.integer) or jnp.issubdtype(dtype, jnp.floating))
+
+
+@functools.cache
+def _interval(text: str) -> tuple[bool, float, float, bool]:
+    low, high = text[1:-1].split(",")
+    return text[0] == "[", float(low), float(high), text[-1] == "]"
+
+
+def _inside(values: np.ndarray, text: str) -> np.ndarray:
+    closed_low, low, high, closed_high = _interval(text)
+    above = values >= low if closed_low else values > low
+    below = values <= high if closed_high else values < high
+    return above & below  # a NaN is in no interval

@@ -1,0 +1,306 @@
+"""Objects to JSON and back, bit for bit: the name of everything that runs.
+
+`to_spec` writes an algorithm, an environment or a part of one as a JSON value, `from_spec` makes an equal object of it:
+
+    {"type": "linear/heavy_tailed", "dim": 2, "noise": {"type": "noise/student_t", "df": 2.1, "spread": 1.0}, ...}
+
+    None, bool, int, str, list      themselves
+    float                           a decimal that reads back exactly; {"float": "inf"}, "-inf" or "nan"
+    tuple                           {"tuple": [...]}; a named one is an object
+    dict with text keys             itself; {"dict": {...}} when it has one of the keys used here
+    NumPy scalar                    {"number": 0.5, "dtype": "float32"}
+    array                           {"array": [...], "dtype": "float64", "shape": [2, 3]}, or its digest when it is big
+    function or class with a name   {"function": "optax/adam"}
+    any other                       {"code": "module:name", "digest": "..."}: told from others, but not read back
+
+Names come from the written-out registries (`jaxbandits.catalogue`); a user's class that is in none appears as
+`module:QualName`. A user's class carries a digest of its code. Reading imports no module and runs no code but the
+constructors of registered classes.
+"""
+
+import dataclasses
+import functools
+import inspect
+import math
+import os
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.base.digests import array_digest, code_digest, digest, is_users, package_digest
+from jaxbandits.base.errors import InputError, shown, unknown
+from jaxbandits.base.pytree import validate
+from jaxbandits.base.ranges import is_traced
+from jaxbandits.base.versions import versions
+
+# Written inside the spec up to so many entries; beyond, as a digest.
+_INLINE = 64
+_DEEPEST = 40
+_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+           "float16", "bfloat16", "float32", "float64")  # fmt: skip
+_TAGS = {"type", "float", "tuple", "dict", "number", "array", "function", "code"}
+_NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+Names = Mapping[str, Any]  # name -> class or function
+NameOf = Callable[[Any], str | None]
+
+
+def to_spec(obj: Any, name_of: NameOf, data: MutableMapping[str, np.ndarray] | None = None) -> Any:
+    """The JSON value that names an object.
+
+    Args:
+      obj: an algorithm, environment, part, or any nest of lists, dicts, tuples, numbers and arrays of them.
+      name_of: the name of a class or function, None for one without.
+      data: receives the big arrays, by digest.
+
+    Raises:
+      InputError: for values that have no place in a specification (complex numbers, text arrays, tracers).
+    """
+    return _write(obj, name_of, {} if data is None else data, type(obj).__name__, 0)
+
+
+def from_spec(value: Any, names: Names, data: Mapping[str, np.ndarray] | None = None, where: str = "spec") -> Any:
+    """The object that a JSON value names; missing fields take their defaults.
+
+    Args:
+      value: what `to_spec` wrote, or what a person wrote by hand.
+      names: the registry, name -> class or function.
+      data: the big arrays, by digest.
+      where: the place that errors name, such as `"algorithms.OFUL"`.
+
+    Raises:
+      InputError: one line that names the place, for unknown or ill-typed entries, values out of range, missing arrays.
+    """
+    obj = _read(value, names, data or {}, where, 0)
+    _validate(obj, where)
+    return obj
+
+
+def guard(spec: Any, width: int, devices: Any) -> dict[str, Any]:
+    """Everything else that determines the numbers of a run: a resume needs all of it to be equal.
+
+    Args:
+      spec: the specification of the run, digests of the user's code included (`to_spec` puts them in).
+      width: trials per compiled piece.
+      devices: the devices that compute.
+    """
+    flags = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if "device_count" not in flag]
+    return {
+        "spec": digest(spec),
+        "package": package_digest(),
+        "versions": {name: version for name, version in versions().items() if name != "jaxbandits"},
+        "precision": [str(jnp.result_type(float)), str(jax.config.jax_default_matmul_precision)],
+        "devices": sorted({f"{device.platform} {device.device_kind}" for device in devices}),
+        "xla_flags": flags,
+        "width": width,
+    }
+
+
+def _write(obj: Any, name_of: NameOf, data: MutableMapping[str, np.ndarray], where: str, depth: int) -> Any:
+    if depth > _DEEPEST:
+        raise InputError(f"{where} is nested too deeply for a specification (more than {_DEEPEST} levels)")
+    if obj is None or type(obj) in (bool, int, str):
+        return obj
+    if type(obj) is float:
+        return obj if math.isfinite(obj) else {"float": repr(obj)}
+    if isinstance(obj, np.generic):
+        return {"number": _plain(np.asarray(obj), where)[0], "dtype": obj.dtype.name}
+    if is_traced(obj):
+        raise InputError(f"{where} is a traced value; a specification needs concrete numbers")
+    if isinstance(obj, (np.ndarray, jax.Array)):
+        return _write_array(obj, data, where)
+    inner = functools.partial(_write, name_of=name_of, data=data, depth=depth + 1)
+    if type(obj) in (list, tuple):
+        items = [inner(item, where=f"{where}[{i}]") for i, item in enumerate(obj)]
+        return items if type(obj) is list else {"tuple": items}
+    if type(obj) is dict and all(isinstance(key, str) for key in obj):
+        items = {key: inner(item, where=f"{where}.{key}") for key, item in obj.items()}
+        return {"dict": items} if _TAGS & items.keys() else items
+    cls = type(obj)
+    fields = _fields(obj)
+    if fields is None:
+        known = name_of(obj) if callable(obj) else None
+        if known is not None:
+            return {"function": known}
+        name = getattr(obj, "__qualname__", None)
+        place = f"{obj.__module__}:{name}" if name else f"{cls.__module__}:{cls.__qualname__}"
+        return {"code": place, "digest": code_digest(obj)}
+    head = {"type": name_of(cls) or f"{cls.__module__}:{cls.__qualname__}"}
+    if is_users(cls):
+        head["code"] = code_digest(cls)
+    return head | {name: inner(value, where=f"{where}.{name}") for name, value in fields.items()}
+
+
+def _fields(obj: Any) -> dict[str, Any] | None:
+    """What an object is rebuilt from: what it says (`spec_fields`), or the fields of a dataclass or named tuple."""
+    if isinstance(obj, type):
+        return None
+    if isinstance(obj, tuple):
+        names = getattr(obj, "_fields", None)
+        return None if names is None else dict(zip(names, obj, strict=True))
+    if hasattr(obj, "spec_fields"):
+        return obj.spec_fields()
+    if dataclasses.is_dataclass(obj):
+        return {field.name: getattr(obj, field.name) for field in dataclasses.fields(obj) if field.init}
+    return None
+
+
+def _write_array(obj: Any, data: MutableMapping[str, np.ndarray], where: str) -> dict[str, Any]:
+    if jnp.issubdtype(obj.dtype, jax.dtypes.prng_key):
+        raise InputError(f"{where} holds random keys, which have no place in a specification")
+    array = np.asarray(obj)
+    head = {"dtype": array.dtype.name, "shape": list(array.shape)}
+    if array.dtype.name not in _DTYPES:
+        raise InputError(f"{where} must hold real numbers, got an array of {array.dtype}")
+    if array.size <= _INLINE:
+        return {"array": _plain(array, where), **head}
+    key = array_digest(array)
+    data[key] = array
+    return {"array": key, **head}
+
+
+def _plain(array: np.ndarray, where: str) -> list[Any]:
+    """Entries as JSON values; those that are not finite as text."""
+    if array.dtype.name not in _DTYPES:
+        raise InputError(f"{where} must be a real number, got {array.dtype}")
+    if jnp.issubdtype(array.dtype, jnp.floating):
+        values = array.astype(np.float64).ravel().tolist()
+        return [value if math.isfinite(value) else repr(value) for value in values]
+    return array.ravel().tolist()
+
+
+def _read(value: Any, names: Names, data: Mapping[str, np.ndarray], where: str, depth: int) -> Any:
+    if depth > _DEEPEST:
+        raise InputError(f"{where}: nested too deeply (more than {_DEEPEST} levels)")
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    inner = functools.partial(_read, names=names, data=data, depth=depth + 1)
+    if isinstance(value, list):
+        return [inner(item, where=f"{where}[{i}]") for i, item in enumerate(value)]
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise InputError(f"{where}: must be a JSON value, got {type(value).__name__}")
+    if "type" in value:
+        return _read_object(value, names, inner, where)
+    if "array" in value:
+        return _read_array(value, data, where)
+    if "number" in value:
+        _only(value, {"number", "dtype"}, where)
+        return _entries([value["number"]], value.get("dtype"), where)[0]
+    if "code" in value:
+        raise InputError(
+            f"{where}: {shown(value['code'])} is code without a name, which cannot be read back; register it under one"
+        )
+    tag = next(iter(_TAGS & value.keys()), None)
+    if tag is None:
+        return {key: inner(item, where=f"{where}.{key}") for key, item in value.items()}
+    _only(value, {tag}, where)
+    content = value[tag]
+    if tag == "float":
+        if not isinstance(content, str) or content not in _NOT_FINITE:
+            raise InputError(f'{where}.float: must be "inf", "-inf" or "nan", got {shown(content)}')
+        return _NOT_FINITE[content]
+    if tag == "function":
+        return _named(content, names, where, "function")
+    if tag == "tuple" and isinstance(content, list):
+        return tuple(inner(item, where=f"{where}[{i}]") for i, item in enumerate(content))
+    if tag == "dict" and isinstance(content, dict):
+        return {key: inner(item, where=f"{where}.{key}") for key, item in content.items()}
+    raise InputError(f"{where}.{tag}: must be {'a list' if tag == 'tuple' else 'an object'}, got {shown(content)}")
+
+
+def _read_object(value: dict[str, Any], names: Names, inner: Any, where: str) -> Any:
+    cls = _named(value["type"], names, where, "type")
+    if not isinstance(cls, type):
+        raise InputError(f"{where}.type: {value['type']!r} is a function, not a type")
+    parameters = inspect.signature(cls).parameters
+    given = {key: item for key, item in value.items() if key not in ("type", "code")}
+    for key in given:
+        if key not in parameters:
+            raise InputError(f"{where}: {unknown(f'field of {cls.__name__}', key, parameters)}")
+    for key, parameter in parameters.items():
+        if parameter.default is parameter.empty and key not in given:
+            raise InputError(f"{where}: {cls.__name__} needs the field {key!r}")
+    fields = {key: inner(item, where=f"{where}.{key}") for key, item in given.items()}
+    try:
+        return cls(**fields)
+    except Exception as error:  # whatever a constructor, perhaps not ours, says about values of the wrong type
+        raise InputError(f"{where}: {_first_line(error)}") from None
+
+
+def _named(name: Any, names: Names, where: str, kind: str) -> Any:
+    if isinstance(name, str) and name in names:
+        return names[name]
+    if isinstance(name, str) and ":" in name:
+        raise InputError(
+            f"{where}.{kind}: {name!r} is not registered; register it (register_algorithm, register_environment, "
+            "register_part) to read it back"
+        )
+    raise InputError(f"{where}.{kind}: {_first_line(unknown('name', name, names))}")
+
+
+def _read_array(value: dict[str, Any], data: Mapping[str, np.ndarray], where: str) -> np.ndarray:
+    _only(value, {"array", "dtype", "shape"}, where)
+    shape, content = value.get("shape"), value["array"]
+    if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
+        raise InputError(f"{where}.shape: must be a list of whole numbers, got {shown(shape)}")
+    if isinstance(content, str):
+        array = data.get(content)
+        if array is None:
+            raise InputError(f"{where}.array: the array {content[:40]!r} is not among the data of this specification")
+        same = list(array.shape) == shape and array.dtype.name == value.get("dtype")
+        if not same or array_digest(array) != content:
+            raise InputError(f"{where}.array: the data hold another array than {value.get('dtype')} {shape}")
+        return array
+    if not isinstance(content, list) or len(content) != math.prod(shape):
+        raise InputError(f"{where}.array: must be a list of {math.prod(shape)} numbers (the shape is {shape})")
+    return _entries(content, value.get("dtype"), where).reshape(shape)
+
+
+def _entries(values: list[Any], dtype: Any, where: str) -> np.ndarray:
+    if dtype not in _DTYPES:
+        raise InputError(f"{where}.dtype: {_first_line(unknown('dtype', dtype, _DTYPES))}")
+    real = jnp.issubdtype(jnp.dtype(dtype), jnp.floating)
+    kinds = (bool,) if dtype == "bool" else (int, float) if real else (int,)
+    numbers = []
+    for i, value in enumerate(values):
+        if real and isinstance(value, str) and value in _NOT_FINITE:
+            value = _NOT_FINITE[value]
+        if type(value) not in kinds:
+            raise InputError(f"{where}.array[{i}]: must be a number of type {dtype}, got {shown(value)}")
+        numbers.append(value)
+    try:
+        with np.errstate(over="ignore"):
+            array = np.asarray(numbers, np.float64).astype(jnp.dtype(dtype)) if real else np.array(numbers, dtype)
+    except OverflowError:
+        raise InputError(f"{where}: a value does not fit into {dtype}") from None
+    if real and not np.array_equal(array.astype(np.float64), np.asarray(numbers, np.float64), equal_nan=True):
+        raise InputError(f"{where}: a value is not exactly a {dtype}")
+    return array
+
+
+def _only(value: dict[str, Any], allowed: set[str], where: str) -> None:
+    for key in value.keys() - allowed:
+        raise InputError(f"{where}: {unknown('entry', key, allowed)}")
+
+
+def _validate(obj: Any, where: str) -> None:
+    """Ranges of every dataclass, wherever it stands."""
+    if isinstance(obj, dict):
+        for key, item in obj.items():
+            _validate(item, f"{where}.{key}")
+    elif isinstance(obj, (list, tuple)):
+        for i, item in enumerate(obj):
+            _validate(item, f"{where}[{i}]")
+    elif dataclasses.is_dataclass(obj) and not isinstance(obj, type):
+        try:
+            validate(obj, where)
+        except Exception as error:  # an InputError; or whatever the `check` of a class that is not ours raises
+            text = _first_line(error)
+            raise InputError(text if text.startswith(where) else f"{where}: {text}") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (" ".join(str(error).split()) or type(error).__name__)[:200]

@@ -1,0 +1,24 @@
+"""The versions that a run depends on, for manifests and checkpoints."""
+
+import functools
+import platform
+from importlib import metadata
+
+from jaxbandits.base.registry import GROUPS
+from jaxbandits.base.version import __version__
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """Python and the packages whose version can change numbers, those with algorithms and environments included."""
+    found = {"python": platform.python_version(), "jaxbandits": __version__}
+    for package in ("jax", "jaxlib", "numpy"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    for group in GROUPS:
+        for point in metadata.entry_points(group=group):
+            if point.dist is not None:
+                found[point.dist.name] = point.dist.version
+    return found

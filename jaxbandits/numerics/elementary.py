@@ -1,0 +1,129 @@
+"""Logarithms and exponentials in float64 as vector code, for XLA:CPU; log Gamma in few operations.
+
+It asks the C library for logarithms, one number at a time. With x = 2^e m and m in [sqrt(1/2), sqrt(2)), f = m - 1 and
+s = f / (2 + f),
+
+    log x = e log 2 + log(1 + f),   log(1 + f) = 2 artanh s = f - (f^2 / 2 - s (f^2 / 2 + r)),
+    r     = 2 s^2 / 3 + 2 s^4 / 5 + ... + 2 s^18 / 19
+
+where what is left out is below 3e-17 of the result, and log 2 is split so that its product with e is exact. The error
+is below one unit in the last place (0.9; the C library: 0.6), the speed four times that of XLA's.
+
+XLA's exponential divides. With x = n log 2 + r and |r| <= log 2 / 2,
+
+    exp x = 2^n (1 + r + r^2 q(r)),   q of degree 9, interpolating (exp r - 1 - r) / r^2 at Chebyshev's points
+
+whose truncation is below 2e-17 of the result, does not: 1.2 times as fast, to 1.1 units in the last place (XLA's: 1.7).
+
+In float32 XLA has vector code of its own for both, which is used there, and on accelerators.
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.tracing import target
+
+_HALF_ROOT = np.array(np.sqrt(0.5)).view(np.uint64)
+_ONE = np.array(1.0).view(np.uint64)
+_LOG2_HIGH, _LOG2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # the former has 33 bits
+_TERMS = 9
+_ROUND = 1.5 * 2.0**52  # an integer added to it stands in the last bits of the sum
+_LEAST, _MOST = -708.396418532264, 709.782712893384  # the logarithms of the least normal and of the largest number
+_Q = (
+    2.510038549551032e-08, 2.7620088445409746e-07, 2.7557268459997064e-06, 2.4801521295954376e-05,
+    1.9841269863053618e-04, 1.3888888917213717e-03, 8.333333333330062e-03, 4.166666666662413e-02,
+    1.6666666666666669e-01, 0.5000000000000001,
+)  # fmt: skip
+
+
+def log(x: ArrayLike) -> jax.Array:
+    """`jnp.log`."""
+    x = jnp.asarray(x)
+    return _log(x) if x.dtype == jnp.float64 and not target.accelerated() else jnp.log(x)
+
+
+def log1p(x: ArrayLike) -> jax.Array:
+    """`jnp.log1p`; in float64 to two units in the last place."""
+    x = jnp.asarray(x)
+    if x.dtype != jnp.float64 or target.accelerated():
+        return jnp.log1p(x)
+    y = lax.optimization_barrier(1.0 + x)  # else XLA takes y - 1 for x
+    lost = (x - (y - 1.0)) / y  # to first order what 1 + x leaves out
+    return _log(y) + jnp.where((y > 0.0) & (y < jnp.inf), lost, 0.0)
+
+
+@jax.custom_jvp
+def _log(x: jax.Array) -> jax.Array:
+    bits = lax.bitcast_convert_type(x, jnp.uint64) + (_ONE - _HALF_ROOT)
+    e = bits >> np.uint64(52)
+    m = lax.bitcast_convert_type((bits & np.uint64(2**52 - 1)) + _HALF_ROOT, x.dtype)
+    # An integer below 2^52 as a float: the last bits of 2^52. No instruction of AVX2 converts it.
+    exponent = lax.bitcast_convert_type(e | np.uint64(0x433 << 52), x.dtype) - (2.0**52 + 1023.0)
+    f = m - 1.0
+    s, half = f / (2.0 + f), 0.5 * f * f
+    square, r = s * s, jnp.zeros_like(x)
+    for k in reversed(range(_TERMS)):
+        r = (r + 2.0 / (2 * k + 3)) * square
+    y = exponent * _LOG2_HIGH - ((half - (s * (half + r) + exponent * _LOG2_LOW)) - f)
+    y = jnp.where(x < jnp.inf, y, x)
+    # Subnormal numbers count as zero, as they do in XLA's arithmetic on CPU.
+    return jnp.where(x >= jnp.finfo(x.dtype).tiny, y, jnp.where(x >= 0.0, -jnp.inf, jnp.nan))
+
+
+@_log.defjvp
+def _tangent(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
+    return _log(*primals), tangents[0] / primals[0]
+
+
+def exp(x: ArrayLike) -> jax.Array:
+    """`jnp.exp`; in float64 what is below the least normal number is 0."""
+    x = jnp.asarray(x)
+    return _exp(x) if x.dtype == jnp.float64 and not target.accelerated() else jnp.exp(x)
+
+
+@jax.custom_jvp
+def _exp(x: jax.Array) -> jax.Array:
+    n = lax.round(x * (1.0 / math.log(2.0)), lax.RoundingMethod.TO_NEAREST_EVEN)
+    r = (x - n * _LOG2_HIGH) - n * _LOG2_LOW
+    power = jnp.full_like(x, _Q[0])
+    for coefficient in (*_Q[1:], 1.0, 1.0):
+        power = power * r + coefficient
+    bits = lax.bitcast_convert_type(n + _ROUND, jnp.uint64) << np.uint64(52)  # n, at the exponent
+    y = lax.bitcast_convert_type(lax.bitcast_convert_type(power, jnp.uint64) + bits, x.dtype)
+    return jnp.where(x < _LEAST, 0.0, jnp.where(x <= _MOST, y, x * jnp.inf))  # above, and NaN
+
+
+@_exp.defjvp
+def _exp_tangent(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
+    y = _exp(*primals)
+    return y, tangents[0] * y
+
+
+_SHIFT = 8
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+
+
+def log_gamma(x: ArrayLike) -> jax.Array:
+    """`jax.scipy.special.gammaln` for x >= 0, in a tenth of its operations: they are most of what a start compiles.
+
+    Stirling's series from 8 on, where what is left out is below 1e-15; smaller numbers by
+    `Gamma(x + 8) = x (x + 1) ... (x + 7) Gamma(x)`.
+    """
+    x = jnp.asarray(x)
+    small = x < _SHIFT
+    below = jnp.where(small, x, 1.0)
+    product = below
+    for k in range(1, _SHIFT):
+        product = product * (below + k)
+    y = jnp.where(small, x + _SHIFT, x)
+    inverse = 1.0 / y
+    square, rest = inverse * inverse, jnp.zeros_like(y)
+    for coefficient in reversed(_STIRLING):
+        rest = rest * square + coefficient
+    above = (y - 0.5) * (log(y) - 1.0) - 0.5 + 0.5 * math.log(2.0 * math.pi) + rest * inverse
+    return above - jnp.where(small, log(product), 0.0)

@@ -1,0 +1,119 @@
+"""Losses of a round as data: a pytree of parameters with a value and a gradient, which can be asked at any point.
+
+An environment draws the parameters; whoever holds the loss may evaluate it at as many points as the protocol allows.
+All are convex. `evaluate` asks at several points at once.
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base import trees
+from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.numerics import elementary
+from jaxbandits.numerics.linalg import Vector
+from jaxbandits.tracing.batching import trials_last
+
+
+class Loss(Protocol):
+    """A convex function of a point `[d]`."""
+
+    def value(self, x: Vector) -> jax.Array: ...
+    def gradient(self, x: Vector) -> Vector: ...
+
+
+class Linear(NamedTuple):
+    """`f(x) = <slope, x>`; ||slope||-Lipschitz."""
+
+    slope: Vector  # [d]
+
+    def value(self, x: Vector) -> jax.Array:
+        return self.slope @ x
+
+    def gradient(self, x: Vector) -> Vector:
+        del x
+        return self.slope
+
+
+class Quadratic(NamedTuple):
+    """`f(x) = ||x - target||^2 / 2`; 1-smooth, not Lipschitz on unbounded domains."""
+
+    target: Vector  # [d]
+
+    def value(self, x: Vector) -> jax.Array:
+        error = x - self.target
+        return 0.5 * (error @ error)
+
+    def gradient(self, x: Vector) -> Vector:
+        return x - self.target
+
+
+class PseudoHuber(NamedTuple):
+    """`f(x) = sqrt(1 + ||x - target||^2) - 1`; 1-smooth and 1-Lipschitz."""
+
+    target: Vector  # [d]
+
+    def value(self, x: Vector) -> jax.Array:
+        error = x - self.target
+        square = error @ error
+        return square / (jnp.sqrt(1.0 + square) + 1.0)  # the difference, without its cancellation near the target
+
+    def gradient(self, x: Vector) -> Vector:
+        error = x - self.target
+        return (1.0 / jnp.sqrt(1.0 + error @ error)) * error
+
+
+class Logistic(NamedTuple):
+    """`f(x) = ln(1 + exp(-label <features, x>))` with a label in {-1, 1}; ||features||-Lipschitz."""
+
+    features: Vector  # [d]
+    label: jax.Array  # []
+
+    def value(self, x: Vector) -> jax.Array:
+        return log_loss(self.label * (self.features @ x))[0]
+
+    def gradient(self, x: Vector) -> Vector:
+        return (self.label * log_loss(self.label * (self.features @ x))[1]) * self.features
+
+
+class SquaredError(NamedTuple):
+    """`f(x) = (<features, x> - target)^2 / 2`; ||features||^2-smooth."""
+
+    features: Vector  # [d]
+    target: jax.Array  # []
+
+    def value(self, x: Vector) -> jax.Array:
+        return 0.5 * (self.features @ x - self.target) ** 2
+
+    def gradient(self, x: Vector) -> Vector:
+        return (self.features @ x - self.target) * self.features
+
+
+class Scaled(NamedTuple):
+    """`f(x) = scale loss(x)` with `scale >= 0`."""
+
+    loss: Any  # a Loss
+    scale: ArrayLike  # []
+
+    def value(self, x: Vector) -> jax.Array:
+        return self.scale * self.loss.value(x)
+
+    def gradient(self, x: Vector) -> Vector:
+        return self.scale * self.loss.gradient(x)
+
+
+@trials_last
+def log_loss(margin: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """`ln(1 + exp(-margin))` and its derivative, elementwise, to full relative accuracy at both ends."""
+    small = elementary.exp(-jnp.abs(margin))
+    value = jnp.maximum(-margin, 0.0) + elementary.log1p(small)
+    return value, -jnp.where(margin < 0.0, 1.0, small) / (1.0 + small)
+
+
+def evaluate(loss: Loss, points: Any) -> tuple[jax.Array, Any]:
+    """`[Q]` values and `[Q, d]` gradients at points `[Q, d]`."""
+    if len(jax.tree.leaves(points)[0]) == 1:  # by far the most frequent: no further axis
+        x = trees.row(points, 0)
+        return trees.as_rows(loss.value(x)), trees.as_rows(loss.gradient(x))
+    return jax.vmap(loss.value)(points), jax.vmap(loss.gradient)(points)

@@ -1,0 +1,67 @@
+"""Planning in a finite-horizon Markov decision process with known transitions, by backward induction.
+
+    Q_h(s, a) = r_h(s, a) + sum_{s'} P(s' | s, a) V_{h+1}(s'),   V_{H+1} = 0
+    V_h(s)    = max_a Q_h(s, a)        `backward_induction`, with the maximising actions
+    V_h(s)    = Q_h(s, pi_h(s))        `policy_values`
+
+H steps, nS states, nA actions.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxbandits.numerics import axes
+
+UNROLL = 8  # steps that become straight code: a loop over few steps inside the loop over rounds is mostly overhead
+
+
+class Plan(NamedTuple):
+    """A policy that is optimal for the rewards given, and its values."""
+
+    actions: jax.Array  # [H, nS] int32
+    values: jax.Array  # [H, nS]
+
+
+def backward_induction(rewards: jax.Array, transitions: jax.Array) -> Plan:
+    """The best policy and its values; of equally good actions the first.
+
+    Args:
+      rewards: `[H, nS, nA]`.
+      transitions: `[nS, nA, nS]`.
+    """
+
+    def step(following: jax.Array, reward: jax.Array) -> tuple[jax.Array, Plan]:
+        q = reward + transitions @ following
+        plan = Plan(axes.first_largest(q.T), axes.largest(q.T))
+        return plan.values, plan
+
+    return _backward(step, rewards)
+
+
+def policy_values(actions: jax.Array, rewards: jax.Array, transitions: jax.Array) -> jax.Array:
+    """The values `[H, nS]` of a policy.
+
+    Args:
+      actions: `[H, nS]` int32.
+      rewards: `[H, nS, nA]`.
+      transitions: `[nS, nA, nS]`.
+    """
+
+    def step(following: jax.Array, row: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        reward, action = row
+        q = reward + transitions @ following
+        value = jnp.take_along_axis(q, action[:, None], axis=1)[:, 0]
+        return value, value
+
+    return _backward(step, (rewards, actions))
+
+
+def _backward(step: Callable, rows: Any) -> Any:
+    """What the steps make of V_{H+1} = 0 and the rows of each, from the last one."""
+    rewards = jax.tree.leaves(rows)[0]
+    start = jnp.zeros(rewards.shape[1], rewards.dtype)
+    return lax.scan(step, start, rows, reverse=True, unroll=min(len(rewards), UNROLL))[1]

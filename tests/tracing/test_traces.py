@@ -1,0 +1,195 @@
+"""A digest of what was traced: equal in every process for equal computations, another one for any other."""
+
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from jax.custom_batching import custom_vmap
+from jax.extend.core import Primitive
+
+from jaxbandits.algorithms import ALGORITHMS
+from jaxbandits.base.pytree import as_arrays
+from jaxbandits.environments import ENVIRONMENTS
+from jaxbandits.simulation.program import get_trial
+from jaxbandits.tracing import batching
+from jaxbandits.tracing.traces import trace_digest
+
+X = jax.ShapeDtypeStruct((3,), np.float32)
+
+
+def digest(function, *args):
+    return trace_digest(jax.make_jaxpr(function)(*(args or (X,))))
+
+
+told = Primitive("told")
+told.def_abstract_eval(lambda x, **parameters: x)
+
+
+def digest_with(parameter):
+    """Of an operation with any parameter, which JAX would not take everywhere."""
+    closed = jax.make_jaxpr(lambda x: told.bind(x, parameter=0))(X)
+    eqn = closed.jaxpr.eqns[0].replace(params={"parameter": parameter})
+    return trace_digest(closed.replace(jaxpr=closed.jaxpr.replace(eqns=[eqn])))
+
+
+class Pair(NamedTuple):
+    first: jax.Array
+    second: jax.Array
+
+
+def _branches(order):
+    f, g = (jnp.sin, jnp.cos)[::order]
+    return lambda x: lax.cond(x[0] > 0, f, g, x)
+
+
+def _with_rule(scale):
+    @custom_vmap
+    def doubled(x):
+        return 2.0 * x
+
+    @doubled.def_vmap
+    def rule(size, batched, x):
+        del size
+        return scale * x, batched[0]
+
+    return doubled
+
+
+def test_other_computations_have_other_digests():
+    table = np.arange(100.0, dtype=np.float32)
+    functions = [
+        lambda x: x + x,
+        lambda x: x * x,
+        lambda x: 0.1 * x,
+        lambda x: 0.2 * x,
+        lambda x: jnp.float32(0.1) * x[0],
+        lambda x: x[::-1] - x,
+        lambda x: x - x[::-1],
+        lambda x: x + jnp.sum(table[:50]),
+        lambda x: x + jnp.sum(table[1:51]),  # in a repr both would be elided
+        lambda x: x + jnp.asarray(table)[:3],
+        lambda x: lax.fori_loop(0, 3, lambda i, y: y * i, x),
+        lambda x: lax.fori_loop(0, 4, lambda i, y: y * i, x),
+        lambda x: lax.fori_loop(0, 3, lambda i, y: y - i, x),
+        lambda x: lax.while_loop(lambda y: y[0] < 1, jnp.exp, x),
+        lambda x: lax.while_loop(lambda y: y[0] < 2, jnp.exp, x),
+        lambda x: lax.scan(lambda c, y: (c + y, c), 0.0, x),
+        lambda x: lax.scan(lambda c, y: (c + y, c), 0.0, x, reverse=True),
+        lambda x: (x, x[0]),
+        lambda x: (x[0], x),
+        lambda x: x.astype(jnp.bfloat16),
+        lambda x: jax.random.normal(jax.random.key(0), (3,)) + x,
+        lambda x: jax.random.normal(jax.random.key(1), (3,)) + x,
+        lambda x: batching.while_loop(lambda y: y[0] < 1, jnp.exp, x),
+        _branches(1),
+        _branches(-1),
+        _with_rule(2.0),
+        _with_rule(3.0),  # the same as long as nothing is batched
+    ]
+    found = [digest(function) for function in functions]
+    assert None not in found
+    assert len(set(found)) == len(functions)
+
+
+def test_shapes_and_types_count():
+    shapes = [X, jax.ShapeDtypeStruct((4,), np.float32), jax.ShapeDtypeStruct((3,), np.int32)]
+    assert len({digest(lambda x: x[0] + x[1], shape) for shape in shapes}) == 3
+    assert digest(lambda x: x + 1.0, jax.ShapeDtypeStruct((), np.float32)) != digest(lambda x: x + 1.0)
+
+
+def test_names_and_objects_do_not_count():
+    def one(x):
+        first = jnp.exp(x)
+        return Pair(first, jnp.tanh(first) + 0.5)
+
+    def other(y):
+        e = jnp.exp(y)
+        return e, jnp.tanh(e) + 0.5
+
+    assert digest(one) == digest(other) == digest(lambda x: one(x))
+    assert digest(_with_rule(2.0)) == digest(_with_rule(2.0))
+
+
+def test_order_counts():
+    f, g = (jax.make_jaxpr(function)(X) for function in (jnp.sin, jnp.cos))
+    assert trace_digest(f, g) != trace_digest(g, f) != trace_digest(f)
+
+
+def test_what_has_no_text_has_no_digest():
+    class Silent:
+        """Its repr is an address."""
+
+        def __hash__(self):
+            return 1
+
+    def called_back(x):
+        return jax.pure_callback(lambda x: np.asarray(x), X, x)
+
+    def prints(x):
+        jax.debug.print("{}", x[0])
+        return x
+
+    silent = Silent()
+
+    @custom_vmap
+    def doubled(x):
+        return 2.0 * x
+
+    @doubled.def_vmap
+    def rule(size, batched, x):
+        assert silent is not None
+        return 2.0 * x, batched[0]
+
+    for function in (called_back, prints, doubled):
+        assert digest(function) is None
+    for parameter in (silent, jax.tree_util.Partial(prints), [silent], {"a": silent}):
+        assert digest_with(parameter) is None
+
+
+def test_parameters_of_every_kind_count():
+    parameters = [
+        None, True, 1, 1.0, "1", b"1", (1,), [1], (1, 1), {"a": 1}, {"a": 2}, {"b": 1}, frozenset((1,)), math.inf,
+        math.nan, np.dtype("int32"), np.dtype("int64"), np.int32(1), np.int64(1), np.ones(3), np.ones((3, 1)),
+        np.arange(2000), np.arange(2000)[::-1], lax.GatherScatterMode.CLIP, lax.GatherScatterMode.PROMISE_IN_BOUNDS,
+        lax.GatherDimensionNumbers((0,), (1,), (1,)), lax.GatherDimensionNumbers((1,), (0,), (0,)), jnp.sin, jnp.cos,
+        jax.random.key(0), jax.random.key(1), jax.make_jaxpr(jnp.sin)(1.0), jax.make_jaxpr(jnp.cos)(1.0),
+    ]  # fmt: skip
+
+    found = [digest_with(parameter) for parameter in parameters]
+    assert None not in found and len(set(found)) == len(parameters)
+    assert [digest_with(parameter) for parameter in parameters] == found
+
+
+def test_a_users_rule_counts_by_its_code():
+    def with_rule(change):
+        @custom_vmap
+        def doubled(x):
+            return 2.0 * x
+
+        doubled.def_vmap(change)
+        return digest(doubled)
+
+    def add(size, batched, x):
+        return x + x, batched[0]
+
+    def times(size, batched, x):
+        return x * 2, batched[0]
+
+    times.__qualname__ = add.__qualname__
+    assert with_rule(add) != with_rule(times)
+
+
+QUICK = ("linear/hvt_ucb", "glm/glb_omd", "coco/ofw_tvc", "dro/online", "oco/ca_oons", "oco/optax_learner")
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in QUICK else pytest.mark.slow) for n in ALGORITHMS])
+def test_every_learner_has_one_and_its_own(name):
+    entry = ALGORITHMS[name]
+    for environment in entry.environments:
+        trial = get_trial((), *map(as_arrays, (entry.example, ENVIRONMENTS[environment].example)))
+        digests = [trace_digest(trace.jaxpr) for trace in (trial.start_environment, trial.start_algorithm, trial.round)]
+        assert None not in digests and len(set(digests)) == 3
