@@ -288,7 +288,7 @@ def unfolded(inverse: Factored, y: Vector) -> Unfolded:
     if isinstance(inverse.sums, Blocks):
         return once(Unfolded(*_unfold_blocks(*_totals(inverse.sums), y)))
     columns, pivots, coordinates = once(_inverse_factor(inverse.sums.total, y))
-    return once(Unfolded(columns, columns.T @ columns, pivots, coordinates))
+    return once(Unfolded(columns, jnp.einsum("ki,kj->ij", columns, columns), pivots, coordinates))
 
 
 def shrunk(at: Unfolded, mu: jax.Array) -> tuple[Vector, Vector]:
