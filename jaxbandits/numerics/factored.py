@@ -289,7 +289,7 @@ def unfolded(inverse: Factored, y: Vector) -> Unfolded:
     if isinstance(inverse.sums, Blocks):
         return barrier(Unfolded(*_unfold_blocks(*_totals(inverse.sums), y)))
     columns, pivots, coordinates = barrier(_inverse_factor(inverse.sums.total, y))
-    return barrier(Unfolded(columns, columns.T @ columns, pivots, coordinates))
+    return barrier(Unfolded(columns, jnp.einsum("ki,kj->ij", columns, columns), pivots, coordinates))
 
 
 def shrunk(at: Unfolded, mu: jax.Array) -> tuple[Vector, Vector]:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-_UNROLLED = 48  # pairs of a rounding that are written out
+_UNROLLED = 48  # weights up to which a loop over them is written out
 
 
 def inverse_cdf(q: jax.Array, u: jax.Array) -> jax.Array:
@@ -17,7 +17,13 @@ def inverse_cdf(q: jax.Array, u: jax.Array) -> jax.Array:
 
     The last index where rounding leaves the sum of q below u.
     """
-    return jnp.sum(jnp.cumsum(q)[:-1] <= u, dtype=jnp.int32)
+    if len(q) > _UNROLLED:
+        return jnp.sum(jnp.cumsum(q)[:-1] <= u, dtype=jnp.int32)
+    index, end = jnp.zeros((), jnp.int32), 0.0
+    for mass in q[:-1]:
+        end = end + mass
+        index = index + (end <= u)
+    return index
 
 
 def uniform_index(n: int, u: jax.Array) -> jax.Array:

@@ -124,7 +124,7 @@ def test_a_thousand_arms_make_no_larger_a_program():
         lowered = jax.jit(lambda *args: optimistic_arm(args[0], None, *args[1:])).lower(arms, theta, inverse, 1.0)
         return len(lowered.as_text().splitlines())
 
-    assert lines(1000) < 1.5 * lines(50)
+    assert lines(1000) - lines(50) < 4 * 50  # 1000 arms are halved four times before all are compared
 
 
 def test_check_count():

@@ -56,7 +56,7 @@ def test_python_blocks_run(page, elsewhere):
         assert set(file.sweep_of(file.read("late.toml")).algorithms) == {"lin_ts@shop", "lin_ts@late"}
         Path("broken.py").write_text(  # what the page says of an `if`
             Path("my_file.py").read_text().partition("\nregister_")[0].replace(
-                "        factored =", "        if state.moment[0] > 0:\n            pass\n        factored =", 1
+                "        root =", "        if state.moment[0] > 0:\n            pass\n        root =", 1
             )
         )  # fmt: skip
         broken = importlib.import_module("broken")

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.base import ranges, trees
@@ -27,6 +28,8 @@ from jaxbandits.numerics.factored import Factored
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.tracing.batching import cond, while_loop
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
+
+_UNROLL = 8  # rows a step when counting distances
 
 
 class MENUState(NamedTuple):
@@ -220,5 +223,10 @@ def _median_of_others(squares: jax.Array, own: jax.Array) -> jax.Array:
 
 
 def _count_within(rows: jax.Array, bound: jax.Array) -> jax.Array:
-    """How many of `rows[0], ..., rows[k-1]` are at most `bound`, entry by entry."""
-    return jnp.sum(rows <= bound, axis=0, dtype=jnp.int32)
+    """How many of `rows[0], ..., rows[k-1]` are at most `bound`, entry by entry.
+
+    In a loop, which reads its numbers from memory: fused with what made them, XLA computes them once a side with two
+    roundings, and a row compared with itself has no rank.
+    """
+    none = jnp.zeros(jnp.broadcast_shapes(rows.shape[1:], bound.shape), jnp.int32)
+    return lax.fori_loop(0, len(rows), lambda s, count: count + (rows[s] <= bound), none, unroll=_UNROLL)
