@@ -23,7 +23,7 @@ def open_jaxpr(closed: Any) -> tuple[Any, list[Any]]:
 
 
 @functools.cache
-def executables() -> Any | None:
+def executables() -> Any:
     """Return the module that writes compiled programs to bytes, None where this JAX has none."""
     try:
         from jax.experimental import serialize_executable
