@@ -5,7 +5,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-slow lint types mutants bench notebooks wheels constraints clean setup-run setup-test \
+.PHONY: help demo test test-only test-slow lint types mutants bench notebooks newest wheels constraints clean setup-run setup-test \
     setup-notebooks setup-dev
 
 BIN := .venv/bin
@@ -29,6 +29,9 @@ demo: setup-run ## install into .venv, then reproduce the first figure (without 
 test: setup-test ## install into .venv, then run the tests (x64, then float32 in a process of its own)
 	@$(call pytest,not slow)
 
+test-only:
+	@$(call pytest,not slow)
+
 test-slow: setup-test ## the long statistical tests
 	@$(call pytest,slow)
 
@@ -47,6 +50,12 @@ bench: setup-test ## speed beside NumPy, as a table
 
 notebooks: setup-notebooks ## execute the notebooks (NOTEBOOKS="01 02": some); outputs and figures in results/notebooks
 	$(BIN)/python tools/notebooks.py run $(NOTEBOOKS)
+
+newest: setup-dev ## the tests with the newest JAX, pre-releases included, in an environment of its own
+	$(BIN)/python -m venv --clear .cache/newest
+	.cache/newest/bin/python -m pip install --quiet -e ".[test]"
+	.cache/newest/bin/python -m pip install --quiet --upgrade --pre jax jaxlib
+	@$(MAKE) --no-print-directory BIN=.cache/newest/bin JAXBANDITS_CACHE=off test-only
 
 wheels: setup-dev ## build sdist and wheel, use them elsewhere on Python 3.11, 3.12, 3.13 and with Colab's versions
 	$(BIN)/python tools/wheels.py $(WHEELS)
