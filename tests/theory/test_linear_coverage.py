@@ -4,8 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits import OFUL, HeavyTailed, HvtUCB, Meter, linalg, noise, simulate
-from jaxbandits.numerics import factored
+from jaxbandits import OFUL, HeavyTailed, HvtUCB, Meter, noise, simulate
+from jaxbandits.numerics import factored, linalg
 
 DIM, ARMS, HORIZON, TRIALS = 2, 10, 400, 256
 
