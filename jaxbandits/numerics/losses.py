@@ -13,7 +13,6 @@ from jaxbandits.base import trees
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.numerics import elementary
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.tracing.batching import trials_last
 
 
 class Loss(Protocol):
@@ -103,7 +102,6 @@ class Scaled(NamedTuple):
         return self.scale * self.loss.gradient(x)
 
 
-@trials_last
 def log_loss(margin: jax.Array) -> tuple[jax.Array, jax.Array]:
     """`ln(1 + exp(-margin))` and its derivative, elementwise, to full relative accuracy at both ends."""
     small = elementary.exp(-jnp.abs(margin))

@@ -32,17 +32,45 @@ def _scan(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -
     n_rows = sum(len(a.aval.shape) > len(b.aval.shape) for a, b in zip(eqn.invars, inside.invars, strict=True))
     first = len(args) - n - n_rows
     consts, rows = args[:first], args[first + n :]  # rows `[T, ..., W]`
-    start = all_full(size, list(zip(args[first : first + n], batched[first : first + n], strict=True)))
-    flags = [*batched[:first], *(True for _ in start), *batched[first + n :]]
+    start, flags = args[first : first + n], batched[first : first + n]
+
+    def after(flags: list[bool], now: Any, row: Any) -> list[tuple[Any, bool]]:
+        return run(size, *open_jaxpr(body), [*consts, *now, *row], [*batched[:first], *flags, *batched[first + n :]])
+
+    row = [jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in rows]
+    flags = _grown(lambda flags, *now: after(flags, now[:n], now[n:])[:n], size, start, flags, row)
+    start = [full(size, x, b) if flag else x for x, b, flag in zip(start, batched[first:], flags, strict=False)]
 
     def step(now: Any, row: Any) -> tuple[Any, Any]:
-        out = all_full(size, run(size, *open_jaxpr(body), [*consts, *now, *row], flags))
-        return out[:n], out[n:]
+        out = after(flags, now, row)
+        same = [full(size, x, b) if flag else x for (x, b), flag in zip(out[:n], flags, strict=True)]
+        return same, all_full(size, out[n:])
 
     last, outputs = lax.scan(
         step, start, rows, length=params["length"], reverse=params["reverse"], unroll=params["unroll"]
     )
-    return [(x, True) for x in (*last, *outputs)]
+    return [*zip(last, flags, strict=True), *((x, True) for x in outputs)]
+
+
+def _grown(
+    after: Callable[..., list[tuple[Any, bool]]], size: Any, start: list[Any], batched: list[bool], more: list[Any]
+) -> list[bool]:
+    """Return which values of a loop's carry are batched, once a step has made some so.
+
+    Args:
+      after: from these flags, a carry and further arguments to the next carry, with flags.
+      size: of the batch axis.
+      start: the first carry.
+      batched: which of it have the batch axis.
+      more: shapes of the further arguments.
+    """
+    flags, grown = list(batched), None
+    while grown != flags:
+        flags, found = grown or flags, []
+        now = [full(size, x, b) if flag else x for x, b, flag in zip(start, batched, flags, strict=True)]
+        jax.eval_shape(lambda *now, to=found, flags=flags: to.extend(b for _, b in after(flags, *now)), *now, *more)
+        grown = [a or b for a, b in zip(flags, found, strict=True)]
+    return flags
 
 
 def _while(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
@@ -55,12 +83,8 @@ def _while(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) 
     def after(flags: list[bool], now: Any) -> list[tuple[Any, bool]]:
         return run(size, *open_jaxpr(step), [*for_step, *now], [*batched[first:second], *flags])
 
-    flags, grown = batched[second:], None
-    while grown != flags:  # what a step makes of it is batched, too
-        flags, found = grown or flags, []
-        now = [full(size, x, b) if flag else x for x, b, flag in zip(start, batched[second:], flags, strict=True)]
-        jax.eval_shape(lambda *now, to=found, flags=flags: to.extend(b for _, b in after(flags, now)), *now)
-        grown = [a or b for a, b in zip(flags, found, strict=True)]
+    flags = _grown(lambda flags, *now: after(flags, now), size, start, batched[second:], [])
+    now = [full(size, x, b) if flag else x for x, b, flag in zip(start, batched[second:], flags, strict=True)]
 
     def moves(now: Any) -> tuple[Any, bool]:
         return run(size, *open_jaxpr(moving), [*for_moving, *now], [*batched[:first], *flags])[0]

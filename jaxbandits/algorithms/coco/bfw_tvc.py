@@ -220,7 +220,7 @@ class BFWTVC:
         )
 
     def diagnostics(self, state: BFWTVCState) -> dict[str, jax.Array]:
-        """What the run did.
+        """Return scalar diagnostics of the run so far, by name.
 
         Returns:
           `weight` of the constraint relative to the loss now, `gradient_bound` G~, whether the exponent is `clamped`;

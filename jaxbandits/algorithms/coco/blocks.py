@@ -20,7 +20,7 @@ def length(horizon: int, power: float, scale: float = 1.0) -> int:
 
 
 def ends(t: jax.Array, block: int) -> jax.Array:
-    """Whether round t is the last of its block."""
+    """Return whether round t, counted from 0, is the last of its block of `block` rounds."""
     return (t + 1) % block == 0
 
 

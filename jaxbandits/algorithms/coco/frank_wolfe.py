@@ -18,7 +18,7 @@ from jaxbandits.domains.points import Point, Shape
 
 
 class Step(NamedTuple):
-    """Where a step went, and what it knows of the point before it."""
+    """The result of a Frank-Wolfe step from x to x': the new point, the step size, and the gap at x."""
 
     x: Point  # [d]  x', the point after the step
     guess: Any  # what the linear oracle starts from next

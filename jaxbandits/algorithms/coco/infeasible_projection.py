@@ -25,7 +25,7 @@ from jaxbandits.tracing.batching import while_loop
 
 
 class Iterate(NamedTuple):
-    """What a method of descent with such projections carries from block to block."""
+    """The state of gradient descent with close infeasible projections between two rounds."""
 
     x: Point  # [d]  the played point, in K
     y: Point  # [d]  the infeasible point near it
@@ -63,7 +63,7 @@ def descend(
 
 
 class Projected(NamedTuple):
-    """What it returns."""
+    """The result of `close_infeasible_projection`."""
 
     x: Point  # [d]  in K
     y: Point  # [d]  near x

@@ -38,7 +38,10 @@ class Lyapunov(NamedTuple):
         return jnp.exp(exponent) * (self.lam / self.gamma)
 
     def clamped(self, queue: jax.Array) -> jax.Array:
-        """Whether the exponent has left what the theory (and the arithmetic) is about."""
+        """Return whether the exponent lam beta Q is above the limit at which `weight` clamps it.
+
+        The weight is then less than `Phi'(beta Q) / gamma`, and the theory does not cover the run.
+        """
         return queue * self.beta * self.lam > _largest_exponent(queue)
 
 

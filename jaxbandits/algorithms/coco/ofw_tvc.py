@@ -145,7 +145,7 @@ class OFWTVC:
         return OFWTVCState(run, queue, state.surrogate)
 
     def diagnostics(self, state: OFWTVCState) -> dict[str, jax.Array]:
-        """What the run did.
+        """Return scalar diagnostics of the run so far, by name.
 
         Returns:
           `weight` of the constraint relative to the loss now, `gradient_bound` G~, whether the exponent is `clamped`,

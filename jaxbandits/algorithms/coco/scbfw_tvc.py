@@ -180,7 +180,7 @@ class SCBFWTVC:
         return state._replace(last=last, linear=linear, block_sum=points.zeros_like(linear))
 
     def diagnostics(self, state: SCBFWTVCState) -> dict[str, jax.Array]:
-        """What the run did.
+        """Return scalar diagnostics of the run so far, by name.
 
         Returns:
           `weight` of the constraint relative to the loss now; `gap`: how far F_m / (beta gamma) was from its minimum at

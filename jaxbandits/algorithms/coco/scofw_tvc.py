@@ -124,7 +124,7 @@ class SCOFWTVC:
         return SCOFWTVCState(follow_curved(self.domain, state.run, t, h, self.curvature), queue, state.surrogate)
 
     def diagnostics(self, state: SCOFWTVCState) -> dict[str, jax.Array]:
-        """What the run did.
+        """Return scalar diagnostics of the run so far, by name.
 
         Returns:
           `weight` of the constraint relative to the loss now, `gap`: Frank-Wolfe gap of F_t / (beta gamma) at x_t, and

@@ -27,7 +27,7 @@ class TwoPoint:
     """
 
     def decide(self, y: Point, u: Point, delta: ArrayLike) -> PointDecision:
-        """What to play and where to ask (Q = 2, the played point first)."""
+        """Return the decision to play `y + delta u` and to query `y + delta u`, `y - delta u` in this order (Q = 2)."""
         play = points.add_scaled(y, delta, u)
         mirrored = points.subtract(points.add(y, y), play)
         return PointDecision(play, trees.as_rows(play, mirrored))

@@ -79,7 +79,10 @@ class Players(NamedTuple):
 
     @classmethod
     def start(cls, learner: Any) -> "Players":
-        """Where the mirror maps of both are least, or at the model that the learner was given."""
+        """Return the state at the start of round 1.
+
+        The weights q_1 are uniform. The model w_1 is `learner.start`, or the zero of the domain if that is None.
+        """
         return cls(Model.start(origin(learner)), Weights.start(learner.n_groups), learner.steps())
 
     def move(self, domain: Any, grad: Point, gain: jax.Array, pace: Pace, k: int = 1) -> "Players":

@@ -79,7 +79,7 @@ class SMDr:
 
     @property
     def rounds(self) -> int:
-        """How many rounds the budgets last on average: n_1."""
+        """The number of rounds, the largest budget n_1: a run draws n_i samples of group i on average."""
         return max(self.budgets)
 
     def steps(self) -> Steps:

@@ -30,7 +30,7 @@ from jaxbandits.types import Gradient, GroupDecision
 
 
 class Pair(NamedTuple):
-    """Where both players are."""
+    """A point (w, q) of the two players, with the group weights q as logarithms."""
 
     w: Point  # [d]
     log_q: jax.Array  # [m]
@@ -106,7 +106,7 @@ class SMPA:
 
     @property
     def rounds(self) -> int:
-        """How many rounds of the loop the budgets last: n_m, rounded down to an even number."""
+        """The number of rounds of the loop: the smallest budget n_m, rounded down to an even number."""
         return 2 * (min(self.budgets) // 2)
 
     def steps(self) -> Steps:

@@ -16,7 +16,7 @@ from jaxbandits.numerics import schedule
 
 
 class Steps(NamedTuple):
-    """What both players move by, and the implicit exploration of bandits."""
+    """The step sizes of both players, and the implicit exploration gamma of bandit feedback."""
 
     w: ArrayLike  # []  eta_w
     q: ArrayLike  # []  eta_q
@@ -110,7 +110,7 @@ def theorem_10(
 
 
 class Pace(NamedTuple):
-    """Where the steps are in a round."""
+    """The factor of the step sizes in a round, and the weight of the round in the averages."""
 
     factor: ArrayLike  # []  multiplies eta_w, eta_q and gamma
     fraction: ArrayLike  # []  of this round in the averages (20), eta_t / (eta_1 + ... + eta_t)

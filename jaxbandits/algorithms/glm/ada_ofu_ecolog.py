@@ -56,7 +56,7 @@ class WarmUp(NamedTuple):
 
 
 class AdaOFUECOLogState(NamedTuple):
-    """What one round hands to the next."""
+    """State of `AdaOFUECOLog` between two rounds."""
 
     theta: Vector  # [d]  theta_t, in Theta_t
     gram: Symmetric  # [d, d]  W_t

@@ -34,7 +34,7 @@ _LOGISTIC = Bernoulli()
 
 
 class ECOLogState(NamedTuple):
-    """What one round hands to the next; O(d^2), whatever t."""
+    """State of `ECOLog` between two rounds, of size O(d^2) for every t."""
 
     theta: Vector  # [d]  theta_t
     inverse: Factored  # W_t^{-1}

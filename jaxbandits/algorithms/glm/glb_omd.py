@@ -36,7 +36,7 @@ _RADIUS_RULES = ("theory", "data")
 
 
 class GLBOMDState(NamedTuple):
-    """What one round hands to the next; O(d^2), whatever t."""
+    """State of `GLBOMD` between two rounds, of size O(d^2) for every t."""
 
     theta: Vector  # [d]  theta_t
     inverse: Factored  # H_t^{-1}
@@ -193,7 +193,7 @@ class GLBOMD:
     def _radius_step(
         self, state: GLBOMDState, theta: Vector, x: Vector, z: jax.Array, z_new: jax.Array, reward: jax.Array
     ) -> jax.Array:
-        """What one round adds to beta^2 (Lemma 4 before its last two bounds, with Lemma 5 at point masses).
+        """Compute the increment of beta^2 in one round (Lemma 4 without its last two bounds, Lemma 5 at point masses).
 
         `2 eta` times the decrease of the loss and the bound on the expansion's error, less the move in the H norm.
         """

@@ -35,7 +35,7 @@ _RADIUS_RULES = ("filippi", "det")
 
 
 class GLMUCBState(NamedTuple):
-    """What one round hands to the next."""
+    """State of `GLMUCB` between two rounds."""
 
     theta: Vector  # [d]  thhat_t
     gram: Symmetric  # [d, d]  V_t - lambda_t I

@@ -32,7 +32,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class GLOCState(NamedTuple):
-    """What one round hands to the next; O(d^2), whatever t."""
+    """State of `GLOC` between two rounds, of size O(d^2) for every t."""
 
     theta: Vector  # [d]  theta_t, the ridge regression on the learner's predictions
     learner: Vector  # [d]  w_t, the online Newton iterate

@@ -1,4 +1,4 @@
-"""What multiplies the constants of the presets `practical`, by name of the learner; written, not edited.
+"""Tuned multipliers of the constants in the presets `practical`, by name of the learner; generated, not edited.
 
 `python tools/multipliers.py glm` tunes all of them alike, by
 benchmarks/sweeps/glm_tuning.toml and benchmarks/sweeps/glm_tuning_slow.toml (docs/verdicts.md).

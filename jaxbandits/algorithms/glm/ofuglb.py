@@ -33,7 +33,7 @@ _LIPSCHITZ = ("paper", "data")
 
 
 class OFUGLBState(NamedTuple):
-    """What one round hands to the next."""
+    """State of `OFUGLB` between two rounds."""
 
     theta: Vector  # [d]  thhat_t
     data: Data  # every round so far

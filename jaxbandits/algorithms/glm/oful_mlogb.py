@@ -28,7 +28,7 @@ _LOGISTIC = Bernoulli()
 
 
 class OFULMLogBState(NamedTuple):
-    """What one round hands to the next; O(d^2), whatever t."""
+    """State of `OFULMLogB` between two rounds, of size O(d^2) for every t."""
 
     theta: Vector  # [d]  theta_t
     inverse: Factored  # H_t^{-1}

@@ -30,7 +30,7 @@ from jaxbandits.types import ArmObs, Reward
 
 
 class OFULogRState(NamedTuple):
-    """What one round hands to the next."""
+    """State of `OFULogR` between two rounds."""
 
     theta: Vector  # [d]  thhat_t
     data: Data  # every round so far

@@ -35,7 +35,7 @@ _CENTRES = ("late", "mean")
 
 
 class RSGLinCBState(NamedTuple):
-    """What one round hands to the next."""
+    """State of `RSGLinCB` between two rounds."""
 
     theta_o: Vector  # [d]  th_o, from the warm-up rounds
     theta_tau: Vector  # [d]  th_tau, from the others

@@ -49,7 +49,7 @@ class HvtState(NamedTuple):
 
 
 class HvtWeights(NamedTuple):
-    """How one sample enters; `|residual| = threshold` where Huber's score is clipped."""
+    """Scale, leverage, threshold and score of one sample; `|residual| = threshold` where Huber's score is clipped."""
 
     scale: jax.Array  # []  sigma_t
     leverage: jax.Array  # []  w_t
@@ -170,7 +170,10 @@ class HvtEstimator:
         return jnp.sqrt(factored.quads(state.inverse, x))
 
     def weigh(self, t: ArrayLike, state: HvtState, x: Vector, reward: ArrayLike, moment: ArrayLike) -> HvtWeights:
-        """What `update` would do with this sample: a diagnostic of clipping and of which term sets sigma_t."""
+        """Compute sigma_t, w_t, tau_t and psi_t of a sample, as `update` does, without an update of the state.
+
+        They show whether the sample is clipped and which term sets sigma_t.
+        """
         _, width = self._leverage(state, x)
         return self._weigh(t, state, width, reward - x @ state.theta, moment)
 

@@ -223,10 +223,10 @@ def _median_of_others(squares: jax.Array, own: jax.Array) -> jax.Array:
 
 
 def _count_within(rows: jax.Array, bound: jax.Array) -> jax.Array:
-    """How many of `rows[0], ..., rows[k-1]` are at most `bound`, entry by entry.
+    """Count the `rows[0], ..., rows[k-1]` that are at most `bound`, entry by entry.
 
-    In a loop, which reads its numbers from memory: fused with what made them, XLA computes them once a side with two
-    roundings, and a row compared with itself has no rank.
+    The loop reads its numbers from memory. In a fused comparison XLA computes them once for each side with two
+    different roundings, so that a row may fail to be at most itself.
     """
     none = jnp.zeros(jnp.broadcast_shapes(rows.shape[1:], bound.shape), jnp.int32)
     return lax.fori_loop(0, len(rows), lambda s, count: count + (rows[s] <= bound), none, unroll=_UNROLL)

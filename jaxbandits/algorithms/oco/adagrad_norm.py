@@ -18,7 +18,7 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class AdaGradNormState(NamedTuple):
-    """What round t starts from."""
+    """State of `AdaGradNorm` at the start of round t."""
 
     x: Point  # [d]  x_t, the next play
     energy: jax.Array  # []  sum_{s<t} ||g_s||^2

@@ -37,7 +37,7 @@ BaseGrad = Literal["own", "played"]
 
 
 class CAOONSState(NamedTuple):
-    """What round t starts from; its points and weights are known as soon as round t - 1 is over."""
+    """State of `CAOONS` at the start of round t, with the points x_t^j and the weights w_t of this round."""
 
     base: OONSState  # leaves [..., N]: base learners and trials are one long axis (`tracing.lanes`)
     meta: MasterState

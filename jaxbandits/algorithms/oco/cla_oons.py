@@ -31,7 +31,7 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class CLAOONSState(NamedTuple):
-    """What round t starts from."""
+    """State of `CLAOONS` at the start of round t."""
 
     center: Vector  # [d]  x'_t
     curvature: Symmetric  # [d, d]  S_{t-1}, of this epoch

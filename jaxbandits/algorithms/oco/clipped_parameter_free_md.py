@@ -24,7 +24,7 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class ClippedParameterFreeMDState(NamedTuple):
-    """What round t starts from."""
+    """State of `ClippedParameterFreeMD` at the start of round t."""
 
     y: Point  # [d]  y_t, what the inner learner proposes
     theta: Point  # [d]  minus the sum of what it was fed

@@ -18,7 +18,7 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class DoGState(NamedTuple):
-    """What round t starts from."""
+    """State of `DoG` at the start of round t."""
 
     x: Point  # [d]  x_t, the next play
     distance: jax.Array  # []  r_{t-1}

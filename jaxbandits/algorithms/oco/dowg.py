@@ -19,7 +19,7 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class DoWGState(NamedTuple):
-    """What round t starts from."""
+    """State of `DoWG` at the start of round t."""
 
     x: Point  # [d]  x_t, the next play
     distance: jax.Array  # []  r_{t-1}

@@ -20,7 +20,7 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class KTBettingState(NamedTuple):
-    """What round t starts from."""
+    """State of `KTBetting` at the start of round t."""
 
     coin_sum: Point  # [d]  sum_{s<t} c_s
     wealth: jax.Array  # []  W_{t-1}

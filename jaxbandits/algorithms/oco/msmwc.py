@@ -24,7 +24,7 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class MsMwCState(NamedTuple):
-    """What round t starts from; its weights are known as soon as round t - 1 is over."""
+    """State of `MsMwC` at the start of round t, with the weights w_t of this round."""
 
     cost: Compensated  # [N]  sum of l_s + a_s
     hint: jax.Array  # [N]  h_t = l_{t-1}

@@ -40,7 +40,7 @@ class Middle(NamedTuple):
 
 
 class MasterPlay(NamedTuple):
-    """What is played in a round, and from which hint."""
+    """The weights of round t, and the hint h_t that they are computed from."""
 
     hint: jax.Array  # [N]  h_t
     middle: jax.Array  # [N, K]  share_k^{-1} w_t^k in column k: sums over experts run along the slow axis
@@ -117,7 +117,10 @@ def start(learners: Middle, n_experts: int) -> MasterState:
 
 
 def first_play(state: MasterState) -> MasterPlay:
-    """What `play` says before the first loss, from the hint 0: the prior, with nothing to solve for."""
+    """Return the `play` of round 1, where the hint and all sums are 0, without solving an equation.
+
+    The middle learners have their prior weights, and learner k is uniform on its experts Z(k).
+    """
     _, log_prior, count = state.learners
     experts = jnp.arange(state.loss_sum.total.shape[-1], dtype=jnp.int32)
     middle = (experts[:, None] < count).astype(log_prior.dtype)

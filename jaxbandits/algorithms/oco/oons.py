@@ -27,7 +27,7 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class OONSState(NamedTuple):
-    """What round t starts from."""
+    """State of `OONS` at the start of round t."""
 
     center: Vector  # [d]  x'_t
     curvature: Symmetric  # [d, d]  S_{t-1}

@@ -29,7 +29,7 @@ from jaxbandits.types import FullInformation, Gradient, PointDecision
 
 
 class OptaxLearnerState(NamedTuple):
-    """What round t starts from."""
+    """State of `OptaxLearner` at the start of round t."""
 
     x: Point  # [d]  x_t, the next play
     inner: Any  # the transformation's own state s_t
@@ -167,7 +167,7 @@ class OptaxLearner:
         return FullInformation if self.oracle else Gradient
 
     def spec_fields(self) -> dict[str, Any]:
-        """What a specification writes: the hyperparameters as the mapping that they were given as."""
+        """Return the fields by name for a specification, with `hyperparameters` as a mapping from name to value."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return values | {"hyperparameters": None if self.hyperparameters is None else dict(vars(self.hyperparameters))}
 

@@ -20,7 +20,7 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class OptimisticFTRL2023State(NamedTuple):
-    """What round t starts from."""
+    """State of `OptimisticFTRL2023` at the start of round t."""
 
     x: Point  # [d]  x_t, the next play
     gradient_sum: Point  # [d]  sum_{s<t} g_s

@@ -20,7 +20,7 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class OptimisticOMDState(NamedTuple):
-    """What round t starts from."""
+    """State of `OptimisticOMD` at the start of round t."""
 
     x: Point  # [d]  x_t, the next play
     center: Point  # [d]  xh_t

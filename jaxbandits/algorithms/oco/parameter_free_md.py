@@ -23,7 +23,7 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class ParameterFreeMDState(NamedTuple):
-    """What round t starts from."""
+    """State of `ParameterFreeMD` at the start of round t."""
 
     y: Point  # [d]  what is proposed next (played, where there is no domain)
     theta: Point  # [d]  theta_t

@@ -18,7 +18,7 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class ScaleFreeFTRLState(NamedTuple):
-    """What round t starts from."""
+    """State of `ScaleFreeFTRL` at the start of round t."""
 
     gradient_sum: Point  # [d]  sum_{s<t} g_s
     energy: jax.Array  # []  sum_{s<t} ||g_s||^2
