@@ -16,7 +16,7 @@ from jax import lax
 
 from jaxbandits.tracing import own_index, short_axes, small_solves
 from jaxbandits.tracing.barrier import barrier, is_key
-from jaxbandits.tracing.row_axes import KERNEL_TERMS, RowPlan
+from jaxbandits.tracing.row_axes import KERNEL_TERMS, RowPlan, is_entry
 from jaxbandits.tracing.short_axes import Rows
 from jaxbandits.tracing.threefry import threefry
 
@@ -199,11 +199,12 @@ def _search(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[A
     return [(short_axes.first_extreme(better, args[0], axis, eqn.params["index_dtype"]), True)]
 
 
-def _sort(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+def sort(size: Any, eqn: Any, args: list[Any], batched: list[bool], rows: RowPlan | None) -> list[Any] | None:
+    """`sort` of a short axis, in `Rows` where those are wanted; None for a long one."""
     axis, operands = eqn.params["dimension"], [full(size, x, b) for x, b in zip(args, batched, strict=True)]
     if eqn.params["num_keys"] > 1 or not short_axes.is_short_sort(operands[0].shape[axis]):
         return None
-    return [(x, True) for x in short_axes.sort(operands, axis)]
+    return [(x if rows else x.array(), True) for x in short_axes.sort(operands, axis)]
 
 
 def _slice_of_own(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
@@ -334,6 +335,9 @@ def on_rows(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[A
             for k in range(count)
         ]  # fmt: skip
         return [(Rows(tuple(slices), axis), True)]
+    if name == "slice" and is_entry(eqn, axis):
+        (k,) = range(params["start_indices"][axis], params["limit_indices"][axis])
+        return [(lax.expand_dims(first.slices[k], (axis,)), True)]
     if name == "transpose":
         order = [k for k in params["permutation"] if k != axis]
         inside = [k - (k > axis) for k in order]
@@ -358,7 +362,6 @@ SHORT: dict[str, Callable[..., list[Any] | None]] = {
     **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin"), _cumulate),
     "argmax": _search,
     "argmin": _search,
-    "sort": _sort,
     "dynamic_slice": _slice_of_own,
     "dynamic_update_slice": _update_of_own,
     "gather": _gather,

@@ -50,7 +50,8 @@ def dynamic_slice(x: jax.Array, starts: list[jax.Array], sizes: tuple[int, ...])
             width = jnp.broadcast_shapes(x.shape[-1:], start.shape)
             x = jnp.broadcast_to(x, (*x.shape[:-1], *width))
             index = start.reshape(*(1,) * (x.ndim - 1), -1)
-            x = jnp.take_along_axis(x, index, axis=axis, mode="promise_in_bounds")
+            entry = jnp.take_along_axis(x, index, axis=axis, mode="promise_in_bounds")
+            x = lax.expand_dims(barrier([lax.squeeze(entry, (axis,))])[0], (axis,))
     return x
 
 

@@ -1,4 +1,4 @@
-"""The axis along which a product of matrices is best computed in rows, from what is done with it."""
+"""The axis along which a product of matrices or a sort is best computed in rows, from what is done with it."""
 
 import math
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ class RowPlan(NamedTuple):
 
 
 def row_axes(flat: Flat, entrywise: frozenset[str]) -> dict[int, RowPlan]:
-    """By product that is summed afterwards: the rows in which it is wanted.
+    """By product that is summed afterwards, and by sort of which single entries are read: the rows that are wanted.
 
     A product of few terms is one kernel with its sum: rows along the axis that is summed. Of more terms each row along
     an axis that is not summed is a kernel with its own sum. Where those would be too many, the rows are again along the
@@ -32,6 +32,10 @@ def row_axes(flat: Flat, entrywise: frozenset[str]) -> dict[int, RowPlan]:
     returned = set(flat.outputs)
     wanted: dict[int, RowPlan] = {}
     for step in flat.steps:
+        if step.eqn.primitive.name == "sort" and not returned.intersection(step.outputs):
+            axis = step.eqn.params["dimension"]
+            if all(is_entry(reader.eqn, axis) for name in step.outputs for reader in readers.get(name, ())):
+                wanted[step.outputs[0]] = RowPlan(axis, apart=False)
         if step.eqn.primitive.name != "dot_general":
             continue
         (name,), shape = step.outputs, step.eqn.outvars[0].aval.shape
@@ -47,6 +51,16 @@ def row_axes(flat: Flat, entrywise: frozenset[str]) -> dict[int, RowPlan]:
         elif summed is not None and shape[summed] <= WRITTEN_OUT:
             wanted[name] = RowPlan(summed, apart=True)
     return wanted
+
+
+def is_entry(eqn: Any, axis: int) -> bool:
+    """Return whether an equation reads one entry of an axis, and all of the others."""
+    if eqn.primitive.name != "slice" or eqn.params["strides"] is not None:
+        return False
+    (read,), (written,) = eqn.invars, eqn.outvars
+    return all(
+        m == (1 if k == axis else n) for k, (n, m) in enumerate(zip(read.aval.shape, written.aval.shape, strict=True))
+    )
 
 
 def _fate(

@@ -161,8 +161,8 @@ def is_short_sort(length: int) -> bool:
     return 2 <= length <= _SORTED
 
 
-def sort(operands: Sequence[jax.Array], axis: int) -> list[jax.Array]:
-    """A stable sort by the first operand: rounds of exchanges between neighbours."""
+def sort(operands: Sequence[jax.Array], axis: int) -> list[Rows]:
+    """Sort by the first operand, stably: rounds of exchanges between neighbours."""
     columns = [entries(x, axis) for x in operands]
     n = len(columns[0])
     for turn in range(n):
@@ -174,7 +174,7 @@ def sort(operands: Sequence[jax.Array], axis: int) -> list[jax.Array]:
         if turn % 4 == 3:
             flat = iter(barrier([x for column in columns for x in column]))
             columns = [[next(flat) for _ in column] for column in columns]
-    return [Rows(tuple(column), axis).array() for column in columns]
+    return [Rows(tuple(column), axis) for column in columns]
 
 
 def cumulate(operation: Callable[[Any, Any], Any], x: jax.Array, axis: int, reverse: bool) -> jax.Array:

@@ -34,6 +34,7 @@ from jaxbandits.tracing.equation_rules import (
     dot_general,
     full,
     on_rows,
+    sort,
 )
 from jaxbandits.tracing.flat import Step, flatten
 from jaxbandits.tracing.function_rules import CONTROL_FLOW, FUNCTIONS
@@ -262,6 +263,8 @@ def _apply(size: Any, eqn: Any, args: list[Any], batched: list[bool], rows: RowP
         return list(zip(bind(*args), batched, strict=True))
     if name == "dot_general":
         results = dot_general(size, eqn, args, batched, rows)
+    elif name == "sort":
+        results = sort(size, eqn, args, batched, rows)
     elif name in FUNCTIONS:
         results = FUNCTIONS[name](_run, size, eqn, args, batched)
     else:

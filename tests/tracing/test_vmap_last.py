@@ -53,6 +53,7 @@ OPERATIONS = {
     "products": lambda s, x, k: (x @ x.T, jnp.outer(x[0], x[1]), x @ x[0], jnp.linalg.inv(x @ x.T + 9.0 * jnp.eye(3))),
     "long products": lambda s, x, k: _long_products(x),
     "sorting": lambda s, x, k: (jnp.sort(x, axis=0), jnp.median(x)),
+    "entries of a sort": lambda s, x, k: (jnp.sort(x, axis=0)[1], jnp.sort(x)[:, -1], lax.sort((x[0], x[1]))[1][:1]),
     "loops": lambda s, x, k: (
         lax.while_loop(lambda c: c[1] < 9.0 + s, lambda c: (c[0] * s, c[1] + 1.0), (x, 0.0)),
         lax.scan(lambda c, row: (c + s, row * c), s, x),
