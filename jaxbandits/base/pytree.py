@@ -98,6 +98,13 @@ def pytree(cls: type[T]) -> type[T]:
     return cls
 
 
+def named_constructors(cls: type) -> dict[str, Callable[..., Any]]:
+    """Return the public class methods of a class, by name: its presets and readers, without its `example`."""
+    members = {name: member for base in reversed(cls.__mro__) for name, member in vars(base).items()}
+    names = [name for name, member in members.items() if isinstance(member, classmethod) and not name.startswith("_")]
+    return {name: getattr(cls, name) for name in names if name != "example"}
+
+
 def is_static(field: dataclasses.Field) -> bool:
     """Whether a field was declared with `static()`."""
     return field.metadata.get(_KIND) == "static"

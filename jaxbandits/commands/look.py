@@ -112,15 +112,14 @@ def _show_experiment(e: "Experiment") -> None:
 def _show_entry(name: str, entry: "Entry") -> None:
     import inspect
 
-    from jaxbandits.base.pytree import field_table
+    from jaxbandits.base.pytree import field_table, named_constructors
     from jaxbandits.results import table
 
     module = inspect.getdoc(sys.modules[entry.cls.__module__]) or ""
     print(f"{name}: {entry.cls.__module__}.{entry.cls.__name__}\n\n{module}\n\n{inspect.getdoc(entry.cls)}\n")
     rows = [(row.name, row.kind, _value(row.value), row.range or "", row.doc) for row in field_table(entry.cls)]
     print(table.aligned(("field", "kind", "default", "range", "meaning"), rows, left=5))
-    presets = {key: inspect.getdoc(getattr(entry.cls, key)) or "" for key, value in vars(entry.cls).items()
-               if isinstance(value, classmethod) and not key.startswith("_")}  # fmt: skip
+    presets = {key: inspect.getdoc(preset) or "" for key, preset in named_constructors(entry.cls).items()}
     if presets:
         print("\npresets:", *(f"  {key}: {about.splitlines()[0] if about else ''}" for key, about in presets.items()),
               sep="\n")  # fmt: skip

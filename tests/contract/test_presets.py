@@ -1,22 +1,24 @@
 """One grammar for presets: class methods with keywords only; `theory`, then `practical` where constants were chosen."""
 
 import inspect
+from typing import Self
 
 import pytest
 
 from jaxbandits.algorithms import ALGORITHMS
+from jaxbandits.base.pytree import named_constructors
 
 
 def _presets(cls):
     """Public class methods that return an instance, by name."""
-    methods = {name: getattr(cls, name) for name, made in vars(cls).items() if isinstance(made, classmethod)}
-    return {name: made for name, made in methods.items() if made.__annotations__.get("return") == cls.__name__}
+    returns = cls.__name__, Self
+    return {name: p for name, p in named_constructors(cls).items() if p.__annotations__.get("return") in returns}
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_presets(name):
     cls = type(ALGORITHMS[name].example)
-    presets = {preset: made for preset, made in _presets(cls).items() if not preset.startswith("_")}
+    presets = _presets(cls)
     assert "theory" in presets or "practical" not in presets
     for preset, made in presets.items():
         parameters = inspect.signature(made).parameters.values()

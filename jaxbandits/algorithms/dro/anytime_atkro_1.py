@@ -12,32 +12,30 @@
 m = n_groups, W = domain, G = lipschitz, D^2 = diameter_sq. Time a round O(m k + d), memory O(m + d).
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 
-from jaxbandits.algorithms.dro import players
-from jaxbandits.algorithms.dro.players import Players, Saddle
-from jaxbandits.algorithms.dro.steps import Steps, equation_30, falling
+from jaxbandits.algorithms.dro.learner import TwoPlayers, check_k
+from jaxbandits.algorithms.dro.players import Players, clip_losses, importance_weighted_gains
+from jaxbandits.algorithms.dro.steps import Steps, equation_30, inverse_root_steps
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.base.ranges import BOOL
-from jaxbandits.domains.points import Shape
-from jaxbandits.numerics import rng, sampling
 from jaxbandits.types import Gradient, GroupDecision
 
 
 @pytree
-class AnytimeATkRO1:
+class AnytimeATkRO1(TwoPlayers):
     """ATkRO(1)_a; with k = 1 it is Online(1)_a. Its steps have log m, not log(m/k), and one group is drawn with q_i.
 
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G: the bound of Theorem 8 for Online(1)_a (Theorem 16).
 
     Deviations:
-      None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3, G = sqrt(d)
-      and 1 are [ours].
-      `q_scale` multiplies gamma too, which is eta_q / 2 in the proofs. Logistic losses exceed 1, where 1 - loss is
-      negative: left so, as in the paper's experiments; `clip` (off) uses max(1 - loss, 0) [ours].
+      None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
+      G = sqrt(d) and 1 are [ours], and so are the multipliers of `practical`: 0.3 for w.
+      `q_scale` multiplies gamma too, which is eta_q / 2 in the proofs. Logistic losses may exceed 1, and 1 - loss is
+      then negative, as in the paper's experiments; `clip` (off) uses max(1 - loss, 0) [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -45,59 +43,29 @@ class AnytimeATkRO1:
       Exp3-IX: G. Neu, "Explore no more", NeurIPS 2015.
     """
 
-    feedback: ClassVar[type] = Gradient
-    dim: Shape | None = static(None, "[1, inf)", "d, or the shape of the model; None: the form of `start`")
+    practical_w_scale: ClassVar[float] = 0.3
+    steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")
     clip: bool = static(False, BOOL, "use max(1 - loss, 0) in the estimate")
-    domain: Any = param(factory=players.ball, doc="W, convex; needs zero, project and diameter")
-    start: Any = param(None, doc="w_1, any pytree of arrays; None: domain.zero, the centre of a ball")
-    lipschitz: ArrayLike | None = param(None, "(0, inf)", "G, bound on gradient norms; None: sqrt(d)")
-    diameter_sq: ArrayLike | None = param(None, "(0, inf)", "D^2, range of ||w - w_1||^2 / 2; None: B^2 / 2 on a ball")
-    w_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of w; 1 is the theory")
-    q_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of q and gamma; 1 is the theory")
-    step_w: ArrayLike | None = param(None, "[0, inf)", "eta^w_1, over sqrt(t); None: w_scale times the theory")
-    step_q: ArrayLike | None = param(None, "[0, inf)", "eta^q_1, over sqrt(t); None: q_scale times the theory")
     gamma: ArrayLike | None = param(None, "[0, inf)", "gamma_1, over sqrt(t), implicit exploration; None: step_q / 2")
 
-    @classmethod
-    def theory(cls, *, dim: Shape | None = None, n_groups: int, k: int, **changes: Any) -> "AnytimeATkRO1":
-        """The steps of the theorem, unscaled: the defaults."""
-        return cls(**{"dim": dim, "n_groups": n_groups, "k": k} | changes)
-
-    @classmethod
-    def practical(cls, *, dim: Shape | None = None, n_groups: int, k: int, **changes: Any) -> "AnytimeATkRO1":
-        """0.3 times the theorem's step of w (our choice: the paper states no values for its experiments)."""
-        return cls.theory(**{"dim": dim, "n_groups": n_groups, "k": k, "w_scale": 0.3} | changes)
-
     def check(self) -> None:
-        """There are k groups; the whole space has no D^2 of its own."""
-        players.check_k(self)
-        players.check(self, "step_w")
+        """Require k <= m, and check the fields of every group learner."""
+        check_k(self)
+        super().check()
 
     def steps(self) -> Steps:
-        """`(eta^w_1, eta^q_1, gamma_1)` of (30) with their multipliers, or those given."""
-        theory = equation_30(self.n_groups, *players.geometry(self))
-        return theory.scaled(self.w_scale, self.q_scale).given(self.step_w, self.step_q, self.gamma)
-
-    def init(self, key: jax.Array) -> Players:
-        del key  # deterministic: both players start where their mirror maps are least
-        return Players.start(self)
+        """Return `(eta^w_1, eta^q_1, gamma_1)` of (30) with their multipliers, or those given."""
+        return self.resolve_steps(equation_30(self.n_groups, *self.geometry()), self.gamma)
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:
         del t, obs
-        q = state.weights.q
-        index = sampling.inverse_cdf(q, rng.uniform(key))
-        return GroupDecision(play=state.model.w, weights=q, group=index[None])
+        return state.sample_one_group(key)
 
     def update(self, key, t, state: Players, obs: None, decision: GroupDecision, feedback: Gradient) -> Players:
         del key, obs
-        pace = falling(t)
-        told = feedback.first()
-        loss = players.clipped(feedback.loss, self.clip)
-        gain = players.importance(loss, decision.group, state.weights.q, pace.factor * state.steps.gamma)  # (25)
-        return state.move(self.domain, told.grad, gain, pace, self.k)
-
-    def recommend(self, state: Players) -> Saddle:
-        """The averages (20) of the models and of the weights so far, `[d]` and `[m]`."""
-        return state.saddle
+        factors = inverse_root_steps(t)
+        loss, gamma = clip_losses(feedback.loss, self.clip), factors.step * state.steps.gamma
+        gain = importance_weighted_gains(loss, decision.group, decision.weights, gamma)  # (25)
+        return state.step(self.domain, grad=feedback.first().grad, gain=gain, factors=factors, k=self.k)

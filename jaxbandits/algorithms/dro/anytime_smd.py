@@ -10,32 +10,30 @@
 m = n_groups, W = domain, G = lipschitz, D^2 = diameter_sq. Time and memory a round O(m d).
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
-import numpy as np
 
-from jaxbandits.algorithms.dro import players
-from jaxbandits.algorithms.dro.players import Players, Saddle
-from jaxbandits.algorithms.dro.steps import Steps, equation_19, falling
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.domains.points import Shape
+from jaxbandits.algorithms.dro.learner import TwoPlayers
+from jaxbandits.algorithms.dro.players import Players
+from jaxbandits.algorithms.dro.steps import Steps, equation_19, inverse_root_steps
+from jaxbandits.base.pytree import pytree, static
 from jaxbandits.numerics import simplex
 from jaxbandits.types import Gradient, GroupDecision
 
 
 @pytree
-class AnytimeSMD:
+class AnytimeSMD(TwoPlayers):
     """SMD(m)_a, the anytime form of SMD(m).
 
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G: the duality gap of the output after any t rounds is at
       most sqrt(D^2 G^2 + log m) (5 + 3 log t) / (sqrt(2) (sqrt(t + 1) - 1)) in expectation (Theorem 2; there also with
-      high probability). It needs eta^w_t / eta^q_t to be the same in all rounds, which any `step_w`, `step_q` are.
+      high probability). It needs the same ratio eta^w_t / eta^q_t in all rounds, which any `step_w`, `step_q` give.
 
     Deviations:
-      None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3, G = sqrt(d)
-      and 1 are [ours].
+      None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
+      G = sqrt(d) and 1 are [ours], and so are the multipliers of `practical`: 0.6 for w, 6 for q.
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -43,51 +41,19 @@ class AnytimeSMD:
       (20), Theorem 2.
     """
 
-    feedback: ClassVar[type] = Gradient
-    dim: Shape | None = static(None, "[1, inf)", "d, or the shape of the model; None: the form of `start`")
+    practical_w_scale: ClassVar[float] = 0.6
+    practical_q_scale: ClassVar[float] = 6.0
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
-    domain: Any = param(factory=players.ball, doc="W, convex; needs zero, project and diameter")
-    start: Any = param(None, doc="w_1, any pytree of arrays; None: domain.zero, the centre of a ball")
-    lipschitz: ArrayLike | None = param(None, "(0, inf)", "G, bound on gradient norms; None: sqrt(d)")
-    diameter_sq: ArrayLike | None = param(None, "(0, inf)", "D^2, range of ||w - w_1||^2 / 2; None: B^2 / 2 on a ball")
-    w_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of w; 1 is the theory")
-    q_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of q; 1 is the theory")
-    step_w: ArrayLike | None = param(None, "[0, inf)", "eta^w_1, over sqrt(t); None: w_scale times the theory")
-    step_q: ArrayLike | None = param(None, "[0, inf)", "eta^q_1, over sqrt(t); None: q_scale times the theory")
-
-    @classmethod
-    def theory(cls, *, dim: Shape | None = None, n_groups: int, **changes: Any) -> "AnytimeSMD":
-        """The steps of the theorem, unscaled: the defaults."""
-        return cls(**{"dim": dim, "n_groups": n_groups} | changes)
-
-    @classmethod
-    def practical(cls, *, dim: Shape | None = None, n_groups: int, **changes: Any) -> "AnytimeSMD":
-        """0.6 and 6 times the steps of the theorem (our choice: the paper states no values for its experiments)."""
-        return cls.theory(**{"dim": dim, "n_groups": n_groups, "w_scale": 0.6, "q_scale": 6.0} | changes)
-
-    def check(self) -> None:
-        """The whole space has no D^2 of its own."""
-        players.check(self, "step_w", "step_q")
 
     def steps(self) -> Steps:
-        """`(eta^w_1, eta^q_1)` of (19) with their multipliers, or those given."""
-        theory = equation_19(self.n_groups, *players.geometry(self))
-        return theory.scaled(self.w_scale, self.q_scale).given(self.step_w, self.step_q)
-
-    def init(self, key: jax.Array) -> Players:
-        del key  # deterministic: both players start where their mirror maps are least
-        return Players.start(self)
+        """Return `(eta^w_1, eta^q_1)` of (19) with their multipliers, or those given."""
+        return self.resolve_steps(equation_19(self.n_groups, *self.geometry()))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:
         del key, t, obs
-        groups = np.arange(self.n_groups, dtype=np.int32)
-        return GroupDecision(play=state.model.w, weights=state.weights.q, group=groups)
+        return state.sample_every_group()
 
     def update(self, key, t, state: Players, obs: None, decision: GroupDecision, feedback: Gradient) -> Players:
-        del key, obs, decision
-        grad = simplex.combine(state.weights.q, feedback.grad)  # (12)
-        return state.move(self.domain, grad, feedback.loss, falling(t))
-
-    def recommend(self, state: Players) -> Saddle:
-        """The averages (20) of the models and of the weights so far, `[d]` and `[m]`."""
-        return state.saddle
+        del key, obs
+        grad = simplex.combine(decision.weights, feedback.grad)  # (12)
+        return state.step(self.domain, grad=grad, gain=feedback.loss, factors=inverse_root_steps(t))

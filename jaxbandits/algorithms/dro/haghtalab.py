@@ -11,42 +11,40 @@
 m = n_groups, T = horizon, W = domain, G = lipschitz, D^2 = diameter_sq. Time and memory a round O(m d).
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.dro import players
-from jaxbandits.algorithms.dro.players import Model, Players, Saddle, Weights
-from jaxbandits.algorithms.dro.steps import Steps, constant, theorem_1
+from jaxbandits.algorithms.dro.learner import GroupLearner, first_players
+from jaxbandits.algorithms.dro.players import Players, Saddle
+from jaxbandits.algorithms.dro.steps import Steps, constant_steps, theorem_1
 from jaxbandits.base import trees
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.numerics import losses, rng, sampling
+from jaxbandits.numerics import losses
 from jaxbandits.types import GroupDecision, SampledRows
 
 
 class HaghtalabState(NamedTuple):
-    """Both players, their averages, what `init` made of the hyperparameters, and the rows in use."""
+    """Both players, and the stored rows, one a group."""
 
-    model: Model  # [d]
-    weights: Weights  # [m]
-    steps: Steps  # []
+    players: Players
     x: jax.Array  # [m, d]  features of z'_i
     y: jax.Array  # [m]  labels
 
 
 @pytree
-class Haghtalab:
-    """A comparator that Zhang et al. discuss and do not run: two samples a round on average.
+class Haghtalab(GroupLearner):
+    """Sample-reusing SMD, a comparator that Zhang et al. discuss and do not run: two samples a round on average.
 
     Guarantee:
       None. From the third round of a block on, w_t depends on the rows of the block through q: their losses at w_t are
-      biased estimates of the risks, which the authors' analysis does not see (Zhang et al., after (18)).
+      biased estimates of the risks, which the authors' analysis overlooks (Zhang et al., after (18)).
 
     Deviations:
-      Needs the rows themselves, and knows one loss, the logistic one of a linear model [ours]. No steps are given:
-      those of Theorem 1, whose bounds on both gradients hold here [ours]. A ball of radius 3, G = sqrt(d) and
-      multipliers 1 are [ours].
+      Receives the rows themselves, and its loss is the logistic one of a linear model [ours]. The authors give no
+      steps: those of Theorem 1, whose bounds on both gradients hold here [ours]. A ball of radius 3, G = sqrt(d) and
+      multipliers 1 are [ours], and so are the multipliers of `practical`, as for SMD(m): 3 for w.
 
     References:
       N. Haghtalab, M. I. Jordan, E. Zhao, "On-demand sampling: Learning optimally from multiple distributions", NeurIPS
@@ -55,61 +53,38 @@ class Haghtalab:
     """
 
     feedback: ClassVar[type] = SampledRows
+    practical_w_scale: ClassVar[float] = 3.0
     dim: int = static(range="[1, inf)", doc="d, of features and model")
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
-    domain: Any = param(factory=players.ball, doc="W, convex; needs zero, project and diameter")
-    start: Any = param(None, doc="w_1 [d]; None: domain.zero, the centre of a ball")
-    lipschitz: ArrayLike | None = param(None, "(0, inf)", "G, bound on gradient norms; None: sqrt(d)")
-    diameter_sq: ArrayLike | None = param(None, "(0, inf)", "D^2, range of ||w - w_1||^2 / 2; None: B^2 / 2 on a ball")
-    w_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of w; 1 is the theory")
-    q_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of q; 1 is the theory")
-    step_w: ArrayLike | None = param(None, "[0, inf)", "eta_w; None: w_scale times the theory")
-    step_q: ArrayLike | None = param(None, "[0, inf)", "eta_q; None: q_scale times the theory")
-
-    @classmethod
-    def theory(cls, *, dim: int, n_groups: int, horizon: ArrayLike, **changes: Any) -> "Haghtalab":
-        """The steps of Theorem 1, unscaled: the defaults."""
-        return cls(**{"dim": dim, "n_groups": n_groups, "horizon": horizon} | changes)
-
-    @classmethod
-    def practical(cls, *, dim: int, n_groups: int, horizon: ArrayLike, **changes: Any) -> "Haghtalab":
-        """Three times the step of w (our choice, as for SMD(m))."""
-        return cls.theory(**{"dim": dim, "n_groups": n_groups, "horizon": horizon, "w_scale": 3.0} | changes)
-
-    def check(self) -> None:
-        """The whole space has no D^2 of its own."""
-        players.check(self, "step_w", "step_q")
 
     def steps(self) -> Steps:
-        """`(eta_w, eta_q)` of Theorem 1 with their multipliers, or those given."""
-        theory = theorem_1(self.n_groups, self.horizon, *players.geometry(self))
-        return theory.scaled(self.w_scale, self.q_scale).given(self.step_w, self.step_q)
+        """Return `(eta_w, eta_q)` of Theorem 1 with their multipliers, or those given."""
+        return self.resolve_steps(theorem_1(self.n_groups, self.horizon, *self.geometry()))
 
     def init(self, key: jax.Array) -> HaghtalabState:
         del key  # deterministic: both players start where their mirror maps are least
-        rows = jnp.zeros((self.n_groups, self.dim)), jnp.ones(self.n_groups)  # round 0 draws the first
-        return HaghtalabState(*Players.start(self), *rows)
+        x, y = jnp.zeros((self.n_groups, self.dim)), jnp.ones(self.n_groups)  # replaced in round 0
+        return HaghtalabState(players=first_players(self), x=x, y=y)
 
     def select(self, key: jax.Array, t: jax.Array, state: HaghtalabState, obs: None) -> GroupDecision:
         del obs
-        q, m = state.weights.q, self.n_groups
-        index = sampling.inverse_cdf(q, rng.uniform(key))
-        group = jnp.concatenate([index[None], jnp.arange(m, dtype=jnp.int32)])
+        decision, m = state.players.sample_one_group(key), self.n_groups
+        group = jnp.concatenate([decision.group, jnp.arange(m, dtype=jnp.int32)])
         drawn = (jnp.arange(m + 1) == 0) | (t % m == 0)
-        return GroupDecision(play=state.model.w, weights=q, group=group, drawn=drawn)
+        return decision._replace(group=group, drawn=drawn)
 
     def update(
         self, key, t, state: HaghtalabState, obs: None, decision: GroupDecision, feedback: SampledRows
     ) -> HaghtalabState:
         del key, obs
-        fresh, kept = (feedback.x[1:], feedback.y[1:]), (state.x, state.y)
-        x, y = trees.where(t % self.n_groups == 0, fresh, kept)
+        drawn_rows, stored_rows = (feedback.x[1:], feedback.y[1:]), (state.x, state.y)
+        x, y = trees.where(t % self.n_groups == 0, drawn_rows, stored_rows)
         loss, _ = losses.log_loss(y * (x @ decision.play))  # (18): at w_t, of rows that may be old
         grad = trees.row(feedback.grad, 0)
-        both = Players(state.model, state.weights, state.steps).move(self.domain, grad, loss, constant(t))
-        return HaghtalabState(*both, x, y)
+        players = state.players.step(self.domain, grad=grad, gain=loss, factors=constant_steps(t))
+        return HaghtalabState(players=players, x=x, y=y)
 
     def recommend(self, state: HaghtalabState) -> Saddle:
-        """The averages of the models and of the weights so far, `[d]` and `[m]`."""
-        return Saddle(state.model.mean, state.weights.mean)
+        """Return the averages of models `[d]` and weights `[m]`."""
+        return state.players.saddle

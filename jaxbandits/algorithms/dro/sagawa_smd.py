@@ -10,23 +10,22 @@
 m = n_groups, T = horizon, W = domain, G = lipschitz, D^2 = diameter_sq. Time and memory a round O(m + d).
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 
-from jaxbandits.algorithms.dro import players
-from jaxbandits.algorithms.dro.players import Players, Saddle
-from jaxbandits.algorithms.dro.steps import Steps, constant, sagawa
+from jaxbandits.algorithms.dro.learner import TwoPlayers
+from jaxbandits.algorithms.dro.players import Players
+from jaxbandits.algorithms.dro.steps import Steps, constant_steps, sagawa
 from jaxbandits.base import trees
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
-from jaxbandits.domains.points import Shape
 from jaxbandits.numerics import rng, sampling, simplex
 from jaxbandits.types import Gradient, GroupDecision
 
 
 @pytree
-class SagawaSMD:
+class SagawaSMD(TwoPlayers):
     """SMD(1), the baseline of Zhang et al.: both gradients have importance m.
 
     Guarantee:
@@ -35,8 +34,9 @@ class SagawaSMD:
 
     Deviations:
       As defined by (17) of Zhang et al.: both steps at (w_t, q_t). Algorithm 1 of Sagawa et al. has no factor m and
-      moves q first. No steps are given: those of Theorem 1 for gradients m times as large [reconstructed]. The paper
-      states no W, G or multipliers for its experiments: a ball of radius 3, G = sqrt(d) and 1 are [ours].
+      moves q first. It gives no steps: those of Theorem 1 for gradients m times as large [reconstructed]. The paper
+      states no W, G or multipliers for its experiments: a ball of radius 3, G = sqrt(d) and 1 are [ours], and so are
+      the multipliers of `practical`, as for SMD(m) and Online(1): 3 for w.
 
     References:
       S. Sagawa, P. W. Koh, T. B. Hashimoto, P. Liang, "Distributionally Robust Neural Networks for Group Shifts", ICLR
@@ -45,41 +45,13 @@ class SagawaSMD:
       Distributionally Robust Optimization and Beyond", JMLR, arXiv:2302.09267, equation (17).
     """
 
-    feedback: ClassVar[type] = Gradient
-    dim: Shape | None = static(None, "[1, inf)", "d, or the shape of the model; None: the form of `start`")
+    practical_w_scale: ClassVar[float] = 3.0
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
-    domain: Any = param(factory=players.ball, doc="W, convex; needs zero, project and diameter")
-    start: Any = param(None, doc="w_1, any pytree of arrays; None: domain.zero, the centre of a ball")
-    lipschitz: ArrayLike | None = param(None, "(0, inf)", "G, bound on gradient norms; None: sqrt(d)")
-    diameter_sq: ArrayLike | None = param(None, "(0, inf)", "D^2, range of ||w - w_1||^2 / 2; None: B^2 / 2 on a ball")
-    w_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of w; 1 is the theory")
-    q_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of q; 1 is the theory")
-    step_w: ArrayLike | None = param(None, "[0, inf)", "eta_w; None: w_scale times the theory")
-    step_q: ArrayLike | None = param(None, "[0, inf)", "eta_q; None: q_scale times the theory")
-
-    @classmethod
-    def theory(cls, *, dim: Shape | None = None, n_groups: int, horizon: ArrayLike, **changes: Any) -> "SagawaSMD":
-        """The steps of Theorem 1 over m: the defaults."""
-        return cls(**{"dim": dim, "n_groups": n_groups, "horizon": horizon} | changes)
-
-    @classmethod
-    def practical(cls, *, dim: Shape | None = None, n_groups: int, horizon: ArrayLike, **changes: Any) -> "SagawaSMD":
-        """Three times the theorem's step of w (our choice, as for SMD(m) and Online(1))."""
-        return cls.theory(**{"dim": dim, "n_groups": n_groups, "horizon": horizon, "w_scale": 3.0} | changes)
-
-    def check(self) -> None:
-        """The whole space has no D^2 of its own."""
-        players.check(self, "step_w", "step_q")
 
     def steps(self) -> Steps:
-        """`(eta_w, eta_q)` of Theorem 1 over m with their multipliers, or those given."""
-        theory = sagawa(self.n_groups, self.horizon, *players.geometry(self))
-        return theory.scaled(self.w_scale, self.q_scale).given(self.step_w, self.step_q)
-
-    def init(self, key: jax.Array) -> Players:
-        del key  # deterministic: both players start where their mirror maps are least
-        return Players.start(self)
+        """Return `(eta_w, eta_q)` of Theorem 1 over m with their multipliers, or those given."""
+        return self.resolve_steps(sagawa(self.n_groups, self.horizon, *self.geometry()))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:
         del t, obs
@@ -88,11 +60,8 @@ class SagawaSMD:
 
     def update(self, key, t, state: Players, obs: None, decision: GroupDecision, feedback: Gradient) -> Players:
         del key, obs
-        told = feedback.first()
-        drawn = simplex.indicator(trees.row(decision.group, 0), self.n_groups)
-        grad = points.scale(told.grad, self.n_groups * points.inner(drawn, state.weights.q))
-        return state.move(self.domain, grad, points.scale(drawn, self.n_groups * told.loss), constant(t))
-
-    def recommend(self, state: Players) -> Saddle:
-        """The averages of the models and of the weights so far, `[d]` and `[m]`."""
-        return state.saddle
+        sample = feedback.first()
+        indicator = simplex.indicator(trees.row(decision.group, 0), self.n_groups)
+        grad = points.scale(sample.grad, self.n_groups * points.inner(indicator, decision.weights))
+        gain = points.scale(indicator, self.n_groups * sample.loss)
+        return state.step(self.domain, grad=grad, gain=gain, factors=constant_steps(t))

@@ -10,23 +10,22 @@
 n = budgets, m of them; W = domain, G = lipschitz, D^2 = diameter_sq. Time and memory a round O(m d).
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.algorithms.dro import players
-from jaxbandits.algorithms.dro.players import Players, Saddle
-from jaxbandits.algorithms.dro.steps import Steps, constant, theorem_1
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.domains.points import Shape
+from jaxbandits.algorithms.dro.learner import TwoPlayers, check_budgets
+from jaxbandits.algorithms.dro.players import Players
+from jaxbandits.algorithms.dro.steps import Steps, constant_steps, theorem_1
+from jaxbandits.base.pytree import pytree, static
 from jaxbandits.numerics import rng, simplex
 from jaxbandits.types import Gradient, GroupDecision
 
 
 @pytree
-class SMDr:
+class SMDr(TwoPlayers):
     """SMD_r, for `rounds` = n_1 rounds; with equal budgets it is SMD(m).
 
     Guarantee:
@@ -36,8 +35,9 @@ class SMDr:
 
     Deviations:
       None in the updates; no importance weights, as printed. The number of rows drawn from group i is binomial with
-      mean n_i: about half of the runs draw more than n_i, and whoever has no more must say what happens then. The paper
-      states no W, G or multipliers for its experiments: a ball of radius 3, G = sqrt(d) and 1 are [ours].
+      mean n_i: about half of the runs draw more than n_i, and an environment with n_i rows must define what it returns
+      then. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
+      G = sqrt(d) and 1 are [ours], and so are the multipliers of `practical`: 3 for w.
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -45,32 +45,13 @@ class SMDr:
       Theorem 9.
     """
 
-    feedback: ClassVar[type] = Gradient
-    dim: Shape | None = static(None, "[1, inf)", "d, or the shape of the model; None: the form of `start`")
+    practical_w_scale: ClassVar[float] = 3.0
     budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, how many samples of each group there are")
-    domain: Any = param(factory=players.ball, doc="W, convex; needs zero, project and diameter")
-    start: Any = param(None, doc="w_1, any pytree of arrays; None: domain.zero, the centre of a ball")
-    lipschitz: ArrayLike | None = param(None, "(0, inf)", "G, bound on gradient norms; None: sqrt(d)")
-    diameter_sq: ArrayLike | None = param(None, "(0, inf)", "D^2, range of ||w - w_1||^2 / 2; None: B^2 / 2 on a ball")
-    w_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of w; 1 is the theory")
-    q_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of q; 1 is the theory")
-    step_w: ArrayLike | None = param(None, "[0, inf)", "eta_w; None: w_scale times the theory")
-    step_q: ArrayLike | None = param(None, "[0, inf)", "eta_q; None: q_scale times the theory")
-
-    @classmethod
-    def theory(cls, *, dim: Shape | None = None, budgets: tuple[int, ...], **changes: Any) -> "SMDr":
-        """The steps of the theorem, unscaled: the defaults."""
-        return cls(**{"dim": dim, "budgets": budgets} | changes)
-
-    @classmethod
-    def practical(cls, *, dim: Shape | None = None, budgets: tuple[int, ...], **changes: Any) -> "SMDr":
-        """Three times the theorem's step of w (our choice: the paper states no values for its experiments)."""
-        return cls.theory(**{"dim": dim, "budgets": budgets, "w_scale": 3.0} | changes)
 
     def check(self) -> None:
-        """Every group has a budget; the whole space has no D^2 of its own."""
-        players.check_budgets(self)
-        players.check(self, "step_w", "step_q")
+        """Require two budgets or more, and check the fields of every group learner."""
+        check_budgets(self)
+        super().check()
 
     @property
     def n_groups(self) -> int:
@@ -83,25 +64,17 @@ class SMDr:
         return max(self.budgets)
 
     def steps(self) -> Steps:
-        """`(eta_w, eta_q)` of Theorem 9, which are those of Theorem 1, with their multipliers, or those given."""
-        theory = theorem_1(self.n_groups, self.rounds, *players.geometry(self))
-        return theory.scaled(self.w_scale, self.q_scale).given(self.step_w, self.step_q)
-
-    def init(self, key: jax.Array) -> Players:
-        del key  # deterministic: both players start where their mirror maps are least
-        return Players.start(self)
+        """Return `(eta_w, eta_q)` of Theorem 9 (those of Theorem 1) with their multipliers, or those given."""
+        return self.resolve_steps(theorem_1(self.n_groups, self.rounds, *self.geometry()))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:
         del t, obs
-        groups, n = np.arange(self.n_groups, dtype=np.int32), np.asarray(self.budgets)
-        drawn = rng.uniforms(key, self.n_groups) < jnp.asarray(n / n.max(), float)  # always, where n_i = n_1
-        return GroupDecision(play=state.model.w, weights=state.weights.q, group=groups, drawn=drawn)
+        budgets = np.asarray(self.budgets)
+        drawn = rng.uniforms(key, self.n_groups) < jnp.asarray(budgets / budgets.max(), float)  # always if n_i = n_1
+        return state.sample_every_group()._replace(drawn=drawn)
 
     def update(self, key, t, state: Players, obs: None, decision: GroupDecision, feedback: Gradient) -> Players:
-        del key, obs, decision  # what was not drawn reads 0
-        grad = simplex.combine(state.weights.q, feedback.grad)  # (35)
-        return state.move(self.domain, grad, feedback.loss, constant(t))
-
-    def recommend(self, state: Players) -> Saddle:
-        """The averages of the models and of the weights so far, `[d]` and `[m]`."""
-        return state.saddle
+        del key, obs
+        # Losses and gradients of groups that are not drawn read 0.
+        grad = simplex.combine(decision.weights, feedback.grad)  # (35)
+        return state.step(self.domain, grad=grad, gain=feedback.loss, factors=constant_steps(t))

@@ -8,7 +8,7 @@
     e = min(1 / (sqrt(3) L~), 2 / sqrt(7 sigma^2 n_m)),   eta_w = w_scale 2 D^2 e,   eta_q = q_scale 2 e log m
     L~ = 2 sqrt(2) max b_i (D^2 L + D^2 G sqrt(log m)),   sigma^2 = 2 c max(b_i^2 n_m / n_i) (kappa D^2 G^2 + log^2 m)
 
-A step of the paper is two rounds of the loop: even t ask at the anchor, odd t at the extrapolated point.
+A step of the paper is two rounds of the loop: even t sample at the anchor, odd t at the extrapolated point.
 n = budgets, W = domain, G = lipschitz, D^2 = diameter_sq, L = smoothness, kappa = regularity, c = constant. Time and
 memory a round O(d sum_i n_i / n_m).
 """
@@ -19,38 +19,39 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.algorithms.dro import players
-from jaxbandits.algorithms.dro.players import Saddle
+from jaxbandits.algorithms.dro.learner import GroupLearner, check_budgets
+from jaxbandits.algorithms.dro.players import Saddle, descend
 from jaxbandits.algorithms.dro.steps import Steps, batch_sizes, budget_weights, theorem_10
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
-from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.points import Point
 from jaxbandits.numerics import simplex
 from jaxbandits.types import Gradient, GroupDecision
 
 
 class Pair(NamedTuple):
-    """A point (w, q) of the two players, with the group weights q as logarithms."""
+    """Point (w, q) of the two players, with the group weights q as logarithms."""
 
     w: Point  # [d]
     log_q: jax.Array  # [m]
 
     def step(self, grad: Point, gain: jax.Array, steps: Steps, domain: Any) -> "Pair":
-        """The mirror step from here."""
-        return Pair(players.descended(self.w, grad, steps.w, domain), simplex.mirror_step(self.log_q, gain, steps.q))
+        """Take the mirror step from this point along (-grad, gain)."""
+        w = descend(self.w, grad, steps.w, domain)
+        return Pair(w=w, log_q=simplex.mirror_step(self.log_q, gain, steps.q))
 
 
 class SMPAState(NamedTuple):
-    """The anchor, the point extrapolated from it, and the mean of those points."""
+    """Anchor, the point extrapolated from it, and the mean of the extrapolated points."""
 
     anchor: Pair  # (w'_t, q'_t)
     point: Pair  # (w_{t+1}, q_{t+1}) from an even round to the next; the anchor before the first
-    mean: Saddle  # of the extrapolated points so far
+    mean: Saddle  # of the extrapolated points
     steps: Steps  # []
 
 
 @pytree
-class SMPA:
+class SMPA(GroupLearner):
     """SMPA_m, for `rounds` rounds of the loop, two of which are one of the paper's N = n_m / 2.
 
     Guarantee:
@@ -61,7 +62,8 @@ class SMPA:
     Deviations:
       The theorem leaves an absolute constant c open: 1 [ours]. n_i / n_m and n_m / 2 are rounded down [ours]; rows that
       do not fill a batch are not used. The paper states no W, G, L or multipliers for its experiments: a ball of radius
-      3, G = sqrt(d), L = 1/4 (logistic losses of features with unit variance) and 1 are [ours].
+      3, G = sqrt(d), L = 1/4 (logistic losses of features with unit variance) and 1 are [ours], and so are the
+      multipliers of `practical`: 20 for w.
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -69,35 +71,16 @@ class SMPA:
       Theorem 10. Mirror-prox: A. Juditsky, A. Nemirovski, C. Tauvel, Stochastic Systems 2011.
     """
 
-    feedback: ClassVar[type] = Gradient
-    dim: Shape | None = static(None, "[1, inf)", "d, or the shape of the model; None: the form of `start`")
+    practical_w_scale: ClassVar[float] = 20.0
     budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, how many samples of each group there are")
-    domain: Any = param(factory=players.ball, doc="W, convex; needs zero, project and diameter")
-    start: Any = param(None, doc="w'_1, any pytree of arrays; None: domain.zero, the centre of a ball")
-    lipschitz: ArrayLike | None = param(None, "(0, inf)", "G, bound on gradient norms; None: sqrt(d)")
-    diameter_sq: ArrayLike | None = param(None, "(0, inf)", "D^2, range of ||w - w'_1||^2 / 2; None: B^2 / 2 on a ball")
     smoothness: ArrayLike = param(0.25, "(0, inf)", "L, of the risks")
     regularity: ArrayLike = param(1.0, "(0, inf)", "kappa, of the dual norm; 1 for Euclidean norms")
     constant: ArrayLike = param(1.0, "(0, inf)", "c, which Theorem 10 leaves open")
-    w_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of w; 1 is the theory")
-    q_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of q; 1 is the theory")
-    step_w: ArrayLike | None = param(None, "[0, inf)", "eta_w; None: w_scale times the theory")
-    step_q: ArrayLike | None = param(None, "[0, inf)", "eta_q; None: q_scale times the theory")
-
-    @classmethod
-    def theory(cls, *, dim: Shape | None = None, budgets: tuple[int, ...], **changes: Any) -> "SMPA":
-        """The steps of the theorem, unscaled: the defaults."""
-        return cls(**{"dim": dim, "budgets": budgets} | changes)
-
-    @classmethod
-    def practical(cls, *, dim: Shape | None = None, budgets: tuple[int, ...], **changes: Any) -> "SMPA":
-        """20 times the theorem's step of w (our choice: the paper states no values for its experiments)."""
-        return cls.theory(**{"dim": dim, "budgets": budgets, "w_scale": 20.0} | changes)
 
     def check(self) -> None:
-        """Every group has a budget; the whole space has no D^2 of its own."""
-        players.check_budgets(self)
-        players.check(self, "step_w", "step_q")
+        """Require two budgets or more, and check the fields of every group learner."""
+        check_budgets(self)
+        super().check()
 
     @property
     def n_groups(self) -> int:
@@ -110,22 +93,21 @@ class SMPA:
         return 2 * (min(self.budgets) // 2)
 
     def steps(self) -> Steps:
-        """`(eta_w, eta_q)` of Theorem 10 with their multipliers, or those given."""
-        smooth = self.smoothness, self.regularity, self.constant
-        theory = theorem_10(self.budgets, *players.geometry(self), *smooth)
-        return theory.scaled(self.w_scale, self.q_scale).given(self.step_w, self.step_q)
+        """Return `(eta_w, eta_q)` of Theorem 10 with their multipliers, or those given."""
+        smoothness = self.smoothness, self.regularity, self.constant
+        return self.resolve_steps(theorem_10(self.budgets, *self.geometry(), *smoothness))
 
     def init(self, key: jax.Array) -> SMPAState:
         del key  # deterministic: both players start where their mirror maps are least
-        anchor = Pair(players.origin(self), simplex.log_uniform(self.n_groups))
-        return SMPAState(anchor, anchor, Saddle(anchor.w, jnp.exp(anchor.log_q)), self.steps())
+        anchor = Pair(w=self.first_model(), log_q=simplex.log_uniform(self.n_groups))
+        mean = Saddle(w=anchor.w, q=jnp.exp(anchor.log_q))
+        return SMPAState(anchor=anchor, point=anchor, mean=mean, steps=self.steps())
 
     def select(self, key: jax.Array, t: jax.Array, state: SMPAState, obs: None) -> GroupDecision:
         del key, obs
-        asked = self._asked(t, state)
-        sizes = batch_sizes(self.budgets)
-        groups = np.repeat(np.arange(self.n_groups, dtype=np.int32), sizes)
-        return GroupDecision(play=asked.w, weights=jnp.exp(asked.log_q), group=groups)
+        play = points.where(t % 2 == 0, state.anchor, state.point)
+        groups = np.repeat(np.arange(self.n_groups, dtype=np.int32), batch_sizes(self.budgets))
+        return GroupDecision(play=play.w, weights=jnp.exp(play.log_q), group=groups)
 
     def update(self, key, t, state: SMPAState, obs: None, decision: GroupDecision, feedback: Gradient) -> SMPAState:
         del key, obs
@@ -133,19 +115,16 @@ class SMPA:
         share = budget_weights(self.budgets) / np.asarray(sizes)  # of b_i, each row
         grad = simplex.combine(simplex.repeated(decision.weights * share, sizes), feedback.grad)
         gain = simplex.block_sums(feedback.loss, sizes) * share
-        moved = state.anchor.step(grad, gain, state.steps, self.domain)
+        pair = state.anchor.step(grad, gain, state.steps, self.domain)
         even = t % 2 == 0
-        mean = points.average(state.mean, Saddle(moved.w, jnp.exp(moved.log_q)), 1.0 / (t // 2 + 1))
+        mean = points.average(state.mean, Saddle(w=pair.w, q=jnp.exp(pair.log_q)), 1.0 / (t // 2 + 1))
         return SMPAState(
-            anchor=points.where(even, state.anchor, moved),
-            point=points.where(even, moved, state.point),
+            anchor=points.where(even, state.anchor, pair),
+            point=points.where(even, pair, state.point),
             mean=points.where(even, mean, state.mean),
             steps=state.steps,
         )
 
     def recommend(self, state: SMPAState) -> Saddle:
-        """The means of the extrapolated models and weights so far, `[d]` and `[m]`."""
+        """Return the means of the extrapolated models `[d]` and weights `[m]`."""
         return state.mean
-
-    def _asked(self, t: jax.Array, state: SMPAState) -> Pair:
-        return points.where(t % 2 == 0, state.anchor, state.point)

@@ -104,11 +104,11 @@ class TestEstimates:
     @pytest.mark.parametrize(("m", "k"), [(5, 1), (5, 2), (7, 7)])
     def test_implicit_exploration(self, m, k, rng):
         """(84), (124): <q, s> = mean over the drawn of 1 - loss, less (gamma / k) sum s."""
-        importance = jax.jit(players.importance)
+        gains = jax.jit(players.importance_weighted_gains)
         for _ in range(20):
             q, loss = weights.project(rng.normal(size=m), k), rng.uniform(-1.0, 2.0, k)
             gamma, chosen = rng.uniform(0.01, 1.0), rng.permutation(m)[:k]
-            s = -np.asarray(importance(loss, chosen, q, gamma))
+            s = -np.asarray(gains(loss, chosen, q, gamma))
             np.testing.assert_allclose(s[chosen], (1.0 - loss) / (k * q[chosen] + gamma), rtol=1e-13)
             np.testing.assert_array_equal(np.delete(s, chosen), 0.0)
             right = (np.sum(1.0 - loss) - gamma * np.sum(s)) / k

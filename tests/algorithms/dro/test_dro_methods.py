@@ -229,7 +229,8 @@ def test_haghtalab_equals_the_reference_at_every_step(m, d, rng):
             told = SampledRows(loss * drawn, grad * drawn[:, None], features, labels)
             state = learner.update(KEY, t, state, None, decision, told)
             counts = jnp.zeros(m).at[decision.group].add(drawn.astype(float))
-            return state, (state.model.w, jnp.exp(state.weights.log_q), *learner.recommend(state), counts)
+            w, log_q = state.players.model.w, state.players.weights.log_q
+            return state, (w, jnp.exp(log_q), *learner.recommend(state), counts)
 
         return jax.lax.scan(round_, learner.init(KEY), rows)[1]
 

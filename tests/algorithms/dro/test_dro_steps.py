@@ -65,8 +65,8 @@ class TestPrintedValues:
         ids=lambda value: type(value).__name__ if hasattr(value, "domain") else "",
     )
     def test_anytime_forms_in_round_ten(self, learner, expected):
-        pace = theorems.falling(np.int32(9))
-        np.testing.assert_allclose(pace.factor * np.array(given(learner.steps())), expected, **TEN)
+        factors = theorems.inverse_root_steps(np.int32(9))
+        np.testing.assert_allclose(factors.step * np.array(given(learner.steps())), expected, **TEN)
 
     def test_both_anytime_steps_are_in_proportion(self):
         """(19): eta_q / eta_w = log m / D^2, which decides between two readings of its tenth digit."""
@@ -117,10 +117,10 @@ def test_falling_steps_and_their_averages():
     """The factor is 1 / sqrt(t), the fraction that of a mean weighted with it, whatever the round."""
     t = np.array([0, 1, 5, 30, 31, 32, 33, 1000, 99_999])
     root = 1.0 / np.sqrt(np.arange(1.0, 100_001.0))
-    factors = np.array([theorems.falling(np.int32(i)) for i in t], float)
+    factors = np.array([theorems.inverse_root_steps(np.int32(i)) for i in t], float)
     np.testing.assert_allclose(factors[:, 0], root[t], rtol=1e-14)
     np.testing.assert_allclose(factors[:, 1], (root / np.cumsum(root))[t], rtol=1e-12)
-    np.testing.assert_allclose([theorems.constant(np.int32(i)).fraction for i in t], 1.0 / (t + 1), rtol=1e-15)
+    np.testing.assert_allclose([theorems.constant_steps(np.int32(i)).average for i in t], 1.0 / (t + 1), rtol=1e-15)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,0 +1,145 @@
+"""Abstract learners of group DRO: their fields, presets, step sizes and checks."""
+
+import abc
+import math
+from typing import Any, ClassVar, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.algorithms.dro.players import Model, Players, Saddle, Weights
+from jaxbandits.algorithms.dro.steps import Steps
+from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.domains import points, protocol
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.points import Point, Shape
+from jaxbandits.types import Gradient
+
+
+@pytree
+class GroupLearner(abc.ABC):
+    """Abstract learner of `min_w max_q sum_i q_i R_i(w)`, w in W, with q in the simplex over m groups.
+
+    A final class adds the number of groups (`n_groups`, or `budgets` from which it follows), the theorem of its
+    steps, and the functions of the protocol.
+    """
+
+    feedback: ClassVar[type] = Gradient
+    practical_w_scale: ClassVar[float]  # multipliers of the steps in `practical`
+    practical_q_scale: ClassVar[float] = 1.0
+    steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w", "step_q")  # those that the theory derives from D^2
+    dim: Shape | None = static(None, "[1, inf)", "d, or the shape of the model; None: the form of `start`")
+    # The radius is ours: the paper states none.
+    domain: Any = param(factory=lambda: L2Ball(radius=3.0), doc="W, convex; needs zero, project and diameter")
+    start: Any = param(None, doc="w_1, any pytree of arrays; None: domain.zero, the centre of a ball")
+    lipschitz: ArrayLike | None = param(None, "(0, inf)", "G, bound on gradient norms; None: sqrt(d)")
+    diameter_sq: ArrayLike | None = param(None, "(0, inf)", "D^2, range of ||w - w_1||^2 / 2; None: B^2 / 2 on a ball")
+    w_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of w; 1 is the theory")
+    q_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of q, and gamma; 1 is the theory")
+    step_w: ArrayLike | None = param(None, "[0, inf)", "eta_w (anytime forms: of round 1); None: w_scale times theory")
+    step_q: ArrayLike | None = param(None, "[0, inf)", "eta_q (anytime forms: of round 1); None: q_scale times theory")
+
+    @classmethod
+    def theory(cls, **fields: Any) -> Self:
+        """Use the steps of the theorem, unscaled: the defaults."""
+        return cls(**fields)
+
+    @classmethod
+    def practical(cls, **fields: Any) -> Self:
+        """Multiply the steps of the theorem by factors of our choice; the paper states none for its experiments."""
+        scales: dict[str, Any] = {"w_scale": cls.practical_w_scale, "q_scale": cls.practical_q_scale}
+        return cls(**scales | fields)
+
+    @abc.abstractmethod
+    def steps(self) -> Steps:
+        """Return the step sizes of the theorem times their scales, or those given."""
+
+    def resolve_steps(self, theory: Steps, gamma: ArrayLike | None = None) -> Steps:
+        """Scale the steps of the theorem, and replace those that are given."""
+        return theory.scale(self.w_scale, self.q_scale).replace(self.step_w, self.step_q, gamma)
+
+    def geometry(self) -> tuple[ArrayLike, ArrayLike]:
+        """Return D^2 and G: as given, else the range of ||w - w_1||^2 / 2 over W, and sqrt(d).
+
+        sqrt(d) is for linear models on features with unit variance. From the centre of a ball D^2 is B^2 / 2, for B
+        half its diameter; elsewhere half the square of the diameter bounds it. Where W has no diameter, no step uses
+        D^2: `check` asks for the steps instead.
+        """
+        diameter_sq, lipschitz = self.diameter_sq, self.lipschitz
+        if diameter_sq is None:
+            centered = self.start is None and hasattr(self.domain, "radius")  # a ball of some norm, from its centre
+            reach = self.domain.diameter / 2.0 if centered else self.domain.diameter
+            diameter_sq = jnp.where(jnp.isfinite(reach), jnp.square(reach) / 2.0, 1.0)
+        if lipschitz is None:
+            if self.start is None:
+                assert self.dim is not None, "`check` requires one of them"
+                size = points.size(self.dim)
+            else:
+                size = sum(map(np.size, jax.tree.leaves(self.start)))
+            lipschitz = math.sqrt(size)
+        return diameter_sq, lipschitz
+
+    def first_model(self) -> Point:
+        """Return w_1, in the default precision."""
+        start = self.domain.zero(self.dim) if self.start is None else self.start
+        return jax.tree.map(lambda leaf: jnp.asarray(leaf, float), start)
+
+    def check(self) -> None:
+        """Require a form of the model, a domain with the oracles used, and D^2 where a step is derived from it.
+
+        Raises:
+          InputError: one line that names the field.
+        """
+        name = type(self).__name__
+        protocol.check(self.domain, f"{name}.domain", "zero", "project", "diameter")
+        if self.dim is None and self.start is None:
+            raise InputError(f"{name}.dim, or start, must be given")
+        if self.dim is not None and self.start is not None:
+            points.check(self.start, self.dim, f"{name}.start")
+        derived = any(getattr(self, field) is None for field in self.steps_from_diameter)
+        if derived and self.diameter_sq is None and np.isinf(np.asarray(self.domain.diameter)).any():
+            needed = " and ".join(self.steps_from_diameter)
+            raise InputError(f"{name}.diameter_sq, or {needed}, must be given when the domain is unbounded")
+
+
+@pytree
+class TwoPlayers(GroupLearner):
+    """Abstract group learner whose state is `Players`: a model, weights over the groups, and their averages."""
+
+    def init(self, key: jax.Array) -> Players:
+        del key  # deterministic: both players start where their mirror maps are least
+        return first_players(self)
+
+    def recommend(self, state: Players) -> Saddle:
+        """Return the averages of models `[d]` and weights `[m]`; in anytime forms weighted by their steps (20)."""
+        return state.saddle
+
+
+def first_players(learner: Any) -> Players:
+    """Return the players of round 1: w_1 and uniform weights."""
+    return Players(
+        model=Model.init(learner.first_model()), weights=Weights.init(learner.n_groups), steps=learner.steps()
+    )
+
+
+def check_k(learner: Any) -> None:
+    """Require k <= m.
+
+    Raises:
+      InputError: one line.
+    """
+    if learner.k > learner.n_groups:
+        raise InputError(f"{type(learner).__name__}.k must be at most n_groups = {learner.n_groups}, got {learner.k}")
+
+
+def check_budgets(learner: Any) -> None:
+    """Require the budgets of two groups or more.
+
+    Raises:
+      InputError: one line.
+    """
+    budgets = learner.budgets
+    if not isinstance(budgets, tuple) or len(budgets) < 2:
+        raise InputError(f"{type(learner).__name__}.budgets must be two whole numbers or more, got {shown(budgets)}")
