@@ -5,8 +5,8 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-only test-slow lint types mutants bench notebooks newest wheels constraints clean setup-run setup-test \
-    setup-notebooks setup-dev
+.PHONY: help demo test test-only test-slow durations lint types mutants bench notebooks newest wheels constraints clean \
+    setup-run setup-test setup-notebooks setup-dev
 
 BIN := .venv/bin
 DEMO_ARGS ?=
@@ -32,8 +32,12 @@ test: setup-test ## install into .venv, then run the tests (x64, then float32 in
 test-only:
 	@$(call pytest,not slow)
 
-test-slow: setup-test ## the long statistical tests
+test-slow: setup-test ## the tests that take long
 	@$(call pytest,slow)
+
+durations: override TEST_ARGS += --write-durations
+durations: setup-test ## measure the tests into tests/durations.json, which says what `test` runs (TEST_ARGS: some)
+	@$(call pytest,)
 
 lint: setup-dev ## style: ruff check, ruff format --check
 	$(BIN)/ruff check .

@@ -9,6 +9,7 @@ float32) is compiled as for users, when pytest is given those directories alone,
 """
 
 import gc
+import json
 import os
 import zlib
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ import pytest
 
 FLOAT32 = Path(__file__).parent / "float32"
 AS_SHIPPED = (FLOAT32, FLOAT32.parent / "simulation")
+DURATIONS = FLOAT32.parent / "durations.json"  # by file and test: CPU seconds; null for slow ones not measured yet
+QUICK_SECONDS = 30.0  # up to which `make test` runs a test
 FAST_COMPILE = (
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_disable_hlo_passes="
     "while-loop-constant-sinking,while-loop-invariant-code-motion,while-loop-simplifier,while-loop-concat-code-motion"
@@ -31,9 +34,17 @@ FAST_COMPILE = (
 hypothesis.settings.register_profile("jaxbandits", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.load_profile("jaxbandits")
 
+_TEST, _START = pytest.StashKey[str](), pytest.StashKey[float]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of `make durations`."""
+    parser.addoption("--write-durations", action="store_true", help="write the CPU seconds of each test to a table")
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose precision and optimisation before any test module is imported."""
+    config.addinivalue_line("markers", "xdist_group(name): as pytest-xdist has it; known without the plugin, too")
     paths = [Path(config.invocation_params.dir, arg.split("::")[0]).resolve() for arg in config.args]
     only_float32 = all(path.is_relative_to(FLOAT32) for path in paths)
     x64 = os.environ.get("JAX_ENABLE_X64", "0" if only_float32 else "1").lower() in ("1", "true", "yes", "on")
@@ -85,22 +96,65 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = kept
     if other:
         config.hook.pytest_deselected(items=other)
-    _leave_other_cases_to_the_slow_tests(items, whole=not any("::" in arg for arg in config.args))
+    whole = not any("::" in arg for arg in config.args)
+    _mark_slow_tests(items, check=whole and not config.getoption("write_durations"))
 
 
-def _leave_other_cases_to_the_slow_tests(items: list[pytest.Item], whole: bool) -> None:
-    """Mark the cases of a parametrised test that its `quick` marker does not name; what it names must exist."""
-    unseen: dict[str, set[str]] = {}
+def _mark_slow_tests(items: list[pytest.Item], check: bool) -> None:
+    """Mark the tests that `make test` leaves out, by the table of measured seconds; a test that it lacks is quick.
+
+    Args:
+      items: the tests of this process.
+      check: whether they are all tests of their files: the table may then name no others of these files.
+    """
+    table = json.loads(DURATIONS.read_text(encoding="utf-8"))
     for item in items:
-        if marker := item.get_closest_marker("quick"):
-            case = item.callspec.id
-            unseen.setdefault(item.nodeid.split("[")[0], set(marker.args)).discard(case)
-            if case not in marker.args:
-                item.add_marker(pytest.mark.slow)
-    if whole and any(unseen.values()):
-        raise pytest.UsageError(
-            f"quick cases that do not exist: { {test: ids for test, ids in unseen.items() if ids} }"
-        )
+        file, _, name = item.nodeid.partition("::")
+        seconds = table.get(file, {}).pop(name, 0.0)
+        item.stash[_TEST] = item.nodeid  # pytest-xdist lengthens the id
+        if seconds is None or seconds > QUICK_SECONDS:
+            item.add_marker(pytest.mark.slow)
+    files = {item.nodeid.partition("::")[0] for item in items}
+    gone = {file: list(names) for file, names in table.items() if names and file in files}
+    if check and gone:
+        raise pytest.UsageError(f"{DURATIONS} names tests that do not exist; delete their lines: {gone}")
+
+
+def _cpu_seconds() -> float:
+    return sum(os.times()[:4])  # of this process and of those it waited for
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Start the clock of a test."""
+    item.stash[_START] = _cpu_seconds()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Stop it, and hand the seconds of a test that passed to the process that writes the table."""
+    if call.when == "call" and call.excinfo is None:
+        item.user_properties.append((item.stash[_TEST], _cpu_seconds() - item.stash[_START]))
+
+
+_measured: dict[str, float] = {}
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Collect the seconds of a test."""
+    if report.when == "call":
+        _measured.update(report.user_properties)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write what was measured into the table, beside what it holds of other tests."""
+    if not session.config.getoption("write_durations") or hasattr(session.config, "workerinput"):
+        return
+    table = json.loads(DURATIONS.read_text(encoding="utf-8"))
+    for test, seconds in _measured.items():
+        file, _, name = test.partition("::")
+        table.setdefault(file, {})[name] = round(seconds, 2)
+    DURATIONS.write_text(json.dumps(table, indent=0, sort_keys=True) + "\n", encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)

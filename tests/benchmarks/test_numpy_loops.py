@@ -134,14 +134,12 @@ def _both(case, rng, rounds=ROUNDS):
     return np.array(numpy_regrets), np.asarray(_bandit_regrets(as_arrays(build(case)[0]), *together))
 
 
-@pytest.mark.quick("oful d=2 K=50")
 @pytest.mark.parametrize("case", [c for c in BANDITS if c.algorithm != "menu"], ids=lambda case: case.name)
 def test_bandits(case, rng):
     ours, library = _both(case, rng)
     np.testing.assert_allclose(ours, library, rtol=1e-9)
 
 
-@pytest.mark.slow
 def test_menu(rng):
     """Where all estimates lie nearly on a line, several may be equally central up to rounding.
 
@@ -151,7 +149,6 @@ def test_menu(rng):
     assert np.mean(np.isclose(ours, library, rtol=1e-9, atol=0.0)) > 0.75
 
 
-@pytest.mark.quick("ogd d=10")
 @pytest.mark.parametrize("case", ONLINE, ids=lambda case: case.name)
 def test_online(case, rng):
     seed = int(rng.integers(2**32))
@@ -164,7 +161,6 @@ def test_online(case, rng):
     np.testing.assert_allclose([one, many], [library[0], np.mean(library[1:])], rtol=1e-9)
 
 
-@pytest.mark.slow
 def test_constrained(rng):
     """Enough rounds for violations to double the level, so that every run starts anew at least once."""
     rounds, seed = 3 * ROUNDS, int(rng.integers(2**32))
@@ -177,7 +173,6 @@ def test_constrained(rng):
         np.testing.assert_allclose(regret, np.mean(losses + best), rtol=1e-9)
 
 
-@pytest.mark.quick("smd d=10 m=10")
 @pytest.mark.parametrize("case", GROUPED, ids=lambda case: case.name)
 def test_grouped(case, rng, monkeypatch):
     """Several blocks of draws, a ball small enough to be left, and steps long enough for every group to matter."""

@@ -294,14 +294,12 @@ BROKEN = [
 ]
 
 
-@pytest.mark.quick("IgnoresTheMask", "Overflows", "RecommendsNothing")
 @pytest.mark.parametrize(("check", "broken", "message"), BROKEN, ids=[broken.__name__ for _, broken, _ in BROKEN])
 def test_a_broken_promise_is_found(check, broken, message):
     with pytest.raises(AssertionError, match=message):
         check(broken(), ENVIRONMENT)
 
 
-@pytest.mark.slow
 def test_a_sound_learner_passes():
     """And so the checks above object to what was broken, nothing else."""
     for check in contract.ALGORITHM_CHECKS:

@@ -14,29 +14,12 @@ from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.estimation.fixed_arms import LEAST_DIM
 from jaxbandits.testing import contract
-from tests.sizes import sizes
 
-# What a check compiles depends on the loop more than on the learner: these stand for their families in the quick tests.
-QUICK = {"linear/hvt_ucb", "glm/glb_omd", "oco/oons", "coco/ofw_tvc"}
-COMPILES_MUCH = (contract.stays_finite, contract.masked_arms_are_never_played)
 SIMULATES = (
     contract.trials_do_not_depend_on_the_split, contract.decisions_are_admissible,
     contract.every_traced_field_can_be_swept,
 )  # fmt: skip
-FOUND_BY_OTHERS = (contract.state_shape_is_fixed,)  # `select_is_read_only` begins with the same rehearsal
 CHECKS = [c for c in contract.ALGORITHM_CHECKS if c not in SIMULATES]
-# Learners with searches inside: to compile `select` alone takes seconds, to trace a round four times nearly as long.
-LARGE = {
-    "glm/ada_ofu_ecolog", "glm/ofuglb", "glm/ofulog_r", "oco/ca_oons", "oco/anytime_ca_oons", "linear/hvt_mdp",
-    "linear/oful_mdp",
-}  # fmt: skip
-OF_LARGE = (contract.protocol_names_and_fields, contract.state_shape_is_fixed)
-
-
-def _slow(algorithm, check):
-    if algorithm in LARGE:
-        return check not in OF_LARGE
-    return check in FOUND_BY_OTHERS or (check in COMPILES_MUCH and algorithm not in QUICK)
 
 
 def _cases():
@@ -44,7 +27,6 @@ def _cases():
         for environment in entry.environments:
             for check in CHECKS:
                 marks = [pytest.mark.xdist_group(f"{algorithm} {environment}")]  # what one check compiles, others find
-                marks += [pytest.mark.slow] if _slow(algorithm, check) else []
                 yield pytest.param(
                     algorithm, environment, check, marks=marks, id=f"{algorithm}-{environment}-{check.__name__}"
                 )
@@ -60,7 +42,7 @@ def test_environment(name):
     contract.check_environment(ENVIRONMENTS[name].example)
 
 
-@pytest.mark.parametrize("check", sizes(contract.state_shape_is_fixed, slow=SIMULATES[:1]))
+@pytest.mark.parametrize("check", [contract.state_shape_is_fixed, *SIMULATES[:1]])
 def test_matrix_decisions_go_through_the_same_loop(check):
     shape, domain = (4, 3), NuclearBall(radius=2.0)
     algorithm = OFWTVC.practical(dim=shape, horizon=200, lipschitz=2.0, domain=domain)
@@ -69,15 +51,14 @@ def test_matrix_decisions_go_through_the_same_loop(check):
 
 # every_traced_field_can_be_swept compiles for each field: the examples, of lower dimension, go through it
 @pytest.mark.parametrize(
-    "check", sizes(*(c for c in CHECKS if c != contract.stays_finite), slow=(contract.stays_finite, *SIMULATES[:2]))
+    "check", [*(c for c in CHECKS if c != contract.stays_finite), contract.stays_finite, *SIMULATES[:2]]
 )
-@pytest.mark.parametrize("learner", [OFUL, pytest.param(HvtUCB, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("learner", [OFUL, HvtUCB])
 def test_learners_that_carry_scores_of_fixed_arms(learner, check):
     check(learner.practical(dim=LEAST_DIM, horizon=100), HeavyTailed(dim=LEAST_DIM, n_arms=7, available=4))
 
 
 def test_every_algorithm_is_paired_with_an_environment():
-    assert set(ALGORITHMS) >= QUICK
     for name, entry in ALGORITHMS.items():
         assert entry.environments, name
         assert set(entry.environments) <= set(ENVIRONMENTS), name

@@ -25,7 +25,6 @@ MADE = {
     "dro/synthetic_groups": lambda: SyntheticGroups.homogeneous(dim=1, n_groups=2),
     "glm/covertype": lambda: Covertype.stand_in(n_arms=1, rows=100),
 }
-QUICK = {"linear/oful", "glm/rs_glincb", "oco/ogd", "coco/ofw", "dro/smd"}  # one per family
 
 
 def smallest(name, obj):
@@ -49,8 +48,7 @@ def _shrunk(obj):
 def _cases():
     for algorithm, entry in ALGORITHMS.items():
         for environment in entry.environments:
-            marks = () if algorithm in QUICK else (pytest.mark.slow,)
-            yield pytest.param(algorithm, environment, marks=marks, id=f"{algorithm}-{environment}")
+            yield pytest.param(algorithm, environment, id=f"{algorithm}-{environment}")
 
 
 @pytest.mark.parametrize(("algorithm", "environment"), list(_cases()))

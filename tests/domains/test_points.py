@@ -20,7 +20,6 @@ from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.whole_space import WholeSpace
 from jaxbandits.types import Gradient
 from tests import called
-from tests.sizes import sizes
 
 KEY = jax.random.key(0)
 SHAPES = [3, (3,), (2, 3), ((2, 3), (4,)), ((2, 3), 4, (1, 2, 2))]
@@ -34,7 +33,6 @@ def flat(x):
     return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(x)])
 
 
-@pytest.mark.quick("(2, 3)", "((2, 3), (4,))", "3")
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_operations_are_those_of_the_flat_vector(shape, rng):
     x, y = draw(rng, shape), draw(rng, shape)
@@ -77,7 +75,7 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("make", sizes(*LEARNERS, slow=OTHERS))
+@pytest.mark.parametrize("make", [*LEARNERS, *OTHERS])
 def test_learners_play_points_of_any_form(make, rng):
     """The parameters of a model, played as they are or as one vector: the same plays."""
     shape = ((2, 3), (4,))

@@ -72,7 +72,6 @@ def test_random_scores_with_ties_nans_and_masks(rng):
         assert choose(scores) == expected_index(scores, [True] * n_arms)
 
 
-@pytest.mark.quick("30")
 @pytest.mark.parametrize("n_arms", [30, 131])
 def test_batched_trials_agree_with_a_loop(n_arms, rng):
     """Under vmap, with a quadratic score; in NumPy's words, in the library's, and for the arms of an ellipsoid."""

@@ -18,7 +18,6 @@ from jaxbandits.simulation import simulate
 from jaxbandits.simulation.loop import play_round, start_trial
 from jaxbandits.types import ArmObs, FixedArmObs, Reward
 from tests.estimation.scores import largest_drift
-from tests.sizes import sizes
 
 ROUNDS = 700  # two refreshes
 
@@ -51,8 +50,7 @@ def plays(algorithm, environment, seeds=8):
     return jax.jit(jax.vmap(trial))(jnp.arange(seeds, dtype=jnp.int32))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("dim", "available"), sizes((10, 6), slow=((2, None), (2, 6), (10, None))))
+@pytest.mark.parametrize(("dim", "available"), [(10, 6), (2, None), (2, 6), (10, None)])
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_plays_are_the_same_in_float64(learner, dim, available):
     algorithm = as_arrays(LEARNERS[learner](dim))
@@ -79,7 +77,6 @@ def test_the_mask_may_be_new_in_every_round():
     assert type(jax.tree.map(jnp.zeros_like, obs)) is FixedArmObs  # survives what JAX does with pytrees
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_drift_is_within_the_bound(learner):
     environment = HeavyTailed(dim=10, n_arms=20, noise=StudentT(df=2.1))

@@ -181,7 +181,6 @@ MINIATURE = (
 YES, NO, OPEN = "holds", "does not hold", "not decided"
 
 
-@pytest.mark.quick("levels0-expected0", "levels1-expected1", "levels2-expected2")
 @pytest.mark.parametrize(
     ("levels", "expected"),
     [

@@ -16,7 +16,6 @@ from jaxbandits.simulation.meters import Meter
 from tests.results import made
 
 
-@pytest.mark.slow
 def test_figure_1_in_miniature():
     """Two learners, every metric: the counted oracle calls, the shares, and no verdict on so few rounds."""
     fig1 = EXPERIMENTS["coco/fig1"]
@@ -126,7 +125,6 @@ class TestSearch:
         assert [tuning.value(power) for power in (-2, -1, 0, 1, 8)] == [0.1, 0.316, 1.0, 3.16, 1e4]
 
 
-@pytest.mark.slow
 def test_the_residual_meter_finds_the_oracle():
     environment = setting.stand_in("figure")
     domain = NuclearBall(radius=float(environment.radius), exact_below=1, iterations=2)

@@ -132,7 +132,6 @@ def test_fig8_draws_a_pair_an_axes():
     plt.close("all")
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
 def test_fig1_is_exact_whatever_runs():
     report = run(EXPERIMENTS["dro/fig1"], seeds=2, horizon=60, without=("Online(1)", "ATkRO(k)"), progress=False)

@@ -92,7 +92,6 @@ def test_vacuous_bounds_say_so():
     assert called == above == {"SMD(m)_a", "ATkRO(m)_a"} and len(texts) == 8
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
 def test_bounds_in_small():
     """Fixed steps are measured against the bound at their horizon, anytime ones at every round."""
@@ -108,7 +107,6 @@ def test_bounds_in_small():
     assert all(item.verdict == "not decided" for item in report.judged)  # three seeds
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
 def test_rates_in_small():
     report = run(EXPERIMENTS["dro/rates"], seeds=3, horizon=640, without=("SMD(m)_a", "Online(1)_a"), progress=False)

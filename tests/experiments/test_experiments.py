@@ -48,7 +48,6 @@ def test_an_experiment_runs_draws_and_judges(name, tmp_path):
     check(EXPERIMENTS[name], tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")  # of slow learners, on few seeds by design
 @pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name not in FAST])
 def test_every_experiment_runs_draws_and_judges(name, tmp_path):

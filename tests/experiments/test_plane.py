@@ -36,7 +36,6 @@ def areas(region):
     return plane.area(plane.boundary(region)), plane.area(plane.boundary(plane.within_ball(region, S)))
 
 
-@pytest.mark.slow
 def test_recorded_areas(trace):
     """Whole region and its part in the ball (area 28.27): far smaller than GLM-UCB, but not comparable to OFUGLB."""
     _, xs, rs, _ = trace
@@ -94,7 +93,6 @@ def test_level_set_by_definition(link, name, bound):
     assert 20 < np.sum(expected <= 0.0) < 480
 
 
-@pytest.mark.slow
 def test_estimate_on_the_sphere():
     """Rewards all 1 on one side: the likelihood grows without end, the constrained estimate is the pole."""
     xs = np.tile([[0.6, 0.8], [0.8, 0.6]], (20, 1))

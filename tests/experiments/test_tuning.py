@@ -124,7 +124,6 @@ def test_figures_that_compare_learners_have_three_presets():
             assert ("tuned" in experiment.presets) == (experiment.tuning is not None), name
 
 
-@pytest.mark.slow
 def test_a_piece_of_the_tuning_gives_the_table_again(tmp_path):
     """CRMM: 66 points, 64 seeds, both panels of Figure 1."""
     command = [sys.executable, "tools/multipliers.py", "linear", "--only", "crmm", "--out", str(tmp_path)]

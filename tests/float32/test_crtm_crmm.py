@@ -29,7 +29,6 @@ def trace(rng, T, dim, decades):
     return x, (x @ theta + noise).astype(np.float32).astype(float)
 
 
-@pytest.mark.quick("2-ons", "5-ls")
 @pytest.mark.parametrize("mode", ["ons", "ls"])
 @pytest.mark.parametrize("dim", [2, 5, 20])
 def test_estimates_follow_the_float64_loop(dim, mode, rng):
@@ -50,8 +49,7 @@ def deviation(theta, want):
     return (np.abs(theta - want).max(axis=1) / np.maximum(largest, 1.0)).max()
 
 
-@pytest.mark.quick("ls-False-4")
-@pytest.mark.parametrize("figure", [pytest.param(1, marks=pytest.mark.slow), 4])
+@pytest.mark.parametrize("figure", [1, 4])
 @pytest.mark.parametrize("settled", [False, True])
 @pytest.mark.parametrize("mode", ["ons", "ls"])
 def test_long_runs_keep_their_digits(mode, settled, figure, rng):

@@ -13,8 +13,7 @@ from tests.estimation.scores import largest_drift
 pytestmark = pytest.mark.float32
 
 
-@pytest.mark.quick("OFUL-2048")
-@pytest.mark.parametrize("rounds", [8 * REFRESH, pytest.param(10**6, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [8 * REFRESH, 10**6])
 @pytest.mark.parametrize("learner", [OFUL, HvtUCB])
 def test_drift_stays_within_the_bound(learner, rounds):
     environment = HeavyTailed(dim=10, n_arms=20, noise=StudentT(df=2.1))

@@ -22,7 +22,6 @@ def instance(name, d, S):
     return X.astype(np.float32).astype(np.float64), R.astype(np.float32).astype(np.float64)
 
 
-@pytest.mark.quick("glm_ucb-bernoulli-5-5.0-1e-05", "ofuglb-poisson-2-5.0-0.0005")
 @pytest.mark.parametrize(
     ("method", "name", "d", "S", "atol"),
     [
@@ -32,7 +31,7 @@ def instance(name, d, S):
         ("glm_ucb-det", "bernoulli", 3, 3.0, 1e-5),
         ("glm_ucb-history", "bernoulli", 2, 3.0, 1e-5),
         ("ofulog_r", "bernoulli", 2, 3.0, 1e-5),
-        pytest.param("ofuglb", "gaussian", 2, 2.0, 1e-4, marks=pytest.mark.slow),
+        ("ofuglb", "gaussian", 2, 2.0, 1e-4),
         ("ofuglb", "bernoulli", 5, 5.0, 1e-4),
         ("ofuglb", "poisson", 2, 3.0, 1e-4),
         ("ofuglb", "poisson", 2, 5.0, 5e-4),  # 1e-4 of S: no ridge, totals of thousands
@@ -71,7 +70,6 @@ def test_follows_the_float64_reference(method, name, d, S, atol):
             np.testing.assert_allclose(trace["theta"][t], reference.theta(), atol=atol)
 
 
-@pytest.mark.quick("poisson-1.5-4.4816890703380645")
 @pytest.mark.parametrize(
     ("name", "S", "kappa"),
     [("gaussian", 2.0, 1.0), ("bernoulli", 3.0, 2.0 + 2.0 * np.cosh(3.0)), ("poisson", 1.5, np.exp(1.5))],
@@ -93,7 +91,6 @@ def test_rs_glincb_follows_the_float64_reference(name, S, kappa):
     assert reference.refits >= 2
 
 
-@pytest.mark.slow
 def test_rs_glincb_with_the_constants_of_its_theorem():
     """All warm-up at this length: the longest directions are played, and the estimate is that of those rounds."""
     X, R = instance("bernoulli", 2, 3.0)

@@ -65,7 +65,6 @@ def compare(algorithm, learner, xs, rs):
     assert np.abs(inverse[-1] - exact).max() < 1e-4 * np.abs(exact).max()
 
 
-@pytest.mark.quick("ecolog-ville", "gloc-bernoulli", "oful-mlogb")
 @pytest.mark.parametrize("name", CASES)
 def test_follows_the_float64_reference(name):
     algorithm, family, S = CASES[name]
@@ -102,7 +101,6 @@ def test_residual_of_gloc_does_not_cancel():
     assert radius == pytest.approx(learner.beta(), rel=1e-4)
 
 
-@pytest.mark.quick("link1", "link2")
 @pytest.mark.parametrize("link", [Bernoulli(), Poisson(), Exponential(margin=0.5)])
 def test_links_keep_float32(link):
     z = jnp.asarray([-2.0, -1.0], jnp.float32)
@@ -112,7 +110,6 @@ def test_links_keep_float32(link):
     assert all(bound.dtype == jnp.float32 for bound in link.slope_bounds(z[0], z[1]))
 
 
-@pytest.mark.quick("2")
 @pytest.mark.parametrize("dim", [1, 2, 5, 8])
 def test_uniform_ball_stays_in_the_ball(dim):
     x = np.asarray(jax.jit(rng.uniform_ball, static_argnums=(1, 2))(KEY, 100_000, dim))

@@ -44,7 +44,6 @@ def single(*arrays):
     return [jnp.asarray(a, jnp.float32) for a in arrays]
 
 
-@pytest.mark.quick("5")
 @pytest.mark.parametrize("dim", [2, 5, 20])
 def test_estimates_follow_the_float64_loop(dim, rng):
     arms, _, theta, noise, nu = reference.instance(rng, 200, 1, dim, "student", decades=1.0)
@@ -61,7 +60,6 @@ def test_estimates_follow_the_float64_loop(dim, rng):
     np.testing.assert_allclose(theta, want["theta"], atol=1e-4)
 
 
-@pytest.mark.quick("True-4")
 @pytest.mark.parametrize("figure", [1, 4])
 @pytest.mark.parametrize("settled", [False, True])
 def test_estimates_keep_their_digits_over_a_long_run(settled, figure, rng):
@@ -80,7 +78,6 @@ def test_estimates_keep_their_digits_over_a_long_run(settled, figure, rng):
     assert (np.abs(theta - want).max(axis=1) / np.maximum(largest, 1.0)).max() < 1e-4
 
 
-@pytest.mark.quick("1.31-True")
 @pytest.mark.parametrize("settled", [False, True])
 @pytest.mark.parametrize("moment", [1.31, 0.01, 0.0])
 def test_widths_over_a_long_run(moment, settled, rng):
@@ -141,8 +138,7 @@ def play_one_arm(alg, x, moment, noise, times):
     return getattr(state, "estimate", state), low, weights.total, responses.total
 
 
-@pytest.mark.quick("OFUL-2", "GLB-OMD-2", "Hvt-UCB 0.1-2")
-@pytest.mark.parametrize("dim", [2, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("dim", [2, 5])
 @pytest.mark.parametrize("learner", ONE_ARM)
 def test_a_million_rounds_of_one_arm(learner, dim):
     """Width and estimate within 1e-3, no negative variance in any round."""

@@ -8,11 +8,10 @@ import pytest
 from jaxbandits.numerics import factored, linalg
 from jaxbandits.numerics.projection import project_ball
 from tests.factors import factors
-from tests.sizes import sizes
 
 SAMPLES = 3
-DIMS = sizes(3, factored.WRITTEN_OUT + 2, slow=(1, 2, factored.WRITTEN_OUT, linalg.UNROLLED + 2))
-DIMS_SHRUNK = sizes(3, slow=(1, 2, factored.WRITTEN_OUT, factored.WRITTEN_OUT + 2, linalg.UNROLLED + 2))  # dear
+DIMS = [3, factored.WRITTEN_OUT + 2, 1, 2, factored.WRITTEN_OUT, linalg.UNROLLED + 2]
+DIMS_SHRUNK = [3, 1, 2, factored.WRITTEN_OUT, factored.WRITTEN_OUT + 2, linalg.UNROLLED + 2]  # dear
 
 
 def inverse_of(xs, weights):
@@ -83,7 +82,7 @@ def test_shrunk_against_numpy(dim, problem):
     np.testing.assert_allclose(shrunk(xs, weights, y)[0], want, rtol=1e-11, atol=1e-11 * np.abs(want).max())
 
 
-@pytest.mark.parametrize("dim", sizes(7, slow=(6, 8, 12)))
+@pytest.mark.parametrize("dim", [7, 6, 8, 12])
 def test_blocks_give_what_is_written_out(dim, problem, monkeypatch):
     """Both forms on the same samples, and the blocks without `vmap`, too."""
     xs, weights, y, rows, _ = map(jnp.asarray, problem)

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from jaxbandits.base import trees
 from jaxbandits.numerics import linalg
 from jaxbandits.tracing.vmap_last import vmap_last
-from tests.sizes import sizes
 
-DIMS = sizes(3, linalg.UNROLLED + 12, slow=(1, 2, 5, 13, 20))
+DIMS = [3, linalg.UNROLLED + 12, 1, 2, 5, 13, 20]
 CLOSE = {"rtol": 1e-11, "atol": 1e-11}
 
 
@@ -35,7 +34,6 @@ OPERATIONS = {
 }
 
 
-@pytest.mark.quick("3")
 @pytest.mark.parametrize("dim", DIMS)
 def test_against_numpy(dim, rng):
     """One trial; six; 2 x 3; six on the last axis: the same numbers as NumPy's."""
@@ -58,7 +56,7 @@ def test_against_numpy(dim, rng):
         np.testing.assert_allclose(jnp.moveaxis(last[name], -1, 0), expected, **close)
 
 
-@pytest.mark.parametrize("dim", sizes(2, slow=(13,)))
+@pytest.mark.parametrize("dim", [2, 13])
 def test_the_matrix_may_be_the_same_for_all_trials(dim, rng):
     m, _ = draw(rng, dim)
     many = jnp.asarray(rng.standard_normal((3, 4, dim)))
@@ -71,7 +69,6 @@ def test_float32_stays_float32():
     assert solved(m, x).dtype == linalg.log_det(linalg.factor(m)).dtype == jnp.float32
 
 
-@pytest.mark.slow
 @settings(max_examples=30)
 @given(dim=st.sampled_from((1, 4, 12)), log_condition=st.floats(0.0, 12.0), seed=st.integers(0, 2**32 - 1))
 def test_solve_is_backward_stable(dim, log_condition, seed):
@@ -89,7 +86,7 @@ def gram(rows, weights):
     return (rows.T * weights) @ rows
 
 
-@pytest.mark.parametrize("n", [linalg.UNROLLED + 1, 64, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [linalg.UNROLLED + 1, 64, 1000])
 def test_sums_over_many_rows(rng, n):
     """Long enough for slices of slices, with rows that no slice takes."""
     rows, weights = rng.standard_normal((n, 3, 32)), rng.standard_normal((n, 32))

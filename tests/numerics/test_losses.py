@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.numerics import losses
-from tests.sizes import sizes
 
-DIMS = sizes(1, 5, slow=(2, 20))
+DIMS = [1, 5, 2, 20]
 
 
 def draw(rng, name, dim):
@@ -67,7 +66,6 @@ def test_values_and_gradients(name, dim, rng):
         assert (gap <= 0.5 * smoothness * np.sum((points - x) ** 2, axis=1) + 1e-12).all()
 
 
-@pytest.mark.quick("linear", "quadratic", "squared_error", "scaled")
 @pytest.mark.parametrize("name", NAMES)
 def test_gradient_is_the_derivative(name, rng):
     loss, *_ = draw(rng, name, 5)

@@ -11,7 +11,6 @@ from jaxbandits.numerics import simplex
 from jaxbandits.tracing import target
 from jaxbandits.tracing.vmap_last import vmap_last
 from tests.reference import dro_public, dro_weights
-from tests.sizes import sizes
 
 
 @functools.partial(jax.jit, static_argnums=1)
@@ -40,7 +39,6 @@ def oracle(log_p, k):
     return np.minimum(np.exp(np.minimum(a + high, 0.0)), 1.0 / k)
 
 
-@pytest.mark.quick("1-expected0", "3-expected2")
 @pytest.mark.parametrize(
     ("k", "expected"),
     [
@@ -57,7 +55,6 @@ def test_known_projections(k, expected):
     np.testing.assert_allclose(project_sorted(log_p, k)[0], expected, rtol=1e-14)
 
 
-@pytest.mark.quick("5-2", "2-1")
 @pytest.mark.parametrize(("m", "k"), [(2, 1), (5, 2), (5, 4), (5, 5), (12, 3), (20, 1), (20, 3), (30, 7), (64, 40)])
 def test_projection_equals_bisection_over_all_scales(m, k, rng):
     scales = 10.0 ** rng.uniform(-2, 2, (100, 1))
@@ -109,7 +106,6 @@ def test_compiled_size_is_linear_in_the_cap(platform):
     assert max(written_out, other) <= 2000
 
 
-@pytest.mark.quick("5-2")
 @pytest.mark.parametrize(("m", "k"), [(5, 2), (20, 3)])
 def test_projection_is_idempotent_keeps_order_and_ignores_constants(m, k, rng):
     log_p = 3.0 * rng.normal(size=(50, m))
@@ -134,7 +130,6 @@ def test_cap_of_one_over_m_is_uniform_and_cap_of_one_is_normalisation(rng):
     np.testing.assert_allclose(project(log_p, 1), jax.nn.softmax(log_p, axis=1), rtol=1e-13)
 
 
-@pytest.mark.quick("3-5")
 @pytest.mark.parametrize("m", [5, 20])
 @pytest.mark.parametrize("k", [1, 3])
 def test_mirror_step_maximises_gain_less_divergence(m, k, rng):
@@ -159,7 +154,7 @@ def test_indicator_takes_and_places_one_entry(m):
 
 
 @pytest.mark.parametrize("m", [4, 20])
-@pytest.mark.parametrize("d", sizes(3, slow=(30,)))
+@pytest.mark.parametrize("d", [3, 30])
 def test_combine_is_a_matrix_product(m, d, rng):
     q, rows = rng.dirichlet(np.ones(m)), rng.normal(size=(m, d))
     combined = simplex.combine(jnp.asarray(q), jnp.asarray(rows))
@@ -171,7 +166,6 @@ def test_log_uniform_starts_every_form():
         np.testing.assert_allclose(jnp.exp(simplex.log_uniform(m)), 1.0 / m, rtol=1e-15)
 
 
-@pytest.mark.slow
 def test_where_the_printed_algorithm_8_fails(rng):
     """Its two-sided test finds no split at ties, and then its "weights" sum to m/k; lost digits cost it mass, too."""
     m, ties, lost = 6, 0, 0
@@ -207,7 +201,6 @@ def test_public_group_dro_code_moves_q_like_hedge_on_batch_means(rng):
     assert max(apart) > 0.01
 
 
-@pytest.mark.quick("5")
 @pytest.mark.parametrize("m", [2, 5, 60])
 def test_tsallis_step(m, rng):
     """The NumPy bisection, and the definition: 1 / sqrt(q') - 1 / sqrt(q) - step is the same for every entry."""
@@ -228,7 +221,6 @@ def test_tsallis_step(m, rng):
     assert np.sum(moderate) > 50
 
 
-@pytest.mark.quick("counts1")
 @pytest.mark.parametrize("counts", [(1, 1), (3, 1, 2), (60, 2)])
 def test_blocks(counts, rng):
     q, values = rng.normal(size=len(counts)), rng.normal(size=sum(counts))

@@ -31,19 +31,6 @@ def closed():
     plt.close("all")
 
 
-COMPILES = {"glm/regions"}  # likelihoods in the plane, one program a panel: `tests/experiments/test_plane.py` is fast
-
-
-def _cases():
-    """Fast is the first experiment of each kind of figure, in every family that has the kind."""
-    seen = set()
-    for name, experiment in EXPERIMENTS.items():
-        kinds = {(type(drawing), name.partition("/")[0]) for drawing in experiment.figures}
-        fast = name not in COMPILES and not kinds <= seen
-        seen |= kinds if fast else set()
-        yield name if fast else pytest.param(name, marks=pytest.mark.slow)
-
-
 def _looks(ax):
     """Colour, line and marker of all that the legend of a panel names."""
     handles = (getattr(handle, "lines", [handle])[0] for handle in ax.get_legend_handles_labels()[0])
@@ -51,7 +38,7 @@ def _looks(ax):
     return [f"{line.get_color()} {line.get_linestyle()} {line.get_marker()}" for line in lines]
 
 
-@pytest.mark.parametrize("name", list(_cases()))
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_declared_figure_is_drawn(name):
     report = made.report(EXPERIMENTS[name])
     for drawing in report.experiment.figures:

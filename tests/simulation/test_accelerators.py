@@ -16,7 +16,6 @@ from tests.hlo import kernels, open_loops
 from tests.toys import Noisy, Shrink
 
 WIDTH = 32
-QUICK = ("linear/hvt_ucb", "linear/menu", "oco/msmwc", "coco/lpm", "dro/smd")
 # They look at all data again, whose length grows: no block has a number of steps that is known.
 AT_ALL_DATA = (
     "linear/heavy_oful", "linear/tofu", "glm/ada_ofu_ecolog", "glm/glm_ucb", "glm/rs_glincb", "glm/ofuglb",
@@ -72,7 +71,7 @@ def test_a_block_has_loops_of_known_length_and_the_numbers_of_the_normal_form():
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=[] if n in QUICK else pytest.mark.slow) for n in ALGORITHMS if n not in AT_ALL_DATA],
+    [name for name in ALGORITHMS if name not in AT_ALL_DATA],
 )
 def test_every_loop_of_a_round_has_a_known_length(name):
     """Read off the trace: a loop whose bounds are Python's is a `scan`, any other a `while`."""

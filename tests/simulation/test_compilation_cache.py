@@ -58,7 +58,6 @@ def test_a_second_process_finds_the_programs_of_the_first(tmp_path):
     assert run(JAXBANDITS_CACHE=str(tmp_path)) == (0, "None", "")
 
 
-@pytest.mark.slow
 @pytest.mark.system
 def test_other_settings_are_respected(tmp_path):
     home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}

@@ -38,7 +38,6 @@ def test_all_algorithms_meet_the_same_instances_and_noise():
     assert abs(noise["a"].std() / np.sqrt(20.0) - 1.0) < 5.0 / np.sqrt(800.0)
 
 
-@pytest.mark.quick("32")
 @pytest.mark.parametrize("width", [1, 32])
 def test_results_do_not_depend_on_how_rounds_are_cut_into_calls(monkeypatch, width):
     meters = [Meter("largest", lambda r: r.feedback.reward, "max"), Meter("newest_round", lambda r: r.t, "last")]

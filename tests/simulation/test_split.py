@@ -9,16 +9,10 @@ from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.testing import contract
 
-# The bits depend on the loop more than on the learner: these stand for their families in the quick tests.
-QUICK = {"linear/oful", "oco/ogd"}
 CHECKS = (
     contract.trials_do_not_depend_on_the_split, contract.decisions_are_admissible,
     contract.every_traced_field_can_be_swept,
 )  # fmt: skip
-
-
-def _quick(algorithm, check):
-    return algorithm in QUICK or (algorithm == "coco/ofw_tvc" and check is not CHECKS[0])
 
 
 def _cases():
@@ -26,7 +20,6 @@ def _cases():
         for environment in entry.environments:
             for check in CHECKS:
                 marks = [pytest.mark.xdist_group(f"{algorithm} {environment}")]  # what one check compiles, others find
-                marks += [] if _quick(algorithm, check) else [pytest.mark.slow]
                 name = f"{algorithm}-{environment}-{check.__name__}"
                 yield pytest.param(algorithm, environment, check, marks=marks, id=name)
 

@@ -119,7 +119,6 @@ def test_status_does_not_wait_for_jax(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.quick("glm_tuning", "linear_tuning", "linear_tuning_slow")
 @pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("**/*.toml")), ids=lambda path: path.stem)
 def test_examples_are_sweeps(path):
     document = file.read(path)

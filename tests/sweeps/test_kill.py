@@ -16,7 +16,6 @@ import pytest
 from jaxbandits.sweeps import status as status_lib
 from jaxbandits.sweeps.directory import Directory
 from jaxbandits.sweeps.run import run_sweep
-from tests.sizes import sizes
 from tests.sweeps import played
 from tests.sweeps.test_run import contents
 
@@ -86,7 +85,7 @@ def _done(directory):
 # Of 100 half strike while a file is written.
 @pytest.mark.system
 @pytest.mark.parametrize(
-    ("kills", "horizon", "save_every", "patience"), sizes((2, 40_000, 0.0, 0.2), slow=[(100, 400_000, 1.0, 1.5)])
+    ("kills", "horizon", "save_every", "patience"), [(2, 40_000, 0.0, 0.2), (100, 400_000, 1.0, 1.5)]
 )
 def test_sigkill_at_random_instants(kills, horizon, save_every, patience, tmp_path, rng, player):
     """Real kills: what a checkpoint held is never lost, and every sweep that ends is that of an undisturbed run."""

@@ -332,7 +332,6 @@ def test_a_file_with_a_program_per_static_value(tmp_path, monkeypatch):
     assert run_sweep(path, progress=False).missing == ()  # the same points in other words
 
 
-@pytest.mark.slow
 def test_points_of_static_fields_come_out_in_their_order(tmp_path):
     """Two programs, whose points alternate."""
     grid = Grid(Slow(), {"environment.scale": [0.5, 1.0], "work": [2, 1]})

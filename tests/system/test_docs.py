@@ -40,7 +40,6 @@ def elsewhere(tmp_path, monkeypatch):
         sys.modules.pop(path.stem, None)
 
 
-@pytest.mark.quick("extend.md", "performance.md", "sweeps.md")  # README: test_second_process
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.name)
 def test_python_blocks_run(page, elsewhere):
     execute(page, slow=False)
@@ -65,7 +64,6 @@ def test_python_blocks_run(page, elsewhere):
         assert str(said.value).split() == message.split()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("page", [p for p in WITH_PYTHON if SLOW.search(p.read_text())], ids=lambda page: page.name)
 def test_python_blocks_run_with_the_slow_ones(page, elsewhere):
     execute(page, slow=True)

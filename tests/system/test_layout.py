@@ -17,17 +17,6 @@ from jaxbandits.tracing.vmap_last import vmap_last
 from tests.hlo import moves
 from tests.layout import compiled_rounds
 
-# One-pass learners: here a round is a few microseconds, and one move of an array would be seen in it.
-QUICK = (
-    "linear/hvt_ucb",
-    "linear/oful",
-    "linear/crtm",
-    "glm/glb_omd",
-    "glm/gloc",
-    "glm/oful_mlogb",
-    "oco/oons",
-    "dro/atkro_k",
-)
 # What still turns trials around, and why: the shorter this list the better.
 TURNS = {
     "linear/hvt_mdp": "episodes by scan, with gathers; without these (18 of 55 moves) a round took as long",
@@ -56,14 +45,9 @@ def test_moves_are_found():
     assert moves(text)
 
 
-@pytest.mark.quick("linear/hvt_ucb")
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow)
-        for name in ALGORITHMS
-        if name not in (*TURNS, *MOVES)
-    ],
+    [name for name in ALGORITHMS if name not in (*TURNS, *MOVES)],
 )
 def test_a_round_moves_nothing(name):
     entry = ALGORITHMS[name]
@@ -73,7 +57,7 @@ def test_a_round_moves_nothing(name):
 @pytest.mark.parametrize(
     ("learner", "domain"),
     [
-        pytest.param(learner, domain, marks=[] if (learner, domain) == (OFWTVC, L1Ball()) else pytest.mark.slow)
+        (learner, domain)
         for learner in (OFWTVC, SinhaVaze)
         for domain in (L1Ball(), Box(dim=10), Simplex(), CappedSimplex(dim=10, cap=0.3))
     ],
@@ -84,7 +68,6 @@ def test_oracles_and_projections_move_nothing(learner, domain):
     assert moves(compiled_rounds(algorithm, LinearConstraints(dim=10, domain=domain))) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", MOVES)
 def test_what_is_left_moves_whole_rows_of_trials(name):
     """AnytimeCAOONS restarts in a branch on `t`, where `vmap` alone would make 103 moves."""
@@ -93,7 +76,6 @@ def test_what_is_left_moves_whole_rows_of_trials(name):
     assert 0 < len(moves(text)) <= 13 and moves(text, width=64) == []
 
 
-@pytest.mark.quick("OFUL")
 @pytest.mark.parametrize("learner", [OFUL, HvtUCB])
 def test_scores_of_fixed_arms_are_carried_without_moves(learner):
     environment = HeavyTailed(dim=LEAST_DIM, n_arms=12)  # of more, in float64, the arm played is read by its index

@@ -45,7 +45,6 @@ for count in (50, 100, 150):
 """
 
 
-@pytest.mark.slow
 @pytest.mark.system
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 def test_different_problems_do_not_fill_the_memory():
@@ -64,7 +63,6 @@ def test_different_problems_do_not_fill_the_memory():
     assert end - middle < 40.0, f"{begin:.0f}, {middle:.0f}, {end:.0f} MB after 50, 150, 300 problems"
 
 
-@pytest.mark.slow
 def test_traces_of_forgotten_problems_are_forgotten(monkeypatch):
     """What JAX remembers of a problem goes when the shelf lets go of it."""
     monkeypatch.setattr(program, "_trials", program.Shelf(3))
@@ -78,7 +76,6 @@ def test_traces_of_forgotten_problems_are_forgotten(monkeypatch):
     assert traces(10_000) == traces(20_000)
 
 
-@pytest.mark.quick("linear/oful")
 @pytest.mark.parametrize("name", ["linear/hvt_ucb", "linear/oful"])
 def test_one_program_serves_every_horizon(name):
     """The horizon is an argument of the program: its memory cannot depend on it, and it is a few states in size."""
@@ -106,7 +103,6 @@ def _shapes(jaxpr):
                 yield from _shapes(inner.jaxpr)
 
 
-@pytest.mark.slow
 def test_groups_are_drawn_round_by_round():
     """d = 1000, m = 20: no value of the program has an axis of rounds, and memory is that of one round's samples."""
     learner, environment, width, rounds = SMD(dim=1000, n_groups=20, horizon=777), HOMOGENEOUS, 1, 777

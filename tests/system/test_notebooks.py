@@ -19,7 +19,6 @@ pytest.importorskip("jupytext")
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "notebooks").glob("*.py"))
-QUICK = "01_quickstart"
 
 
 def _tool():
@@ -85,11 +84,7 @@ def test_installing_leaves_jax_alone(tmp_path, monkeypatch):
     assert [command[1:] for command in ran] == [["-m", "pip", "install", "-q", "jaxbandits-main.zip", *as_it_is]]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "source",
-    [pytest.param(s, marks=() if s.stem == QUICK else pytest.mark.slow, id=s.stem) for s in SOURCES],
-)
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
 def test_texts_run(source, tmp_path, monkeypatch):
     """In this process, with fewer seeds and rounds; a traceback shows the line of the text."""
     monkeypatch.chdir(tmp_path)

@@ -9,7 +9,6 @@ import pytest
 
 from jaxbandits.numerics.projection import proximal_on_ball
 from jaxbandits.tracing.lanes import lanes
-from tests.sizes import sizes
 
 
 def step(settings, x, matrix):
@@ -46,13 +45,11 @@ def test_equals_vmap_at_every_depth(rng):
         same(jax.jit(ours)(*arguments), expected)
 
 
-@pytest.mark.slow
 def test_equals_vmap_operation_by_operation(rng):
     arguments = copies_last(inputs(rng, 5))
     same(lanes(step)(*jax.tree.map(jnp.asarray, arguments)), jax.vmap(step, in_axes=-1, out_axes=-1)(*arguments))
 
 
-@pytest.mark.slow
 def test_what_is_not_batched_is_shared(rng):
     settings, x, matrix = copies_last(inputs(rng, 5))
     many = rng.standard_normal((4, 2, 5))
@@ -65,7 +62,7 @@ def test_what_is_not_batched_is_shared(rng):
         same(jax.jit(jax.vmap(lanes(step), axes))(*arguments), jax.jit(theirs)(*arguments))
 
 
-@pytest.mark.parametrize("dim", sizes(2, slow=(20,)))
+@pytest.mark.parametrize("dim", [2, 20])
 def test_one_long_axis(dim):
     """In the lowered program: no operation of the learner sees the axes apart."""
     trials, copies = 7, 3

@@ -183,10 +183,7 @@ def test_a_users_rule_counts_by_its_code():
     assert with_rule(add) != with_rule(times)
 
 
-QUICK = ("linear/hvt_ucb", "glm/glb_omd", "coco/ofw_tvc", "dro/online", "oco/ca_oons", "oco/optax_learner")
-
-
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in QUICK else pytest.mark.slow) for n in ALGORITHMS])
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_learner_has_one_and_its_own(name):
     entry = ALGORITHMS[name]
     for environment in entry.environments:

@@ -1065,21 +1065,18 @@ def test_nested(program, inner, outer, nest):
     check_nested(program, (inner, outer), nest, jit=True)
 
 
-@pytest.mark.slow
 @settings(max_examples=400, phases=UNSHRUNK)
 @given(programs(), SIZES, st.integers(0, 9))
 def test_values_of_many_programs(program, size, tenth):
     check_values(program, size, jit=tenth > 0)
 
 
-@pytest.mark.slow
 @settings(max_examples=150, phases=UNSHRUNK)
 @given(programs(*BOTH), SIZES, st.integers(0, 19))
 def test_derivatives_of_many_programs(program, size, twentieth):
     check_derivatives(program, size, jit=twentieth > 0)
 
 
-@pytest.mark.slow
 @settings(max_examples=250, phases=UNSHRUNK)
 @given(programs(), SIZES, SIZES, st.sampled_from(sorted(NESTS)))
 def test_nests_of_many_programs(program, inner, outer, nest):

@@ -12,7 +12,6 @@ from tests.algorithms.coco.sets import INTERIOR, SETS, LinearOracleOnly, dim, st
 from tests.reference import lpm as reference
 
 
-@pytest.mark.quick("matrix ball")
 @pytest.mark.parametrize("name", INTERIOR)
 def test_step_by_step(name, rng):
     total = 0

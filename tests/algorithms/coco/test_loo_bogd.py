@@ -20,7 +20,6 @@ def test_known_trace():
     np.testing.assert_array_equal(decision.play[1:], state.run.x[:-1])
 
 
-@pytest.mark.quick("matrix ball")
 @pytest.mark.parametrize("name", SETS)
 def test_step_by_step(name, rng):
     for _ in range(3):

@@ -80,7 +80,6 @@ def references(x, y, u, k, budgets, fixed=FIXED, falling=FALLING, gamma=0.3, fal
 GOLDEN_LEARNERS = learners(m=4, k=3, d=3, horizon=30, budgets=(4, 3, 2, 1), **SMALL)
 
 
-@pytest.mark.quick("smd_m")
 @pytest.mark.parametrize("name", [name for name in methods.GOLDEN if name != "smpa_m"])
 def test_golden_trace(name):
     run = replay(GOLDEN_LEARNERS[name], *methods.golden_rows())
@@ -101,7 +100,6 @@ PLAIN = {"dim": 2, "domain": WholeSpace(), "step_w": 0.5, "step_q": 1.0}
 THREE = PLAIN | {"n_groups": 3, "horizon": 2}
 
 
-@pytest.mark.quick("SMDr----")
 @pytest.mark.parametrize(
     ("learner", "u", "start", "w", "q"),
     [
@@ -157,7 +155,7 @@ def _cases():
     yield pytest.param("soma", 60, 1, 2, id="soma of many groups")
     for name, (m, k) in itertools.product(GOLDEN_LEARNERS, EVERY):
         if name.startswith("atkro") or k == 1:
-            yield pytest.param(name, m, k, 1 + (m + k) % 4, id=f"{name}-{m}-{k}", marks=pytest.mark.slow)
+            yield pytest.param(name, m, k, 1 + (m + k) % 4, id=f"{name}-{m}-{k}")
 
 
 def close(ours, theirs):
@@ -165,7 +163,6 @@ def close(ours, theirs):
         np.testing.assert_allclose(getattr(ours, field), getattr(theirs, field), rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.quick("atkro_k", "atkro_m", "online_1", "smd_1", "smd_m", "smd_r", "soma")
 @pytest.mark.parametrize(("name", "m", "k", "d"), list(_cases()))
 def test_equals_the_reference_at_every_step(name, m, k, d, rng):
     budgets = (4, 3, 2, 1) if m == 4 else tuple(int(n) for n in rng.integers(1, 50, m))
@@ -183,10 +180,7 @@ def test_equals_the_reference_at_every_step(name, m, k, d, rng):
         close(replay(learner, x, y, u), expected)
 
 
-@pytest.mark.quick("budgets1")
-@pytest.mark.parametrize(
-    "budgets", [(7, 3), (9, 4, 2, 2, 1), pytest.param((40, 1, 30, 20, 7, 3, 5, 9, 11, 2), marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("budgets", [(7, 3), (9, 4, 2, 2, 1), (40, 1, 30, 20, 7, 3, 5, 9, 11, 2)])
 def test_mirror_prox_equals_the_reference_at_every_step(budgets, rng):
     sizes, d, horizon = methods.batch_sizes(budgets), int(rng.integers(1, 6)), 40
     x = rng.normal(size=(horizon, 2, sum(sizes), d))
@@ -200,7 +194,7 @@ def test_mirror_prox_equals_the_reference_at_every_step(budgets, rng):
         np.testing.assert_allclose(getattr(ours, field), getattr(expected, field)[1:], rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize(("m", "d"), [(4, 3), pytest.param(2, 1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("m", "d"), [(4, 3), (2, 1)])
 def test_haghtalab_equals_the_reference_at_every_step(m, d, rng):
     """What it is shown of groups in rounds that draw no block is other rows: it must not look."""
     horizon = 30

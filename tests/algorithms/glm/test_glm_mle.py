@@ -15,7 +15,6 @@ from jaxbandits.simulation import simulate
 from jaxbandits.testing import contract
 from tests.algorithms.glm.replay_mle import fixed_instance, play, regret
 from tests.reference import glb_omd, glm_mle
-from tests.sizes import sizes
 
 ROUNDS, ARMS = 40, 5
 LINKS = {"gaussian": Gaussian(variance=0.5), "bernoulli": Bernoulli(), "poisson": Poisson()}
@@ -99,29 +98,26 @@ def estimates(trace, X, name):
     return np.stack([projector(xs) @ theta for xs, theta in zip(played, trace[name], strict=True)])
 
 
-@pytest.mark.quick("ofuglb-bernoulli-3-counts", "ofulog_r-bernoulli-3-counts", "glm_ucb-bernoulli-3-history")
 @pytest.mark.parametrize(
     ("method", "name", "d", "form"),
-    sizes(
+    [
         *(
             ("glm_ucb", name, DIMS[name], form)
             for name, form in zip(LINKS, ("counts", "history", "counts"), strict=True)
         ),
         ("ofuglb", "poisson", 2, "counts"),
         *((method, "bernoulli", 3, form) for method in ("ofuglb", "ofulog_r") for form in FORMS),
-        slow=[
-            *(
-                ("glm_ucb", name, DIMS[name], form)
-                for name, form in zip(LINKS, ("history", "counts", "history"), strict=True)
-            ),
-            *(("ofuglb", "gaussian", 2, form) for form in FORMS),
-            *(("ofuglb", "bernoulli", 14, form) for form in FORMS),
-            ("ofuglb", "poisson", 2, "history"),
-            ("ofuglb", "poisson", 1, "counts"),
-            ("glm_ucb", "bernoulli", 14, "counts"),
-            ("ofulog_r", "bernoulli", 1, "history"),
-        ],
-    ),
+        *(
+            ("glm_ucb", name, DIMS[name], form)
+            for name, form in zip(LINKS, ("history", "counts", "history"), strict=True)
+        ),
+        *(("ofuglb", "gaussian", 2, form) for form in FORMS),
+        *(("ofuglb", "bernoulli", 14, form) for form in FORMS),
+        ("ofuglb", "poisson", 2, "history"),
+        ("ofuglb", "poisson", 1, "counts"),
+        ("glm_ucb", "bernoulli", 14, "counts"),
+        ("ofulog_r", "bernoulli", 1, "history"),
+    ],
 )
 def test_follows_the_reference(method, name, d, form):
     X, R = instance(name, form, 10 + d, d)
@@ -129,7 +125,6 @@ def test_follows_the_reference(method, name, d, form):
     agree(play(learner, X, R), X, R, reference)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "name", "S", "bound", "reached"),
     [
@@ -162,7 +157,6 @@ def test_how_exact_the_maximisers_are(method, name, S, bound, reached):
     assert np.quantile(errors, 0.95) < 1e-11
 
 
-@pytest.mark.slow
 def test_radius_from_the_determinant():
     X, R = instance("bernoulli", "counts", 5, 3)
     learner, reference = pair("glm_ucb", "bernoulli", "counts", 3, radius="det")
@@ -179,21 +173,18 @@ def test_radius_from_the_rewards():
     assert float(learner.radius(3, state)) == pytest.approx(reference.beta(), rel=1e-12)
 
 
-@pytest.mark.quick("rs_glincb-poisson-2-counts")
 @pytest.mark.parametrize(
     ("method", "name", "d", "form"),
-    sizes(
+    [
         ("rs_glincb", "poisson", 2, "counts"),
         ("practical", "bernoulli", 3, "counts"),
         ("rs_glincb", "bernoulli", 3, "history"),
-        slow=[
-            *(("rs_glincb", "gaussian", 2, form) for form in FORMS),
-            ("rs_glincb", "poisson", 2, "history"),
-            ("rs_glincb", "bernoulli", 3, "counts"),
-            ("rs_glincb", "bernoulli", 14, "history"),
-            ("practical", "bernoulli", 3, "history"),
-        ],
-    ),
+        *(("rs_glincb", "gaussian", 2, form) for form in FORMS),
+        ("rs_glincb", "poisson", 2, "history"),
+        ("rs_glincb", "bernoulli", 3, "counts"),
+        ("rs_glincb", "bernoulli", 14, "history"),
+        ("practical", "bernoulli", 3, "history"),
+    ],
 )
 def test_rs_glincb_follows_the_reference(method, name, d, form):
     X, R = instance(name, form, 20 + d, d)
@@ -216,7 +207,6 @@ def test_rs_glincb_follows_the_reference(method, name, d, form):
     assert reference.refits >= 2 and 0 < reference.warm.sum() < ROUNDS
 
 
-@pytest.mark.slow
 def test_maxima_are_those_of_a_general_solver():
     """SLSQP, which the paper uses, on every arm of a few rounds."""
     for method, name in (("ofuglb", "bernoulli"), ("ofuglb", "poisson"), ("ofulog_r", "bernoulli")):
@@ -232,7 +222,6 @@ def test_maxima_are_those_of_a_general_solver():
             reference.update(X[trace["index"][t]], R[t, trace["index"][t]])
 
 
-@pytest.mark.quick("GLMUCB-242313022132-3.69403744-theta1-214.43436359")
 @pytest.mark.parametrize(
     ("make", "arms", "final", "theta", "radius"),
     [
@@ -255,7 +244,6 @@ def test_recorded_trace(make, arms, final, theta, radius):
     assert trace["radius"][11] == pytest.approx(radius, abs=1e-8)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", [*METHODS, "practical"])
 def test_counts_and_history_are_one_method(method):
     X, R = instance("bernoulli", "counts", 6, 3)
@@ -269,7 +257,6 @@ def test_counts_and_history_are_one_method(method):
         np.testing.assert_allclose(*values, atol=1e-9)
 
 
-@pytest.mark.quick("ofuglb")
 @pytest.mark.parametrize("method", METHODS)
 def test_rotation_and_permutation(method):
     X, R = instance("bernoulli", "counts", 4, 3)
@@ -286,7 +273,6 @@ def test_rotation_and_permutation(method):
         np.testing.assert_allclose(estimates(permuted, X[order], name), expected, atol=1e-9)
 
 
-@pytest.mark.slow
 def test_arms_that_change_under_counts_end_the_trial():
     """Regret is made of means and would stay finite: the trial is reported as lost instead."""
     environment = GeneralizedLinear(dim=3, n_arms=ARMS, fresh_arms=True, norm_bound=3.0)
@@ -322,14 +308,12 @@ def test_another_number_of_arms(method):
         simulate(learner, GeneralizedLinear(dim=3, n_arms=4, norm_bound=3.0), 5, 1, progress=False)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_contract_with_arms_that_change(method):
     learner = pair(method, "bernoulli", "history", 3)[0]
     contract.check_algorithm(learner, GeneralizedLinear(dim=3, n_arms=ARMS, fresh_arms=True, norm_bound=3.0))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "name", "S", "T", "trials", "expected"),
     [

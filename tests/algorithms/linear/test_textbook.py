@@ -12,9 +12,8 @@ from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.linear.noise import Gaussian
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
-from tests.sizes import sizes
 
-DIMS = sizes(3, slow=(2, 12, 13, 40))
+DIMS = [3, 2, 12, 13, 40]
 ROUNDS, SEEDS, ARMS, NOISE = 60, 5, 9, 0.3
 PLAYED = Meter("played", lambda r: r.decision.index, "last")
 
@@ -118,7 +117,6 @@ def test_the_textbook_learner_beside_the_library(dim):
         np.testing.assert_allclose(theirs, ours, rtol=close, atol=close)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dim", DIMS)
 def test_thompson_sampling_learns(dim):
     env = HeavyTailed(dim=dim, n_arms=ARMS, noise=Gaussian(spread=NOISE))
@@ -127,7 +125,6 @@ def test_thompson_sampling_learns(dim):
     assert result.final("regret", "Thompson").mean() < 0.8 * result.final("regret", "uniform").mean()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dim", DIMS)
 def test_library_learners_on_a_textbook_environment(dim):
     learners = {

@@ -22,7 +22,6 @@ from jaxbandits.domains.reductions import surrogate_gradient
 from jaxbandits.domains.whole_space import WholeSpace
 from tests.algorithms.oco.replay_oco import plays_of
 from tests.reference import oco_baselines as reference
-from tests.sizes import sizes
 
 
 def gradient_of(offsets, curved):
@@ -105,7 +104,7 @@ def draws(dim, rng, horizon=150):
     return offsets / (1.0 + np.linalg.norm(offsets, axis=1, keepdims=True))
 
 
-@pytest.mark.parametrize("dim", sizes(2, slow=(1, 5)))
+@pytest.mark.parametrize("dim", [2, 1, 5])
 @pytest.mark.parametrize("name", MAKERS)
 def test_matches_the_reference(name, dim, rng):
     radius = rng.uniform(0.5, 3.0)
@@ -123,7 +122,6 @@ def test_matches_the_reference(name, dim, rng):
             assert (np.linalg.norm(ours, axis=1) <= algorithm.domain.radius * (1.0 + 4e-16)).all()
 
 
-@pytest.mark.slow
 def test_the_projections_and_the_constraint_were_needed(rng):
     """On the draws above, so that the comparison covers both sides of each branch."""
     offsets = 4.0 * draws(2, rng) + 2.0
@@ -141,7 +139,6 @@ def test_the_projections_and_the_constraint_were_needed(rng):
     assert (length <= radii * (1.0 + 1e-15)).all()
 
 
-@pytest.mark.quick("omd", "kt_ball", "clipped_halved", "dog")
 @pytest.mark.parametrize("name", MAKERS)
 def test_dense_vectors(name, rng):
     """The form for large d."""
@@ -203,7 +200,6 @@ E1 = [  # regret against the best fixed point of the unit ball, mean over defaul
 ]
 
 
-@pytest.mark.quick("omd")
 @pytest.mark.parametrize("column", range(len(E1_LEARNERS)), ids=list(E1_LEARNERS))
 def test_benchmark_e1(column):
     algorithm = list(E1_LEARNERS.values())[column]
@@ -229,7 +225,6 @@ E2 = {
 }
 
 
-@pytest.mark.quick("pfmd")
 @pytest.mark.parametrize("name", E2)
 def test_benchmark_e2(name):
     algorithm, printed = E2[name]
@@ -257,7 +252,6 @@ def test_benchmark_e4():
 # By hand --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_by_hand():
     def line(algorithm, *grads):
         return plays_of(algorithm, np.array(grads)[:, None])[:, 0]
@@ -373,7 +367,7 @@ def test_kt_bound(radius, rng):
             assert loss - grads.sum(axis=0) @ (size * down) <= bound * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize("dim", sizes(2, slow=(1, 20)))
+@pytest.mark.parametrize("dim", [2, 1, 20])
 def test_surrogate_gradient(dim, rng):
     """Never longer, and an upper bound of the regret for every point of the ball."""
     for _ in range(20):
@@ -387,7 +381,6 @@ def test_surrogate_gradient(dim, rng):
             assert grad @ (x - u) <= told @ (y - u) + 1e-13
 
 
-@pytest.mark.slow
 def test_exponential_growth_is_capped():
     """Constant gradients: the wealth would overflow after 1024 rounds, the square of the play after 12800."""
     grads = np.tile([1.0, 0.0], (30_000, 1))

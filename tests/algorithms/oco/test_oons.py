@@ -12,7 +12,6 @@ from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.types import Gradient
 from tests.reference import oons as reference
-from tests.sizes import sizes
 
 KEY = jax.random.key(0)
 HORIZON = 250
@@ -75,15 +74,10 @@ CONSTANTS = {
 # Against the reference and the golden trace ---------------------------------------------------------------------------
 
 
-@pytest.mark.quick("2-switching-0.0-theory", "2-switching-0.0-practical")
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize(
     ("dim", "kind", "curvature"),
-    sizes(
-        (2, "switching", 0.0),
-        (5, "skewed", 0.2),
-        slow=((1, "iid", 0.3), (2, "iid", 0.0), (2, "skewed", 0.0), (20, "iid", 0.1)),
-    ),
+    [(2, "switching", 0.0), (5, "skewed", 0.2), (1, "iid", 0.3), (2, "iid", 0.0), (2, "skewed", 0.0), (20, "iid", 0.1)],
 )
 def test_matches_the_reference(dim, kind, curvature, preset, rng):
     offsets = losses(kind, dim, rng)
@@ -119,7 +113,6 @@ TABLE = {  # i.i.d. rows, m = .1: regret recorded from an independent implementa
 }
 
 
-@pytest.mark.quick("0.1")
 @pytest.mark.parametrize("noise_scale", TABLE)
 def test_benchmark_e1_iid(noise_scale):
     """The recorded draws, so the recorded digits."""
@@ -164,14 +157,6 @@ def run(request):
     return trace(PRESETS[preset](dim=dim), losses(kind, dim, rng)), CONSTANTS[preset], preset, kind
 
 
-@pytest.mark.quick(
-    "theory-2-iid",
-    "theory-2-skewed",
-    "theory-2-switching",
-    "practical-2-iid",
-    "practical-2-skewed",
-    "practical-2-switching",
-)
 def test_path_wise_certificate(run, rng):
     """Summed over the rounds, for every comparator of the ball; with the constants that ran."""
     t, constants, _, _ = run
@@ -273,7 +258,7 @@ def test_sign_symmetry(preset, rng):
         np.testing.assert_array_equal(trace(PRESETS[preset](dim=2), offsets * signs).play, plain.play * signs)
 
 
-@pytest.mark.parametrize("dim", sizes(2, slow=(1, 20)))
+@pytest.mark.parametrize("dim", [2, 1, 20])
 def test_zero_gradients_keep_the_origin(dim):
     ours = trace(OONS.theory(dim=dim), np.zeros((10, dim)))
     for field in (ours.play, ours.next_center, ours.curvature, ours.variation):
@@ -302,7 +287,6 @@ def test_perfect_hints_leave_curvature_and_variation():
 # As a part of another algorithm, and its inputs -----------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_batched_base_learners_agree_with_a_loop(rng):
     """CA-OONS holds learners with D_j = 2^j on the balls of radius D_j as one OONS with batched leaves."""
     scales = jnp.asarray([2.0, 4.0, 8.0])

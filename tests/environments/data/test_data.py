@@ -93,7 +93,6 @@ def test_a_table_of_all_rewards(rng):
     assert trials.metrics[0] == "regret" and trials.units["regret"] == "reward" and not trials.outside.any()
 
 
-@pytest.mark.slow
 def test_orders_of_rows(key):
     """Independent rows are uniform, given ones are as they stand, a permutation of every pass."""
     rounds = 4000

@@ -203,7 +203,6 @@ def values(loss, features, targets, x):
     return np.log1p(np.exp(-sign * score)), (-sign / (1.0 + np.exp(sign * score)))[:, None] * features
 
 
-@pytest.mark.quick("logistic-given-3")
 @pytest.mark.parametrize(
     ("loss", "order", "dim"),
     [("squared", "shuffled", 3), ("squared", "iid", 20), ("logistic", "given", 3), ("logistic", "shuffled", 20)],
@@ -238,7 +237,6 @@ def test_stream(loss, order, dim, key, rng):
         assert all(len(set(r[:n])) < n for r in rows)  # 60 draws without a repetition have probability 1e-25
 
 
-@pytest.mark.slow
 def test_iid_rows_are_uniform(key):
     features = np.eye(5)
     environment = DataStream.from_arrays(features, np.zeros(5), order="iid")
@@ -260,7 +258,6 @@ def test_best_fit_minimises_the_mean_loss(loss, rng):
     assert mean(x) <= other.fun + 1e-12
 
 
-@pytest.mark.slow
 def test_regret_against_the_best_fit_is_never_negative_for_a_fixed_point(key, rng):
     features, targets = table(rng, 50, 3, "squared")
     environment = DataStream.from_arrays(features, targets)

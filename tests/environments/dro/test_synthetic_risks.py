@@ -15,7 +15,6 @@ from jaxbandits.environments.dro.synthetic_groups import GroupsState, SyntheticG
 from jaxbandits.types import narrow
 from tests import called
 from tests.environments.dro.groups import HALF_NORMAL, evaluate, least_risk_of, risks_of, slopes_of, step
-from tests.sizes import sizes
 
 
 def two_groups(correct=0.9):
@@ -75,7 +74,6 @@ def test_h_equals_quadrature_for_every_norm(s):
     np.testing.assert_allclose(log_cosh.expected_log_cosh_slope(s), slope, rtol=2e-13, atol=1e-15)
 
 
-@pytest.mark.quick("0.6-0.327497-0.68025", "0.9-2.304624-0.427027", "0.95-3.647086-0.312574")
 @pytest.mark.parametrize(
     ("correct", "norm", "risk"),
     [(0.6, 0.327497, 0.680250), (0.85, 1.663310, 0.505033), (0.9, 2.304624, 0.427027), (0.95, 3.647086, 0.312574)],
@@ -98,9 +96,8 @@ def test_two_orthogonal_groups():
     np.testing.assert_allclose(saddle(environment, state)[0], w, atol=5e-7)
 
 
-@pytest.mark.quick("4-3-heterogeneous")
 @pytest.mark.parametrize("preset", [SyntheticGroups.homogeneous, SyntheticGroups.heterogeneous])
-@pytest.mark.parametrize(("d", "m"), sizes((4, 3), slow=((50, 20),)))
+@pytest.mark.parametrize(("d", "m"), [(4, 3), (50, 20)])
 def test_gap_is_zero_at_the_saddle_and_positive_elsewhere(preset, d, m, rng, key):
     environment = as_arrays(preset(dim=d, n_groups=m, radius=np.inf))
     state = called.init(environment, key)
@@ -127,8 +124,7 @@ def test_least_risk_over_a_ball(rng):
         assert least <= np.min(risks) + 1e-13
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("d", sizes(3, slow=(15,)))
+@pytest.mark.parametrize("d", [3, 15])
 def test_risks_equal_sample_means(d, rng, key):
     """Closed-form risks and their gradients within 4.5 standard errors of what `step` returns."""
     environment = as_arrays(SyntheticGroups.heterogeneous(dim=d, n_groups=4))
@@ -166,8 +162,7 @@ def play(algorithm, environment, keys):
     return jax.vmap(lambda e, s: environment.at_record(e, algorithm.recommend(s))["duality_gap"])(env_states, states)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", sizes(Online, slow=(SMD,)))
+@pytest.mark.parametrize("method", [Online, SMD])
 def test_gap_falls_with_the_horizon(method, key):
     """At the theorem's steps, to less than 0.6 of itself when the horizon grows sixteenfold."""
     environment = as_arrays(SyntheticGroups.homogeneous(dim=4, n_groups=5))

@@ -13,7 +13,6 @@ from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.numerics import rng
 from jaxbandits.types import ArmDecision
 from tests import called
-from tests.sizes import sizes
 
 ARMS = np.array([[0.6, 0.8], [1.0, 0.0], [0.0, -0.5], [-0.3, 0.4]])
 THETA = np.array([0.9, -1.2])
@@ -36,7 +35,7 @@ def decide(env, obs, k):
 
 
 class TestInstance:
-    @pytest.mark.parametrize("dim", sizes(3, slow=(1, 2, 4, 7)))
+    @pytest.mark.parametrize("dim", [3, 1, 2, 4, 7])
     def test_arms_are_uniform_in_the_ball(self, dim):
         n = 20_000
         x = np.asarray(jax.jit(rng.uniform_ball, static_argnums=(1, 2))(jax.random.key(dim), n, dim))
@@ -58,7 +57,6 @@ class TestInstance:
         for i in range(3):  # Archimedes: a coordinate of a uniform point of the sphere is uniform
             assert stats.kstest(np.asarray(theta)[:, i], stats.uniform(-2.5, 5.0).cdf).pvalue > 1e-4
 
-    @pytest.mark.quick("2-5-False", "2-5-True")
     @pytest.mark.parametrize(
         ("dim", "n_arms", "fresh"), [(2, 5, False), (2, 5, True), (10, 100, False), (20, 5, False)]
     )
@@ -81,7 +79,6 @@ class TestInstance:
 
 
 class TestRounds:
-    @pytest.mark.quick("poisson")
     @pytest.mark.parametrize("name", LINKS)
     def test_regret_and_rewards(self, name):
         env = given(name)
@@ -120,7 +117,6 @@ class TestRounds:
         first, second = (called.observe(env, jax.random.key(k), jnp.int32(k), state).arms for k in (0, 1))
         np.testing.assert_array_equal(first, second)
 
-    @pytest.mark.quick("poisson")
     @pytest.mark.parametrize("name", LINKS)
     def test_kappa_is_at_the_true_parameter_over_the_arms(self, name):
         env = given(name)
@@ -148,7 +144,6 @@ class TestRounds:
             arms = np.asarray(called.observe(env, jax.random.key(1), jnp.int32(0), state).arms)
             assert arms.shape == shape and env.fresh_arms == fresh
 
-    @pytest.mark.slow
     def test_exponential_preset_is_inside_the_domain(self):
         """theta* at distance 1 from the centre; every arm keeps x'theta below -margin over the whole ball."""
         env = as_arrays(GeneralizedLinear.exponential())

@@ -13,7 +13,6 @@ from jaxbandits.environments.oco.cell_noise import CellNoise
 from jaxbandits.simulation import simulate
 from jaxbandits.testing import contract
 from jaxbandits.types import PointDecision
-from tests.sizes import sizes
 
 DRAWS = 20_000
 
@@ -30,7 +29,7 @@ def outcomes(environment, key):
     return jax.vmap(one)(jax.random.split(key, DRAWS))
 
 
-@pytest.mark.parametrize("n_cells", sizes(8, slow=(1, 2, 64)))
+@pytest.mark.parametrize("n_cells", [8, 1, 2, 64])
 def test_law(n_cells, key):
     """Indicators of one cell and of any cell: means within five standard errors of the closed forms."""
     outcome, feedback = outcomes(CellNoise(n_cells=n_cells), key)
@@ -50,7 +49,7 @@ def test_law(n_cells, key):
     np.testing.assert_array_equal(feedback.grad, np.zeros((DRAWS, 1, 1)))
 
 
-@pytest.mark.parametrize("n_cells", sizes(2, slow=(8,)))
+@pytest.mark.parametrize("n_cells", [2, 8])
 def test_same_law_as_the_gradients_of_the_proposition(n_cells, key):
     """Against whole random fields, whose measures are taken by definition: G = 1, mean 0, sup E and E sup."""
     ours, theirs = jax.random.split(key)
@@ -68,7 +67,6 @@ def test_one_cell_is_always_hit(key):
     np.testing.assert_array_equal(outcome.uniform, 1.0)
 
 
-@pytest.mark.slow
 def test_rounds_and_trials_are_drawn_apart():
     """Through the simulation: the mean over all rounds, and no correlation between the totals of the trials."""
     rounds, seeds, n = 500, 64, 4

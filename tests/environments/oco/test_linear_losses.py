@@ -11,7 +11,6 @@ from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.numerics.rng import on_sphere
 from jaxbandits.types import PointDecision
-from tests.sizes import sizes
 
 DIMS = [1, 2, 3, 5, 20]
 
@@ -21,7 +20,6 @@ def draws(key, dim, n=20_000):
     return np.asarray(jax.jit(jax.vmap(lambda k: on_sphere(k, dim)))(keys))
 
 
-@pytest.mark.quick("2")
 @pytest.mark.parametrize("dim", DIMS)
 def test_on_sphere(dim, key):
     """Unit norm exactly; moments of order 1, 2 and 4 within 5 standard errors; all orthants alike."""
@@ -38,7 +36,6 @@ def test_on_sphere(dim, key):
         assert (np.abs(share - 0.5**dim) <= 5.0 * np.sqrt(0.5**dim / n)).all()
 
 
-@pytest.mark.slow
 def test_angle_is_uniform_in_the_plane(key):
     """Kolmogorov-Smirnov at the level 1e-6, and accurate beside both axes."""
     x = draws(key, 2)
@@ -63,7 +60,7 @@ def run(environment, key, points, queries):
     return *jax.tree.map(np.asarray, rows), environment.at_record(state, None)
 
 
-@pytest.mark.parametrize("dim", sizes(5, slow=(1, 2, 20)))
+@pytest.mark.parametrize("dim", [5, 1, 2, 20])
 def test_one_trial(dim, key, rng):
     horizon, n_queries, radius = 300, 3, 2.5
     environment = LinearLosses(dim=dim, domain=L2Ball(radius=radius), mean=-0.4, noise_scale=0.7)
@@ -108,7 +105,7 @@ def test_before_the_first_round():
     assert snapshot == {"comparator_loss": 0.0, "mean_comparator_loss": 0.0}
 
 
-@pytest.mark.parametrize("dim", sizes(5, slow=(1, 2, 20)))
+@pytest.mark.parametrize("dim", [5, 1, 2, 20])
 def test_state_keeps_its_types(dim, key):
     environment = as_arrays(LinearLosses(dim=dim))
     decision = PointDecision.at(jnp.zeros(dim))
@@ -139,7 +136,6 @@ def test_ranges():
             validate(wrong)
 
 
-@pytest.mark.slow
 def test_noise_of_low_rank(key):
     """On the first r axes, of the same length; without a rank the draws are those of the whole sphere."""
     low = as_arrays(LinearLosses(dim=4, mean=0.0, noise_scale=0.5, noise_rank=2))

@@ -191,7 +191,6 @@ def test_sweep_files_and_overrides(tmp_path):
     assert environment.rounds == 3 and environment.environment.environment.eps == 0.5
 
 
-@pytest.mark.slow
 def test_noise():
     """Instance and noise of before, and independent draws besides, which regret does not contain."""
     law = noise.StudentT(df=3.0, spread=2.0)
@@ -200,7 +199,6 @@ def test_noise():
     agree(with_noise(with_noise(INSIDE, law), law), references)
 
 
-@pytest.mark.slow
 def test_corruption():
     """Flipped signs in some of the first 25 rounds: regret by the true means, and the amount recorded."""
     environment = with_corruption(INSIDE, rounds=25, rate=0.4, factor=-1.0, shift=0.25)
@@ -252,7 +250,6 @@ def test_drift():
     assert any(len(set(ks)) > 1 for ks in best)
 
 
-@pytest.mark.slow
 def test_laws_of_drift():
     laws = (Piecewise(period=13), Given(path=PATH))
 
@@ -308,7 +305,6 @@ def test_specifications_read_back():
         assert to_spec(from_spec(written, data)) == written
 
 
-@pytest.mark.slow
 def test_trials_do_not_depend_on_how_rounds_are_cut():
     """What waits is part of the state: calls of one round, a checkpoint, other seeds beside it."""
     contract.trials_do_not_depend_on_the_split(OFUL(dim=2), with_delay(INSIDE, 5))
@@ -338,7 +334,6 @@ def test_what_is_not_supported_is_refused_in_one_line():
     refused(scaled, lambda: with_noise(INSIDE, noise.Gaussian()), HvtUCB.practical(dim=2, horizon=5, eps=0.9))
 
 
-@pytest.mark.slow
 def test_every_bandit_learner_waits_unchanged_or_is_refused_in_one_line():
     """Nothing runs: a round of each is traced."""
     refused_ones = set()
