@@ -1,12 +1,14 @@
 """jaxbandits: a vectorised simulator of bandit and online-learning algorithms.
 
 Algorithms and environments live under their families: `jaxbandits.linear`, `.glm`, `.oco`, `.coco`, `.dro`; convex sets
-under `.domains`. At top level: what runs them, what one's own are written with, and the few the README begins with.
-Names are loaded on first use, so that `jaxbandits --help` answers without importing JAX.
+under `.domains`. The top level has the functions that run them, the parts for algorithms and environments of your own,
+and the classes that the README uses. Names are imported on first access: `jaxbandits --help` does not import JAX.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from jaxbandits.base import lazy
+from jaxbandits.base.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from jaxbandits import coco as coco
@@ -70,65 +72,4 @@ if TYPE_CHECKING:
     from jaxbandits.types import Reward as Reward
     from jaxbandits.types import ScaledReward as ScaledReward
 
-from jaxbandits.base.version import __version__ as __version__
-
-_SUBMODULES = {
-    "coco": "jaxbandits.coco",
-    "data": "jaxbandits.data",
-    "domains": "jaxbandits.domains",
-    "dro": "jaxbandits.dro",
-    "factored": "jaxbandits.numerics.factored",
-    "glm": "jaxbandits.glm",
-    "linear": "jaxbandits.linear",
-    "links": "jaxbandits.estimation.links",
-    "noise": "jaxbandits.environments.linear.noise",
-    "oco": "jaxbandits.oco",
-    "operators": "jaxbandits.operators",
-    "rng": "jaxbandits.numerics.rng",
-}
-_NAMES = {
-    "jaxbandits.algorithms": ("register_algorithm",),
-    "jaxbandits.algorithms.linear.hvt_ucb": ("HvtUCB",),
-    "jaxbandits.algorithms.linear.oful": ("OFUL",),
-    "jaxbandits.catalogue": ("from_spec", "register_part", "to_spec"),
-    "jaxbandits.base.errors": ("InputError",),
-    "jaxbandits.base.pytree": ("param", "pytree", "shared", "static"),
-    "jaxbandits.base.registry": ("Entry",),
-    "jaxbandits.tracing.vmap_last": ("explain", "vmap_last"),
-    "jaxbandits.environments": ("register_environment",),
-    "jaxbandits.environments.linear.heavy_tailed": ("HeavyTailed",),
-    "jaxbandits.estimation.arms": ("best_arm",),
-    "jaxbandits.results.merge": ("merge",),
-    "jaxbandits.results.result": ("Result",),
-    "jaxbandits.results.trials": ("Trials",),
-    "jaxbandits.simulation": (
-        *("Grid", "Meter", "Options", "Round", "Until"),
-        *("compare", "product", "simulate", "sweep", "time_rounds", "zipped"),
-    ),
-    "jaxbandits.sweeps.load": ("SweepResult", "load_sweep"),
-    "jaxbandits.sweeps.run": ("run_sweep",),
-    "jaxbandits.sweeps.sweep": ("Sweep",),
-    "jaxbandits.testing": ("check_algorithm", "check_environment"),
-    "jaxbandits.types": (
-        *("ArmDecision", "ArmObs", "Constrained", "ConstrainedValue", "FixedArmObs", "FullInformation", "Gradient"),
-        *("GroupDecision", "PointDecision", "Reward", "ScaledReward"),
-    ),
-}
-_MODULES = {name: module for module, names in _NAMES.items() for name in names}
-
-__all__ = sorted([*_SUBMODULES, *_MODULES, "__version__"])  # pyright: ignore[reportUnsupportedDunderAll]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        value = importlib.import_module(_SUBMODULES[name])
-    elif name in _MODULES:
-        value = getattr(importlib.import_module(_MODULES[name]), name)
-    else:
-        raise AttributeError(f"module 'jaxbandits' has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+lazy.attach(__name__, "__version__")

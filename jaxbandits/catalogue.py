@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.base import registry, spec
+from jaxbandits.base import lazy, registry, spec
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.registry import Entry
 
@@ -144,7 +144,7 @@ class Names(Mapping[str, Any]):
         found = self._tables[name]
         if isinstance(found, Entry):
             return found.cls
-        return registry.at(found) if isinstance(found, str) else found
+        return lazy.load(found) if isinstance(found, str) else found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)

@@ -1,19 +1,19 @@
-"""Registries of algorithms and environments: their rows, and what installed packages add to them."""
+"""Registries of algorithms and environments: their entries, and those that installed packages add."""
 
-import importlib
 import warnings
 from collections import UserDict
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from importlib import metadata
 from typing import Any, NamedTuple
 
+from jaxbandits.base import lazy
 from jaxbandits.base.errors import InputError, shown
 
 GROUPS = ("jaxbandits.algorithms", "jaxbandits.environments")  # of entry points
 
 
 class Entry(NamedTuple):
-    """What the tools know about a registered class.
+    """Registered class, with what the tools need to list and check it.
 
     Attributes:
       cls: the class.
@@ -27,55 +27,44 @@ class Entry(NamedTuple):
     source: str
     environments: tuple[str, ...] = ()
 
-
-class Row(NamedTuple):
-    """An `Entry` before it is needed: nothing is imported and nothing made for it.
-
-    Attributes:
-      place: of the class, `module:name`.
-      example: makes the example from the class.
-      source: as in `Entry`.
-      environments: as in `Entry`.
-    """
-
-    place: str
-    example: Callable[[Any], Any]
-    source: str
-    environments: tuple[str, ...] = ()
-
-    def entry(self) -> Entry:
-        """The entry: imports the class, makes the example."""
-        cls = at(self.place)
-        return Entry(cls, self.example(cls), self.source, self.environments)
+    @classmethod
+    def from_class(cls, registered: Any) -> "Entry":
+        """Describe a class that has `source`, `example()` and, for an algorithm, `environments`."""
+        environments = getattr(registered, "environments", ())
+        return cls(cls=registered, example=registered.example(), source=registered.source, environments=environments)
 
 
 class Registry(UserDict[str, Entry]):
-    """Name to entry. Of a row the entry is made when its name is looked up: who runs one algorithm loads one."""
+    """Lazy mapping from name to entry: a class is imported, and its example made, on first access.
 
-    data: dict[str, Any]  # name to entry, or to the row of one that nobody has asked for yet
+    Args:
+      entries: for each name its entry, or the place of its class, `module:name`.
+    """
 
-    def __init__(self, rows: Mapping[str, Entry | Row]) -> None:
+    data: dict[str, Any]  # entries, and the places of classes that are not imported yet
+
+    def __init__(self, entries: Mapping[str, Entry | str]) -> None:
         super().__init__()
-        self.data.update(rows)
+        self.data.update(entries)
 
     def __getitem__(self, name: str) -> Entry:
-        found = super().__getitem__(name)
-        if isinstance(found, Row):
-            found = self.data[name] = found.entry()
-        return found
+        entry = super().__getitem__(name)
+        if isinstance(entry, str):
+            entry = self.data[name] = Entry.from_class(lazy.load(entry))
+        return entry
 
 
-def at(place: str) -> Any:
-    """What stands at `module:name`, which is imported."""
-    module, _, name = place.partition(":")
-    return getattr(importlib.import_module(module), name)
+def places(room: str, families: Iterable[str]) -> dict[str, str]:
+    """Return the place `module:name` of every class that the family packages of a room list, by `family/file`."""
+    listed = [place for family in families for place in lazy.declared_imports(f"{room}.{family}").values()]
+    return {place.partition(":")[0].removeprefix(f"{room}.").replace(".", "/"): place for place in listed}
 
 
 def add(registry: Registry, name: str, entry: Entry) -> None:
-    """Adds a third party's row.
+    """Add a third party's entry.
 
     Raises:
-      InputError: when the name is taken or not of the form `family/name`, or the row is not an `Entry` that fits.
+      InputError: when the name is taken or not of the form `family/name`, or the entry is not an `Entry` that fits.
     """
     _check_name(registry, name)
     if not isinstance(entry, Entry):
@@ -88,9 +77,9 @@ def add(registry: Registry, name: str, entry: Entry) -> None:
 
 
 def discover(registry: Registry, group: str) -> None:
-    """Adds what installed packages offer as entry points of a group, each an `Entry`, under `family.name`.
+    """Add the entry points of installed packages in a group, each an `Entry` called `family.name`.
 
-    One that cannot be loaded is left out with a warning: a broken package must not take this one along.
+    An entry point that cannot be loaded is left out with a warning: a broken package must not break this one.
     """
     for point in metadata.entry_points(group=group):
         try:
@@ -102,7 +91,7 @@ def discover(registry: Registry, group: str) -> None:
 
 
 def add_part(registry: dict[str, Any], name: str, part: Any) -> None:
-    """Adds a third party's class or function.
+    """Add a third party's class or function.
 
     Raises:
       InputError: when the name is taken or not of the form `family/name`, or the part is neither class nor function.

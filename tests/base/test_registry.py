@@ -5,36 +5,30 @@ import sys
 
 import pytest
 
-from jaxbandits.base.registry import Entry, Registry, Row, at
+from jaxbandits.base import lazy, registry
+from jaxbandits.base.registry import Entry, Registry
 from jaxbandits.linear import OFUL
 
 
 @pytest.fixture
-def asked():
-    return []
-
-
-@pytest.fixture
-def table(asked):
-    def example(cls):
-        asked.append(cls.__name__)
-        return cls(dim=2)
-
+def table():
     return Registry(
         {
-            "linear/oful": Row("jaxbandits.algorithms.linear.oful:OFUL", example, "a paper", ("linear/heavy_tailed",)),
-            "linear/nothing": Row("jaxbandits.algorithms.linear.oful:Nothing", example, "no paper"),
+            "linear/oful": "jaxbandits.algorithms.linear.oful:OFUL",
+            "linear/nothing": "jaxbandits.algorithms.linear.oful:Nothing",
         }
     )
 
 
-def test_an_entry_is_made_once_and_when_it_is_looked_up(table, asked):
+def test_an_entry_is_made_once_and_when_it_is_looked_up(table, monkeypatch):
+    examples, example = [], OFUL.example
+    monkeypatch.setattr(OFUL, "example", lambda: examples.append(example()) or examples[-1])
     assert list(table) == ["linear/oful", "linear/nothing"] and "linear/oful" in table and len(table) == 2
-    assert asked == []
+    assert examples == []
     entry = table["linear/oful"]
-    assert entry == Entry(OFUL, entry.example, "a paper", ("linear/heavy_tailed",))
+    assert entry == Entry(OFUL, examples[0], OFUL.source, OFUL.environments)
     assert type(entry) is Entry and type(entry.example) is OFUL and entry.example.dim == 2
-    assert table.get("linear/oful") is entry and asked == ["OFUL"]
+    assert table.get("linear/oful") is entry and len(examples) == 1
 
 
 def test_a_registry_is_a_mapping(table):
@@ -48,7 +42,25 @@ def test_a_registry_is_a_mapping(table):
 
 
 def test_a_place_is_a_module_and_a_name():
-    assert at("jaxbandits.algorithms.linear.oful:OFUL") is OFUL
+    assert lazy.load("jaxbandits.algorithms.linear.oful:OFUL") is OFUL
+    assert lazy.load("jaxbandits.environments.linear:noise").__name__ == "jaxbandits.environments.linear.noise"
+    with pytest.raises(AttributeError, match="Nothing"):
+        lazy.load("jaxbandits.algorithms.linear.oful:Nothing")
+
+
+def test_names_are_those_that_family_packages_list_for_type_checkers():
+    places = registry.places("jaxbandits.algorithms", ("linear", "dro"))
+    assert places["linear/oful"] == "jaxbandits.algorithms.linear.oful:OFUL"
+    assert "linear/hvt_estimator" not in places and {name.split("/")[0] for name in places} == {"linear", "dro"}
+
+
+def test_a_package_has_the_names_that_it_declares_and_no_others():
+    from jaxbandits.algorithms import linear
+
+    assert dir(linear) == linear.__all__ == sorted(lazy.declared_imports(linear.__name__))
+    assert linear.OFUL is OFUL
+    with pytest.raises(AttributeError, match=r"module 'jaxbandits.algorithms.linear' has no attribute 'Nothing'"):
+        linear.Nothing  # noqa: B018
 
 
 def test_who_names_one_loads_one():

@@ -43,7 +43,7 @@ _LIKE = setting.adult_like(scale=0.02)
 def test_without_the_files_adult_is_a_labelled_stand_in():
     for name in ("dro/fig2", "dro/fig5", "dro/fig8"):
         panel = EXPERIMENTS[name].panels(100)["adult"]
-        assert "stand-in for Adult (synthetic)" in panel.title and panel.environment.source == "stand-in"
+        assert "stand-in for Adult (synthetic)" in panel.title and panel.environment.dataset == "stand-in"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -26,7 +26,7 @@ def test_a_data_file_takes_the_place_of_the_stand_in(tmp_path):
     real, stand_in = COVERTYPE.on(path), COVERTYPE
     assert "stand-in" not in real.title and "stand-in" in stand_in.title
     for name, panel in real.panels(1000).items():
-        assert panel.environment.source == "covertype" and panel.environment.n_arms == 60
+        assert panel.environment.dataset == "covertype" and panel.environment.n_arms == 60
         assert "stand-in" not in panel.title and "stand-in" in stand_in.panels(1000)[name].title
         assert np.max(np.linalg.norm(panel.environment.arms, axis=1)) == pytest.approx(1.0)
 

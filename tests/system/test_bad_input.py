@@ -118,7 +118,7 @@ OBJECTS = {name: entry.example for name, entry in (ALGORITHMS | ENVIRONMENTS).it
 }
 # What has no declared range: text that is a name, and arguments of a transformation, which says itself what it takes.
 ALSO_FINE = {
-    "glm/covertype.source": {"text"}, "dro/group_data.source": {"text"}, "oco/optax_learner.options": {"dict"},
+    "glm/covertype.dataset": {"text"}, "dro/group_data.dataset": {"text"}, "oco/optax_learner.options": {"dict"},
     "group_loss/custom.function": {"function", "class"},
 }  # fmt: skip
 

@@ -83,6 +83,8 @@ class BFWTVC:
     """
 
     feedback: ClassVar[type] = ConstrainedValue
+    source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, Algorithm 3"
+    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
     horizon: int = static(range="[1, inf)", doc="T")
     block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: sqrt(T), rounded")
@@ -129,6 +131,10 @@ class BFWTVC:
         beta = 40.0 / (base.lipschitz * base.domain.diameter)
         delta = 0.3 * base.domain.inner_radius(base.dim)
         return cls(**{"gamma": gamma, "lam": gamma, "beta": beta, "delta": delta, "eta_scale": 30.0} | fields)
+
+    @classmethod
+    def example(cls) -> "BFWTVC":
+        return cls.practical(dim=2, horizon=36, lipschitz=2.0)
 
     def check(self) -> None:
         protocol.check(self.domain, "BFWTVC.domain", "zero", "lmo", "diameter", "center", "inner_radius")

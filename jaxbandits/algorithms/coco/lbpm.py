@@ -63,6 +63,8 @@ class LBPM:
     """
 
     feedback: ClassVar[type] = ConstrainedValue
+    source: ClassVar[str] = "reconstruction after Garber & Kretzu, ICML 2024, Algorithm 5"
+    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
     horizon: int = static(range="[1, inf)", doc="T")
     block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: sqrt(T), rounded")
@@ -102,6 +104,10 @@ class LBPM:
         eta = 10.0 * radius * (points.size(base.dim) * np.asarray(base.value_bound, dtype=float)) ** -0.5 * decay
         ours = {"eta": eta, "dual_step": 100.0 * decay / (base.lipschitz * radius)}
         return cls(**ours | {"delta": 0.3 * base.domain.inner_radius(base.dim)} | fields)
+
+    @classmethod
+    def example(cls) -> "LBPM":
+        return cls(dim=2, horizon=36, lipschitz=2.0)
 
     def check(self) -> None:
         protocol.check(self.domain, "LBPM.domain", "zero", "lmo", "outer_radius", "center", "inner_radius")

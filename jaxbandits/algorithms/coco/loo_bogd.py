@@ -53,6 +53,8 @@ class LOOBOGD:
     """
 
     feedback: ClassVar[type] = Gradient
+    source: ClassVar[str] = "Garber & Kretzu, COLT 2022, Algorithm 4"
+    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
     horizon: int = static(range="[1, inf)", doc="T")
     block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: 5 sqrt(T), rounded")
@@ -78,6 +80,10 @@ class LOOBOGD:
         base = cls(**fields)
         validate(base)
         return cls(**infeasible_projection.by_hand(base.domain, base.dim, base.horizon) | fields)
+
+    @classmethod
+    def example(cls) -> "LOOBOGD":
+        return cls.practical(dim=2, horizon=36, lipschitz=2.0, eta=0.3)
 
     def check(self) -> None:
         protocol.check(self.domain, "LOOBOGD.domain", "zero", "lmo", "outer_radius")

@@ -41,12 +41,18 @@ class OFW:
     """
 
     feedback: ClassVar[type] = Gradient
+    source: ClassVar[str] = "Hazan & Kale, ICML 2012; ignores constraints"
+    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
     horizon: ArrayLike = param(range="[1, inf)", doc="T")
     domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo and diameter")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of the losses")
     start: Any = param(None, doc="x_1, a point of K; None: domain.zero, the centre of a ball")
     eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta; 1 is the theory")
+
+    @classmethod
+    def example(cls) -> "OFW":
+        return cls(dim=2, horizon=200, lipschitz=2.0)
 
     def check(self) -> None:
         protocol.check(self.domain, "OFW.domain", "zero", "lmo", "diameter")

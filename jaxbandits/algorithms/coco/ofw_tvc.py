@@ -69,6 +69,8 @@ class OFWTVC:
     """
 
     feedback: ClassVar[type] = Constrained
+    source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, Algorithm 1"
+    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
     horizon: ArrayLike = param(range="[1, inf)", doc="T")
     domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo and diameter")
@@ -108,6 +110,10 @@ class OFWTVC:
         gamma = 0.5 * np.asarray(base.horizon, dtype=float) ** -0.75
         beta = 40.0 / (base.lipschitz * base.domain.diameter)
         return cls(**{"gamma": gamma, "lam": gamma, "beta": beta, "eta_scale": 10.0} | fields)
+
+    @classmethod
+    def example(cls) -> "OFWTVC":
+        return cls.practical(dim=2, horizon=200, lipschitz=2.0)
 
     def check(self) -> None:
         protocol.check(self.domain, "OFWTVC.domain", "zero", "lmo", "diameter")

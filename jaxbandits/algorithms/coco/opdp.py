@@ -61,6 +61,8 @@ class OPDP:
     """
 
     feedback: ClassVar[type] = Constrained
+    source: ClassVar[str] = "reconstruction after Lee, Ho-Nguyen & Lee, 2023, Algorithm 1"
+    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
     horizon: ArrayLike = param(range="[1, inf)", doc="T")
     domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo and diameter")
@@ -89,6 +91,10 @@ class OPDP:
         T, scale = np.asarray(base.horizon, dtype=float), base.lipschitz * base.domain.diameter
         steps = {"dual_step": 100.0 * T ** (-5.0 / 6.0) / scale, "damping": 0.01 * scale * T ** (-1.0 / 6.0)}
         return cls(**{"hard": True, "eta_scale": 10.0} | steps | fields)
+
+    @classmethod
+    def example(cls) -> "OPDP":
+        return cls(dim=2, horizon=200, lipschitz=2.0)
 
     def check(self) -> None:
         protocol.check(self.domain, "OPDP.domain", "zero", "lmo", "diameter")

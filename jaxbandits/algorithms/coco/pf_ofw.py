@@ -41,6 +41,8 @@ class PFOFW:
     """
 
     feedback: ClassVar[type] = Gradient
+    source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, inside Algorithm 1; ignores constraints"
+    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
     horizon: ArrayLike = param(range="[1, inf)", doc="T")
     domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo and diameter")
@@ -48,6 +50,10 @@ class PFOFW:
     start: Any = param(None, doc="x_1, a point of K; None: domain.zero, the centre of a ball")
     eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta; 1 is the paper's")
     step_cap: ArrayLike = param(1.0, "[1, inf]", "largest sigma; inf is the paper's")
+
+    @classmethod
+    def example(cls) -> "PFOFW":
+        return cls(dim=2, horizon=200)
 
     def check(self) -> None:
         protocol.check(self.domain, "PFOFW.domain", "zero", "lmo", "diameter")

@@ -72,6 +72,8 @@ class SCBFWTVC:
     """
 
     feedback: ClassVar[type] = ConstrainedValue
+    source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, Algorithm 4"
+    environments: ClassVar[tuple[str, ...]] = ("coco/quadratic_constraints",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
     horizon: int = static(range="[1, inf)", doc="T")
     block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: T^(2/3), rounded")
@@ -117,6 +119,10 @@ class SCBFWTVC:
         beta = 1.0 / (base.lipschitz * base.domain.diameter)
         ours = {"beta": beta, "gamma": 2.0 * base.horizon**0.5, "block": block, "steps": block}
         return cls(**ours | {"delta": 0.3 * base.domain.inner_radius(base.dim)} | fields)
+
+    @classmethod
+    def example(cls) -> "SCBFWTVC":
+        return cls.practical(dim=2, horizon=36, lipschitz=3.0)
 
     def check(self) -> None:
         protocol.check(self.domain, "SCBFWTVC.domain", "zero", "lmo", "diameter", "center", "inner_radius")

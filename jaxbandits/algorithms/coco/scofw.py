@@ -30,10 +30,16 @@ class SCOFW:
     """
 
     feedback: ClassVar[type] = Gradient
+    source: ClassVar[str] = "Wan & Zhang, AAAI 2021; ignores constraints"
+    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
     curvature: ArrayLike = param(range="(0, inf)", doc="alpha, modulus of strong convexity of the losses")
     domain: Any = param(factory=L2Ball, doc="K; needs zero and lmo")
     start: Any = param(None, doc="x_1, a point of K; None: domain.zero, the centre of a ball")
+
+    @classmethod
+    def example(cls) -> "SCOFW":
+        return cls(dim=2, curvature=0.5)
 
     def check(self) -> None:
         protocol.check(self.domain, "SCOFW.domain", "zero", "lmo")

@@ -63,6 +63,8 @@ class SCOFWTVC:
     """
 
     feedback: ClassVar[type] = Constrained
+    source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, Algorithm 2"
+    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
     horizon: ArrayLike = param(range="[1, inf)", doc="T")
     curvature: ArrayLike = param(range="(0, inf)", doc="alpha_f, modulus of strong convexity of the losses")
@@ -86,6 +88,10 @@ class SCOFWTVC:
         validate(base)
         decay = np.asarray(base.horizon, dtype=float) ** (-2.0 / 3.0)
         return cls(**{"beta": decay / (base.lipschitz * base.domain.diameter)} | fields)
+
+    @classmethod
+    def example(cls) -> "SCOFWTVC":
+        return cls.theory(dim=2, horizon=200, curvature=0.5, lipschitz=2.0)
 
     def check(self) -> None:
         protocol.check(self.domain, "SCOFWTVC.domain", "zero", "lmo", "diameter")

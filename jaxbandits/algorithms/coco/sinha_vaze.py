@@ -48,6 +48,8 @@ class SinhaVaze:
     """
 
     feedback: ClassVar[type] = Constrained
+    source: ClassVar[str] = "Sinha & Vaze, NeurIPS 2024, convex losses; projects"
+    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
     horizon: ArrayLike = param(range="[1, inf)", doc="T; enters only through lam")
     domain: Any = param(factory=L2Ball, doc="K; needs zero, project and diameter")
@@ -56,6 +58,10 @@ class SinhaVaze:
     gamma: ArrayLike = param(1.0, "(0, inf)", "V, weight of the loss")
     lam: ArrayLike | None = param(None, "(0, inf)", "lambda, exponent of Phi; None: 1 / (2 sqrt T)")
     start: Any = param(None, doc="x_1, a point of K; None: domain.zero, the centre of a ball")
+
+    @classmethod
+    def example(cls) -> "SinhaVaze":
+        return cls(dim=2, horizon=200, lipschitz=2.0)
 
     def check(self) -> None:
         protocol.check(self.domain, "SinhaVaze.domain", "zero", "project", "diameter")

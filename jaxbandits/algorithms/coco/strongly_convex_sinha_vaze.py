@@ -43,6 +43,8 @@ class StronglyConvexSinhaVaze:
     """
 
     feedback: ClassVar[type] = Constrained
+    source: ClassVar[str] = "Sinha & Vaze, NeurIPS 2024, strongly convex losses; projects"
+    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
     horizon: ArrayLike = param(range="[1, inf)", doc="T; enters only through gamma")
     curvature: ArrayLike = param(range="(0, inf)", doc="alpha, modulus of strong convexity of the losses")
@@ -51,6 +53,10 @@ class StronglyConvexSinhaVaze:
     beta: ArrayLike = param(1.0, "(0, inf)", "b, scale of the violation")
     gamma: ArrayLike | None = param(None, "(0, inf)", "V, weight of the loss; None: 8 G^2 ln(e T) / alpha")
     start: Any = param(None, doc="x_1, a point of K; None: domain.zero, the centre of a ball")
+
+    @classmethod
+    def example(cls) -> "StronglyConvexSinhaVaze":
+        return cls(dim=2, horizon=200, curvature=0.5, lipschitz=2.0)
 
     def check(self) -> None:
         protocol.check(self.domain, "StronglyConvexSinhaVaze.domain", "zero", "project")

@@ -43,12 +43,17 @@ class AnytimeATkRO1(TwoPlayers):
       Exp3-IX: G. Neu, "Explore no more", NeurIPS 2015.
     """
 
+    source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 7"
     practical_w_scale: ClassVar[float] = 0.3
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")
     clip: bool = static(False, BOOL, "use max(1 - loss, 0) in the estimate")
     gamma: ArrayLike | None = param(None, "[0, inf)", "gamma_1, over sqrt(t), implicit exploration; None: step_q / 2")
+
+    @classmethod
+    def example(cls) -> "AnytimeATkRO1":
+        return cls(dim=3, n_groups=4, k=2)
 
     def check(self) -> None:
         """Require k <= m, and check the fields of every group learner."""

@@ -41,10 +41,15 @@ class AnytimeATkROm(TwoPlayers):
       Distributionally Robust Optimization and Beyond", JMLR, arXiv:2302.09267, equation (52), Theorem 13.
     """
 
+    source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Theorem 13"
     practical_w_scale: ClassVar[float] = 0.6
     practical_q_scale: ClassVar[float] = 6.0
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")
+
+    @classmethod
+    def example(cls) -> "AnytimeATkROm":
+        return cls(dim=3, n_groups=4, k=2)
 
     def check(self) -> None:
         """Require k <= m, and check the fields of every group learner."""

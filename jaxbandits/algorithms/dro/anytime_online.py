@@ -44,11 +44,16 @@ class AnytimeOnline(TwoPlayers):
       (30), Theorem 8. Exp3-IX: G. Neu, "Explore no more", NeurIPS 2015.
     """
 
+    source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Section 3.3.1"
     practical_w_scale: ClassVar[float] = 0.3
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     clip: bool = static(False, BOOL, "use max(1 - loss, 0) in the estimate")
     gamma: ArrayLike | None = param(None, "[0, inf)", "gamma_1, over sqrt(t), implicit exploration; None: step_q / 2")
+
+    @classmethod
+    def example(cls) -> "AnytimeOnline":
+        return cls(dim=3, n_groups=4)
 
     def steps(self) -> Steps:
         """Return `(eta^w_1, eta^q_1, gamma_1)` of (30) with their multipliers, or those given."""

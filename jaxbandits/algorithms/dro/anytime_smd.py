@@ -41,9 +41,14 @@ class AnytimeSMD(TwoPlayers):
       (20), Theorem 2.
     """
 
+    source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Section 3.2.1"
     practical_w_scale: ClassVar[float] = 0.6
     practical_q_scale: ClassVar[float] = 6.0
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
+
+    @classmethod
+    def example(cls) -> "AnytimeSMD":
+        return cls(dim=3, n_groups=4)
 
     def steps(self) -> Steps:
         """Return `(eta^w_1, eta^q_1)` of (19) with their multipliers, or those given."""

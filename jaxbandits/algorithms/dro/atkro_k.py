@@ -51,6 +51,7 @@ class ATkROk(TwoPlayers):
       Theorems 14 and 15. Exp3-IX: G. Neu, "Explore no more", NeurIPS 2015.
     """
 
+    source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 6"
     practical_w_scale: ClassVar[float] = 3.0
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
@@ -59,6 +60,10 @@ class ATkROk(TwoPlayers):
     clip: bool = static(False, BOOL, "use max(1 - loss, 0) in the estimate")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
     gamma: ArrayLike | None = param(None, "[0, inf)", "gamma, implicit exploration; None: step_q / 2")
+
+    @classmethod
+    def example(cls) -> "ATkROk":
+        return cls(dim=3, n_groups=4, k=2, horizon=200)
 
     def check(self) -> None:
         """Require k <= m and a known sampler, and check the fields of every group learner."""

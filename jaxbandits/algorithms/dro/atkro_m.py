@@ -41,11 +41,16 @@ class ATkROm(TwoPlayers):
       Theorem 12.
     """
 
+    source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 5"
     practical_w_scale: ClassVar[float] = 3.0
     practical_q_scale: ClassVar[float] = 30.0
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
+
+    @classmethod
+    def example(cls) -> "ATkROm":
+        return cls(dim=3, n_groups=4, k=2, horizon=200)
 
     def check(self) -> None:
         """Require k <= m, and check the fields of every group learner."""

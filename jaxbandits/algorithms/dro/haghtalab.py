@@ -53,10 +53,15 @@ class Haghtalab(GroupLearner):
     """
 
     feedback: ClassVar[type] = SampledRows
+    source: ClassVar[str] = "Haghtalab, Jordan & Zhao, NeurIPS 2022, first version: a comparator"
     practical_w_scale: ClassVar[float] = 3.0
     dim: int = static(range="[1, inf)", doc="d, of features and model")
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
+
+    @classmethod
+    def example(cls) -> "Haghtalab":
+        return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
         """Return `(eta_w, eta_q)` of Theorem 1 with their multipliers, or those given."""

@@ -44,12 +44,18 @@ class Online(TwoPlayers):
       Theorems 3-5. Exp3-IX: G. Neu, "Explore no more", NeurIPS 2015.
     """
 
+    source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 2"
+    environments: ClassVar[tuple[str, ...]] = ("dro/synthetic_groups", "dro/group_data")
     practical_w_scale: ClassVar[float] = 3.0
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     clip: bool = static(False, BOOL, "use max(1 - loss, 0) in the estimate")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
     gamma: ArrayLike | None = param(None, "[0, inf)", "gamma, implicit exploration; None: step_q / 2")
+
+    @classmethod
+    def example(cls) -> "Online":
+        return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
         """Return `(eta_w, eta_q, gamma)` of Theorem 5 with their multipliers, or those given."""

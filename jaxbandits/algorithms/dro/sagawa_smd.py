@@ -45,9 +45,14 @@ class SagawaSMD(TwoPlayers):
       Distributionally Robust Optimization and Beyond", JMLR, arXiv:2302.09267, equation (17).
     """
 
+    source: ClassVar[str] = "Sagawa, Koh, Hashimoto & Liang, ICLR 2020: SMD(1), a baseline"
     practical_w_scale: ClassVar[float] = 3.0
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
+
+    @classmethod
+    def example(cls) -> "SagawaSMD":
+        return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
         """Return `(eta_w, eta_q)` of Theorem 1 over m with their multipliers, or those given."""

@@ -62,9 +62,14 @@ class SMD(TwoPlayers):
       Theorem 1.
     """
 
+    source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 1"
     practical_w_scale: ClassVar[float] = 3.0
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
+
+    @classmethod
+    def example(cls) -> "SMD":
+        return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
         """Return `(eta_w, eta_q)` of Theorem 1 with their multipliers, or those given."""

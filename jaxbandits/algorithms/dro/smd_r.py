@@ -45,8 +45,13 @@ class SMDr(TwoPlayers):
       Theorem 9.
     """
 
+    source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 3"
     practical_w_scale: ClassVar[float] = 3.0
     budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, how many samples of each group there are")
+
+    @classmethod
+    def example(cls) -> "SMDr":
+        return cls(dim=3, budgets=(200, 150, 100, 50))
 
     def check(self) -> None:
         """Require two budgets or more, and check the fields of every group learner."""

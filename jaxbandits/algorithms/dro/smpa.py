@@ -71,11 +71,16 @@ class SMPA(GroupLearner):
       Theorem 10. Mirror-prox: A. Juditsky, A. Nemirovski, C. Tauvel, Stochastic Systems 2011.
     """
 
+    source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 4"
     practical_w_scale: ClassVar[float] = 20.0
     budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, how many samples of each group there are")
     smoothness: ArrayLike = param(0.25, "(0, inf)", "L, of the risks")
     regularity: ArrayLike = param(1.0, "(0, inf)", "kappa, of the dual norm; 1 for Euclidean norms")
     constant: ArrayLike = param(1.0, "(0, inf)", "c, which Theorem 10 leaves open")
+
+    @classmethod
+    def example(cls) -> "SMPA":
+        return cls(dim=3, budgets=(200, 150, 100, 50))
 
     def check(self) -> None:
         """Require two budgets or more, and check the fields of every group learner."""

@@ -42,10 +42,15 @@ class Soma(TwoPlayers):
       2010. L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, JMLR, arXiv:2302.09267, Section 3.3.
     """
 
+    source: ClassVar[str] = "Soma, Gatmiry & Jegelka, 2022: a comparator"
     practical_w_scale: ClassVar[float] = 3.0
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
+
+    @classmethod
+    def example(cls) -> "Soma":
+        return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
         """Return `(eta_w, eta_q)` with their multipliers, or those given."""

@@ -106,6 +106,8 @@ class AdaOFUECOLog:
     """
 
     feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "Faury, Abeille, Jun & Calauzenes, AISTATS 2022"
+    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
     capacity: int | None = static(None, "[1, inf)", "rounds kept when arms change; at least T")
@@ -127,6 +129,10 @@ class AdaOFUECOLog:
     def practical(cls, *, dim: int, **changes: Any) -> "AdaOFUECOLog":
         """The theory with the table's multipliers (`benchmarks/sweeps/glm_tuning_slow.toml`)."""
         return cls.theory(**{"dim": dim, **MULTIPLIERS["ada_ofu_ecolog"]} | changes)
+
+    @classmethod
+    def example(cls) -> "AdaOFUECOLog":
+        return cls(dim=2, n_arms=5, norm_bound=2.0, ridge=0.1, warmup_scale=1e-3)
 
     def check(self) -> None:
         """Raises `InputError` unless exactly one of `n_arms` and `capacity` is given."""

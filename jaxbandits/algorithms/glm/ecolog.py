@@ -72,6 +72,8 @@ class ECOLog:
     """
 
     feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "Faury, Abeille, Jun & Calauzenes, AISTATS 2022"
+    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     radius_rule: str = static("ville", doc='"ville": proved, from the losses observed; "code": of public code')
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
@@ -94,6 +96,10 @@ class ECOLog:
     def experiments(cls, *, dim: int, **changes: Any) -> "ECOLog":
         """The figures of arXiv:2507.11847: every parameter as in the theory, `ridge = d`."""
         return cls(**{"dim": dim, "ridge": float(ranges.whole("dim", dim))} | changes)
+
+    @classmethod
+    def example(cls) -> "ECOLog":
+        return cls(dim=2, norm_bound=2.0)
 
     def check(self) -> None:
         """Raises `InputError` for an unknown radius."""

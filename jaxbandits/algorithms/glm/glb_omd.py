@@ -84,6 +84,8 @@ class GLBOMD:
     """
 
     feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025, Algorithm 1"
+    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     radius_rule: str = static("theory", doc='"theory": Theorem 1; "data": from the observed losses')
     link: Link = param(factory=Bernoulli, doc="mean function and its constants R, C_mu, g")
@@ -113,6 +115,10 @@ class GLBOMD:
     def experiments(cls, *, dim: int, **changes: Any) -> "GLBOMD":
         """The paper's figures: every parameter as in the theory but `ridge = d`."""
         return cls(**{"dim": dim, "ridge": float(ranges.whole("dim", dim))} | changes)
+
+    @classmethod
+    def example(cls) -> "GLBOMD":
+        return cls.experiments(dim=2, norm_bound=3.0)
 
     def check(self) -> None:
         """Raises `InputError` for an unknown radius, no link, or a link or radius that does not exist on the ball."""

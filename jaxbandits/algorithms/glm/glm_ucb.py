@@ -74,6 +74,8 @@ class GLMUCB:
     """
 
     feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "Filippi, Cappe, Garivier & Szepesvari, NIPS 2010"
+    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
     capacity: int | None = static(None, "[1, inf)", "rounds kept when arms change; at least T")
@@ -97,6 +99,10 @@ class GLMUCB:
     def practical(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "GLMUCB":
         """The theory with the table's multiplier (`benchmarks/sweeps/glm_tuning_slow.toml`)."""
         return cls.theory(**{"dim": dim, "horizon": horizon, **MULTIPLIERS["glm_ucb"]} | changes)
+
+    @classmethod
+    def example(cls) -> "GLMUCB":
+        return cls(dim=2, n_arms=5, horizon=200, norm_bound=2.0)
 
     def check(self) -> None:
         """Raises `InputError` for an unknown radius, a link that is none, a wrong choice of `n_arms` and `capacity`."""

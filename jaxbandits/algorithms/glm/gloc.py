@@ -74,6 +74,8 @@ class GLOC:
     """
 
     feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "Jun, Bhargava, Nowak & Willett, NeurIPS 2017"
+    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     link: Link = param(factory=Bernoulli, doc="mean function and its constants")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
@@ -99,6 +101,10 @@ class GLOC:
     def experiments(cls, *, dim: int, **changes: Any) -> "GLOC":
         """The figures of arXiv:2507.11847: every parameter as in the theory, `ridge = d`."""
         return cls(**{"dim": dim, "ridge": float(ranges.whole("dim", dim))} | changes)
+
+    @classmethod
+    def example(cls) -> "GLOC":
+        return cls(dim=2, norm_bound=2.0)
 
     def check(self) -> None:
         """Raises `InputError` for something that is not a link, or a link that does not exist around 0."""

@@ -76,6 +76,8 @@ class OFUGLB:
     """
 
     feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "Lee, Yun & Jun, NeurIPS 2024"
+    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
     capacity: int | None = static(None, "[1, inf)", "rounds kept when arms change; at least T")
@@ -95,6 +97,10 @@ class OFUGLB:
     def practical(cls, *, dim: int, **changes: Any) -> "OFUGLB":
         """The theory with the table's multiplier (`benchmarks/sweeps/glm_tuning_slow.toml`)."""
         return cls.theory(**{"dim": dim, **MULTIPLIERS["ofuglb"]} | changes)
+
+    @classmethod
+    def example(cls) -> "OFUGLB":
+        return cls(dim=2, n_arms=5, norm_bound=2.0)
 
     def check(self) -> None:
         """Raises `InputError` for an unknown option, a link that is none, a wrong choice of `n_arms` and `capacity`."""

@@ -59,6 +59,8 @@ class OFULMLogB:
     """
 
     feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "Zhang & Sugiyama, NeurIPS 2023"
+    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     delta: ArrayLike = param(0.05, "(0, 1]", "failure probability")
@@ -75,6 +77,10 @@ class OFULMLogB:
     def practical(cls, *, dim: int, **changes: Any) -> "OFULMLogB":
         """The theory with the table's multiplier (`benchmarks/sweeps/glm_tuning.toml`)."""
         return cls.theory(**{"dim": dim, **MULTIPLIERS["oful_mlogb"]} | changes)
+
+    @classmethod
+    def example(cls) -> "OFULMLogB":
+        return cls(dim=2, norm_bound=2.0)
 
     def init(self, key: jax.Array) -> OFULMLogBState:
         del key  # deterministic

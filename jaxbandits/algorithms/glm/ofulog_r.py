@@ -67,6 +67,8 @@ class OFULogR:
     """
 
     feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "Abeille, Faury & Calauzenes, AISTATS 2021"
+    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
     capacity: int | None = static(None, "[1, inf)", "rounds kept when arms change; at least T")
@@ -84,6 +86,10 @@ class OFULogR:
     def practical(cls, *, dim: int, **changes: Any) -> "OFULogR":
         """The theory with the table's multiplier (`benchmarks/sweeps/glm_tuning_slow.toml`)."""
         return cls.theory(**{"dim": dim, **MULTIPLIERS["ofulog_r"]} | changes)
+
+    @classmethod
+    def example(cls) -> "OFULogR":
+        return cls(dim=2, n_arms=5, norm_bound=2.0)
 
     def check(self) -> None:
         """Raises `InputError` unless exactly one of `n_arms` and `capacity` is given."""

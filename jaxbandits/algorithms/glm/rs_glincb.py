@@ -81,6 +81,8 @@ class RSGLinCB:
     """
 
     feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "Sawarni, Das, Barman & Sinha, NeurIPS 2024, Algorithm 2"
+    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
     capacity: int | None = static(None, "[1, inf)", "rounds kept when arms change; at least T")
@@ -120,6 +122,10 @@ class RSGLinCB:
     def experiments(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "RSGLinCB":
         """As in the figures of Zhang et al. (2025): the theory with `ridge = d`."""
         return cls(**{"dim": dim, "horizon": horizon, "ridge": float(ranges.whole("dim", dim))} | changes)
+
+    @classmethod
+    def example(cls) -> "RSGLinCB":
+        return cls.practical(dim=2, n_arms=5, horizon=200, norm_bound=2.0, threshold=1.3)  # its own threshold: 1.31
 
     def check(self) -> None:
         """Raises `InputError` for an unknown centre, a link that is none, a wrong choice of `n_arms` and `capacity`."""

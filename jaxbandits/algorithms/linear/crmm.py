@@ -73,6 +73,8 @@ class CRMM:
     """
 
     feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "Xue et al., NeurIPS 2023"
+    environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     prompt: ClassVar[bool] = True  # pulls of one epoch are counted by t
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     mode: str = static("ons", doc='"ons": online Newton step (theirs); "ls": least squares')
@@ -101,6 +103,10 @@ class CRMM:
         """Least squares, lambda = d, 11 pulls, the table's multiplier (`benchmarks/sweeps/linear_tuning.toml`)."""
         preset = {"mode": "ls", "reps": 11, "ridge": float(ranges.whole("dim", dim)), **MULTIPLIERS["crmm"]}
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | preset | changes)
+
+    @classmethod
+    def example(cls) -> "CRMM":
+        return cls.practical(dim=2, horizon=200, eps=0.99)
 
     def check(self) -> None:
         """Raises InputError on an unknown `mode`."""

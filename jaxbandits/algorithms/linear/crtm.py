@@ -68,6 +68,8 @@ class CRTM:
     """
 
     feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "Xue et al., NeurIPS 2023"
+    environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     mode: str = static("ons", doc='"ons": online Newton step (theirs); "ls": least squares')
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
@@ -93,6 +95,10 @@ class CRTM:
         """Least squares, lambda = d, the table's multipliers (`benchmarks/sweeps/linear_tuning.toml`)."""
         preset = {"mode": "ls", "ridge": float(ranges.whole("dim", dim)), **MULTIPLIERS["crtm"]}
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | preset | changes)
+
+    @classmethod
+    def example(cls) -> "CRTM":
+        return cls.practical(dim=2, horizon=200, eps=0.99)
 
     def check(self) -> None:
         """Raises InputError on an unknown `mode`."""

@@ -18,7 +18,7 @@ O(T d).
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -103,6 +103,8 @@ class HeavyOFUL:
       Update. ICML 2025, arXiv:2503.00419, Eq. (6) and Section 3.2.
     """
 
+    source: ClassVar[str] = "Huang et al., NeurIPS 2023, Algorithm 1"
+    environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     capacity: int = static(range="[1, inf)", doc="samples kept; at least T")
     passes: int = static(1000, "[1, inf)", "most passes a round: a guard, 500 is the most seen (97 % clipped)")
@@ -129,6 +131,10 @@ class HeavyOFUL:
         """c0 = c1 = 1, else the theory with the table's multipliers (`benchmarks/sweeps/linear_tuning_slow.toml`)."""
         tuned: dict[str, Any] = {"c0": 1.0, "c1": 1.0, **MULTIPLIERS["heavy_oful"]}
         return cls.theory(**{"dim": dim, "horizon": horizon, "eps": eps} | tuned | changes)
+
+    @classmethod
+    def example(cls) -> "HeavyOFUL":
+        return cls.practical(dim=2, horizon=40, eps=0.99, capacity=64)
 
     @property
     def feedback(self) -> type:

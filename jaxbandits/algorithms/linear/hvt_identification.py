@@ -13,7 +13,7 @@ p = n + m; O(p^2 + n p) a sample plus n projections, O(p^2 + n p) memory (`share
 """
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -51,6 +51,8 @@ class HvtIdentification:
       Update. ICML 2025, arXiv:2503.00419, Sections 3.3 and 6.2.
     """
 
+    source: ClassVar[str] = "ours, after Wang, Zhang, Zhao & Zhou, ICML 2025, Section 6.2"
+    environments: ClassVar[tuple[str, ...]] = ("linear/linear_system",)
     n_states: int = static(range="[1, inf)", doc="n, dimension of the state")
     n_inputs: int = static(range="[0, inf)", doc="m, dimension of the input")
     shared: bool = static(True, BOOL, doc="one V for all coordinates, at the largest nu; False: one each, at its nu")
@@ -82,6 +84,10 @@ class HvtIdentification:
         """The theory with the multipliers of `HvtUCB.practical`, tuned on bandits and not here."""
         scaled = MULTIPLIERS["hvt_ucb"] | changes
         return cls.theory(n_states=n_states, n_inputs=n_inputs, horizon=horizon, eps=eps, **scaled)
+
+    @classmethod
+    def example(cls) -> "HvtIdentification":
+        return cls.practical(n_states=2, n_inputs=1, horizon=200, eps=0.99)
 
     @property
     def feedback(self) -> type:

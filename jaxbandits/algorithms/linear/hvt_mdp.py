@@ -12,7 +12,7 @@ projections; memory is O(H d^2), whatever K.
 """
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -56,6 +56,8 @@ class HvtMDP:
       Update. ICML 2025, arXiv:2503.00419, Section 6.1, Algorithm 1, Lemma 1.
     """
 
+    source: ClassVar[str] = "ours, after Wang, Zhang, Zhao & Zhou, ICML 2025, Section 6.1"
+    environments: ClassVar[tuple[str, ...]] = ("linear/linear_mdp",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the features")
     steps: int = static(range="[1, inf)", doc="H, steps of an episode")
     horizon: ArrayLike = param(range="[1, inf)", doc="K, number of episodes")
@@ -82,6 +84,10 @@ class HvtMDP:
         """The theory with the multipliers of `HvtUCB.practical`, tuned on bandits and not here."""
         scaled = MULTIPLIERS["hvt_ucb"] | changes
         return cls.theory(dim=dim, steps=steps, horizon=horizon, eps=eps, **scaled)
+
+    @classmethod
+    def example(cls) -> "HvtMDP":
+        return cls.practical(dim=2, steps=2, horizon=200, eps=0.99)
 
     @property
     def feedback(self) -> type:

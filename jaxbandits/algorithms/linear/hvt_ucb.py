@@ -10,7 +10,7 @@ projection onto the ball; O(d^2 + K) memory, whatever t.
 """
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 
@@ -51,6 +51,8 @@ class HvtUCB:
       Update. ICML 2025, arXiv:2503.00419, Algorithm 1, Theorem 1, Corollary 1.
     """
 
+    source: ClassVar[str] = "Wang, Zhang, Zhao & Zhou, ICML 2025, Algorithm 1"
+    environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
@@ -80,6 +82,10 @@ class HvtUCB:
         told exactly, 11 % at a standard deviation of 0.3, 33 % at 0.1, 48 % at 0.03 (T = 20000). For such noise, OFUL.
         """
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps, **MULTIPLIERS["hvt_ucb"]} | changes)
+
+    @classmethod
+    def example(cls) -> "HvtUCB":
+        return cls.practical(dim=2, horizon=200, eps=0.99)
 
     @property
     def feedback(self) -> type:

@@ -82,6 +82,8 @@ class MENU:
     """
 
     feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "Shao et al., NeurIPS 2018"
+    environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     prompt: ClassVar[bool] = True  # pulls of one epoch are counted by t
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     reps: int = static(51, "[2, inf)", "k, pulls per epoch; `theory` takes ceil(24 log(e T / delta))")
@@ -107,6 +109,10 @@ class MENU:
         ranges.numbers("horizon", horizon, "[1, 1e18]")  # only `theory` needs it, for the number of pulls
         ridge = float(ranges.whole("dim", dim))
         return cls(**{"dim": dim, "eps": eps, "reps": 51, "ridge": ridge, **MULTIPLIERS["menu"]} | changes)
+
+    @classmethod
+    def example(cls) -> "MENU":
+        return cls.practical(dim=2, horizon=200, eps=0.99, reps=5)
 
     def init(self, key: jax.Array) -> MENUState:
         del key  # deterministic

@@ -65,6 +65,8 @@ class OFUL:
     """
 
     feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "Abbasi-Yadkori, Pal & Szepesvari, NeurIPS 2011, Theorem 2"
+    environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the noise")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
@@ -83,6 +85,10 @@ class OFUL:
         """The theory with the table's multiplier (`benchmarks/sweeps/linear_tuning.toml`)."""
         told: dict[str, Any] = {"dim": dim, "horizon": horizon, "noise_scale": noise_scale, **MULTIPLIERS["oful"]}
         return cls.theory(**told | changes)
+
+    @classmethod
+    def example(cls) -> "OFUL":
+        return cls.practical(dim=2, horizon=200)
 
     def init(self, key: jax.Array) -> OFULState:
         del key  # deterministic

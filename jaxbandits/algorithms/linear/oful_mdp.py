@@ -50,6 +50,8 @@ class OFULMDP:
     """
 
     feedback: ClassVar[type] = Episode
+    source: ClassVar[str] = "ours, on Abbasi-Yadkori, Pal & Szepesvari, NeurIPS 2011"
+    environments: ClassVar[tuple[str, ...]] = ("linear/linear_mdp",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the features")
     steps: int = static(range="[1, inf)", doc="H, steps of an episode")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the noise")
@@ -73,6 +75,10 @@ class OFULMDP:
         """The theory with the multiplier of `OFUL.practical`, tuned on bandits and not here."""
         scaled = MULTIPLIERS["oful"] | changes
         return cls.theory(dim=dim, steps=steps, horizon=horizon, noise_scale=noise_scale, **scaled)
+
+    @classmethod
+    def example(cls) -> "OFULMDP":
+        return cls.practical(dim=2, steps=2, horizon=200)
 
     @property
     def estimator(self) -> OFUL:

@@ -48,9 +48,15 @@ class RecursiveLeastSquares:
     """
 
     feedback: ClassVar[type] = NextState
+    source: ClassVar[str] = "Plackett, Biometrika 1950"
+    environments: ClassVar[tuple[str, ...]] = ("linear/linear_system",)
     n_states: int = static(range="[1, inf)", doc="n, dimension of the state")
     n_inputs: int = static(range="[0, inf)", doc="m, dimension of the input")
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+
+    @classmethod
+    def example(cls) -> "RecursiveLeastSquares":
+        return cls(n_states=2, n_inputs=1)
 
     def init(self, key: jax.Array) -> LeastSquaresState:
         del key  # deterministic

@@ -77,6 +77,8 @@ class TOFU:
     """
 
     feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "Shao et al., NeurIPS 2018"
+    environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     capacity: int = static(range="[1, inf)", doc="samples kept; at least T")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
@@ -101,6 +103,10 @@ class TOFU:
         """Ridge lambda = d and the table's multipliers (`benchmarks/sweeps/linear_tuning_slow.toml`)."""
         tuned: dict[str, Any] = {"ridge": float(ranges.whole("dim", dim)), **MULTIPLIERS["tofu"]}
         return cls.theory(**{"dim": dim, "horizon": horizon, "eps": eps} | tuned | changes)
+
+    @classmethod
+    def example(cls) -> "TOFU":
+        return cls.practical(dim=2, horizon=200, eps=0.99)
 
     def check(self) -> None:
         """Raises InputError when T samples do not fit."""

@@ -30,7 +30,13 @@ class Uniform:
     """
 
     feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "uniformly random play, the floor of every comparison"
+    environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
+
+    @classmethod
+    def example(cls) -> "Uniform":
+        return cls(dim=2)
 
     def init(self, key: jax.Array) -> tuple[()]:
         del key

@@ -41,9 +41,15 @@ class AdaGradNorm:
     """
 
     feedback: ClassVar[type] = Gradient
+    source: ClassVar[str] = "McMahan & Streeter, COLT 2010"
+    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; 1 is the theory")
+
+    @classmethod
+    def example(cls) -> "AdaGradNorm":
+        return cls(dim=2)
 
     def init(self, key: jax.Array) -> AdaGradNormState:
         del key  # deterministic

@@ -5,7 +5,7 @@ Epoch k = 1, 2, ... is the rounds 2^(k-1) <= t < 2^k, counted from 1, with N_k =
 weight 0. The restart is a branch on the round, which is the same for all trials: it costs nothing in between.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +31,8 @@ class AnytimeCAOONS:
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Remark 4.4 and Algorithm 2.
     """
 
+    source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Remark 4.4"
+    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     learner: CAOONS = param(doc="what is restarted; its n_base is the largest N_k")
 
     @classmethod
@@ -45,6 +47,10 @@ class AnytimeCAOONS:
         """The same with the small constants of `CAOONS.practical` (ours), no guarantee."""
         constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5, "c_meta": 1.0}
         return cls.theory(dim=dim, horizon=horizon, **constants | changes)
+
+    @classmethod
+    def example(cls) -> "AnytimeCAOONS":
+        return cls.theory(dim=2, horizon=16)
 
     def check(self) -> None:
         if not isinstance(self.learner, CAOONS):

@@ -16,7 +16,7 @@ Cost per round O(N d^3 + N K) with K <= 3N/2 middle learners; memory O(N d^2 + N
 """
 
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -74,6 +74,8 @@ class CAOONS:
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Algorithms 2 and 3, equations (5)-(7), Theorem 4.1.
     """
 
+    source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 2"
+    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     n_base: int = static(range="[1, 100]", doc="N = ceil(log2 T), base learners with radii 2, 4, ..., 2^N")
     n_small: int = static(0, range="[0, 100]", doc="further base learners with radii 1, 1/2, ...; the paper: 0")
@@ -105,6 +107,10 @@ class CAOONS:
         """Small constants (ours), no guarantee: the start-up cost shrinks with `c_meta`."""
         constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5, "c_meta": 1.0}
         return cls.theory(dim=dim, horizon=horizon, **constants | changes)
+
+    @classmethod
+    def example(cls) -> "CAOONS":
+        return cls.theory(dim=2, horizon=16)
 
     def check(self) -> None:
         if self.meta_loss not in ("played", "paper", "value"):

@@ -65,6 +65,8 @@ class CLAOONS:
     """
 
     feedback: ClassVar[type] = Gradient
+    source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 4"
+    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     initial_scale: ArrayLike = param(1.0, "(0, inf)", "B_0 > 0, the range of the first hint error; the proof: 1")
     radius: ArrayLike = param(math.inf, "(0, inf]", "X = {||x|| <= radius}; inf: X = R^d")
@@ -81,6 +83,10 @@ class CLAOONS:
     def practical(cls, *, dim: int, **changes: Any) -> "CLAOONS":
         """Small constants (ours), no guarantee."""
         return cls(**{"dim": dim, "c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5} | changes)
+
+    @classmethod
+    def example(cls) -> "CLAOONS":
+        return cls(dim=2)
 
     def init(self, key: jax.Array) -> CLAOONSState:
         del key  # deterministic

@@ -53,11 +53,17 @@ class ClippedParameterFreeMD:
     """
 
     feedback: ClassVar[type] = Gradient
+    source: ClassVar[str] = "reconstruction after Cutkosky, COLT 2019"
+    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     initial_hint: ArrayLike = param(1.0, "(0, inf)", "B_0, first guess of the norm of the gradients")
     scale: ArrayLike = param(1.0, "(0, inf)", "eps of the inner learner")
     exponent_cap: ArrayLike | None = param(None, "(0, inf)", "bound on its exponent; None: 0.45 ln(largest float)")
     halved: bool = static(False, BOOL, doc="feed c_t / 2 inside the ball too, as the constraint reduction is stated")
+
+    @classmethod
+    def example(cls) -> "ClippedParameterFreeMD":
+        return cls(dim=2)
 
     def init(self, key: jax.Array) -> ClippedParameterFreeMDState:
         del key  # deterministic

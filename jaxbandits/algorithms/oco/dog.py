@@ -42,9 +42,15 @@ class DoG:
     """
 
     feedback: ClassVar[type] = Gradient
+    source: ClassVar[str] = "Ivgi et al., ICML 2023"
+    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     initial_distance: ArrayLike = param(1e-3, "(0, inf)", "r_eps, the first guess of the distance")
+
+    @classmethod
+    def example(cls) -> "DoG":
+        return cls(dim=2)
 
     def init(self, key: jax.Array) -> DoGState:
         del key  # deterministic

@@ -47,11 +47,17 @@ class KTBetting:
     """
 
     feedback: ClassVar[type] = Gradient
+    source: ClassVar[str] = "Orabona & Pal, NeurIPS 2016"
+    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     initial_wealth: ArrayLike = param(1.0, "(0, inf)", "eps: what may be lost at the origin, in units of G")
     wealth_cap: ArrayLike | None = param(None, "(0, inf]", "bound on the wealth; None: (largest float)^0.45")
+
+    @classmethod
+    def example(cls) -> "KTBetting":
+        return cls(dim=2)
 
     def init(self, key: jax.Array) -> KTBettingState:
         del key  # deterministic

@@ -55,10 +55,16 @@ class MsMwC:
     """
 
     feedback: ClassVar[type] = Gradient
+    source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 5"
+    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     n_experts: int = static(range="[1, inf)", doc="N, dimension of the simplex")
     loss_range: ArrayLike = param(1.0, "(0, inf)", "c_j, bound on |l_j| and |h_j|: a number, or [N] one per expert")
     rate: ArrayLike | None = param(None, "(0, inf)", "beta_j, or [N]; None: 1 / (2 c_meta c_j), the largest admissible")
     c_meta: ArrayLike = param(32.0, "(0, inf)", "weight of the correction a_t; theory: 32")
+
+    @classmethod
+    def example(cls) -> "MsMwC":
+        return cls(n_experts=2)
 
     def init(self, key: jax.Array) -> MsMwCState:
         del key  # deterministic

@@ -199,10 +199,16 @@ class MsMwCMaster:
     """
 
     feedback: ClassVar[type] = Gradient
+    source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 3"
+    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     n_experts: int = static(range="[1, inf)", doc="N, dimension of the simplex")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G: expert j = 1..N loses at most G 2^j in absolute value")
     horizon: ArrayLike | None = param(None, "[1, inf)", "T, at most 2^N; None: 2^N")
     c_meta: ArrayLike = param(32.0, "(0, inf)", "weight of the corrections, and 1 / (c_meta 2^k) the rates; theory: 32")
+
+    @classmethod
+    def example(cls) -> "MsMwCMaster":
+        return cls(n_experts=2)
 
     def check(self) -> None:
         if self.horizon is not None and bool(jnp.any(jnp.asarray(self.horizon) > 2.0**self.n_experts)):

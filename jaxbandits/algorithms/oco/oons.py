@@ -61,6 +61,8 @@ class OONS:
     """
 
     feedback: ClassVar[type] = Gradient
+    source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 1"
+    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     domain: L2Ball = param(factory=L2Ball, doc="X, a centred ball")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients; the hints' range is z = 2G")
@@ -79,6 +81,10 @@ class OONS:
         """Small constants (ours), no guarantee: eta_t leaves its cap at V_t = 4 G^2 instead of 16384 G^2."""
         constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5}
         return cls.theory(dim=dim, radius=radius, lipschitz=lipschitz, **constants | changes)
+
+    @classmethod
+    def example(cls) -> "OONS":
+        return cls.theory(dim=2)
 
     def check(self) -> None:
         if bool(jnp.any(jnp.asarray(self._diameter) < jnp.asarray(self.domain.radius))):

@@ -10,7 +10,7 @@ rate is swept like every other field, under the name `"hyperparameters.learning_
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -68,6 +68,8 @@ class OptaxLearner:
     `oracle=True`, which asks the environment for the loss itself.
     """
 
+    source: ClassVar[str] = "any optax transformation, round by round"
+    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points (each array a block of its own)")
     make: Any = static(doc="makes the transformation from options and hyperparameters")
     hyperparameters: Any = param(None, doc="the traced keyword arguments of make, by name")
@@ -160,6 +162,10 @@ class OptaxLearner:
     @classmethod
     def _of(cls, make: Callable[..., Any], hyperparameters: dict[str, Any], **fields: Any) -> "OptaxLearner":
         return cls(make=make, hyperparameters=hyperparameters, **fields)
+
+    @classmethod
+    def example(cls) -> "OptaxLearner":
+        return cls.sgd(dim=2)
 
     @property
     def feedback(self) -> type:

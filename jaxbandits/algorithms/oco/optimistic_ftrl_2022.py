@@ -44,11 +44,17 @@ class OptimisticFTRL2022:
     """
 
     feedback: ClassVar[type] = Gradient
+    source: ClassVar[str] = "Sachs et al., NeurIPS 2022"
+    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients; enters through nu only")
     offset: ArrayLike | None = param(None, "(0, inf)", "nu, start of the denominator; None: 2 D G")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; 1 is the theory")
+
+    @classmethod
+    def example(cls) -> "OptimisticFTRL2022":
+        return cls(dim=2)
 
     def init(self, key: jax.Array) -> OptimisticFTRL2022State:
         del key  # deterministic

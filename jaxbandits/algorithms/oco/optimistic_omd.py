@@ -46,11 +46,17 @@ class OptimisticOMD:
     """
 
     feedback: ClassVar[type] = Gradient
+    source: ClassVar[str] = "Chen et al., JMLR 2024"
+    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     offset: ArrayLike = param(1.0, "(0, inf)", "delta, added to the variation under the root")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; 1 is the theory")
+
+    @classmethod
+    def example(cls) -> "OptimisticOMD":
+        return cls(dim=2)
 
     def init(self, key: jax.Array) -> OptimisticOMDState:
         del key  # deterministic

@@ -48,11 +48,17 @@ class ParameterFreeMD:
     """
 
     feedback: ClassVar[type] = Gradient
+    source: ClassVar[str] = "Jacobsen & Cutkosky, COLT 2022"
+    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     scale: ArrayLike = param(1.0, "(0, inf)", "eps: what may be lost at the origin, in units of G")
     exponent_cap: ArrayLike | None = param(None, "(0, inf)", "bound on E; None: 0.45 ln(largest float)")
+
+    @classmethod
+    def example(cls) -> "ParameterFreeMD":
+        return cls(dim=2)
 
     def init(self, key: jax.Array) -> ParameterFreeMDState:
         del key  # deterministic

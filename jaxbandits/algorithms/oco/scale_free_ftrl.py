@@ -12,6 +12,7 @@ import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
+from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point, Shape
 from jaxbandits.domains.whole_space import WholeSpace
 from jaxbandits.types import Gradient, PointDecision
@@ -43,9 +44,15 @@ class ScaleFreeFTRL:
     """
 
     feedback: ClassVar[type] = Gradient
+    source: ClassVar[str] = "Orabona & Pal, TCS 2018"
+    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the play before its projection; 1 is the paper")
+
+    @classmethod
+    def example(cls) -> "ScaleFreeFTRL":
+        return cls(dim=2, domain=L2Ball())  # without a domain it would leave that of its environment
 
     def init(self, key: jax.Array) -> ScaleFreeFTRLState:
         del key  # deterministic

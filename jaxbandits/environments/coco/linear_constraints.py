@@ -12,7 +12,7 @@ A learner is told losses, constraint values and gradients at the points that it 
 declares: `Constrained` with gradients, `ConstrainedValue` (bandit feedback) without.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -55,6 +55,7 @@ class LinearConstraints:
       The problem class of Wang, Wan & Zhang (AAAI 2025); this instance of it is ours.
     """
 
+    source: ClassVar[str] = "linear losses, one time-varying linear constraint (ours)"
     dim: int | tuple[int, ...] = static(range="[1, inf)", doc="d, or the shape (m, n) of matrix decisions")
     domain: Any = param(factory=L2Ball, doc="K, with the origin inside; needs lmo")
     cost: ArrayLike = param(1.0, "[0, inf)", "||c||, length of the mean loss vector")
@@ -64,6 +65,10 @@ class LinearConstraints:
     conflict: ArrayLike = param(0.8, "[-1, 1]", "-cos of the angle between a and c (d = 1: a is scaled by it instead)")
     margin: ArrayLike = param(0.2, "(0, inf)", "least b_t")
     margin_spread: ArrayLike = param(0.2, "[0, inf)", "b_t - margin is uniform up to this")
+
+    @classmethod
+    def example(cls) -> "LinearConstraints":
+        return cls(dim=2)
 
     @property
     def lipschitz(self) -> ArrayLike:

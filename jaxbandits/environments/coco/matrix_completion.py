@@ -89,6 +89,7 @@ class MatrixCompletion:
       AAAI 2025. Section 5 (experiments).
     """
 
+    source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, Section 5: MovieLens and FilmTrust, or a stand-in"
     axes: ClassVar = {"instance": ("word",)}
     dim: tuple[int, int] = static(range="[1, inf)", doc="(m, n), users and items: the shape of decisions")
     observed: Observed = shared(doc="the known entries (made by from_ratings)")
@@ -120,6 +121,10 @@ class MatrixCompletion:
         ratings = low_rank_ratings(shape, n_ratings)
         radius = 2.27 * math.sqrt(np.mean(ratings.ratings**2) * math.prod(shape))
         return cls.from_ratings(ratings, **{"batch": 10, "order": "fresh", "radius": radius} | settings)
+
+    @classmethod
+    def example(cls) -> "MatrixCompletion":
+        return cls.stand_in((5, 7), 20, batch=4)
 
     def check(self) -> None:
         """Raises InputError on fields that do not fit each other."""

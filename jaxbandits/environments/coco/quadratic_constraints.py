@@ -9,7 +9,7 @@ constraints so far are one half-space: the best feasible point in hindsight is t
 is nearest to the mean, from one vector and one number in the state.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -54,6 +54,7 @@ class QuadraticConstraints:
       The problem class of Wang, Wan & Zhang (AAAI 2025), strongly convex case; this instance of it is ours.
     """
 
+    source: ClassVar[str] = "quadratic losses, one time-varying linear constraint (ours)"
     dim: int | tuple[int, ...] = static(range="[1, inf)", doc="d, or the shape (m, n) of matrix decisions")
     domain: Any = param(factory=L2Ball, doc="K, with the origin inside; needs project; outer_radius for the bounds")
     curvature: ArrayLike = param(1.0, "(0, inf)", "alpha, modulus of strong convexity of the losses")
@@ -64,6 +65,10 @@ class QuadraticConstraints:
     conflict: ArrayLike = param(0.8, "[-1, 1]", "cosine of the angle between a and theta (d = 1: a is scaled by it)")
     margin: ArrayLike = param(0.2, "(0, inf)", "least b_t")
     margin_spread: ArrayLike = param(0.2, "[0, inf)", "b_t - margin is uniform up to this")
+
+    @classmethod
+    def example(cls) -> "QuadraticConstraints":
+        return cls(dim=2)
 
     @property
     def lipschitz(self) -> ArrayLike:

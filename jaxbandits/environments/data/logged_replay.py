@@ -54,6 +54,7 @@ class LoggedReplay:
     Recorded: `mean_reward`, the reward per counted round (0 before the first), `reward` and `counted`.
     """
 
+    source: ClassVar[str] = "your own uniformly logged events; Li, Chu, Langford & Wang, WSDM 2011, Algorithm 2"
     units: ClassVar = {"mean_reward": "reward", "reward": "reward", "counted": "rounds"}
     log: Log = shared(doc="the events (made by from_log)")
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
@@ -81,6 +82,10 @@ class LoggedReplay:
         made = cls(log=log, n_arms=n_arms, **settings)
         validate(made)
         return made
+
+    @classmethod
+    def example(cls) -> "LoggedReplay":
+        return cls.from_log([0, 1, 1, 0, 2, 1], [0.0, 1.0, 0.5, 0.0, 1.0, 0.0], n_arms=3)
 
     def check(self) -> None:
         """Raises InputError on logs that are none, and unknown orders."""

@@ -37,6 +37,7 @@ class TraceOutcome(NamedTuple):
 class RecordedTrace:
     """Recorded rounds, the same for every learner and trial. Recorded: `reward`."""
 
+    source: ClassVar[str] = "your own arms and rewards, replayed through any learner"
     units: ClassVar = {"reward": "reward"}
     trace: Trace = shared(doc="the rounds (made by from_arrays)")
 
@@ -65,6 +66,10 @@ class RecordedTrace:
         made = cls(trace=trace)
         validate(made)
         return made
+
+    @classmethod
+    def example(cls) -> "RecordedTrace":
+        return cls.from_arrays(np.eye(4, 2), [1.0, 0.5, 0.0, 0.0])
 
     def check(self) -> None:
         """Raises InputError on traces that are none."""

@@ -47,6 +47,7 @@ class TableBandit:
     a trial), "given" (as in the table, again and again, the same in all trials).
     """
 
+    source: ClassVar[str] = "your own labelled rows (CSV, npz, LIBSVM, ARFF) or table of all rewards as a bandit"
     axes: ClassVar = {"arm_reward": ("arm",)}
     units: ClassVar = dict.fromkeys(("regret", "fixed_arm_regret", "reward", "best_reward", "arm_reward"), "reward")
     table: RewardTable = shared(doc="the rows (made by from_table, from_rewards or from_file)")
@@ -103,6 +104,10 @@ class TableBandit:
         made = cls(table=RewardTable(rows.fits("seen", seen, *rewards.shape), rewards), **settings)
         validate(made)
         return made
+
+    @classmethod
+    def example(cls) -> "TableBandit":
+        return cls.from_table(np.eye(6, 2) + 0.5, ["a", "b", "c", "c", "c", "a"])
 
     def check(self) -> None:
         """Raises InputError on tables that are none, and unknown orders."""

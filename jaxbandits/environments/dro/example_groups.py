@@ -33,6 +33,7 @@ class ExampleGroups:
     References: L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, JMLR (arXiv:2302.09267), Example 1 and Figure 1.
     """
 
+    source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Example 1"
     axes: ClassVar = draws.AXES
     units: ClassVar = draws.units()
     n_groups: int = static(len(MEANS), "[1, inf)", doc="m, number of groups")
@@ -40,6 +41,10 @@ class ExampleGroups:
     top_k: int = static(1, "[1, inf)", doc="k of the mean of the k largest risks")
 
     dim: ClassVar = 1
+
+    @classmethod
+    def example(cls) -> "ExampleGroups":
+        return cls()
 
     def check(self) -> None:
         """One mean a group, at most m largest risks."""

@@ -62,12 +62,15 @@ class GroupData:
     round with one is inadmissible, which every summary says.
     """
 
+    source: ClassVar[str] = (
+        "your own labelled rows with groups, and UCI Adult; Zhang, Bai, Zhao, Yang & Zhou, JMLR, Section 7"
+    )
     axes: ClassVar = draws.AXES | {"overdrawn": ("group",)}
     units: ClassVar = draws.units(("overdrawn",))
     rows: Rows = shared(doc="the table, sorted by group (made by from_table)")
     sizes: tuple[int, ...] = static(range="[1, inf)", doc="[m] rows of each group")
     names: tuple[str, ...] = static(doc="[m] of the groups")
-    source: str = static("user", doc="where the rows come from; figures show it")
+    dataset: str = static("user", doc="where the rows come from; figures show it")
     loss: Any = param(factory=group_losses.Logistic, doc="of a row: Logistic, Squared, Hinge or Custom")
     order: str = static("iid", doc='"iid", with replacement, or "once"')
     held_out: int = static(0, "[0, inf)", doc="rows of every group that only measure the risks; 0: all of them do")
@@ -95,9 +98,13 @@ class GroupData:
             rows=Rows(table.features[by_group], labels[by_group]),
             sizes=tuple(map(int, table.sizes)),
             names=table.names,
-            source=table.source,
+            dataset=table.source,
             **settings,
         )
+
+    @classmethod
+    def example(cls) -> "GroupData":
+        return cls.from_table(GroupTable.from_arrays(np.eye(8, 3), [0, 1, 1, 0, 1, 0, 1, 0], [0, 0, 1, 1, 2, 2, 3, 3]))
 
     def check(self) -> None:
         """Raises `InputError` for fields that do not fit each other."""
@@ -108,8 +115,8 @@ class GroupData:
             raise InputError(f"GroupData.rows must be [n, d] and [n] with n = {sum(self.sizes)} rows, got {shapes}")
         if not isinstance(self.names, tuple) or list(map(type, self.names)) != [str] * len(self.sizes):
             raise InputError(f"GroupData.names must name {len(self.sizes)} groups, got {shown(self.names)}")
-        if not isinstance(self.source, str) or not self.source:
-            raise InputError(f"GroupData.source must be the name of the data, got {shown(self.source)}")
+        if not isinstance(self.dataset, str) or not self.dataset:
+            raise InputError(f"GroupData.dataset must be the name of the data, got {shown(self.dataset)}")
         if self.order not in _ORDERS:
             raise unknown("order of GroupData", self.order, _ORDERS)
         least = int(np.argmin(self.sizes))

@@ -57,6 +57,7 @@ class SyntheticGroups:
     Hence `excess_risk`, `excess_top_k_risk` and `excess_weighted_risk`.
     """
 
+    source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Section 7.1"
     axes: ClassVar = draws.AXES | {
         "instance": ("word",),
         "optimum_risk": ("group",),
@@ -84,6 +85,10 @@ class SyntheticGroups:
         """The paper's outlier experiments: rho = 0.2, pi_1 = 0.6, the others uniform on [0.85, 0.95]."""
         labels: dict[str, Any] = {"rho": 0.2, "first_correct": 0.6, "low_correct": 0.85, "high_correct": 0.95}
         return cls(dim=dim, n_groups=n_groups, **(labels | fields))
+
+    @classmethod
+    def example(cls) -> "SyntheticGroups":
+        return cls.homogeneous(dim=3, n_groups=4)
 
     def check(self) -> None:
         """The label probabilities are in order; k and b fit the groups."""

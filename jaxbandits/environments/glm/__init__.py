@@ -1,0 +1,11 @@
+"""Generalised linear bandits, one a file; imported on first access."""
+
+from typing import TYPE_CHECKING
+
+from jaxbandits.base import lazy
+
+if TYPE_CHECKING:
+    from jaxbandits.environments.glm.covertype import Covertype as Covertype
+    from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear as GeneralizedLinear
+
+lazy.attach(__name__)

@@ -6,7 +6,7 @@ The arms are real and the logistic model is wrong: no parameter gives the shares
 """
 
 import os
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -26,15 +26,16 @@ class Covertype:
 
     The paper's setting: K = 60, d = 11, T = 1000, learners told S = 6, delta = 0.01 and kappa = 200, radii shrunk by an
     unstated factor (sweep `beta_scale`). Build with `from_file` (the real data), `stand_in` (synthetic) or
-    `from_clusters` (your own); `source` says which, and every figure made from the second must say so too.
+    `from_clusters` (your own); `dataset` says which, and every figure made from the second must say so too.
 
     Raises (by `validate`):
-      InputError: for shapes that do not fit, or a `source` without a name.
+      InputError: for shapes that do not fit, or a `dataset` without a name.
     """
 
+    source: ClassVar[str] = "UCI Covertype as a bandit; a labelled stand-in without the file"
     n_arms: int = static(range="[1, inf)", doc="K, number of clusters")
     dim: int = static(range="[1, inf)", doc="d, measurements and a constant")
-    source: str = static(doc='name of the data: "covertype", the real file; "stand-in", synthetic; or your own')
+    dataset: str = static(doc='name of the data: "covertype", the real file; "stand-in", synthetic; or your own')
     arms: ArrayLike = shared(range="[-1, 1]", doc="[K, d] means of the clusters, in the unit ball")
     means: ArrayLike = shared(range="[0, 1]", doc="[K] share of label 1 in each cluster")
 
@@ -44,7 +45,7 @@ class Covertype:
         if not isinstance(made, Clusters):
             raise InputError(f"made must be Clusters(arms, means, sizes, source), got {type(made).__name__}")
         n_arms, dim = made.arms.shape
-        return cls(n_arms=n_arms, dim=dim, source=made.source, arms=made.arms, means=made.means)
+        return cls(n_arms=n_arms, dim=dim, dataset=made.source, arms=made.arms, means=made.means)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], n_arms: int = 60, seed: int = 0) -> "Covertype":
@@ -60,10 +61,14 @@ class Covertype:
         """From `covertype_like`: the same shapes and a similar range of means, but not the data."""
         return cls.from_clusters(clusters(covertype_like(rows, seed), n_arms, seed))
 
+    @classmethod
+    def example(cls) -> "Covertype":
+        return cls.stand_in(n_arms=5, rows=500)
+
     def check(self) -> None:
-        """Raises `InputError` for shapes that do not fit or a source without a name."""
-        if not isinstance(self.source, str) or not self.source:
-            raise InputError(f"Covertype.source must be the name of the data, got {self.source!r}")
+        """Raises `InputError` for shapes that do not fit or a dataset without a name."""
+        if not isinstance(self.dataset, str) or not self.dataset:
+            raise InputError(f"Covertype.dataset must be the name of the data, got {self.dataset!r}")
         for name, shape in (("arms", (self.n_arms, self.dim)), ("means", (self.n_arms,))):
             value = getattr(self, name)
             if np.shape(value) != shape:

@@ -8,7 +8,7 @@ values of kappa it quotes; both have T = 3000 and delta = 0.05 in mind.
 """
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -43,6 +43,7 @@ class GeneralizedLinear:
       InputError: for arms or theta of the wrong shape, or arms given together with `fresh_arms`.
     """
 
+    source: ClassVar[str] = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025, Section 5"
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int = static(20, range="[1, inf)", doc="K, number of arms")
     fresh_arms: bool = static(False, BOOL, doc="True: new arms each round; False: one set per trial")
@@ -70,6 +71,10 @@ class GeneralizedLinear:
         link = Exponential(margin=float(3.0 / np.sqrt(2.0) - 1.0))
         fields = {"dim": 3, "n_arms": 8, "link": link, "arms": arms, "center": np.array([-3.0, 0.0, 0.0])}
         return cls(**fields | changes)
+
+    @classmethod
+    def example(cls) -> "GeneralizedLinear":
+        return cls(dim=2, n_arms=5, norm_bound=3.0)
 
     def check(self) -> None:
         """Raises `InputError` for shapes that do not fit; warns of arms outside the unit ball."""

@@ -9,7 +9,7 @@ Per round a_t = 1, or log10 a_t uniform on (0, noise_decades). Public code for t
 noise (df = 2), eps = 0.99, and 0 or 2 decades.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -42,11 +42,16 @@ class FreshArms:
       InputError: for noise without a moment of order 1 + eps.
     """
 
+    source: ClassVar[str] = "Huang, Zhong, Wang & Yang, NeurIPS 2023, their experiment"
     dim: int = static(10, "[1, inf)", "d, dimension of the arms")
     n_arms: int = static(20, "[1, inf)", "K, arms shown in a round")
     noise: Noise = param(factory=lambda: StudentT(df=2.0), doc="law of eta")
     eps: ArrayLike = param(0.99, "(0, 1]", "nu_t is the scale of the moment of order 1 + eps")
     noise_decades: ArrayLike | None = param(None, "[0, inf)", "log10 a_t is uniform on (0, this); None: a_t = 1")
+
+    @classmethod
+    def example(cls) -> "FreshArms":
+        return cls(dim=2, n_arms=5)
 
     def check(self) -> None:
         """Raises InputError where nu is infinite."""

@@ -8,7 +8,7 @@ norm S. Per round: a_t = 1, or log10 a_t uniform on (0, noise_decades); all arms
 """
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -44,6 +44,7 @@ class HeavyTailed:
     Tells the reward and nu_t (`ScaledReward`); a learner that declares `Reward` does not see nu_t.
     """
 
+    source: ClassVar[str] = "Wang, Zhang, Zhao & Zhou, ICML 2025, Section 5"
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     noise: Noise = param(factory=StudentT, doc="law of eta")
@@ -82,6 +83,10 @@ class HeavyTailed:
                     stacklevel=2,
                 )
         return env
+
+    @classmethod
+    def example(cls) -> "HeavyTailed":
+        return cls(dim=2, n_arms=5)
 
     def check(self) -> None:
         """Raises InputError on fields that do not fit each other."""

@@ -7,7 +7,7 @@ A round is an episode: the learner knows phi and P, plays a policy, and is shown
 Instance of a trial: phi(s, a) and theta*_h uniform on the unit sphere, rows of P Dirichlet.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -45,6 +45,7 @@ class LinearMDP:
       transitions and all sizes are ours.
     """
 
+    source: ClassVar[str] = "ours, after Wang, Zhang, Zhao & Zhou, ICML 2025, Section 6.1"
     n_states: int = static(6, "[1, inf)", "nS, number of states")
     n_actions: int = static(4, "[1, inf)", "nA, number of actions")
     dim: int = static(3, "[1, inf)", "d, dimension of the features")
@@ -60,6 +61,10 @@ class LinearMDP:
         None, "(-inf, inf)", "[nS, nA, nS] fixed P for all trials; None: drawn per trial"
     )
     theta: ArrayLike | None = param(None, "(-inf, inf)", "[H, d] fixed theta* for all trials; None: drawn per trial")
+
+    @classmethod
+    def example(cls) -> "LinearMDP":
+        return cls(n_states=2, n_actions=2, dim=2, steps=2)
 
     def check(self) -> None:
         """Raises InputError on fields that do not fit each other."""

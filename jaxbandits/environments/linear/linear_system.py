@@ -8,7 +8,7 @@ The learner sees z_t, predicts x_{t+1}, and is then told x_{t+1} and the moment 
 are not bounded, so a bound L on ||z|| is nominal. n states, m inputs, p = n + m.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -51,6 +51,7 @@ class LinearSystem:
       Theta* excepted (printed there as [A; B], without the transposes).
     """
 
+    source: ClassVar[str] = "ours, after Wang, Zhang, Zhao & Zhou, ICML 2025, Section 6.2"
     A: ArrayLike | None = param(None, "(-inf, inf)", "[n, n] A; None: [[0.8, 0.2], [0, 0.7]]")
     B: ArrayLike | None = param(None, "(-inf, inf)", "[n, m] B; None: [[0], [0.5]]")
     input_scale: ArrayLike = param(1.0, "[0, inf)", "standard deviation of every input")
@@ -58,6 +59,10 @@ class LinearSystem:
     noise_factors: ArrayLike | None = param(None, "[0, inf)", "[n] factor on every coordinate of w; None: 1")
     eps: ArrayLike = param(0.99, "(0, 1]", "scales are of the moment of order 1 + eps")
     moment_scale: ArrayLike | None = param(None, "(0, inf)", "the scale told instead of the noise's own; None: exact")
+
+    @classmethod
+    def example(cls) -> "LinearSystem":
+        return cls()
 
     def check(self) -> None:
         """Raises InputError on fields that do not fit each other."""

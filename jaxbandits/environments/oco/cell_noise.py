@@ -5,7 +5,7 @@ sigma_t^2  = sup_x E |f_t'(x) - F_t'(x)|^2 = 1/n
 sigma~_t^2 = E sup_x |f_t'(x) - F_t'(x)|^2 = 1 - (1 - 1/n)^n
 """
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,8 +28,13 @@ class CellNoise:
     Recorded: `pointwise` and `uniform`, whose means over rounds are sigma^2 and sigma~^2. f_t is not convex.
     """
 
+    source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Proposition A.1"
     n_cells: int = static(range="[1, inf)", doc="n, number of cells")
     dim: int = static(1, range="[1, 1]", doc="d; the cells lie on a line")
+
+    @classmethod
+    def example(cls) -> "CellNoise":
+        return cls(n_cells=4)
 
     def init(self, key: jax.Array) -> None:
         del key

@@ -6,7 +6,7 @@
 with the row i of round t drawn by `order`. The loaders of `environments.datasets.streams` read tables from files.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -57,6 +57,7 @@ class DataStream:
     a recommendation w, `excess_risk`: the mean loss over the table at w, minus that at the comparator.
     """
 
+    source: ClassVar[str] = "your own regression or classification rows as losses"
     table: Table = shared(doc="the rows (made by from_arrays)")
     loss: str = static("squared", doc='"squared", or "logistic" with targets in {-1, 1}')
     order: str = static("shuffled", doc='"shuffled" every pass, "iid" or "given"')
@@ -84,6 +85,10 @@ class DataStream:
             targets = np.where(targets == classes[1], 1.0, -1.0)
         fits = loss in _LOSSES and settings.get("comparator") is None
         return cls(table=Table(features, targets, best_fit(features, targets, loss) if fits else None), **settings)
+
+    @classmethod
+    def example(cls) -> "DataStream":
+        return cls.from_arrays([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]], [1.0, 2.0, 2.5, -1.0])
 
     def check(self) -> None:
         """Raises InputError on fields that do not fit each other."""

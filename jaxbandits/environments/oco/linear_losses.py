@@ -8,7 +8,7 @@ axes. For unit v_t gradients are at most G = c (|m| + s), and sigma^2_{1:T} = c^
 (||v_1||^2 + sum_{t>=2} ||v_t - v_{t-1}||^2), exactly.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -66,6 +66,7 @@ class LinearLosses:
       arXiv 2510.04685, Section 2 (the quantities). The instances are ours.
     """
 
+    source: ClassVar[str] = "stochastically extended adversarial model, i.i.d. linear losses"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     domain: Any = param(factory=L2Ball, doc="X, with lmo; the comparators where none is given")
     mean: ArrayLike = param(0.1, "(-inf, inf)", "m: the mean gradient is m v_t")
@@ -76,6 +77,10 @@ class LinearLosses:
     )
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
     noise_rank: int | None = static(None, range="[1, inf)", doc="r <= d: noise on the first r axes only; None: on all")
+
+    @classmethod
+    def example(cls) -> "LinearLosses":
+        return cls(dim=2)
 
     def check(self) -> None:
         """Raises InputError for noise in more dimensions than there are."""

@@ -6,7 +6,7 @@
 s: `feature_norm`, b: `center`, v_t: `sequence`, c: `loss_scale`. The mean loss F_t is least at b v_t.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -27,12 +27,17 @@ class LogisticLosses:
     Recorded: `loss`, `comparator_loss` and `regret`, each summed round by round.
     """
 
+    source: ClassVar[str] = "SEA model, logistic losses on R^d"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     center: ArrayLike = param(2.0, "(-inf, inf)", "b: the labels follow the model b v_t")
     feature_norm: ArrayLike = param(1.0, "[0, inf)", "s, norm of the features")
     sequence: Any = param(factory=Constant, doc="v_t, the directions of the model (environments.oco.sequences)")
     comparator: ArrayLike | None = param(None, "(-inf, inf)", "u: [d] coordinates, or U for U e_1; None: b e_1")
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
+
+    @classmethod
+    def example(cls) -> "LogisticLosses":
+        return cls(dim=2)
 
     def init(self, key: jax.Array) -> None:
         del key

@@ -6,7 +6,7 @@ a: `center`, v_t: `sequence`, s: `noise_scale`, c: `loss_scale`. With a fixed ce
 Sigma^2_{1:T} = c^2 exactly, its first term (a supremum over R^d): the hardest easy problem for unknown ||u||.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -33,6 +33,7 @@ class PseudoHuberLosses:
       Adversarial Model", NeurIPS 2025, arXiv 2510.04685, Section 2 (the quantities). The instances are ours.
     """
 
+    source: ClassVar[str] = "SEA model, smooth Lipschitz losses on R^d"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     radius: ArrayLike = param(float("inf"), "(0, inf]", "R, radius of the domain; inf: R^d")
     center: ArrayLike = param(1.0, "(-inf, inf)", "a: the targets lie around a v_t")
@@ -40,6 +41,10 @@ class PseudoHuberLosses:
     sequence: Any = param(factory=Constant, doc="v_t, the directions of the centres (environments.oco.sequences)")
     comparator: ArrayLike | None = param(None, "(-inf, inf)", "u: [d] coordinates, or U for U e_1; None: a e_1")
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
+
+    @classmethod
+    def example(cls) -> "PseudoHuberLosses":
+        return cls(dim=2)
 
     def init(self, key: jax.Array) -> None:
         del key

@@ -6,7 +6,7 @@
 a: `center`, v_t: `sequence`, s: `noise_scale`, c: `loss_scale`. The noise of the gradients is c s * sphere everywhere.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -48,6 +48,7 @@ class QuadraticLosses:
       Adversarial Model", NeurIPS 2025, arXiv 2510.04685, Section 2 (the quantities). The instances are ours.
     """
 
+    source: ClassVar[str] = "SEA model, quadratic losses on a ball"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     radius: ArrayLike = param(1.0, "(0, inf]", "R, radius of the domain; inf: R^d, where gradients have no bound")
     center: ArrayLike = param(0.5, "(-inf, inf)", "a: the targets lie around a v_t")
@@ -57,6 +58,10 @@ class QuadraticLosses:
         None, "(-inf, inf)", "u: [d] coordinates, or U for U e_1; None: the best fixed point of the ball"
     )
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
+
+    @classmethod
+    def example(cls) -> "QuadraticLosses":
+        return cls(dim=2)
 
     def init(self, key: jax.Array) -> QuadraticLossesState:
         del key

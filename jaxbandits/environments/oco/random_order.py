@@ -11,7 +11,7 @@ order
 and over the pool S^2 becomes s^2 and ||vbar||^2 becomes m^2 + s^2/n.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -61,6 +61,7 @@ class RandomOrder:
       Optimization: Improved Regret Bounds via Smoothness", NeurIPS 2022, random order model. The instance is ours.
     """
 
+    source: ClassVar[str] = "Sachs et al., NeurIPS 2022: a pool of losses in random order"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     pool_size: int = static(64, "[1, 16777216)", "n, losses in the pool; a pass is n rounds")
     domain: Any = param(factory=L2Ball, doc="X, with lmo; the comparators where none is given")
@@ -70,6 +71,10 @@ class RandomOrder:
         None, "(-inf, inf)", "u: [d] coordinates, or U for U e_1; None: the best fixed point of the domain"
     )
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
+
+    @classmethod
+    def example(cls) -> "RandomOrder":
+        return cls(dim=2, pool_size=8)
 
     def init(self, key: jax.Array) -> RandomOrderState:
         directions = rng.on_spheres(key, self.pool_size, self.dim)

@@ -1,0 +1,13 @@
+"""Environments that change another environment, one a file; imported on first access."""
+
+from typing import TYPE_CHECKING
+
+from jaxbandits.base import lazy
+
+if TYPE_CHECKING:
+    from jaxbandits.environments.operators.corrupted import Corrupted as Corrupted
+    from jaxbandits.environments.operators.delayed import Delayed as Delayed
+    from jaxbandits.environments.operators.drifting import Drifting as Drifting
+    from jaxbandits.environments.operators.noisy import Noisy as Noisy
+
+lazy.attach(__name__)

@@ -10,13 +10,13 @@ A. Losalka, A. Krause, J. Scarlett, AISTATS 2021).
 
 import collections
 import functools
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike, param, pytree
-from jaxbandits.environments.operators.operator import Operator, rewarded
+from jaxbandits.environments.operators.operator import Operator, example_environment, rewarded
 from jaxbandits.numerics import rng
 
 
@@ -24,11 +24,16 @@ from jaxbandits.numerics import rng
 class Corrupted(Operator):
     """An environment whose rewards are changed, without regard to what is played, before the learner sees them."""
 
+    source: ClassVar[str] = "any bandit; Lykouris, Mirrokni & Paes Leme, STOC 2018"
     environment: Any = param(doc="whose rewards are changed")
     rounds: ArrayLike = param(float("inf"), "[0, inf]", "only the first so many rounds are")
     rate: ArrayLike = param(1.0, "[0, 1]", "probability with which one of them is")
     factor: ArrayLike = param(-1.0, "(-inf, inf)", "a changed reward is factor times the true one, plus shift")
     shift: ArrayLike = param(0.0, "(-inf, inf)", "see factor")
+
+    @classmethod
+    def example(cls) -> "Corrupted":
+        return cls(environment=example_environment(), rounds=20.0, rate=0.5)
 
     def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)

@@ -8,12 +8,12 @@ change. D is the same for all rounds (P. Joulani, A. Gyorgy, C. Szepesvari, "Onl
 ICML 2013, with constant delay).
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 
 from jaxbandits.base.pytree import param, pytree, static
-from jaxbandits.environments.operators.operator import Operator, rewarded
+from jaxbandits.environments.operators.operator import Operator, example_environment, rewarded
 
 
 @pytree
@@ -25,8 +25,13 @@ class Delayed(Operator):
     arms that never change not counted.
     """
 
+    source: ClassVar[str] = "Joulani, Gyorgy & Szepesvari, ICML 2013, constant delay"
     environment: Any = param(doc="whose feedback is late")
     rounds: int = static(range="[0, inf)", doc="D, rounds between a decision and its feedback; 0: none")
+
+    @classmethod
+    def example(cls) -> "Delayed":
+        return cls(environment=example_environment(), rounds=3)
 
     def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)

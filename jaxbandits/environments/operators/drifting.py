@@ -8,7 +8,7 @@ are about the parameter of the last round. Laws of drift: `Piecewise`, `RandomWa
 your own with `at`.
 """
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
-from jaxbandits.environments.operators.operator import Operator
+from jaxbandits.environments.operators.operator import Operator, example_environment
 from jaxbandits.numerics import rng
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.tracing.batching import cond
@@ -97,8 +97,13 @@ class Drifting(Operator):
     Of this package: `HeavyTailed` and `GeneralizedLinear`, with other operators around them or not.
     """
 
+    source: ClassVar[str] = "any bandit with a parameter, which moves"
     environment: Any = param(doc="whose parameter moves")
     drift: Drift = param(factory=RandomWalk, doc="how it moves")
+
+    @classmethod
+    def example(cls) -> "Drifting":
+        return cls(environment=example_environment())
 
     def check(self) -> None:
         """Raises InputError for environments without a parameter that can move."""

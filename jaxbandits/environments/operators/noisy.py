@@ -5,13 +5,13 @@
 Regret stays as it was: of means, which xi_t does not change.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 
 from jaxbandits.base.pytree import param, pytree
 from jaxbandits.environments.linear.noise import Gaussian, Noise
-from jaxbandits.environments.operators.operator import Operator, rewarded
+from jaxbandits.environments.operators.operator import Operator, example_environment, rewarded
 from jaxbandits.types import Reward
 
 
@@ -22,8 +22,13 @@ class Noisy(Operator):
     Tells `Reward`: the moment scale that some environments tell besides would no longer be that of the noise.
     """
 
+    source: ClassVar[str] = "any bandit, with more noise"
     environment: Any = param(doc="whose rewards get noise")
     noise: Noise = param(factory=Gaussian, doc="law of xi")
+
+    @classmethod
+    def example(cls) -> "Noisy":
+        return cls(environment=example_environment())
 
     def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)

@@ -86,6 +86,13 @@ class Operator:
         return jax.random.fold_in(key, _OWN - depth)
 
 
+def example_environment() -> Any:
+    """Return the environment inside the examples of operators."""
+    from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
+
+    return HeavyTailed(dim=2, n_arms=5)
+
+
 def rewarded(operator: Operator, feedback: Any) -> Any:
     """Feedback with a reward.
 

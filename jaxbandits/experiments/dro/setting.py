@@ -102,7 +102,7 @@ def _table(data: str) -> Any:
 @functools.cache
 def _adult(data: str, settings: tuple[tuple[str, Any], ...]) -> tuple[str, GroupData]:
     environment = GroupData.from_table(_table(data), **dict(settings))
-    return ("Adult" if environment.source == "adult" else "stand-in for Adult (synthetic)"), environment
+    return ("Adult" if environment.dataset == "adult" else "stand-in for Adult (synthetic)"), environment
 
 
 def outlier(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:

@@ -56,7 +56,8 @@ def _below(learner: Any) -> Mapping[str, tuple[float, ...]]:
 
 
 def _covertype_panels(environment: Covertype) -> Mapping[str, Panel]:
-    data = {"covertype": "Covertype", "stand-in": "stand-in for Covertype"}.get(environment.source, environment.source)
+    dataset = environment.dataset
+    data = {"covertype": "Covertype", "stand-in": "stand-in for Covertype"}.get(dataset, dataset)
     return {f"x{factor:g}": Panel(f"{data}, radii x {factor:g}", environment, x=factor) for factor in _FACTORS}
 
 

@@ -228,7 +228,7 @@ def test_labels_must_fit_the_loss():
 
 def test_the_stand_in_says_so():
     made = GroupData.from_table(adult_like(scale=0.01))
-    assert made.source == "stand-in" and made.dim == 105 and made.n_groups == 6
+    assert made.dataset == "stand-in" and made.dim == 105 and made.n_groups == 6
 
 
 @pytest.mark.skipif("JAXBANDITS_DATA" not in os.environ or not REAL.is_dir(), reason="no JAXBANDITS_DATA/adult")
@@ -237,7 +237,7 @@ def test_adult_has_the_papers_budgets_and_the_known_least_risk():
     made = GroupData.from_table(load_adult(REAL))
     once = dataclasses.replace(made, order="once", held_out=364)
     validate(once)
-    assert once.budgets == (26656, 11519, 1780, 1720, 999, 364) and made.source == "adult"
+    assert once.budgets == (26656, 11519, 1780, 1720, 999, 364) and made.dataset == "adult"
     everything = as_arrays(made)
     x, y = (np.asarray(part) for part in everything.rows)
     w = np.zeros(105)

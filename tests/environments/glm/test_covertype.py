@@ -138,7 +138,7 @@ class TestStandIn:
     def test_is_labelled_and_has_the_shapes(self):
         made = Covertype.stand_in(rows=4000)
         validate(made)
-        assert made.source == "stand-in" and made.arms.shape == (60, 11) and made.means.shape == (60,)
+        assert made.dataset == "stand-in" and made.arms.shape == (60, 11) and made.means.shape == (60,)
         assert made.means.min() < 0.25 and made.means.max() > 0.75
         np.testing.assert_array_equal(made.arms, Covertype.stand_in(rows=4000).arms)
 
@@ -189,20 +189,20 @@ class TestBandit:
         rows = Rows(draws.normal(size=(200, 3)), draws.integers(2, size=200).astype(float), "my forest")
         environment = Covertype.from_clusters(clusters(rows, 5))
         validate(environment)
-        assert (environment.source, environment.n_arms, environment.dim) == ("my forest", 5, 4)
+        assert (environment.dataset, environment.n_arms, environment.dim) == ("my forest", 5, 4)
         result = simulation.simulate(Uniform(dim=4), environment, 20, 2, record=1, progress=False)
         assert result["Uniform"].healthy.all() and np.all(result.final("regret") > 0.0)
 
     @pytest.mark.parametrize(
         ("fields", "message"),
         [
-            ({"source": ""}, r"Covertype.source must be the name of the data, got ''"),
+            ({"dataset": ""}, r"Covertype.dataset must be the name of the data, got ''"),
             ({"n_arms": 5}, r"Covertype.arms must have shape \(5, 11\), got \(4, 11\)"),
             ({"means": np.array([0.1, 0.2, 0.3, 1.4])}, r"Covertype.means must lie in \[0, 1\], got 1.4"),
         ],
     )
     def test_refused(self, file, fields, message):
         made = Covertype.from_file(file, n_arms=4)
-        given = {name: getattr(made, name) for name in ("n_arms", "dim", "source", "arms", "means")}
+        given = {name: getattr(made, name) for name in ("n_arms", "dim", "dataset", "arms", "means")}
         with pytest.raises(InputError, match=message):
             validate(Covertype(**given | fields))

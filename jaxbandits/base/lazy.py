@@ -1,0 +1,60 @@
+"""Lazy names of a package: imported on first access, and listed once.
+
+The list is the `if TYPE_CHECKING:` block that type checkers read, one line a name:
+
+    if TYPE_CHECKING:
+        from jaxbandits.algorithms.linear.oful import OFUL as OFUL
+
+    lazy.attach(__name__)
+"""
+
+import ast
+import functools
+import importlib
+import sys
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+
+@functools.cache
+def declared_imports(package: str) -> Mapping[str, str]:
+    """Return the imports in the `if TYPE_CHECKING:` block of a package, which is imported.
+
+    Returns:
+      For each name its place, `module:name`, in the order of the block.
+    """
+    spec: Any = importlib.import_module(package).__spec__
+    tree = ast.parse(spec.loader.get_source(package))
+    blocks = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    imports = (node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom))
+    return MappingProxyType(
+        {alias.asname or alias.name: f"{node.module}:{alias.name}" for node in imports for alias in node.names}
+    )
+
+
+def load(place: str) -> Any:
+    """Return `name` of `module:name`, as `from module import name` does."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.__import__(module, fromlist=(name,)), name)
+
+
+def attach(package: str, *eager: str) -> None:
+    """Give a package `__getattr__`, `__dir__` and `__all__` for the names that it declares.
+
+    Args:
+      package: name of the package, whose module calls this function.
+      eager: further public names, which the package defines itself.
+    """
+    namespace, places = vars(sys.modules[package]), declared_imports(package)
+    public = sorted({*places, *eager})
+
+    def get(name: str) -> Any:
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, _, submodule = places[name].partition(":")
+        value = importlib.import_module(f"{package}.{submodule}") if module == package else load(places[name])
+        namespace[name] = value
+        return value
+
+    namespace |= {"__getattr__": get, "__dir__": lambda: public, "__all__": public}
