@@ -24,7 +24,7 @@ from jaxbandits import (
 )
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import is_static, validate
+from jaxbandits.base.pytree import is_static, named_constructors, validate
 from jaxbandits.coco import OFWTVC
 from jaxbandits.domains import Box, CappedSimplex, Polytope
 from jaxbandits.dro import Custom, GroupTable
@@ -188,15 +188,15 @@ FURTHER |= {name: {"dim": 2} for name in ALGORITHMS if name.startswith("dro/")}
 
 def _presets():
     for name, cls in sorted(catalogue.Names().items()):
-        for method, preset in inspect.getmembers(cls, inspect.ismethod) if isinstance(cls, type) else ():
-            if not method.startswith("_") and method != "from_file":
+        for method, preset in named_constructors(cls).items() if isinstance(cls, type) else ():
+            if method != "from_file":
                 yield pytest.param(name, preset, id=f"{name}.{method}")
 
 
 @pytest.mark.parametrize(("name", "preset"), list(_presets()))
 def test_a_preset_refuses_in_one_line_what_its_class_would(name, preset):
     parameters = [p for p in inspect.signature(preset).parameters.values() if p.kind is not p.VAR_KEYWORD]
-    if not parameters:  # a preset that takes the fields of its class: those that must be given
+    if preset.__name__ not in vars(preset.__self__):  # inherited, it takes the fields of the class: those required
         parameters = [p for p in inspect.signature(preset.__self__).parameters.values() if p.default is p.empty]
     given = {p.name: GIVEN[p.name] for p in parameters if p.default is p.empty}
     given |= FURTHER.get(name, {}) if "made" not in given else {}
