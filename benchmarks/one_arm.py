@@ -30,8 +30,8 @@ from jaxbandits.algorithms.linear.recursive_least_squares import RecursiveLeastS
 from jaxbandits.algorithms.linear.tofu import TOFU
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.estimation.links import Gaussian
-from jaxbandits.numerics import factored
-from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics import inverse_factors
+from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.types import ArmDecision, ArmObs, NextState, ScaledReward, SystemObs
 
 KEY = jax.random.key(0)
@@ -98,8 +98,10 @@ def play(algorithm: Any, moment: jax.Array, rewards: jax.Array) -> tuple[Any, ..
         return (state, jnp.minimum(least, jnp.min(widths_sq(state)))), None
 
     def widths_sq(state):
-        leaves = jax.tree.leaves(state, is_leaf=lambda leaf: isinstance(leaf, Factored))
-        return jnp.stack([factored.quads(a, jnp.asarray(X)) for a in leaves if isinstance(a, Factored)])
+        leaves = jax.tree.leaves(state, is_leaf=lambda leaf: isinstance(leaf, InverseFactors))
+        return jnp.stack(
+            [inverse_factors.quadratic_forms(a, jnp.asarray(X)) for a in leaves if isinstance(a, InverseFactors)]
+        )
 
     def record(carry, rows):
         carry = jax.lax.scan(one_round, carry, rows)[0]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from jaxbandits.environments.linear.heavy_tailed import HeavyTailed as HeavyTailed
     from jaxbandits.estimation import links as links
     from jaxbandits.estimation.arms import best_arm as best_arm
-    from jaxbandits.numerics import factored as factored
+    from jaxbandits.numerics import inverse_factors as inverse_factors
     from jaxbandits.numerics import rng as rng
     from jaxbandits.results.merge import merge as merge
     from jaxbandits.results.result import Result as Result

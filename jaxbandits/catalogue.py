@@ -120,7 +120,7 @@ def register_part(name: str, part: Any) -> None:
     Raises:
       InputError: when the name is taken or malformed, or the part is neither class nor function.
     """
-    registry.add_part(PARTS, name, part)
+    registry.register_part(PARTS, name, part)
 
 
 class Names(Mapping[str, Any]):

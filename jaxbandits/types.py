@@ -47,7 +47,7 @@ class PointDecision(NamedTuple):
     @classmethod
     def at(cls, point: Any) -> "PointDecision":
         """Play `point` and ask for the loss there only (Q = 1)."""
-        return cls(play=point, query=trees.as_rows(point))
+        return cls(play=point, query=trees.stack(point))
 
 
 class GroupDecision(NamedTuple):

@@ -1,10 +1,10 @@
-"""Factors of V^{-1} (`numerics.factored`) of any positive definite V, by Cholesky in float64."""
+"""Factors of V^{-1} (`numerics.inverse_factors`) of any positive definite V, by Cholesky in float64."""
 
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.numerics.compensated import Compensated
-from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics.compensated import CompensatedSum
+from jaxbandits.numerics.inverse_factors import InverseFactors
 
 
 def factors(v, dtype=None):
@@ -13,4 +13,4 @@ def factors(v, dtype=None):
     pivots = np.diagonal(root)
     upper = np.linalg.inv(root / pivots).T
     packed = [pivots[j] ** 2 if i == j else upper[i, j] for j in range(len(pivots)) for i in range(j + 1)]
-    return Factored(Compensated.start(jnp.asarray(packed, dtype)))
+    return InverseFactors(CompensatedSum.init(jnp.asarray(packed, dtype)))

@@ -177,7 +177,7 @@ MUTANTS = [
            "self._program if self._proven else self._compile_again()", "self._program",
            ("tests/simulation/test_executables.py::test_a_program_whose_first_call_fails_is_compiled_and_called_anew",)),
     Mutant("a changed global plays the old program", "jaxbandits/simulation/program.py",
-           "users_code(args, also)", "()",
+           "user_code_digests(args, also)", "()",
            ("tests/simulation/test_program.py::test_a_global_that_changed_is_another_program",)),
     Mutant("registered names stand for entries", "jaxbandits/catalogue.py",
            "return found.cls", "return found",

@@ -12,7 +12,7 @@ def register_algorithm(name: str, entry: Entry) -> None:
     Raises:
       ValueError: when the name is taken or malformed.
     """
-    registry.add(ALGORITHMS, name, entry)
+    registry.register(ALGORITHMS, name, entry)
 
 
 registry.discover(ALGORITHMS, "jaxbandits.algorithms")  # last: an entry point may import this module

@@ -55,7 +55,7 @@ def code_digest(obj: Any) -> str:
     return digest(_describe(obj, {}))
 
 
-def users_code(*objects: Any) -> tuple[str, ...]:
+def user_code_digests(*objects: Any) -> tuple[str, ...]:
     """Digests of the users' classes and functions that objects are made of: instances and their fields, containers.
 
     Programs that one process keeps are found by it, too: a function that a user changed (a cell of a notebook that ran
@@ -76,20 +76,20 @@ def users_code(*objects: Any) -> tuple[str, ...]:
             for item in obj.values():
                 look(item)
         elif isinstance(obj, type) or hasattr(obj, "__qualname__") or isinstance(obj, functools.partial):
-            if is_users(getattr(obj, "func", obj)):
+            if is_user_code(getattr(obj, "func", obj)):
                 found[id(obj)] = obj
             return
         elif dataclasses.is_dataclass(obj):
             for field in dataclasses.fields(obj):
                 look(getattr(obj, field.name, None))
-        if is_users(kind):
+        if is_user_code(kind):
             found[id(kind)] = kind
 
     look(objects)
     return tuple(map(code_digest, found.values()))
 
 
-def is_users(obj: Any) -> bool:
+def is_user_code(obj: Any) -> bool:
     """Whether a class or function was written by the user, not by this package or an installed one."""
     return _is_users_module(getattr(obj, "__module__", None))
 
@@ -135,7 +135,7 @@ def _describe(obj: Any, seen: dict[int, int]) -> Any:
             array = np.asarray(obj)
             if array.dtype != object:
                 return ["array", array_digest(array)]
-    if is_users(type(obj)) or dataclasses.is_dataclass(obj):
+    if is_user_code(type(obj)) or dataclasses.is_dataclass(obj):
         slots = {name: getattr(obj, name) for name in getattr(type(obj), "__slots__", ()) if hasattr(obj, name)}
         return ["object", _describe(type(obj), seen), _items(slots | getattr(obj, "__dict__", {}), seen)]
     # The repr of an object that says nothing of itself holds its address: it equals no other, so no run resumes it.
@@ -152,7 +152,7 @@ def _items(obj: Any, seen: dict[int, int]) -> Any:
 
 def _callable(obj: Any, seen: dict[int, int]) -> Any:
     name = [getattr(obj, "__module__", None), obj.__qualname__]
-    if not is_users(obj):
+    if not is_user_code(obj):
         return ["name", *name]
     parts: list[Any] = [_describe(sys.modules[obj.__module__], seen)]
     inner = getattr(obj, "__wrapped__", None)  # jax.jit, functools.wraps

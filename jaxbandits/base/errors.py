@@ -9,7 +9,7 @@ class InputError(ValueError):
     """Bad input: what is wrong, what is allowed. The command line prints it and exits with code 2."""
 
 
-def unknown(kind: str, name: object, known: Iterable[str]) -> InputError:
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
     """An `InputError` for a name that is not in a registry, with the closest known names."""
     names = sorted(known)
     of = {known.casefold(): known for known in reversed(names)}  # whoever writes `heavy-oful` means `HEAVY-OFUL`

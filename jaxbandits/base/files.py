@@ -21,7 +21,7 @@ from jaxbandits.base.errors import InputError
 _CHECKSUMS = "sha256.json"  # the last member of an npz file: array name -> checksum of its bytes in the archive
 
 
-class HeldError(InputError):
+class LockedError(InputError):
     """Another process writes there."""
 
 
@@ -30,7 +30,7 @@ class UnwritableError(InputError):
 
 
 @contextlib.contextmanager
-def exclusive(directory: Path, patience: float = 0.0) -> Iterator[None]:
+def lock_directory(directory: Path, patience: float = 0.0) -> Iterator[None]:
     """Creates a directory and holds it against other processes.
 
     Args:
@@ -45,7 +45,9 @@ def exclusive(directory: Path, patience: float = 0.0) -> Iterator[None]:
     try:
         lock.acquire(timeout=patience)
     except filelock.Timeout:
-        raise HeldError(f"another process is writing to {directory}; wait for it or choose another directory") from None
+        raise LockedError(
+            f"another process is writing to {directory}; wait for it or choose another directory"
+        ) from None
     except OSError as error:
         raise UnwritableError(f"cannot write {directory / '.lock'}: {error.strerror or error}") from None
     try:
@@ -54,7 +56,7 @@ def exclusive(directory: Path, patience: float = 0.0) -> Iterator[None]:
         lock.release()
 
 
-def is_held(directory: Path) -> bool:
+def is_locked(directory: Path) -> bool:
     """Whether a process holds a directory now; leaves no trace where none ever did, or where nothing can be written."""
     path = directory / ".lock"
     if not path.exists():
@@ -96,12 +98,12 @@ def write_atomically(path: Path, data: bytes) -> None:
     Raises:
       InputError: naming the path when it cannot be written (full disk, read-only directory).
     """
-    with replacing(path) as file:
+    with open_atomically(path) as file:
         file.write(data)
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
+def open_atomically(path: Path) -> Iterator[IO[bytes]]:
     """A file to be written bit by bit, which takes its name when it is complete, as `write_atomically` does.
 
     Raises:

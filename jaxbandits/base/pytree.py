@@ -245,7 +245,7 @@ def _strong(leaf: Any) -> Any:
 
 def replace(obj: T, path: str, value: Any) -> T:
     """`dataclasses.replace` of a traced field, along a dotted path; refuses every other one by name."""
-    kind = kind_of(obj, path)
+    kind = field_kind(obj, path)
     if kind == "static":
         raise InputError(
             f"{type(obj).__name__}.{path} is static (it fixes the compiled program), so it cannot be traced"
@@ -263,7 +263,7 @@ def set_field(obj: T, path: str, value: Any) -> T:
     return dataclasses.replace(typing.cast(Any, obj), **{head: value})
 
 
-def kind_of(obj: Any, path: str) -> Kind:
+def field_kind(obj: Any, path: str) -> Kind:
     """The kind of a field, along a dotted path.
 
     Raises:
@@ -276,5 +276,5 @@ def kind_of(obj: Any, path: str) -> Kind:
         raise InputError(f"{type(obj).__name__} has no field {head!r}; {known}")
     value, kind = getattr(obj, head), fields[head].metadata.get(_KIND, "traced")
     if rest and kind == "traced":
-        return kind_of(value, rest)
+        return field_kind(value, rest)
     return "object" if kind == "traced" and dataclasses.is_dataclass(value) else kind

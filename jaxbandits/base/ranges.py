@@ -12,7 +12,7 @@ from jaxbandits.base.errors import InputError, shown
 BOOL = "True or False"  # the range of a flag
 
 
-def whole(name: str, value: Any, allowed: str = "[1, inf)") -> int:
+def integer(name: str, value: Any, allowed: str = "[1, inf)") -> int:
     """One whole number of an interval.
 
     Raises:

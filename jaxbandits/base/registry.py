@@ -60,7 +60,7 @@ def places(room: str, families: Iterable[str]) -> dict[str, str]:
     return {place.partition(":")[0].removeprefix(f"{room}.").replace(".", "/"): place for place in listed}
 
 
-def add(registry: Registry, name: str, entry: Entry) -> None:
+def register(registry: Registry, name: str, entry: Entry) -> None:
     """Add a third party's entry.
 
     Raises:
@@ -83,14 +83,14 @@ def discover(registry: Registry, group: str) -> None:
     """
     for point in metadata.entry_points(group=group):
         try:
-            add(registry, point.name.replace(".", "/", 1), point.load())
+            register(registry, point.name.replace(".", "/", 1), point.load())
         except Exception as error:  # whatever another package's import raises
             owner = "" if point.dist is None else f" of {point.dist.name}"
             what = " ".join(str(error).split())[:200]
             warnings.warn(f"entry point {point.name}{owner} is left out: {type(error).__name__}: {what}", stacklevel=2)
 
 
-def add_part(registry: dict[str, Any], name: str, part: Any) -> None:
+def register_part(registry: dict[str, Any], name: str, part: Any) -> None:
     """Add a third party's class or function.
 
     Raises:

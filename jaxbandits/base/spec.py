@@ -30,8 +30,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base.digests import array_digest, code_digest, digest, is_users, package_digest
-from jaxbandits.base.errors import InputError, shown, unknown
+from jaxbandits.base.digests import array_digest, code_digest, digest, is_user_code, package_digest
+from jaxbandits.base.errors import InputError, shown, unknown_name
 from jaxbandits.base.pytree import validate
 from jaxbandits.base.ranges import is_traced
 from jaxbandits.base.versions import versions
@@ -129,7 +129,7 @@ def _write(obj: Any, name_of: NameOf, data: MutableMapping[str, np.ndarray], whe
         place = f"{obj.__module__}:{name}" if name else f"{cls.__module__}:{cls.__qualname__}"
         return {"code": place, "digest": code_digest(obj)}
     head = {"type": name_of(cls) or f"{cls.__module__}:{cls.__qualname__}"}
-    if is_users(cls):
+    if is_user_code(cls):
         head["code"] = code_digest(cls)
     return head | {name: inner(value, where=f"{where}.{name}") for name, value in fields.items()}
 
@@ -219,7 +219,7 @@ def _read_object(value: dict[str, Any], names: Names, inner: Any, where: str) ->
     given = {key: item for key, item in value.items() if key not in ("type", "code")}
     for key in given:
         if key not in parameters:
-            raise InputError(f"{where}: {unknown(f'field of {cls.__name__}', key, parameters)}")
+            raise InputError(f"{where}: {unknown_name(f'field of {cls.__name__}', key, parameters)}")
     for key, parameter in parameters.items():
         if parameter.default is parameter.empty and key not in given:
             raise InputError(f"{where}: {cls.__name__} needs the field {key!r}")
@@ -238,7 +238,7 @@ def _named(name: Any, names: Names, where: str, kind: str) -> Any:
             f"{where}.{kind}: {name!r} is not registered; register it (register_algorithm, register_environment, "
             "register_part) to read it back"
         )
-    raise InputError(f"{where}.{kind}: {_first_line(unknown('name', name, names))}")
+    raise InputError(f"{where}.{kind}: {_first_line(unknown_name('name', name, names))}")
 
 
 def _read_array(value: dict[str, Any], data: Mapping[str, np.ndarray], where: str) -> np.ndarray:
@@ -261,7 +261,7 @@ def _read_array(value: dict[str, Any], data: Mapping[str, np.ndarray], where: st
 
 def _entries(values: list[Any], dtype: Any, where: str) -> np.ndarray:
     if dtype not in _DTYPES:
-        raise InputError(f"{where}.dtype: {_first_line(unknown('dtype', dtype, _DTYPES))}")
+        raise InputError(f"{where}.dtype: {_first_line(unknown_name('dtype', dtype, _DTYPES))}")
     real = jnp.issubdtype(jnp.dtype(dtype), jnp.floating)
     kinds = (bool,) if dtype == "bool" else (int, float) if real else (int,)
     numbers = []
@@ -283,7 +283,7 @@ def _entries(values: list[Any], dtype: Any, where: str) -> np.ndarray:
 
 def _only(value: dict[str, Any], allowed: set[str], where: str) -> None:
     for key in value.keys() - allowed:
-        raise InputError(f"{where}: {unknown('entry', key, allowed)}")
+        raise InputError(f"{where}: {unknown_name('entry', key, allowed)}")
 
 
 def _validate(obj: Any, where: str) -> None:

@@ -13,7 +13,7 @@ def row(tree: T, k: int) -> T:
     return jax.tree.map(lambda leaf: leaf[k], tree)
 
 
-def as_rows(*trees: T) -> T:
+def stack(*trees: T) -> T:
     """The trees, one after the other along a new first axis of every leaf."""
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 

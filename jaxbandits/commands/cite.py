@@ -55,7 +55,7 @@ def full_names(name: str, known: Any) -> list[str]:
     Raises:
       InputError: when it is none of them, with the closest ones; or several.
     """
-    from jaxbandits.base.errors import InputError, unknown
+    from jaxbandits.base.errors import InputError, unknown_name
 
     if name in known:
         return [name]
@@ -67,4 +67,4 @@ def full_names(name: str, known: Any) -> list[str]:
             raise InputError(f"{name} is the name of {' and '.join(found)}: name one of them")
         if found:
             return found
-    raise unknown("name", name, [*known, *filter(None, of_class.values())])
+    raise unknown_name("name", name, [*known, *filter(None, of_class.values())])

@@ -33,14 +33,14 @@ def add(commands: Any) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from jaxbandits.base.errors import unknown
+    from jaxbandits.base.errors import unknown_name
 
     rooms, families = _rooms(), _families()
     if arguments.what in families:
         rooms = {room: _of_family(names, arguments.what) for room, names in rooms.items()}
     elif arguments.what is not None:
         if arguments.what not in rooms:
-            raise unknown("room or family", arguments.what, [*rooms, *families])
+            raise unknown_name("room or family", arguments.what, [*rooms, *families])
         rooms = {arguments.what: rooms[arguments.what]}
     _print_rooms(rooms)
     return 0
@@ -131,18 +131,18 @@ def _value(value: object) -> str:
 
 def _check(arguments: argparse.Namespace) -> int:
     from jaxbandits.algorithms import ALGORITHMS
-    from jaxbandits.base.errors import InputError, unknown
+    from jaxbandits.base.errors import InputError, unknown_name
     from jaxbandits.environments import ENVIRONMENTS
     from jaxbandits.testing import check_algorithm
 
     if arguments.name not in ALGORITHMS:
-        raise unknown("algorithm", arguments.name, ALGORITHMS)
+        raise unknown_name("algorithm", arguments.name, ALGORITHMS)
     entry = ALGORITHMS[arguments.name]
     if not entry.environments:
         raise InputError(f"the entry of {arguments.name} names no environments to check it on")
     for name in entry.environments:
         if name not in ENVIRONMENTS:
-            raise unknown("environment", name, ENVIRONMENTS)
+            raise unknown_name("environment", name, ENVIRONMENTS)
         try:
             check_algorithm(entry.example, ENVIRONMENTS[name].example, quick=arguments.quick)
         except AssertionError as error:

@@ -120,7 +120,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
         experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=preset, without=without,
         seed=arguments.seed, data=arguments.data, first_seed=arguments.first_seed, timing=not arguments.no_timing,
     )  # fmt: skip
-    with files_lib.exclusive(out):
+    with files_lib.lock_directory(out):
         if arguments.fresh:
             finished.refuse_a_sweep(out)
             _discard(panels, checkpoint)

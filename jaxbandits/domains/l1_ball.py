@@ -9,7 +9,8 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Shape
 from jaxbandits.domains.simplex import project_simplex
-from jaxbandits.numerics.simplex import first_least, indicator
+from jaxbandits.numerics import first_axis
+from jaxbandits.numerics.simplex import indicator
 
 
 @pytree
@@ -39,7 +40,7 @@ class L1Ball:
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
         """`[d]` `-radius sign(c_i) e_i` for the first of the largest `|c_i|`; 0 for 0."""
         del guess
-        unit = indicator(first_least(-jnp.abs(direction)), len(direction))
+        unit = indicator(first_axis.argmin(-jnp.abs(direction)), len(direction))
         return -self.radius * jnp.sign(direction) * unit, None
 
     def project(self, x: jax.Array) -> jax.Array:

@@ -9,7 +9,8 @@ import numpy as np
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, pytree, shared
 from jaxbandits.domains.points import Shape
-from jaxbandits.numerics.simplex import combine, first_least, indicator
+from jaxbandits.numerics import first_axis
+from jaxbandits.numerics.simplex import combine, indicator
 
 
 @pytree
@@ -43,5 +44,5 @@ class Polytope:
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
         """`[d]` the first of the vertices with the least product."""
         del guess
-        best = first_least(self.vertices @ direction)
+        best = first_axis.argmin(self.vertices @ direction)
         return combine(indicator(best, len(self.vertices)), self.vertices), None

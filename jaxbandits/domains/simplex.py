@@ -8,7 +8,8 @@ import jax.numpy as jnp
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Shape
-from jaxbandits.numerics.simplex import first_least, indicator
+from jaxbandits.numerics import first_axis
+from jaxbandits.numerics.simplex import indicator
 from jaxbandits.tracing.batching import while_loop
 
 
@@ -34,7 +35,7 @@ class Simplex:
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
         """`[d]` the total on the first of the least coordinates."""
         del guess
-        return self.total * indicator(first_least(direction), len(direction)), None
+        return self.total * indicator(first_axis.argmin(direction), len(direction)), None
 
     def project(self, x: jax.Array) -> jax.Array:
         """`[d]` the nearest point (Euclidean)."""

@@ -14,7 +14,7 @@ def register_environment(name: str, entry: Entry) -> None:
     Raises:
       ValueError: when the name is taken or malformed.
     """
-    registry.add(ENVIRONMENTS, name, entry)
+    registry.register(ENVIRONMENTS, name, entry)
 
 
 registry.discover(ENVIRONMENTS, "jaxbandits.environments")  # last: an entry point may import this module

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike
-from jaxbandits.numerics import axes, factored
-from jaxbandits.numerics.factored import Inverse
+from jaxbandits.numerics import first_axis, inverse_factors
+from jaxbandits.numerics.inverse_factors import Inverse
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision
 
@@ -35,7 +35,7 @@ def best_scored(arms: jax.Array, mask: Any, scores: jax.Array) -> ArmDecision:
     """The available arm with the largest of the `[K]` scores; the first of equal ones, NaN below everything."""
     lowest = jnp.finfo(scores.dtype).min  # above masked arms, below every score but NaN
     ordered = jnp.where(True if mask is None else mask, jnp.where(scores > lowest, scores, lowest), -jnp.inf)
-    index = axes.first_largest(ordered)
+    index = first_axis.argmax(ordered)
     return ArmDecision(index=index, x=arms[index])
 
 
@@ -46,7 +46,8 @@ def optimistic_arm(arms: jax.Array, mask: Any, center: Vector, inverse: Inverse,
       arms: `[K, d]`.
       mask: as for `best_arm`.
       center: `[d]`
-      inverse: V^{-1}, in factors (`numerics.factored`) or `[d, d]`: of the ellipsoid `||theta - center||_V <= radius`.
+      inverse: V^{-1} of the ellipsoid `||theta - center||_V <= radius`, in factors (`numerics.inverse_factors`) or
+        `[d, d]`.
       radius: `[]` >= 0.
     """
     return best_scored(arms, mask, optimistic_values(arms, center, inverse, radius))
@@ -54,7 +55,7 @@ def optimistic_arm(arms: jax.Array, mask: Any, center: Vector, inverse: Inverse,
 
 def optimistic_values(arms: jax.Array, center: Vector, inverse: Inverse, radius: ArrayLike) -> jax.Array:
     """`[K]` x'center + radius ||x||_inverse."""
-    return optimistic(arms @ center, factored.quads(inverse, arms), radius)
+    return optimistic(arms @ center, inverse_factors.quadratic_forms(inverse, arms), radius)
 
 
 def optimistic(mean: jax.Array, width_sq: jax.Array, radius: ArrayLike) -> jax.Array:
@@ -64,7 +65,7 @@ def optimistic(mean: jax.Array, width_sq: jax.Array, radius: ArrayLike) -> jax.A
 
 def widths(inverse: Inverse, arms: jax.Array) -> jax.Array:
     """`[K]` ||x||_inverse of the arms `[K, d]`."""
-    return jnp.sqrt(jnp.maximum(factored.quads(inverse, arms), 0.0))
+    return jnp.sqrt(jnp.maximum(inverse_factors.quadratic_forms(inverse, arms), 0.0))
 
 
 def nearest_arm(arms: jax.Array, mask: Any, point: Vector) -> ArmDecision:

@@ -25,8 +25,8 @@ import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.estimation.arms import best_scored, optimistic, optimistic_arm
-from jaxbandits.numerics import factored
-from jaxbandits.numerics.factored import Inverse
+from jaxbandits.numerics import inverse_factors
+from jaxbandits.numerics.inverse_factors import Inverse
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs
@@ -92,7 +92,7 @@ def follow(
 
 
 def _computed(arms: jax.Array, theta: Vector, inverse: Inverse) -> Scores:
-    return Scores(arms @ theta, factored.quads(inverse, arms))
+    return Scores(arms @ theta, inverse_factors.quadratic_forms(inverse, arms))
 
 
 def _two_products(arms: jax.Array, x: Vector, y: Vector) -> tuple[jax.Array, jax.Array]:

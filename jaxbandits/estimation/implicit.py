@@ -13,19 +13,19 @@ import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.estimation.links import Bernoulli
-from jaxbandits.numerics import factored
-from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics import inverse_factors
+from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.tracing.batching import while_loop
 
-Projection = Callable[[Factored, Vector, jax.Array], Vector]
+Projection = Callable[[InverseFactors, Vector, jax.Array], Vector]
 
 _LOGISTIC = Bernoulli()
 _MAX_STEPS = 60  # of the root search: Newton needs 2 to 5, bisection alone would need 50
 
 
 def logistic_step(
-    inverse: Factored,
+    inverse: InverseFactors,
     theta: Vector,
     x: Vector,
     count: ArrayLike,
@@ -50,7 +50,7 @@ def logistic_step(
       project: `(inverse, y, weight)`, the point of the convex Theta nearest to y in the norm of `W + weight x x'`,
         whose inverse is given.
     """
-    image = factored.image(inverse, x)
+    image = inverse_factors.image(inverse, x)
     u, width_sq, start = image.u, image.width_sq, x @ theta
     reach = 1.001 * bound * jnp.linalg.norm(x)  # every feasible z is strictly inside
     tolerance = jnp.finfo(start.dtype).eps ** 0.6  # the answer is one quadratic step ahead of z
@@ -64,7 +64,7 @@ def logistic_step(
         slope, curvature = count * _LOGISTIC.mean(z) - total, scale * count * _LOGISTIC.slope(z)
         grow = 1.0 / (1.0 + curvature * width_sq)
         y = theta - u * ((scale * slope + curvature * (start - z)) * grow)
-        model = factored.add(inverse, curvature, image)  # (W + curvature x x')^{-1}
+        model = inverse_factors.add(inverse, curvature, image)  # (W + curvature x x')^{-1}
         nearest = project(model, y, curvature)
         found = x @ nearest
         low, high = jnp.where(found > z, z, low), jnp.where(found < z, z, high)

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from jaxbandits.base.errors import unknown
+from jaxbandits.base.errors import unknown_name
 from jaxbandits.experiments.declare import Experiment
 
 BUDGETS = {
@@ -34,7 +34,7 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Pa
       InputError: for another word.
     """
     if budget not in BUDGETS:
-        raise unknown("budget", budget, BUDGETS)
+        raise unknown_name("budget", budget, BUDGETS)
     usual = {"seeds": None, "horizon": None, "preset": None, "seed": 0}
     double = "" if experiment.float64 or not float64 else _DOUBLE
     if budget == "quick":

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jaxbandits.base.errors import InputError, unknown
+from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.drawings import Curves, Drawing
 from jaxbandits.results.trials import Trials
@@ -147,7 +147,7 @@ class Experiment:
             return self
         if name not in self.readings:
             raise (
-                unknown(f"reading of {self.name}", name, self.readings)
+                unknown_name(f"reading of {self.name}", name, self.readings)
                 if self.readings
                 else InputError(f"{self.name} has one reading only: leave --reading out")
             )
@@ -186,7 +186,7 @@ class Experiment:
         if name is None:
             return next(iter(self.presets))
         if name not in self.presets:
-            raise unknown(f"preset of {self.name}", name, self.presets)
+            raise unknown_name(f"preset of {self.name}", name, self.presets)
         return name
 
 
@@ -234,5 +234,5 @@ def chosen(experiments: Mapping[str, Experiment], name: str) -> list[Experiment]
     if name in groups:
         return [experiment for known, experiment in experiments.items() if known.startswith(groups[name])]
     if name not in experiments:
-        raise unknown("experiment", name, [*experiments, *groups])
+        raise unknown_name("experiment", name, [*experiments, *groups])
     return [experiments[name]]

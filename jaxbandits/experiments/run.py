@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, unknown
+from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.experiments.claim import Judged, Measured
 from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.tuning import FIRST_SEED, at_edge, best
@@ -84,8 +84,8 @@ def run(
     preset = experiment.preset(preset)
     if experiment.float64 and not jax.config.read("jax_enable_x64"):
         raise InputError(f"{experiment.name} needs double precision: jax.config.update('jax_enable_x64', True) first")
-    horizon = experiment.horizon if horizon is None else ranges.whole("horizon", horizon, COUNT)
-    seeds = experiment.seeds if seeds is None else ranges.whole("seeds", seeds, COUNT)
+    horizon = experiment.horizon if horizon is None else ranges.integer("horizon", horizon, COUNT)
+    seeds = experiment.seeds if seeds is None else ranges.integer("seeds", seeds, COUNT)
     panels = experiment.panels(horizon)
     declared = {name: experiment.algorithms(preset, horizon, panel) for name, panel in panels.items()}
     algorithms = _kept(declared, without)
@@ -126,14 +126,14 @@ def left_out(
     Raises:
       InputError: for a label that no panel has.
     """
-    horizon = experiment.horizon if horizon is None else ranges.whole("horizon", horizon, COUNT)
+    horizon = experiment.horizon if horizon is None else ranges.integer("horizon", horizon, COUNT)
     panels = experiment.panels(horizon).values()
     labels = dict.fromkeys(
         label for panel in panels for label in experiment.algorithms(experiment.preset(preset), horizon, panel)
     )
     for label in (*only, *without):
         if label not in labels:
-            raise unknown("algorithm", label, labels)
+            raise unknown_name("algorithm", label, labels)
     return [label for label in labels if (only and label not in only) or label in without]
 
 
@@ -147,7 +147,7 @@ def _kept(algorithms: Mapping[str, Mapping[str, Any]], without: Sequence[str]) -
     labels = list(dict.fromkeys(label for panel in algorithms.values() for label in panel))
     for label in without:
         if label not in labels:
-            raise unknown("algorithm to leave out", label, labels)
+            raise unknown_name("algorithm to leave out", label, labels)
     kept = {name: {k: v for k, v in panel.items() if k not in without} for name, panel in algorithms.items()}
     for name, panel in kept.items():
         if not panel:

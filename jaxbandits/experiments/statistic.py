@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.base.errors import InputError, unknown
+from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.experiments.claim import Measured
 from jaxbandits.results import pairs
 from jaxbandits.results.intervals import (
@@ -363,7 +363,7 @@ def _timed(measured: Measured, panel: str, name: str) -> tuple[RoundTimes, np.nd
         raise InputError(f"panel {panel} was not timed")
     times = measured.times[min(timed)]
     if name not in times.ns:
-        raise unknown("timed label", name, times.ns)
+        raise unknown_name("timed label", name, times.ns)
     rows = times.ns[name]
     if _UNIFORM in times.ns and name != _UNIFORM:
         rows = rows - np.median(times.ns[_UNIFORM], axis=0)

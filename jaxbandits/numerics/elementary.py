@@ -44,13 +44,13 @@ _Q = (
 def log(x: ArrayLike) -> jax.Array:
     """`jnp.log`."""
     x = jnp.asarray(x)
-    return _log(x) if x.dtype == jnp.float64 and not target.accelerated() else jnp.log(x)
+    return _log(x) if x.dtype == jnp.float64 and not target.targets_accelerator() else jnp.log(x)
 
 
 def log1p(x: ArrayLike) -> jax.Array:
     """`jnp.log1p`; in float64 to two units in the last place."""
     x = jnp.asarray(x)
-    if x.dtype != jnp.float64 or target.accelerated():
+    if x.dtype != jnp.float64 or target.targets_accelerator():
         return jnp.log1p(x)
     y = lax.optimization_barrier(1.0 + x)  # else XLA takes y - 1 for x
     lost = (x - (y - 1.0)) / y  # to first order what 1 + x leaves out
@@ -83,7 +83,7 @@ def _tangent(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax
 def exp(x: ArrayLike) -> jax.Array:
     """`jnp.exp`; in float64 what is below the least normal number is 0."""
     x = jnp.asarray(x)
-    return _exp(x) if x.dtype == jnp.float64 and not target.accelerated() else jnp.exp(x)
+    return _exp(x) if x.dtype == jnp.float64 and not target.targets_accelerator() else jnp.exp(x)
 
 
 @jax.custom_jvp

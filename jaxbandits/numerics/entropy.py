@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike
-from jaxbandits.numerics import axes, elementary
+from jaxbandits.numerics import elementary, first_axis
 from jaxbandits.tracing.batching import while_loop
 
 _MAX_STEPS = 64  # a guard: 13 is the worst case measured from the lower bound with rates that span 2^15, 5 from nearby
@@ -67,7 +67,7 @@ def entropic_step(
 def _problem(log_q: jax.Array, loss: jax.Array, rate: jax.Array) -> tuple[jax.Array, ...]:
     """Who takes part, log q and loss without the others, what cancels in the exponent at the root, and its bound."""
     active = log_q > -jnp.inf
-    lowest = -axes.largest(jnp.where(active, loss, -jnp.inf))
+    lowest = -first_axis.max(jnp.where(active, loss, -jnp.inf))
     log_q, loss = jnp.where(active, log_q, 0.0), jnp.where(active, loss, 0.0)
     return active, log_q, loss, jnp.abs(log_q) + rate * jnp.abs(loss), lowest
 
@@ -77,7 +77,7 @@ def _excess(
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """F(nu), the step of Newton's method F(nu) / <softmax, rate>, and what rounding it may hold, over eps."""
     log_p = jnp.where(active, log_q - rate * (loss + nu), -jnp.inf)
-    top = axes.largest(log_p)
+    top = first_axis.max(log_p)
     p = elementary.exp(log_p - top)
     total, slope = jnp.sum(p), jnp.sum(p * rate)
     value = top + elementary.log(total)
@@ -97,4 +97,4 @@ def hedge_step(log_q: jax.Array, loss: jax.Array, rate: ArrayLike) -> jax.Array:
       rate: `[]`, > 0.
     """
     log_p = jnp.where(log_q > -jnp.inf, log_q - rate * loss, -jnp.inf)
-    return log_p - axes.log_sum_exp(log_p)
+    return log_p - first_axis.logsumexp(log_p)

@@ -21,7 +21,7 @@ Vector: TypeAlias = jax.Array  # [d]
 Symmetric: TypeAlias = jax.Array  # [d, d]
 
 
-def added(terms: Iterable[Any]) -> Any:
+def sum_terms(terms: Iterable[Any]) -> Any:
     """Their sum, from the left."""
     total, *rest = terms
     for term in rest:
@@ -31,7 +31,7 @@ def added(terms: Iterable[Any]) -> Any:
 
 def trace(m: jax.Array) -> jax.Array:
     """The sum of the diagonal; `jnp.trace` looks at all entries."""
-    return added(m[i, i] for i in range(len(m)))
+    return sum_terms(m[i, i] for i in range(len(m)))
 
 
 def factor(m: Symmetric) -> Any:
@@ -87,5 +87,5 @@ def _ldl_solve(factored: tuple[list[jax.Array], list[jax.Array]], b: Vector) -> 
 def log_det(factored: Any) -> jax.Array:
     """The logarithm of the determinant of the matrix that `factor` factored."""
     if isinstance(factored, tuple):
-        return -added(jnp.log(inverse_pivot) for inverse_pivot in factored[1])
+        return -sum_terms(jnp.log(inverse_pivot) for inverse_pivot in factored[1])
     return 2.0 * jnp.sum(jnp.log(jnp.diagonal(factored)))

@@ -89,7 +89,7 @@ class SquaredError(NamedTuple):
         return (self.features @ x - self.target) * self.features
 
 
-class Scaled(NamedTuple):
+class ScaledLoss(NamedTuple):
     """`f(x) = scale loss(x)` with `scale >= 0`."""
 
     loss: Any  # a Loss
@@ -113,5 +113,5 @@ def evaluate(loss: Loss, points: Any) -> tuple[jax.Array, Any]:
     """`[Q]` values and `[Q, d]` gradients at points `[Q, d]`."""
     if len(jax.tree.leaves(points)[0]) == 1:  # by far the most frequent: no further axis
         x = trees.row(points, 0)
-        return trees.as_rows(loss.value(x)), trees.as_rows(loss.gradient(x))
+        return trees.stack(loss.value(x)), trees.stack(loss.gradient(x))
     return jax.vmap(loss.value)(points), jax.vmap(loss.gradient)(points)

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxbandits.numerics import axes
+from jaxbandits.numerics import first_axis
 
 UNROLL = 8  # steps that become straight code: a loop over few steps inside the loop over rounds is mostly overhead
 
@@ -36,7 +36,7 @@ def backward_induction(rewards: jax.Array, transitions: jax.Array) -> Plan:
 
     def step(following: jax.Array, reward: jax.Array) -> tuple[jax.Array, Plan]:
         q = reward + transitions @ following
-        plan = Plan(axes.first_largest(q.T), axes.largest(q.T))
+        plan = Plan(first_axis.argmax(q.T), first_axis.max(q.T))
         return plan.values, plan
 
     return _backward(step, rewards)

@@ -18,8 +18,8 @@ import jax.numpy as jnp
 
 from jaxbandits.base import trees
 from jaxbandits.base.pytree import ArrayLike
-from jaxbandits.numerics import factored, linalg
-from jaxbandits.numerics.factored import Factored, Inverse
+from jaxbandits.numerics import inverse_factors, linalg
+from jaxbandits.numerics.inverse_factors import Inverse, InverseFactors
 from jaxbandits.numerics.linalg import Symmetric, Vector
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import while_loop
@@ -39,12 +39,12 @@ def project_ball(inverse: Inverse, y: Vector, radius: ArrayLike) -> Vector:
       y: `[d]` the point to project; returned unchanged when it lies in the ball (up to 8 roundings of the radius).
       radius: radius of the ball, > 0.
     """
-    if isinstance(inverse, Factored):
+    if isinstance(inverse, InverseFactors):
 
         def begin(x: Vector) -> tuple[Path, Vector]:
             here, x = barrier((inverse, x))  # bound to x: XLA would take what depends on V alone out of the loop
-            frame = factored.unfolded(here, x)
-            return lambda mu: factored.shrunk(frame, mu), factored.product(here, x)
+            frame = inverse_factors.shifted_system(here, x)
+            return lambda mu: inverse_factors.solve_shifted(frame, mu), inverse_factors.product(here, x)
 
         return _secular_newton(begin, y, radius)[0]
 
@@ -136,7 +136,7 @@ def _secular_newton(
         _, x, _, norm, _ = while_loop(outside, newton, (jnp.zeros_like(norm), x, minus_dx, norm, 0), _MAX_STEPS)
         return x, norm, False
 
-    x, norm, _ = while_loop(lambda carry: carry[2], search, (x, norm, norm > furthest), most=1)
+    x, norm, _ = while_loop(lambda carry: carry[2], search, (x, norm, norm > furthest), max_steps=1)
     return x, norm
 
 

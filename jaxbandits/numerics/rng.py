@@ -185,7 +185,7 @@ def normals(key: jax.Array, count: int, dim: int) -> jax.Array:
     return jnp.concatenate(halves, axis=1)[:, :dim]
 
 
-def on_sphere(key: jax.Array, dim: int) -> jax.Array:
+def unit_vector(key: jax.Array, dim: int) -> jax.Array:
     """`[d]` a uniform unit vector: a sign for d = 1, an angle for d = 2, normals divided by their length above."""
     if dim == 1:
         return jnp.where(tail_and_angle(key)[1] < 0.5, -1.0, 1.0)[None]
@@ -195,8 +195,8 @@ def on_sphere(key: jax.Array, dim: int) -> jax.Array:
     return (1.0 / jnp.linalg.norm(direction)) * direction
 
 
-def on_spheres(key: jax.Array, count: int, dim: int) -> jax.Array:
-    """`[count, d]` independent uniform unit vectors, made as by `on_sphere`.
+def unit_vectors(key: jax.Array, count: int, dim: int) -> jax.Array:
+    """`[count, d]` independent uniform unit vectors, made as by `unit_vector`.
 
     Uses the first `count ceil(dim / 2)` blocks of the key.
     """

@@ -76,7 +76,7 @@ def _undecided(p: jax.Array) -> jax.Array:
     return (p > margin) & (p < 1.0 - margin)
 
 
-def systematic(q: jax.Array, k: int, u: jax.Array) -> jax.Array:
+def systematic_sampling(q: jax.Array, k: int, u: jax.Array) -> jax.Array:
     """`[k]` different indices in ascending order, int32, from one uniform: index i with probability `k q_i`.
 
     The points u, u + 1, ..., u + k - 1 on a line of length k, of which index i owns a piece of length `k q_i <= 1`.

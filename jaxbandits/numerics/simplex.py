@@ -60,7 +60,7 @@ def kl_projection(log_p: jax.Array, k: int = 1) -> jax.Array:
     """
     if k == log_p.shape[-1]:
         return jnp.full_like(log_p, -math.log(k))
-    searched = k > 1 and not _is_sorted(log_p.shape[-1], k) and not target.accelerated()
+    searched = k > 1 and not _is_sorted(log_p.shape[-1], k) and not target.targets_accelerator()
     level, excess = _search(log_p, k) if searched else _test_all(k)(log_p)
     log_cap = -math.log(k)
     return jnp.minimum((log_p - level) + (excess + log_cap), log_cap)
@@ -159,18 +159,6 @@ def _tsallis_weights(root: jax.Array, nu: jax.Array) -> jax.Array:
     return -2.0 * elementary.log(z) - elementary.log(jnp.sum(1.0 / (z * z)))
 
 
-@trials_last
-def first_least(values: jax.Array) -> jax.Array:
-    """The index of the least of `[n]` numbers, int32; the first of equal ones."""
-    if values.shape[0] > UNROLLED:
-        return jnp.argmin(values, axis=0).astype(jnp.int32)
-    least, index = values[0], jnp.zeros(values.shape[1:], jnp.int32)
-    for k in range(1, values.shape[0]):
-        index = jnp.where(values[k] < least, k, index)
-        least = jnp.minimum(least, values[k])
-    return index
-
-
 def indicator(index: jax.Array, n: int) -> jax.Array:
     """The unit vector `e_index` in R^n: multiplied, it takes or places one entry without gather and scatter."""
     return (jnp.arange(n, dtype=jnp.int32) == index).astype(jnp.result_type(float))
@@ -187,7 +175,7 @@ def mean(rows: Any) -> Any:
     return combine(jnp.full(n, 1.0 / n), rows)
 
 
-def repeated(q: jax.Array, counts: tuple[int, ...]) -> jax.Array:
+def repeat(q: jax.Array, counts: tuple[int, ...]) -> jax.Array:
     """`[sum counts]` entry i of `[m]` as often as `counts[i]` says."""
     return q[np.repeat(np.arange(len(counts)), counts)]
 
@@ -220,4 +208,4 @@ def _sum_exp(a: jax.Array) -> tuple[jax.Array, jax.Array]:
         largest = jnp.max(a, axis=0)
         return largest, jnp.sum(jnp.exp(a - largest), axis=0)
     largest = barrier(functools.reduce(jnp.maximum, list(a)))
-    return largest, barrier(linalg.added(elementary.exp(a - largest)))  # else both parts of a logarithm add them up
+    return largest, barrier(linalg.sum_terms(elementary.exp(a - largest)))  # else both parts of a logarithm add them up

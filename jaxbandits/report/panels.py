@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxbandits.base.errors import InputError, unknown
+from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.experiments.declare import Experiment
 from jaxbandits.experiments.drawings import Curves
 from jaxbandits.report.curves import drawn_of
@@ -44,7 +44,7 @@ def of_directory(
         raise InputError(f"{directory} has several panels: choose one with --panel, of {', '.join(names)}")
     panel = names[0] if panel is None else panel
     if panel not in names:
-        raise unknown("panel", panel, names)
+        raise unknown_name("panel", panel, names)
     file = directory / f"{name.rpartition('/')[2]}-{panel}.npz"
     result = Result.load(file)
     drawing = next((each for each in experiment.figures if isinstance(each, Curves)), Curves())

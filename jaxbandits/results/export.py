@@ -119,7 +119,7 @@ def write_netcdf(datasets: Mapping[str, Any], path: str | os.PathLike[str]) -> P
     path = file_of(path)
     optional("h5netcdf")
     files.make_directory(path.parent)
-    with files.replacing(path) as file:
+    with files.open_atomically(path) as file:
         mode: Any = "w"
         for label, data in datasets.items():
             data.to_netcdf(file.name, mode=mode, group=label.replace("/", "-"), engine="h5netcdf")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.base.errors import InputError, shown, unknown
+from jaxbandits.base.errors import InputError, shown, unknown_name
 from jaxbandits.base.ranges import check_concrete
 
 RESERVED = ("label", "point", "seed", "round")  # no axis of a metric may have these names
@@ -239,7 +239,7 @@ def known(kind: str, name: Any, names: Iterable[str]) -> str:
     """
     names = list(names)
     if not isinstance(name, str) or name not in names:
-        raise unknown(kind, name, names)
+        raise unknown_name(kind, name, names)
     return name
 
 

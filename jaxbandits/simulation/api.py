@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import jax
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, shown, unknown
-from jaxbandits.base.pytree import kind_of, set_field, validate
+from jaxbandits.base.errors import InputError, shown, unknown_name
+from jaxbandits.base.pytree import field_kind, set_field, validate
 from jaxbandits.base.versions import versions
 from jaxbandits.results.pairs import MOST
 from jaxbandits.results.result import Result
@@ -133,7 +133,7 @@ def _until(
         learners = {label: labelled[label] for label in labels}
         return compare(learners, now["environment"], now["horizon"], seeds, record=now["record"], **own)
 
-    seeds = seeds if isinstance(seeds, Mapping) else ranges.whole("seeds", seeds, COUNT)
+    seeds = seeds if isinstance(seeds, Mapping) else ranges.integer("seeds", seeds, COUNT)
     return until_lib.run(until, list(labelled), seeds, group, chosen.first_seed, chosen.checkpoint)
 
 
@@ -201,9 +201,9 @@ def jobs_of(
         points: list[Point] = [{}]
         if isinstance(algorithm, Grid):
             algorithm, points = algorithm.algorithm, checked_points(algorithm.points)
-        rounds = ranges.whole("horizon" + of * isinstance(horizon, Mapping), horizons[label], COUNT)
-        count = ranges.whole("seeds" + of * isinstance(seeds, Mapping), n_seeds[label], f"[1, {MAX_SEED + 1}]")
-        ranges.whole("first_seed", chosen.first_seed, f"[0, {MAX_SEED + 1 - count}]")
+        rounds = ranges.integer("horizon" + of * isinstance(horizon, Mapping), horizons[label], COUNT)
+        count = ranges.integer("seeds" + of * isinstance(seeds, Mapping), n_seeds[label], f"[1, {MAX_SEED + 1}]")
+        ranges.integer("first_seed", chosen.first_seed, f"[0, {MAX_SEED + 1 - count}]")
         _check_pair(label, algorithm, environments[label])
         settings = {
             "label": label, "horizon": rounds, "stops": record_points(records[label], rounds), "n_seeds": count,
@@ -260,7 +260,7 @@ def _kind(algorithm: Any, environment: Any, field: str) -> str:
         name = plain if of_environment else ENVIRONMENT + plain
         has = f"{type(owner).__name__} has no field {plain!r}, but {type(other).__name__} has"
         raise InputError(f"{has}: name it {name!r}")
-    kind = kind_of(owner, plain)
+    kind = field_kind(owner, plain)
     if kind == "shared":
         raise InputError(
             f"{type(owner).__name__}: {field} is shared data (one copy serves all trials): no grid over it"
@@ -272,7 +272,7 @@ def _kind(algorithm: Any, environment: Any, field: str) -> str:
 
 def _has(obj: Any, field: str) -> bool:
     try:
-        kind_of(obj, field)
+        field_kind(obj, field)
     except InputError:
         return False
     return True
@@ -325,7 +325,7 @@ def _per_label(name: str, value: Any, labels: Mapping[str, Any]) -> dict[str, An
         return dict.fromkeys(labels, value)
     for label in value:
         if label not in labels:
-            raise unknown(f"label in {name}", label, labels)
+            raise unknown_name(f"label in {name}", label, labels)
     for label in labels:
         if label not in value:
             raise InputError(f"{name} lacks {label!r}")

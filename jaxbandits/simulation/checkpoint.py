@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.files import exclusive, read_json, read_npz, write_json, write_npz
+from jaxbandits.base.files import lock_directory, read_json, read_npz, write_json, write_npz
 from jaxbandits.simulation.plan import Piece, Plan
 from jaxbandits.simulation.program import bare
 
@@ -53,7 +53,7 @@ class Store:
         self._held = contextlib.ExitStack()
 
     def __enter__(self) -> "Store":
-        self._held.enter_context(exclusive(self.directory))
+        self._held.enter_context(lock_directory(self.directory))
         try:
             self._check_spec()
         except BaseException:

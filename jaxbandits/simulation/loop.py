@@ -28,7 +28,7 @@ from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation.meters import Meter, Round
 from jaxbandits.tracing import batching
 from jaxbandits.tracing.barrier import barrier
-from jaxbandits.tracing.vmap_last import Recorded
+from jaxbandits.tracing.vmap_last import TracedFunction
 from jaxbandits.types import Admits, Delays, Evaluates, FixedArmObs, Prepares, Recommends, Rejects, narrow
 
 
@@ -267,14 +267,14 @@ def mapped(function: Callable[..., Any], width: int, shared: Sequence[Any], *bat
         return function(*shared, *batched)
     args = (*shared, *batched)
     with_axis = [False] * len(jax.tree.leaves(shared)) + [not common for common in shared_leaves(batched)]
-    if not isinstance(function, Recorded):
+    if not isinstance(function, TracedFunction):
         leaves, structure = jax.tree.flatten(args)
         of_one = [
             jax.ShapeDtypeStruct(x.shape[:-1] if has_it else jnp.shape(x), x.dtype)
             for x, has_it in zip(leaves, with_axis, strict=True)
         ]
-        function = Recorded.of(function, *jax.tree.unflatten(structure, of_one))
-    return function.over(width, with_axis, *args)
+        function = TracedFunction.trace(function, *jax.tree.unflatten(structure, of_one))
+    return function.vmap(width, with_axis, *args)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -284,10 +284,10 @@ class Trial:
     All programs of a job, whatever their width, are made of these records.
     """
 
-    start_environment: Recorded  # of (base_key, environment, seed_index)
-    start_algorithm: Recorded  # of (base_key, algorithm, seed_index, *met)
-    round: Recorded  # of (t, algorithm, environment, carry) to the next (env, alg, waiting) and the values of the round
-    snapshot: Recorded
+    start_environment: TracedFunction  # of (base_key, environment, seed_index)
+    start_algorithm: TracedFunction  # of (base_key, algorithm, seed_index, *met)
+    round: TracedFunction  # of (t, algorithm, environment, carry) to the next (env, alg, waiting) and its values
+    snapshot: TracedFunction
     carry: Carry
     row: dict[str, Any]  # what a record point reports
     passed: Any  # observation, decision, and of the feedback what the learner is told
@@ -311,13 +311,13 @@ def trace(meters: tuple[Meter, ...], algorithm: Any, environment: Any, base_key:
         passed.extend(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays)
         return (carry.env, carry.alg, carry.waiting), measure(meters, played)
 
-    environment_starts = Recorded.of(first_environment, base_key, environment, seed_index)
+    environment_starts = TracedFunction.trace(first_environment, base_key, environment, seed_index)
     met = (environment, environment_starts.out) if isinstance(algorithm, Prepares) else ()
-    algorithm_starts = Recorded.of(first_algorithm, base_key, algorithm, seed_index, *met)
+    algorithm_starts = TracedFunction.trace(first_algorithm, base_key, algorithm, seed_index, *met)
     carry = assemble(environment_starts.out, algorithm_starts.out, {})
     carry = carry._replace(waiting=jax.eval_shape(functools.partial(_waiting), algorithm, environment, carry))
-    round_ = Recorded.of(one_round, seed_index, algorithm, environment, carry)  # t is a number like a seed
-    at_record = Recorded.of(functools.partial(snapshot), environment, algorithm, carry.env, carry.alg)
+    round_ = TracedFunction.trace(one_round, seed_index, algorithm, environment, carry)  # t is a number like a seed
+    at_record = TracedFunction.trace(functools.partial(snapshot), environment, algorithm, carry.env, carry.alg)
     totals = round_.out[1]
     distinct([name for key in (*totals, *at_record.out) if (name := key.partition(":")[2]) not in RESERVED])
     return Trial(

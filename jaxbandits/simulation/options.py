@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, shown, unknown
+from jaxbandits.base.errors import InputError, shown, unknown_name
 from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation.meters import Meter
 from jaxbandits.simulation.program import Device
@@ -52,7 +52,7 @@ class Options:
 
     def __post_init__(self) -> None:
         """Checks every setting; whole numbers become ints."""
-        if self.width is not None and ranges.whole("width", self.width, COUNT) > 1 and self.width % WIDTH_UNIT:
+        if self.width is not None and ranges.integer("width", self.width, COUNT) > 1 and self.width % WIDTH_UNIT:
             raise InputError(f"width must be 1 or a multiple of {WIDTH_UNIT}, got {self.width}")
         if self.devices is not None and not _are_devices(self.devices):
             raise InputError(f"devices must be a list of JAX devices, got {shown(self.devices)}")
@@ -64,10 +64,10 @@ class Options:
             raise InputError(f"title must be text, got {shown(self.title)}")
         checked = {
             "meters": meters_lib.checked(self.meters),
-            "seed": ranges.whole("seed", self.seed, f"[0, {2**32 - 1}]"),
-            "first_seed": ranges.whole("first_seed", self.first_seed, f"[0, {MAX_SEED}]"),
+            "seed": ranges.integer("seed", self.seed, f"[0, {2**32 - 1}]"),
+            "first_seed": ranges.integer("first_seed", self.first_seed, f"[0, {MAX_SEED}]"),
             "width": None if self.width is None else int(self.width),
-            "workers": None if self.workers is None else ranges.whole("workers", self.workers, COUNT),
+            "workers": None if self.workers is None else ranges.integer("workers", self.workers, COUNT),
             "seconds_per_call": ranges.real("seconds_per_call", self.seconds_per_call, "(0, inf)"),
             "save_every": ranges.real("save_every", self.save_every, "[0, inf]"),
             "progress": ranges.flag("progress", self.progress),
@@ -85,7 +85,7 @@ def options(**settings: Any) -> Options:
     names = [field.name for field in dataclasses.fields(Options)]
     for name in settings:
         if name not in names:
-            raise unknown("option", name, names)
+            raise unknown_name("option", name, names)
     return Options(**settings)
 
 

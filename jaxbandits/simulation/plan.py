@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.base.errors import InputError, shown
-from jaxbandits.base.pytree import as_numpy, kind_of, map_traced, replace, validate
+from jaxbandits.base.pytree import as_numpy, field_kind, map_traced, replace, validate
 from jaxbandits.simulation.meters import Meter
 
 ENVIRONMENT = "environment."  # what a swept field of the environment begins with
@@ -103,7 +103,7 @@ def _repeated(leaf: Any, n: int) -> np.ndarray:
 
 def _with_column(obj: Any, batched: Any, field: str, column: np.ndarray) -> Any:
     """`batched` with the values `[H]` of a field; a static field has its one value already."""
-    return batched if kind_of(obj, field) == "static" else replace(batched, field, column)
+    return batched if field_kind(obj, field) == "static" else replace(batched, field, column)
 
 
 @dataclasses.dataclass(frozen=True)

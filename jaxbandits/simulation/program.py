@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base.digests import users_code
+from jaxbandits.base.digests import user_code_digests
 from jaxbandits.base.pytree import map_traced
 from jaxbandits.simulation import compilation_cache, loop
 from jaxbandits.simulation import meters as meters_lib
@@ -26,7 +26,7 @@ from jaxbandits.simulation.executables import key_of
 from jaxbandits.simulation.loop import Carry, Trial
 from jaxbandits.simulation.meters import Meter
 from jaxbandits.tracing import target
-from jaxbandits.tracing.vmap_last import Recorded
+from jaxbandits.tracing.vmap_last import TracedFunction
 from jaxbandits.types import Prepares
 
 Device: TypeAlias = Any  # a jax.Device, which type checkers see as a variable
@@ -184,12 +184,12 @@ _trials = Shelf(MAX_PARTS)
 class Made(NamedTuple):
     """What a part is made of: it says which program on disk is the same."""
 
-    traces: tuple[Recorded, ...]
+    traces: tuple[TracedFunction, ...]
     out: Any  # of the structure of what it returns
     names: tuple[str, ...] = ()  # of the metrics in it
 
     @classmethod
-    def by(cls, half: Recorded) -> "Made":
+    def by(cls, half: TracedFunction) -> "Made":
         """Of one trace, which returns what the part returns."""
         return cls((half,), half.out)
 
@@ -239,7 +239,7 @@ def get_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Any, platf
     platform = platform or jax.default_backend()
 
     def make() -> Trial:
-        with target.traced_for(platform):
+        with target.target_platform(platform):
             return loop.trace(meters, *shapes)
 
     return _trials.get((meters, platform, *_key(shapes, meters)), make)
@@ -311,7 +311,7 @@ def _seed_shapes() -> tuple[Any, Any]:
     return jax.eval_shape(lambda: (jax.random.key(0, impl="threefry2x32"), jnp.int32(0)))
 
 
-def _start(half: Recorded, width: int, part: Any, base_key: jax.Array, seed_index: jax.Array, *met: Any) -> Any:
+def _start(half: TracedFunction, width: int, part: Any, base_key: jax.Array, seed_index: jax.Array, *met: Any) -> Any:
     return loop.mapped(half, width, (base_key,), part, seed_index, *met)
 
 
@@ -352,15 +352,15 @@ def recall(
     }
 
 
-def _traced_recall(device: Device, environment: Any, recorded: dict[str, Any]) -> Recorded:
+def _traced_recall(device: Device, environment: Any, recorded: dict[str, Any]) -> TracedFunction:
     def one(environment: Any, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
         return environment.recall(recorded)
 
-    with target.traced_for(device.platform):
-        return Recorded.of(one, environment, recorded)
+    with target.target_platform(device.platform):
+        return TracedFunction.trace(one, environment, recorded)
 
 
-def _recall(one: Recorded, width: int, environments: Any, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
+def _recall(one: TracedFunction, width: int, environments: Any, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
     return loop.mapped(one, width, (), environments, recorded)
 
 
@@ -391,7 +391,7 @@ def _key(args: Any, also: Any = ()) -> tuple[Hashable, ...]:
     """What programs of these shapes have in common, the users' code in it and in `also` included."""
     leaves, structure = jax.tree.flatten(args)
     shapes = tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
-    return structure, shapes, bool(jax.config.jax_enable_x64), users_code(args, also)
+    return structure, shapes, bool(jax.config.jax_enable_x64), user_code_digests(args, also)
 
 
 def _once(part: Part, device: Device) -> tuple[Any, Pace]:
@@ -407,7 +407,7 @@ def _once(part: Part, device: Device) -> tuple[Any, Pace]:
         return jax.tree.map(bare, function(*static, *keys))
 
     def compile_and_save(save: Callable[[Any, Any], None] | None) -> Any:
-        with target.traced_for(device.platform):
+        with target.target_platform(device.platform):
             lowered = jax.jit(plain).lower(*jax.tree.map(_bare_shape, args))
         program = _build(lowered, device, part.options)
         if save:

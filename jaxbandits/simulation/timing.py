@@ -67,10 +67,10 @@ def time_rounds(
     Raises:
       InputError: bad input, in one line.
     """
-    horizon = ranges.whole("horizon", horizon, COUNT)
-    repeats, patience = ranges.whole("repeats", repeats, COUNT), ranges.real("patience", patience, "(0, inf]")
-    stretches = min(ranges.whole("stretches", stretches, COUNT), max(1, horizon // 2))
-    width = ranges.whole("width", width, COUNT)
+    horizon = ranges.integer("horizon", horizon, COUNT)
+    repeats, patience = ranges.integer("repeats", repeats, COUNT), ranges.real("patience", patience, "(0, inf]")
+    stretches = min(ranges.integer("stretches", stretches, COUNT), max(1, horizon // 2))
+    width = ranges.integer("width", width, COUNT)
     settings = Options(width=width, progress=progress, title=title)
     device = jax.local_devices()[0]
     jobs = [job for run in jobs_of(algorithms, environment, horizon, width, 1, settings, device) for _, job in run.jobs]

@@ -43,7 +43,7 @@ class Until:
 
     def __post_init__(self) -> None:
         """Checks every value."""
-        object.__setattr__(self, "looks", ranges.whole("looks", self.looks, "[1, 1000]"))
+        object.__setattr__(self, "looks", ranges.integer("looks", self.looks, "[1, 1000]"))
         object.__setattr__(self, "level", intervals.checked_level(self.level))
         object.__setattr__(self, "margin", float(ranges.numbers("margin", self.margin, "[0, inf)")))
 

@@ -61,7 +61,7 @@ class Directory:
           same: a function of the saved and the new manifest that refuses another sweep.
         """
         manifest = {"format": _FORMAT, **manifest}
-        with files.exclusive(self.path, patience=30.0):
+        with files.lock_directory(self.path, patience=30.0):
             if self.manifest.exists() and any(any(self.path.glob(f"{room}/*")) for room in _ROOMS):
                 same(self.read_manifest(), manifest)
             elif any(self.path.glob("parts/*")):
@@ -142,10 +142,10 @@ class Directory:
         """Holds a part against other processes, in the directory where it is computed.
 
         Raises:
-          HeldError: when another process computes it.
+          LockedError: when another process computes it.
         """
         directory = self.working(name)
-        with files.exclusive(directory, patience=_PATIENCE):
+        with files.lock_directory(directory, patience=_PATIENCE):
             yield directory
 
     def played(self, name: str, width: int) -> int:

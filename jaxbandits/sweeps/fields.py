@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, shown, unknown
+from jaxbandits.base.errors import InputError, shown, unknown_name
 from jaxbandits.simulation.grid import Point, product, zipped
 
 KINDS = {
@@ -92,7 +92,7 @@ def _values(table: dict[str, Any], where: str, path: str) -> list[Any]:
     kind = kinds[0]
     for key in table:
         if key not in KINDS[kind]:
-            raise InputError(f"{where}: {unknown(f'key beside {kind!r}', key, KINDS[kind])}")
+            raise InputError(f"{where}: {unknown_name(f'key beside {kind!r}', key, KINDS[kind])}")
     given = table[kind]
     if kind == "values":
         if not isinstance(given, list) or not given:
@@ -106,12 +106,12 @@ def _values(table: dict[str, Any], where: str, path: str) -> list[Any]:
         return _steps(low, high, table, where)
     if "n" not in table:
         raise InputError(f"{where}: {kind} needs n, the number of values" + " (or step)" * (kind == "range"))
-    n = ranges.whole(f"{where}.n", table["n"], _COUNT)
+    n = ranges.integer(f"{where}.n", table["n"], _COUNT)
     if kind == "range":
         return np.linspace(low, high, n).tolist()
     if kind == "logspace":
         return np.geomspace(low, high, n).tolist()
-    seed = ranges.whole(f"{where}.seed", table.get("seed", 0), f"[0, {2**32 - 1}]")
+    seed = ranges.integer(f"{where}.seed", table.get("seed", 0), f"[0, {2**32 - 1}]")
     draws = np.random.default_rng([seed, zlib.crc32(path.encode())]).random(n)  # another field draws others
     if ranges.flag(f"{where}.log", table.get("log", False)):
         return np.exp(math.log(low) + draws * (math.log(high) - math.log(low))).tolist()

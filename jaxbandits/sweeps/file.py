@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 from jaxbandits import catalogue
 from jaxbandits.algorithms import ALGORITHMS
-from jaxbandits.base.errors import InputError, shown, unknown
+from jaxbandits.base.errors import InputError, shown, unknown_name
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.simulation.grid import Grid
 from jaxbandits.sweeps import fields
@@ -93,7 +93,7 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Documen
         _override(content, override)
     for key, value in content.items():
         if key not in _KEYS:
-            raise InputError(f"{source}: {unknown('key', key, _KEYS)}")
+            raise InputError(f"{source}: {unknown_name('key', key, _KEYS)}")
         if type(value) not in _KEYS[key]:
             allowed = " or ".join(_SPELLED[kind] for kind in _KEYS[key])
             raise InputError(f"{source}: {key} must be {allowed}, got {shown(value)}")
@@ -101,7 +101,7 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Documen
         if content.get(key) in (None, {}):
             raise InputError(f"{source}: needs {f'a table [{key}.NAME]' if key in _TABLES else key}")
     if "precision" in content and content["precision"] not in PRECISIONS:
-        raise InputError(f"{source}: precision: {unknown('precision', content['precision'], PRECISIONS)}")
+        raise InputError(f"{source}: precision: {unknown_name('precision', content['precision'], PRECISIONS)}")
     if content.get("out") == "":
         raise InputError(f"{source}: out must be the path of a directory")
     for room in _TABLES:
@@ -145,7 +145,7 @@ def _object(room: str, name: str, table: dict[str, Any], source: str) -> tuple[A
     if table.get("type") not in registry:
         if "type" not in table:
             raise InputError(f"{where}: needs a type, such as {next(iter(registry))!r}")
-        raise InputError(f"{where}.type: {unknown(room.removesuffix('s'), table['type'], registry)}")
+        raise InputError(f"{where}.type: {unknown_name(room.removesuffix('s'), table['type'], registry)}")
     spec, swept = fields.split(table, where)
     obj = catalogue.from_spec(spec, where=where)
     for field in swept:
@@ -186,7 +186,7 @@ def _override(content: dict[str, Any], override: str) -> None:
         paths = [path]
         if path[0] in _TABLES and (len(path) < 3 or path[1] not in content.get(path[0], {})):
             names = [f"{path[0]}.{name}.FIELD" for name in content.get(path[0], {})]
-            raise InputError(f"{where}: {unknown('entry', key, names)}")
+            raise InputError(f"{where}: {unknown_name('entry', key, names)}")
     for *tables, last in paths:
         table = content
         for name in tables:

@@ -169,7 +169,7 @@ class SweepResult:
         if not header:
             raise InputError(f"{self.path}: no part is done yet")
         files.make_directory(path.parent)
-        with files.replacing(path) as file:
+        with files.open_atomically(path) as file:
             file.write(_csv([list(header)]))
             for label, trials in self.parts():
                 table = export.columns(label, trials)

@@ -66,7 +66,7 @@ def _merge_part(name: str, sources: Sequence[Directory], target: Directory) -> N
 
 
 def _copy(path: Path, to: Path) -> None:
-    with path.open("rb") as file, files.replacing(to) as copy:
+    with path.open("rb") as file, files.open_atomically(to) as copy:
         shutil.copyfileobj(file, copy)
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, shown, unknown
-from jaxbandits.base.files import HeldError, UnwritableError
+from jaxbandits.base.errors import InputError, shown, unknown_name
+from jaxbandits.base.files import LockedError, UnwritableError
 from jaxbandits.base.versions import versions
 from jaxbandits.results.result import Result
 from jaxbandits.results.trials import Trials
@@ -161,7 +161,7 @@ class _Work:
         name, directory = part.name, self.directory
         if self._needs_nothing(name):
             if directory.working(name).exists():  # of a process that was killed with its work done
-                with contextlib.suppress(HeldError), directory.held(name) as working:
+                with contextlib.suppress(LockedError), directory.held(name) as working:
                     self._clear(name, working)
             return True
         try:
@@ -171,7 +171,7 @@ class _Work:
                 directory.forget_failure(name)
                 self._compute(part, number, working)
                 return True
-        except HeldError:
+        except LockedError:
             return False
 
     def _needs_nothing(self, name: str) -> bool:
@@ -241,7 +241,7 @@ class _Work:
         for metric in metrics:
             if metric not in trials.values:
                 where = f"{self.planned.sweep.source}: " if self.planned.sweep.source else ""
-                raise InputError(f"{where}metrics: {unknown('metric', metric, trials.values)}")
+                raise InputError(f"{where}metrics: {unknown_name('metric', metric, trials.values)}")
         kept = {
             field: {name: getattr(trials, field)[name] for name in metrics if name in getattr(trials, field)}
             for field in ("values", "axes", "units")
@@ -259,5 +259,5 @@ def _failed(trials: Trials) -> int:
 def _checked_shard(shard: Any) -> tuple[int, int]:
     if not isinstance(shard, (list, tuple)) or len(shard) != 2:
         raise InputError(f"shard must be (i, n) with 1 <= i <= n, got {shown(shard)}")
-    n = ranges.whole("the number of shards", shard[1], COUNT)
-    return ranges.whole("shard", shard[0], f"[1, {n}]"), n
+    n = ranges.integer("the number of shards", shard[1], COUNT)
+    return ranges.integer("shard", shard[0], f"[1, {n}]"), n

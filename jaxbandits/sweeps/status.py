@@ -42,7 +42,7 @@ def status(path: str | os.PathLike[str]) -> dict[str, Any]:
             seconds += max(1e-9, record["wall_s"] - record["timing"]["compile_s"])
             for count in ("failed_trials", "outside_trials"):
                 found[count] += record[count]
-        elif files.is_held(directory.working(name)):
+        elif files.is_locked(directory.working(name)):
             state = "running"
             running.append({"part": name, "label": part["label"], "rounds": played, "of": part["rounds"]})
         elif (error := directory.failure(name)) is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxbandits.base import files, ranges
-from jaxbandits.base.errors import InputError, unknown
+from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.simulation import driver
 from jaxbandits.simulation.options import COUNT
 
@@ -76,12 +76,12 @@ def submit(
       InputError: an unknown cluster, numbers out of range, submitit or the cluster missing.
     """
     if cluster not in CLUSTERS:
-        raise unknown("cluster", cluster, CLUSTERS)
+        raise unknown_name("cluster", cluster, CLUSTERS)
     for name, value in (("jobs", jobs), ("minutes", minutes)):
-        ranges.whole(name, value, COUNT)
+        ranges.integer(name, value, COUNT)
     for name, value, allowed in (("cpus", cpus, COUNT), ("gpus", gpus, "[0, 1000]")):
         if value is not None:
-            ranges.whole(name, value, allowed)
+            ranges.integer(name, value, allowed)
     if cluster == "local" and cpus is None:
         cpus = max(1, driver.available_cores() // jobs)
     submitit = _submitit()

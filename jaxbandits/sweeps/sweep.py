@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from jaxbandits.base import ranges
 from jaxbandits.base.digests import digest
-from jaxbandits.base.errors import InputError, shown, unknown
+from jaxbandits.base.errors import InputError, shown, unknown_name
 from jaxbandits.simulation import collect, driver, identity
 from jaxbandits.simulation.api import Labelled, jobs_of
 from jaxbandits.simulation.meters import Meter
@@ -153,12 +153,12 @@ def _check_metrics(wanted: Sequence[str], jobs: Sequence[Job]) -> None:
         known = collect.metrics_of(job, driver.trial_of(job).row)
         missing = [] if known is None else [metric for metric in wanted if metric not in known]
         if known is not None and missing:
-            raise InputError(f"metrics: {unknown('metric', missing[0], known)}")
+            raise InputError(f"metrics: {unknown_name('metric', missing[0], known)}")
 
 
 def _part_trials(sweep: Sweep, job: Job) -> int:
     if sweep.part_trials is not None:
-        return ranges.whole("part_trials", sweep.part_trials, COUNT)
+        return ranges.integer("part_trials", sweep.part_trials, COUNT)
     return max(job.width, min(_PART_TRIALS, _PART_BYTES // result_bytes(job)))
 
 

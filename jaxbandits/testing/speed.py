@@ -7,14 +7,14 @@ import jax.numpy as jnp
 
 from jaxbandits.base.pytree import as_arrays, map_traced, shared_leaves
 from jaxbandits.simulation import loop
-from jaxbandits.tracing.vmap_last import Unruled, explain
+from jaxbandits.tracing.vmap_last import VmapFallback, explain
 from jaxbandits.types import narrow
 
 _WIDTH = 64
 _SHOWN = 6
 
 
-def unruled(algorithm: Any, environment: Any) -> list[Unruled]:
+def vmap_fallbacks(algorithm: Any, environment: Any) -> list[VmapFallback]:
     """The equations of `select` and `update` that have no rule for trials side by side.
 
     Args:
@@ -55,7 +55,7 @@ def advice(algorithm: Any, environment: Any) -> tuple[str, ...]:
       algorithm: a small concrete instance.
       environment: a small concrete instance.
     """
-    found = unruled(algorithm, environment)
+    found = vmap_fallbacks(algorithm, environment)
     if not found:
         return ()
     shown = [f"{u.primitive}{f' x{u.count}' * (u.count > 1)}{f' at {u.where}' * bool(u.where)}" for u in found[:_SHOWN]]

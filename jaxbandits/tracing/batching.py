@@ -1,11 +1,13 @@
-"""Where `vmap` puts the trial axis: last, behind the axes that a function works on.
+"""Functions and loops whose `vmap` puts the trial axis last, behind the axes that the function works on.
 
-`jax.vmap` puts it first. The short axes of vectors `[d]`, matrices `[d, d]` and arms `[K, d]` are then the fast ones,
-and every operation runs at a few percent of what the machine can do. A function made by `trials_last` has the trial
-axis at the end instead: it is one loop over contiguous trials. The simulation keeps its state that way, so that the
-moves between two such functions cancel, and the compiled program of a round holds no transpose.
+`jax.vmap` puts the batch axis first. The short axes of vectors `[d]`, matrices `[d, d]` and arms `[K, d]` are then
+innermost in memory, and every operation runs at a few percent of the machine's speed. A function decorated with
+`trials_last` computes on arrays with the trial axis at the end, so that each operation is one loop over contiguous
+trials. The simulation keeps its state in that layout: the transposes between two such functions cancel, and the
+compiled program of a round has none.
 
-`while_loop`, `fori_loop` and `cond` are those of `jax.lax`, with the trial axis of what they carry last as well.
+`while_loop`, `fori_loop` and `cond` are those of `jax.lax`, with a batching rule that keeps the trial axis of the carry
+last.
 """
 
 from collections.abc import Callable
@@ -19,19 +21,19 @@ from jax.custom_batching import custom_vmap
 from jaxbandits.base.errors import InputError
 from jaxbandits.tracing import target
 from jaxbandits.tracing.jax_compat import eval_jaxpr, open_jaxpr
-from jaxbandits.tracing.vmap_last import rule_at_end, vmap_last
+from jaxbandits.tracing.vmap_last import def_vmap_last, vmap_last
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 
 def trials_last(f: F) -> F:
-    """`f`, batched by further axes at the end of its arguments.
+    """Decorate a function that is written for arrays with trailing trial axes; `vmap` appends such an axis.
 
     Args:
-      f: a function of pytrees of arrays to pytrees of arrays, which closes over no array. It is written for arguments
-        whose first axes are its own and whose other axes, equally many everywhere, are anything that broadcasts: axes
-        of trials, of length 1 where an argument is the same for all of them.
+      f: a function of pytrees of arrays to pytrees of arrays, which closes over no array. The leading axes of its
+        arguments are those of the problem. Behind them stand trial axes, equally many in all arguments, which f
+        broadcasts: they have length 1 in an argument that is the same for all trials.
     """
 
     @jax.custom_jvp
@@ -40,148 +42,173 @@ def trials_last(f: F) -> F:
 
     @call.defjvp
     def tangent(primals: Any, tangents: Any) -> Any:
-        return jax.jvp(f, primals, tangents)  # `custom_vmap` knows no reverse mode
+        return jax.jvp(f, primals, tangents)  # `custom_vmap` has no reverse mode
 
     @custom_vmap
     def mapped(*args: Any) -> Any:
         return f(*args)
 
-    @rule_at_end(mapped)
+    @def_vmap_last(mapped)
     def over_trials(size: int, in_batched: Any, *args: Any) -> Any:
-        def stretched(x: jax.Array, batched: bool) -> jax.Array:
+        def with_trial_axis(x: jax.Array, batched: bool) -> jax.Array:
             return x if batched else lax.expand_dims(x, (jnp.ndim(x),))
 
-        # by `call`: there may be a vmap around this one
-        out = call(*jax.tree.map(stretched, args, tuple(in_batched)))
-        return jax.tree.map(lambda x: jnp.broadcast_to(x, (*x.shape[:-1], size)), out), _all(out)
+        # `call`, not `f`: another vmap may be around this one
+        out = call(*jax.tree.map(with_trial_axis, args, tuple(in_batched)))
+        return jax.tree.map(lambda x: jnp.broadcast_to(x, (*x.shape[:-1], size)), out), _all_batched(out)
 
     return cast(F, call)
 
 
-def _everywhere(tree: Any, batched: Any, size: int) -> Any:
-    """With a trial axis, of `size` equal trials, where there was none."""
+def _broadcast_trials(tree: Any, batched: Any, size: int) -> Any:
+    """Append a trial axis of `size` equal trials to the leaves that are not batched."""
 
-    def full(x: Any, batched: bool) -> jax.Array:
+    def broadcast(x: Any, batched: bool) -> jax.Array:
         return x if batched else lax.broadcast_in_dim(x, (*jnp.shape(x), size), tuple(range(jnp.ndim(x))))
 
-    return jax.tree.map(full, tree, batched)
+    return jax.tree.map(broadcast, tree, batched)
 
 
-def _all(tree: Any) -> Any:
-    """Everything is batched."""
+def _all_batched(tree: Any) -> Any:
+    """Return a tree of True: every leaf is batched."""
     return jax.tree.map(lambda _: True, tree)
 
 
 def _axes(batched: Any) -> Any:
+    """Return `in_axes` of `vmap_last` for a tree of flags."""
     return jax.tree.map(lambda b: -1 if b else None, batched)
 
 
-def _hoisted(f: Callable[..., Any], *args: Any) -> tuple[Callable[..., Any], list[Any]]:
-    """`f` as a function of the arrays it closes over and of its arguments, and those arrays."""
+def _closure_convert(f: Callable[..., Any], *args: Any) -> tuple[Callable[..., Any], list[Any]]:
+    """Return `f` as a function of the list of arrays that it closes over and of its arguments, and that list."""
     closed, shape = jax.make_jaxpr(f, return_shape=True)(*args)
     (jaxpr, consts), structure = open_jaxpr(closed), jax.tree.structure(shape)
 
-    def pure(captured: list[Any], *args: Any) -> Any:
-        return jax.tree.unflatten(structure, eval_jaxpr(jaxpr, captured, *jax.tree.leaves(args)))
+    def pure(consts: list[Any], *args: Any) -> Any:
+        return jax.tree.unflatten(structure, eval_jaxpr(jaxpr, consts, *jax.tree.leaves(args)))
 
     return pure, consts
 
 
 def _strong(tree: T) -> T:
-    """Arrays with types of their own: a Python number may not change its type along a loop."""
+    """Make weak types strong: the type of a carry must not change in the first step of a loop."""
     return jax.tree.map(lambda x: lax.convert_element_type(x, jnp.result_type(x)), tree)
 
 
-def while_loop(moving: Callable[[T], Any], step: Callable[[T], T], start: T, most: int | None = None) -> T:
-    """`lax.while_loop`. Under `vmap` it runs as long as any trial moves; the others keep what they have.
+def while_loop(
+    cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_val: T, max_steps: int | None = None
+) -> T:
+    """Run `lax.while_loop`. Under `vmap` it runs until the condition is false for every trial.
+
+    A trial whose condition is false keeps its values while others go on.
 
     Args:
-      moving: whether another step is to be made.
-      step: makes it.
-      start: where the loop starts.
-      most: a number of steps after which `moving` is False for certain. On accelerators so many are made, and those
-        that `moving` would have spared change nothing (`tracing.target` says why); None: the loop is the same there.
+      cond_fun: from the carry to a bool: whether another step is made.
+      body_fun: from the carry to the next one.
+      init_val: the first carry.
+      max_steps: a number of steps after which `cond_fun` is certainly False. On accelerators exactly that many steps
+        run, and those for which `cond_fun` is False leave the carry as it is (see `tracing.target`). None: the loop is
+        the same there as on a CPU.
     """
-    start = _strong(start)
-    if most is not None and target.accelerated():
+    init_val = _strong(init_val)
+    if max_steps is not None and target.targets_accelerator():
 
-        def masked(_: Any, now: T) -> T:
-            moves = moving(now)
-            return jax.tree.map(lambda new, old: jnp.where(moves, new, old), step(now), now)
+        def masked(_: Any, carry: T) -> T:
+            active = cond_fun(carry)
+            return jax.tree.map(lambda new, old: jnp.where(active, new, old), body_fun(carry), carry)
 
-        return fori_loop(0, most, masked, start)
-    pure_moving, for_moving = _hoisted(moving, start)
-    pure_step, for_step = _hoisted(step, start)
-
-    @custom_vmap
-    def run(for_moving: Any, for_step: Any, now: Any) -> Any:
-        return lax.while_loop(lambda now: pure_moving(for_moving, now), lambda now: pure_step(for_step, now), now)
-
-    @rule_at_end(run)
-    def over_trials(size: int, in_batched: Any, for_moving: Any, for_step: Any, now: Any) -> Any:
-        moving_axes, step_axes = _axes(in_batched[0]), _axes(in_batched[1])
-
-        def each_moving(now: Any) -> jax.Array:
-            return vmap_last(pure_moving, (moving_axes, -1))(for_moving, now)
-
-        def each_step(now: Any) -> Any:
-            following = vmap_last(pure_step, (step_axes, -1))(for_step, now)
-            moves = each_moving(now)
-            return jax.tree.map(lambda new, old: jnp.where(moves, new, old), following, now)
-
-        start = _everywhere(now, in_batched[2], size)
-        end = while_loop(lambda now: jnp.any(each_moving(now)), each_step, start)
-        return end, _all(end)
-
-    return run(for_moving, for_step, start)
-
-
-def fori_loop(lower: Any, upper: Any, step: Callable[[Any, T], T], start: T) -> T:
-    """`lax.fori_loop`; the bounds are the same for all trials under `vmap`. The compiler knows those that are ints."""
-    start = _strong(start)
-    known = isinstance(lower, int) and isinstance(upper, int)
-    bounds: Any = () if known else tuple(jnp.asarray(bound, jnp.int32) for bound in (lower, upper))
-    pure, captured = _hoisted(step, jnp.int32(0), start)
+        return fori_loop(0, max_steps, masked, init_val)
+    pure_cond, cond_consts = _closure_convert(cond_fun, init_val)
+    pure_body, body_consts = _closure_convert(body_fun, init_val)
 
     @custom_vmap
-    def run(bounds: Any, captured: Any, start: Any) -> Any:
+    def run(cond_consts: Any, body_consts: Any, init_val: Any) -> Any:
+        return lax.while_loop(
+            lambda carry: pure_cond(cond_consts, carry), lambda carry: pure_body(body_consts, carry), init_val
+        )
+
+    @def_vmap_last(run)
+    def over_trials(size: int, in_batched: Any, cond_consts: Any, body_consts: Any, init_val: Any) -> Any:
+        cond_axes, body_axes = _axes(in_batched[0]), _axes(in_batched[1])
+
+        def is_active(carry: Any) -> jax.Array:
+            return vmap_last(pure_cond, (cond_axes, -1))(cond_consts, carry)
+
+        def step(carry: Any) -> Any:
+            following = vmap_last(pure_body, (body_axes, -1))(body_consts, carry)
+            active = is_active(carry)
+            return jax.tree.map(lambda new, old: jnp.where(active, new, old), following, carry)
+
+        init_val = _broadcast_trials(init_val, in_batched[2], size)
+        last = while_loop(lambda carry: jnp.any(is_active(carry)), step, init_val)
+        return last, _all_batched(last)
+
+    return run(cond_consts, body_consts, init_val)
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, T], T], init_val: T) -> T:
+    """Run `lax.fori_loop`.
+
+    Args:
+      lower: first index: an int, which is known to the compiler, or an array `[]`. Under `vmap` it must be the same for
+        all trials.
+      upper: end of the indices, as `lower`.
+      body_fun: from an index (int32) and the carry to the next carry.
+      init_val: the first carry.
+
+    Raises:
+      InputError: under `vmap`, if the bounds differ between trials.
+    """
+    init_val = _strong(init_val)
+    is_static = isinstance(lower, int) and isinstance(upper, int)
+    bounds: Any = () if is_static else tuple(jnp.asarray(bound, jnp.int32) for bound in (lower, upper))
+    pure_body, consts = _closure_convert(body_fun, jnp.int32(0), init_val)
+
+    @custom_vmap
+    def run(bounds: Any, consts: Any, init_val: Any) -> Any:
         low, high = bounds or (lower, upper)
-        return lax.fori_loop(low, high, lambda i, now: pure(captured, i.astype(jnp.int32), now), start)
+        return lax.fori_loop(low, high, lambda i, carry: pure_body(consts, i.astype(jnp.int32), carry), init_val)
 
-    @rule_at_end(run)
-    def over_trials(size: int, in_batched: Any, bounds: Any, captured: Any, start: Any) -> Any:
+    @def_vmap_last(run)
+    def over_trials(size: int, in_batched: Any, bounds: Any, consts: Any, init_val: Any) -> Any:
         if any(in_batched[0]):
             raise InputError("the bounds of fori_loop must be the same for all trials; use while_loop")
         axes = _axes(in_batched[1])
 
-        def each_step(i: jax.Array, now: Any) -> Any:
-            return vmap_last(pure, (axes, None, -1))(captured, i, now)
+        def step(i: jax.Array, carry: Any) -> Any:
+            return vmap_last(pure_body, (axes, None, -1))(consts, i, carry)
 
         low, high = bounds or (lower, upper)
-        end = fori_loop(low, high, each_step, _everywhere(start, in_batched[2], size))
-        return end, _all(end)
+        last = fori_loop(low, high, step, _broadcast_trials(init_val, in_batched[2], size))
+        return last, _all_batched(last)
 
-    return run(bounds, captured, start)
+    return run(bounds, consts, init_val)
 
 
-def cond(condition: Any, if_true: Callable[[], T], if_false: Callable[[], T]) -> T:
-    """`lax.cond`: a branch where the condition is the same for all trials, a select between both answers otherwise."""
-    (pure_true, for_true), (pure_false, for_false) = _hoisted(if_true), _hoisted(if_false)
+def cond(pred: Any, true_fun: Callable[[], T], false_fun: Callable[[], T]) -> T:
+    """Run `lax.cond`: a branch if `pred` is the same for all trials, else both branches and a select between results.
+
+    Args:
+      pred: `[]` bool.
+      true_fun: without arguments; it closes over its operands.
+      false_fun: the same.
+    """
+    (pure_true, true_consts), (pure_false, false_consts) = _closure_convert(true_fun), _closure_convert(false_fun)
 
     @custom_vmap
-    def run(condition: Any, for_true: Any, for_false: Any) -> Any:
-        return lax.cond(condition, lambda: pure_true(for_true), lambda: pure_false(for_false))
+    def run(pred: Any, true_consts: Any, false_consts: Any) -> Any:
+        return lax.cond(pred, lambda: pure_true(true_consts), lambda: pure_false(false_consts))
 
-    @rule_at_end(run)
-    def over_trials(size: int, in_batched: Any, condition: Any, for_true: Any, for_false: Any) -> Any:
-        def each(pure: Callable[..., Any], captured: Any, batched: Any) -> Callable[[], Any]:
-            return lambda: vmap_last(pure, (_axes(batched),), size)(captured)
+    @def_vmap_last(run)
+    def over_trials(size: int, in_batched: Any, pred: Any, true_consts: Any, false_consts: Any) -> Any:
+        def batch(pure: Callable[..., Any], consts: Any, batched: Any) -> Callable[[], Any]:
+            return lambda: vmap_last(pure, (_axes(batched),), size)(consts)
 
-        branches = each(pure_true, for_true, in_batched[1]), each(pure_false, for_false, in_batched[2])
+        branches = batch(pure_true, true_consts, in_batched[1]), batch(pure_false, false_consts, in_batched[2])
         if in_batched[0]:
-            end = jax.tree.map(lambda a, b: jnp.where(condition, a, b), *(branch() for branch in branches))
+            result = jax.tree.map(lambda a, b: jnp.where(pred, a, b), *(branch() for branch in branches))
         else:
-            end = cond(condition, *branches)
-        return end, _all(end)
+            result = cond(pred, *branches)
+        return result, _all_batched(result)
 
-    return run(condition, for_true, for_false)
+    return run(pred, true_consts, false_consts)

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.tracing import own_index, short_axes, small_solves
+from jaxbandits.tracing import batched_index, short_axes, small_solves
 from jaxbandits.tracing.barrier import barrier, is_key
 from jaxbandits.tracing.row_axes import KERNEL_TERMS, RowPlan, is_entry
 from jaxbandits.tracing.short_axes import Rows
@@ -31,29 +31,29 @@ ENTRYWISE = frozenset(
 )
 
 # Their parameters name axes from the front, which stay where they are.
-LEADING = frozenset(
+ALONG_LEADING_AXES = frozenset(
     """
     argmax argmin cumlogsumexp cummax cummin cumprod cumsum reduce_and reduce_max reduce_min reduce_or reduce_prod
     reduce_sum reduce_xor rev sort split squeeze
     """.split()  # noqa: SIM905
 )
 
-OF_EQUAL_SHAPES = ("select_n", "add_any")  # they take no scalar for an array
+WITHOUT_SCALARS = ("select_n", "add_any")  # they take no scalar for an array
 
 
-def full(size: Any, x: Any, batched: bool) -> jax.Array:
+def broadcast_batch(size: Any, x: Any, batched: bool) -> jax.Array:
     """An array with the batch axis, of equal entries where it had none; as it is where there is no such axis."""
     return x if batched or size is None else jnp.broadcast_to(jnp.asarray(x)[..., None], (*jnp.shape(x), size))
 
 
-def bind_of(eqn: Any) -> Callable[..., Any]:
+def bind_function(eqn: Any) -> Callable[..., Any]:
     """An equation as a function."""
     bound = eqn.primitive.get_bind_params(eqn.params)
     subfuns, bound = bound if isinstance(bound, tuple) else ((), bound)  # a pair before jax 0.12
     return functools.partial(eqn.primitive.bind, *subfuns, **bound)
 
 
-def aligned(size: Any, rank: int, args: list[Any], batched: list[bool], choice: bool) -> list[Any]:
+def align_ranks(size: Any, rank: int, args: list[Any], batched: list[bool], choice: bool) -> list[Any]:
     """Operands of equal shape: scalars that differ between trials, and arrays that do not, get the missing axes.
 
     A `choice` takes no scalar between arrays.
@@ -119,12 +119,12 @@ def _dynamic_update_slice(size: Any, args: list[Any], batched: list[bool], param
         return None
     starts = [jnp.maximum(start, 0) for start in args[2:]]
     zero = jnp.zeros((), args[2].dtype)
-    return lax.dynamic_update_slice(args[0], full(size, args[1], batched[1]), (*starts, zero))
+    return lax.dynamic_update_slice(args[0], broadcast_batch(size, args[1], batched[1]), (*starts, zero))
 
 
 def _concatenate(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
-    pieces = [full(size, x, b) for x, b in zip(args, batched, strict=True)]
-    return (lax.concatenate if is_key(pieces[0]) else short_axes.joined)(pieces, params["dimension"])
+    pieces = [broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True)]
+    return (lax.concatenate if is_key(pieces[0]) else short_axes.concatenate)(pieces, params["dimension"])
 
 
 def dot_general(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: RowPlan | None) -> list[Any] | None:
@@ -194,14 +194,14 @@ def _cumulate(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list
 
 def _search(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
     del size, batched
-    better = short_axes.larger if eqn.primitive.name == "argmax" else short_axes.smaller
+    better = short_axes.is_larger if eqn.primitive.name == "argmax" else short_axes.is_smaller
     (axis,) = eqn.params["axes"]
-    return [(short_axes.first_extreme(better, args[0], axis, eqn.params["index_dtype"]), True)]
+    return [(short_axes.argextreme(better, args[0], axis, eqn.params["index_dtype"]), True)]
 
 
 def sort(size: Any, eqn: Any, args: list[Any], batched: list[bool], rows: RowPlan | None) -> list[Any] | None:
     """`sort` of a short axis, in `Rows` where those are wanted; None for a long one."""
-    axis, operands = eqn.params["dimension"], [full(size, x, b) for x, b in zip(args, batched, strict=True)]
+    axis, operands = eqn.params["dimension"], [broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True)]
     if eqn.params["num_keys"] > 1 or not short_axes.is_short_sort(operands[0].shape[axis]):
         return None
     return [(x if rows else x.array(), True) for x in short_axes.sort(operands, axis)]
@@ -213,9 +213,9 @@ def _slice_of_own(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> 
         return None
     sizes, open_x = eqn.params["slice_sizes"], _open(x, batched[0])
     cut = [axis for axis, k in enumerate(sizes) if k != open_x.shape[axis]]
-    if not batched[0] and not all(own_index.is_short(open_x.shape[axis], x.dtype) for axis in cut):
+    if not batched[0] and not all(batched_index.is_short(open_x.shape[axis], x.dtype) for axis in cut):
         return None  # one table for all trials: they read it where it stands
-    x = own_index.dynamic_slice(open_x, starts, sizes)
+    x = batched_index.dynamic_slice(open_x, starts, sizes)
     return None if x is None else [(jnp.broadcast_to(x, (*x.shape[:-1], size)), True)]
 
 
@@ -224,17 +224,19 @@ def _update_of_own(size: Any, eqn: Any, args: list[Any], batched: list[bool]) ->
     x, update, *starts = args
     if not any(batched[2:]):
         return None
-    x = own_index.dynamic_update_slice(full(size, x, batched[0]), full(size, update, batched[1]), starts)
+    x = batched_index.dynamic_update_slice(
+        broadcast_batch(size, x, batched[0]), broadcast_batch(size, update, batched[1]), starts
+    )
     return None if x is None else [(x, True)]
 
 
 def _gather(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
     x, index = args
     if not batched[1]:
-        return [(own_index.gather_everywhere(x, index, eqn.params), True)]
-    if not batched[0] and own_index.taken_axis(x[..., None], index, eqn.params) is None:
+        return [(batched_index.gather_everywhere(x, index, eqn.params), True)]
+    if not batched[0] and batched_index.taken_axis(x[..., None], index, eqn.params) is None:
         return None
-    return [(own_index.gather(x if batched[0] else x[..., None], index, eqn.params), True)]
+    return [(batched_index.gather(x if batched[0] else x[..., None], index, eqn.params), True)]
 
 
 def is_small(name: str, x: Any, *axes: int) -> bool:
@@ -253,7 +255,7 @@ def split_batch(x: jax.Array, own: int, batch: tuple[int, ...]) -> jax.Array:
     return jnp.moveaxis(x.reshape(*x.shape[:own], *batch), range(own), range(-own - 1, -1))
 
 
-def batch_of(matrix: jax.Array) -> tuple[int, ...]:
+def batch_shape(matrix: jax.Array) -> tuple[int, ...]:
     """The lengths of the axes besides those of the matrix."""
     return (*matrix.shape[:-3], matrix.shape[-1])
 
@@ -263,15 +265,15 @@ def _cholesky(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list
     (a,) = args
     if not is_small("cholesky", a, -2):
         return None
-    return [(split_batch(small_solves.cholesky(merge_batch(a, 2)), 2, batch_of(a)), True)]
+    return [(split_batch(small_solves.cholesky(merge_batch(a, 2)), 2, batch_shape(a)), True)]
 
 
 def _triangular_solve(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
-    a, b = (full(size, x, flag) for x, flag in zip(args, batched, strict=True))
+    a, b = (broadcast_batch(size, x, flag) for x, flag in zip(args, batched, strict=True))
     if not is_small("triangular_solve", a, -2):
         return None
     x = small_solves.triangular_solve(merge_batch(a, 2), merge_batch(b, 2), **eqn.params)
-    return [(split_batch(x, 2, batch_of(a)), True)]
+    return [(split_batch(x, 2, batch_shape(a)), True)]
 
 
 def _lu(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
@@ -280,21 +282,21 @@ def _lu(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] 
     if not is_small("lu", a, -2, -3):
         return None
     factors, *indices = small_solves.lu(merge_batch(a, 2))
-    return [(split_batch(x, own, batch_of(a)), True) for x, own in zip((factors, *indices), (2, 1, 1), strict=True)]
+    return [(split_batch(x, own, batch_shape(a)), True) for x, own in zip((factors, *indices), (2, 1, 1), strict=True)]
 
 
 def _scatter(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
     if not batched[1]:
         return None
-    target, index, update = (full(size, x, b) for x, b in zip(args, batched, strict=True))
-    x = own_index.scatter(eqn.primitive.name, target, index, update, eqn.params)
+    target, index, update = (broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True))
+    x = batched_index.scatter(eqn.primitive.name, target, index, update, eqn.params)
     return None if x is None else [(x, True)]
 
 
 def _fold_in(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
     """Keys and numbers `[..., W]`."""
-    keys, numbers = (full(size, x, b) for x, b in zip(args, batched, strict=True))
-    return [(bind_of(eqn)(keys, numbers), True)]
+    keys, numbers = (broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True))
+    return [(bind_function(eqn)(keys, numbers), True)]
 
 
 def _random_bits(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
@@ -313,7 +315,7 @@ def _random_bits(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> l
     return [((high ^ low).astype(eqn.outvars[0].aval.dtype), True)]
 
 
-def on_rows(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+def apply_to_rows(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
     """The equation slice by slice, None where it needs the arrays."""
     name, params = eqn.primitive.name, eqn.params
     first = next(x for x in args if isinstance(x, Rows))
@@ -328,10 +330,10 @@ def on_rows(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[A
 
         if any(isinstance(x, Rows) and x.axis != axis for x in args):
             return None
-        bind = bind_of(eqn)
+        bind = bind_function(eqn)
         slices = [
-            bind(*aligned(size, rank - 1, [part(x, b, k) for x, b in zip(args, batched, strict=True)], batched,
-                           name in OF_EQUAL_SHAPES))
+            bind(*align_ranks(size, rank - 1, [part(x, b, k) for x, b in zip(args, batched, strict=True)], batched,
+                           name in WITHOUT_SCALARS))
             for k in range(count)
         ]  # fmt: skip
         return [(Rows(tuple(slices), axis), True)]
@@ -350,13 +352,13 @@ def on_rows(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[A
         if len(slices) < count:  # an axis without entries
             return None
         if axis in params["axes"]:
-            return [(short_axes.folded(lax.add, slices), True)]
+            return [(short_axes.fold(lax.add, slices), True)]
         at = sum(k < axis and k not in params["axes"] for k in range(axis))
         return [(Rows(slices, at).array(), True)]
     return None
 
 
-SHORT: dict[str, Callable[..., list[Any] | None]] = {
+EQUATION_RULES: dict[str, Callable[..., list[Any] | None]] = {
     **dict.fromkeys(("reduce_sum", "reduce_prod", "reduce_max", "reduce_min"), _reduce),
     **dict.fromkeys(("reduce_and", "reduce_or", "reduce_xor"), _reduce),
     **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin"), _cumulate),
@@ -374,7 +376,7 @@ SHORT: dict[str, Callable[..., list[Any] | None]] = {
     "lu": _lu,
 }
 
-SHAPED = {
+SHAPE_RULES = {
     "broadcast_in_dim": _broadcast,
     "reshape": _reshape,
     "concatenate": _concatenate,

@@ -13,15 +13,22 @@ from jax import lax
 
 from jaxbandits.tracing import small_solves
 from jaxbandits.tracing.barrier import barrier
-from jaxbandits.tracing.equation_rules import batch_of, bind_of, full, is_small, merge_batch, split_batch
+from jaxbandits.tracing.equation_rules import (
+    batch_shape,
+    bind_function,
+    broadcast_batch,
+    is_small,
+    merge_batch,
+    split_batch,
+)
 from jaxbandits.tracing.jax_compat import open_jaxpr
 
 Run: TypeAlias = Callable[..., list[tuple[Any, bool]]]  # (size, jaxpr, consts, args, batched) to results and flags
 
 
-def all_full(size: Any, results: list[tuple[Any, bool]]) -> list[Any]:
+def broadcast_results(size: Any, results: list[tuple[Any, bool]]) -> list[Any]:
     """Results with the batch axis, all of them."""
-    return [full(size, *result) for result in results]
+    return [broadcast_batch(size, *result) for result in results]
 
 
 def _scan(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
@@ -39,12 +46,14 @@ def _scan(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -
 
     row = [jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in rows]
     flags = _grown(lambda flags, *now: after(flags, now[:n], now[n:])[:n], size, start, flags, row)
-    start = [full(size, x, b) if flag else x for x, b, flag in zip(start, batched[first:], flags, strict=False)]
+    start = [
+        broadcast_batch(size, x, b) if flag else x for x, b, flag in zip(start, batched[first:], flags, strict=False)
+    ]
 
     def step(now: Any, row: Any) -> tuple[Any, Any]:
         out = after(flags, now, row)
-        same = [full(size, x, b) if flag else x for (x, b), flag in zip(out[:n], flags, strict=True)]
-        return same, all_full(size, out[n:])
+        same = [broadcast_batch(size, x, b) if flag else x for (x, b), flag in zip(out[:n], flags, strict=True)]
+        return same, broadcast_results(size, out[n:])
 
     last, outputs = lax.scan(
         step, start, rows, length=params["length"], reverse=params["reverse"], unroll=params["unroll"]
@@ -67,7 +76,7 @@ def _grown(
     flags, grown = list(batched), None
     while grown != flags:
         flags, found = grown or flags, []
-        now = [full(size, x, b) if flag else x for x, b, flag in zip(start, batched, flags, strict=True)]
+        now = [broadcast_batch(size, x, b) if flag else x for x, b, flag in zip(start, batched, flags, strict=True)]
         jax.eval_shape(lambda *now, to=found, flags=flags: to.extend(b for _, b in after(flags, *now)), *now, *more)
         grown = [a or b for a, b in zip(flags, found, strict=True)]
     return flags
@@ -84,7 +93,9 @@ def _while(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) 
         return run(size, *open_jaxpr(step), [*for_step, *now], [*batched[first:second], *flags])
 
     flags = _grown(lambda flags, *now: after(flags, now), size, start, batched[second:], [])
-    now = [full(size, x, b) if flag else x for x, b, flag in zip(start, batched[second:], flags, strict=True)]
+    now = [
+        broadcast_batch(size, x, b) if flag else x for x, b, flag in zip(start, batched[second:], flags, strict=True)
+    ]
 
     def moves(now: Any) -> tuple[Any, bool]:
         return run(size, *open_jaxpr(moving), [*for_moving, *now], [*batched[:first], *flags])[0]
@@ -95,10 +106,12 @@ def _while(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) 
     of_trials = found[0] and size is not None
     if of_trials:
         flags = [True] * len(start)
-        now = all_full(size, list(zip(start, batched[second:], strict=True)))
+        now = broadcast_results(size, list(zip(start, batched[second:], strict=True)))
 
     def stepped(now: Any) -> list[Any]:
-        new = [full(size, x, b) if flag else x for (x, b), flag in zip(after(flags, now), flags, strict=True)]
+        new = [
+            broadcast_batch(size, x, b) if flag else x for (x, b), flag in zip(after(flags, now), flags, strict=True)
+        ]
         if not lead and not of_trials:
             return new
         moved, _ = moves(now)
@@ -115,7 +128,7 @@ def _cond(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -
     """A branch where all trials take the same one; otherwise all of them, and a select."""
 
     def branch(closed: Any) -> Callable[..., list[Any]]:
-        return lambda *operands: all_full(size, run(size, *open_jaxpr(closed), operands, batched[1:]))
+        return lambda *operands: broadcast_results(size, run(size, *open_jaxpr(closed), operands, batched[1:]))
 
     branches = [branch(closed) for closed in eqn.params["branches"]]
     if size is None or not batched[0]:
@@ -131,9 +144,9 @@ def _custom_jvp(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bo
     closed = eqn.params["call_jaxpr"]
 
     def function(*args: Any) -> list[Any]:
-        return all_full(size, run(size, *open_jaxpr(closed), args, batched))
+        return broadcast_results(size, run(size, *open_jaxpr(closed), args, batched))
 
-    return [(x, True) for x in _differentiated_as(run, bind_of(eqn), function, batched)(*args)]
+    return [(x, True) for x in _differentiated_as(run, bind_function(eqn), function, batched)(*args)]
 
 
 def _differentiated_as(
@@ -169,7 +182,7 @@ def _differentiated_as(
         size = next(x.shape[-1] for x, b in zip(primals, batched, strict=True) if b)
         closed, out = jax.make_jaxpr(of_one, return_shape=True)(*shapes)
         results = run(size, *open_jaxpr(closed), [*primals, *kept], flags)
-        return jax.tree.unflatten(jax.tree.structure(out), all_full(size, results))
+        return jax.tree.unflatten(jax.tree.structure(out), broadcast_results(size, results))
 
     return call
 
@@ -183,9 +196,9 @@ def _eigh(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -
     def function(a: jax.Array) -> list[Any]:
         matrix = merge_batch(a, 2)
         vectors, values = small_solves.eigh(matrix if eqn.params["lower"] else matrix.swapaxes(0, 1))
-        return [split_batch(vectors, 2, batch_of(a)), split_batch(values, 1, batch_of(a))]
+        return [split_batch(vectors, 2, batch_shape(a)), split_batch(values, 1, batch_shape(a))]
 
-    return [(x, True) for x in _differentiated_as(run, bind_of(eqn), function, batched)(*args)]
+    return [(x, True) for x in _differentiated_as(run, bind_function(eqn), function, batched)(*args)]
 
 
 def _linear_solve(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
@@ -203,7 +216,7 @@ def _linear_solve(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[
 
         def apply(x: list[Any]) -> list[Any]:
             flags = [*(b for _, b in consts), *(True for _ in x)]
-            return all_full(size, run(size, *open_jaxpr(closed), [*(c for c, _ in consts), *x], flags))
+            return broadcast_results(size, run(size, *open_jaxpr(closed), [*(c for c, _ in consts), *x], flags))
 
         return apply
 
@@ -212,12 +225,12 @@ def _linear_solve(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[
         return lambda _, b: solve(b)
 
     back = solver("transpose_solve") if jaxprs.transpose_solve else None
-    right = barrier(all_full(size, values))  # of the identity a solver would make its entries again and again
+    right = barrier(broadcast_results(size, values))  # of the identity a solver would make its entries again and again
     found: Any = lax.custom_linear_solve(function("matvec"), right, solver("solve"), back)
     return [(x, True) for x in found]
 
 
-FUNCTIONS: dict[str, Callable[..., list[Any] | None]] = {
+FUNCTION_RULES: dict[str, Callable[..., list[Any] | None]] = {
     "scan": _scan,
     "while": _while,
     "cond": _cond,

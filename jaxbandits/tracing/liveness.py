@@ -35,7 +35,7 @@ def is_free(eqn: Any) -> bool:
 _READ_OFTEN = frozenset("argmax argmin cumlogsumexp cummax cummin cumprod cumsum sort top_k".split())  # noqa: SIM905
 
 
-def shared(flat: Flat, entrywise: frozenset[str]) -> frozenset[int]:
+def shared_values(flat: Flat, entrywise: frozenset[str]) -> frozenset[int]:
     """The values that cost something and that several kernels would compute, or one kernel several times.
 
     A kernel ends at a value behind a barrier, at a step that does not work entry by entry, and at what is returned. It

@@ -45,7 +45,7 @@ class Rows(NamedTuple):
         A few slices are put together by selects, which stay vector code.
         """
         if len(self.slices) > _SELECTED:
-            return stacked(self.slices, self.axis)
+            return stack(self.slices, self.axis)
         shape = [*self.slices[0].shape]
         shape.insert(self.axis, len(self.slices))
         place = lax.broadcasted_iota(jnp.int32, shape, self.axis)
@@ -56,12 +56,12 @@ class Rows(NamedTuple):
         return array
 
 
-def stacked(slices: Sequence[jax.Array], axis: int) -> jax.Array:
+def stack(slices: Sequence[jax.Array], axis: int) -> jax.Array:
     """Stack slices along a new axis."""
-    return joined([lax.expand_dims(x, (axis,)) for x in slices], axis)
+    return concatenate([lax.expand_dims(x, (axis,)) for x in slices], axis)
 
 
-def joined(pieces: Sequence[jax.Array], axis: int) -> jax.Array:
+def concatenate(pieces: Sequence[jax.Array], axis: int) -> jax.Array:
     """Concatenate by a kernel that does nothing else: fused, XLA looks up the piece of each entry."""
     return barrier([lax.concatenate(barrier(pieces), axis)])[0]
 
@@ -83,7 +83,7 @@ def length(x: Any, axis: int) -> int:
     return len(x.slices) if axis == x.axis else x.slices[0].shape[axis - (axis > x.axis)]
 
 
-def folded(operation: Callable[[Any, Any], Any], terms: Sequence[Any]) -> Any:
+def fold(operation: Callable[[Any, Any], Any], terms: Sequence[Any]) -> Any:
     """The terms joined from the left."""
     total, *others = terms
     for term in others:
@@ -95,17 +95,17 @@ def reduce(operation: Callable[[Any, Any], Any], x: jax.Array, axis: int) -> jax
     """Reduction over one axis by an associative operation; long axes in blocks of slices."""
     n = x.shape[axis]
     if n <= WRITTEN_OUT:
-        return folded(operation, entries(x, axis))
+        return fold(operation, entries(x, axis))
     m = n // _SLICES
     parts = [lax.slice_in_dim(x, k * m, (k + 1) * m, axis=axis) for k in range(_SLICES)]
-    (halfway,) = barrier([folded(operation, parts)])
+    (halfway,) = barrier([fold(operation, parts)])
     total = reduce(operation, halfway, axis)
     if n == _SLICES * m:
         return total
     return operation(total, reduce(operation, lax.slice_in_dim(x, _SLICES * m, n, axis=axis), axis))
 
 
-def first_extreme(better: Callable[[Any, Any], Any], x: jax.Array, axis: int, dtype: Any) -> jax.Array:
+def argextreme(better: Callable[[Any, Any], Any], x: jax.Array, axis: int, dtype: Any) -> jax.Array:
     """Index of the first best entry along an axis.
 
     Args:
@@ -141,12 +141,12 @@ def _neighbours(better: Callable[[Any, Any], Any], x: jax.Array, axis: int, dtyp
     return values, indices
 
 
-def larger(a: jax.Array, b: jax.Array) -> jax.Array:
+def is_larger(a: jax.Array, b: jax.Array) -> jax.Array:
     """Whether a comes before b in the order of argmax: NaN first."""
     return ~(a <= b) & (b == b) if jnp.issubdtype(a.dtype, jnp.inexact) else a > b
 
 
-def smaller(a: jax.Array, b: jax.Array) -> jax.Array:
+def is_smaller(a: jax.Array, b: jax.Array) -> jax.Array:
     """Whether a comes before b in the order of argmin: NaN first."""
     return ~(a >= b) & (b == b) if jnp.issubdtype(a.dtype, jnp.inexact) else a < b
 
@@ -225,9 +225,9 @@ def _long_product(axes: Product, x: jax.Array, y: jax.Array, own: list[tuple[int
 
     n = x.shape[axes.contracted[0][0]]
     m = n // _SLICES
-    (halfway,) = barrier([folded(lax.add, [terms(k * m, (k + 1) * m) for k in range(_SLICES)])])
+    (halfway,) = barrier([fold(lax.add, [terms(k * m, (k + 1) * m) for k in range(_SLICES)])])
     total = reduce(lax.add, halfway, 0)
-    return folded(lax.add, [total, *(terms(k, k + 1)[0] for k in range(_SLICES * m, n))])
+    return fold(lax.add, [total, *(terms(k, k + 1)[0] for k in range(_SLICES * m, n))])
 
 
 def product(axes: Product, x: Any, y: Any, ndims: tuple[int, int], rows: int | None) -> Any:
@@ -281,7 +281,7 @@ def product(axes: Product, x: Any, y: Any, ndims: tuple[int, int], rows: int | N
         return lax.expand_dims(a, [k for k, axis in enumerate(mine) if axis is None])
 
     def summed(row: int | None) -> jax.Array:
-        return folded(jnp.add, [term(place, row) for place in np.ndindex(*lengths)])
+        return fold(jnp.add, [term(place, row) for place in np.ndindex(*lengths)])
 
     if rows is None:
         return summed(None)

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.tracing import own_index, short_axes
+from jaxbandits.tracing import batched_index, short_axes
 from jaxbandits.tracing.barrier import barrier
 
 # Dimensions, by primitive, up to which this form is at least twice as fast as LAPACK and compiles within 2 s.
@@ -47,7 +47,7 @@ def cholesky(a: jax.Array) -> jax.Array:
         (inverse,) = barrier([1.0 / jnp.sqrt(column[0])])
         columns += barrier([column * inverse])
         finite.append(lax.is_finite(inverse))  # a pivot of at most zero makes the inverse infinite or NaN
-    (is_definite,) = barrier([short_axes.folded(lax.bitwise_and, finite)])
+    (is_definite,) = barrier([short_axes.fold(lax.bitwise_and, finite)])
     return _assemble(a.shape, [(j, j, jnp.where(is_definite, x, jnp.nan)[:, None]) for j, x in enumerate(columns)])
 
 
@@ -94,7 +94,7 @@ def triangular_solve(
         for j, known in rows.items():
             row = row - (a[j, i] if transposed else a[i, j]) * known
         (rows[i],) = barrier([row if unit_diagonal else row / a[i, i]])
-    return short_axes.stacked([rows[i] for i in range(len(a))], axis)
+    return short_axes.stack([rows[i] for i in range(len(a))], axis)
 
 
 def lu(a: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -119,9 +119,9 @@ def lu(a: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         if k == n - 1:
             exchanged.append(jnp.full((size,), k, np.int32))
             break
-        (index,) = barrier([short_axes.first_extreme(lax.gt, abs(right[:, 0]), 0, np.int32)])
+        (index,) = barrier([short_axes.argextreme(lax.gt, abs(right[:, 0]), 0, np.int32)])
         exchanged.append(index + np.int32(k))
-        multipliers, row = barrier([own_index.take(left, index, 0), own_index.take(right, index, 0)])
+        multipliers, row = barrier([batched_index.take(left, index, 0), batched_index.take(right, index, 0)])
         placed += [(k, 0, multipliers[None]), (k, k, row[None])]
         is_pivot = (lax.broadcasted_iota(np.int32, (n - k - 1, 1), 0) + np.int32(1) == index)[:, None]
         left, right = (jnp.where(is_pivot, x[:1], x[1:]) for x in (left, right))
@@ -129,7 +129,7 @@ def lu(a: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         left, right = barrier([left, right[:, 1:] - factor * row[1:]])
         left = lax.concatenate([left, factor], 1)
     placed += [(n - len(left), 0, left), (n - len(left), m - right.shape[1], right)]
-    factors, pivots = _assemble(a.shape, placed), short_axes.stacked(exchanged, 0)
+    factors, pivots = _assemble(a.shape, placed), short_axes.stack(exchanged, 0)
     # Which row of a ends up in each place: the exchanges, followed backwards.
     permutation = lax.broadcasted_iota(np.int32, (n, size), 0)
     for k in reversed(range(len(exchanged))):
@@ -164,7 +164,7 @@ def eigh(a: jax.Array) -> tuple[jax.Array, jax.Array]:
         sweep, matrix, _ = carry
         i = lax.broadcasted_iota(np.int32, (padded, 1), 0)
         (largest,) = barrier(
-            [short_axes.folded(lax.max, [jnp.where(i > j, abs(matrix[j]), 0.0) for j in range(padded - 1)])]
+            [short_axes.fold(lax.max, [jnp.where(i > j, abs(matrix[j]), 0.0) for j in range(padded - 1)])]
         )
         return (sweep < _MAX_SWEEPS) & jnp.any(short_axes.reduce(lax.max, largest, 0) > negligible)
 
@@ -232,7 +232,7 @@ def _sort_eigenpairs(vectors: jax.Array, values: list[jax.Array]) -> tuple[jax.A
     stacked = jnp.stack(values)
     k = lax.broadcasted_iota(np.int32, (n, 1), 0)
     is_before = [(value < stacked) | ((value == stacked) & (k > i)) for i, value in enumerate(values)]
-    (rank,) = barrier([short_axes.folded(lax.add, [x.astype(np.int32) for x in is_before])])
+    (rank,) = barrier([short_axes.fold(lax.add, [x.astype(np.int32) for x in is_before])])
     sorted_values, sorted_vectors = stacked, jnp.swapaxes(vectors, 0, 1)
     for i, value in enumerate(values):
         sorted_values = jnp.where(rank[i] == k, value, sorted_values)

@@ -21,7 +21,7 @@ def is_accelerator(platform: str) -> bool:
 
 
 @contextlib.contextmanager
-def traced_for(platform: str) -> Iterator[None]:
+def target_platform(platform: str) -> Iterator[None]:
     """What is traced inside is for this platform; elsewhere it is for that of JAX's default device."""
     token = _platform.set(platform)
     try:
@@ -30,6 +30,6 @@ def traced_for(platform: str) -> Iterator[None]:
         _platform.reset(token)
 
 
-def accelerated() -> bool:
+def targets_accelerator() -> bool:
     """Whether what is being traced will run on an accelerator."""
     return is_accelerator(_platform.get() or jax.default_backend())

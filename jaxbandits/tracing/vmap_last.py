@@ -4,7 +4,7 @@
 arrays of unequal rank meet, as in `scalar * vector`. Here a function is traced once, and its equations are run one by
 one with the batch axis last. Equations that work entry by entry, along leading axes or on shapes run as they are;
 products, sums and searches over short axes are written out (`tracing.short_axes`), reads and writes at an index of each
-trial's own become selects (`tracing.own_index`), loops and branches carry their arrays with the axis last. What has no
+trial's own become selects (`tracing.batched_index`), loops and branches carry their arrays with the axis last. What has no
 rule goes through `jax.vmap`, and `explain` names it.
 
 Values that several kernels would compute pass an optimisation barrier (`tracing.barriers`).
@@ -24,20 +24,20 @@ from jax.custom_batching import custom_vmap
 from jaxbandits.tracing import liveness
 from jaxbandits.tracing.barrier import barrier, is_key
 from jaxbandits.tracing.equation_rules import (
+    ALONG_LEADING_AXES,
     ENTRYWISE,
-    LEADING,
-    OF_EQUAL_SHAPES,
-    SHAPED,
-    SHORT,
-    aligned,
-    bind_of,
+    EQUATION_RULES,
+    SHAPE_RULES,
+    WITHOUT_SCALARS,
+    align_ranks,
+    apply_to_rows,
+    bind_function,
+    broadcast_batch,
     dot_general,
-    full,
-    on_rows,
     sort,
 )
 from jaxbandits.tracing.flat import Step, flatten
-from jaxbandits.tracing.function_rules import CONTROL_FLOW, FUNCTIONS
+from jaxbandits.tracing.function_rules import CONTROL_FLOW, FUNCTION_RULES
 from jaxbandits.tracing.jax_compat import open_jaxpr
 from jaxbandits.tracing.row_axes import RowPlan, row_axes
 from jaxbandits.tracing.short_axes import Rows
@@ -78,20 +78,20 @@ def vmap_last(f: Callable[..., Any], in_axes: Any = -1, axis_size: int | None = 
         if size is None:
             raise ValueError("vmap_last needs a batched argument or axis_size")
         shapes = [jax.ShapeDtypeStruct(x.shape[:-1], x.dtype) if b else x for x, b in zip(leaves, batched, strict=True)]
-        return Recorded.of(f, *jax.tree.unflatten(structure, shapes)).over(size, batched, *args)
+        return TracedFunction.trace(f, *jax.tree.unflatten(structure, shapes)).vmap(size, batched, *args)
 
     return mapped
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Recorded:
+class TracedFunction:
     """A function as JAX traced it, once: programs for any number of trials are made of it without another trace."""
 
     jaxpr: Any  # closed
     out: Any  # ShapeDtypeStructs of what it returns
 
     @classmethod
-    def of(cls, f: Callable[..., Any], *args: Any) -> "Recorded":
+    def trace(cls, f: Callable[..., Any], *args: Any) -> "TracedFunction":
         """For arguments like these, of which shapes and types count."""
         return cls(*jax.make_jaxpr(f, return_shape=True)(*args))
 
@@ -101,17 +101,19 @@ class Recorded:
         results = _run(None, *open_jaxpr(self.jaxpr), leaves, [True] * len(leaves))
         return jax.tree.unflatten(jax.tree.structure(self.out), [x for x, _ in results])
 
-    def over(self, axis_size: Any, batched: Sequence[bool], *args: Any) -> Any:
+    def vmap(self, axis_size: Any, batched: Sequence[bool], *args: Any) -> Any:
         """The same, batched along the last axis of all results and of those leaves of the arguments that say so."""
         results = _run(axis_size, *open_jaxpr(self.jaxpr), jax.tree.leaves(args), batched)
-        return jax.tree.unflatten(jax.tree.structure(self.out), [full(axis_size, *result) for result in results])
+        return jax.tree.unflatten(
+            jax.tree.structure(self.out), [broadcast_batch(axis_size, *result) for result in results]
+        )
 
 
 # Primitive and line of the equations that went through `jax.vmap`, while this is a list.
-_unruled: contextvars.ContextVar[list[tuple[str, str]] | None] = contextvars.ContextVar("unruled", default=None)
+_fallbacks: contextvars.ContextVar[list[tuple[str, str]] | None] = contextvars.ContextVar("unruled", default=None)
 
 
-class Unruled(NamedTuple):
+class VmapFallback(NamedTuple):
     """Equations of one kind, on one line of code, for which `vmap_last` has no rule: they go through `jax.vmap`."""
 
     primitive: str
@@ -119,7 +121,7 @@ class Unruled(NamedTuple):
     where: str  # file:line of the code that was traced, "" if unknown
 
 
-def explain(f: Callable[..., Any], *args: Any, in_axes: Any = -1, axis_size: int | None = None) -> list[Unruled]:
+def explain(f: Callable[..., Any], *args: Any, in_axes: Any = -1, axis_size: int | None = None) -> list[VmapFallback]:
     """The equations of a function that `vmap_last` has no rule for, most frequent first.
 
     Everything else runs with the batch axis last: `[]` means that the whole function does.
@@ -131,12 +133,12 @@ def explain(f: Callable[..., Any], *args: Any, in_axes: Any = -1, axis_size: int
       axis_size: as for `vmap_last`.
     """
     found: list[tuple[str, str]] = []
-    token = _unruled.set(found)
+    token = _fallbacks.set(found)
     try:
         jax.eval_shape(vmap_last(f, in_axes, axis_size), *args)
     finally:
-        _unruled.reset(token)
-    return [Unruled(name, count, where) for (name, where), count in collections.Counter(found).most_common()]
+        _fallbacks.reset(token)
+    return [VmapFallback(name, count, where) for (name, where), count in collections.Counter(found).most_common()]
 
 
 def _line_of(step: Step) -> str:
@@ -149,7 +151,7 @@ def _line_of(step: Step) -> str:
     return ""
 
 
-def rule_at_end(function: custom_vmap) -> Callable[[Rule], Rule]:
+def def_vmap_last(function: custom_vmap) -> Callable[[Rule], Rule]:
     """`function.def_vmap` for a rule that has the batch axis last: in what is batched, and in what it returns so.
 
     `jax.vmap` reaches it by way of the first axis, `vmap_last` without moving anything.
@@ -191,7 +193,7 @@ def _run(size: Any, jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], batc
     Without a batch axis (`size` None) equations are bound as they are, and what counts as batched varies between calls.
     """
     flat = flatten(jaxpr, consts, _called)
-    shared, constants = liveness.shared(flat, ENTRYWISE), liveness.large_constants(flat)
+    shared, constants = liveness.shared_values(flat, ENTRYWISE), liveness.large_constants(flat)
     rows = {} if size is None else row_axes(flat, ENTRYWISE)
     known: dict[int, tuple[Any, bool]] = {name: (x, False) for name, x in flat.constants.items()}
     known |= dict(zip(flat.inputs, zip(args, batched, strict=True), strict=True))
@@ -209,7 +211,7 @@ def _run(size: Any, jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], batc
         if not set(waiting).isdisjoint(step.inputs):
             settle()
         args, flags = zip(*(known[name] for name in step.inputs), strict=True) if step.inputs else ((), ())
-        unruled = _unruled.get()
+        unruled = _fallbacks.get()
         before = len(unruled or ())
         outputs = _apply(size, step.eqn, list(args), list(flags), rows.get(step.outputs[0]) if step.outputs else None)
         if unruled and len(unruled) > before:
@@ -242,19 +244,19 @@ def _apply(size: Any, eqn: Any, args: list[Any], batched: list[bool], rows: RowP
         if name == "dot_general":
             results = dot_general(size, eqn, args, batched, rows)
         else:
-            results = on_rows(size, eqn, args, batched)
+            results = apply_to_rows(size, eqn, args, batched)
         if results is not None:
             return results
         args = [x.array() if isinstance(x, Rows) else x for x in args]
-    bind = bind_of(eqn)
+    bind = bind_function(eqn)
     if not any(batched):
         return [(x, False) for x in _many(eqn, bind(*args))]
     if size is None:
-        results = FUNCTIONS[name](_run, size, eqn, args, batched) if name in CONTROL_FLOW else None
+        results = FUNCTION_RULES[name](_run, size, eqn, args, batched) if name in CONTROL_FLOW else None
         return results or [(x, True) for x in _many(eqn, bind(*args))]
     if name in ENTRYWISE:
         rank = max(len(v.aval.shape) for v in eqn.invars)
-        return [(x, True) for x in _many(eqn, bind(*aligned(size, rank, args, batched, name in OF_EQUAL_SHAPES)))]
+        return [(x, True) for x in _many(eqn, bind(*align_ranks(size, rank, args, batched, name in WITHOUT_SCALARS)))]
     if _has_rule_at_end(eqn):
         (_, args), (_, flags) = (jax.tree.unflatten(params["in_tree"], leaves) for leaves in (args, batched))
         results = getattr(params["rule"], _AT_END)(size, list(flags), *args)
@@ -265,19 +267,22 @@ def _apply(size: Any, eqn: Any, args: list[Any], batched: list[bool], rows: RowP
         results = dot_general(size, eqn, args, batched, rows)
     elif name == "sort":
         results = sort(size, eqn, args, batched, rows)
-    elif name in FUNCTIONS:
-        results = FUNCTIONS[name](_run, size, eqn, args, batched)
+    elif name in FUNCTION_RULES:
+        results = FUNCTION_RULES[name](_run, size, eqn, args, batched)
     else:
-        results = SHORT[name](size, eqn, args, batched) if name in SHORT else None
+        results = EQUATION_RULES[name](size, eqn, args, batched) if name in EQUATION_RULES else None
     if results is not None:
         return results
-    if name in LEADING:
-        return [(x, True) for x in _many(eqn, bind(*(full(size, x, b) for x, b in zip(args, batched, strict=True))))]
-    if name in SHAPED and (batched[0] or name == "concatenate"):
-        changed = SHAPED[name](size, args, batched, params)
+    if name in ALONG_LEADING_AXES:
+        return [
+            (x, True)
+            for x in _many(eqn, bind(*(broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True))))
+        ]
+    if name in SHAPE_RULES and (batched[0] or name == "concatenate"):
+        changed = SHAPE_RULES[name](size, args, batched, params)
         if changed is not None:
             return [(changed, True)]
-    if (unruled := _unruled.get()) is not None:
+    if (unruled := _fallbacks.get()) is not None:
         unruled.append((name, ""))
     mapped = jax.vmap(bind, in_axes=[-1 if b else None for b in batched], out_axes=-1)
     return [(x, True) for x in _many(eqn, mapped(*args))]

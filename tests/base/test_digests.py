@@ -88,10 +88,10 @@ def test_what_a_class_holds_is_part_of_it():
 
 
 def test_users_code_is_that_of_what_objects_are_made_of():
-    assert digests.users_code(HeavyTailed(dim=2, n_arms=3), (1, "two", {"three": jnp.ones(3)})) == ()
-    (mine,) = digests.users_code([Mine(dim=2), Mine(dim=3)])
+    assert digests.user_code_digests(HeavyTailed(dim=2, n_arms=3), (1, "two", {"three": jnp.ones(3)})) == ()
+    (mine,) = digests.user_code_digests([Mine(dim=2), Mine(dim=3)])
     assert mine == digests.code_digest(Mine)
-    assert len(digests.users_code(Meter("m", lambda r: r.t), {"of": Mine}, functools.partial(digest_of, 1))) == 3
+    assert len(digests.user_code_digests(Meter("m", lambda r: r.t), {"of": Mine}, functools.partial(digest_of, 1))) == 3
 
 
 def test_recursive_code_comes_to_an_end():

@@ -7,8 +7,8 @@ import pytest
 from jaxbandits import InputError, links, simulate
 from jaxbandits.base.pytree import (
     as_arrays,
+    field_kind,
     field_table,
-    kind_of,
     map_traced,
     param,
     pytree,
@@ -113,7 +113,7 @@ def test_what_is_shared_is_known_leaf_by_leaf():
     assert larger.table is data.table and larger.rest["a"] is data.rest["a"] and larger.scale.shape == (4,)
     kinds = {row.name: row.kind for row in field_table(data)}
     assert kinds == {"table": "shared", "scale": "traced", "rest": "shared"}
-    assert kind_of(tree[0], "data.table") == "shared" and kind_of(tree[0], "data") == "object"
+    assert field_kind(tree[0], "data.table") == "shared" and field_kind(tree[0], "data") == "object"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.estimation.fixed_arms import REFRESH
-from jaxbandits.numerics import factored
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.simulation.loop import play_round, start_trial
 
 
@@ -17,7 +17,7 @@ def largest_drift(algorithm, environment, rounds, trials):
     def begin(seed):
         carry = start_trial(algorithm, environment, jax.random.key(3, impl="threefry2x32"), seed)
         worst = {"width_sq": jnp.zeros(()), "mean": jnp.zeros(())}
-        return carry, jnp.trace(factored.dense(carry.alg.inverse)), jnp.zeros(()), worst
+        return carry, jnp.trace(inverse_factors.to_dense(carry.alg.inverse)), jnp.zeros(()), worst
 
     def one_round(t, carry, at_refresh, path, worst):
         carry, played = play_round(algorithm, environment, t, carry)
@@ -25,12 +25,14 @@ def largest_drift(algorithm, environment, rounds, trials):
         path = path + jnp.linalg.norm(after.theta - before.theta)
         eps, norm_sq = jnp.finfo(path.dtype).eps, (arms * arms) @ jnp.ones(arms.shape[1])
         unit = (REFRESH + 4 * arms.shape[1]) * eps
-        width_sq = jnp.abs(after.scores.width_sq - factored.quads(after.inverse, arms)) / (unit * norm_sq * at_refresh)
+        width_sq = jnp.abs(after.scores.width_sq - inverse_factors.quadratic_forms(after.inverse, arms)) / (
+            unit * norm_sq * at_refresh
+        )
         mean = jnp.abs(after.scores.mean - arms @ after.theta) / (unit * jnp.sqrt(norm_sq) * path)
         now = {"width_sq": jnp.max(width_sq), "mean": jnp.max(mean)}
         worst = jax.tree.map(jnp.maximum, worst, now)
         due = (t + 1) % REFRESH == 0
-        at_refresh = jnp.where(due, jnp.trace(factored.dense(after.inverse)), at_refresh)
+        at_refresh = jnp.where(due, jnp.trace(inverse_factors.to_dense(after.inverse)), at_refresh)
         return carry, at_refresh, jnp.where(due, jnp.linalg.norm(after.theta), path), worst
 
     def all_trials(t, states):

@@ -24,7 +24,7 @@ from jaxbandits.experiments.linear.bound import theorem_1
 from jaxbandits.experiments.linear.setting import READINGS
 from jaxbandits.experiments.oco import e5
 from jaxbandits.experiments.oco.setting import visible_bound
-from jaxbandits.numerics import factored
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
 from jaxbandits.types import ArmDecision, Reward
@@ -267,8 +267,8 @@ def test_the_coverage_ratio_is_error_over_radius():
     """||(3, 4) - (0, 0)|| in V = diag(4, 1) is sqrt(52); the radius 2 once, not squared."""
     learner = types.SimpleNamespace(radius=lambda t, state: jnp.asarray(2.0) if t == 8 else jnp.asarray(np.nan))
     x = jnp.asarray([1.0, 0.0])
-    one = factored.start(2, 1.0)
-    inverse = factored.add(one, 3.0, factored.image(one, x))
+    one = inverse_factors.init(2, 1.0)
+    inverse = inverse_factors.add(one, 3.0, inverse_factors.image(one, x))
     state = types.SimpleNamespace(theta=jnp.asarray([3.0, 4.0]), inverse=inverse)
     env = types.SimpleNamespace(theta=jnp.zeros(2))
     played = types.SimpleNamespace(t=7, algorithm=learner, next_state=state, env_state=env)

@@ -7,7 +7,7 @@ import pytest
 
 from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog
 from jaxbandits.base.pytree import as_arrays
-from jaxbandits.numerics import factored
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 from tests.reference import ada_ofu_ecolog, glb_omd
 
@@ -19,7 +19,7 @@ def replay(algorithm, xs, rs):
     def round_(state, row):
         t, x, r = row
         state = algorithm.update(KEY, t, state, ArmObs(x[None]), ArmDecision(jnp.int32(0), x), Reward(r))
-        inverse = factored.dense(state.inverse)
+        inverse = inverse_factors.to_dense(state.inverse)
         seen = {"theta": state.theta, "warm_theta": state.warm.theta, "gram": state.gram, "inverse": inverse}
         return state, seen | {"count": state.warm.count, "radius": algorithm.radius(t, state)}
 

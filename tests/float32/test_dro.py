@@ -62,7 +62,7 @@ def test_samples_of_k_are_different_groups(m, k, rng):
     @jax.vmap
     def draw(log_p, u):
         q = jnp.exp(simplex.kl_projection(log_p, k))
-        return sampling.dep_round(q, k, u), sampling.systematic(q, k, u[0])
+        return sampling.dep_round(q, k, u), sampling.systematic_sampling(q, k, u[0])
 
     for drawn in draw(log_p, u):
         drawn = np.asarray(drawn)

@@ -8,7 +8,7 @@ import pytest
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
-from jaxbandits.numerics import factored
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.types import ArmDecision, Reward
 from tests.reference import glb_omd as reference
 
@@ -23,7 +23,7 @@ def replay(algorithm, xs, rs):
         t, x, r = row
         decision = ArmDecision(jnp.int32(0), x)
         state = algorithm.update(KEY, t, state, None, decision, Reward(r))
-        after = state.theta, factored.dense(state.inverse), algorithm.radius(t + 1, state)
+        after = state.theta, inverse_factors.to_dense(state.inverse), algorithm.radius(t + 1, state)
         return state, after
 
     return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(len(rs), dtype=jnp.int32), xs, rs))[1]

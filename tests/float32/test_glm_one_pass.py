@@ -11,7 +11,7 @@ from jaxbandits.algorithms.glm.gloc import GLOC
 from jaxbandits.algorithms.glm.oful_mlogb import OFULMLogB
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.estimation.links import Bernoulli, Exponential, Gaussian, Poisson
-from jaxbandits.numerics import factored, rng
+from jaxbandits.numerics import inverse_factors, rng
 from jaxbandits.types import ArmDecision, Reward
 from tests.reference import glb_omd, glm_one_pass
 
@@ -26,7 +26,7 @@ def replay(algorithm, xs, rs):
         t, x, r = row
         decision = ArmDecision(jnp.int32(0), x)
         state = algorithm.update(KEY, t, state, None, decision, Reward(r))
-        after = state.theta, factored.dense(state.inverse), algorithm.radius(t + 1, state)
+        after = state.theta, inverse_factors.to_dense(state.inverse), algorithm.radius(t + 1, state)
         return state, after
 
     return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(len(rs), dtype=jnp.int32), xs, rs))[1]

@@ -7,7 +7,7 @@ import pytest
 
 from jaxbandits.algorithms.linear.heavy_oful import HeavyOFUL
 from jaxbandits.base.pytree import as_arrays
-from jaxbandits.numerics import factored
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.types import ArmDecision, ScaledReward
 from tests.reference import heavy_oful as reference
 from tests.reference.heavy_tailed_linear import forced, instance
@@ -48,9 +48,9 @@ def test_estimates_follow_the_float64_solver(dim, law, rng):
     state, theta = replay(
         as_arrays(HeavyOFUL.theory(dim=dim, horizon=200, eps=0.8, **SCALES)), *single(xs, rewards, nu)
     )
-    assert theta.dtype == factored.dense(state.inverse).dtype == jnp.float32
+    assert theta.dtype == inverse_factors.to_dense(state.inverse).dtype == jnp.float32
     np.testing.assert_allclose(theta, want["theta"], atol=1e-4)
-    np.testing.assert_allclose(factored.dense(state.inverse) @ want["H"][-1], np.eye(dim), atol=1e-4)
+    np.testing.assert_allclose(inverse_factors.to_dense(state.inverse) @ want["H"][-1], np.eye(dim), atol=1e-4)
 
 
 @pytest.mark.parametrize("figure", [1, 4])

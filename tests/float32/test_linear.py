@@ -15,9 +15,9 @@ from jaxbandits.base.pytree import as_arrays
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.linear.noise import Fisk, Pareto, StudentT
 from jaxbandits.estimation.links import Gaussian
-from jaxbandits.numerics import factored
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.numerics import rng as draws
-from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.types import ArmDecision, ArmObs, ScaledReward
 from tests.reference import heavy_tailed_linear as reference
 
@@ -34,7 +34,7 @@ def replay(alg, xs, rewards, moments):
         t, x, reward, moment = row
         decision = ArmDecision(jnp.int32(0), x)
         state = alg.update(KEY, t, state, None, decision, ScaledReward(reward, moment))
-        return state, (alg.recommend(state), factored.dense(state.inverse))
+        return state, (alg.recommend(state), inverse_factors.to_dense(state.inverse))
 
     rows = (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards, moments)
     return jax.lax.scan(sample, alg.init(KEY), rows)[1]
@@ -99,7 +99,7 @@ def test_widths_over_a_long_run(moment, settled, rng):
     weighted = x / np.asarray(scale, float)[:, None]
     matrix = 2 * np.eye(2) + weighted.T @ weighted / 4  # what was summed up, in float64
     arms = np.concatenate([x[-20:], rng.standard_normal((20, 2))]).astype(np.float32)
-    widths_sq = np.asarray(factored.quads(state.inverse, jnp.asarray(arms)), float)
+    widths_sq = np.asarray(inverse_factors.quadratic_forms(state.inverse, jnp.asarray(arms)), float)
     exact = np.einsum("ki,ki->k", arms.astype(float), np.linalg.solve(matrix, arms.T.astype(float)).T)
     np.testing.assert_allclose(widths_sq, exact, rtol=1e-5)
 
@@ -130,10 +130,10 @@ def play_one_arm(alg, x, moment, noise, times):
             weight = 0.25 / jnp.square(alg.estimator.weigh(t, state, x, reward, moment).scale)
         decision = ArmDecision(jnp.int32(0), x)
         state = alg.update(KEY, t, state, ArmObs(x[None]), decision, ScaledReward(reward, moment))
-        low = jnp.minimum(low, factored.quads(getattr(state, "estimate", state).inverse, x))
+        low = jnp.minimum(low, inverse_factors.quadratic_forms(getattr(state, "estimate", state).inverse, x))
         return (state, low, weights.add(weight), responses.add(weight * reward)), None
 
-    empty = Compensated.start(jnp.float32(0.0))
+    empty = CompensatedSum.init(jnp.float32(0.0))
     state, low, weights, responses = jax.lax.scan(sample, (alg.init(KEY), jnp.float32(np.inf), empty, empty), times)[0]
     return getattr(state, "estimate", state), low, weights.total, responses.total
 
@@ -149,7 +149,7 @@ def test_a_million_rounds_of_one_arm(learner, dim):
     estimate, (low, weight, response) = played[0], map(float, played[1:])
     ridge, norm_sq = 1.0 if "CRTM" in learner else dim, float(np.sum(np.asarray(x, float) ** 2))
     assert low > 0.0
-    width = float(jnp.sqrt(factored.quads(estimate.inverse, jnp.asarray(x))))
+    width = float(jnp.sqrt(inverse_factors.quadratic_forms(estimate.inverse, jnp.asarray(x))))
     np.testing.assert_allclose(width, np.sqrt(norm_sq / (ridge + norm_sq * weight)), rtol=1e-4)
     theta, x = np.asarray(estimate.theta, float), np.asarray(x, float)
     along = theta @ x / norm_sq * x

@@ -1,4 +1,4 @@
-"""Compensated sums against exact ones, for vectors in both forms, under `jit`, `scan` and `vmap`."""
+"""CompensatedSum sums against exact ones, for vectors in both forms, under `jit`, `scan` and `vmap`."""
 
 import math
 
@@ -7,20 +7,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.compensated import CompensatedSum
 
 
 @jax.jit
 def accumulate(rows):
-    """Compensated and plain sum of `rows` `[n, d]`, in the form that d has."""
+    """CompensatedSum and plain sum of `rows` `[n, d]`, in the form that d has."""
     start = jax.tree.map(lambda x: jnp.zeros((), rows.dtype) * x[0], rows)
 
     def add(carry, row):
         compensated, plain = carry
         return (compensated.add(row), plain + row), None
 
-    (compensated, plain), _ = jax.lax.scan(add, (Compensated.start(start), start), rows)
-    return compensated.total, compensated.rest, plain
+    (compensated, plain), _ = jax.lax.scan(add, (CompensatedSum.init(start), start), rows)
+    return compensated.total, compensated.error, plain
 
 
 def exact(rows):
@@ -68,10 +68,10 @@ def test_under_vmap_as_alone(rng):
 
 def test_state_keeps_shape_and_type():
     for start in (jnp.zeros(()), jnp.zeros(3, jnp.float32), jnp.zeros(2), jnp.zeros((2, 5))):
-        begin = Compensated.start(start)
+        begin = CompensatedSum.init(start)
         after = begin.add(jax.tree.map(jnp.ones_like, start))
 
         assert jax.tree.structure(begin) == jax.tree.structure(after)
         for a, b in zip(jax.tree.leaves(begin), jax.tree.leaves(after), strict=True):
             assert (a.shape, a.dtype, a.weak_type) == (b.shape, b.dtype, b.weak_type)
-    np.testing.assert_array_equal(Compensated.start(jnp.full(2, 3.0)).add(jnp.ones(2)).total, [4.0, 4.0])
+    np.testing.assert_array_equal(CompensatedSum.init(jnp.full(2, 3.0)).add(jnp.ones(2)).total, [4.0, 4.0])

@@ -31,7 +31,7 @@ def draw(rng, name, dim):
             size**2,
         ),
         "scaled": (
-            losses.Scaled(losses.PseudoHuber(vector), jnp.asarray(3.5)),
+            losses.ScaledLoss(losses.PseudoHuber(vector), jnp.asarray(3.5)),
             lambda x: 3.5 * (np.sqrt(1 + np.sum((x - a) ** 2)) - 1),
             3.5,
             3.5,

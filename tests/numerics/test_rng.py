@@ -180,7 +180,7 @@ def test_sine_on_its_range(dtype, rtol):
 def test_unit_vectors(dim, key):
     """One by one and many from one key: unit length, coordinates of the right law, vectors of one key independent."""
     keys, count = jax.random.split(key, 2**14), 3
-    single, many = jax.jit(jax.vmap(lambda k: (draws.on_sphere(k, dim), draws.on_spheres(k, count, dim))))(keys)
+    single, many = jax.jit(jax.vmap(lambda k: (draws.unit_vector(k, dim), draws.unit_vectors(k, count, dim))))(keys)
     single, many = np.asarray(single), np.asarray(many)
     assert single.shape == (2**14, dim) and many.shape == (2**14, count, dim)
     beta = st.beta((dim - 1) / 2, (dim - 1) / 2) if dim > 1 else None  # of (1 + a coordinate) / 2
@@ -194,9 +194,9 @@ def test_unit_vectors(dim, key):
             assert abs(np.sum(many[:, i] * many[:, j], axis=1).mean()) < 5 / np.sqrt(dim * 2**14)
     normal = jax.jit(jax.vmap(lambda k: draws.normal_vector(k, dim)))(keys[:9])
     np.testing.assert_array_equal(normal, jax.jit(jax.vmap(lambda k: draws.normals(k, 1, dim)[0]))(keys[:9]))
-    one_by_one = np.asarray(jax.jit(lambda ks: jnp.stack([draws.on_spheres(k, count, dim) for k in ks]))(keys[:3]))
+    one_by_one = np.asarray(jax.jit(lambda ks: jnp.stack([draws.unit_vectors(k, count, dim) for k in ks]))(keys[:3]))
     np.testing.assert_allclose(one_by_one, many[:3], rtol=1e-13, atol=1e-15)
-    np.testing.assert_array_equal(jax.vmap(lambda k: draws.on_spheres(k, 1, dim)[0])(keys[:9]).shape, (9, dim))
+    np.testing.assert_array_equal(jax.vmap(lambda k: draws.unit_vectors(k, 1, dim)[0])(keys[:9]).shape, (9, dim))
 
 
 @pytest.mark.parametrize(("n", "size"), [(6, 2), (9, 8), (5, 5), (4, 1)])

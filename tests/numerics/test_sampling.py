@@ -16,7 +16,7 @@ from tests.reference.group_dro import inverse_cdf
 Q = np.array([1 / 3, 0.3, 0.2, 0.1, 0.05, 1 / 60])
 
 dep_round = functools.partial(jax.jit, static_argnums=1)(jax.vmap(sampling.dep_round, (0, None, 0)))
-systematic = functools.partial(jax.jit, static_argnums=1)(jax.vmap(sampling.systematic, (0, None, 0)))
+systematic = functools.partial(jax.jit, static_argnums=1)(jax.vmap(sampling.systematic_sampling, (0, None, 0)))
 
 
 @pytest.mark.parametrize("m", [4, 20])

@@ -24,7 +24,7 @@ def project(log_p, k):
 @functools.partial(jax.vmap, in_axes=(0, None))
 def project_sorted(log_p, k):
     """As on accelerators, where every m and k take the form that sorts."""
-    with target.traced_for("cuda"):
+    with target.target_platform("cuda"):
         return jnp.exp(simplex.kl_projection(log_p, k))
 
 
@@ -75,7 +75,7 @@ def test_projection_of_entries_that_rounding_alone_tells_apart(m, k, platform, r
     log_p = 1e-15 * rng.normal(size=(300, m))
     log_p[::3, k:] -= 800.0  # k entries at the cap, nothing left for the others
     log_p[1::3, k - 1 :] -= 36.0
-    with target.traced_for(platform):
+    with target.target_platform(platform):
         q = np.exp(jax.jit(jax.vmap(lambda a: simplex.kl_projection(a, k)))(log_p))
     np.testing.assert_allclose(q, [oracle(a, k) for a in log_p], rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(q.sum(1), 1.0, rtol=1e-13)
@@ -96,7 +96,7 @@ def test_compiled_size_is_linear_in_the_cap(platform):
     """Left alone, XLA computes a chain of k terms from its start in every kernel that reads one of them."""
 
     def instructions(m, k):
-        with target.traced_for(platform):
+        with target.target_platform(platform):
             lowered = jax.jit(vmap_last(lambda a: simplex.kl_projection(a, k))).lower(jnp.zeros((m, 8)))
         return str(lowered.compile({"xla_backend_optimization_level": 0}).as_text()).count(" = ")
 
@@ -224,7 +224,7 @@ def test_tsallis_step(m, rng):
 @pytest.mark.parametrize("counts", [(1, 1), (3, 1, 2), (60, 2)])
 def test_blocks(counts, rng):
     q, values = rng.normal(size=len(counts)), rng.normal(size=sum(counts))
-    np.testing.assert_array_equal(simplex.repeated(jnp.asarray(q), counts), np.repeat(q, counts))
+    np.testing.assert_array_equal(simplex.repeat(jnp.asarray(q), counts), np.repeat(q, counts))
     sums = [part.sum() for part in np.split(values, np.cumsum(counts)[:-1])]
     np.testing.assert_allclose(simplex.block_sums(jnp.asarray(values), counts), sums, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(simplex.mean(jnp.asarray(values)[:, None]), [values.mean()], rtol=1e-12, atol=1e-14)

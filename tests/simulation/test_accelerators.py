@@ -44,7 +44,7 @@ def _arguments(algorithm, environment):
 
 
 def _compiled(platform, function, *arguments):
-    with target.traced_for(platform):
+    with target.target_platform(platform):
         lowered = jax.jit(lambda *a: function(*a)).lower(*arguments)
     return lowered.compile({"xla_backend_optimization_level": 0})  # of machine code: half the time
 
@@ -76,7 +76,7 @@ def test_a_block_has_loops_of_known_length_and_the_numbers_of_the_normal_form():
 def test_every_loop_of_a_round_has_a_known_length(name):
     """Read off the trace: a loop whose bounds are Python's is a `scan`, any other a `while`."""
     entry = ALGORITHMS[name]
-    with target.traced_for("gpu"):
+    with target.target_platform("gpu"):
         pair = entry.example, ENVIRONMENTS[entry.environments[0]].example
         arguments = jax.eval_shape(lambda: _arguments(*pair))
         jaxpr = jax.make_jaxpr(lambda *a: loop.play_block(_trial(*pair), WIDTH, 64, *a))(*arguments, jnp.int32(0))

@@ -66,12 +66,12 @@ class Transforming(Plain):
 
 
 def test_a_plain_learner_has_a_rule_for_every_equation():
-    assert speed.unruled(Plain(), ENVIRONMENT) == []
+    assert speed.vmap_fallbacks(Plain(), ENVIRONMENT) == []
     assert speed.advice(Plain(), ENVIRONMENT) == speed.advice(OFUL(dim=3), ENVIRONMENT) == ()
 
 
 def test_equations_without_a_rule_are_named_with_their_line():
-    ((name, count, where),) = speed.unruled(Transforming(), ENVIRONMENT)
+    ((name, count, where),) = speed.vmap_fallbacks(Transforming(), ENVIRONMENT)
     assert (name, count) == ("fft", 2) and where.startswith("test_speed.py:")
     (line,) = speed.advice(Transforming(), ENVIRONMENT)
     assert line == f"Transforming runs these on one trial at a time, through jax.vmap: fft x2 at {where}"

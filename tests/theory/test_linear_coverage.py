@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 
 from jaxbandits import OFUL, HeavyTailed, HvtUCB, Meter, noise, simulate
-from jaxbandits.numerics import factored, linalg
+from jaxbandits.numerics import inverse_factors, linalg
 
 DIM, ARMS, HORIZON, TRIALS = 2, 10, 400, 256
 
 
 def norm_in_v(inverse, x):
     """`||x||_V` from `V^{-1}`."""
-    return jnp.sqrt(x @ linalg.solve(linalg.factor(factored.dense(inverse)), x))
+    return jnp.sqrt(x @ linalg.solve(linalg.factor(inverse_factors.to_dense(inverse)), x))
 
 
 def hvt_ratio(r):

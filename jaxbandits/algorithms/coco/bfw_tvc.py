@@ -28,7 +28,7 @@ from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point, Shape
 from jaxbandits.domains.shrunk import Shrunk
-from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.tracing.batching import while_loop
 from jaxbandits.types import ConstrainedValue, PointDecision
 
@@ -41,7 +41,7 @@ class BFWTVCState(NamedTuple):
     grad_sum: Point  # [d]  estimates of the epoch's finished blocks, summed, / (beta gamma)
     block_sum: Point  # [d]  estimates of this block, summed, / (beta gamma)
     direction: Point  # [d]  u_t of the next round
-    queue: Compensated  # []  Q_t
+    queue: CompensatedSum  # []  Q_t
     surrogate: Lyapunov  # [] beta, gamma, lam
     level: jax.Array  # []  G~ / (beta gamma)
     calls: jax.Array  # [] int32, linear minimisations after the last round
@@ -159,7 +159,7 @@ class BFWTVC:
             grad_sum=no,
             block_sum=no,
             direction=perturbation.direction(key, self.dim),
-            queue=Compensated.start(none),
+            queue=CompensatedSum.init(none),
             surrogate=surrogate,
             level=jnp.asarray(level, none.dtype),
             calls=jnp.zeros((), jnp.int32),

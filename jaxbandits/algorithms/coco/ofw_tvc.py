@@ -25,7 +25,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Shape
-from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.types import Constrained, PointDecision
 
 
@@ -33,7 +33,7 @@ class OFWTVCState(NamedTuple):
     """The iterate with its current epoch, and the violation so far."""
 
     run: Epochs  # x_t is run.last.x; in units of beta gamma, as all of this
-    queue: Compensated  # []  Q_t: small violations still count once it is large
+    queue: CompensatedSum  # []  Q_t: small violations still count once it is large
     surrogate: Lyapunov  # [] beta, gamma, lam
 
 
@@ -131,7 +131,7 @@ class OFWTVC:
         level = self.lipschitz if self.g_init is None else self.g_init / (beta * self.gamma)
         pace = self.eta_scale * 0.5 * diameter * decay
         run = begin_epochs(self.domain, self.start, self.dim, level, pace)
-        return OFWTVCState(run, Compensated.start(none), surrogate)
+        return OFWTVCState(run, CompensatedSum.init(none), surrogate)
 
     def select(self, key: jax.Array, t: jax.Array, state: OFWTVCState, obs: Any) -> PointDecision:
         del key, t, obs

@@ -16,7 +16,7 @@ from jaxbandits.numerics import rng
 
 def direction(key: jax.Array, shape: Shape) -> Point:
     """A uniform unit vector in the form of a point (Frobenius norm 1 over all its arrays)."""
-    vector = rng.on_sphere(key, points.size(shape))
+    vector = rng.unit_vector(key, points.size(shape))
     return vector if isinstance(shape, int) else _shaped(shape, vector)
 
 

@@ -27,7 +27,7 @@ from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point, Shape
 from jaxbandits.domains.shrunk import Shrunk
-from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.tracing.batching import fori_loop
 from jaxbandits.types import ConstrainedValue, PointDecision
 
@@ -39,7 +39,7 @@ class SCBFWTVCState(NamedTuple):
     linear: Point  # [d]  gradient of F_m at 0, / (beta gamma)
     block_sum: Point  # [d]  estimates of this block, summed, / (beta gamma)
     direction: Point  # [d]  u_t of the next round
-    queue: Compensated  # []  Q_t
+    queue: CompensatedSum  # []  Q_t
     surrogate: QuadraticLyapunov  # [] beta, gamma, linear
     calls: jax.Array  # [] int32, linear minimisations after the last round
 
@@ -143,7 +143,7 @@ class SCBFWTVC:
             linear=no,
             block_sum=no,
             direction=perturbation.direction(key, self.dim),
-            queue=Compensated.start(none),
+            queue=CompensatedSum.init(none),
             surrogate=surrogate,
             calls=jnp.zeros((), jnp.int32),
         )

@@ -23,7 +23,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Shape
-from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.types import Constrained, PointDecision
 
 
@@ -31,7 +31,7 @@ class SCOFWTVCState(NamedTuple):
     """The iterate, the sum of the surrogates, and the violation so far."""
 
     run: Curved  # x_t is run.last.x; in units of beta gamma, as all of this
-    queue: Compensated  # []  Q_t
+    queue: CompensatedSum  # []  Q_t
     surrogate: QuadraticLyapunov  # [] beta, gamma, linear
 
 
@@ -106,7 +106,7 @@ class SCOFWTVC:
         decay = jnp.asarray(self.horizon, none.dtype) ** (-2.0 / 3.0)
         beta = gamma * alpha / (500.0 * G * G) * decay if self.beta is None else self.beta
         surrogate = QuadraticLyapunov(*(jnp.asarray(a, none.dtype) for a in (beta, gamma, 1.0)))
-        return SCOFWTVCState(begin_curved(self.domain, self.start, self.dim), Compensated.start(none), surrogate)
+        return SCOFWTVCState(begin_curved(self.domain, self.start, self.dim), CompensatedSum.init(none), surrogate)
 
     def select(self, key: jax.Array, t: jax.Array, state: SCOFWTVCState, obs: Any) -> PointDecision:
         del key, t, obs

@@ -21,7 +21,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point, Shape
-from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.types import Constrained, PointDecision
 
 
@@ -29,7 +29,7 @@ class SinhaVazeState(NamedTuple):
     """The point, the violation and the gradients so far."""
 
     x: Point  # [d]  x_t
-    queue: Compensated  # []  Q_t
+    queue: CompensatedSum  # []  Q_t
     energy: jax.Array  # []  sum of ||h / (beta gamma)||^2
     pace: jax.Array  # []  sqrt(2) D / 2
     surrogate: Lyapunov  # [] beta, gamma, lam
@@ -76,7 +76,7 @@ class SinhaVaze:
         x = self.domain.zero(self.dim) if self.start is None else self.start
         return SinhaVazeState(
             x=jax.tree.map(lambda a: jnp.asarray(a, none.dtype), x),
-            queue=Compensated.start(none),
+            queue=CompensatedSum.init(none),
             energy=none,
             pace=jnp.asarray(math.sqrt(0.5) * self.domain.diameter, none.dtype),
             surrogate=Lyapunov(*(jnp.asarray(a, none.dtype) for a in (beta, self.gamma, lam))),

@@ -19,7 +19,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point, Shape
-from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.types import Constrained, PointDecision
 
 
@@ -27,7 +27,7 @@ class StronglyConvexSinhaVazeState(NamedTuple):
     """The point and the violation so far."""
 
     x: Point  # [d]  x_t
-    queue: Compensated  # []  Q_t
+    queue: CompensatedSum  # []  Q_t
     surrogate: QuadraticLyapunov  # [] beta, gamma, linear
 
 
@@ -73,7 +73,7 @@ class StronglyConvexSinhaVaze:
         x = self.domain.zero(self.dim) if self.start is None else self.start
         return StronglyConvexSinhaVazeState(
             x=jax.tree.map(lambda a: jnp.asarray(a, none.dtype), x),
-            queue=Compensated.start(none),
+            queue=CompensatedSum.init(none),
             surrogate=QuadraticLyapunov(*(jnp.asarray(a, none.dtype) for a in (self.beta, gamma, 0.0))),
         )
 

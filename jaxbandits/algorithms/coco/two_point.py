@@ -30,7 +30,7 @@ class TwoPoint:
         """Return the decision to play `y + delta u` and to query `y + delta u`, `y - delta u` in this order (Q = 2)."""
         play = points.add_scaled(y, delta, u)
         mirrored = points.subtract(points.add(y, y), play)
-        return PointDecision(play, trees.as_rows(play, mirrored))
+        return PointDecision(play, trees.stack(play, mirrored))
 
     def gradient(self, values: Sequence[jax.Array], u: Point, delta: ArrayLike) -> Point:
         """The estimate, from the value at each queried point."""

@@ -80,7 +80,7 @@ class ATkROk(TwoPlayers):
         del t, obs
         q = state.weights.q
         if self.sampler == "systematic":
-            groups = sampling.systematic(q, self.k, rng.uniform(key))
+            groups = sampling.systematic_sampling(q, self.k, rng.uniform(key))
         else:
             groups = sampling.dep_round(q, self.k, rng.uniforms(key, self.n_groups - 1))
         return GroupDecision(play=state.model.w, weights=q, group=groups)

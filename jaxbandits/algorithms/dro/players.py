@@ -128,7 +128,7 @@ def importance_weighted_gains(loss: jax.Array, group: jax.Array, q: jax.Array, g
         indicator = simplex.indicator(trees.row(group, j), len(q))
         probability = points.inner(indicator, q) if count == 1 else count * points.inner(indicator, q)
         gains.append(points.scale(indicator, -((1.0 - trees.row(loss, j)) / (probability + gamma))))
-    return linalg.added(gains)
+    return linalg.sum_terms(gains)
 
 
 def clip_losses(loss: jax.Array, clip: bool) -> jax.Array:

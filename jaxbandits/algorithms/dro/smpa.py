@@ -118,7 +118,7 @@ class SMPA(GroupLearner):
         del key, obs
         sizes = batch_sizes(self.budgets)
         share = budget_weights(self.budgets) / np.asarray(sizes)  # of b_i, each row
-        grad = simplex.combine(simplex.repeated(decision.weights * share, sizes), feedback.grad)
+        grad = simplex.combine(simplex.repeat(decision.weights * share, sizes), feedback.grad)
         gain = simplex.block_sums(feedback.loss, sizes) * share
         pair = state.anchor.step(grad, gain, state.steps, self.domain)
         even = t % 2 == 0

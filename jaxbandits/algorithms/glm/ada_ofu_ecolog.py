@@ -37,8 +37,8 @@ from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.estimation.implicit import logistic_step
 from jaxbandits.estimation.likelihood import Data, Likelihood
 from jaxbandits.estimation.links import Bernoulli
-from jaxbandits.numerics import factored
-from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics import inverse_factors
+from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.numerics.linalg import Symmetric, Vector
 from jaxbandits.numerics.projection import project_ball_and_ellipsoid
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -60,7 +60,7 @@ class AdaOFUECOLogState(NamedTuple):
 
     theta: Vector  # [d]  theta_t, in Theta_t
     gram: Symmetric  # [d, d]  W_t
-    inverse: Factored  # W_t^{-1}
+    inverse: InverseFactors  # W_t^{-1}
     gap: jax.Array  # []  G_t, how much better theta_{s+1} fits round s than the prediction theta_bar_s
     warm: WarmUp
 
@@ -141,7 +141,7 @@ class AdaOFUECOLog:
     def init(self, key: jax.Array) -> AdaOFUECOLogState:
         del key  # deterministic
         zero, count = jnp.zeros(self.dim), jnp.zeros(())
-        gram, inverse = self._ridge * jnp.eye(self.dim), factored.start(self.dim, self._ridge)
+        gram, inverse = self._ridge * jnp.eye(self.dim), inverse_factors.init(self.dim, self._ridge)
         warm = WarmUp(likelihood.empty(self.dim, self.n_arms, self.capacity), count, zero, gram)
         return AdaOFUECOLogState(zero, gram, inverse, count, warm)
 
@@ -171,7 +171,7 @@ class AdaOFUECOLog:
         gain = _LOGISTIC.log_partition(z[2]) - _LOGISTIC.log_partition(fitted) - r * (z[2] - fitted)
         theta = trees.where(uncertain, moved, theta)
         weight, gain = jnp.where(uncertain, 0.0, curvature), jnp.where(uncertain, 0.0, gain)
-        inverse = factored.add(state.inverse, weight, factored.image(state.inverse, x))
+        inverse = inverse_factors.add(state.inverse, weight, inverse_factors.image(state.inverse, x))
         gram, gap = state.gram + weight * jnp.outer(x, x), state.gap + gain
         return AdaOFUECOLogState(theta, gram, inverse, gap, warm)
 
@@ -207,7 +207,7 @@ class AdaOFUECOLog:
         """`[3, d]` theta^0, theta^1 and theta_bar for the arm x, and their `[3]` predictions x'theta."""
         scale = 0.5 * (2.0 + self._diameter)
 
-        def project(inverse: Factored, y: Vector, weight: jax.Array) -> Vector:
+        def project(inverse: InverseFactors, y: Vector, weight: jax.Array) -> Vector:
             return self._project(state.warm, state.gram + weight * jnp.outer(x, x), inverse, y)
 
         def step(count: jax.Array, total: jax.Array) -> tuple[Vector, jax.Array]:
@@ -228,7 +228,7 @@ class AdaOFUECOLog:
         gram = warm.gram + (one / self._kappa) * jnp.outer(decision.x, decision.x)
         return WarmUp(data, warm.count + one, theta, gram)
 
-    def _project(self, warm: WarmUp, gram: Symmetric, inverse: Factored, y: Vector) -> Vector:
+    def _project(self, warm: WarmUp, gram: Symmetric, inverse: InverseFactors, y: Vector) -> Vector:
         """The point of Theta nearest to y in the norm of `gram`."""
         width = self.warmup_radius(warm.count)
         return project_ball_and_ellipsoid(gram, inverse, y, self.norm_bound, warm.gram, warm.theta, width)

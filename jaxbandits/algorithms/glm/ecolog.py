@@ -23,8 +23,8 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.estimation.implicit import logistic_step
 from jaxbandits.estimation.links import Bernoulli
-from jaxbandits.numerics import factored
-from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics import inverse_factors
+from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.numerics.projection import project_ball
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -37,7 +37,7 @@ class ECOLogState(NamedTuple):
     """State of `ECOLog` between two rounds, of size O(d^2) for every t."""
 
     theta: Vector  # [d]  theta_t
-    inverse: Factored  # W_t^{-1}
+    inverse: InverseFactors  # W_t^{-1}
     gap: jax.Array  # []  G_t, how much better theta_{s+1} fits round s than the prediction theta_bar_s
 
 
@@ -95,7 +95,7 @@ class ECOLog:
     @classmethod
     def experiments(cls, *, dim: int, **changes: Any) -> "ECOLog":
         """The figures of arXiv:2507.11847: every parameter as in the theory, `ridge = d`."""
-        return cls(**{"dim": dim, "ridge": float(ranges.whole("dim", dim))} | changes)
+        return cls(**{"dim": dim, "ridge": float(ranges.integer("dim", dim))} | changes)
 
     @classmethod
     def example(cls) -> "ECOLog":
@@ -104,11 +104,11 @@ class ECOLog:
     def check(self) -> None:
         """Raises `InputError` for an unknown radius."""
         if self.radius_rule not in _RADIUS_RULES:
-            raise errors.unknown("ECOLog.radius_rule", self.radius_rule, _RADIUS_RULES)
+            raise errors.unknown_name("ECOLog.radius_rule", self.radius_rule, _RADIUS_RULES)
 
     def init(self, key: jax.Array) -> ECOLogState:
         del key  # deterministic
-        return ECOLogState(jnp.zeros(self.dim), factored.start(self.dim, self._ridge), jnp.zeros(()))
+        return ECOLogState(jnp.zeros(self.dim), inverse_factors.init(self.dim, self._ridge), jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: ECOLogState, obs: ArmObs) -> ArmDecision:
         del key
@@ -124,7 +124,7 @@ class ECOLog:
         predicted = x @ self.implicit_step(state, x, 2.0, 1.0)  # l(z; 0) + l(z; 1): r cancels
         z = x @ theta
         gap = _LOGISTIC.log_partition(predicted) - _LOGISTIC.log_partition(z) - r * (predicted - z)
-        inverse = factored.add(state.inverse, _LOGISTIC.slope(z), factored.image(state.inverse, x))
+        inverse = inverse_factors.add(state.inverse, _LOGISTIC.slope(z), inverse_factors.image(state.inverse, x))
         return ECOLogState(theta, inverse, state.gap + gap)
 
     def recommend(self, state: ECOLogState) -> Vector:
@@ -145,14 +145,14 @@ class ECOLog:
     def error_ratio(self, t: jax.Array, state: ECOLogState, theta: Vector) -> jax.Array:
         """`||theta_t - theta||_{W_t} / radius_t` before round t: at most 1 where the set contains `theta`."""
         error = state.theta - theta
-        norm_sq = factored.norm_sq(state.inverse, error)
+        norm_sq = inverse_factors.norm_sq(state.inverse, error)
         return jnp.sqrt(norm_sq) / self.radius(t, state)
 
     def implicit_step(self, state: ECOLogState, x: Vector, count: ArrayLike, total: ArrayLike) -> Vector:
         """`argmin_{||theta|| <= S} ||theta - theta_t||^2_W / (2 + D) + count log(1 + e^z) - total z`, `z = x'theta`."""
         scale = 0.5 * (2.0 + self._diameter)
 
-        def project(inverse: Factored, y: Vector, weight: jax.Array) -> Vector:
+        def project(inverse: InverseFactors, y: Vector, weight: jax.Array) -> Vector:
             del weight
             return project_ball(inverse, y, self.norm_bound)
 

@@ -26,8 +26,8 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, replace, static, va
 from jaxbandits.estimation import likelihood
 from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.estimation.links import Bernoulli, Link
-from jaxbandits.numerics import elementary, factored
-from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics import elementary, inverse_factors
+from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.numerics.projection import project_ball
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -39,7 +39,7 @@ class GLBOMDState(NamedTuple):
     """State of `GLBOMD` between two rounds, of size O(d^2) for every t."""
 
     theta: Vector  # [d]  theta_t
-    inverse: Factored  # H_t^{-1}
+    inverse: InverseFactors  # H_t^{-1}
     radius_sq: jax.Array  # []  "theory": the constant part of beta_t^2; "data": beta_t^2 itself
     growth: Any  # []  2 C_mu / (lambda g); None for "data"
     hessian: Any  # [d, d]  H_t, for "data" only; None otherwise
@@ -75,7 +75,7 @@ class GLBOMD:
       (float32/test_glm.py::test_follows_the_float64_reference). A Poisson link with S = 7, curvatures from e^-7 to e^7,
       keeps theta finite and in the ball and H^{-1} positive definite for 10,000
       (float32/test_glm.py::test_heavy_poisson_stays_finite_and_in_the_ball). H^{-1} is kept in factors
-      (`numerics.factored`) whose roundings do not add up: after 10^6 rounds of one arm its width is within 1e-4
+      (`numerics.inverse_factors`) whose roundings do not add up: after 10^6 rounds of one arm its width is within 1e-4
       (float32/test_linear.py::test_a_million_rounds_of_one_arm).
 
     References:
@@ -109,12 +109,12 @@ class GLBOMD:
 
         Smaller regret than the figures' radius but for Poisson links with S of 5 and more.
         """
-        return cls(**{"dim": dim, "ridge": float(ranges.whole("dim", dim)), "radius_rule": "data"} | changes)
+        return cls(**{"dim": dim, "ridge": float(ranges.integer("dim", dim)), "radius_rule": "data"} | changes)
 
     @classmethod
     def experiments(cls, *, dim: int, **changes: Any) -> "GLBOMD":
         """The paper's figures: every parameter as in the theory but `ridge = d`."""
-        return cls(**{"dim": dim, "ridge": float(ranges.whole("dim", dim))} | changes)
+        return cls(**{"dim": dim, "ridge": float(ranges.integer("dim", dim))} | changes)
 
     @classmethod
     def example(cls) -> "GLBOMD":
@@ -123,7 +123,7 @@ class GLBOMD:
     def check(self) -> None:
         """Raises `InputError` for an unknown radius, no link, or a link or radius that does not exist on the ball."""
         if self.radius_rule not in _RADIUS_RULES:
-            raise errors.unknown("GLBOMD.radius_rule", self.radius_rule, _RADIUS_RULES)
+            raise errors.unknown_name("GLBOMD.radius_rule", self.radius_rule, _RADIUS_RULES)
         if not isinstance(self.link, Link):
             given = type(self.link).__name__
             raise InputError(f"GLBOMD.link must have the members of estimation.links.Link, got {given}")
@@ -140,7 +140,7 @@ class GLBOMD:
     def init(self, key: jax.Array) -> GLBOMDState:
         del key  # deterministic
         zero, ridge = jnp.zeros(()), self.lam
-        inverse = factored.start(self.dim, ridge)
+        inverse = inverse_factors.init(self.dim, ridge)
         radius_sq = zero + 4.0 * ridge * self.norm_bound**2 - 2.0 * self.eta * jnp.log(self.delta)
         if self.radius_rule == "data":
             return GLBOMDState(self._center, inverse, radius_sq, None, ridge * jnp.eye(self.dim))
@@ -159,15 +159,19 @@ class GLBOMD:
         x, eta, g = decision.x, self.eta, self.link.dispersion
         z = x @ state.theta
         weight = eta * self.link.slope(z) / g
-        image = factored.image(state.inverse, x)  # of H^{-1}
-        step_inverse, u, width_sq = factored.add(state.inverse, weight, image), image.u, image.width_sq  # Htil^{-1}
+        image = inverse_factors.image(state.inverse, x)  # of H^{-1}
+        step_inverse, u, width_sq = (
+            inverse_factors.add(state.inverse, weight, image),
+            image.u,
+            image.width_sq,
+        )  # Htil^{-1}
         residual = (self.link.mean(z) - feedback.reward) / g
         zeta = state.theta - u * (eta * residual / (1.0 + weight * width_sq))  # Htil^{-1} x = u / (1 + weight width_sq)
         theta = self._project(step_inverse, zeta)
 
         z_new = x @ theta
         curvature = self.link.slope(z_new) / g
-        inverse = factored.add(state.inverse, curvature, image)
+        inverse = inverse_factors.add(state.inverse, curvature, image)
         if self.radius_rule == "theory":
             return state._replace(theta=theta, inverse=inverse)
         radius_sq = state.radius_sq + self._radius_step(state, theta, x, z, z_new, feedback.reward)
@@ -187,10 +191,10 @@ class GLBOMD:
     def error_ratio(self, t: jax.Array, state: GLBOMDState, theta: Vector) -> jax.Array:
         """`||theta_t - theta||_{H_t} / beta_t` before round t: at most 1 where the set contains `theta`."""
         error = state.theta - theta
-        norm_sq = factored.norm_sq(state.inverse, error)
+        norm_sq = inverse_factors.norm_sq(state.inverse, error)
         return jnp.sqrt(norm_sq) / self.radius(t, state)
 
-    def _project(self, inverse: Factored, zeta: Vector) -> Vector:
+    def _project(self, inverse: InverseFactors, zeta: Vector) -> Vector:
         """(42b), given the inverse of Htil."""
         if self.center is None:
             return project_ball(inverse, zeta, self.norm_bound)

@@ -109,7 +109,7 @@ class GLMUCB:
         likelihood.check_form("GLMUCB", self.n_arms, self.capacity, self.horizon)
         likelihood.check_link("GLMUCB", self.link, self.norm_bound)
         if self.radius_rule not in _RADIUS_RULES:
-            raise errors.unknown("GLMUCB.radius_rule", self.radius_rule, _RADIUS_RULES)
+            raise errors.unknown_name("GLMUCB.radius_rule", self.radius_rule, _RADIUS_RULES)
 
     def init(self, key: jax.Array) -> GLMUCBState:
         del key  # deterministic

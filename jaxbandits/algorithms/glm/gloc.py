@@ -23,9 +23,9 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import likelihood
 from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.estimation.links import Bernoulli, Link
-from jaxbandits.numerics import factored
-from jaxbandits.numerics.compensated import Compensated
-from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics import inverse_factors
+from jaxbandits.numerics.compensated import CompensatedSum
+from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.numerics.projection import project_ball
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -36,7 +36,7 @@ class GLOCState(NamedTuple):
 
     theta: Vector  # [d]  theta_t, the ridge regression on the learner's predictions
     learner: Vector  # [d]  w_t, the online Newton iterate
-    inverse: Factored  # V_t^{-1}
+    inverse: InverseFactors  # V_t^{-1}
     residual: jax.Array  # []  sum_s z_s^2 - theta_t' V_t theta_t
     regret_bound: jax.Array  # []  B_t
     rest: Vector  # [d]  what the last rounding added to theta in excess (`numerics.compensated`)
@@ -100,7 +100,7 @@ class GLOC:
     @classmethod
     def experiments(cls, *, dim: int, **changes: Any) -> "GLOC":
         """The figures of arXiv:2507.11847: every parameter as in the theory, `ridge = d`."""
-        return cls(**{"dim": dim, "ridge": float(ranges.whole("dim", dim))} | changes)
+        return cls(**{"dim": dim, "ridge": float(ranges.integer("dim", dim))} | changes)
 
     @classmethod
     def example(cls) -> "GLOC":
@@ -114,7 +114,7 @@ class GLOC:
         del key  # deterministic
         zero, vector = jnp.zeros(()), jnp.zeros(self.dim)
         bound = zero + 2.0 * self._curvature * self.norm_bound**2 * self._ridge
-        return GLOCState(vector, vector, factored.start(self.dim, self._ridge), zero, bound, vector, vector)
+        return GLOCState(vector, vector, inverse_factors.init(self.dim, self._ridge), zero, bound, vector, vector)
 
     def select(self, key: jax.Array, t: jax.Array, state: GLOCState, obs: ArmObs) -> ArmDecision:
         del key
@@ -128,15 +128,15 @@ class GLOC:
         x, k = decision.x, self._curvature
         z = x @ state.learner
         slope = self.link.mean(z) - feedback.reward
-        image = factored.image(state.inverse, x)
-        inverse, u, width_sq = factored.add(state.inverse, 1.0, image), image.u, image.width_sq  # u = V_t^{-1} x
+        image = inverse_factors.image(state.inverse, x)
+        inverse, u, width_sq = inverse_factors.add(state.inverse, 1.0, image), image.u, image.width_sq  # u = V_t^{-1} x
         shrink = 1.0 / (1.0 + width_sq)  # V_{t+1}^{-1} x = u / (1 + width_sq)
 
         error = (z - x @ state.theta) * shrink
-        theta, rest = Compensated(state.theta, state.rest).add(u * error)
+        theta, rest = CompensatedSum(state.theta, state.rest).add(u * error)
         residual = state.residual + error * error * (1.0 + width_sq)
         bound = state.regret_bound + slope * slope * width_sq * shrink / (2.0 * k)
-        target, learner_rest = Compensated(state.learner, state.learner_rest).add(u * (-slope * shrink / k))
+        target, learner_rest = CompensatedSum(state.learner, state.learner_rest).add(u * (-slope * shrink / k))
         learner = project_ball(inverse, target, self.norm_bound)
         return GLOCState(theta, learner, inverse, residual, bound, rest, learner_rest)
 
@@ -158,7 +158,7 @@ class GLOC:
     def error_ratio(self, t: jax.Array, state: GLOCState, theta: Vector) -> jax.Array:
         """`||theta_t - theta||_{V_t} / radius_t` before round t: at most 1 where the set contains `theta`."""
         error = state.theta - theta
-        norm_sq = factored.norm_sq(state.inverse, error)
+        norm_sq = inverse_factors.norm_sq(state.inverse, error)
         return jnp.sqrt(norm_sq) / self.radius(t, state)
 
     @property

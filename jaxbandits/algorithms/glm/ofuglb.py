@@ -107,7 +107,7 @@ class OFUGLB:
         likelihood.check_form("OFUGLB", self.n_arms, self.capacity)
         likelihood.check_link("OFUGLB", self.link, self.norm_bound)
         if self.lipschitz not in _LIPSCHITZ:
-            raise errors.unknown("OFUGLB.lipschitz", self.lipschitz, _LIPSCHITZ)
+            raise errors.unknown_name("OFUGLB.lipschitz", self.lipschitz, _LIPSCHITZ)
 
     def init(self, key: jax.Array) -> OFUGLBState:
         del key  # deterministic

@@ -18,8 +18,8 @@ from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation.arms import best_scored, widths
 from jaxbandits.estimation.links import Bernoulli
-from jaxbandits.numerics import factored
-from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics import inverse_factors
+from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.numerics.projection import project_ball
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -31,7 +31,7 @@ class OFULMLogBState(NamedTuple):
     """State of `OFULMLogB` between two rounds, of size O(d^2) for every t."""
 
     theta: Vector  # [d]  theta_t
-    inverse: Factored  # H_t^{-1}
+    inverse: InverseFactors  # H_t^{-1}
 
 
 @pytree
@@ -84,7 +84,7 @@ class OFULMLogB:
 
     def init(self, key: jax.Array) -> OFULMLogBState:
         del key  # deterministic
-        return OFULMLogBState(jnp.zeros(self.dim), factored.start(self.dim, self._ridge))
+        return OFULMLogBState(jnp.zeros(self.dim), inverse_factors.init(self.dim, self._ridge))
 
     def select(self, key: jax.Array, t: jax.Array, state: OFULMLogBState, obs: ArmObs) -> ArmDecision:
         del key
@@ -101,12 +101,12 @@ class OFULMLogB:
         x, eta = decision.x, self._step_size
         z = x @ state.theta
         weight = eta * _LOGISTIC.slope(z)
-        image = factored.image(state.inverse, x)
-        step_inverse, u, width_sq = factored.add(state.inverse, weight, image), image.u, image.width_sq
+        image = inverse_factors.image(state.inverse, x)
+        step_inverse, u, width_sq = inverse_factors.add(state.inverse, weight, image), image.u, image.width_sq
         zeta = state.theta - u * (eta * (_LOGISTIC.mean(z) - feedback.reward) / (1.0 + weight * width_sq))
         theta = project_ball(step_inverse, zeta, self.norm_bound)
         curvature = _LOGISTIC.slope(x @ theta)
-        return OFULMLogBState(theta, factored.add(state.inverse, curvature, image))
+        return OFULMLogBState(theta, inverse_factors.add(state.inverse, curvature, image))
 
     def recommend(self, state: OFULMLogBState) -> Vector:
         """`[d]` the estimate theta_t."""

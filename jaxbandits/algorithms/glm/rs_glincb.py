@@ -26,8 +26,8 @@ from jaxbandits.estimation import level_set, likelihood
 from jaxbandits.estimation.arms import best_scored, largest, widths
 from jaxbandits.estimation.likelihood import Data, Likelihood
 from jaxbandits.estimation.links import Bernoulli, Link
-from jaxbandits.numerics import factored
-from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics import inverse_factors
+from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
@@ -41,9 +41,9 @@ class RSGLinCBState(NamedTuple):
     theta_tau: Vector  # [d]  th_tau, from the others
     warm: Data  # warm-up rounds
     rest: Data  # the rounds that th_tau is fitted to
-    v_inverse: Factored  # V^{-1}
-    h_inverse: Factored  # H^{-1}
-    h_tau_inverse: Factored  # H_tau^{-1}
+    v_inverse: InverseFactors  # V^{-1}
+    h_inverse: InverseFactors  # H^{-1}
+    h_tau_inverse: InverseFactors  # H_tau^{-1}
     growth: jax.Array  # []  log det H - log det H_tau
 
 
@@ -121,7 +121,7 @@ class RSGLinCB:
     @classmethod
     def experiments(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "RSGLinCB":
         """As in the figures of Zhang et al. (2025): the theory with `ridge = d`."""
-        return cls(**{"dim": dim, "horizon": horizon, "ridge": float(ranges.whole("dim", dim))} | changes)
+        return cls(**{"dim": dim, "horizon": horizon, "ridge": float(ranges.integer("dim", dim))} | changes)
 
     @classmethod
     def example(cls) -> "RSGLinCB":
@@ -132,17 +132,17 @@ class RSGLinCB:
         likelihood.check_form("RSGLinCB", self.n_arms, self.capacity, self.horizon)
         likelihood.check_link("RSGLinCB", self.link, self.norm_bound)
         if self.centre not in _CENTRES:
-            raise errors.unknown("RSGLinCB.centre", self.centre, _CENTRES)
+            raise errors.unknown_name("RSGLinCB.centre", self.centre, _CENTRES)
 
     def init(self, key: jax.Array) -> RSGLinCBState:
         del key  # deterministic
         data = likelihood.empty(self.dim, self.n_arms, self.capacity)
-        inverse, zero = factored.start(self.dim, self._ridge), jnp.zeros(self.dim)
+        inverse, zero = inverse_factors.init(self.dim, self._ridge), jnp.zeros(self.dim)
         return RSGLinCBState(zero, zero, data, data, inverse, inverse, inverse, jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: RSGLinCBState, obs: ArmObs) -> ArmDecision:
         del key, t
-        width_sq = factored.quads(state.v_inverse, obs.arms)  # [K]
+        width_sq = inverse_factors.quadratic_forms(state.v_inverse, obs.arms)  # [K]
         width = self._gamma * jnp.sqrt(self._kappa * width_sq)
         early = obs.arms @ state.theta_o
         surviving = early + width >= largest(early - width, obs.mask)
@@ -157,7 +157,7 @@ class RSGLinCB:
         del key
         x = decision.x
         # In a warm-up round x has the largest norm, so that its own decides; in others every norm is below.
-        of_v = factored.image(state.v_inverse, x)
+        of_v = inverse_factors.image(state.v_inverse, x)
         explore = of_v.width_sq >= self._threshold
         warm_up = explore.astype(of_v.width_sq.dtype)
 
@@ -167,8 +167,8 @@ class RSGLinCB:
         theta_o = self._fit(warm, t + 1, state.theta_o, None, explore)
 
         weight = (1.0 - warm_up) * self.link.slope(x @ state.theta_o) / jnp.e
-        of_h = factored.image(state.h_inverse, x)
-        h_inverse = factored.add(state.h_inverse, weight, of_h)
+        of_h = inverse_factors.image(state.h_inverse, x)
+        h_inverse = inverse_factors.add(state.h_inverse, weight, of_h)
         growth = state.growth + jnp.log1p(weight * of_h.width_sq)
         refit = growth > jnp.log(self.det_ratio)
         theta_tau = self._fit(rest, t + 1, state.theta_tau, self.norm_bound, refit)
@@ -177,7 +177,7 @@ class RSGLinCB:
             theta_tau=theta_tau,
             warm=warm,
             rest=rest,
-            v_inverse=factored.add(state.v_inverse, warm_up, of_v),
+            v_inverse=inverse_factors.add(state.v_inverse, warm_up, of_v),
             h_inverse=h_inverse,
             h_tau_inverse=trees.where(refit, h_inverse, state.h_tau_inverse),
             growth=jnp.where(refit, 0.0, growth),

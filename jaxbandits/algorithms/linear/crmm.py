@@ -101,7 +101,7 @@ class CRMM:
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "CRMM":
         """Least squares, lambda = d, 11 pulls, the table's multiplier (`benchmarks/sweeps/linear_tuning.toml`)."""
-        preset = {"mode": "ls", "reps": 11, "ridge": float(ranges.whole("dim", dim)), **MULTIPLIERS["crmm"]}
+        preset = {"mode": "ls", "reps": 11, "ridge": float(ranges.integer("dim", dim)), **MULTIPLIERS["crmm"]}
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | preset | changes)
 
     @classmethod

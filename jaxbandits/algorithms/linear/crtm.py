@@ -93,7 +93,7 @@ class CRTM:
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "CRTM":
         """Least squares, lambda = d, the table's multipliers (`benchmarks/sweeps/linear_tuning.toml`)."""
-        preset = {"mode": "ls", "ridge": float(ranges.whole("dim", dim)), **MULTIPLIERS["crtm"]}
+        preset = {"mode": "ls", "ridge": float(ranges.integer("dim", dim)), **MULTIPLIERS["crtm"]}
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | preset | changes)
 
     @classmethod

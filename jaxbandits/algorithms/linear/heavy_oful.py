@@ -30,8 +30,8 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import history
 from jaxbandits.estimation.arms import optimistic_arm
-from jaxbandits.numerics import factored
-from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics import inverse_factors
+from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.numerics.projection import proximal_on_ball
 from jaxbandits.numerics.schedule import power
@@ -55,7 +55,7 @@ class HeavyOFULState(NamedTuple):
     """The estimate, every sample so far, and constants that do not change."""
 
     theta: Vector  # [d]  theta_t
-    inverse: Factored  # H_t^{-1}
+    inverse: InverseFactors  # H_t^{-1}
     samples: Sample  # leaves [capacity, ...]
     exponent: jax.Array  # []  e
     tau0: jax.Array  # []
@@ -92,8 +92,8 @@ class HeavyOFUL:
       Float32 suffices for the estimate: within 1e-4 of float64 over 3000 rounds with rewards of 1e4
       (float32/test_heavy_oful.py::test_estimates_keep_their_digits_over_a_long_run) and after 4000 with rewards of 1e5
       (float32/test_heavy_oful.py::test_a_long_history_with_huge_rewards), as a pass adds up clipped residuals of the
-      present point, never rewards. Widths keep their digits (`numerics.factored`): within 1e-4 after 10^6 rounds of
-      one arm (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      present point, never rewards. Widths keep their digits (`numerics.inverse_factors`): within 1e-4 after 10^6 rounds
+      of one arm (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Jiayi Huang, Han Zhong, Liwei Wang, Lin F. Yang. Tackling Heavy-Tailed Rewards in Reinforcement Learning with
@@ -162,7 +162,7 @@ class HeavyOFUL:
         empty = Sample(jnp.zeros(self.dim), jnp.zeros(()), jnp.zeros(()))
         return HeavyOFULState(
             theta=jnp.zeros(self.dim),
-            inverse=factored.start(self.dim, ridge),
+            inverse=inverse_factors.init(self.dim, ridge),
             samples=history.empty(self.capacity, empty),
             exponent=jnp.asarray(exponent),
             tau0=growth / ell ** (1.0 / one_plus_eps),
@@ -188,11 +188,11 @@ class HeavyOFUL:
     ) -> HeavyOFULState:
         del key, obs
         moment = feedback.noise_scale if self.moment_bound is None else self.moment_bound
-        image = factored.image(state.inverse, decision.x)
+        image = inverse_factors.image(state.inverse, decision.x)
         width = jnp.sqrt(jnp.maximum(image.width_sq, _TINY))
         scale, _, threshold = self._weigh(t, state, width, moment)
         sample = Sample(decision.x / scale, feedback.reward / scale, 1.0 / threshold)
-        inverse = factored.add(state.inverse, 1.0 / (scale * scale), image)
+        inverse = inverse_factors.add(state.inverse, 1.0 / (scale * scale), image)
         state = state._replace(inverse=inverse, samples=history.append(state.samples, t, sample))
         return state._replace(theta=self._fit(t + 1, state))
 

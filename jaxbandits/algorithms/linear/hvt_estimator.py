@@ -14,7 +14,7 @@ E |noise|^{1+eps} <= nu_t^{1+eps}; e = (1-eps) / (2(1+eps)), q = ||x_t||_{V_{t-1
     tau0  = sqrt(2 kappa) (log 3T)^e / ell^{1/(1+eps)}
 
 Letters: T horizon, S norm_bound, L arm_bound, lambda ridge, alpha step_size. Only V^{-1} is carried, in factors that
-keep its small widths in float32 (`numerics.factored`). O(d^2) a sample plus the projection, O(d^2) memory.
+keep its small widths in float32 (`numerics.inverse_factors`). O(d^2) a sample plus the projection, O(d^2) memory.
 """
 
 from typing import Any, NamedTuple
@@ -25,9 +25,9 @@ import jax.numpy as jnp
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.estimation.fixed_arms import Step
-from jaxbandits.numerics import factored
-from jaxbandits.numerics.compensated import Compensated
-from jaxbandits.numerics.factored import Factored, Image
+from jaxbandits.numerics import inverse_factors
+from jaxbandits.numerics.compensated import CompensatedSum
+from jaxbandits.numerics.inverse_factors import Image, InverseFactors
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.numerics.projection import project_ball
 from jaxbandits.numerics.schedule import power
@@ -39,7 +39,7 @@ class HvtState(NamedTuple):
     """The estimate after t samples, and constants that do not change."""
 
     theta: Vector  # [d]  theta_{t+1}
-    inverse: Factored  # V_t^{-1}
+    inverse: InverseFactors  # V_t^{-1}
     rest: Vector  # [d]  what the last rounding added to theta in excess (`numerics.compensated`)
     exponent: jax.Array  # []  e
     tau0: jax.Array  # []
@@ -127,7 +127,7 @@ class HvtEstimator:
         bound = jnp.where(jnp.isinf(self.norm_bound), 0.0, self.norm_bound)
         return HvtState(
             theta=jnp.zeros(self.dim),
-            inverse=factored.start(self.dim, ridge),
+            inverse=inverse_factors.init(self.dim, ridge),
             rest=jnp.zeros(self.dim),
             exponent=jnp.asarray(exponent),
             tau0=tau0,
@@ -155,9 +155,9 @@ class HvtEstimator:
         scale, w, _, residual = self._weigh(t, state, width, reward - x @ state.theta, moment)
         one_plus_w2 = 1.0 + w * w
         weight = 1.0 / (self.step_size * scale * scale * one_plus_w2)
-        inverse = factored.add(state.inverse, 1.0 / (self.step_size * scale * scale), image)
+        inverse = inverse_factors.add(state.inverse, 1.0 / (self.step_size * scale * scale), image)
         step = image.u * (residual / (scale * one_plus_w2))  # u / (1 + w^2) = V_t^{-1} x
-        target, rest = Compensated(state.theta, state.rest).add(step)
+        target, rest = CompensatedSum(state.theta, state.rest).add(step)
         theta = project_ball(inverse, target, self.norm_bound)
         return state._replace(theta=theta, inverse=inverse, rest=rest), Step(image.u, weight)
 
@@ -167,7 +167,7 @@ class HvtEstimator:
 
     def width(self, state: HvtState, x: Vector) -> jax.Array:
         """`||x||_{V_t^{-1}}`: x'theta* lies within `radius * width` of x'theta in the confidence set."""
-        return jnp.sqrt(factored.quads(state.inverse, x))
+        return jnp.sqrt(inverse_factors.quadratic_forms(state.inverse, x))
 
     def weigh(self, t: ArrayLike, state: HvtState, x: Vector, reward: ArrayLike, moment: ArrayLike) -> HvtWeights:
         """Compute sigma_t, w_t, tau_t and psi_t of a sample, as `update` does, without an update of the state.
@@ -178,7 +178,7 @@ class HvtEstimator:
         return self._weigh(t, state, width, reward - x @ state.theta, moment)
 
     def _leverage(self, state: HvtState, x: Vector) -> tuple[Image, jax.Array]:
-        image = factored.image(state.inverse, x)
+        image = inverse_factors.image(state.inverse, x)
         return image, jnp.sqrt(jnp.maximum(image.width_sq, _TINY))
 
     def _weigh(self, t: ArrayLike, state: HvtState, width: Any, error: Any, moment: ArrayLike) -> HvtWeights:

@@ -23,8 +23,8 @@ from jaxbandits.base import ranges, trees
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import history
 from jaxbandits.estimation.arms import nearest_arm, optimistic_arm
-from jaxbandits.numerics import factored
-from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics import inverse_factors
+from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.tracing.batching import cond, while_loop
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
@@ -37,7 +37,7 @@ class MENUState(NamedTuple):
 
     theta: Vector  # [d]  theta_n
     central: jax.Array  # [] int32  which of the k estimates it is
-    inverse: Factored  # V_n^{-1}
+    inverse: InverseFactors  # V_n^{-1}
     moments: jax.Array  # [k, d]  sum_i y_{i,j} x_i in row j
     estimates: jax.Array  # [k, d]  theta_{n,j} in row j
     held: Vector  # [d]  the arm of this epoch, set in its first round
@@ -107,7 +107,7 @@ class MENU:
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "MENU":
         """Ridge lambda = d, 51 pulls an epoch, the table's multiplier (`benchmarks/sweeps/linear_tuning.toml`)."""
         ranges.numbers("horizon", horizon, "[1, 1e18]")  # only `theory` needs it, for the number of pulls
-        ridge = float(ranges.whole("dim", dim))
+        ridge = float(ranges.integer("dim", dim))
         return cls(**{"dim": dim, "eps": eps, "reps": 51, "ridge": ridge, **MULTIPLIERS["menu"]} | changes)
 
     @classmethod
@@ -119,7 +119,7 @@ class MENU:
         return MENUState(
             theta=jnp.zeros(self.dim),
             central=jnp.zeros((), jnp.int32),
-            inverse=factored.start(self.dim, self.ridge),
+            inverse=inverse_factors.init(self.dim, self.ridge),
             moments=jnp.zeros((self.reps, self.dim)),
             estimates=jnp.zeros((self.reps, self.dim)),
             held=jnp.zeros(self.dim),
@@ -168,8 +168,8 @@ class MENU:
 
 def _finish_epoch(state: MENUState) -> MENUState:
     """The k regressions with this epoch's arm, and their most central estimate."""
-    image = factored.image(state.inverse, state.held)
-    inverse = factored.add(state.inverse, 1.0, image)
+    image = inverse_factors.image(state.inverse, state.held)
+    inverse = inverse_factors.add(state.inverse, 1.0, image)
     moments = state.moments + jnp.outer(state.rewards, state.held)  # y_j x to row j
     # Step by step: V^{-1} times a moment would lose what no reward shows of theta in float32.
     gain, residual = image.u / (1.0 + image.width_sq), state.rewards - state.estimates @ state.held
@@ -179,7 +179,7 @@ def _finish_epoch(state: MENUState) -> MENUState:
     return state._replace(theta=theta, central=central, inverse=inverse, moments=moments, estimates=estimates)
 
 
-def _most_central(inverse: Factored, moments: jax.Array, guess: jax.Array) -> jax.Array:
+def _most_central(inverse: InverseFactors, moments: jax.Array, guess: jax.Array) -> jax.Array:
     """The index of the estimate with the least median distance to the others, without taking all k medians.
 
     The best median so far rules out every estimate with too few neighbours within it; of those left, the one with the
@@ -196,7 +196,7 @@ def _most_central(inverse: Factored, moments: jax.Array, guess: jax.Array) -> ja
     def try_next(carry):
         least, best, untried, choice = carry
         candidate = choice % k
-        squares = factored.quads(inverse, moments - moments[candidate])
+        squares = inverse_factors.quadratic_forms(inverse, moments - moments[candidate])
         median = _median_of_others(squares, candidate)
         better = (median < least) | ((median == least) & (candidate < best))
         least, best = jnp.where(better, median, least), jnp.where(better, candidate, best)
@@ -213,9 +213,9 @@ def _rounded_up(bound: jax.Array) -> jax.Array:
     return bound.astype(jnp.float32) * jnp.float32(1.0 + 2.0**-19)
 
 
-def _squared_distances(inverse: Factored, moments: jax.Array) -> jax.Array:
+def _squared_distances(inverse: InverseFactors, moments: jax.Array) -> jax.Array:
     """`[k, k]` float32 `||theta_j - theta_s||^2_V = ||moments_j - moments_s||^2_{V^{-1}}`; infinite on the diagonal."""
-    squares = factored.quads(inverse, moments[:, None] - moments)
+    squares = inverse_factors.quadratic_forms(inverse, moments[:, None] - moments)
     return jnp.where(jnp.eye(len(moments), dtype=bool), jnp.float32(jnp.inf), squares.astype(jnp.float32))
 
 

@@ -18,9 +18,9 @@ from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import fixed_arms
-from jaxbandits.numerics import elementary, factored
-from jaxbandits.numerics.compensated import Compensated
-from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics import elementary, inverse_factors
+from jaxbandits.numerics.compensated import CompensatedSum
+from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
@@ -29,8 +29,8 @@ class OFULState(NamedTuple):
     """Ridge regression and the determinant of its design."""
 
     theta: Vector  # [d]  theta_t
-    inverse: Factored  # V_t^{-1}
-    log_ratio: Compensated  # []  log(det V_t / det lambda I) + 2 log(1/delta), the argument of the root in radius_t
+    inverse: InverseFactors  # V_t^{-1}
+    log_ratio: CompensatedSum  # []  log(det V_t / det lambda I) + 2 log(1/delta), the argument of the root in radius_t
     rest: Vector  # [d]  what the last rounding added to theta in excess (`numerics.compensated`)
     scores: Any = None  # fixed_arms.Scores of arms that never change
 
@@ -55,7 +55,7 @@ class OFUL:
       rewards of 1e4 and more (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run): every step
       corrects the last one. After 10^6 rounds of one oblique arm the estimate is within 1e-3, the width within 1e-4,
       and it is never negative (float32/test_linear.py::test_a_million_rounds_of_one_arm): V^{-1} is kept in factors
-      (`numerics.factored`), sums over rounds are compensated.
+      (`numerics.inverse_factors`), sums over rounds are compensated.
       That is for lambda = d. With lambda = 1e-3 what no reward shows of theta moves by some percent of it
       (float32/test_one_arm.py::test_what_no_reward_shows_drifts).
 
@@ -92,9 +92,9 @@ class OFUL:
 
     def init(self, key: jax.Array) -> OFULState:
         del key  # deterministic
-        log_ratio = Compensated.start(jnp.zeros(()) - 2.0 * jnp.log(self.delta))
+        log_ratio = CompensatedSum.init(jnp.zeros(()) - 2.0 * jnp.log(self.delta))
         zero = jnp.zeros(self.dim)
-        return OFULState(zero, factored.start(self.dim, self._ridge), log_ratio, zero)
+        return OFULState(zero, inverse_factors.init(self.dim, self._ridge), log_ratio, zero)
 
     def prepare(self, state: OFULState, obs: ArmObs) -> OFULState:
         """Carries the scores of arms that never change, where that pays."""
@@ -108,11 +108,11 @@ class OFUL:
         self, key: jax.Array, t: jax.Array, state: OFULState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> OFULState:
         del key
-        image = factored.image(state.inverse, decision.x)
-        inverse, u, width_sq = factored.add(state.inverse, 1.0, image), image.u, image.width_sq
+        image = inverse_factors.image(state.inverse, decision.x)
+        inverse, u, width_sq = inverse_factors.add(state.inverse, 1.0, image), image.u, image.width_sq
         error = feedback.reward - decision.x @ state.theta
         length = error / (1.0 + width_sq)
-        theta, rest = Compensated(state.theta, state.rest).add(u * length)  # u / (1 + x'u) = V_t^{-1} x
+        theta, rest = CompensatedSum(state.theta, state.rest).add(u * length)  # u / (1 + x'u) = V_t^{-1} x
         step = fixed_arms.Step(u, 1.0 / (1.0 + width_sq), length)
         scores = fixed_arms.follow(t, obs, state.scores, theta, inverse, step)
         return OFULState(theta, inverse, state.log_ratio.add(elementary.log1p(width_sq)), rest, scores)

@@ -10,7 +10,7 @@ Numerics: float32 suffices for the estimate: over 18000 samples with rewards of 
 ("ons") and 1e-6 ("ls") of float64, relative to its largest value so far
 (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). After 10^6 samples of one arm it is within 1e-3, and the
 width of that arm within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm): V^{-1} is kept in factors
-(`numerics.factored`).
+(`numerics.inverse_factors`).
 
 Letters: lambda ridge, S norm_bound. O(d^2) a sample, plus the projection of "ons" where it is active.
 """
@@ -22,9 +22,9 @@ import jax.numpy as jnp
 
 from jaxbandits.base import errors
 from jaxbandits.base.pytree import ArrayLike
-from jaxbandits.numerics import factored
-from jaxbandits.numerics.compensated import Compensated
-from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics import inverse_factors
+from jaxbandits.numerics.compensated import CompensatedSum
+from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.numerics.projection import project_ball
 
@@ -35,14 +35,14 @@ class Estimate(NamedTuple):
     """The regression after t samples."""
 
     theta: Vector  # [d]
-    inverse: Factored  # V_t^{-1}
+    inverse: InverseFactors  # V_t^{-1}
     rest: Vector  # [d]  what the last rounding added to theta in excess (`numerics.compensated`)
 
 
 class Design(NamedTuple):
     """V_t with the arm of the sample in it, before its reward is used."""
 
-    inverse: Factored  # V_t^{-1}
+    inverse: InverseFactors  # V_t^{-1}
     gain: Vector  # [d]  V_t^{-1} x
     width: jax.Array  # []  ||x||_{V_t^{-1}}
 
@@ -50,19 +50,19 @@ class Design(NamedTuple):
 def check_mode(name: str, mode: str) -> None:
     """Raises InputError unless the field `name` holds a mode of this module."""
     if mode not in CURVATURE:
-        raise errors.unknown(name, mode, tuple(CURVATURE))
+        raise errors.unknown_name(name, mode, tuple(CURVATURE))
 
 
 def start(dim: int, ridge: ArrayLike) -> Estimate:
     """The estimate 0 with V_0 = lambda I."""
-    return Estimate(jnp.zeros(dim), factored.start(dim, ridge), jnp.zeros(dim))
+    return Estimate(jnp.zeros(dim), inverse_factors.init(dim, ridge), jnp.zeros(dim))
 
 
 def add_arm(mode: str, estimate: Estimate, x: Vector) -> Design:
     """V_{t-1} to V_t."""
     curvature = CURVATURE[mode]
-    image = factored.image(estimate.inverse, x)
-    inverse = factored.add(estimate.inverse, curvature, image)
+    image = inverse_factors.image(estimate.inverse, x)
+    inverse = inverse_factors.add(estimate.inverse, curvature, image)
     shrinkage = 1.0 / (1.0 + curvature * image.width_sq)
     return Design(inverse, image.u * shrinkage, jnp.sqrt(image.width_sq * shrinkage))
 
@@ -72,7 +72,7 @@ def add_reward(
 ) -> Estimate:
     """The step of theta towards (x, reward); in "ons" followed by the projection onto the ball in the norm of V_t."""
     step = design.gain * (reward - x @ estimate.theta)
-    theta, rest = Compensated(estimate.theta, estimate.rest).add(step)
+    theta, rest = CompensatedSum(estimate.theta, estimate.rest).add(step)
     if mode == "ons":
         theta = project_ball(design.inverse, theta, norm_bound)
     return Estimate(theta, design.inverse, rest)

@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.numerics import factored
-from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics import inverse_factors
+from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.types import NextState, Prediction, SystemObs
 
 
@@ -21,7 +21,7 @@ class LeastSquaresState(NamedTuple):
     """Ridge regression after t samples."""
 
     theta: jax.Array  # [n, p]  Theta_{t+1}'
-    inverse: Factored  # V_t^{-1}
+    inverse: InverseFactors  # V_t^{-1}
 
 
 @pytree
@@ -61,7 +61,7 @@ class RecursiveLeastSquares:
     def init(self, key: jax.Array) -> LeastSquaresState:
         del key  # deterministic
         dim = self.n_states + self.n_inputs
-        return LeastSquaresState(jnp.zeros((self.n_states, dim)), factored.start(dim, self.ridge))
+        return LeastSquaresState(jnp.zeros((self.n_states, dim)), inverse_factors.init(dim, self.ridge))
 
     def select(self, key: jax.Array, t: jax.Array, state: LeastSquaresState, obs: SystemObs) -> Prediction:
         """Predicts Theta_t' z."""
@@ -79,8 +79,8 @@ class RecursiveLeastSquares:
     ) -> LeastSquaresState:
         del key, t, decision
         z = obs.regressor
-        image = factored.image(state.inverse, z)
-        inverse, gain = factored.add(state.inverse, 1.0, image), image.u / (1.0 + image.width_sq)  # V_t^{-1} z
+        image = inverse_factors.image(state.inverse, z)
+        inverse, gain = inverse_factors.add(state.inverse, 1.0, image), image.u / (1.0 + image.width_sq)  # V_t^{-1} z
         error = feedback.next_state - state.theta @ z
         return LeastSquaresState(state.theta + jnp.outer(error, gain), inverse)
 

@@ -23,8 +23,8 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import history
 from jaxbandits.estimation.arms import optimistic_arm
-from jaxbandits.numerics import factored
-from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics import inverse_factors
+from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.numerics.linalg import Symmetric, Vector
 from jaxbandits.numerics.schedule import power
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -34,7 +34,7 @@ class TOFUState(NamedTuple):
     """The estimate, the design, every sample so far, and constants that do not change."""
 
     theta: Vector  # [d]  theta_t
-    inverse: Factored  # V_t^{-1}
+    inverse: InverseFactors  # V_t^{-1}
     samples: jax.Array  # [capacity, d]  r_s x_s
     exponent: jax.Array  # []  e
     threshold: jax.Array  # []  b_t / t^e
@@ -101,7 +101,7 @@ class TOFU:
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "TOFU":
         """Ridge lambda = d and the table's multipliers (`benchmarks/sweeps/linear_tuning_slow.toml`)."""
-        tuned: dict[str, Any] = {"ridge": float(ranges.whole("dim", dim)), **MULTIPLIERS["tofu"]}
+        tuned: dict[str, Any] = {"ridge": float(ranges.integer("dim", dim)), **MULTIPLIERS["tofu"]}
         return cls.theory(**{"dim": dim, "horizon": horizon, "eps": eps} | tuned | changes)
 
     @classmethod
@@ -125,7 +125,7 @@ class TOFU:
         spread = (level + jnp.log(float(self.dim))) ** (self.eps / one_plus_eps)
         return TOFUState(
             theta=jnp.zeros(self.dim),
-            inverse=factored.start(self.dim, self.ridge),
+            inverse=inverse_factors.init(self.dim, self.ridge),
             samples=history.empty(self.capacity, jnp.zeros(self.dim)),
             exponent=jnp.asarray((1.0 - self.eps) / (2.0 * one_plus_eps)),
             threshold=self.threshold_scale * moment * level ** (-1.0 / one_plus_eps),
@@ -141,9 +141,9 @@ class TOFU:
         self, key: jax.Array, t: jax.Array, state: TOFUState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> TOFUState:
         del key, obs
-        inverse = factored.add(state.inverse, 1.0, factored.image(state.inverse, decision.x))
+        inverse = inverse_factors.add(state.inverse, 1.0, inverse_factors.image(state.inverse, decision.x))
         samples = history.append(state.samples, t, decision.x * feedback.reward)
-        root = _root(factored.dense(inverse))
+        root = _root(inverse_factors.to_dense(inverse))
         threshold = state.threshold * power(t + 1, state.exponent)
 
         def truncated(rows: jax.Array, written: jax.Array) -> Vector:

@@ -38,7 +38,7 @@ class AnytimeCAOONS:
     @classmethod
     def theory(cls, *, dim: int, horizon: int, **changes: Any) -> "AnytimeCAOONS":
         """Room for the epochs of the first `horizon` rounds; `changes` are fields of the learner."""
-        n_base = max(1, ranges.whole("horizon", horizon, "[1, 1e30]").bit_length() - 1)
+        n_base = max(1, ranges.integer("horizon", horizon, "[1, 1e30]").bit_length() - 1)
         fields: dict[str, Any] = {"dim": dim, "n_base": n_base} | changes
         return cls(learner=CAOONS(**fields))
 

@@ -29,7 +29,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.tracing.lanes import lanes
+from jaxbandits.tracing.vmap_merged import vmap_merged
 from jaxbandits.types import FullInformation, Gradient, PointDecision
 
 MetaLoss = Literal["played", "paper", "value"]
@@ -39,7 +39,7 @@ BaseGrad = Literal["own", "played"]
 class CAOONSState(NamedTuple):
     """State of `CAOONS` at the start of round t, with the points x_t^j and the weights w_t of this round."""
 
-    base: OONSState  # leaves [..., N]: base learners and trials are one long axis (`tracing.lanes`)
+    base: OONSState  # leaves [..., N]: base learners and trials are one long axis (`tracing.vmap_merged`)
     meta: MasterState
     points: jax.Array  # [d, N]  x_t^j in column j
     play: MasterPlay  # w_t, h_t
@@ -99,7 +99,7 @@ class CAOONS:
     @classmethod
     def theory(cls, *, dim: int, horizon: int, **changes: Any) -> "CAOONS":
         """The paper's N = ceil(log2 T), at least 1."""
-        n_base = base_learners(ranges.whole("horizon", horizon, "[1, 1e30]"))
+        n_base = base_learners(ranges.integer("horizon", horizon, "[1, 1e30]"))
         return cls(**{"dim": dim, "n_base": n_base, "horizon": float(horizon)} | changes)
 
     @classmethod
@@ -154,7 +154,9 @@ class CAOONS:
         loss = self.losses(feedback, state.points)
         meta = msmwc_master.update(state.meta, state.play, loss, self.c_meta)
 
-        base, points = lanes(_base_round)(self.base_learners, state.base, state.points, self.base_gradients(feedback))
+        base, points = vmap_merged(_base_round)(
+            self.base_learners, state.base, state.points, self.base_gradients(feedback)
+        )
         hint = self.losses(feedback, points)
         return CAOONSState(base, meta, points, msmwc_master.play(meta, hint, self.c_meta))
 

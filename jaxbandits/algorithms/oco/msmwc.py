@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.entropy import entropic_step
 from jaxbandits.types import Gradient, PointDecision
 
@@ -26,7 +26,7 @@ from jaxbandits.types import Gradient, PointDecision
 class MsMwCState(NamedTuple):
     """State of `MsMwC` at the start of round t, with the weights w_t of this round."""
 
-    cost: Compensated  # [N]  sum of l_s + a_s
+    cost: CompensatedSum  # [N]  sum of l_s + a_s
     hint: jax.Array  # [N]  h_t = l_{t-1}
     log_weights: jax.Array  # [N]  ln w_t
     offset: jax.Array  # []  the multiplier of w_t, near which the next one lies
@@ -69,7 +69,7 @@ class MsMwC:
     def init(self, key: jax.Array) -> MsMwCState:
         del key  # deterministic
         zero = jnp.zeros(self.n_experts)
-        return MsMwCState(Compensated.start(zero), zero, self._log_prior, jnp.zeros(()))
+        return MsMwCState(CompensatedSum.init(zero), zero, self._log_prior, jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: MsMwCState, obs: Any) -> PointDecision:
         del key, t, obs

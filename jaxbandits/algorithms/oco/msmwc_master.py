@@ -26,7 +26,7 @@ import jax.numpy as jnp
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.numerics import elementary
-from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.entropy import entropic_step
 from jaxbandits.types import Gradient, PointDecision
 
@@ -55,9 +55,9 @@ class MasterState(NamedTuple):
     """The sums that all weights are made of."""
 
     learners: Middle
-    loss_sum: Compensated  # [N]  sum of l_s
-    square_sum: Compensated  # [N]  sum of (l_s - h_s)^2
-    cost: Compensated  # [K]  sum of L_s + b_s
+    loss_sum: CompensatedSum  # [N]  sum of l_s
+    square_sum: CompensatedSum  # [N]  sum of (l_s - h_s)^2
+    cost: CompensatedSum  # [K]  sum of L_s + b_s
     offset: jax.Array  # []
 
 
@@ -112,7 +112,7 @@ def middle_learners(
 def start(learners: Middle, n_experts: int) -> MasterState:
     """Nothing seen yet."""
     n_middle = learners.rate.shape[-1]
-    nothing, cost = Compensated.start(jnp.zeros(n_experts)), Compensated.start(jnp.zeros(n_middle))
+    nothing, cost = CompensatedSum.init(jnp.zeros(n_experts)), CompensatedSum.init(jnp.zeros(n_middle))
     return MasterState(learners, nothing, nothing, cost, jnp.zeros(()))
 
 

@@ -105,10 +105,10 @@ class LinearConstraints:
 
         asked = [trees.row(decision.query, k) for k in range(len(decision.query))]
         feedback = Constrained(
-            loss=trees.as_rows(*(loss(x) for x in asked)),
-            grad=trees.as_rows(*[cost] * len(asked)),
-            con=trees.as_rows(*(constraint.value(x) for x in asked)),
-            con_grad=trees.as_rows(*[constraint.normal] * len(asked)),
+            loss=trees.stack(*(loss(x) for x in asked)),
+            grad=trees.stack(*[cost] * len(asked)),
+            con=trees.stack(*(constraint.value(x) for x in asked)),
+            con_grad=trees.stack(*[constraint.normal] * len(asked)),
         )
         signed = constraint.value(decision.play)
         outcome = LinearConstraintsOutcome(loss(decision.play), jnp.maximum(signed, 0.0), signed)

@@ -19,7 +19,7 @@ import numpy as np
 from jax import lax
 
 from jaxbandits.base import trees
-from jaxbandits.base.errors import InputError, unknown
+from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.domains.points import Entries
 from jaxbandits.environments.coco import completed
@@ -149,11 +149,11 @@ class MatrixCompletion:
         if not np.isfinite(self.observed.values).all():
             raise InputError("MatrixCompletion.observed.values must be finite")
         if self.constraint not in _CONSTRAINTS:
-            raise unknown("constraint of MatrixCompletion", self.constraint, _CONSTRAINTS)
+            raise unknown_name("constraint of MatrixCompletion", self.constraint, _CONSTRAINTS)
         if self.order not in _ORDERS:
-            raise unknown("order of MatrixCompletion", self.order, _ORDERS)
+            raise unknown_name("order of MatrixCompletion", self.order, _ORDERS)
         if self.comparator not in _COMPARATORS:
-            raise unknown("comparator of MatrixCompletion", self.comparator, _COMPARATORS)
+            raise unknown_name("comparator of MatrixCompletion", self.comparator, _COMPARATORS)
 
     @property
     def rounds_of_a_pass(self) -> int:
@@ -211,10 +211,10 @@ class MatrixCompletion:
         asked = [trees.row(decision.query, k) for k in range(len(decision.query))]
         off = [errors(x) for x in asked]
         feedback = Constrained(
-            loss=trees.as_rows(*(loss(e) for e in off)),
-            grad=trees.as_rows(*(Entries(rows, cols, e) for e in off)),
-            con=trees.as_rows(*(constraint(x) for x in asked)),
-            con_grad=trees.as_rows(*[normal] * len(asked)),
+            loss=trees.stack(*(loss(e) for e in off)),
+            grad=trees.stack(*(Entries(rows, cols, e) for e in off)),
+            con=trees.stack(*(constraint(x) for x in asked)),
+            con_grad=trees.stack(*[normal] * len(asked)),
         )
         signed = constraint(decision.play)
         outcome = MatrixCompletionOutcome(

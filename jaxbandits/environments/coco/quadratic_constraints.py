@@ -19,7 +19,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.coco import half_spaces
-from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.tracing.batching import fori_loop
 from jaxbandits.types import Constrained, PointDecision
 
@@ -29,7 +29,7 @@ class QuadraticConstraintsState(NamedTuple):
 
     target: jax.Array  # [d] or [m, n]  theta
     normal: jax.Array  # [d]  a
-    noise_sum: Compensated  # [d]  sum of noise_t
+    noise_sum: CompensatedSum  # [d]  sum of noise_t
     rounds: jax.Array  # [] int32
     bound: jax.Array  # []  min_t b_t / s_t
 
@@ -88,7 +88,7 @@ class QuadraticConstraints:
         return QuadraticConstraintsState(
             target=downhill * self.center,
             normal=normal,
-            noise_sum=Compensated.start(downhill * 0.0),
+            noise_sum=CompensatedSum.init(downhill * 0.0),
             rounds=jnp.zeros((), jnp.int32),
             bound=half_spaces.loosest(self.slope_noise, self.margin, self.margin_spread),
         )
@@ -113,10 +113,10 @@ class QuadraticConstraints:
 
         asked = [trees.row(decision.query, k) for k in range(len(decision.query))]
         feedback = Constrained(
-            loss=trees.as_rows(*(loss(x) for x in asked)),
-            grad=trees.as_rows(*(self.curvature * away(x) for x in asked)),
-            con=trees.as_rows(*(constraint.value(x) for x in asked)),
-            con_grad=trees.as_rows(*[constraint.normal] * len(asked)),
+            loss=trees.stack(*(loss(x) for x in asked)),
+            grad=trees.stack(*(self.curvature * away(x) for x in asked)),
+            con=trees.stack(*(constraint.value(x) for x in asked)),
+            con_grad=trees.stack(*[constraint.normal] * len(asked)),
         )
         signed = constraint.value(decision.play)
         outcome = QuadraticConstraintsOutcome(

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.base.errors import InputError, shown, unknown
+from jaxbandits.base.errors import InputError, shown, unknown_name
 from jaxbandits.environments.oco.random_order import draw_without_replacement
 from jaxbandits.numerics import rng
 from jaxbandits.numerics.sampling import uniform_index
@@ -26,7 +26,7 @@ class Place(NamedTuple):
 def check_order(name: str, order: Any, orders: tuple[str, ...] = ORDERS) -> None:
     """Raises InputError for an order that there is not."""
     if order not in orders:
-        raise unknown(name, order, orders)
+        raise unknown_name(name, order, orders)
 
 
 def begin(key: jax.Array, order: str, n: int) -> Place:

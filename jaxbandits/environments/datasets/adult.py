@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxbandits.base.errors import InputError, unknown
+from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.environments.datasets.groups import GroupTable
 
 FILES = ("adult.data", "adult.test")
@@ -154,7 +154,7 @@ def _row(line: str, where: str) -> tuple[list[int], list[int], float] | None:
         if text in known:
             levels.append(known.index(text))
         elif text != "?" and text not in _UNUSED.get(field, ()):
-            raise InputError(f"{where}: {unknown(name, text[:40], known)}")
+            raise InputError(f"{where}: {unknown_name(name, text[:40], known)}")
     if "?" in fields:
         return None
     if len(levels) < len(CATEGORIES):

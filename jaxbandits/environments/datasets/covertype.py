@@ -50,7 +50,7 @@ def load_covertype(path: str | os.PathLike[str], rewarded: int = LODGEPOLE_PINE)
     Raises:
       InputError: one line naming the file, and the line for malformed rows.
     """
-    rewarded = ranges.whole("rewarded", rewarded, f"[1, {CLASSES}]")
+    rewarded = ranges.integer("rewarded", rewarded, f"[1, {CLASSES}]")
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"path must be a string or a path, got {shown(path)}")
     features, labels = [], []
@@ -95,8 +95,8 @@ def covertype_like(rows: int = 20_000, seed: int = 0) -> Rows:
     10 correlated, skewed columns from 4 latent factors; labels from a logistic model with a nonlinear term, which a
     model that is linear in the cluster means cannot fit exactly.
     """
-    rows = ranges.whole("rows", rows, "[1, 1e9]")
-    rng = np.random.default_rng(ranges.whole("seed", seed, "[0, inf)"))
+    rows = ranges.integer("rows", rows, "[1, 1e9]")
+    rng = np.random.default_rng(ranges.integer("seed", seed, "[0, inf)"))
     latent = rng.standard_normal((rows, 4))
     columns = latent @ rng.standard_normal((4, MEASUREMENTS)) + 0.5 * rng.standard_normal((rows, MEASUREMENTS))
     skewed = np.where(np.arange(MEASUREMENTS) % 2 == 0, np.exp(0.3 * columns / np.sqrt(4.25)), columns)
@@ -117,8 +117,8 @@ def clusters(rows: Rows, n_arms: int = 60, seed: int = 0, subsample: int = 20_00
     """
     if not isinstance(rows, Rows):
         raise InputError(f"rows must be Rows(features, labels, source), got {shown(rows)}")
-    n_arms, seed = ranges.whole("n_arms", n_arms, "[1, 1e9]"), ranges.whole("seed", seed, "[0, inf)")
-    subsample, iterations = ranges.whole("subsample", subsample), ranges.whole("iterations", iterations, "[0, inf)")
+    n_arms, seed = ranges.integer("n_arms", n_arms, "[1, 1e9]"), ranges.integer("seed", seed, "[0, inf)")
+    subsample, iterations = ranges.integer("subsample", subsample), ranges.integer("iterations", iterations, "[0, inf)")
     spread = rows.features.std(axis=0)
     standard = (rows.features - rows.features.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
     rng = np.random.default_rng(seed)

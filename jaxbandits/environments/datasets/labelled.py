@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, shown, unknown
+from jaxbandits.base.errors import InputError, shown, unknown_name
 from jaxbandits.environments.datasets import streams
 from jaxbandits.environments.datasets.streams import Path
 
@@ -180,7 +180,7 @@ def load_arff(path: Path, label: str | int = -1) -> tuple[np.ndarray, np.ndarray
     if len(names) < 2:
         raise InputError(f"{path} needs a label and a feature, got {len(names)} attributes")
     if isinstance(label, str) and label not in names:
-        raise unknown(f"attribute of {path}", label, names)
+        raise unknown_name(f"attribute of {path}", label, names)
     if not isinstance(label, str) and not -len(names) <= label < len(names):
         raise InputError(
             f"label must lie in [{-len(names)}, {len(names) - 1}] for the attributes of {path}, got {label}"

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, shown, unknown
+from jaxbandits.base.errors import InputError, shown, unknown_name
 
 Path: TypeAlias = str | os.PathLike[str]
 
@@ -136,7 +136,7 @@ def load_libsvm(
       InputError: naming file and line, when the file cannot be read or a line is malformed.
     """
     if n_features is not None:
-        n_features = ranges.whole("n_features", n_features, f"[1, {MAX_ENTRIES}]")
+        n_features = ranges.integer("n_features", n_features, f"[1, {MAX_ENTRIES}]")
     ranges.flag("standardise", standardise)
     ranges.flag("intercept", intercept)
     targets: list[float] = []
@@ -189,7 +189,7 @@ def read_npz(path: Path, names: Sequence[str]) -> list[np.ndarray]:
         with pathlib.Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
             missing = next((name for name in names if name not in archive.files), None)
             if missing is not None:
-                raise unknown(f"array of {path}", missing, archive.files)
+                raise unknown_name(f"array of {path}", missing, archive.files)
             return [archive[name] for name in names]
     except InputError:
         raise
@@ -248,7 +248,7 @@ def _column(path: Path, what: str, column: str | int, names: list[str] | None, w
         if names.count(column) > 1:
             raise InputError(f"{path} has {names.count(column)} columns named {column!r}: give the number of one")
         if column not in names:
-            raise unknown(f"column of {path}", column, names)
+            raise unknown_name(f"column of {path}", column, names)
         return names.index(column)
     if not -width <= column < width:
         raise InputError(f"{what} must lie in [{-width}, {width - 1}] for the {width} columns of {path}, got {column}")

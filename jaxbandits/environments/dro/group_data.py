@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.base.errors import InputError, shown, unknown
+from jaxbandits.base.errors import InputError, shown, unknown_name
 from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.domains.points import Point
 from jaxbandits.environments.datasets.groups import GroupTable
@@ -118,7 +118,7 @@ class GroupData:
         if not isinstance(self.dataset, str) or not self.dataset:
             raise InputError(f"GroupData.dataset must be the name of the data, got {shown(self.dataset)}")
         if self.order not in _ORDERS:
-            raise unknown("order of GroupData", self.order, _ORDERS)
+            raise unknown_name("order of GroupData", self.order, _ORDERS)
         least = int(np.argmin(self.sizes))
         if self.sizes[least] <= self.held_out:
             raise InputError(

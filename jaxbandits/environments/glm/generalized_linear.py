@@ -97,7 +97,7 @@ class GeneralizedLinear:
     def init(self, key: jax.Array) -> GeneralizedLinearState:
         for_theta, for_arms = jax.random.split(key)
         if self.theta is None:
-            theta = self.norm_bound * rng.on_sphere(for_theta, self.dim)
+            theta = self.norm_bound * rng.unit_vector(for_theta, self.dim)
             theta = theta if self.center is None else theta + self.center
         else:
             theta = jnp.asarray(self.theta, jnp.result_type(float))

@@ -96,9 +96,9 @@ class LinearMDP:
         pairs, dtype = (self.n_states, self.n_actions), jnp.result_type(float)
         features = _given_or(
             self.features,
-            lambda: rng.on_spheres(for_features, self.n_states * self.n_actions, self.dim).reshape(*pairs, self.dim),
+            lambda: rng.unit_vectors(for_features, self.n_states * self.n_actions, self.dim).reshape(*pairs, self.dim),
         )
-        theta = _given_or(self.theta, lambda: rng.on_spheres(for_theta, self.steps, self.dim))
+        theta = _given_or(self.theta, lambda: rng.unit_vectors(for_theta, self.steps, self.dim))
         parameter = jnp.full(self.n_states, self.concentration, dtype)
         transitions = _given_or(self.transitions, lambda: jax.random.dirichlet(for_transitions, parameter, pairs))
         means = jnp.einsum("sad,hd->hsa", features, theta)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.base.errors import InputError, unknown
+from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.environments.oco.random_order import draw_without_replacement
 from jaxbandits.environments.oco.sequences import point
@@ -98,9 +98,9 @@ class DataStream:
             )
         _check_table(self.table)
         if self.loss not in _LOSSES:
-            raise unknown("loss of DataStream", self.loss, _LOSSES)
+            raise unknown_name("loss of DataStream", self.loss, _LOSSES)
         if self.order not in _ORDERS:
-            raise unknown("order of DataStream", self.order, _ORDERS)
+            raise unknown_name("order of DataStream", self.order, _ORDERS)
         if self.loss == "logistic" and not np.isin(self.table.targets, (-1.0, 1.0)).all():
             raise InputError("DataStream.table must have targets -1 and 1 for logistic losses (see from_arrays)")
         if self.comparator is None and self.table.best is None:
@@ -131,7 +131,7 @@ class DataStream:
         else:
             row = lax.rem(t, jnp.asarray(n, t.dtype))
         features, target = jnp.asarray(self.table.features)[row], jnp.asarray(self.table.targets)[row]
-        loss = losses.Scaled(_LOSSES[self.loss](features, target), self.loss_scale)
+        loss = losses.ScaledLoss(_LOSSES[self.loss](features, target), self.loss_scale)
         values, gradients = losses.evaluate(loss, decision.query)
         charged, compared = loss.value(decision.play), loss.value(self._comparator)
         outcome = FixedComparatorOutcome(charged, compared, charged - compared)

@@ -19,7 +19,7 @@ from jaxbandits.domains import protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.sequences import Constant, padded, point
 from jaxbandits.numerics import losses, rng
-from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import FullInformation, PointDecision
 
@@ -28,7 +28,7 @@ class LinearLossesState(NamedTuple):
     """Sufficient statistics of the comparators."""
 
     rounds: jax.Array  # [] int32, rounds played
-    gradients: Compensated  # [d]  sum of the gradients
+    gradients: CompensatedSum  # [d]  sum of the gradients
 
 
 class LinearLossesOutcome(NamedTuple):
@@ -89,7 +89,7 @@ class LinearLosses:
 
     def init(self, key: jax.Array) -> LinearLossesState:
         del key
-        return LinearLossesState(jnp.zeros((), jnp.int32), Compensated.start(jnp.zeros(self.dim)))
+        return LinearLossesState(jnp.zeros((), jnp.int32), CompensatedSum.init(jnp.zeros(self.dim)))
 
     def observe(self, key: jax.Array, t: jax.Array, state: LinearLossesState) -> None:
         del key, t, state
@@ -156,8 +156,8 @@ class LinearLosses:
 
     def _direction(self, key: jax.Array) -> Vector:
         if self.noise_rank is None:
-            return rng.on_sphere(key, self.dim)
-        return padded(rng.on_sphere(key, self.noise_rank), self.dim)
+            return rng.unit_vector(key, self.dim)
+        return padded(rng.unit_vector(key, self.noise_rank), self.dim)
 
     def _comparator_loss(self, gradient_sum: Vector) -> jax.Array:
         best = self.domain.lmo(gradient_sum)[0] if self.comparator is None else point(self.comparator, self.dim)

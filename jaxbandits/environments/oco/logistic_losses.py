@@ -50,11 +50,11 @@ class LogisticLosses:
     ) -> tuple[None, FullInformation, FixedComparatorOutcome]:
         del state, obs
         for_features, for_label = jax.random.split(key)
-        features = self.feature_norm * rng.on_sphere(for_features, self.dim)
+        features = self.feature_norm * rng.unit_vector(for_features, self.dim)
         model = self.center * self.sequence.at(t, self.dim)
         positive = jax.nn.sigmoid(features @ model)
         label = jnp.where(rng.uniform(for_label) < positive, 1.0, -1.0).astype(positive.dtype)
-        loss = losses.Scaled(losses.Logistic(features, label), self.loss_scale)
+        loss = losses.ScaledLoss(losses.Logistic(features, label), self.loss_scale)
         values, gradients = losses.evaluate(loss, decision.query)
         u = point(self.center if self.comparator is None else self.comparator, self.dim)
         charged, compared = loss.value(decision.play), loss.value(u)

@@ -57,8 +57,8 @@ class PseudoHuberLosses:
     ) -> tuple[None, FullInformation, FixedComparatorOutcome]:
         del state, obs
         center = self.center * self.sequence.at(t, self.dim)
-        target = center + self.noise_scale * rng.on_sphere(key, self.dim)
-        loss = losses.Scaled(losses.PseudoHuber(target), self.loss_scale)
+        target = center + self.noise_scale * rng.unit_vector(key, self.dim)
+        loss = losses.ScaledLoss(losses.PseudoHuber(target), self.loss_scale)
         values, gradients = losses.evaluate(loss, decision.query)
         u = point(self.center if self.comparator is None else self.comparator, self.dim)
         charged, compared = loss.value(decision.play), loss.value(u)

@@ -15,7 +15,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.sequences import Constant, point
 from jaxbandits.numerics import losses, rng
-from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import FullInformation, PointDecision
 
@@ -24,7 +24,7 @@ class QuadraticLossesState(NamedTuple):
     """Sufficient statistics of the comparators."""
 
     rounds: jax.Array  # [] int32, rounds played
-    targets: Compensated  # [d]  sum of theta_t
+    targets: CompensatedSum  # [d]  sum of theta_t
 
 
 class QuadraticLossesOutcome(NamedTuple):
@@ -65,7 +65,7 @@ class QuadraticLosses:
 
     def init(self, key: jax.Array) -> QuadraticLossesState:
         del key
-        return QuadraticLossesState(jnp.zeros((), jnp.int32), Compensated.start(jnp.zeros(self.dim)))
+        return QuadraticLossesState(jnp.zeros((), jnp.int32), CompensatedSum.init(jnp.zeros(self.dim)))
 
     def observe(self, key: jax.Array, t: jax.Array, state: QuadraticLossesState) -> None:
         del key, t, state
@@ -75,9 +75,9 @@ class QuadraticLosses:
     ) -> tuple[QuadraticLossesState, FullInformation, QuadraticLossesOutcome]:
         del obs
         center = self.center * self.sequence.at(t, self.dim)
-        target = center + self.noise_scale * rng.on_sphere(key, self.dim)
-        loss = losses.Scaled(losses.Quadratic(target), self.loss_scale)
-        mean, spread = losses.Scaled(losses.Quadratic(center), self.loss_scale), self._spread
+        target = center + self.noise_scale * rng.unit_vector(key, self.dim)
+        loss = losses.ScaledLoss(losses.Quadratic(target), self.loss_scale)
+        mean, spread = losses.ScaledLoss(losses.Quadratic(center), self.loss_scale), self._spread
         values, gradients = losses.evaluate(loss, decision.query)
         origin = jnp.zeros(self.dim)
         outcome = QuadraticLossesOutcome(

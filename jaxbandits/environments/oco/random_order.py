@@ -24,7 +24,7 @@ from jaxbandits.domains import protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.sequences import along_first, point
 from jaxbandits.numerics import losses, rng
-from jaxbandits.numerics.compensated import Compensated
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import FullInformation, PointDecision
 
@@ -36,8 +36,8 @@ class RandomOrderState(NamedTuple):
     order: jax.Array  # [n] int32: first what this pass has drawn, then what it has left
     pool_sum: Vector  # [d]
     left_sum: Vector  # [d]  sum of what this pass has left
-    gradients: Compensated  # [d]  sum of the gradients
-    mean_gradients: Compensated  # [d]  sum of grad F_t
+    gradients: CompensatedSum  # [d]  sum of the gradients
+    mean_gradients: CompensatedSum  # [d]  sum of grad F_t
 
 
 class RandomOrderOutcome(NamedTuple):
@@ -77,12 +77,12 @@ class RandomOrder:
         return cls(dim=2, pool_size=8)
 
     def init(self, key: jax.Array) -> RandomOrderState:
-        directions = rng.on_spheres(key, self.pool_size, self.dim)
+        directions = rng.unit_vectors(key, self.pool_size, self.dim)
         center = along_first(self.mean, self.dim)
         pool = (center + self.noise_scale * directions) * self.loss_scale
         total = jnp.sum(pool, axis=0)
         order = jnp.arange(self.pool_size, dtype=jnp.int32)
-        nothing = Compensated.start(jnp.zeros(self.dim))
+        nothing = CompensatedSum.init(jnp.zeros(self.dim))
         return RandomOrderState(pool, order, total, total, nothing, nothing)
 
     def observe(self, key: jax.Array, t: jax.Array, state: RandomOrderState) -> None:

@@ -196,7 +196,7 @@ class Piecewise:
         vectors = np.asarray(ranges.numbers("vectors", vectors, "(-inf, inf)"), float)
         if vectors.ndim != 2:
             raise InputError(f"vectors must have shape [S, d], got {vectors.shape}")
-        horizon = ranges.whole("horizon", horizon, "[1, 2147483647]")
+        horizon = ranges.integer("horizon", horizon, "[1, 2147483647]")
         return cls(vectors=vectors, starts=np.arange(len(vectors), dtype=np.int32) * horizon // len(vectors))
 
     @property

@@ -38,7 +38,7 @@ class Piecewise:
 
     def at(self, key: jax.Array, t: jax.Array, first: Vector, last: Vector) -> Vector:
         def drawn() -> Vector:
-            return jnp.linalg.norm(first) * rng.on_sphere(key, first.shape[0])
+            return jnp.linalg.norm(first) * rng.unit_vector(key, first.shape[0])
 
         return cond((t > 0) & (t % self.period == 0), drawn, lambda: last)  # t is the same for all trials
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.estimation.arms import largest
-from jaxbandits.numerics import factored
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.simulation.meters import Meter, Round
 
 
@@ -44,7 +44,7 @@ def lemma_4_slack(largest_slope: ArrayLike | None = None, name: str = "lemma_4_s
         bound = learner.largest_slope if largest_slope is None else largest_slope
         old, new = r.state.theta - star, r.next_state.theta - star
         move = new - old
-        weighted = factored.solve(r.state.inverse, move)  # H_t (theta_t+1 - theta_t)
+        weighted = inverse_factors.solve(r.state.inverse, move)  # H_t (theta_t+1 - theta_t)
         z_star, z_new = x @ star, x @ r.next_state.theta
         losses = link.log_partition(z_star) - link.log_partition(z_new) - r.feedback.reward * (z_star - z_new)
         right = 2.0 * eta * losses / g - move @ weighted

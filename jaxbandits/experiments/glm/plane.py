@@ -21,7 +21,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.estimation import links
 from jaxbandits.estimation.links import Link
-from jaxbandits.numerics import factored
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.types import ArmDecision, Reward
 
 
@@ -92,7 +92,7 @@ def glb_omd(learner: Any, xs: np.ndarray, rs: np.ndarray) -> Region:
     _in_the_plane(xs)
     learner = as_arrays(learner)
     state = _replay(learner, jnp.asarray(xs, jnp.result_type(float)), jnp.asarray(rs, jnp.result_type(float)))
-    matrix = np.linalg.inv(np.asarray(factored.dense(state.inverse), np.float64))
+    matrix = np.linalg.inv(np.asarray(inverse_factors.to_dense(state.inverse), np.float64))
     radius = float(learner.radius(jnp.int32(len(rs)), state))
     return ellipse("GLB-OMD", np.asarray(state.theta), matrix, radius)
 

@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear import online_regression as regression
-from jaxbandits.numerics import factored
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.simulation import Meter, Round
 
 
@@ -16,7 +16,7 @@ def error_ratio(r: Round) -> Any:
     Centre and design are those of its regression: fields of the state, or of the state's `estimate`.
     """
     found = getattr(r.next_state, "estimate", r.next_state)
-    length = jnp.sqrt(factored.norm_sq(found.inverse, found.theta - r.env_state.theta))
+    length = jnp.sqrt(inverse_factors.norm_sq(found.inverse, found.theta - r.env_state.theta))
     return length / r.algorithm.radius(r.t + 1, r.next_state)
 
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.pytree import as_arrays
-from jaxbandits.numerics import factored
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.types import ArmObs, Reward
 
 KEY = jax.random.key(0)
@@ -21,7 +21,7 @@ def _play(algorithm, arms, rewards):
         decision = algorithm.select(KEY, t, state, obs)
         state = algorithm.update(KEY, t, state, obs, decision, Reward(r[decision.index]))
         fields = {name: value for name, value in state._asdict().items() if value is not None}
-        fields["inverse"] = factored.dense(state.inverse)
+        fields["inverse"] = inverse_factors.to_dense(state.inverse)
         return state, fields | {"index": decision.index, "radius": radius}
 
     rounds = jnp.arange(len(arms), dtype=jnp.int32)

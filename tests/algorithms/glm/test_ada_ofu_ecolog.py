@@ -12,7 +12,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.experiments.glm import meters as glm_meters
-from jaxbandits.numerics import factored
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.numerics.projection import project_ball, project_ball_and_ellipsoid
 from jaxbandits.simulation import simulate
 from jaxbandits.testing import contract
@@ -30,7 +30,7 @@ def _play(algorithm, arms, rewards):
         decision = algorithm.select(KEY, t, state, obs)
         radius = algorithm.radius(t, state)
         state = algorithm.update(KEY, t, state, obs, decision, Reward(r[decision.index]))
-        seen = {"theta": state.theta, "inverse": factored.dense(state.inverse), "gap": state.gap}
+        seen = {"theta": state.theta, "inverse": inverse_factors.to_dense(state.inverse), "gap": state.gap}
         if isinstance(algorithm, AdaOFUECOLog):
             warm = state.warm
             seen |= {"gram": state.gram, "count": warm.count, "warm_theta": warm.theta, "warm_gram": warm.gram}

@@ -14,7 +14,7 @@ from jaxbandits.base.pytree import as_arrays
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.experiments.glm import meters as glm_meters
-from jaxbandits.numerics import factored
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.simulation import meters
 from jaxbandits.types import ArmDecision, Reward
 from tests.algorithms.glm.replay_glm import ROUNDS, lemma_4
@@ -79,7 +79,7 @@ def error_to_radius(algorithm, environment, keys):
             env, alg = carry
             for_obs, for_step = jax.random.split(jax.random.fold_in(for_rounds, t))
             error = alg.theta - env.theta
-            ratio = jnp.sqrt(error @ jnp.linalg.solve(factored.dense(alg.inverse), error))
+            ratio = jnp.sqrt(error @ jnp.linalg.solve(inverse_factors.to_dense(alg.inverse), error))
             ratio /= algorithm.radius(t, alg)
             obs = environment.observe(for_obs, t, env)
             decision = algorithm.select(key, t, alg, obs)

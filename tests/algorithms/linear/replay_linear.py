@@ -5,7 +5,7 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.numerics import factored
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 KEY = jax.random.key(0)
@@ -20,12 +20,12 @@ def estimate(alg, t, state):
 def estimate_and_inverse(alg, t, state):
     """The estimate and V^{-1} of a learner that has a regression inside."""
     del t
-    return alg.recommend(state), factored.dense(state.estimate.inverse)
+    return alg.recommend(state), inverse_factors.to_dense(state.estimate.inverse)
 
 
 def estimate_radius_and_inverse(alg, t, state):
     """The estimate, the radius of the next round and V^{-1}."""
-    return alg.recommend(state), alg.radius(t + 1, state), factored.dense(state.inverse)
+    return alg.recommend(state), alg.radius(t + 1, state), inverse_factors.to_dense(state.inverse)
 
 
 def estimate_and_held(alg, t, state):

@@ -12,7 +12,7 @@ from jaxbandits.algorithms.linear.heavy_oful import HeavyOFUL
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
-from jaxbandits.numerics import factored
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 from tests.reference import heavy_oful as reference
 from tests.reference.heavy_tailed_linear import closed_loop, instance
@@ -66,7 +66,7 @@ def _closed_loop(alg, arms, mask, theta_star, noise, moments):
         decision = alg.select(KEY, t, state, obs)
         reward = decision.x @ theta_star + noise
         state = alg.update(KEY, t, state, obs, decision, told(alg, reward, moment))
-        return state, (decision.index, state.theta, factored.dense(state.inverse))
+        return state, (decision.index, state.theta, inverse_factors.to_dense(state.inverse))
 
     rows = (jnp.arange(len(noise), dtype=jnp.int32), arms, mask, noise, moments)
     return jax.lax.scan(play, alg.init(KEY), rows)[1]
@@ -125,7 +125,9 @@ def test_every_quantity_matches_the_reference(dim, law, rng):
     assert (want["mu"] > 0).sum() > 5 and want["clipped"][-1] > 0
     np.testing.assert_allclose(theta, want["theta"], atol=1e-10)
     np.testing.assert_allclose(beta, want["beta"], rtol=1e-12)
-    np.testing.assert_allclose(factored.dense(state.inverse), np.linalg.inv(want["H"][-1]), rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(
+        inverse_factors.to_dense(state.inverse), np.linalg.inv(want["H"][-1]), rtol=1e-9, atol=1e-13
+    )
     sigma, tau = stored(state, data[0])
     np.testing.assert_allclose(sigma, want["sigma"], rtol=1e-10)
     np.testing.assert_allclose(tau, want["tau"], rtol=1e-9)
@@ -219,7 +221,7 @@ def test_least_squares_limit_is_weighted_ridge_regression(dim, rng):
         weighted = xs[:t].T / sigma[:t] ** 2
         matrix = 0.7 * np.eye(dim) + weighted @ xs[:t]
         np.testing.assert_allclose(theta[t - 1], np.linalg.solve(matrix, weighted @ rewards[:t]), rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(factored.dense(state.inverse) @ matrix, np.eye(dim), atol=1e-9)
+    np.testing.assert_allclose(inverse_factors.to_dense(state.inverse) @ matrix, np.eye(dim), atol=1e-9)
 
 
 def test_eps_one_has_no_growth_factors():

@@ -11,7 +11,7 @@ from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.recursive_least_squares import RecursiveLeastSquares
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
-from jaxbandits.numerics import factored
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.types import NextState, ScaledNextState, SystemObs
 from tests.reference import identification as reference
 
@@ -21,7 +21,7 @@ KEY = jax.random.key(0)
 def _dense(inverse):
     """`[p, p]`, or `[n, p, p]` where each coordinate has its own."""
     own = inverse.sums.total.ndim == 2
-    return jax.vmap(factored.dense)(inverse) if own else factored.dense(inverse)
+    return jax.vmap(inverse_factors.dense)(inverse) if own else inverse_factors.to_dense(inverse)
 
 
 @jax.jit
@@ -86,7 +86,7 @@ def test_own_designs_are_separate_estimators(data):
             x = jnp.asarray(Z[t])
             state = update(jnp.int32(t), state, x, jnp.asarray(X[t, i]), jnp.asarray(nu[i]))
         np.testing.assert_allclose(estimates[-1][:, i], state.theta, atol=1e-12)
-        np.testing.assert_allclose(inverse[-1, i], factored.dense(state.inverse), rtol=1e-10, atol=1e-13)
+        np.testing.assert_allclose(inverse[-1, i], inverse_factors.to_dense(state.inverse), rtol=1e-10, atol=1e-13)
 
 
 def test_sharing_is_nothing_but_sharing(data):

@@ -13,7 +13,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.linear.noise import Gaussian
-from jaxbandits.numerics import factored
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.simulation import simulate
 from jaxbandits.types import ArmObs, Reward, ScaledReward
 from tests.reference import heavy_tailed_linear as reference
@@ -35,7 +35,7 @@ def _replay(estimator, xs, rewards, moments):
         t, x, reward, moment = row
         weights = estimator.weigh(t, state, x, reward, moment)
         state = estimator.update(t, state, x, reward, moment)
-        row = {"theta": state.theta, "inverse": factored.dense(state.inverse)}
+        row = {"theta": state.theta, "inverse": inverse_factors.to_dense(state.inverse)}
         return state, row | weights._asdict() | {"beta": estimator.radius(t + 1, state)}
 
     rows = (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards, moments)
@@ -58,7 +58,7 @@ def _closed_loop(alg, arms, mask, theta_star, noise, moments):
         reward = decision.x @ theta_star + noise
         feedback = ScaledReward(reward, moment) if alg.feedback is ScaledReward else Reward(reward)
         state = alg.update(KEY, t, state, obs, decision, feedback)
-        return state, (decision.index, state.theta, factored.dense(state.inverse))
+        return state, (decision.index, state.theta, inverse_factors.to_dense(state.inverse))
 
     rows = (jnp.arange(len(noise), dtype=jnp.int32), arms, mask, noise, moments)
     return jax.lax.scan(play, alg.init(KEY), rows)[1]

@@ -10,7 +10,7 @@ from jaxbandits.algorithms.linear import menu
 from jaxbandits.algorithms.linear.menu import MENU
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
-from jaxbandits.numerics import factored
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.types import ArmObs, FixedArmObs, Reward
 from tests.algorithms.linear import replay_linear
 from tests.algorithms.linear.replay_linear import KEY, closed_loop
@@ -88,7 +88,7 @@ def test_most_central_estimate_equals_sorting_every_row(k, dim, rng):
     inverse[22:] = np.eye(dim)
     coarse = np.asarray(jax.jit(jax.vmap(lambda v, m: menu._squared_distances(v, m)))(inverse, moments))
     gaps = moments[:, :, None] - moments[:, None]
-    square = np.asarray(jax.jit(jax.vmap(lambda v, g: factored.quads(v, g)))(inverse, gaps))
+    square = np.asarray(jax.jit(jax.vmap(lambda v, g: inverse_factors.quadratic_forms(v, g)))(inverse, gaps))
     off = ~np.eye(k, dtype=bool)
     np.testing.assert_allclose(square, np.einsum("wjsa,wab,wjsb->wjs", gaps, inverse, gaps), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(coarse[:, off], square[:, off], rtol=2.0**-23)

@@ -9,7 +9,7 @@ from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
-from jaxbandits.numerics import factored
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 from tests import called
 from tests.reference import heavy_tailed_linear as reference
@@ -25,7 +25,7 @@ def replay(alg, xs, rewards):
         t, x, reward = row
         decision = ArmDecision(jnp.int32(0), x)
         state = alg.update(KEY, t, state, None, decision, Reward(reward))
-        return state, (alg.recommend(state), alg.radius(jnp.int32(0), state), factored.dense(state.inverse))
+        return state, (alg.recommend(state), alg.radius(jnp.int32(0), state), inverse_factors.to_dense(state.inverse))
 
     return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards))[1]
 

@@ -9,7 +9,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.numerics.rng import on_sphere
+from jaxbandits.numerics.rng import unit_vector
 from jaxbandits.types import PointDecision
 
 DIMS = [1, 2, 3, 5, 20]
@@ -17,7 +17,7 @@ DIMS = [1, 2, 3, 5, 20]
 
 def draws(key, dim, n=20_000):
     keys = jax.random.split(key, n)
-    return np.asarray(jax.jit(jax.vmap(lambda k: on_sphere(k, dim)))(keys))
+    return np.asarray(jax.jit(jax.vmap(lambda k: unit_vector(k, dim)))(keys))
 
 
 @pytest.mark.parametrize("dim", DIMS)
@@ -152,7 +152,7 @@ def test_noise_of_low_rank(key):
     assert (drawn[:, 2:] == 0.0).all() and np.linalg.matrix_rank(drawn) == 2
     np.testing.assert_allclose(np.linalg.norm(drawn, axis=1), 0.5, rtol=1e-12)
     np.testing.assert_array_equal(
-        drawn[:, :2], 0.5 * np.asarray(jax.vmap(lambda k: on_sphere(k, 2))(jax.random.split(key, 64)))
+        drawn[:, :2], 0.5 * np.asarray(jax.vmap(lambda k: unit_vector(k, 2))(jax.random.split(key, 64)))
     )
     assert np.linalg.matrix_rank(slopes(full)) == 4
     with pytest.raises(InputError, match="noise_rank must be at most dim = 4, got 5"):

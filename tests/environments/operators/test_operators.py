@@ -234,7 +234,7 @@ def walked(step):
 
 def jumped(period):
     """theta_t that is drawn anew every `period` rounds."""
-    spheres = own_draws(lambda key: draws.on_sphere(key, 2))
+    spheres = own_draws(lambda key: draws.unit_vector(key, 2))
     return [
         np.array([i.theta if t < period else np.linalg.norm(i.theta) * u[t - t % period] for t in range(T)])
         for i, u in zip(instances(), spheres, strict=True)

@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.numerics import factored
-from jaxbandits.numerics.compensated import Compensated
-from jaxbandits.numerics.factored import Factored
+from jaxbandits.numerics import inverse_factors
+from jaxbandits.numerics.compensated import CompensatedSum
+from jaxbandits.numerics.inverse_factors import InverseFactors
 
 pytestmark = pytest.mark.float32
 X = np.array([0.6, 0.8], np.float32)  # entries of the factors: E_1, U_12, E_2
@@ -19,10 +19,10 @@ def width_in_factors(kept, rounds):
     """The width of X after so many rounds; `kept`: of which entries the rounding errors are."""
 
     def one(_, inverse):
-        total, rest = factored.add(inverse, 1.0, factored.image(inverse, jnp.asarray(X))).sums
-        return Factored(Compensated(total, rest * kept))
+        total, rest = inverse_factors.add(inverse, 1.0, inverse_factors.image(inverse, jnp.asarray(X))).sums
+        return InverseFactors(CompensatedSum(total, rest * kept))
 
-    return jnp.sqrt(factored.quads(jax.lax.fori_loop(0, rounds, one, factored.start(2, 2.0)), jnp.asarray(X)))
+    return jnp.sqrt(inverse_factors.quadratic_forms(jax.lax.fori_loop(0, rounds, one, inverse_factors.init(2, 2.0)), jnp.asarray(X)))
 
 
 @jax.jit
@@ -50,12 +50,12 @@ def test_both_factors_must_be_compensated():
 @jax.jit
 def width_in_blocks(x, rounds):
     def one(_, inverse):
-        return factored.add(inverse, 1.0, factored.image(inverse, x))
+        return inverse_factors.add(inverse, 1.0, inverse_factors.image(inverse, x))
 
-    return jnp.sqrt(factored.quads(jax.lax.fori_loop(0, rounds, one, factored.start(len(x), 2.0)), x))
+    return jnp.sqrt(inverse_factors.quadratic_forms(jax.lax.fori_loop(0, rounds, one, inverse_factors.init(len(x), 2.0)), x))
 
 
-@pytest.mark.parametrize("dim", [factored.WRITTEN_OUT + 3])
+@pytest.mark.parametrize("dim", [inverse_factors.WRITTEN_OUT + 3])
 @pytest.mark.parametrize("rounds", [10**4, 10**6])
 def test_blocks_keep_the_width_of_one_arm(dim, rounds):
     x = np.linspace(0.1, 1.0, dim).astype(np.float32)

@@ -4,7 +4,7 @@
 
 An entry of V^{-1} itself is rounded relative to the largest one, while `x'V^{-1} x` of an arm played t times is 1/t of
 it: after 10^6 rounds of one arm nothing of it is left in float32 (the width is off by factors, or its square negative:
-float32/test_factored.py::test_both_factors_must_be_compensated). Here
+float32/test_inverse_factors.py::test_both_factors_must_be_compensated). Here
 
     x'V^{-1} x = sum_j f_j^2 / E_j,   f = U'x
 
@@ -25,10 +25,10 @@ are stored one column after the other. Beyond, code of that form would grow with
 last one of its block, zeros. A loop over the m columns of a block is compiled once, whatever d. The one on the diagonal
 makes p_j,j+1 = f_j / E_j by the same recursion as the entries above it, and is never changed, because p_jj = 0.
 
-    image = factored.image(inverse, x)          image.u is V^{-1} x, image.width_sq is x'V^{-1} x
-    inverse = factored.add(inverse, w, image)   of V + w x x'; w may depend on the image
+    image = inverse_factors.image(inverse, x)          image.u is V^{-1} x, image.width_sq is x'V^{-1} x
+    inverse = inverse_factors.add(inverse, w, image)   of V + w x x'; w may depend on the image
 
-`product`, `quads` and `dense` take plain arrays `[d, d]`, too; `[d]` is one row of `quads`.
+`product`, `quadratic_forms` and `to_dense` take plain arrays `[d, d]`, too; `[d]` is one row of `quadratic_forms`.
 """
 
 import functools
@@ -43,8 +43,8 @@ from jax import lax
 
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.numerics import linalg
-from jaxbandits.numerics.compensated import Compensated
-from jaxbandits.numerics.linalg import Symmetric, Vector, added
+from jaxbandits.numerics.compensated import CompensatedSum
+from jaxbandits.numerics.linalg import Symmetric, Vector, sum_terms
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import trials_last
 from jaxbandits.tracing.short_axes import entry
@@ -55,17 +55,17 @@ BLOCKS = 3  # of columns, beyond: more skip more zeros (with 3 a quarter of the 
 _TERMS = 16  # of a sum in one kernel; more compile longer
 
 
-class Blocks(NamedTuple):
+class ColumnBlocks(NamedTuple):
     """U and E in more dimensions than are written out."""
 
-    columns: tuple[Compensated, ...]  # leaves [m, h]: rows 1 ... h of the columns h - m + 1 ... h of U
-    pivots: Compensated  # leaves [d]  E
+    columns: tuple[CompensatedSum, ...]  # leaves [m, h]: rows 1 ... h of the columns h - m + 1 ... h of U
+    pivots: CompensatedSum  # leaves [d]  E
 
 
-class Factored(NamedTuple):
+class InverseFactors(NamedTuple):
     """V^{-1}, as part of a state."""
 
-    sums: Compensated | Blocks  # leaves [d (d + 1) / 2]  for j = 1 ... d: U_1j ... U_{j-1,j}, then E_j
+    sums: CompensatedSum | ColumnBlocks  # leaves [d (d + 1) / 2]  for j = 1 ... d: U_1j ... U_{j-1,j}, then E_j
 
 
 class Image(NamedTuple):
@@ -75,19 +75,19 @@ class Image(NamedTuple):
     width_sq: jax.Array  # []  x'V^{-1} x
     f: Any  # [d]  U'x, or d of []
     before: Any  # [d]  c, or d of []
-    partial: Any  # for j = 1 ... d: p_1j ... p_{j-1,j} as a list; of `Blocks`: `[d]` f / E
+    partial: Any  # for j = 1 ... d: p_1j ... p_{j-1,j} as a list; of `ColumnBlocks`: `[d]` f / E
 
 
-Inverse: TypeAlias = Factored | Symmetric
+Inverse: TypeAlias = InverseFactors | Symmetric
 
 
-def start(dim: int, ridge: ArrayLike) -> Factored:
+def init(dim: int, ridge: ArrayLike) -> InverseFactors:
     """Return the inverse of `ridge` times the identity matrix."""
     ridge = jnp.asarray(ridge, jnp.result_type(float))
     if dim <= WRITTEN_OUT:
-        return Factored(Compensated.start(_diagonal(dim)(ridge)))
+        return InverseFactors(CompensatedSum.init(_diagonal(dim)(ridge)))
     columns, pivots = _diagonal_in_blocks(dim, BLOCKS)(ridge)
-    return Factored(Blocks(tuple(map(Compensated.start, columns)), Compensated.start(pivots)))
+    return InverseFactors(ColumnBlocks(tuple(map(CompensatedSum.init, columns)), CompensatedSum.init(pivots)))
 
 
 @functools.cache
@@ -129,9 +129,9 @@ def _in_full(columns: list[jax.Array]) -> jax.Array:
 # A new sample ---------------------------------------------------------------------------------------------------------
 
 
-def image(inverse: Factored, x: Vector) -> Image:
+def image(inverse: InverseFactors, x: Vector) -> Image:
     """`V^{-1} x`."""
-    if isinstance(inverse.sums, Blocks):
+    if isinstance(inverse.sums, ColumnBlocks):
         return Image(*_image_in_blocks(*_totals(inverse.sums), x))
     return Image(*_image(inverse.sums.total, x))
 
@@ -155,10 +155,12 @@ def _image(entries: jax.Array, x: Vector) -> tuple:
 
 def _product(x: jax.Array, y: jax.Array) -> jax.Array:
     """`<x, y>` over the first axis."""
-    return jnp.sum(x * y, axis=0) if x.shape[0] > linalg.UNROLLED else added(a * b for a, b in zip(x, y, strict=True))
+    return (
+        jnp.sum(x * y, axis=0) if x.shape[0] > linalg.UNROLLED else sum_terms(a * b for a, b in zip(x, y, strict=True))
+    )
 
 
-def add(inverse: Factored, weight: ArrayLike, image: Image) -> Factored:
+def add(inverse: InverseFactors, weight: ArrayLike, image: Image) -> InverseFactors:
     """The inverse of `V + weight x x'`.
 
     Args:
@@ -166,10 +168,10 @@ def add(inverse: Factored, weight: ArrayLike, image: Image) -> Factored:
       weight: `[]` >= 0.
       image: `image(inverse, x)`.
     """
-    if isinstance(inverse.sums, Blocks):
+    if isinstance(inverse.sums, ColumnBlocks):
         columns, pivots = _add_to_blocks(*inverse.sums, image.f, image.before, image.partial, weight)
-        return Factored(Blocks(tuple(Compensated(*sums) for sums in columns), Compensated(*pivots)))
-    return Factored(inverse.sums.add(_increment(image.f, image.before, image.partial, weight)))
+        return InverseFactors(ColumnBlocks(tuple(CompensatedSum(*sums) for sums in columns), CompensatedSum(*pivots)))
+    return InverseFactors(inverse.sums.add(_increment(image.f, image.before, image.partial, weight)))
 
 
 @trials_last
@@ -185,11 +187,11 @@ def _increment(f: list[jax.Array], before: list[jax.Array], partial: list, weigh
 # What else V^{-1} is for ----------------------------------------------------------------------------------------------
 
 
-def quads(inverse: Inverse, rows: jax.Array) -> jax.Array:
+def quadratic_forms(inverse: Inverse, rows: jax.Array) -> jax.Array:
     """`[...]` x'V^{-1} x for every x of `[..., d]`."""
-    if not isinstance(inverse, Factored):
+    if not isinstance(inverse, InverseFactors):
         return jnp.sum((rows @ inverse) * rows, axis=-1)
-    if isinstance(inverse.sums, Blocks):
+    if isinstance(inverse.sums, ColumnBlocks):
         return _quads_in_blocks(jnp.ndim(rows))(*_totals(inverse.sums), rows)
     return _quads(jnp.ndim(rows))(inverse.sums.total, rows)
 
@@ -208,7 +210,7 @@ def _quads(axes: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
             return total.reshape(*rows.shape[: axes - 1], *total.shape[1:])
         x = [entry(rows, axes - 1, i) for i in range(len(pivots))]
         for j, u in enumerate(columns):
-            f = added([x[j], *(a * b for a, b in zip(u, x[:j], strict=True))])
+            f = sum_terms([x[j], *(a * b for a, b in zip(u, x[:j], strict=True))])
             total = f * f * inverses[j] if total is None else total + f * f * inverses[j]
             terms += j + 2
             if terms >= linalg.TERMS:
@@ -220,9 +222,9 @@ def _quads(axes: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
 
 def product(inverse: Inverse, y: Vector) -> Vector:
     """`V^{-1} y`."""
-    if not isinstance(inverse, Factored):
+    if not isinstance(inverse, InverseFactors):
         return inverse @ y
-    if isinstance(inverse.sums, Blocks):
+    if isinstance(inverse.sums, ColumnBlocks):
         return _apply_in_blocks(*_totals(inverse.sums), y)
     return _apply(inverse.sums.total, y)
 
@@ -233,13 +235,13 @@ def _apply(entries: jax.Array, y: Vector) -> Vector:
     f = [y[j] + _product(u, y[:j]) if j else y[0] for j, u in enumerate(columns)]
     v = barrier([a / pivot for a, pivot in zip(f, pivots, strict=True)])
     entries_of = [list(u) for u in columns]
-    rows = [added([a, *(entries_of[j][i] * v[j] for j in range(i + 1, len(v)))]) for i, a in enumerate(v)]
+    rows = [sum_terms([a, *(entries_of[j][i] * v[j] for j in range(i + 1, len(v)))]) for i, a in enumerate(v)]
     return _joined([a[None] for a in rows])
 
 
-def solve(inverse: Factored, y: Vector) -> Vector:
+def solve(inverse: InverseFactors, y: Vector) -> Vector:
     """`V y`."""
-    if isinstance(inverse.sums, Blocks):
+    if isinstance(inverse.sums, ColumnBlocks):
         return _solve_in_blocks(*_totals(inverse.sums), y)
     return _solve(inverse.sums.total, y)
 
@@ -249,7 +251,7 @@ def _solve(entries: jax.Array, y: Vector) -> Vector:
     columns, pivots = _columns(entries)
     z = [pivots[j] * a for j, a in enumerate(_coordinates(columns, y))]
     for j, u in enumerate(columns):  # U^{-T} z
-        z[j] = barrier(added([z[j], *(-a * b for a, b in zip(u, z[:j], strict=True))]))
+        z[j] = barrier(sum_terms([z[j], *(-a * b for a, b in zip(u, z[:j], strict=True))]))
     return _joined([a[None] for a in z])
 
 
@@ -262,9 +264,9 @@ def _coordinates(columns: list[jax.Array], y: Vector) -> list[jax.Array]:
     return z[::-1]
 
 
-def norm_sq(inverse: Factored, y: Vector) -> jax.Array:
+def norm_sq(inverse: InverseFactors, y: Vector) -> jax.Array:
     """`y'V y`, a sum of squares."""
-    if isinstance(inverse.sums, Blocks):
+    if isinstance(inverse.sums, ColumnBlocks):
         return _norm_sq_in_blocks(*_totals(inverse.sums), y)
     return _norm_sq(inverse.sums.total, y)
 
@@ -272,11 +274,11 @@ def norm_sq(inverse: Factored, y: Vector) -> jax.Array:
 @trials_last
 def _norm_sq(entries: jax.Array, y: Vector) -> jax.Array:
     columns, pivots = _columns(entries)
-    return added(pivots[j] * a * a for j, a in enumerate(_coordinates(columns, y)))
+    return sum_terms(pivots[j] * a * a for j, a in enumerate(_coordinates(columns, y)))
 
 
-class Unfolded(NamedTuple):
-    """V^{-1} and y in the coordinates of `shrunk`, with G = U^{-1}."""
+class ShiftedSystem(NamedTuple):
+    """V^{-1} and y in the coordinates of `solve_shifted`, with G = U^{-1}."""
 
     columns: jax.Array  # [d, d]  G'
     gram: Symmetric  # [d, d]  G G'
@@ -284,15 +286,15 @@ class Unfolded(NamedTuple):
     coordinates: Vector  # [d]  G y
 
 
-def unfolded(inverse: Factored, y: Vector) -> Unfolded:
-    """For any number of `shrunk`; O(d^3)."""
-    if isinstance(inverse.sums, Blocks):
-        return barrier(Unfolded(*_unfold_blocks(*_totals(inverse.sums), y)))
+def shifted_system(inverse: InverseFactors, y: Vector) -> ShiftedSystem:
+    """For any number of `solve_shifted`; O(d^3)."""
+    if isinstance(inverse.sums, ColumnBlocks):
+        return barrier(ShiftedSystem(*_unfold_blocks(*_totals(inverse.sums), y)))
     columns, pivots, coordinates = barrier(_inverse_factor(inverse.sums.total, y))
-    return barrier(Unfolded(columns, jnp.einsum("ki,kj->ij", columns, columns), pivots, coordinates))
+    return barrier(ShiftedSystem(columns, jnp.einsum("ki,kj->ij", columns, columns), pivots, coordinates))
 
 
-def shrunk(at: Unfolded, mu: jax.Array) -> tuple[Vector, Vector]:
+def solve_shifted(at: ShiftedSystem, mu: jax.Array) -> tuple[Vector, Vector]:
     """`x(mu) = (I + mu V^{-1})^{-1} y = G'(G G' + mu / E)^{-1} G y`, and `-dx/dmu`.
 
     A sum of positive definite matrices, however large mu and however far apart the entries of E.
@@ -310,16 +312,16 @@ def _inverse_factor(entries: jax.Array, y: Vector) -> tuple[jax.Array, Vector, V
     g: list[jax.Array] = []
     for j, u in enumerate(columns):
         unit = jnp.where(rows == j, jnp.ones_like(pivots[j])[None], 0.0)
-        g.append(barrier(added([unit, *(-a * b for a, b in zip(u, g, strict=True))])))
+        g.append(barrier(sum_terms([unit, *(-a * b for a, b in zip(u, g, strict=True))])))
     pivots, coordinates = (_joined([a[None] for a in parts]) for parts in (pivots, _coordinates(columns, y)))
     return _joined([a[None] for a in g]), pivots, coordinates
 
 
-def dense(inverse: Inverse) -> Symmetric:
+def to_dense(inverse: Inverse) -> Symmetric:
     """`[d, d]` V^{-1} itself, with the rounding that the factors avoid."""
-    if not isinstance(inverse, Factored):
+    if not isinstance(inverse, InverseFactors):
         return inverse
-    if isinstance(inverse.sums, Blocks):
+    if isinstance(inverse.sums, ColumnBlocks):
         return _dense_of_blocks(*_totals(inverse.sums))
     return _dense(inverse.sums.total)
 
@@ -328,7 +330,7 @@ def dense(inverse: Inverse) -> Symmetric:
 def _dense(entries: jax.Array) -> Symmetric:
     columns, pivots = _columns(entries)
     rows = _in_full(columns)
-    return added((row / pivot)[:, None] * row[None] for row, pivot in zip(rows, pivots, strict=True))
+    return sum_terms((row / pivot)[:, None] * row[None] for row, pivot in zip(rows, pivots, strict=True))
 
 
 # In blocks ------------------------------------------------------------------------------------------------------------
@@ -339,7 +341,7 @@ def _dense(entries: jax.Array) -> Symmetric:
 # trial alone they are products of matrices.
 
 
-def _totals(sums: Blocks) -> tuple[tuple[jax.Array, ...], jax.Array]:
+def _totals(sums: ColumnBlocks) -> tuple[tuple[jax.Array, ...], jax.Array]:
     return tuple(block.total for block in sums.columns), sums.pivots.total
 
 
@@ -396,12 +398,12 @@ def _accumulate(n: int, terms: Callable[[Any, int], list[jax.Array]]) -> jax.Arr
     """
     size = _TERMS
     first = n % size or size
-    total = barrier(added(terms(0, first)))
+    total = barrier(sum_terms(terms(0, first)))
     if first == n:
         return total
 
     def step(k: Any, total: jax.Array) -> jax.Array:
-        return barrier(added([total, *terms(first + k * size, size)]))
+        return barrier(sum_terms([total, *terms(first + k * size, size)]))
 
     return lax.fori_loop(0, n // size - (first == size), step, total)
 
@@ -443,7 +445,7 @@ def _upper_product(columns: tuple[jax.Array, ...], v: Vector) -> Vector:
         parts.append(_combination(v[h - m : h], block))
     starts = [0, *(block.shape[1] for block in columns)]
     return _joined([
-        added(part[start:stop] for part in parts[k:]) for k, (start, stop) in enumerate(itertools.pairwise(starts))
+        sum_terms(part[start:stop] for part in parts[k:]) for k, (start, stop) in enumerate(itertools.pairwise(starts))
     ])  # fmt: skip
 
 
@@ -464,8 +466,8 @@ def _image_in_blocks(columns: tuple[jax.Array, ...], pivots: Vector, x: Vector) 
 
 @trials_last
 def _add_to_blocks(
-    columns: tuple[Compensated, ...],
-    pivots: Compensated,
+    columns: tuple[CompensatedSum, ...],
+    pivots: CompensatedSum,
     f: Vector,
     before: Vector,
     v: Vector,
@@ -494,7 +496,7 @@ def _add_to_blocks(
 
 
 def _add_to_block(
-    block: Compensated, partial: jax.Array, steps: jax.Array, v: jax.Array, trials: tuple[int, ...]
+    block: CompensatedSum, partial: jax.Array, steps: jax.Array, v: jax.Array, trials: tuple[int, ...]
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Update the columns of a block where they are stored, and go from the p of its first column to that behind it.
 

@@ -1,17 +1,17 @@
-"""`numerics.factored` against NumPy, in few dimensions, in many, and beyond what sums write out."""
+"""`numerics.inverse_factors` against NumPy, in few dimensions, in many, and beyond what sums write out."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.numerics import factored, linalg
+from jaxbandits.numerics import inverse_factors, linalg
 from jaxbandits.numerics.projection import project_ball
 from tests.factors import factors
 
 SAMPLES = 3
-DIMS = [3, factored.WRITTEN_OUT + 2, 1, 2, factored.WRITTEN_OUT, linalg.UNROLLED + 2]
-DIMS_SHRUNK = [3, 1, 2, factored.WRITTEN_OUT, factored.WRITTEN_OUT + 2, linalg.UNROLLED + 2]  # dear
+DIMS = [3, inverse_factors.WRITTEN_OUT + 2, 1, 2, inverse_factors.WRITTEN_OUT, linalg.UNROLLED + 2]
+DIMS_SHRUNK = [3, 1, 2, inverse_factors.WRITTEN_OUT, inverse_factors.WRITTEN_OUT + 2, linalg.UNROLLED + 2]  # dear
 
 
 def inverse_of(xs, weights):
@@ -19,23 +19,23 @@ def inverse_of(xs, weights):
     return jax.lax.fori_loop(
         0,
         SAMPLES,
-        lambda k, now: factored.add(now, weights[k], factored.image(now, xs[k])),
-        factored.start(xs.shape[1], 2.0),
+        lambda k, now: inverse_factors.add(now, weights[k], inverse_factors.image(now, xs[k])),
+        inverse_factors.init(xs.shape[1], 2.0),
     )
 
 
 def results_of_one_trial(xs, weights, y, rows):
     """The result of every function but `shrunk`."""
     inverse = inverse_of(xs, weights)
-    image = factored.image(inverse, y)
+    image = inverse_factors.image(inverse, y)
     return {
-        "dense": factored.dense(inverse),
+        "dense": inverse_factors.to_dense(inverse),
         "image": image.u,
         "width_sq": image.width_sq,
-        "product": factored.product(inverse, y),
-        "solve": factored.solve(inverse, y),
-        "norm_sq": factored.norm_sq(inverse, y),
-        "quads": factored.quads(inverse, rows),
+        "product": inverse_factors.product(inverse, y),
+        "solve": inverse_factors.solve(inverse, y),
+        "norm_sq": inverse_factors.norm_sq(inverse, y),
+        "quads": inverse_factors.quadratic_forms(inverse, rows),
     }
 
 
@@ -75,7 +75,7 @@ def test_shrunk_against_numpy(dim, problem):
     @jax.jit
     @jax.vmap
     def shrunk(xs, weights, y):
-        return jnp.stack(factored.shrunk(factored.unfolded(inverse_of(xs, weights), y), mu))
+        return jnp.stack(inverse_factors.solve_shifted(inverse_factors.shifted_system(inverse_of(xs, weights), y), mu))
 
     x = np.linalg.solve(v + mu * np.eye(dim), v @ y[0])
     want = np.stack([x, np.linalg.solve(v + mu * np.eye(dim), x)])
@@ -90,12 +90,12 @@ def test_blocks_give_what_is_written_out(dim, problem, monkeypatch):
     def results():
         by_trials = jax.jit(jax.vmap(lambda *args: results_of_one_trial(*args)))(xs, weights, y, rows)
         alone = jax.jit(lambda *args: results_of_one_trial(*args))(xs[0], weights[0], y[0], rows[0])
-        shrunk = factored.shrunk(factored.unfolded(inverse_of(xs[0], weights[0]), y[0]), 0.7)
+        shrunk = inverse_factors.solve_shifted(inverse_factors.shifted_system(inverse_of(xs[0], weights[0]), y[0]), 0.7)
         return by_trials, jax.tree.map(lambda a: a[None], alone), shrunk
 
     written_out = results()
-    monkeypatch.setattr(factored, "WRITTEN_OUT", 0)
-    assert isinstance(factored.start(dim, 2.0).sums, factored.Blocks)
+    monkeypatch.setattr(inverse_factors, "WRITTEN_OUT", 0)
+    assert isinstance(inverse_factors.init(dim, 2.0).sums, inverse_factors.ColumnBlocks)
     for got, want in zip(jax.tree.leaves(results()), jax.tree.leaves(written_out), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-11 * np.abs(want).max())
 
@@ -103,9 +103,9 @@ def test_blocks_give_what_is_written_out(dim, problem, monkeypatch):
 def test_arms_and_factors_may_be_the_same_for_all_trials(rng):
     v = np.diag([1.0, 4.0, 9.0]) + 0.5
     ys, inverse = jnp.asarray(rng.standard_normal((5, 3))), factors(v)
-    image = jax.jit(jax.vmap(lambda y: factored.add(inverse, 1.0, factored.image(inverse, y))))(ys)
+    image = jax.jit(jax.vmap(lambda y: inverse_factors.add(inverse, 1.0, inverse_factors.image(inverse, y))))(ys)
     for k, y in enumerate(np.asarray(ys)):
-        got = factored.dense(jax.tree.map(lambda leaf, k=k: leaf[k], image))
+        got = inverse_factors.to_dense(jax.tree.map(lambda leaf, k=k: leaf[k], image))
         np.testing.assert_allclose(got, np.linalg.inv(v + np.outer(y, y)), rtol=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""`lanes` against nested `vmap`, whatever is batched, and that its loops are long indeed."""
+"""`vmap_merged` against nested `vmap`, whatever is batched, and that its loops are long indeed."""
 
 import re
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.numerics.projection import proximal_on_ball
-from jaxbandits.tracing.lanes import lanes
+from jaxbandits.tracing.vmap_merged import vmap_merged
 
 
 def step(settings, x, matrix):
@@ -38,7 +38,7 @@ def copies_last(arguments, depth=0):
 def test_equals_vmap_at_every_depth(rng):
     for shape in ((5,), (4, 5), (3, 4, 5), (1, 1)):
         arguments = copies_last(inputs(rng, *shape), len(shape) - 1)
-        ours, theirs = lanes(step), jax.vmap(step, in_axes=-1, out_axes=-1)
+        ours, theirs = vmap_merged(step), jax.vmap(step, in_axes=-1, out_axes=-1)
         for _ in shape[1:]:
             ours, theirs = jax.vmap(ours), jax.vmap(theirs)
         expected = jax.jit(theirs)(*arguments)
@@ -47,7 +47,7 @@ def test_equals_vmap_at_every_depth(rng):
 
 def test_equals_vmap_operation_by_operation(rng):
     arguments = copies_last(inputs(rng, 5))
-    same(lanes(step)(*jax.tree.map(jnp.asarray, arguments)), jax.vmap(step, in_axes=-1, out_axes=-1)(*arguments))
+    same(vmap_merged(step)(*jax.tree.map(jnp.asarray, arguments)), jax.vmap(step, in_axes=-1, out_axes=-1)(*arguments))
 
 
 def test_what_is_not_batched_is_shared(rng):
@@ -59,7 +59,7 @@ def test_what_is_not_batched_is_shared(rng):
         (({"limit": 0, "count": None}, None, None), (settings | {"limit": np.ones((4, 5))}, x, matrix)),
     ):
         theirs = jax.vmap(jax.vmap(step, in_axes=-1, out_axes=-1), axes)
-        same(jax.jit(jax.vmap(lanes(step), axes))(*arguments), jax.jit(theirs)(*arguments))
+        same(jax.jit(jax.vmap(vmap_merged(step), axes))(*arguments), jax.jit(theirs)(*arguments))
 
 
 @pytest.mark.parametrize("dim", [2, 20])
@@ -68,7 +68,7 @@ def test_one_long_axis(dim):
     trials, copies = 7, 3
     x = jnp.ones((dim, copies, trials))
     a = jnp.broadcast_to(jnp.eye(dim)[..., None, None], (dim, dim, copies, trials))
-    together = jax.vmap(lanes(proximal_on_ball), in_axes=-1, out_axes=-1)
+    together = jax.vmap(vmap_merged(proximal_on_ball), in_axes=-1, out_axes=-1)
     text = jax.jit(together).lower(a, x, x, jnp.ones((copies, trials))).as_text()
     apart = [
         line for line in text.splitlines() if re.search(f"[<x]{copies}x{trials}x|<{trials}x[0-9x]*{copies}x", line)

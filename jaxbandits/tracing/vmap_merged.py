@@ -13,10 +13,10 @@ import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
 from jaxbandits.tracing.barrier import barrier
-from jaxbandits.tracing.vmap_last import rule_at_end, vmap_last
+from jaxbandits.tracing.vmap_last import def_vmap_last, vmap_last
 
 
-def lanes(f: Callable[..., Any]) -> Callable[..., Any]:
+def vmap_merged(f: Callable[..., Any]) -> Callable[..., Any]:
     """`jax.vmap(f, in_axes=-1, out_axes=-1)`: the copies along the last axis of every argument and result.
 
     Args:
@@ -27,9 +27,9 @@ def lanes(f: Callable[..., Any]) -> Callable[..., Any]:
     def mapped(*args: Any) -> Any:
         return vmap_last(f)(*args)
 
-    @rule_at_end(mapped)
+    @def_vmap_last(mapped)
     def further(size: int, in_batched: Any, *args: Any) -> Any:
-        def full(x: jax.Array, batched: bool) -> jax.Array:
+        def broadcast_batch(x: jax.Array, batched: bool) -> jax.Array:
             return x if batched else jnp.broadcast_to(x[..., None], (*x.shape, size))
 
         def lengthen(x: jax.Array) -> jax.Array:
@@ -40,7 +40,7 @@ def lanes(f: Callable[..., Any]) -> Callable[..., Any]:
 
         # Another shape of the same memory costs nothing by itself; fused with anything else it is worked out entry by
         # entry.
-        args = barrier(jax.tree.map(lengthen, barrier(jax.tree.map(full, args, tuple(in_batched)))))
+        args = barrier(jax.tree.map(lengthen, barrier(jax.tree.map(broadcast_batch, args, tuple(in_batched)))))
         out = barrier(jax.tree.map(apart, barrier(mapped(*args))))
         return out, jax.tree.map(lambda _: True, out)
 

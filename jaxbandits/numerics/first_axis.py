@@ -1,0 +1,61 @@
+"""Reductions over the first axis of an array, fast under `vmap` over trials: written out where the axis is short."""
+
+import functools
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxbandits.numerics import elementary
+from jaxbandits.numerics.linalg import UNROLLED
+from jaxbandits.tracing import short_axes
+from jaxbandits.tracing.barrier import barrier
+from jaxbandits.tracing.batching import trials_last
+
+
+def _reduce(
+    x: jax.Array, pair: Callable[[jax.Array, jax.Array], jax.Array], whole: Callable[..., jax.Array]
+) -> jax.Array:
+    """Reduce by `pair`, entry by entry, or by `whole` where the axis is long."""
+    return whole(x, axis=0) if x.shape[0] > UNROLLED else functools.reduce(pair, list(x))
+
+
+def _maximum(a: jax.Array, b: jax.Array) -> jax.Array:
+    """Return the larger number in one instruction; `jnp.maximum` takes three, because it propagates NaN."""
+    return jnp.where(b > a, b, a)
+
+
+@trials_last
+def max(x: jax.Array) -> jax.Array:
+    """Return the maximum `[...]` of `[n, ...]`, for numbers without NaN."""
+    return _reduce(x, _maximum, jnp.max)
+
+
+@trials_last
+def argmax(x: jax.Array) -> jax.Array:
+    """Return the index `[...]` int32 of the first maximum of `[n, ...]`, for numbers without NaN.
+
+    `jnp.argmax` looks for NaN in every comparison.
+    """
+    (x,) = barrier([x])
+    return short_axes.argextreme(lax.gt, x, 0, jnp.int32)
+
+
+@trials_last
+def argmin(x: jax.Array) -> jax.Array:
+    """Return the index `[...]` int32 of the first minimum of `[n, ...]`."""
+    if x.shape[0] > UNROLLED:
+        return jnp.argmin(x, axis=0).astype(jnp.int32)
+    least, index = x[0], jnp.zeros(x.shape[1:], jnp.int32)
+    for k in range(1, x.shape[0]):
+        index = jnp.where(x[k] < least, k, index)
+        least = jnp.minimum(least, x[k])
+    return index
+
+
+@trials_last
+def logsumexp(x: jax.Array) -> jax.Array:
+    """Return the logarithm `[...]` of the sum of exponentials of `[n, ...]`."""
+    top = _reduce(x, _maximum, jnp.max)
+    return top + elementary.log(barrier(_reduce(elementary.exp(x - top), jnp.add, jnp.sum)))
