@@ -4,8 +4,8 @@
 arrays of unequal rank meet, as in `scalar * vector`. Here a function is traced once, and its equations are run one by
 one with the batch axis last. Equations that work entry by entry, along leading axes or on shapes run as they are;
 products, sums and searches over short axes are written out (`tracing.short_axes`), reads and writes at an index of each
-trial's own become selects (`tracing.batched_index`), loops and branches carry their arrays with the axis last. What has no
-rule goes through `jax.vmap`, and `explain` names it.
+trial's own become selects (`tracing.batched_index`), loops and branches carry their arrays with the axis last. What has
+no rule goes through `jax.vmap`, and `explain` names it.
 
 Values that several kernels would compute pass an optimisation barrier (`tracing.barriers`).
 """

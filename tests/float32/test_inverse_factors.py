@@ -22,7 +22,9 @@ def width_in_factors(kept, rounds):
         total, rest = inverse_factors.add(inverse, 1.0, inverse_factors.image(inverse, jnp.asarray(X))).sums
         return InverseFactors(CompensatedSum(total, rest * kept))
 
-    return jnp.sqrt(inverse_factors.quadratic_forms(jax.lax.fori_loop(0, rounds, one, inverse_factors.init(2, 2.0)), jnp.asarray(X)))
+    return jnp.sqrt(
+        inverse_factors.quadratic_forms(jax.lax.fori_loop(0, rounds, one, inverse_factors.init(2, 2.0)), jnp.asarray(X))
+    )
 
 
 @jax.jit
@@ -52,7 +54,9 @@ def width_in_blocks(x, rounds):
     def one(_, inverse):
         return inverse_factors.add(inverse, 1.0, inverse_factors.image(inverse, x))
 
-    return jnp.sqrt(inverse_factors.quadratic_forms(jax.lax.fori_loop(0, rounds, one, inverse_factors.init(len(x), 2.0)), x))
+    return jnp.sqrt(
+        inverse_factors.quadratic_forms(jax.lax.fori_loop(0, rounds, one, inverse_factors.init(len(x), 2.0)), x)
+    )
 
 
 @pytest.mark.parametrize("dim", [inverse_factors.WRITTEN_OUT + 3])
