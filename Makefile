@@ -1,5 +1,6 @@
 # Everything runs in .venv, which tools/setup.sh makes, checks and repairs before each target.
 #   PYTHON=/path/to/python   that interpreter, not the newest suitable one
+#   TESTS="tests/numerics"   these tests, not all
 #   DEMO_ARGS, TEST_ARGS, BENCH_ARGS, NOTEBOOKS, WHEELS   further arguments, e.g. make test TEST_ARGS="-k hvt -x"
 
 SHELL := /bin/sh
@@ -10,6 +11,7 @@ SHELL := /bin/sh
 
 BIN := .venv/bin
 DEMO_ARGS ?=
+TESTS ?=
 TEST_ARGS ?=
 BENCH_ARGS ?=
 MUTANT_ARGS ?=
@@ -36,7 +38,7 @@ test-slow: setup-test ## the tests that take long
 	@$(call pytest,slow)
 
 durations: override TEST_ARGS += --write-durations
-durations: setup-test ## measure the tests into tests/durations.json, which says what `test` runs (TEST_ARGS: some)
+durations: setup-test ## measure the tests into tests/durations.json, which says what `test` runs (TESTS: some)
 	@$(call pytest,)
 
 lint: setup-dev ## style: ruff check, ruff format --check
@@ -78,7 +80,7 @@ setup-run setup-test setup-notebooks setup-dev: setup-%:
 # All parts run, whatever the first one finds. Pytest's 5: no test of that part was asked for; of all, it fails.
 define pytest
 unset JAX_ENABLE_X64; status=0; ran=; \
-for part in "tests --ignore=tests/simulation" tests/simulation tests/float32; do \
+for part in $(if $(TESTS),"$(TESTS)","tests --ignore=tests/simulation" tests/simulation tests/float32); do \
     echo "pytest $$part -m '$(1)'"; \
     $(BIN)/python -m pytest -n auto --dist loadgroup -m "$(1)" $(TEST_ARGS) $$part; code=$$?; \
     [ $$code -eq 5 ] || ran=yes; \
