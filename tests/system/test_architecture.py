@@ -122,6 +122,19 @@ def test_references_do_not_import_the_library():
         assert "jaxbandits" not in {name.split(".")[0] for name in _all_imports(path)}, path.name
 
 
+def test_tests_mirror_the_package():
+    """Beside the rooms of the package: the references' own tests, one process in float32, whole runs, benchmarks."""
+    tests = PACKAGE.parent / "tests"
+    for path in tests.rglob("test_*.py"):
+        room = path.relative_to(tests).parent
+        assert (PACKAGE / room).is_dir() or str(room) in {"reference", "float32", "system", "theory", "benchmarks"}, (
+            path
+        )
+        names = _all_imports(path)
+        if any(name.startswith("tests.reference") for name in names) and room.name != "reference":
+            assert any(name.startswith("jaxbandits") for name in names), f"{path} is about references alone"
+
+
 def _all_imports(path: Path) -> set[str]:
     """Modules that a file imports, and `module.name` of what it imports from them."""
     found = set()

@@ -26,6 +26,7 @@ class GroupLearner(abc.ABC):
     steps, and the functions of the protocol.
     """
 
+    environments: ClassVar[tuple[str, ...]] = ("dro/synthetic_groups",)
     feedback: ClassVar[type] = Gradient
     practical_w_scale: ClassVar[float]  # multipliers of the steps in `practical`
     practical_q_scale: ClassVar[float] = 1.0
