@@ -111,8 +111,8 @@ print(difference)
 # how the figures of papers are judged here (`jaxbandits reproduce linear/fig1`).
 
 # %%
-from jaxbandits.experiments.claim import Claim, Measured
-from jaxbandits.experiments.statistic import mean_difference
+from jaxbandits.experiments.engine.claim import Claim, Measured
+from jaxbandits.experiments.engine.statistic import mean_difference
 
 claim = Claim(
     text="under heavy tails the mean regret of Hvt-UCB is below that of OFUL",
@@ -121,7 +121,7 @@ claim = Claim(
     high=0.0,  # the difference lies below this
 )
 judged = claim.judge(Measured(results={"here": result}, times={}))
-print(f"{claim.text}: {judged.verdict.upper()} ({judged.value:.3g} [{judged.low:.3g}, {judged.high:.3g}])")
+print(f"{claim.text}: {judged.decision.upper()} ({judged.value:.3g} [{judged.low:.3g}, {judged.high:.3g}])")
 
 # %% [markdown]
 # ## A sweep

@@ -3,7 +3,7 @@
 Runs the sweeps of a paper in `benchmarks/sweeps` (killed, the same command goes on; once the table is written the
 package is another one, which sweeps notice: `--read` takes finished ones as they are, another `--out` begins anew) and
 takes for each learner the multipliers with the least mean regret over all settings and seeds; of those within 1 %, the
-ones nearest to 1 (`jaxbandits.experiments.tuning`). docs/verdicts.md has the protocol and what it costs.
+ones nearest to 1 (`jaxbandits.experiments.engine.tuning`). docs/verdicts.md has the protocol and what it costs.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import numpy as np
 
 from jaxbandits import Result, load_sweep, run_sweep
 from jaxbandits.base.files import write_atomically
-from jaxbandits.experiments.tuning import TOLERANCE, at_edge, best
+from jaxbandits.experiments.engine.tuning import TOLERANCE, at_edge, best
 from jaxbandits.results.trials import Trials
 from jaxbandits.sweeps import file as sweep_file
 

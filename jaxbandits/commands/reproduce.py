@@ -11,7 +11,7 @@ from jaxbandits.commands.arguments import number, path, settings, whole, with_pl
 
 if TYPE_CHECKING:
     from jaxbandits.experiments import Experiment
-    from jaxbandits.experiments.run import Report
+    from jaxbandits.experiments.engine.run import Report
 
 
 def add(commands: Any) -> None:
@@ -66,7 +66,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     arguments.float64 |= jax.config.read("jax_enable_x64")
     from jaxbandits.base.errors import InputError
     from jaxbandits.experiments import EXPERIMENTS
-    from jaxbandits.experiments.declare import chosen
+    from jaxbandits.experiments.engine.experiment import chosen
     from jaxbandits.report import files
 
     said: set[str] = set()
@@ -106,7 +106,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
     import jax
 
     from jaxbandits.base import files as files_lib
-    from jaxbandits.experiments.run import left_out, run
+    from jaxbandits.experiments.engine.run import left_out, run
     from jaxbandits.report import files, finished
 
     start = files.Start.now()
@@ -160,7 +160,7 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
     import traceback
 
     from jaxbandits.base.errors import InputError
-    from jaxbandits.experiments.budget import parts
+    from jaxbandits.experiments.engine.budget import parts
 
     given = [name for name, unset in _BY_BUDGET.items() if getattr(arguments, name) != unset]
     if given:

@@ -3,7 +3,7 @@
 `docs/errata.md` is written from this (`python tools/errata.py > docs/errata.md`), and so is that part of the ledger.
 """
 
-from jaxbandits.experiments.declare import Erratum, Paper
+from jaxbandits.experiments.engine.experiment import Erratum, Paper
 
 
 def _reproduce(name: str) -> str:

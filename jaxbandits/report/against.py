@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.experiments.drawings import Against
-from jaxbandits.experiments.run import Report
+from jaxbandits.experiments.engine.figures import Against
+from jaxbandits.experiments.engine.run import Report
 from jaxbandits.report import style
 from jaxbandits.report.curves import drawn_of
 from jaxbandits.results.summary import Row

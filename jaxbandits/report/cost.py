@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.experiments.drawings import Cost
-from jaxbandits.experiments.run import Report
+from jaxbandits.experiments.engine.figures import Cost
+from jaxbandits.experiments.engine.run import Report
 from jaxbandits.report import style
 from jaxbandits.simulation import RoundTimes
 

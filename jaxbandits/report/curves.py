@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.experiments.drawings import Curves
-from jaxbandits.experiments.run import Report
+from jaxbandits.experiments.engine.figures import Curves
+from jaxbandits.experiments.engine.run import Report
 from jaxbandits.report import cost
 from jaxbandits.results import curves
 from jaxbandits.results.curves import BANDS

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from jaxbandits.experiments.declare import Paper
+from jaxbandits.experiments.engine.experiment import Paper
 
 
 def markdown(papers: Mapping[str, Paper]) -> str:

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.experiments.drawings import Exponents
-from jaxbandits.experiments.run import Report
-from jaxbandits.experiments.statistic import exponent
+from jaxbandits.experiments.engine.figures import Exponents
+from jaxbandits.experiments.engine.run import Report
+from jaxbandits.experiments.engine.statistic import exponent
 from jaxbandits.report import style
 from jaxbandits.results.curves import COLOURS, STYLES
 

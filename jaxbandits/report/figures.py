@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jaxbandits.base.files import make_directory, write_atomically
-from jaxbandits.experiments import drawings
-from jaxbandits.experiments.drawings import Drawing, Draws
-from jaxbandits.experiments.run import Report
+from jaxbandits.experiments.engine import figures as drawings
+from jaxbandits.experiments.engine.figures import Drawing, Draws
+from jaxbandits.experiments.engine.run import Report
 from jaxbandits.report import against, bound, cost, curves, exponents, heatmap, shares
 from jaxbandits.report.style import PAPER, SETTINGS, mathtext
 from jaxbandits.results import curves as curves_lib

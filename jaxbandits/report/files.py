@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, get_args
 
 from jaxbandits.base.files import write_atomically
 from jaxbandits.base.versions import versions
-from jaxbandits.experiments.claim import METHOD, Judged, Verdict, adjusted
-from jaxbandits.experiments.declare import Experiment
-from jaxbandits.experiments.run import Report
+from jaxbandits.experiments.engine.claim import METHOD, Decision, Verdict, adjusted
+from jaxbandits.experiments.engine.experiment import Experiment
+from jaxbandits.experiments.engine.run import Report
 from jaxbandits.report import figures, tables
 from jaxbandits.results import table
 from jaxbandits.results.result import Result
@@ -149,14 +149,14 @@ def write(
     return [*written, path, directory / "manifest.json"]
 
 
-def row(judged: Judged) -> dict[str, Any]:
+def row(judged: Verdict) -> dict[str, Any]:
     """A claim as a manifest has it."""
     j = judged
     found = {
-        "claim": j.claim.text, "source": j.source, "verdict": j.verdict, "value": j.value, "interval": [j.low, j.high],
-        "seeds": j.n, "failed": j.failed, "enough_rounds": j.enough_rounds, "p": j.p, "fixed": j.fixed,
-        "missing": j.missing, "applies": j.applies, "beside": j.beside, "panels": j.panels, "stand_ins": j.stand_ins,
-        "why": j.why,
+        "claim": j.claim.text, "source": j.source, "verdict": j.decision, "value": j.value, "interval": [j.low, j.high],
+        "seeds": j.n, "failed": j.failed, "enough_rounds": j.enough_rounds, "p": j.p, "fixed": j.deterministic,
+        "missing": j.missing, "applies": j.applies, "beside": j.companions, "panels": j.panels, "stand_ins": j.stand_ins,
+        "why": j.reason,
     }  # fmt: skip
     return _strict(found)
 
@@ -186,7 +186,7 @@ def write_ledger(reports: Sequence[Report], directory: Path) -> Path:
     """Every claim of several experiments with its verdict, as one text file."""
     judged = [item for report in reports for item in report.judged]
     together = _by_paper(reports)
-    counts = {verdict: sum(item.verdict == verdict for item in judged) for verdict in get_args(Verdict)}
+    counts = {verdict: sum(item.decision == verdict for item in judged) for verdict in get_args(Decision)}
     lines = ["claims: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items())]
     lines += ["in brackets: by Holm's procedure over all claims of a paper that were tested here"]
     for report in reports:
@@ -203,7 +203,7 @@ def write_ledger(reports: Sequence[Report], directory: Path) -> Path:
     return path
 
 
-def _by_paper(reports: Sequence[Report]) -> dict[str, list[Verdict]]:
+def _by_paper(reports: Sequence[Report]) -> dict[str, list[Decision]]:
     """Per experiment the verdicts of its claims, adjusted over all experiments of its family."""
     families: dict[str, list[Report]] = {}
     for report in reports:

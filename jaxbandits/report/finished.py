@@ -11,9 +11,9 @@ import jax
 
 from jaxbandits.base import spec
 from jaxbandits.base.errors import InputError
-from jaxbandits.experiments.claim import Judged
-from jaxbandits.experiments.declare import Experiment
-from jaxbandits.experiments.run import Report
+from jaxbandits.experiments.engine.claim import Verdict
+from jaxbandits.experiments.engine.experiment import Experiment
+from jaxbandits.experiments.engine.run import Report
 from jaxbandits.report.ledger import MANIFEST, is_of_a_sweep
 
 
@@ -95,7 +95,7 @@ def _difference(before: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     return ", ".join(shown)
 
 
-def _judged(experiment: Experiment, claims: Sequence[Mapping[str, Any]]) -> tuple[Judged, ...]:
+def _judged(experiment: Experiment, claims: Sequence[Mapping[str, Any]]) -> tuple[Verdict, ...]:
     """The claims of a manifest, where null stands for what JSON cannot hold."""
 
     def number(value: float | None, otherwise: float) -> float:
@@ -105,7 +105,7 @@ def _judged(experiment: Experiment, claims: Sequence[Mapping[str, Any]]) -> tupl
     for claim, kept in zip(experiment.claims, claims, strict=True):
         low, high = kept["interval"]
         found.append(
-            Judged(
+            Verdict(
                 claim, kept["verdict"], number(kept["value"], math.nan), number(low, -math.inf),
                 number(high, math.inf), kept["seeds"], kept["failed"], kept["enough_rounds"],
                 number(kept["p"], math.nan), kept["fixed"], kept["missing"], kept["applies"],

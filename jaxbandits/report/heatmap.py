@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.experiments.drawings import Heatmap
-from jaxbandits.experiments.run import Report
+from jaxbandits.experiments.engine.figures import Heatmap
+from jaxbandits.experiments.engine.run import Report
 from jaxbandits.results.trials import Trials
 
 if TYPE_CHECKING:

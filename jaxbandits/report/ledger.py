@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.files import write_atomically
-from jaxbandits.experiments.claim import ALPHA, METHOD, holm
-from jaxbandits.experiments.declare import Paper
+from jaxbandits.experiments.engine.claim import ALPHA, METHOD, holm
+from jaxbandits.experiments.engine.experiment import Paper
 
 MANIFEST = "manifest.json"
 _LEAST_P = 1e-9  # below this bootstraps and tails are not what limits trust

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jaxbandits.base.files import write_atomically
 from jaxbandits.base.version import __version__
-from jaxbandits.experiments.declare import Erratum, Paper
+from jaxbandits.experiments.engine.experiment import Erratum, Paper
 from jaxbandits.report.ledger import (
     SUMMARY,
     VERDICTS,

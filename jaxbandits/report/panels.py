@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from jaxbandits.base.errors import InputError, unknown_name
-from jaxbandits.experiments.declare import Experiment
-from jaxbandits.experiments.drawings import Curves
+from jaxbandits.experiments.engine.experiment import Experiment
+from jaxbandits.experiments.engine.figures import Curves
 from jaxbandits.report.curves import drawn_of
 from jaxbandits.report.ledger import MANIFEST, is_of_a_sweep
 from jaxbandits.results.result import Result

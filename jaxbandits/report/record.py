@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.files import write_atomically
-from jaxbandits.experiments.claim import METHOD
+from jaxbandits.experiments.engine.claim import METHOD
 from jaxbandits.report.ledger import Run
 
 _KEPT = ("experiment", "title", "preset", "declared", "horizon", "request", "reading", "stand_ins", "commit", "wall_s",

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.experiments.claim import METHOD, Claim, Measured, region
-from jaxbandits.experiments.declare import Experiment
+from jaxbandits.experiments.engine.claim import METHOD, Claim, Measured, region
+from jaxbandits.experiments.engine.experiment import Experiment
 from jaxbandits.report import files
 from jaxbandits.report.ledger import Run
 from jaxbandits.results.result import Result

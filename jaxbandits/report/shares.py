@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.experiments.drawings import Shares
-from jaxbandits.experiments.run import Report
+from jaxbandits.experiments.engine.figures import Shares
+from jaxbandits.experiments.engine.run import Report
 from jaxbandits.report import style
 
 if TYPE_CHECKING:

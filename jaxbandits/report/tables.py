@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxbandits.experiments.claim import Judged, Verdict, adjusted
+from jaxbandits.experiments.engine.claim import Decision, Verdict, adjusted
 from jaxbandits.results.table import aligned, number
 from jaxbandits.simulation import RoundTimes
 
@@ -35,7 +35,7 @@ def _multiple(value: float, of: float) -> str:
     return f"{value / of:.1f}x" if value > 0.0 and of > 0.0 else "-"
 
 
-def ledger(judged: Sequence[Judged], width: int = 100, together: Sequence[Verdict] | None = None) -> str:
+def ledger(judged: Sequence[Verdict], width: int = 100, together: Sequence[Decision] | None = None) -> str:
     """The claims, each with its verdict and the numbers behind it.
 
     Those that nothing can be said of, since there are too few seeds or a label was left out, follow in one paragraph
@@ -53,10 +53,10 @@ def ledger(judged: Sequence[Judged], width: int = 100, together: Sequence[Verdic
         if reason:
             waiting.setdefault(reason, []).append(item)
             continue
-        verdict = item.verdict.upper().ljust(13)
-        also = "" if adjusted_ == item.verdict else f" ({adjusted_} among all claims together)"
+        verdict = item.decision.upper().ljust(13)
+        also = "" if adjusted_ == item.decision else f" ({adjusted_} among all claims together)"
         text = textwrap.wrap(f"{item.claim.text} [{item.source}]{also}", width - 15)
-        lines += [f"{verdict}  {text[0]}", *(" " * 15 + more for more in text[1:]), " " * 15 + item.why]
+        lines += [f"{verdict}  {text[0]}", *(" " * 15 + more for more in text[1:]), " " * 15 + item.reason]
     for reason, items in waiting.items():
         lines += [f"NOT DECIDED, {len(items)} claim{'s' * (len(items) > 1)}: {reason}"]
         so_far = [_so_far(item) for item in items]
@@ -70,19 +70,19 @@ def ledger(judged: Sequence[Judged], width: int = 100, together: Sequence[Verdic
 _MISSING = "not measured in this run"
 
 
-def _too_early(item: Judged) -> str:
+def _too_early(item: Verdict) -> str:
     """Why a claim cannot be judged on this run whatever its numbers are; "" where it can."""
-    if item.verdict != "not decided" or item.failed:
+    if item.decision != "not decided" or item.failed:
         return ""
-    if item.why == _MISSING:
+    if item.reason == _MISSING:
         return _MISSING
-    if item.why.startswith("needs"):
-        return f"{item.why}; so far (claimed):"
+    if item.reason.startswith("needs"):
+        return f"{item.reason}; so far (claimed):"
     return ""
 
 
-def _so_far(item: Judged) -> str:
-    if item.why == _MISSING or math.isnan(item.value):
+def _so_far(item: Verdict) -> str:
+    if item.reason == _MISSING or math.isnan(item.value):
         return ""
     claim = item.claim
     ends = f"{claim.low:g} to {claim.high:g}"

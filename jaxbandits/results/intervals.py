@@ -31,9 +31,9 @@ class Estimate(NamedTuple):
     high: np.ndarray
     n: int
     failed: int = 0  # trials that are not finite, left out
-    at: Intervals | None = None  # the interval at any other level, where there is one
-    beside: tuple[tuple[str, float], ...] = ()  # what a reader of a mean should see as well: the median, a share
-    fixed: bool = False  # every seed gave the same number: there is nothing to estimate
+    interval_at: Intervals | None = None  # the interval at any other level, where there is one
+    companions: tuple[tuple[str, float], ...] = ()  # what a reader of a mean should see as well: the median, a share
+    deterministic: bool = False  # every seed gave the same number: there is nothing to estimate
 
     def __repr__(self) -> str:
         """Four digits of a few estimates, or how many there are and where they lie."""
@@ -73,7 +73,7 @@ def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estima
         half = student_quantile(n - 1, 0.5 + checked_level(level) / 2.0) * error
         return mean - half, mean + half
 
-    return Estimate(mean, *at(level), n, at=at)
+    return Estimate(mean, *at(level), n, interval_at=at)
 
 
 def metric_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estimate:
@@ -92,7 +92,7 @@ def metric_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> E
       InputError: for another level.
     """
     found = t_interval(values, axis, level)
-    inside = found.at
+    inside = found.interval_at
     if inside is None or (values < 0.0).any():
         return found
 
@@ -100,7 +100,7 @@ def metric_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> E
         low, high = inside(level)
         return np.maximum(low, 0.0), high
 
-    return found._replace(low=np.maximum(found.low, 0.0), at=at)
+    return found._replace(low=np.maximum(found.low, 0.0), interval_at=at)
 
 
 def mean_interval(values: np.ndarray, level: float = 0.95) -> Estimate:
@@ -146,7 +146,7 @@ def log_ratio_interval(first: np.ndarray, second: np.ndarray, level: float = 0.9
     centre = np.log(means[0] / means[1])
     if np.ptp(a - b) == 0.0:
         one = np.asarray(np.exp(centre))
-        return Estimate(one, one, one, n, fixed=bool(np.ptp(a) == 0.0))
+        return Estimate(one, one, one, n, deterministic=bool(np.ptp(a) == 0.0))
     error = np.sqrt(np.sum((a - b) ** 2) / (n - 1) / n)
     a, b = _blocks(a), _blocks(b)
     middle = np.log(a.mean() / b.mean())
@@ -156,10 +156,10 @@ def log_ratio_interval(first: np.ndarray, second: np.ndarray, level: float = 0.9
         found = studentised(centre, error, n, _ratio(np.log(first_ / second_) - middle, variance, len(a)), level)
 
     def at(level: float) -> tuple[Any, Any]:
-        low, high = found.at(level)  # pyright: ignore[reportOptionalCall]
+        low, high = found.interval_at(level)  # pyright: ignore[reportOptionalCall]
         return np.exp(low), np.exp(high)
 
-    return Estimate(np.exp(found.mean), np.exp(found.low), np.exp(found.high), n, at=at)
+    return Estimate(np.exp(found.mean), np.exp(found.low), np.exp(found.high), n, interval_at=at)
 
 
 def smooth_interval(
@@ -185,7 +185,7 @@ def smooth_interval(
         error = rows.dot(steps).std(ddof=1) / np.sqrt(n)
         if np.isfinite(centre) and error <= 1e-12 * np.abs(rows).dot(np.abs(steps)).max():  # rounding
             one = np.asarray(centre)
-            return Estimate(one, one, one, n, fixed=bool((rows == rows[0]).all()))
+            return Estimate(one, one, one, n, deterministic=bool((rows == rows[0]).all()))
         ratios, block = [], _blocks(rows)
         m, middle = len(block), value(block.mean(axis=0))
         for part in _parts(m):
@@ -214,7 +214,7 @@ def median_interval(first: np.ndarray, second: np.ndarray, factor: float, level:
         return np.asarray(centre - half), np.asarray(centre + half)
 
     same = bool((first == first[0]).all() and (second == second[0]).all())
-    return Estimate(np.asarray(centre), *at(level), n, at=at, fixed=same)
+    return Estimate(np.asarray(centre), *at(level), n, interval_at=at, deterministic=same)
 
 
 def studentised(centre: Any, error: Any, n: int, resampled: np.ndarray, level: float) -> Estimate:
@@ -230,7 +230,7 @@ def studentised(centre: Any, error: Any, n: int, resampled: np.ndarray, level: f
         below, above = max(student, ordered[-1 - rank]), min(-student, ordered[rank])
         return np.asarray(centre - below * error), np.asarray(centre - above * error)
 
-    return Estimate(np.asarray(centre), *at(level), n, at=at)
+    return Estimate(np.asarray(centre), *at(level), n, interval_at=at)
 
 
 def resampled_means(columns: np.ndarray) -> np.ndarray:
@@ -274,7 +274,7 @@ def _without_spread(values: np.ndarray, level: float) -> Estimate:
     if len(values) < 2:
         return t_interval(values, level=level)
     one = np.asarray(values[0])
-    return Estimate(one, one, one, len(values), fixed=True)
+    return Estimate(one, one, one, len(values), deterministic=True)
 
 
 def student_quantile(df: int, probability: float) -> float:

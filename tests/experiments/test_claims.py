@@ -8,8 +8,8 @@ import pytest
 from scipy import special
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.experiments import statistic
-from jaxbandits.experiments.claim import Claim, Judged, Measured, adjusted, holm
+from jaxbandits.experiments.engine import statistic
+from jaxbandits.experiments.engine.claim import Claim, Measured, Verdict, adjusted, holm
 from jaxbandits.results.intervals import Estimate
 from jaxbandits.results.result import Result
 from tests.results import made
@@ -54,53 +54,53 @@ def judge(found, low=-INF, high=INF, trials=50, **settings):
 def test_verdicts_at_every_edge(interval, region, verdict):
     low, high = interval
     middle = 0.5 * (low + high) if math.isfinite(low) else min(high, 0.0)
-    assert judge(estimate(middle, low, high), *region).verdict == verdict
+    assert judge(estimate(middle, low, high), *region).decision == verdict
 
 
 def test_nothing_is_decided_without_what_it_needs():
     good = estimate(2.0, 1.5, 2.5, n=50)
-    assert judge(good, 1.0).verdict == "holds" and judge(good, 3.0).verdict == "does not hold"
+    assert judge(good, 1.0).decision == "holds" and judge(good, 3.0).decision == "does not hold"
     for changed, why in (
         ({"n": 49}, "needs 50 seeds, has 49"), ({"failed": 1}, "1 trials are not finite"),
         ({"mean": np.asarray(np.nan)}, "the statistic is not a number on these 50 seeds, claimed > 1"),
     ):  # fmt: skip
         for low in (1.0, 3.0):
             judged = judge(good._replace(**changed), low)
-            assert judged.verdict == "not decided" and math.isnan(judged.p)
-        assert judge(good._replace(**changed), 1.0).why == why
+            assert judged.decision == "not decided" and math.isnan(judged.p)
+        assert judge(good._replace(**changed), 1.0).reason == why
     for low in (1.0, 3.0):
         judged = judge(good, low, enough_rounds=False)
-        assert judged.verdict == "not decided" and judged.why.endswith("at fewer rounds than the paper's")
-    assert judge(good, 1.0).why == "2 in [1.5, 2.5], claimed > 1"
+        assert judged.decision == "not decided" and judged.reason.endswith("at fewer rounds than the paper's")
+    assert judge(good, 1.0).reason == "2 in [1.5, 2.5], claimed > 1"
 
 
 def test_a_claim_is_about_its_presets():
     found = estimate(2.0, 1.5, 2.5)
     claim = Claim("text", "source", lambda measured: found, low=1.0, presets=("theory", "printed"))
-    assert claim.judge(NOTHING, preset="theory").verdict == claim.judge(NOTHING).verdict == "holds"
+    assert claim.judge(NOTHING, preset="theory").decision == claim.judge(NOTHING).decision == "holds"
     judged = claim.judge(NOTHING, preset="practical")
-    assert judged.verdict == "not decided" and judged.why == "is about the preset theory or printed"
+    assert judged.decision == "not decided" and judged.reason == "is about the preset theory or printed"
 
 
 def test_what_was_left_out_and_what_is_no_number_are_told_apart():
     def left_out(measured):
         raise InputError("unknown label")
 
-    assert Claim("text", "source", left_out).judge(NOTHING).why == "not measured in this run"
-    assert "not a number" in judge(estimate(np.nan, -INF, INF)).why
+    assert Claim("text", "source", left_out).judge(NOTHING).reason == "not measured in this run"
+    assert "not a number" in judge(estimate(np.nan, -INF, INF)).reason
 
 
 def test_what_no_seed_can_change_needs_none():
-    judged = judge(estimate(2.0, 2.0, 2.0, n=0, fixed=True), 1.0, 3.0)
-    assert judged.verdict == "holds" and judged.p == 0.0
-    assert judged.why == "2, the same in every trial, claimed in (1, 3)"
+    judged = judge(estimate(2.0, 2.0, 2.0, n=0, deterministic=True), 1.0, 3.0)
+    assert judged.decision == "holds" and judged.p == 0.0
+    assert judged.reason == "2, the same in every trial, claimed in (1, 3)"
     assert adjusted([judged]) == ["holds"]
 
 
 def test_panels_that_a_claim_looked_at_are_noted():
     results = {name: Result({"a": made.trials({"regret": np.ones((1, 60, 1))})}) for name in ("one", "two")}
     judged = Claim("text", "source", statistic.final_mean("two", "a"), high=2.0).judge(Measured(results, {}))
-    assert judged.panels == ("two",) and judged.verdict == "holds" and judged.fixed
+    assert judged.panels == ("two",) and judged.decision == "holds" and judged.deterministic
 
 
 def normal(value, error, n=100):
@@ -110,7 +110,7 @@ def normal(value, error, n=100):
         half = special.ndtri(0.5 + level / 2.0) * error
         return value - half, value + half
 
-    return estimate(value, *at(0.95), n=n, at=at)
+    return estimate(value, *at(0.95), n=n, interval_at=at)
 
 
 @pytest.mark.parametrize("region", [(-INF, 0.0), (0.0, INF), (-5.0, 0.0), (-5.0, 50.0)])
@@ -120,19 +120,19 @@ def test_p_is_the_least_alpha_that_decides(region, value):
     distance = min(abs(value - end) for end in region if math.isfinite(end))
     judged = judge(normal(value, 1.0), *region)
     assert judged.p == pytest.approx(2.0 * special.ndtr(-distance), rel=1e-6)
-    assert (judged.verdict != "not decided") == (judged.p < 0.05)
+    assert (judged.decision != "not decided") == (judged.p < 0.05)
 
 
 def test_how_many_more_seeds_would_decide():
     """Half width 1.96 at n = 100, 1 from the end: (1.96)^2 as many seeds; between two ends the nearer one counts."""
     assert judge(normal(1.0, 1.0), 0.0).needed() == 385
-    assert judge(normal(1.0, 1.0), 0.0).why.endswith("about 285 more seeds would decide")
+    assert judge(normal(1.0, 1.0), 0.0).reason.endswith("about 285 more seeds would decide")
     assert judge(normal(1.0, 1.0), 0.0, 10.0).needed() == judge(normal(-1.0, 1.0), 0.0, 10.0).needed() == 385
     assert judge(normal(9.5, 1.0), 0.0, 10.0).needed() == math.ceil(100 * (1.959964 / 0.5) ** 2)
     uneven = estimate(1.0, 0.5, 4.0)  # reaches 0.5 down and 3 up
     assert judge(uneven, high=2.0).needed() == 900 and judge(uneven, low=0.6).needed() == math.ceil(100 / 0.64)
     assert math.isinf(judge(normal(0.0, 1.0), 0.0).needed())
-    assert judge(normal(0.0, 1.0), 0.0).why.endswith("the statistic is where the claim ends")
+    assert judge(normal(0.0, 1.0), 0.0).reason.endswith("the statistic is where the claim ends")
 
 
 def test_holm_by_hand():
@@ -145,7 +145,7 @@ def test_holm_by_hand():
 
 def test_adjusted_verdicts_are_raw_ones_or_none():
     raw = [judge(normal(value, 1.0), 0.0) for value in (2.0, 4.0, -4.0, 0.1)]
-    assert [item.verdict for item in raw] == ["holds", "holds", "does not hold", "not decided"]
+    assert [item.decision for item in raw] == ["holds", "holds", "does not hold", "not decided"]
     assert adjusted(raw) == ["not decided", "holds", "does not hold", "not decided"]
     untested = dataclasses.replace(raw[0], p=math.nan, verdict="not decided")
     assert adjusted([untested, raw[0]]) == ["not decided", "holds"]
@@ -154,8 +154,8 @@ def test_adjusted_verdicts_are_raw_ones_or_none():
 def test_equivalence_is_two_one_sided_tests():
     """At 2.5 % each: the interval of 95 % inside the margins."""
     claim = Claim("close", "source", lambda measured: normal(0.0, 0.5), -1.0, 1.0)
-    assert claim.equivalence and claim.judge(NOTHING).verdict == "holds"
-    assert judge(normal(0.0, 0.52), -1.0, 1.0).verdict == "not decided"
+    assert claim.equivalence and claim.judge(NOTHING).decision == "holds"
+    assert judge(normal(0.0, 0.52), -1.0, 1.0).decision == "not decided"
     assert not Claim("below", "source", lambda measured: normal(0.0, 0.5), high=1.0).equivalence
 
 
@@ -192,9 +192,9 @@ YES, NO, OPEN = "holds", "does not hold", "not decided"
 )
 def test_verdicts_on_learners_of_known_regret(levels, expected):
     measured = learners(**levels)
-    assert tuple(claim.judge(measured).verdict for claim in MINIATURE) == expected
+    assert tuple(claim.judge(measured).decision for claim in MINIATURE) == expected
     few = learners(seeds=40, **levels)
-    assert {claim.judge(few).verdict for claim in MINIATURE} == {OPEN}
+    assert {claim.judge(few).decision for claim in MINIATURE} == {OPEN}
 
 
 def test_a_ratio_is_of_the_first_over_the_second():
@@ -206,10 +206,13 @@ def test_a_trial_that_failed_leaves_everything_undecided():
     measured = learners(new=1.0, old=4.0)
     measured.results["p"]["new"].values["regret"][0, 7, -1] = np.nan
     judged = [claim.judge(measured) for claim in MINIATURE]
-    assert {item.verdict for item in judged} == {OPEN} and {item.failed for item in judged} == {1}
+    assert {item.decision for item in judged} == {OPEN} and {item.failed for item in judged} == {1}
 
 
 def test_a_mean_is_not_shown_alone():
     judged = MINIATURE[0].judge(learners(new=1.0, old=4.0))
-    assert isinstance(judged, Judged) and [name for name, _ in judged.beside] == ["median difference", "share below 0"]
-    assert judged.beside[1][1] > 0.95 and "share below 0" in judged.why
+    assert isinstance(judged, Verdict) and [name for name, _ in judged.companions] == [
+        "median difference",
+        "share below 0",
+    ]
+    assert judged.companions[1][1] > 0.95 and "share below 0" in judged.reason

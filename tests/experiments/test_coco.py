@@ -10,7 +10,7 @@ from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.coco import setting, tuning
 from jaxbandits.experiments.coco.setting import Knobs
-from jaxbandits.experiments.run import run
+from jaxbandits.experiments.engine.run import run
 from jaxbandits.simulation import simulate
 from jaxbandits.simulation.meters import Meter
 from tests.results import made
@@ -23,7 +23,7 @@ def test_figure_1_in_miniature():
         fig1, panels=lambda horizon: {"figure": fig1.panels(horizon)["figure"]}, claims=fig1.claims[:1]
     )
     report = run(small, seeds=3, horizon=80, without=("SCOFW-TVC", "OPDP"), progress=False, record=4)
-    assert {item.verdict for item in report.judged} == {"not decided"}
+    assert {item.decision for item in report.judged} == {"not decided"}
     for label, trials in report.results["figure"].trials.items():
         calls = trials.get("oracle_calls")[0, 0]
         # one a round, and of LPM as many as its knobs ask for, up to 100 a block

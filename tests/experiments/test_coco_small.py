@@ -12,24 +12,14 @@ from jaxbandits.algorithms.coco.lyapunov import Lyapunov, QuadraticLyapunov
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import pytree
 from jaxbandits.coco import OFWTVC, SCOFWTVC, QuadraticConstraints, SinhaVaze
+from jaxbandits.diagnostics import coco as meters
 from jaxbandits.domains import L1Ball, L2Ball
 from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.coco import certificates, errata, meters, theorems, tradeoff
-from jaxbandits.experiments.run import run
+from jaxbandits.experiments.coco import certificates, errata, toy, tradeoff
+from jaxbandits.experiments.engine.run import run
 from jaxbandits.simulation import Meter, compare
+from jaxbandits.theory import coco as theory
 from tests.results import made
-
-
-def test_bounds_of_the_theorems_by_hand():
-    """T = 16: T^{3/4} = 8; T = 8: T^{2/3} = 4, G = 1, D = 2, alpha = 1/2: gamma = 1/2, beta = 1/8000."""
-    regret, violation = theorems.theorem_1(1.5, 2.0, 16.0)
-    assert regret == pytest.approx(64.0 * 3.0 * 9.0)
-    assert violation == pytest.approx(128.0 * 3.0 * 8.0 * math.log(66.0))
-    assert theorems.proof(1.0, 2.0, 8.0, 0.5) == pytest.approx((0.5, 1.0 / 8000.0))
-    regret, violation = theorems.theorem_2(1.0, 2.0, 8.0, 0.5)
-    assert regret == pytest.approx(224.0 * 4.0 / 0.125 + 2.0 * 1.5 / 0.5)
-    assert violation**2 == pytest.approx(2.5 * 8000.0**2 + 16.0 * 8000.0)
-    assert theorems.theorem_2_as_printed(1.0, 2.0, 8.0, 0.5) ** 2 == pytest.approx(2.5 / 8000.0**2 + 16.0 / 8000.0)
 
 
 def test_shares_are_of_the_bound_of_the_learner():
@@ -37,12 +27,12 @@ def test_shares_are_of_the_bound_of_the_learner():
         {"feasible_regret": np.asarray([[[1.0, 6.0]]]), "violation": np.asarray([[[0.5, 2.0]]])},
         records=np.asarray([4, 16]),
     )
-    bound = theorems.theorem_1(1.5, 2.0, 16.0)
-    found = theorems.shares(trials, OFWTVC(dim=2, horizon=16, lipschitz=1.5, constraint_scale=3.0), None)
+    bound = theory.theorem_1(1.5, 2.0, 16.0)
+    found = toy.shares_of_bounds(trials, OFWTVC(dim=2, horizon=16, lipschitz=1.5, constraint_scale=3.0), None)
     np.testing.assert_allclose(found["regret_share"], [[[1.0 / bound.regret, 6.0 / bound.regret]]])
     np.testing.assert_allclose(found["violation_share"], [[[1.5 / bound.violation, 6.0 / bound.violation]]])
-    bound = theorems.theorem_2(1.0, 2.0, 16.0, 0.5)
-    found = theorems.shares(trials, SCOFWTVC(dim=2, horizon=16, curvature=0.5), None)
+    bound = theory.theorem_2(1.0, 2.0, 16.0, 0.5)
+    found = toy.shares_of_bounds(trials, SCOFWTVC(dim=2, horizon=16, curvature=0.5), None)
     np.testing.assert_allclose(found["regret_share"][..., -1], 6.0 / bound.regret)
 
 

@@ -14,19 +14,20 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.linear.crtm import CRTM
+from jaxbandits.diagnostics import linear as meters
 from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.experiments import EXPERIMENTS, statistic
-from jaxbandits.experiments.claim import Measured
+from jaxbandits.experiments.engine.claim import Measured
 from jaxbandits.experiments.glm import kappa_star
-from jaxbandits.experiments.linear import bound_only, meters, noiseless, scale
-from jaxbandits.experiments.linear.bound import theorem_1
+from jaxbandits.experiments.linear import bound_only, noiseless, scale
 from jaxbandits.experiments.linear.setting import READINGS
 from jaxbandits.experiments.oco import e5
 from jaxbandits.experiments.oco.setting import visible_bound
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
+from jaxbandits.theory.linear import theorem_1
 from jaxbandits.types import ArmDecision, Reward
 from tests.results import made
 
@@ -64,7 +65,7 @@ def told(levels, times=None, metric="regret", seeds=64):
 
 
 def verdicts(name, measured, containing=""):
-    found = {c.text: c.judge(measured).verdict for c in EXPERIMENTS[name].claims if containing in c.text}
+    found = {c.text: c.judge(measured).decision for c in EXPERIMENTS[name].claims if containing in c.text}
     assert found
     return found
 
@@ -198,7 +199,7 @@ def test_a_bound_on_the_moments_only():
     for metric in ("share_of_bound", "error_ratio"):
         for level, verdict in ((0.9, "holds"), (1.1, "does not hold")):
             measured = told({name: {"Hvt-UCB": level} for name in experiment.panels(100)}, metric=metric, seeds=1024)
-            found = [c.judge(measured).verdict for c in experiment.claims if c.judge(measured).value in (0.0, 1.0)]
+            found = [c.judge(measured).decision for c in experiment.claims if c.judge(measured).value in (0.0, 1.0)]
             assert found == [verdict] * 4
 
 
@@ -257,7 +258,7 @@ def test_rivals_of_hvt_ucb_keep_what_they_promise():
     for name in names:
         levels = {panel: {label: 1.1 if label == name else 0.9 for label in names} for panel in experiment.panels(100)}
         measured = told(levels, metric="error_ratio", seeds=416)
-        lost = [c.text for c in experiment.claims if c.judge(measured).verdict == "does not hold"]
+        lost = [c.text for c in experiment.claims if c.judge(measured).decision == "does not hold"]
         assert len(lost) == 3 and all(text.startswith(name) for text in lost)
     unpromised = [c.text[:4] + c.text[-9:] for c in experiment.claims if "no theorem" in c.text]
     assert unpromised == ["OFUL(student)", "OFUL (pareto)", "CRMM (pareto)"]

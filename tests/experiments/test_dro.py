@@ -10,11 +10,11 @@ import pytest
 from jaxbandits.algorithms.dro.smd_r import SMDr
 from jaxbandits.base.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments import run as run_module
-from jaxbandits.experiments.claim import Measured
-from jaxbandits.experiments.declare import Experiment, Panel, Tuning
 from jaxbandits.experiments.dro import setting
-from jaxbandits.experiments.run import Report, run
+from jaxbandits.experiments.engine import run as run_module
+from jaxbandits.experiments.engine.claim import Measured
+from jaxbandits.experiments.engine.experiment import Experiment, Panel, Tuning
+from jaxbandits.experiments.engine.run import Report, run
 from jaxbandits.report import figures, files
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import compare

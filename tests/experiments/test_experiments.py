@@ -13,11 +13,11 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.catalogue import to_spec
 from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel, Reading, chosen
-from jaxbandits.experiments.drawings import Against, Cost, Exponents, Heatmap
-from jaxbandits.experiments.run import run
-from jaxbandits.experiments.statistic import final_mean
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel, Reading, chosen
+from jaxbandits.experiments.engine.figures import Against, Cost, Exponents, Heatmap
+from jaxbandits.experiments.engine.run import run
+from jaxbandits.experiments.engine.statistic import final_mean
 from jaxbandits.report import files, finished
 from jaxbandits.simulation.grid import Grid, checked_points
 from tests.toys import Noisy, Shrink
@@ -34,7 +34,7 @@ def check(experiment, directory, **settings):
     assert {f"{stem}.png", f"{stem}.svg", f"{stem}.pdf", f"{stem}.txt", "manifest.json"} <= names
     assert (directory / f"{stem}.png").stat().st_size > 10_000
     assert len(report.judged) == len(experiment.claims)
-    assert {item.verdict for item in report.judged if not item.fixed} <= {"not decided"}  # too few rounds
+    assert {item.decision for item in report.judged if not item.deterministic} <= {"not decided"}  # too few rounds
     assert not [item.claim.text for item in report.judged if item.missing]  # a label or a metric that is not there
     for result in report.results.values():
         for trials in result.measured(experiment.metric)[1].values():

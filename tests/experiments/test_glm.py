@@ -11,9 +11,8 @@ from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
 from jaxbandits.base.errors import InputError
 from jaxbandits.cli import main
 from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.glm.bound import theorem_2
+from jaxbandits.experiments.engine.run import run
 from jaxbandits.experiments.glm.regions import marks, regions_of
-from jaxbandits.experiments.run import run
 
 COVERTYPE = EXPERIMENTS["glm/covertype"]
 
@@ -78,26 +77,6 @@ def test_rewards_of_poisson_bandits_are_told_to_be_at_most_100():
     fresh = EXPERIMENTS["glm/fig1-tv"]
     learners = fresh.algorithms("experiments", 100, fresh.panels(100)["S5"])
     assert learners["OFUGLB"].capacity == 100 and learners["OFUGLB"].n_arms is None and learners["GLB-OMD"].dim == 5
-
-
-def test_the_explicit_bound_of_theorem_2_by_hand():
-    """d = 2, S = 3, T = 3000, logistic: lambda = 2 * 7 * 2 * 4 = 112, beta_T = 67.682, kappa = 2 + 2 cosh 3 = 22.1353.
-
-    beta_T^2 = 4 * 112 * 9 + 8 log 20 + 192 log(2 + 1500 / 112) = 4580.9; g1 = 2 * 67.682 sqrt(5 log(1 + 750 / 224));
-    g2 = 8 * 22.1353 * 2 / 4 * 4580.9 log(1 + 3000 / (22.1353 * 224)).
-    """
-    experiment = EXPERIMENTS["glm/bound"]
-    (algorithm,) = experiment.algorithms("theory", 3000, experiment.panels(3000)["S3"]).values()
-    got = theorem_2(algorithm, np.asarray([3000]), np.asarray([[3000 / 20.0], [0.0]]))[:, 0]
-    g1, g2 = 366.955, 191_911.0
-    expected = 2 * g2 + 4 * g1**2 + 2 * g1 * np.sqrt(2 * g2)
-    np.testing.assert_allclose(got, [expected + 2 * g1 * np.sqrt(150.0), expected], rtol=1e-5)
-    assert got[0] == pytest.approx(1.4e6, rel=0.03)
-    # Gaussian, S = 2: lambda = 2, R = 0, C_mu = kappa = 1; beta_T^2 = 32 + 2 log 20 + 12 log 3002 = 134.076.
-    (algorithm,) = experiment.algorithms("theory", 3000, experiment.panels(3000)["gaussian"]).values()
-    got = theorem_2(algorithm, np.asarray([3000]), np.asarray([3000.0]))
-    g1 = 2 * np.sqrt(134.076 * 8 * np.log(751.0))
-    np.testing.assert_allclose(got, 2 * g1 * np.sqrt(3000.0), rtol=1e-5)
 
 
 def test_who_promises_coverage_gets_a_claim():

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.claim import Measured
-from jaxbandits.experiments.declare import Panel
+from jaxbandits.experiments.engine.claim import Measured
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.oco import bounded, restarts
 from jaxbandits.experiments.oco.setting import share_of_bound
 from jaxbandits.results.result import Result
@@ -185,7 +185,7 @@ def test_restarts_and_radii_by_hand():
         values = made.trials({metric: np.full((1, 256, 1), value)})
         measured = Measured({"linear": Result({"CLA-OONS": values})}, {})
         (claim,) = [claims[name] for name in claims if text in name and "(linear)" in name]
-        assert claim.judge(measured).verdict == verdict, text
+        assert claim.judge(measured).decision == verdict, text
 
 
 def test_rank_and_dimension():

@@ -7,8 +7,8 @@ import pytest
 from scipy import special
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.experiments import statistic
-from jaxbandits.experiments.claim import Claim, Measured
+from jaxbandits.experiments.engine import statistic
+from jaxbandits.experiments.engine.claim import Claim, Measured
 from jaxbandits.results.intervals import mean_interval
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
@@ -81,7 +81,7 @@ def tails(k, n, share):
 def test_the_ends_of_a_share_are_where_binomial_tails_have_half_of_the_error(k, n):
     """All, none, one, half; at two levels."""
     found = statistic.exact_share(k, n)
-    assert found.mean == k / n and found.n == n and not found.fixed
+    assert found.mean == k / n and found.n == n and not found.deterministic
     for level, (low, high) in ((0.95, (found.low, found.high)), (0.999, found.at(0.999))):
         half = (1.0 - level) / 2.0
         assert low == 0.0 if k == 0 else tails(k, n, float(low))[1] == pytest.approx(half, rel=1e-9)
@@ -99,7 +99,7 @@ def test_verdict_and_p_of_a_share_are_read_off_the_same_tails(claimed, above):
         assert judged.p == pytest.approx(min(1.0, max(2.0 * min(fewer, more), 1e-12)), rel=1e-6)
         side = (more < fewer) == above
         expected = "not decided" if judged.p > 0.05 else "holds" if side else "does not hold"
-        assert judged.verdict == expected, k
+        assert judged.decision == expected, k
 
 
 def test_how_many_trials_without_a_failure_show_that_99_percent_succeed():
@@ -163,7 +163,7 @@ def test_a_claim_about_what_was_left_out_is_not_decided():
         with pytest.raises(InputError):
             about(measured)
         judged = Claim("text", "source", about).judge(measured)
-        assert judged.verdict == "not decided" and judged.why == "not measured in this run"
+        assert judged.decision == "not decided" and judged.reason == "not measured in this run"
 
 
 # Over panels, and late in a run ---------------------------------------------------------------------------------------
@@ -302,7 +302,7 @@ def test_nothing_is_known_of_one_record_point_or_of_the_logarithm_of_a_negative_
     negative = statistic.growth_exponent("panel", "a", since=0.0)(measured_of(result_of({"a": curves}, [1, 2, 4, 8])))
     assert np.isnan(negative.mean) and np.isinf(negative.low)
     judged = Claim("text", "source", statistic.growth_exponent("panel", "a", since=0.0), high=1.0)
-    assert judged.judge(measured_of(result_of({"a": curves}, [1, 2, 4, 8]))).verdict == "not decided"
+    assert judged.judge(measured_of(result_of({"a": curves}, [1, 2, 4, 8]))).decision == "not decided"
 
 
 def test_late_rate_by_hand():

@@ -13,9 +13,9 @@ from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.algorithms.glm import multipliers as glm_table
 from jaxbandits.algorithms.linear import multipliers as linear_table
 from jaxbandits.experiments import EXPERIMENTS
+from jaxbandits.experiments.engine.tuning import FIRST_SEED, at_edge, best
 from jaxbandits.experiments.glm import setting as glm
 from jaxbandits.experiments.linear import setting as linear
-from jaxbandits.experiments.tuning import FIRST_SEED, at_edge, best
 from jaxbandits.sweeps import file as sweep_file
 
 ROOT = Path(__file__).parents[2]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jaxbandits.experiments.statistic import exact_share
-from jaxbandits.experiments.words import always
+from jaxbandits.experiments.engine.statistic import exact_share
+from jaxbandits.experiments.engine.thresholds import always
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from jaxbandits.algorithms.oco.cla_oons import CLAOONS
 from jaxbandits.algorithms.oco.msmwc import MsMwC
 from jaxbandits.algorithms.oco.msmwc_master import MsMwCMaster
 from jaxbandits.base.pytree import as_arrays
-from jaxbandits.experiments.oco import meters, rounds
+from jaxbandits.diagnostics import oco as meters
+from jaxbandits.diagnostics import oons_rounds as rounds
 from jaxbandits.numerics.entropy import entropic_step
 from jaxbandits.numerics.losses import PseudoHuber
 from jaxbandits.types import FullInformation, Gradient, narrow

@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 
-from jaxbandits.experiments.declare import Experiment
-from jaxbandits.experiments.drawings import Bound
-from jaxbandits.experiments.run import Report
+from jaxbandits.experiments.engine.experiment import Experiment
+from jaxbandits.experiments.engine.figures import Bound
+from jaxbandits.experiments.engine.run import Report
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
 from jaxbandits.simulation.grid import Grid, checked_points

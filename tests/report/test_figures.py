@@ -8,9 +8,9 @@ import pytest
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Against, Bound, Cost, Curves, Exponents, Heatmap, Shares
-from jaxbandits.experiments.run import Report
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Against, Bound, Cost, Curves, Exponents, Heatmap, Shares
+from jaxbandits.experiments.engine.run import Report
 from jaxbandits.report import figures, files
 from jaxbandits.report import panels as panels_lib
 from jaxbandits.report.style import mathtext

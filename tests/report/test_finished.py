@@ -6,8 +6,8 @@ import math
 import numpy as np
 
 from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.claim import Judged
-from jaxbandits.experiments.run import Report
+from jaxbandits.experiments.engine.claim import Verdict
+from jaxbandits.experiments.engine.run import Report
 from jaxbandits.report import files, finished
 
 ASKED = {"seeds": None, "horizon": 60, "preset": None, "without": (), "seed": 0, "data": None}
@@ -16,7 +16,7 @@ ASKED = {"seeds": None, "horizon": 60, "preset": None, "without": (), "seed": 0,
 def judged(experiment):
     """Every claim with some verdict, the first without any number."""
     rows = [("not decided", math.nan, -math.inf, math.inf, 3, 1, False), ("holds", 1.5, 1.0, math.inf, 9, 0, True)]
-    return tuple(Judged(claim, *rows[i % 2]) for i, claim in enumerate(experiment.claims))
+    return tuple(Verdict(claim, *rows[i % 2]) for i, claim in enumerate(experiment.claims))
 
 
 def test_verdicts_come_back(tmp_path):
@@ -32,11 +32,11 @@ def test_verdicts_come_back(tmp_path):
     found = finished.find(experiment, asked, tmp_path)
     assert found is not None and (found.preset, found.horizon) == (report.preset, 60)
     for ours, kept in zip(found.judged, report.judged, strict=True):
-        assert (ours.claim.text, ours.verdict, ours.n, ours.failed) == (
-            kept.claim.text, kept.verdict, kept.n, kept.failed,
+        assert (ours.claim.text, ours.decision, ours.n, ours.failed) == (
+            kept.claim.text, kept.decision, kept.n, kept.failed,
         )  # fmt: skip
         np.testing.assert_array_equal((ours.value, ours.low, ours.high), (kept.value, kept.low, kept.high))
-        assert ours.why == kept.why
+        assert ours.reason == kept.reason
     files.write_ledger([found], tmp_path)
     assert json.loads((tmp_path / "manifest.json").read_text())["request"]["seeds"] == experiment.seeds
     (tmp_path / "e6.txt").unlink()  # a run that lost a file is computed again

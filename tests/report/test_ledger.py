@@ -14,8 +14,8 @@ from jaxbandits import cli
 from jaxbandits.base.errors import InputError
 from jaxbandits.commands import reproduce
 from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.budget import BUDGETS, parts
-from jaxbandits.experiments.claim import Claim, Judged
+from jaxbandits.experiments.engine.budget import BUDGETS, parts
+from jaxbandits.experiments.engine.claim import Claim, Verdict
 from jaxbandits.experiments.papers import PAPERS
 from jaxbandits.report import errata, files, finished, ledger, page, record
 from jaxbandits.sweeps.directory import Directory
@@ -29,7 +29,7 @@ TEXTS = ("first <b>claim</b> & more", "second")
 
 def judged(p, verdict="holds", text=TEXTS[0], **more):
     claim = Claim(text, "Figure 1", lambda measured: None, high=1.0)
-    return Judged(claim, verdict, 0.5, 0.4, 0.6, 99, 0, True, p, **more)
+    return Verdict(claim, verdict, 0.5, 0.4, 0.6, 99, 0, True, p, **more)
 
 
 @pytest.fixture(scope="module")

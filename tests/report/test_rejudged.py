@@ -9,9 +9,9 @@ import pytest
 from jaxbandits import cli
 from jaxbandits.base.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.claim import METHOD, Claim, Measured
+from jaxbandits.experiments.engine.claim import METHOD, Claim, Measured
+from jaxbandits.experiments.engine.statistic import exact_share, final_mean, share_below, total_time
 from jaxbandits.experiments.papers import PAPERS
-from jaxbandits.experiments.statistic import exact_share, final_mean, share_below, total_time
 from jaxbandits.report import files, finished, ledger, record, rejudged
 from jaxbandits.results.result import Result
 from tests.report import made
@@ -35,7 +35,7 @@ def stored(tmp_path):
     result = Result({"any learner": results_made.trials({"regret": values})})
     measured = Measured({"n-2": result}, {})
     judged = [claim.judge(measured, preset="theory") for claim in CLAIMS]
-    assert [item.verdict for item in judged[:2]] == ["holds", "holds"] and judged[2].missing
+    assert [item.decision for item in judged[:2]] == ["holds", "holds"] and judged[2].missing
     judged[0] = dataclasses.replace(judged[0], verdict="not decided", p=0.07, low=0.985)  # what the run had said
     judged[2] = dataclasses.replace(judged[2], verdict="holds", p=0.001, value=0.5, low=0.4, high=0.6, missing=False)
     report = dataclasses.replace(made.report(EXPERIMENTS[NAME]), experiment=experiment, judged=tuple(judged), times={})

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from jaxbandits.experiments.claim import Claim, Judged
+from jaxbandits.experiments.engine.claim import Claim, Verdict
 from jaxbandits.report import tables
 from jaxbandits.simulation import RoundTimes
 
@@ -27,7 +27,7 @@ def test_claims_without_enough_seeds_are_a_line_each_under_one_reason():
     def judged(text, n, low=-math.inf, high=0.0, value=-1.0):
         claim = Claim(text, "Figure 1", lambda measured: None, low, high)
         verdict = "holds" if n >= 50 else "not decided"
-        return Judged(claim, verdict, value, value - 1.0, value + 0.5, n, 0, True, p=0.01)
+        return Verdict(claim, verdict, value, value - 1.0, value + 0.5, n, 0, True, p=0.01)
 
     text = tables.ledger([judged("one", 4), judged("two", 64), judged("three", 4, 1.0, 3.0, 2.0), judged("four", 9)])
     assert text.splitlines() == [
@@ -39,7 +39,7 @@ def test_claims_without_enough_seeds_are_a_line_each_under_one_reason():
         "NOT DECIDED, 1 claim: needs 50 seeds, has 9; so far (claimed):",
         "  -1 [-2, -0.5] (< 0)  four [Figure 1]",
     ]
-    nothing = Judged(judged("five", 64).claim, "not decided", math.nan, -math.inf, math.inf, 50, 0, True, missing=True)
+    nothing = Verdict(judged("five", 64).claim, "not decided", math.nan, -math.inf, math.inf, 50, 0, True, missing=True)
     assert tables.ledger([nothing]).splitlines() == [
         "NOT DECIDED, 1 claim: not measured in this run", "  five [Figure 1]",
     ]  # fmt: skip

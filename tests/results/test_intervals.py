@@ -8,7 +8,7 @@ from scipy import special
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.run import run
+from jaxbandits.experiments.engine.run import run
 from jaxbandits.results import intervals
 from jaxbandits.results.intervals import (
     log_ratio_interval,
@@ -114,9 +114,9 @@ def test_many_values_are_resampled_in_blocks(rng):
 
 def test_without_spread_or_data():
     same = mean_interval(np.full(9, 2.5))
-    assert (same.mean, same.low, same.high, same.n, same.fixed) == (2.5, 2.5, 2.5, 9, True)
+    assert (same.mean, same.low, same.high, same.n, same.deterministic) == (2.5, 2.5, 2.5, 9, True)
     one, none = mean_interval(np.ones(1)), mean_interval(np.ones(0))
-    assert np.isinf(one.low) and not one.fixed and one.n == 1 and np.isnan(none.mean) and none.n == 0
+    assert np.isinf(one.low) and not one.deterministic and one.n == 1 and np.isnan(none.mean) and none.n == 0
     for a, b in ((-np.ones(9), np.ones(9)), (np.ones(9), np.zeros(9)), (np.ones(0), np.ones(0))):
         assert np.isnan(log_ratio_interval(a, b).mean)
     level = np.linspace(1.0, 2.0, 9)

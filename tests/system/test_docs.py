@@ -17,7 +17,7 @@ from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.base import registry
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.declare import chosen
+from jaxbandits.experiments.engine.experiment import chosen
 from jaxbandits.sweeps import file
 from tests.pages import FENCE, FEWER, FILE, PAGES, ROOT, SLOW, blocks, execute
 

@@ -13,7 +13,7 @@ import pytest
 
 from jaxbandits import cli
 from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.declare import chosen
+from jaxbandits.experiments.engine.experiment import chosen
 
 pytest.importorskip("jupytext")
 

@@ -11,18 +11,18 @@ import numpy as np
 from jaxbandits.algorithms.coco.lyapunov import Lyapunov
 from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
 from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
+from jaxbandits.diagnostics import coco as meters
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.l1_ball import L1Ball
 from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.coco import meters, theorems
-from jaxbandits.experiments.coco.toy import PAPER, told
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Curves
-from jaxbandits.experiments.statistic import share_below
-from jaxbandits.experiments.words import always
+from jaxbandits.experiments.coco.toy import PAPER, shares_of_bounds, told
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Curves
+from jaxbandits.experiments.engine.statistic import share_below
+from jaxbandits.experiments.engine.thresholds import always
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 
@@ -78,7 +78,7 @@ def _derived(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     linear, regret, potential = (trials.get(name) for name in ("surrogate_regret", "loss_regret", "potential"))
     size = np.abs(linear) + np.abs(regret) + potential
     off = (regret + potential - linear) / np.maximum(size, 1e-300)
-    return {"inequality_7": np.maximum.accumulate(off, axis=2), **theorems.shares(trials, algorithm, panel)}
+    return {"inequality_7": np.maximum.accumulate(off, axis=2), **shares_of_bounds(trials, algorithm, panel)}
 
 
 def _exact(domain: Any) -> Any:

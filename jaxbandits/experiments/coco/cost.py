@@ -11,15 +11,15 @@ from jaxbandits.algorithms.coco.sinha_vaze import SinhaVaze
 from jaxbandits.domains.l1_ball import L1Ball
 from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.environments.coco.linear_constraints import LinearConstraints
-from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.coco.toy import OURS, PAPER, look_of, told
-from jaxbandits.experiments.declare import Experiment, Panel, Timed
-from jaxbandits.experiments.statistic import total_time_ratio
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel, Timed
+from jaxbandits.experiments.engine.statistic import total_time_ratio
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from jaxbandits.experiments.run import Report
+    from jaxbandits.experiments.engine.run import Report
 
 # Side or dimension to rounds: short ones need many to be told from the cost of a call.
 _SIDES = {4: 1000, 16: 250, 32: 80, 64: 20, 128: 12, 256: 10, 512: 6}
@@ -61,7 +61,7 @@ class Crossover:
     """Median time per round against the dimension, with quartiles; matrices and vectors side by side.
 
     Attributes:
-      name: see `jaxbandits.experiments.drawings.Drawing`.
+      name: see `jaxbandits.experiments.engine.figures.Drawing`.
     """
 
     timed: ClassVar[bool] = True  # draws times, and nothing where there are none

@@ -14,24 +14,25 @@ from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
 from jaxbandits.algorithms.coco.scbfw_tvc import SCBFWTVC
 from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
 from jaxbandits.algorithms.coco.two_point import TwoPoint
+from jaxbandits.diagnostics import coco as meters
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.l1_ball import L1Ball
 from jaxbandits.environments.coco.linear_constraints import LinearConstraints
 from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.coco import meters, theorems
 from jaxbandits.experiments.coco.toy import OURS, PAPER, look_of, told
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.statistic import Statistic, final_mean, mean_difference, scaled, share_below
-from jaxbandits.experiments.words import always
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.statistic import Statistic, final_mean, mean_difference, scaled, share_below
+from jaxbandits.experiments.engine.thresholds import always
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
+from jaxbandits.theory import coco as theory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from jaxbandits.experiments.run import Report
+    from jaxbandits.experiments.engine.run import Report
 
 
 class _Case(NamedTuple):
@@ -178,8 +179,8 @@ def _derived(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     if isinstance(algorithm, SCOFWTVC):
         G, D, alpha = (float(a) for a in (algorithm.lipschitz, algorithm.domain.diameter, algorithm.curvature))
         scaled = float(algorithm.constraint_scale) * trials.get("violation")
-        derived["share_of_41"] = scaled / theorems.theorem_2(G, D, trials.horizon, alpha).violation
-        derived["share_of_41_as_printed"] = scaled / theorems.theorem_2_as_printed(G, D, trials.horizon, alpha)
+        derived["share_of_41"] = scaled / theory.theorem_2(G, D, trials.horizon, alpha).violation
+        derived["share_of_41_as_printed"] = scaled / theory.theorem_2_as_printed(G, D, trials.horizon, alpha)
     return derived
 
 
@@ -190,8 +191,8 @@ def _relative_difference(panel: str, first: str, second: str, metric: str) -> St
         level = abs(float(measured.results[panel][second].final(metric).mean()))
         estimate = mean_difference(panel, first, second, metric=metric)(measured)
         mean, low, high = (np.asarray(value / level) for value in estimate[:3])
-        at = scaled(estimate.at, 1.0 / level)
-        return estimate._replace(mean=mean, low=low, high=high, at=at, beside=())
+        at = scaled(estimate.interval_at, 1.0 / level)
+        return estimate._replace(mean=mean, low=low, high=high, interval_at=at, companions=())
 
     return statistic
 
@@ -208,7 +209,7 @@ class Pairs:
     """One small frame for each flaw: the metric that shows it along the run, with and without the remedy.
 
     Attributes:
-      name: see `jaxbandits.experiments.drawings.Drawing`.
+      name: see `jaxbandits.experiments.engine.figures.Drawing`.
     """
 
     name: str = "pairs"

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxbandits.experiments.claim import Claim
 from jaxbandits.experiments.coco import setting
 from jaxbandits.experiments.coco.setting import METERS, PAPER, PRESETS
-from jaxbandits.experiments.declare import Experiment, Reading
-from jaxbandits.experiments.statistic import mean_difference
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Reading
+from jaxbandits.experiments.engine.statistic import mean_difference
 
 
 def _from_file(path: Path) -> Mapping[str, Any]:

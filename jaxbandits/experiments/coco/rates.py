@@ -11,17 +11,16 @@ from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
 from jaxbandits.algorithms.coco.sinha_vaze import SinhaVaze
 from jaxbandits.domains.l1_ball import L1Ball
 from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.coco import theorems
-from jaxbandits.experiments.coco.toy import OURS, PAPER, look_of, told
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.statistic import growth_across, share_below
-from jaxbandits.experiments.words import always
+from jaxbandits.experiments.coco.toy import OURS, PAPER, look_of, shares_of_bounds, told
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.statistic import growth_across, share_below
+from jaxbandits.experiments.engine.thresholds import always
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from jaxbandits.experiments.run import Report
+    from jaxbandits.experiments.engine.run import Report
 
 _SHARES = {f"T-{k}": 10.0 ** (k / 2.0 - 3.0) for k in range(7)}  # 10^3, 10^3.5, ..., 10^6 for a horizon of 10^6
 _LAST = "T-6"
@@ -55,7 +54,7 @@ class Growth:
 
     Attributes:
       metrics: name of each metric to the exponents drawn beside it.
-      name: see `jaxbandits.experiments.drawings.Drawing`.
+      name: see `jaxbandits.experiments.engine.figures.Drawing`.
     """
 
     metrics: Mapping[str, tuple[float, ...]]
@@ -118,7 +117,7 @@ RATES = Experiment(
     panels=_panels,
     metric="feasible_regret",
     tabulated=("violation", "regret_share", "violation_share"),
-    derive=theorems.shares,
+    derive=shares_of_bounds,
     record=2,
     claims=(
         _growth("SCOFW-TVC", "feasible_regret", 2.0 / 3.0, "regret", "Theorem 2"),

@@ -22,15 +22,15 @@ from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
 from jaxbandits.algorithms.coco.opdp import OPDP
 from jaxbandits.algorithms.coco.scbfw_tvc import SCBFWTVC
 from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
+from jaxbandits.diagnostics.coco import diagnosed
 from jaxbandits.domains import points
 from jaxbandits.domains.nuclear import NuclearBall, WarmStart
 from jaxbandits.environments.coco.matrix_completion import MatrixCompletion
 from jaxbandits.environments.datasets.filmtrust import load_filmtrust
 from jaxbandits.environments.datasets.movielens import load_movielens
 from jaxbandits.environments.datasets.ratings import low_rank_ratings
-from jaxbandits.experiments.coco.meters import diagnosed
-from jaxbandits.experiments.declare import Panel
-from jaxbandits.experiments.drawings import Curves
+from jaxbandits.experiments.engine.experiment import Panel
+from jaxbandits.experiments.engine.figures import Curves
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
 
@@ -80,7 +80,7 @@ def full_information(
 
 
 def full_information_theory(environment: MatrixCompletion, horizon: int, start: Any = None) -> dict[str, Any]:
-    """The same with the constants of their theorems."""
+    """The same with the constants of their theory."""
     told, scale, _ = _told(environment, horizon, start)
     share = environment.batch / len(environment.observed)
     return {
@@ -118,7 +118,7 @@ def bandit(
 
 
 def bandit_theory(environment: MatrixCompletion, horizon: int, start: Any = None) -> dict[str, Any]:
-    """The same with the constants of their theorems."""
+    """The same with the constants of their theory."""
     told, scale, _ = _told(environment, horizon, start)
     told |= {"delta": DELTA * float(told["domain"].inner_radius(environment.dim))}
     values, share = float(environment.value_bound), environment.batch / len(environment.observed)

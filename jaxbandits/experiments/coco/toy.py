@@ -1,8 +1,15 @@
 """What the numerical study on small synthetic problems shares: its source, and what learners are told."""
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.results import curves
+from jaxbandits.results.trials import Trials
+from jaxbandits.theory import coco as theory
 
 PAPER = "Wang, Wan & Zhang, AAAI 2025"
 OURS = "Instances, sizes and thresholds are ours: the paper's experiments are its Figures 1 and 2."
@@ -23,3 +30,18 @@ def told(environment: Any, horizon: int) -> dict[str, Any]:
 def look_of(i: int) -> dict[str, Any]:
     """Colour, line and marker of the i-th label, as in the curves."""
     return {"color": curves.COLOURS[i % 8], "linestyle": curves.STYLES[i % 8], "marker": curves.MARKERS[i % 8]}
+
+
+def shares_of_bounds(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, np.ndarray]:
+    """Return `regret_share`, `violation_share`: of the bounds for the whole run; of Theorem 1 but for SCOFW-TVC."""
+    del panel
+    G, D = float(algorithm.lipschitz), float(algorithm.domain.diameter)
+    if isinstance(algorithm, SCOFWTVC):
+        bounds = theory.theorem_2(G, D, trials.horizon, float(algorithm.curvature))
+    else:
+        bounds = theory.theorem_1(G, D, trials.horizon)
+    scaled = float(getattr(algorithm, "constraint_scale", 1.0)) * trials.get("violation")
+    return {
+        "regret_share": trials.get("feasible_regret") / bounds.regret,
+        "violation_share": scaled / bounds.violation,
+    }

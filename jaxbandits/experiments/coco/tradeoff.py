@@ -12,10 +12,10 @@ from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
 from jaxbandits.algorithms.coco.sinha_vaze import SinhaVaze
 from jaxbandits.domains.l1_ball import L1Ball
 from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
-from jaxbandits.experiments.claim import Claim, Measured
 from jaxbandits.experiments.coco.toy import OURS, PAPER, look_of, told
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.statistic import Statistic, paired_mean
+from jaxbandits.experiments.engine.claim import Claim, Measured
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.statistic import Statistic, paired_mean
 from jaxbandits.results.intervals import Estimate
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation.grid import Grid
@@ -23,7 +23,7 @@ from jaxbandits.simulation.grid import Grid
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from jaxbandits.experiments.run import Report
+    from jaxbandits.experiments.engine.run import Report
 
 MULTIPLIERS = tuple(10.0 ** (k / 2.0) for k in range(-6, 7))  # of the weight of the constraint
 _PANEL = "half-space"
@@ -96,7 +96,7 @@ class Frontier:
 
     Attributes:
       marked: violation a round at which learners are compared.
-      name: see `jaxbandits.experiments.drawings.Drawing`.
+      name: see `jaxbandits.experiments.engine.figures.Drawing`.
     """
 
     swept: ClassVar[bool] = True

@@ -1,7 +1,6 @@
 """The explicit bounds of the theorems on duality gaps, where losses do lie in [0, 1]: Example 1."""
 
 import dataclasses
-import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -17,17 +16,18 @@ from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.domains.box import Box
 from jaxbandits.environments.dro.example_groups import ExampleGroups
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.dro.setting import PAPER
-from jaxbandits.experiments.statistic import final_mean, share_below
-from jaxbandits.experiments.words import always
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.statistic import final_mean, share_below
+from jaxbandits.experiments.engine.thresholds import always
 from jaxbandits.results.trials import Trials
+from jaxbandits.theory import dro as theory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from jaxbandits.experiments.run import Report
+    from jaxbandits.experiments.engine.run import Report
 
 TRIALS, HORIZON = 1000, 40_000
 DELTA = 0.01
@@ -36,69 +36,29 @@ _DIAMETER_SQ, _LIPSCHITZ = 0.5, 2.0  # of [0, 1] from 0, and of (w - z)^2 on it
 _PRODUCT = _DIAMETER_SQ * _LIPSCHITZ**2  # D^2 G^2
 
 
-def theorem_1(m: int, rounds: float, k: int = 1) -> tuple[float, float]:
-    """SMD(m), and ATkRO(m) (Theorem 12): of the expected gap, and of the gap with probability 1 - delta."""
-    scale = math.sqrt(10.0 * (_PRODUCT + math.log(m / k)) / rounds)
-    return 2.0 * scale, (8.0 + 2.0 * math.log(2.0 / DELTA)) * scale
-
-
-def theorem_2(m: int, rounds: float, k: int = 1) -> tuple[float, float]:
-    """SMD(m)_a, and ATkRO(m)_a (Theorem 13)."""
-    log_t, certain = math.log(rounds), math.log(2.0 / DELTA)
-    scale = math.sqrt(_PRODUCT + math.log(m / k)) / (math.sqrt(2.0) * (math.sqrt(rounds + 1.0) - 1.0))
-    return scale * (5.0 + 3.0 * log_t), scale * (9.0 + 11.0 * certain + 7.0 * log_t + 3.0 * certain * log_t)
-
-
-def theorem_5(m: int, rounds: float, k: int = 1) -> tuple[float, float]:
-    """Online(1)."""
-    del k
-    log_m, d_g, noise = math.log(m), math.sqrt(_PRODUCT), math.sqrt(1.0 / (2.0 * rounds))
-    players = 3.0 * math.sqrt(m * log_m / rounds) + noise
-    tail = math.sqrt(m / (rounds * log_m)) + noise + 1.0 / rounds
-    model = math.sqrt(1.0 / rounds) * (2.0 * math.sqrt(5.0) + 8.0 * math.sqrt(math.log(2.0 / DELTA)))
-    mean = 2.0 * d_g * math.sqrt(5.0 / rounds) + players + 3.0 * tail
-    return mean, d_g * model + players + tail * math.log(6.0 / DELTA)
-
-
-def theorem_8(m: int, rounds: float, k: int = 1) -> tuple[float, float]:
-    """Online(1)_a, and ATkRO(1)_a (Theorem 16), whatever k."""
-    del k
-    log_m, log_t, d_g = math.log(m), math.log(rounds), math.sqrt(_PRODUCT)
-    weights, ratio, noise = (3.0 + log_t) * math.sqrt(m * log_m), math.sqrt(m / log_m), math.sqrt((1.0 + log_t) / 2.0)
-    scale = 2.0 * (math.sqrt(rounds + 1.0) - 1.0)
-    mean = weights + 6.0 * ratio + 4.0 * noise + d_g * (5.0 + 3.0 * log_t)
-    likely = weights + (2.0 * ratio + noise) * math.log(6.0 / DELTA) + noise
-    return mean / scale, (likely + d_g * (9.0 + 7.0 * log_t + 4.0 * math.log(2.0 / DELTA))) / scale
-
-
-def theorem_14(m: int, rounds: float, k: int = 1) -> tuple[float, float]:
-    """ATkRO(k): Theorem 15, in which the weights' regret of Theorem 14 comes in."""
-    log_m, d_g, noise = math.log(m), math.sqrt(_PRODUCT), math.sqrt(1.0 / (2.0 * rounds))
-    ratio, entropy, each = math.sqrt(m / (k * rounds * log_m)), math.sqrt(m * log_m / (k * rounds)), m / (k * rounds)
-    mean = 2.0 * d_g * math.sqrt(5.0 / rounds) + 3.0 * noise + 2.0 * ratio + 3.0 * entropy + each * (2.0 + log_m)
-    model = math.sqrt(1.0 / rounds) * (2.0 * math.sqrt(5.0) + 8.0 * math.sqrt(math.log(2.0 / DELTA)))
-    likely = (noise + each + ratio) * math.log(4.0 / DELTA) + 3.0 * entropy + each * log_m
-    return mean, d_g * model + noise + likely
-
-
 class _Theorem(NamedTuple):
-    """What is known of a learner."""
+    """Learner, the panel it plays in, and the theorem about it."""
 
     learner: type
     panel: str
     source: str
-    bounds: Callable[[int, float, int], tuple[float, float]]
+    bounds: Callable[..., tuple[float, float]]
+
+    def at(self, rounds: float, n_groups: int = ExampleGroups().n_groups) -> tuple[float, float]:
+        """Return both bounds after these rounds of Example 1."""
+        k = _K if self.panel == "top-5" else 1
+        return self.bounds(n_groups, rounds, k, product=_PRODUCT, delta=DELTA)
 
 
 _THEOREMS: Mapping[str, _Theorem] = {
-    "SMD(m)": _Theorem(SMD, "max", "Theorem 1", theorem_1),
-    "SMD(m)_a": _Theorem(AnytimeSMD, "max", "Theorem 2", theorem_2),
-    "Online(1)": _Theorem(Online, "max", "Theorem 5", theorem_5),
-    "Online(1)_a": _Theorem(AnytimeOnline, "max", "Theorem 8", theorem_8),
-    "ATkRO(m)": _Theorem(ATkROm, "top-5", "Theorem 12", theorem_1),
-    "ATkRO(m)_a": _Theorem(AnytimeATkROm, "top-5", "Theorem 13", theorem_2),
-    "ATkRO(k)": _Theorem(ATkROk, "top-5", "Theorem 15", theorem_14),
-    "ATkRO(1)_a": _Theorem(AnytimeATkRO1, "top-5", "Theorem 16", theorem_8),
+    "SMD(m)": _Theorem(SMD, "max", "Theorem 1", theory.theorem_1),
+    "SMD(m)_a": _Theorem(AnytimeSMD, "max", "Theorem 2", theory.theorem_2),
+    "Online(1)": _Theorem(Online, "max", "Theorem 5", theory.theorem_5),
+    "Online(1)_a": _Theorem(AnytimeOnline, "max", "Theorem 8", theory.theorem_8),
+    "ATkRO(m)": _Theorem(ATkROm, "top-5", "Theorem 12", theory.theorem_1),
+    "ATkRO(m)_a": _Theorem(AnytimeATkROm, "top-5", "Theorem 13", theory.theorem_2),
+    "ATkRO(k)": _Theorem(ATkROk, "top-5", "Theorem 15", theory.theorem_14),
+    "ATkRO(1)_a": _Theorem(AnytimeATkRO1, "top-5", "Theorem 16", theory.theorem_8),
 }
 
 
@@ -131,16 +91,15 @@ def _with_bounds(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, A
     """Fixed steps have a bound at their horizon only, anytime forms one at every round."""
     environment, gap = panel.environment, trials.get("duality_gap")
     at = np.full(len(trials.records), float(trials.horizon)) if hasattr(algorithm, "horizon") else trials.records
-    bound_of = {theorem.learner: theorem.bounds for theorem in _THEOREMS.values()}[type(algorithm)]
-    bounds = np.array([bound_of(environment.n_groups, float(t), environment.top_k) for t in at]).T
+    (theorem,) = (theorem for theorem in _THEOREMS.values() if theorem.learner is type(algorithm))
+    bounds = np.array([theorem.at(float(t), environment.n_groups) for t in at]).T
     mean, likely = (np.broadcast_to(bound, gap.shape) for bound in bounds)
     return {"mean_bound": mean, "likely_bound": likely, "share_of_mean": gap / mean, "share_of_likely": gap / likely}
 
 
 def _vacuous(name: str) -> str:
     """A warning where the bound of likely gaps is above 1, as no gap is: then every learner is below it."""
-    theorem = _THEOREMS[name]
-    bound = theorem.bounds(ExampleGroups().n_groups, HORIZON, 1 if theorem.panel == "max" else _K)[1]
+    bound = _THEOREMS[name].at(HORIZON)[1]
     return "" if bound < 1.0 else f" (vacuous: the bound is {bound:.2g}, and no gap exceeds 1)"
 
 

@@ -7,8 +7,6 @@ from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.sagawa_smd import SagawaSMD
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel, Reading
 from jaxbandits.experiments.dro.drawing import PanelCurves
 from jaxbandits.experiments.dro.setting import (
     OURS,
@@ -22,7 +20,9 @@ from jaxbandits.experiments.dro.setting import (
     scales,
     tuning,
 )  # fmt: skip
-from jaxbandits.experiments.statistic import mean_difference
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel, Reading
+from jaxbandits.experiments.engine.statistic import mean_difference
 
 
 def panels(horizon: int) -> Mapping[str, Panel]:

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.dro.drawing import PanelCurves
 from jaxbandits.experiments.dro.fig2 import GRID, learners, panels
 from jaxbandits.experiments.dro.setting import OURS, PAPER, PRESETS, SEEDS, STAND_IN, tuning
-from jaxbandits.experiments.statistic import mean_difference
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.statistic import mean_difference
 
 _CLOSE = 0.01  # "very close"
 

@@ -6,8 +6,6 @@ from typing import Any
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.algorithms.dro.smd_r import SMDr
 from jaxbandits.algorithms.dro.smpa import SMPA
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.dro.drawing import GroupCurves
 from jaxbandits.experiments.dro.setting import (
     N_GROUPS,
@@ -24,7 +22,9 @@ from jaxbandits.experiments.dro.setting import (
     tuning,
     wins,
 )  # fmt: skip
-from jaxbandits.experiments.statistic import mean_difference
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.statistic import mean_difference
 
 GRID = (1.0, 3.0, 10.0, 30.0, 60.0, 100.0)
 

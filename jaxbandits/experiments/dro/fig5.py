@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.dro.drawing import GroupCurves
 from jaxbandits.experiments.dro.fig4 import GRID, learners, rounds
 from jaxbandits.experiments.dro.setting import (
@@ -19,7 +17,9 @@ from jaxbandits.experiments.dro.setting import (
     tuning,
     wins,
 )  # fmt: skip
-from jaxbandits.experiments.statistic import mean_difference
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.statistic import mean_difference
 
 
 def _panels(horizon: int) -> Mapping[str, Panel]:

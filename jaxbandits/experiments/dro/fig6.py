@@ -5,11 +5,11 @@ from typing import Any
 
 from jaxbandits.algorithms.dro.atkro_k import ATkROk
 from jaxbandits.algorithms.dro.atkro_m import ATkROm
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.dro.drawing import PanelCurves
 from jaxbandits.experiments.dro.setting import OURS, PAPER, PRESETS, SEEDS, groups, heterogeneous, scales, tuning
-from jaxbandits.experiments.statistic import mean_difference
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.statistic import mean_difference
 
 _K = 3
 GRID, Q_GRID = (0.3, 1.0, 3.0, 10.0), (1.0, 10.0, 30.0)

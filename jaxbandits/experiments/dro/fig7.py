@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.algorithms.dro.smd import SMD
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.dro.drawing import GroupCurves
 from jaxbandits.experiments.dro.fig6 import GRID, Q_GRID, learners
 from jaxbandits.experiments.dro.setting import (
@@ -21,7 +19,9 @@ from jaxbandits.experiments.dro.setting import (
     scales,
     tuning,
 )  # fmt: skip
-from jaxbandits.experiments.statistic import mean_difference, metric_difference
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.statistic import mean_difference, metric_difference
 from jaxbandits.results.trials import Trials
 
 _WITHIN = 0.015

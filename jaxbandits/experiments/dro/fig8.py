@@ -14,8 +14,6 @@ from jaxbandits.algorithms.dro.atkro_m import ATkROm
 from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.environments.dro.group_data import GroupData
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.dro.drawing import PanelCurves
 from jaxbandits.experiments.dro.setting import (
     OURS,
@@ -29,7 +27,9 @@ from jaxbandits.experiments.dro.setting import (
     scales,
     tuning,
 )  # fmt: skip
-from jaxbandits.experiments.statistic import mean_difference, metric_difference
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.statistic import mean_difference, metric_difference
 from jaxbandits.results.trials import Trials
 
 _LEVEL = 0.005  # of an objective: what is no longer a fall

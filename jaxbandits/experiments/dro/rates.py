@@ -17,18 +17,18 @@ from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
-from jaxbandits.experiments.claim import Claim, Measured
-from jaxbandits.experiments.declare import Experiment, Panel
 from jaxbandits.experiments.dro.setting import PAPER
-from jaxbandits.experiments.statistic import growth_across
-from jaxbandits.experiments.words import FLAT
+from jaxbandits.experiments.engine.claim import Claim, Measured
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.statistic import growth_across
+from jaxbandits.experiments.engine.thresholds import FLAT
 from jaxbandits.results.curves import COLOURS, MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from jaxbandits.experiments.run import Report
+    from jaxbandits.experiments.engine.run import Report
 
 TRIALS, SEEDS = 100, 400  # that a claim needs, and that are run: with 100 three claims stayed undecided
 HORIZON = 64_000

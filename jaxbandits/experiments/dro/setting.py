@@ -17,9 +17,9 @@ from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.datasets.adult import HELD_OUT, adult_like, load_adult
 from jaxbandits.environments.dro.group_data import GroupData
 from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
-from jaxbandits.experiments.claim import Measured
-from jaxbandits.experiments.declare import Panel, Tuning
-from jaxbandits.experiments.statistic import Statistic
+from jaxbandits.experiments.engine.claim import Measured
+from jaxbandits.experiments.engine.experiment import Panel, Tuning
+from jaxbandits.experiments.engine.statistic import Statistic
 from jaxbandits.results.intervals import Estimate, mean_interval
 from jaxbandits.results.trials import Trials
 
@@ -159,6 +159,6 @@ def exactly(value: Callable[[], float]) -> Statistic:
     def statistic(measured: Measured) -> Estimate:
         del measured
         number = np.asarray(value())
-        return Estimate(number, number, number, n=0, fixed=True)
+        return Estimate(number, number, number, n=0, deterministic=True)
 
     return statistic

@@ -3,20 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-import numpy as np
-
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
+from jaxbandits.diagnostics import glm as meters
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Bound
-from jaxbandits.experiments.glm import meters
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Bound
+from jaxbandits.experiments.engine.statistic import share_below
 from jaxbandits.experiments.glm.setting import DELTA, PAPER, TRIALS
-from jaxbandits.experiments.statistic import share_below
 from jaxbandits.results.trials import Trials
+from jaxbandits.theory.glm import theorem_2
 
 _BOUNDED = {  # panel: family, S
     "S3": ("logistic, S = 3", Bernoulli(), 3.0),
@@ -24,29 +21,6 @@ _BOUNDED = {  # panel: family, S
     "poisson": ("Poisson, S = 1", Poisson(), 1.0),
     "gaussian": ("Gaussian, S = 2", Gaussian(), 2.0),
 }
-
-
-def theorem_2(algorithm: GLBOMD, rounds: np.ndarray, optimal_slope: np.ndarray) -> np.ndarray:
-    """The explicit bound in the proof of Theorem 2, with kappa over the whole ball.
-
-        Reg_t <= 2 g2 + 4 g1^2 R + 2 g1 sqrt(2 g2 R) + 2 g1 sqrt(t / kappa_*)
-        g1 = 2 beta_t sqrt(2 d (1 + C_mu) / g) sqrt(log(1 + t C_mu / (g d lambda)))
-        g2 = 8 kappa d R C_mu beta_t+1^2 / g log(1 + t / (g kappa d lambda))
-
-    Args:
-      algorithm: in the theory preset; then lambda g >= 1, which the proof needs, as it does kappa >= 1.
-      rounds: `[M]` t.
-      optimal_slope: `[..., M]` t / kappa_*, the sum of mu' at the best arm of each round up to t.
-    """
-    link, dim, bound = algorithm.link, algorithm.dim, np.asarray(algorithm.norm_bound, np.float64)
-    r, g, ridge = (np.asarray(a, np.float64) for a in (link.self_concordance, link.dispersion, algorithm.lam))
-    least, largest = (np.asarray(a, np.float64) for a in link.slope_bounds(-bound, bound))
-    state = algorithm.init(jax.random.key(0))  # Theorem 1's radius depends on t alone
-    beta, beta_next = (np.asarray(algorithm.radius(jnp.asarray(t), state)) for t in (rounds - 1, rounds))
-    log_1, log_2 = np.log1p(rounds * largest / (g * dim * ridge)), np.log1p(rounds * least / (g * dim * ridge))
-    g1 = 2.0 * beta * np.sqrt(2.0 * dim * (1.0 + largest) / g * log_1)
-    g2 = 8.0 * dim * r * largest * beta_next**2 / (least * g) * log_2
-    return 2.0 * g2 + 4.0 * g1**2 * r + 2.0 * g1 * np.sqrt(2.0 * g2 * r) + 2.0 * g1 * np.sqrt(optimal_slope)
 
 
 def _proved(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.statistic import (
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.statistic import (
     growth_exponent,
     mean_difference,
     mean_ratio,
@@ -15,7 +15,7 @@ from jaxbandits.experiments.statistic import (
     total_time_ratio,
     worst_ratio,
 )
-from jaxbandits.experiments.words import COMPARABLE, FLAT, GROWS, LITTLE, MODEST
+from jaxbandits.experiments.engine.thresholds import COMPARABLE, FLAT, GROWS, LITTLE, MODEST
 
 
 def _lowest(panel: str, figure: str, rivals: Sequence[str]) -> tuple[Claim, ...]:

@@ -10,14 +10,14 @@ from jaxbandits.algorithms.glm.glm_ucb import GLMUCB
 from jaxbandits.algorithms.glm.gloc import GLOC
 from jaxbandits.algorithms.glm.ofuglb import OFUGLB
 from jaxbandits.algorithms.glm.ofulog_r import OFULogR
+from jaxbandits.diagnostics import glm as meters
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli, Poisson
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel, Reading
-from jaxbandits.experiments.drawings import Shares
-from jaxbandits.experiments.glm import meters
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel, Reading
+from jaxbandits.experiments.engine.figures import Shares
+from jaxbandits.experiments.engine.statistic import share_below
 from jaxbandits.experiments.glm.setting import DELTA, PAPER, TRIALS
-from jaxbandits.experiments.statistic import share_below
 
 _THEORY = {"theory": "every constant as its paper states it; lambda = d where the label says so"}
 

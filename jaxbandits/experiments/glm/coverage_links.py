@@ -4,7 +4,7 @@ import dataclasses
 
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Gaussian, Poisson
-from jaxbandits.experiments.declare import Panel
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.glm.coverage import COVERAGE, GENERAL, coverage_claims
 
 COVERAGE_LINKS = dataclasses.replace(

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from jaxbandits.environments.glm.covertype import Covertype
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel, Timed
-from jaxbandits.experiments.drawings import Against, Curves
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel, Timed
+from jaxbandits.experiments.engine.figures import Against, Curves
+from jaxbandits.experiments.engine.statistic import mean_difference, total_time_ratio
+from jaxbandits.experiments.engine.thresholds import COMPARABLE, MUCH
 from jaxbandits.experiments.glm.setting import (
     MLE,
     MOST,
@@ -24,14 +26,12 @@ from jaxbandits.experiments.glm.setting import (
     learners,
     scales,
 )
-from jaxbandits.experiments.statistic import mean_difference, total_time_ratio
-from jaxbandits.experiments.words import COMPARABLE, MUCH
 from jaxbandits.results import curves
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from jaxbandits.experiments.run import Report
+    from jaxbandits.experiments.engine.run import Report
 
 _FACTORS = (1.0, 0.1, 0.02)
 _COVERTYPE = {"bound": 6.0, "delta": 0.01}
@@ -76,7 +76,7 @@ class RegretAgainstTime:
     """Mean regret of each learner against the time of one of its trials, in the timed panel (Figure 4, right).
 
     Attributes:
-      name: see `jaxbandits.experiments.drawings.Drawing`.
+      name: see `jaxbandits.experiments.engine.figures.Drawing`.
     """
 
     timed: ClassVar[bool] = True

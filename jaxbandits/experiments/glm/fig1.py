@@ -1,8 +1,8 @@
 """Figures 1 and 3: logistic bandits, one arm set a trial."""
 
 from jaxbandits.estimation.links import Bernoulli
-from jaxbandits.experiments.declare import Experiment, Timed
-from jaxbandits.experiments.drawings import Cost, Curves
+from jaxbandits.experiments.engine.experiment import Experiment, Timed
+from jaxbandits.experiments.engine.figures import Cost, Curves
 from jaxbandits.experiments.glm.claims import EXPLODES, SAVINGS, costs, logistic_regret
 from jaxbandits.experiments.glm.setting import (
     ADA,

@@ -3,7 +3,7 @@
 import dataclasses
 
 from jaxbandits.estimation.links import Bernoulli
-from jaxbandits.experiments.declare import Timed
+from jaxbandits.experiments.engine.experiment import Timed
 from jaxbandits.experiments.glm.claims import ORDERS, SAVINGS, costs, logistic_regret, table_claims
 from jaxbandits.experiments.glm.fig1 import FIG1
 from jaxbandits.experiments.glm.setting import ADA, HISTORY, MLE, TUNING, UNSTATED, WORST_KAPPA, norms

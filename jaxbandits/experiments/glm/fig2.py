@@ -3,8 +3,8 @@
 import dataclasses
 
 from jaxbandits.estimation.links import Poisson
-from jaxbandits.experiments.declare import Timed
-from jaxbandits.experiments.drawings import Cost, Curves
+from jaxbandits.experiments.engine.experiment import Timed
+from jaxbandits.experiments.engine.figures import Cost, Curves
 from jaxbandits.experiments.glm.claims import THOUSAND, costs, poisson_regret
 from jaxbandits.experiments.glm.fig1 import FIG1
 from jaxbandits.experiments.glm.setting import (

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.estimation.links import Poisson
-from jaxbandits.experiments.declare import Panel, Timed
-from jaxbandits.experiments.drawings import Cost, Curves
+from jaxbandits.experiments.engine.experiment import Panel, Timed
+from jaxbandits.experiments.engine.figures import Cost, Curves
 from jaxbandits.experiments.glm.claims import times_against_size
 from jaxbandits.experiments.glm.fig2 import FIG2
 from jaxbandits.experiments.glm.setting import COUNTS, PAPER, SIZES, UNSTATED, norms, told_the_norm

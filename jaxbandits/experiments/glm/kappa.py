@@ -8,14 +8,14 @@ import numpy as np
 from jaxbandits.algorithms.glm.ecolog import ECOLog
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.glm.gloc import GLOC
+from jaxbandits.diagnostics import glm as meters
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel, Reading
-from jaxbandits.experiments.drawings import Against
-from jaxbandits.experiments.glm import meters
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel, Reading
+from jaxbandits.experiments.engine.figures import Against
+from jaxbandits.experiments.engine.statistic import growth_across, worst_ratio
+from jaxbandits.experiments.engine.thresholds import COMPARABLE
 from jaxbandits.experiments.glm.setting import DELTA, PAPER, TRIALS
-from jaxbandits.experiments.statistic import growth_across, worst_ratio
-from jaxbandits.experiments.words import COMPARABLE
 
 _SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9)
 

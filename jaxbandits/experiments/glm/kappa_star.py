@@ -9,11 +9,11 @@ from jaxbandits.algorithms.glm.ecolog import ECOLog
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.glm.ofuglb import OFUGLB
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Against
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Against
+from jaxbandits.experiments.engine.statistic import growth_across
 from jaxbandits.experiments.glm.setting import DELTA, MOST, PAPER
-from jaxbandits.experiments.statistic import growth_across
 
 _NORM, _ARMS = 5.0, 20
 _LENGTHS = (0.2, 0.4, 0.6, 0.8, 1.0)

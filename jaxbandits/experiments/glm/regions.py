@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
+from jaxbandits.diagnostics import confidence_regions as plane
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.glm import plane
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.statistic import final_mean, metric_difference
 from jaxbandits.experiments.glm.setting import DELTA, PAPER
-from jaxbandits.experiments.statistic import final_mean, metric_difference
 from jaxbandits.results import curves
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
@@ -21,7 +21,7 @@ from jaxbandits.simulation import Meter
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from jaxbandits.experiments.run import Report
+    from jaxbandits.experiments.engine.run import Report
 
 _MARKS = (50, 500, 3000)
 _NORM = 3.0
@@ -87,7 +87,7 @@ class Regions:
     """The three confidence regions of the first trial in the plane, after 50, 500 and all rounds.
 
     Attributes:
-      name: see `jaxbandits.experiments.drawings.Drawing`.
+      name: see `jaxbandits.experiments.engine.figures.Drawing`.
     """
 
     name: str = "regions"

@@ -19,8 +19,8 @@ from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB
 from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli
-from jaxbandits.experiments.declare import Panel, Tuning
-from jaxbandits.experiments.tuning import TOLERANCE
+from jaxbandits.experiments.engine.experiment import Panel, Tuning
+from jaxbandits.experiments.engine.tuning import TOLERANCE
 
 HORIZON, DELTA = 3000, 0.05
 PAPER = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025"

@@ -3,44 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Bound
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Bound
+from jaxbandits.experiments.engine.statistic import share_below
 from jaxbandits.experiments.linear.setting import PAPER
-from jaxbandits.experiments.linear.theory import LAWS, THEORY, TRIALS, hvt_ucb, panels
-from jaxbandits.experiments.statistic import share_below
+from jaxbandits.experiments.linear.theorems import LAWS, THEORY, TRIALS, hvt_ucb, panels
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
+from jaxbandits.theory.linear import theorem_1
 
 
 def _noise_power(r: Round) -> Any:
     """nu_t^2, whose sum stands in Theorem 1."""
     return r.feedback.noise_scale**2
-
-
-def theorem_1(algorithm: HvtUCB, rounds: np.ndarray, noise_power: np.ndarray) -> np.ndarray:
-    """The explicit bound in the proof of Theorem 1: 4 beta_t (sqrt(2 kappa (sum nu^2 + 1)) + 4 c L kappa/sqrt(lambda)).
-
-    The paper prints the second term without its 4, as its proof takes w_t^{-2} = beta_{t-1} / (tau_0 t^e), four times
-    too small.
-
-    Args:
-      algorithm: in the theory preset (lambda = d, alpha = 4, L = 1, delta = 1/(8T), sigma_min = 1/sqrt(T)).
-      rounds: `[M]` t.
-      noise_power: `[..., M]` sum of nu_s^2 up to t.
-    """
-    dim, horizon, eps = algorithm.dim, float(algorithm.horizon), float(algorithm.eps)  # pyright: ignore
-    log_3t, e = np.log(3.0 * horizon), (1.0 - eps) / (2.0 * (1.0 + eps))
-    kappa = dim * np.log1p(horizon * horizon / (4.0 * dim * dim))
-    ell = np.log(16.0) + 3.0 * np.log(horizon)
-    tau0 = np.sqrt(2.0 * kappa) * log_3t**e / ell ** (1.0 / (1.0 + eps))
-    drift = np.sqrt(dim * (2.0 + 4.0 * float(algorithm.norm_bound) ** 2))  # pyright: ignore
-    beta = 107.0 * ell * tau0 * rounds**e + drift
-    c = drift / tau0 + 107.0 * ell
-    return 4.0 * beta * (np.sqrt(2.0 * kappa * (noise_power + 1.0)) + 4.0 * c * kappa / np.sqrt(dim))
 
 
 def _with_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:

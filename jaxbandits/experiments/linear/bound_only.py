@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Bound, Shares
-from jaxbandits.experiments.linear import meters
-from jaxbandits.experiments.linear.bound import theorem_1
+from jaxbandits.diagnostics import linear as meters
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Bound, Shares
+from jaxbandits.experiments.engine.statistic import share_below
 from jaxbandits.experiments.linear.setting import DIM, PAPER, environment, largest_scale
-from jaxbandits.experiments.linear.theory import LAWS, TRIALS
-from jaxbandits.experiments.statistic import share_below
+from jaxbandits.experiments.linear.theorems import LAWS, TRIALS
 from jaxbandits.results.trials import Trials
+from jaxbandits.theory.linear import theorem_1
 
 _DECADES = 1.5
 

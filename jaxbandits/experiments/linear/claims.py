@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.statistic import advantage_growth, mean_ratio, time_growth, total_time_ratio
-from jaxbandits.experiments.words import COMPARABLE, FLAT, GROWS
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.statistic import advantage_growth, mean_ratio, time_growth, total_time_ratio
+from jaxbandits.experiments.engine.thresholds import COMPARABLE, FLAT, GROWS
 
 
 def time_claims(figure: str) -> tuple[Claim, ...]:

@@ -5,13 +5,13 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Shares
-from jaxbandits.experiments.linear import meters
+from jaxbandits.diagnostics import linear as meters
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Shares
+from jaxbandits.experiments.engine.statistic import share_below
 from jaxbandits.experiments.linear.setting import EXTRA_SIGMA, PAPER, scaled
-from jaxbandits.experiments.linear.theory import LAWS, THEORY, TRIALS, hvt_ucb, panels
-from jaxbandits.experiments.statistic import share_below
+from jaxbandits.experiments.linear.theorems import LAWS, THEORY, TRIALS, hvt_ucb, panels
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 

@@ -9,13 +9,13 @@ from jaxbandits.algorithms.linear.heavy_oful import HeavyOFUL
 from jaxbandits.algorithms.linear.menu import MENU
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.algorithms.linear.tofu import TOFU
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Shares
-from jaxbandits.experiments.linear import meters
+from jaxbandits.diagnostics import linear as meters
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Shares
+from jaxbandits.experiments.engine.statistic import share_below
 from jaxbandits.experiments.linear.setting import DIM, PAPER, PRESETS, environment
-from jaxbandits.experiments.linear.theory import LAWS
-from jaxbandits.experiments.statistic import share_below
+from jaxbandits.experiments.linear.theorems import LAWS
 
 _PANELS = ("gaussian", "student", "pareto")
 _INSIDE = 1.0 + 1e-4  # MENU's first set has theta* on its border, and float32 on either side of it

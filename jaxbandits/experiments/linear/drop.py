@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Curves
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Curves
+from jaxbandits.experiments.engine.statistic import ratio_of_ratios, worst_ratio
+from jaxbandits.experiments.engine.thresholds import COMPARABLE, MUCH
 from jaxbandits.experiments.linear import tails
 from jaxbandits.experiments.linear.setting import (
     EXTRA_SIGMA,
@@ -19,8 +21,6 @@ from jaxbandits.experiments.linear.setting import (
     TWO_READINGS,
     learners,
 )
-from jaxbandits.experiments.statistic import ratio_of_ratios, worst_ratio
-from jaxbandits.experiments.words import COMPARABLE, MUCH
 
 
 def _one_pass(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:

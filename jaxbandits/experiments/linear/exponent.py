@@ -2,12 +2,12 @@
 
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.linear.noise import StudentT
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Exponents
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Exponents
+from jaxbandits.experiments.engine.statistic import growth_exponent
 from jaxbandits.experiments.linear.setting import ARMS, DIM, PAPER, scaled
-from jaxbandits.experiments.linear.theory import THEORY, TRIALS, hvt_ucb
-from jaxbandits.experiments.statistic import growth_exponent
+from jaxbandits.experiments.linear.theorems import THEORY, TRIALS, hvt_ucb
 
 _EPS = (0.2, 0.4, 0.6, 0.8, 1.0)
 _MARGIN = 0.05  # the noise has moments of orders below 1 + eps + this

@@ -1,9 +1,10 @@
 """Figure 1: Student t noise."""
 
 from jaxbandits.environments.linear.noise import StudentT
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Reading, Timed
-from jaxbandits.experiments.drawings import Curves
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Reading, Timed
+from jaxbandits.experiments.engine.figures import Curves
+from jaxbandits.experiments.engine.statistic import mean_difference, win_share
 from jaxbandits.experiments.linear.claims import comparable, time_claims
 from jaxbandits.experiments.linear.setting import (
     EXTRA_SIGMA,
@@ -21,7 +22,6 @@ from jaxbandits.experiments.linear.setting import (
     both_readings,
     told_once,
 )
-from jaxbandits.experiments.statistic import mean_difference, win_share
 
 _EXACT = 4.387787  # (E |eta|^1.99)^(1/1.99)
 

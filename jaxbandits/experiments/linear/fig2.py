@@ -1,9 +1,10 @@
 """Figure 2: Gaussian noise."""
 
 from jaxbandits.environments.linear.noise import Gaussian
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Timed
-from jaxbandits.experiments.drawings import Curves
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Timed
+from jaxbandits.experiments.engine.figures import Curves
+from jaxbandits.experiments.engine.statistic import mean_difference
 from jaxbandits.experiments.linear.claims import close, comparable, time_claims
 from jaxbandits.experiments.linear.setting import (
     FEWER,
@@ -20,7 +21,6 @@ from jaxbandits.experiments.linear.setting import (
     both_readings,
     told_once,
 )
-from jaxbandits.experiments.statistic import mean_difference
 
 FIG2 = Experiment(
     name="linear/fig2",

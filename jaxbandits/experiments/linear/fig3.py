@@ -1,9 +1,11 @@
 """Figure 3: asymmetric noise of random scale."""
 
 from jaxbandits.environments.linear.noise import Fisk, Lomax, Pareto
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Curves
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Curves
+from jaxbandits.experiments.engine.statistic import mean_difference, median_difference
+from jaxbandits.experiments.engine.thresholds import MUCH
 from jaxbandits.experiments.linear.claims import comparable
 from jaxbandits.experiments.linear.setting import (
     FEWER,
@@ -18,8 +20,6 @@ from jaxbandits.experiments.linear.setting import (
     environment,
     told_the_scale,
 )
-from jaxbandits.experiments.statistic import mean_difference, median_difference
-from jaxbandits.experiments.words import MUCH
 
 _LAWS = {"pareto": Pareto(shape=1.5), "lomax": Lomax(shape=1.5), "fisk": Fisk(shape=1.5)}
 _JUDGED = ("lomax", "fisk")  # centred, Pareto is Lomax: one experiment, drawn twice and counted once

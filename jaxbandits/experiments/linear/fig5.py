@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 
 from jaxbandits.environments.linear.noise import StudentT
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Curves
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Curves
+from jaxbandits.experiments.engine.statistic import mean_difference
+from jaxbandits.experiments.engine.thresholds import COMPARABLE, MUCH
 from jaxbandits.experiments.linear.setting import (
     ARMS,
     FEWER,
@@ -22,8 +24,6 @@ from jaxbandits.experiments.linear.setting import (
     environment,
     told_once,
 )
-from jaxbandits.experiments.statistic import mean_difference
-from jaxbandits.experiments.words import COMPARABLE, MUCH
 
 _SETS = {"50 arms": None, "40 of 50": 40, "30 of 50": 30}
 

@@ -10,13 +10,13 @@ from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.algorithms.linear.tofu import TOFU
 from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.environments.linear.fresh_arms import FreshArms
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Curves
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Curves
+from jaxbandits.experiments.engine.statistic import mean_difference
+from jaxbandits.experiments.engine.thresholds import MUCH
 from jaxbandits.experiments.linear.claims import close
 from jaxbandits.experiments.linear.setting import PRESETS, largest_scale
-from jaxbandits.experiments.statistic import mean_difference
-from jaxbandits.experiments.words import MUCH
 
 _DECADES = {"scale0": (0.0, "noise of constant scale"), "scale2": (2.0, "log10 of the scale uniform on (0, 2)")}
 _WHERE = "ours, on the experiment of Huang et al."

@@ -7,11 +7,11 @@ from jaxbandits.algorithms.linear.hvt_mdp import HvtMDP
 from jaxbandits.algorithms.linear.oful_mdp import OFULMDP
 from jaxbandits.environments.linear.linear_mdp import LinearMDP
 from jaxbandits.environments.linear.noise import StudentT
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.statistic import mean_difference, win_share
 from jaxbandits.experiments.linear.extensions import EPS, OURS, UNTUNED
 from jaxbandits.experiments.linear.setting import PAPER, QUICK_PER_PANEL, TUNED, preset_of, scaled
-from jaxbandits.experiments.statistic import mean_difference, win_share
 
 
 def _mdp_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:

@@ -7,13 +7,13 @@ import numpy as np
 
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.environments.linear.noise import Gaussian
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Against
-from jaxbandits.experiments.linear.bound import theorem_1
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Against
+from jaxbandits.experiments.engine.statistic import growth_across
 from jaxbandits.experiments.linear.setting import DIM, PAPER, environment
-from jaxbandits.experiments.linear.theory import TRIALS
-from jaxbandits.experiments.statistic import growth_across
+from jaxbandits.experiments.linear.theorems import TRIALS
+from jaxbandits.theory.linear import theorem_1
 
 _LONGEST = 32_000
 _COVERING = "Hvt-UCB, beta x 1e-3"

@@ -6,13 +6,13 @@ from typing import Any
 
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.environments.linear.noise import StudentT
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Against
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Against
+from jaxbandits.experiments.engine.statistic import growth_across, worst_ratio
+from jaxbandits.experiments.engine.thresholds import COMPARABLE
 from jaxbandits.experiments.linear.setting import DIM, PAPER, environment
-from jaxbandits.experiments.linear.theory import TRIALS
-from jaxbandits.experiments.statistic import growth_across, worst_ratio
-from jaxbandits.experiments.words import COMPARABLE
+from jaxbandits.experiments.linear.theorems import TRIALS
 
 _DF, _EPS, _DECADES = 2.1, 0.99, 1.5
 _SCALES = {f"nu{nu:g}": nu for nu in (0.1, 0.3, 1.0, 3.0, 10.0)}

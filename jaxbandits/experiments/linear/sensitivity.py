@@ -7,11 +7,11 @@ from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.linear.noise import StudentT
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Heatmap
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Heatmap
+from jaxbandits.experiments.engine.statistic import point_difference
 from jaxbandits.experiments.linear.setting import scaled
-from jaxbandits.experiments.statistic import point_difference
 from jaxbandits.simulation.grid import Grid, product
 
 _DIM, _NU, _EPS = 2, 1.31, 0.99

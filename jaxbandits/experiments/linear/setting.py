@@ -14,8 +14,8 @@ from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
-from jaxbandits.experiments.declare import Panel, Reading, Tuning
-from jaxbandits.experiments.tuning import TOLERANCE
+from jaxbandits.experiments.engine.experiment import Panel, Reading, Tuning
+from jaxbandits.experiments.engine.tuning import TOLERANCE
 
 DIM, ARMS, HORIZON = 2, 50, 18_000
 PAPER = "Wang, Zhang, Zhao & Zhou, ICML 2025"

@@ -7,11 +7,11 @@ from jaxbandits.algorithms.linear.hvt_identification import HvtIdentification
 from jaxbandits.algorithms.linear.recursive_least_squares import RecursiveLeastSquares
 from jaxbandits.environments.linear.linear_system import LinearSystem
 from jaxbandits.environments.linear.noise import StudentT
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.statistic import mean_difference
 from jaxbandits.experiments.linear.extensions import EPS, OURS, UNTUNED
 from jaxbandits.experiments.linear.setting import PAPER, scaled
-from jaxbandits.experiments.statistic import mean_difference
 
 
 def _identifiers(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:

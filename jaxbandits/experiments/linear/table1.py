@@ -6,9 +6,11 @@ from typing import Any
 from jaxbandits.algorithms.linear.menu import MENU
 from jaxbandits.algorithms.linear.tofu import TOFU
 from jaxbandits.environments.linear.noise import StudentT
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel, Timed
-from jaxbandits.experiments.drawings import Curves
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel, Timed
+from jaxbandits.experiments.engine.figures import Curves
+from jaxbandits.experiments.engine.statistic import time_growth
+from jaxbandits.experiments.engine.thresholds import FLAT, GROWS
 from jaxbandits.experiments.linear.setting import (
     DIM,
     FEWER,
@@ -23,8 +25,6 @@ from jaxbandits.experiments.linear.setting import (
     learners,
     scaled,
 )
-from jaxbandits.experiments.statistic import time_growth
-from jaxbandits.experiments.words import FLAT, GROWS
 
 # Order of a round's cost in t as Table 1 prints it; a log factor reads as constant at these horizons.
 _COSTS = {"MENU": 0, "CRMM": 0, "TOFU": 1, "CRTM": 0, "HEAVY-OFUL": 1, "Hvt-UCB": 0}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from jaxbandits.environments.linear.noise import Gaussian, StudentT
-from jaxbandits.experiments.declare import Panel
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.linear.setting import READINGS, environment
 
 LAWS = {  # title, law, eps, the bound on its moment that everybody is told

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.algorithms.linear.crtm import CRTM
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel, Reading
-from jaxbandits.experiments.drawings import Curves
-from jaxbandits.experiments.linear import meters, tails
+from jaxbandits.diagnostics import linear as meters
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel, Reading
+from jaxbandits.experiments.engine.figures import Curves
+from jaxbandits.experiments.engine.statistic import final_mean, mean_difference
+from jaxbandits.experiments.linear import tails
 from jaxbandits.experiments.linear.setting import DIM, HORIZON, PAPER, PRESETS, READINGS, TWO_READINGS
-from jaxbandits.experiments.statistic import final_mean, mean_difference
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
 

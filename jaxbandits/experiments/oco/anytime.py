@@ -7,12 +7,12 @@ from typing import Any
 from jaxbandits.algorithms.oco.anytime_ca_oons import AnytimeCAOONS
 from jaxbandits.algorithms.oco.ca_oons import CAOONS
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Curves
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Curves
+from jaxbandits.experiments.engine.statistic import mean_difference
+from jaxbandits.experiments.engine.thresholds import MODEST
 from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY
-from jaxbandits.experiments.statistic import mean_difference
-from jaxbandits.experiments.words import MODEST
 
 _HORIZON, _PARTS, _NORMS = 2**14, (16, 4, 1), (2, 8)
 

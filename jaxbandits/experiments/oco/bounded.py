@@ -14,12 +14,13 @@ from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.environments.oco.sequences import Constant, Corrupted, Drift, Piecewise
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Against, Curves
-from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY, share_of_bound, visible_bound
-from jaxbandits.experiments.statistic import final_mean, growth_across, mean_difference
-from jaxbandits.experiments.words import MODEST
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Against, Curves
+from jaxbandits.experiments.engine.statistic import final_mean, growth_across, mean_difference
+from jaxbandits.experiments.engine.thresholds import MODEST
+from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY, share_of_bound
+from jaxbandits.theory.oco import visible_bound
 
 _DIM = 2
 _RADII = {"radius-1": 1.0, "radius-4": 4.0, "radius-16": 16.0}

@@ -6,16 +6,16 @@ from typing import Any
 from jaxbandits.algorithms.oco.ca_oons import CAOONS
 from jaxbandits.algorithms.oco.cla_oons import CLAOONS
 from jaxbandits.algorithms.oco.oons import OONS
+from jaxbandits.diagnostics import oco as meters
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Curves
-from jaxbandits.experiments.oco import meters
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Curves
+from jaxbandits.experiments.engine.statistic import share_below
+from jaxbandits.experiments.engine.thresholds import always
 from jaxbandits.experiments.oco.setting import PAPER
-from jaxbandits.experiments.statistic import share_below
-from jaxbandits.experiments.words import always
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 

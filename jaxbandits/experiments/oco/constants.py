@@ -2,8 +2,8 @@
 
 from jaxbandits.algorithms.oco.oons import OONS
 from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Heatmap
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Heatmap
 from jaxbandits.experiments.oco.setting import OURS, PAPER
 from jaxbandits.simulation.grid import Grid, product
 

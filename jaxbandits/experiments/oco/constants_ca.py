@@ -2,11 +2,11 @@
 
 from jaxbandits.algorithms.oco.ca_oons import CAOONS
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Heatmap
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Heatmap
+from jaxbandits.experiments.engine.statistic import point_difference
 from jaxbandits.experiments.oco.setting import OURS, PAPER
-from jaxbandits.experiments.statistic import point_difference
 from jaxbandits.simulation.grid import Grid, product
 
 _CA_THEORY = {"c_eta": 64.0, "c_A": 4.0, "c_meta": 32.0}

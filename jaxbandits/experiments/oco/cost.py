@@ -9,11 +9,11 @@ from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.algorithms.oco.oons import OONS
 from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel, Timed
-from jaxbandits.experiments.drawings import Cost
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel, Timed
+from jaxbandits.experiments.engine.figures import Cost
+from jaxbandits.experiments.engine.statistic import total_time_ratio
 from jaxbandits.experiments.oco.setting import PAPER
-from jaxbandits.experiments.statistic import total_time_ratio
 
 
 def _cost_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:

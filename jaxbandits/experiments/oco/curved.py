@@ -7,9 +7,10 @@ from typing import Any
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
 from jaxbandits.environments.oco.quadratic_losses import QuadraticLosses
 from jaxbandits.environments.oco.sequences import Alternating, Corrupted, Drift
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Against, Curves
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Against, Curves
+from jaxbandits.experiments.engine.statistic import final_mean, growth_exponent, mean_difference
 from jaxbandits.experiments.oco.setting import (
     OURS,
     PAPER,
@@ -17,9 +18,8 @@ from jaxbandits.experiments.oco.setting import (
     THEORY,
     on_the_ball,
     share_of_bound,
-    visible_bound,
 )
-from jaxbandits.experiments.statistic import final_mean, growth_exponent, mean_difference
+from jaxbandits.theory.oco import visible_bound
 
 _DIM = 5
 

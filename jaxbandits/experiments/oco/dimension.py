@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Against
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Against
+from jaxbandits.experiments.engine.statistic import growth_across, worst_ratio
+from jaxbandits.experiments.engine.thresholds import COMPARABLE, FLAT
 from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY, on_the_ball
-from jaxbandits.experiments.statistic import growth_across, worst_ratio
-from jaxbandits.experiments.words import COMPARABLE, FLAT
 
 _SIZES = (1, 2, 4, 8, 16)
 _MOST = _SIZES[-1]

@@ -17,11 +17,12 @@ from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.environments.oco.random_order import RandomOrder
 from jaxbandits.environments.oco.sequences import Alternating, Corrupted, Drift, Piecewise
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Against, Curves
-from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY, share_of_bound, visible_bound
-from jaxbandits.experiments.statistic import final_mean, mean_difference
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Against, Curves
+from jaxbandits.experiments.engine.statistic import final_mean, mean_difference
+from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY, share_of_bound
+from jaxbandits.theory.oco import visible_bound
 
 _E1_DIM = 5
 

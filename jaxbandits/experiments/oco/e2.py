@@ -14,11 +14,11 @@ from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.algorithms.oco.parameter_free_md import ParameterFreeMD
 from jaxbandits.algorithms.oco.scale_free_ftrl import ScaleFreeFTRL
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Against, Curves
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Against, Curves
+from jaxbandits.experiments.engine.statistic import growth_across, mean_difference
 from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY, VALUES
-from jaxbandits.experiments.statistic import growth_across, mean_difference
 
 _NORMS = (1, 2, 4, 8, 16, 32)
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from jaxbandits.algorithms.oco.ca_oons import CAOONS
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.statistic import late_rate
 from jaxbandits.experiments.oco.setting import OURS, PAPER
-from jaxbandits.experiments.statistic import late_rate
 
 _STUCK = math.sqrt(17.0) - 1.0  # f(4) for the minimiser 8: what the printed algorithm pays a round
 

@@ -8,11 +8,11 @@ from jaxbandits.algorithms.oco.clipped_parameter_free_md import ClippedParameter
 from jaxbandits.algorithms.oco.optax_learner import OptaxLearner
 from jaxbandits.algorithms.oco.scale_free_ftrl import ScaleFreeFTRL
 from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Against, Curves
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Against, Curves
+from jaxbandits.experiments.engine.statistic import relative_change
 from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY
-from jaxbandits.experiments.statistic import relative_change
 from jaxbandits.results.trials import Trials
 
 _SCALES = (0.01, 0.1, 1.0, 10.0, 100.0)

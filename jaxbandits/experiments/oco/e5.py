@@ -10,11 +10,11 @@ from jaxbandits.algorithms.oco.adagrad_norm import AdaGradNorm
 from jaxbandits.algorithms.oco.optax_learner import OptaxLearner
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Against
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Against
+from jaxbandits.experiments.engine.statistic import worst_ratio
 from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY, on_the_ball
-from jaxbandits.experiments.statistic import worst_ratio
 from jaxbandits.results.trials import Trials
 
 _SIGMAS = (0.05, 0.1, 0.2, 0.4, 0.8)

@@ -7,11 +7,11 @@ import numpy as np
 
 from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.environments.oco.cell_noise import CellNoise
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Against
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Against
+from jaxbandits.experiments.engine.statistic import share_below
 from jaxbandits.experiments.oco.setting import PAPER
-from jaxbandits.experiments.statistic import share_below
 from jaxbandits.results.trials import Trials
 
 _CELLS = (2, 8, 64)

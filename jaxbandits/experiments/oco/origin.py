@@ -10,12 +10,12 @@ from jaxbandits.algorithms.oco.parameter_free_md import ParameterFreeMD
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
 from jaxbandits.environments.oco.sequences import Alternating
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Curves
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Curves
+from jaxbandits.experiments.engine.statistic import growth_exponent, mean_difference, share_below
+from jaxbandits.experiments.engine.thresholds import FLAT, MUCH, always
 from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY, VALUES
-from jaxbandits.experiments.statistic import growth_exponent, mean_difference, share_below
-from jaxbandits.experiments.words import FLAT, MUCH, always
 
 _SMALL = 8  # further radii 1, 1/2, ..., 1/128
 _BET = 1.0  # eps of KT betting, which it never loses against 0

@@ -10,12 +10,12 @@ import numpy as np
 from jaxbandits.algorithms.oco.cla_oons import CLAOONS
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Curves
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Curves
+from jaxbandits.experiments.engine.statistic import share_below
+from jaxbandits.experiments.engine.thresholds import always
 from jaxbandits.experiments.oco.setting import PAPER, THEORY
-from jaxbandits.experiments.statistic import share_below
-from jaxbandits.experiments.words import always
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 

@@ -4,7 +4,6 @@ Wang, Barik, Zhao & Tan, "Parameter-free Algorithms for the Stochastically Exten
 The paper has no experiments: instances, sizes and thresholds are ours, its theorems say what to look for.
 """
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +11,7 @@ from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.algorithms.oco.oons import OONS
 from jaxbandits.algorithms.oco.optimistic_ftrl_2023 import OptimisticFTRL2023
 from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
-from jaxbandits.experiments.declare import Panel, Reading
+from jaxbandits.experiments.engine.experiment import Panel, Reading
 from jaxbandits.results.trials import Trials
 
 PAPER = "Wang, Barik, Zhao & Tan, NeurIPS 2025"
@@ -42,12 +41,6 @@ def on_the_ball(dim: int, lipschitz: float = 1.0) -> dict[str, Any]:
         "optimistic FTRL 2023": OptimisticFTRL2023(dim=dim),
         "OGD": OGD(**told),
     }
-
-
-def visible_bound(environment: Any, horizon: int, diameter: float = 2.0) -> float:
-    """D (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})): what Theorem 3.2 shows before its constants."""
-    variance, variation = environment.cumulative_variance(horizon), environment.cumulative_variation(horizon)
-    return diameter * (math.sqrt(float(variance)) + math.sqrt(float(variation)))
 
 
 def share_of_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:

@@ -5,9 +5,10 @@ from typing import Any
 
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.environments.oco.sequences import Alternating
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.drawings import Against
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.figures import Against
+from jaxbandits.experiments.engine.statistic import final_mean, growth_across
 from jaxbandits.experiments.oco.setting import (
     OURS,
     PAPER,
@@ -15,9 +16,8 @@ from jaxbandits.experiments.oco.setting import (
     THEORY,
     on_the_ball,
     share_of_bound,
-    visible_bound,
 )
-from jaxbandits.experiments.statistic import final_mean, growth_across
+from jaxbandits.theory.oco import visible_bound
 
 _AMPLITUDES = (0.05, 0.1, 0.2, 0.4, 0.8)
 _AMPLITUDE_PANELS = {f"m-{amplitude:g}": amplitude for amplitude in _AMPLITUDES}

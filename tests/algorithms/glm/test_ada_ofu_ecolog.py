@@ -10,8 +10,8 @@ from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog
 from jaxbandits.algorithms.glm.ecolog import ECOLog
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
+from jaxbandits.diagnostics import glm as glm_meters
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
-from jaxbandits.experiments.glm import meters as glm_meters
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.numerics.projection import project_ball, project_ball_and_ellipsoid
 from jaxbandits.simulation import simulate

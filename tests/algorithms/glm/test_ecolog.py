@@ -9,8 +9,8 @@ from scipy.optimize import minimize
 from jaxbandits.algorithms.glm.ecolog import ECOLog, ECOLogState
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
+from jaxbandits.diagnostics import glm as glm_meters
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
-from jaxbandits.experiments.glm import meters as glm_meters
 from jaxbandits.simulation import simulate
 from tests.algorithms.glm.replay_glm import ROUNDS, agree, force, play
 from tests.factors import factors

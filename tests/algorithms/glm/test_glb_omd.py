@@ -10,9 +10,9 @@ from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import pytree, validate
+from jaxbandits.diagnostics import glm as glm_meters
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli, Exponential, Gaussian, Poisson
-from jaxbandits.experiments.glm import meters as glm_meters
 from tests.algorithms.glm.replay_glm import ROUNDS, agree, force, lemma_4, play
 from tests.reference import glb_omd as reference
 from tests.reference import glm_one_pass

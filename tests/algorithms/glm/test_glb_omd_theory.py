@@ -11,9 +11,9 @@ from jaxbandits import simulation
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.base.pytree import as_arrays
+from jaxbandits.diagnostics import glm as glm_meters
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
-from jaxbandits.experiments.glm import meters as glm_meters
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.simulation import meters
 from jaxbandits.types import ArmDecision, Reward

@@ -7,9 +7,9 @@ import pytest
 from jaxbandits.algorithms.glm.gloc import GLOC
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import validate
+from jaxbandits.diagnostics import glm as glm_meters
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli, Exponential, Gaussian, Poisson
-from jaxbandits.experiments.glm import meters as glm_meters
 from jaxbandits.simulation import simulate
 from tests.algorithms.glm.replay_glm import ROUNDS, agree, force, play
 from tests.reference import glb_omd, glm_one_pass

@@ -12,7 +12,8 @@ from jaxbandits.algorithms.oco.ca_oons import CAOONS, base_learners
 from jaxbandits.algorithms.oco.oons import OONS
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
-from jaxbandits.experiments.oco import meters, rounds
+from jaxbandits.diagnostics import oco as meters
+from jaxbandits.diagnostics import oons_rounds as rounds
 from jaxbandits.numerics.losses import Linear, PseudoHuber
 from jaxbandits.types import FullInformation, narrow
 from tests.algorithms.oco.replay_oco import Played

@@ -9,7 +9,7 @@ from jaxbandits.algorithms.oco.cla_oons import CLAOONS
 from jaxbandits.base import trees
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
-from jaxbandits.experiments.oco import rounds
+from jaxbandits.diagnostics import oons_rounds as rounds
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.types import Gradient
 from tests.reference import cla_oons as reference

@@ -10,7 +10,7 @@ from jaxbandits.algorithms.oco.msmwc import MsMwC
 from jaxbandits.algorithms.oco.msmwc_master import MsMwCMaster
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
-from jaxbandits.experiments.oco.meters import meta_bound
+from jaxbandits.diagnostics.oco import meta_bound
 from jaxbandits.types import Gradient
 from tests.reference import msmwc as reference
 

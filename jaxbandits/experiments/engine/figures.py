@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from jaxbandits.experiments.run import Report
+    from jaxbandits.experiments.engine.run import Report
 
 
 class Drawing(Protocol):

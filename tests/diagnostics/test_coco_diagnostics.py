@@ -5,8 +5,8 @@ import pytest
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.coco import OFWTVC, SCOFWTVC, LinearConstraints, SinhaVaze
+from jaxbandits.diagnostics import coco as meters
 from jaxbandits.domains import L1Ball
-from jaxbandits.experiments.coco import meters
 from jaxbandits.simulation import compare
 from jaxbandits.simulation.meters import Meter
 

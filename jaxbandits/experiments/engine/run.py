@@ -10,9 +10,9 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, unknown_name
-from jaxbandits.experiments.claim import Judged, Measured
-from jaxbandits.experiments.declare import Experiment, Panel
-from jaxbandits.experiments.tuning import FIRST_SEED, at_edge, best
+from jaxbandits.experiments.engine.claim import Measured, Verdict
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.tuning import FIRST_SEED, at_edge, best
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes, compare, time_rounds
 from jaxbandits.simulation.grid import Grid
@@ -30,7 +30,7 @@ class Report:
     horizon: int
     results: dict[str, Result]  # per panel
     times: dict[tuple[str, int], RoundTimes]  # per panel and number of trials side by side
-    judged: tuple[Judged, ...]
+    judged: tuple[Verdict, ...]
     declared: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # per panel, labels left out too
     chosen: Mapping[str, Mapping[str, Mapping[str, Any]]] = dataclasses.field(default_factory=dict)  # panel, label
     edges: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # per panel, labels chosen there

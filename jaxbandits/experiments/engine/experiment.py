@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxbandits.base.errors import InputError, unknown_name
-from jaxbandits.experiments.claim import Claim
-from jaxbandits.experiments.drawings import Curves, Drawing
+from jaxbandits.experiments.engine.claim import Claim
+from jaxbandits.experiments.engine.figures import Curves, Drawing
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
 

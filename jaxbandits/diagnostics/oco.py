@@ -19,7 +19,7 @@ from jaxbandits.algorithms.oco.ca_oons import CAOONS
 from jaxbandits.algorithms.oco.msmwc_master import Middle
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike
-from jaxbandits.experiments.oco import rounds
+from jaxbandits.diagnostics import oons_rounds as rounds
 from jaxbandits.numerics.linalg import Vector
 
 

@@ -12,7 +12,7 @@ from jaxbandits.results.intervals import Estimate
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
 
-Verdict = Literal["holds", "does not hold", "not decided"]
+Decision = Literal["holds", "does not hold", "not decided"]
 _KEY = TypeVar("_KEY")
 _VALUE = TypeVar("_VALUE")
 
@@ -23,7 +23,7 @@ METHOD = (
     "equivalence are two one-sided tests at 2.5 % each; shares of trials have the exact interval of Clopper and "
     "Pearson, and twice the smaller binomial tail as p. The adjusted verdict is that of Holm's procedure over all "
     "claims of a paper that were tested, at 5 % together. What words such as 'comparable' mean as numbers stands in "
-    "jaxbandits/experiments/words.py."
+    "jaxbandits/experiments/engine/thresholds.py."
 )  # every manifest has it: a change of it is a change of how verdicts are reached
 ALPHA = 0.05  # of one claim, and of all claims of a paper together
 _REPEATS = 3  # least number of timings, and of nothing else
@@ -67,11 +67,11 @@ class Claim:
         """Whether both ends are margins."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
-    def judge(self, measured: Measured, enough_rounds: bool = True, preset: str | None = None) -> "Judged":
+    def judge(self, measured: Measured, enough_rounds: bool = True, preset: str | None = None) -> "Verdict":
         """Holds when the whole interval lies inside `(low, high)`, does not hold when it lies outside.
 
         Nothing is decided on too few seeds, on a shorter horizon than the paper's, when a trial failed, about another
-        preset than the claim's, or when the statistic is not a number. What no seed can change (`Estimate.fixed`) needs
+        preset than the claim's, or when the statistic is not a number. What no seed can change (`Estimate.deterministic`) needs
         no number of seeds.
 
         Args:
@@ -90,15 +90,15 @@ class Claim:
             missing, estimate = True, Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=self.trials)
         value, low, high = (float(number) for number in estimate[:3])
         applies = preset is None or not self.presets or preset in self.presets
-        enough = estimate.n >= self.trials or estimate.fixed
+        enough = estimate.n >= self.trials or estimate.deterministic
         tested = enough and enough_rounds and applies and not estimate.failed and not math.isnan(value)
-        return Judged(
+        return Verdict(
             self, self._decided(low, high) if tested else "not decided", value, low, high, estimate.n, estimate.failed,
-            enough_rounds, self._p(estimate) if tested else math.nan, estimate.fixed, missing, applies,
-            estimate.beside, tuple(panels),
+            enough_rounds, self._p(estimate) if tested else math.nan, estimate.deterministic, missing, applies,
+            estimate.companions, tuple(panels),
         )  # fmt: skip
 
-    def _decided(self, low: float, high: float) -> Verdict:
+    def _decided(self, low: float, high: float) -> Decision:
         if low > self.low and high < self.high:
             return "holds"
         if high <= self.low or low >= self.high:
@@ -107,11 +107,11 @@ class Claim:
 
     def _p(self, estimate: Estimate) -> float:
         """The least alpha whose interval decides; 0 of what has no spread, NaN where other levels are not known."""
-        if estimate.fixed or estimate.low == estimate.high:
+        if estimate.deterministic or estimate.low == estimate.high:
             return 0.0
-        if estimate.at is None:
+        if estimate.interval_at is None:
             return math.nan
-        at, low, high = estimate.at, 1e-12, 1.0 - 1e-9
+        at, low, high = estimate.interval_at, 1e-12, 1.0 - 1e-9
 
         def decides(alpha: float) -> bool:
             return self._decided(*map(float, at(1.0 - alpha))) != "not decided"
@@ -143,12 +143,12 @@ class _Watched(Mapping[_KEY, _VALUE]):
 
 
 @dataclasses.dataclass(frozen=True)
-class Judged:
+class Verdict:
     """A claim with its verdict: always computed from results, never written in.
 
     Attributes:
       claim: which.
-      verdict: of this claim alone, at 5 %.
+      decision: of this claim alone, at 5 %.
       value: the statistic.
       low: lower end of its interval of 95 %.
       high: upper end.
@@ -156,16 +156,16 @@ class Judged:
       failed: trials that are not finite.
       enough_rounds: whether it ran as long as the paper's.
       p: the least alpha at which there is a verdict; NaN where nothing was tested.
-      fixed: whether all seeds gave the same number.
+      deterministic: whether all seeds gave the same number.
       missing: whether a label that it needs was left out.
       applies: whether it speaks about the preset that was run.
-      beside: further numbers, by name.
+      companions: further numbers, by name.
       panels: that the statistic looked at.
       stand_ins: data sets that synthetic data stand for in these panels.
     """
 
     claim: Claim
-    verdict: Verdict
+    decision: Decision
     value: float
     low: float
     high: float
@@ -173,10 +173,10 @@ class Judged:
     failed: int
     enough_rounds: bool
     p: float = math.nan
-    fixed: bool = False
+    deterministic: bool = False
     missing: bool = False
     applies: bool = True
-    beside: tuple[tuple[str, float], ...] = ()
+    companions: tuple[tuple[str, float], ...] = ()
     panels: tuple[str, ...] = ()
     stand_ins: tuple[str, ...] = ()
 
@@ -186,7 +186,7 @@ class Judged:
         return "; ".join((self.claim.source, *(f"on a stand-in for {name}" for name in self.stand_ins)))
 
     @property
-    def why(self) -> str:
+    def reason(self) -> str:
         """One clause for the ledger."""
         if not self.applies:
             return f"is about the preset {' or '.join(self.claim.presets)}"
@@ -194,21 +194,21 @@ class Judged:
             return "not measured in this run"
         if self.failed:
             return f"{self.failed} trials are not finite"
-        if self.n < self.claim.trials and not self.fixed:
-            return f"needs {self.claim.trials} {self.of}, has {self.n}"
+        if self.n < self.claim.trials and not self.deterministic:
+            return f"needs {self.claim.trials} {self.unit}, has {self.n}"
         if math.isnan(self.value):
             return f"the statistic is not a number on these {self.n} seeds, claimed {region(self.claim)}"
-        numbers = f"{self.value:.4g}, the same in every trial" if self.fixed else self._interval()
+        numbers = f"{self.value:.4g}, the same in every trial" if self.deterministic else self._interval()
         parts = [f"{numbers}, claimed {region(self.claim)}"]
-        parts += [f"{name} {number:.4g}" for name, number in self.beside]
+        parts += [f"{name} {number:.4g}" for name, number in self.companions]
         if not self.enough_rounds:
             parts.append("at fewer rounds than the paper's")
-        elif self.verdict == "not decided":
-            parts.append(self.more)
+        elif self.decision == "not decided":
+            parts.append(self.seeds_needed)
         return ", ".join(parts)
 
     @property
-    def of(self) -> str:
+    def unit(self) -> str:
         """What n counts: timings are repeated, and ask for fewer than any trial."""
         return "seeds" if self.claim.trials > _REPEATS else "repeats"
 
@@ -216,12 +216,12 @@ class Judged:
         return f"{self.value:.4g} in [{self.low:.4g}, {self.high:.4g}]"
 
     @property
-    def more(self) -> str:
+    def seeds_needed(self) -> str:
         """How many more seeds would decide, with the mean and the spread of these: intervals shrink as 1/sqrt(n)."""
         wanted = self.needed()
         if math.isinf(wanted):
-            return f"more {self.of} would hardly decide: the statistic is where the claim ends"
-        return f"about {wanted - self.n:,.0f} more {self.of} would decide"
+            return f"more {self.unit} would hardly decide: the statistic is where the claim ends"
+        return f"about {wanted - self.n:,.0f} more {self.unit} would decide"
 
     def needed(self) -> float:
         """Seeds with which the interval would lie on one side of all ends; inf where no number would do."""
@@ -257,12 +257,13 @@ def holm(ps: Sequence[float], alpha: float = ALPHA) -> list[bool]:
     return decides
 
 
-def adjusted(judged: Sequence[Judged]) -> list[Verdict]:
+def adjusted(judged: Sequence[Verdict]) -> list[Decision]:
     """The verdicts of claims that stand together (those of a paper): as they are where Holm's procedure decides too.
 
-    A claim that no trial decides (`fixed`) is no test. One without other levels than 95 % keeps no verdict.
+    A claim that no trial decides (`deterministic`) is no test. One without other levels than 95 % keeps no verdict.
     """
-    decides = holm([math.nan if item.fixed else item.p for item in judged])
+    decides = holm([math.nan if item.deterministic else item.p for item in judged])
     return [
-        item.verdict if item.fixed or decided else "not decided" for item, decided in zip(judged, decides, strict=True)
+        item.decision if item.deterministic or decided else "not decided"
+        for item, decided in zip(judged, decides, strict=True)
     ]

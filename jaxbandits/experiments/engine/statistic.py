@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.base.errors import InputError, unknown_name
-from jaxbandits.experiments.claim import Measured
+from jaxbandits.experiments.engine.claim import Measured
 from jaxbandits.results import pairs
 from jaxbandits.results.intervals import (
     Estimate,
@@ -48,14 +48,14 @@ def mean_ratio(panel: str, first: str, second: str, metric: str = "regret") -> S
     def statistic(measured: Measured) -> Estimate:
         a, b, failed = _finals(measured.results[panel], metric, first, second)
         beside = _beside(a - b) if len(a) else ()
-        return log_ratio_interval(a, b)._replace(failed=failed, beside=beside)
+        return log_ratio_interval(a, b)._replace(failed=failed, companions=beside)
 
     return statistic
 
 
 def paired_mean(differences: np.ndarray) -> Estimate:
     """Mean of paired differences `[n]`, with their median and the share below 0 beside it."""
-    return mean_interval(differences)._replace(beside=_beside(differences) if len(differences) else ())
+    return mean_interval(differences)._replace(companions=_beside(differences) if len(differences) else ())
 
 
 def _beside(differences: np.ndarray) -> tuple[tuple[str, float], ...]:
@@ -224,7 +224,9 @@ def _exponential(of: Estimate) -> Estimate:
     """The estimate of exp(x) from that of x; nothing stays nothing."""
     if np.isnan(of.mean):
         return of
-    return of._replace(mean=np.exp(of.mean), low=np.exp(of.low), high=np.exp(of.high), at=_mapped(np.exp, of.at))
+    return of._replace(
+        mean=np.exp(of.mean), low=np.exp(of.low), high=np.exp(of.high), interval_at=_mapped(np.exp, of.interval_at)
+    )
 
 
 def late_rate(panel: str, name: str, metric: str = "regret") -> Statistic:
@@ -300,7 +302,7 @@ def total_time(panel: str, name: str) -> Statistic:
         times, rows = _timed(measured, panel, name)
         seconds = _log(rows @ np.diff(times.stops, prepend=0) / 1e9)
         estimate = t_interval(seconds[np.isfinite(seconds)])
-        return Estimate(*map(np.exp, estimate[:3]), n=estimate.n, at=_mapped(np.exp, estimate.at))
+        return Estimate(*map(np.exp, estimate[:3]), n=estimate.n, interval_at=_mapped(np.exp, estimate.interval_at))
 
     return statistic
 
@@ -316,7 +318,7 @@ def total_time_ratio(slow: tuple[str, str], fast: tuple[str, str]) -> Statistic:
         turns = min(len(rows) for _, rows in pair)
         a, b = (_log(rows[:turns] @ np.diff(times.stops, prepend=0)) for times, rows in pair)
         estimate = t_interval((a - b)[np.isfinite(a - b)])
-        return Estimate(*map(np.exp, estimate[:3]), n=estimate.n, at=_mapped(np.exp, estimate.at))
+        return Estimate(*map(np.exp, estimate[:3]), n=estimate.n, interval_at=_mapped(np.exp, estimate.interval_at))
 
     return statistic
 
@@ -333,7 +335,7 @@ def exact_share(successes: int, n: int, ties: int = 0, level: float = 0.95) -> E
         found = pairs.share(successes, n, 1.0 - level, ties)
         return found.low, found.high
 
-    return pairs.share(successes, n, 1.0 - level, ties)._replace(at=at)
+    return pairs.share(successes, n, 1.0 - level, ties)._replace(interval_at=at)
 
 
 def scaled(intervals: Intervals | None, factor: float) -> Intervals | None:

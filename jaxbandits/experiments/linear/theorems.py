@@ -6,7 +6,7 @@ from typing import Any
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.linear.noise import Fisk, Gaussian, Pareto, StudentT
-from jaxbandits.experiments.declare import Panel
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.linear.setting import ARMS, DIM
 
 TRIALS = 1024

@@ -7,8 +7,8 @@ from scipy.optimize import minimize
 
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.base.errors import InputError
+from jaxbandits.diagnostics import confidence_regions as plane
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
-from jaxbandits.experiments.glm import plane
 from tests.reference import glb_omd as reference
 
 S, ROUNDS, DELTA = 3.0, 500, 0.05

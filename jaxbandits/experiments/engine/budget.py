@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from jaxbandits.base.errors import unknown_name
-from jaxbandits.experiments.declare import Experiment
+from jaxbandits.experiments.engine.experiment import Experiment
 
 BUDGETS = {
     "quick": "a fiftieth of the rounds, at most 50 seeds: everything is run and drawn, nothing is decided",
