@@ -195,7 +195,7 @@ MUTANTS = [
            'and self.precision in ("", declared)', "", ("tests/report/test_ledger.py",)),
     Mutant("another reading passes for the usual run", "jaxbandits/report/ledger.py",
            '("seed", "without", "data", "reading")', '("seed", "without", "data")', ("tests/report/test_ledger.py",)),
-    Mutant("another reading not taken", _EXPERIMENTS + "declare.py", "if k in changed else v for",
+    Mutant("another reading not taken", _EXPERIMENTS + "engine/experiment.py", "if k in changed else v for",
            "if not changed else v for",
            ("tests/experiments/test_experiments.py::test_other_readings_change_what_they_name_and_nothing_else",)),
     Mutant("thresholds told by how they begin", "jaxbandits/report/rejudged.py",

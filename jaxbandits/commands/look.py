@@ -98,8 +98,12 @@ def _show_experiment(e: "Experiment") -> None:
     print(f"{e.name}: {e.title} ({e.source})\n\n{e.horizon:,} rounds, {e.seeds} seeds by default, metric: {e.metric}")
     panels = e.panels(e.horizon)
     print("presets:", *(f"  {name}: {meaning}" for name, meaning in e.presets.items()), sep="\n")
-    if e.readings:
-        print("other readings:", *(f"  {name}: {reading.text}" for name, reading in e.readings.items()), sep="\n")
+    if e.interpretations:
+        print(
+            "other interpretations:",
+            *(f"  {name}: {interpretation.text}" for name, interpretation in e.interpretations.items()),
+            sep="\n",
+        )
     print("panels:", *(f"  {name}: {panel.title}" for name, panel in panels.items()), sep="\n")
     labels = dict.fromkeys(
         label for panel in panels.values() for label in e.algorithms(e.preset(None), e.horizon, panel)

@@ -26,7 +26,9 @@ def add(commands: Any) -> None:
     reproduce.add_argument("--seeds", type=whole, help="trials per algorithm (default: the experiment's)")
     reproduce.add_argument("--horizon", type=whole, help="rounds per trial (default: the paper's)")
     reproduce.add_argument("--preset", help="constants to use (default: the experiment's first preset)")
-    reproduce.add_argument("--reading", help="another reading of the paper, where an experiment has one (see `show`)")
+    reproduce.add_argument(
+        "--interpretation", help="another reading of the paper, where an experiment has one (see `show`)"
+    )
     reproduce.add_argument("--seed", type=whole, default=0, help=f"{about['seed']} (default: 0)")
     reproduce.add_argument("--out", type=path, help="directory for figures and data (default: results/<experiment>)")
     reproduce.add_argument(
@@ -53,7 +55,8 @@ def add(commands: Any) -> None:
     )
     reproduce.add_argument("--quiet", action="store_true", help=f"without {about['progress']}")
     reproduce.add_argument(
-        "--budget", help="quick, standard or full, in place of --seeds, --horizon, --preset, --reading and --seed"
+        "--budget",
+        help="quick, standard or full, in place of --seeds, --horizon, --preset, --interpretation and --seed",
     )
     reproduce.set_defaults(run=_reproduce)
 
@@ -81,9 +84,11 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     if arguments.data is not None:
         if len(experiments) > 1:
             raise InputError("--data goes with one experiment, not with several")
-        experiments = [experiments[0].on(arguments.data)]
+        experiments = [experiments[0].with_data(arguments.data)]
     for experiment in experiments:
-        experiment.read(arguments.reading).preset(arguments.preset)  # before anything is computed for nothing
+        experiment.with_interpretation(arguments.interpretation).preset(
+            arguments.preset
+        )  # before anything is computed for nothing
     out = arguments.out or Path("results") / arguments.experiment.replace("/", "-")
     if arguments.budget is not None:
         return _reproduce_budget(experiments, out, arguments)
@@ -110,7 +115,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
     from jaxbandits.report import files, finished
 
     start = files.Start.now()
-    experiment = experiment.read(arguments.reading)
+    experiment = experiment.with_interpretation(arguments.interpretation)
     jax.config.update("jax_enable_x64", arguments.float64 or experiment.float64)
     checkpoint = out / "checkpoint"
     panels = [checkpoint / name for name in experiment.panels(experiment.horizon)]
@@ -193,7 +198,7 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
     return 1 if failed else 0
 
 
-_BY_BUDGET = {"seeds": None, "horizon": None, "preset": None, "reading": None, "seed": 0}  # with their defaults
+_BY_BUDGET = {"seeds": None, "horizon": None, "preset": None, "interpretation": None, "seed": 0}  # with their defaults
 
 
 def _discard(panels: Sequence[Path], parent: Path) -> None:

@@ -4,11 +4,11 @@ import io
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from jaxbandits.base.files import make_directory, write_atomically
 from jaxbandits.experiments.engine import figures as drawings
-from jaxbandits.experiments.engine.figures import Drawing, Draws
+from jaxbandits.experiments.engine.figures import Drawing
 from jaxbandits.experiments.engine.run import Report
 from jaxbandits.report import against, bound, cost, curves, exponents, heatmap, shares
 from jaxbandits.report.style import PAPER, SETTINGS, mathtext
@@ -17,6 +17,21 @@ from jaxbandits.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+@runtime_checkable
+class DrawsItself(Drawing, Protocol):
+    """Figure of one experiment; `needs` names the metrics it draws besides the experiment's, where there are any."""
+
+    def draw(self, plt: Any, report: Report) -> "Figure":
+        """Make the figure, without its title.
+
+        Args:
+          plt: `matplotlib.pyplot`.
+          report: the experiment and its results.
+        """
+        ...
+
 
 _DRAW: dict[type, Callable[[Any, Any, Report], "Figure"]] = {
     drawings.Curves: curves.draw,
@@ -35,8 +50,12 @@ def draw(report: Report, drawing: Drawing) -> "Figure":
     """One of the figures that an experiment declares, with its title and its tuning."""
     plt, experiment = _pyplot(), report.experiment
     with plt.rc_context(SETTINGS):
-        figure = drawing.draw(plt, report) if isinstance(drawing, Draws) else _DRAW[type(drawing)](drawing, plt, report)
-        read = f", reading {experiment.reading}" if experiment.reading else ""
+        figure = (
+            drawing.draw(plt, report)
+            if isinstance(drawing, DrawsItself)
+            else _DRAW[type(drawing)](drawing, plt, report)
+        )
+        read = f", reading {experiment.interpretation}" if experiment.interpretation else ""
         title = f"{experiment.title}, T = {report.horizon:,}", f"{experiment.source}; {report.preset} preset{read}"
         inches = figure.get_size_inches()[0]
         figure.suptitle(

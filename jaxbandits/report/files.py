@@ -39,7 +39,7 @@ def text(report: Report) -> str:
     experiment = report.experiment
     lines = [f"{experiment.name}: {experiment.title} ({experiment.source})"]
     lines += [f"preset {report.preset}: {experiment.presets[report.preset]}"]
-    lines += [f"reading {experiment.reading}: {reading}"] if (reading := _reading(experiment)) else []
+    lines += [f"reading {experiment.interpretation}: {reading}"] if (reading := _reading(experiment)) else []
     lines += [f"panel {panel}: a stand-in for {data}" for panel, data in experiment.standing_in(report.panels).items()]
     for panel, result in report.results.items():
         rounds = max(trials.horizon for trials in result.trials.values())
@@ -69,7 +69,7 @@ def text(report: Report) -> str:
 
 def _reading(experiment: Experiment) -> str:
     """What is read otherwise than usually; "" where nothing is."""
-    return experiment.readings[experiment.reading].text if experiment.reading else ""
+    return experiment.interpretations[experiment.interpretation].text if experiment.interpretation else ""
 
 
 def _point(label: str, point: Mapping[str, Any], at_edge: bool) -> str:
@@ -155,8 +155,8 @@ def row(judged: Verdict) -> dict[str, Any]:
     found = {
         "claim": j.claim.text, "source": j.source, "verdict": j.decision, "value": j.value, "interval": [j.low, j.high],
         "seeds": j.n, "failed": j.failed, "enough_rounds": j.enough_rounds, "p": j.p, "fixed": j.deterministic,
-        "missing": j.missing, "applies": j.applies, "beside": j.companions, "panels": j.panels, "stand_ins": j.stand_ins,
-        "why": j.reason,
+        "missing": j.missing, "applies": j.applies, "beside": j.companions, "panels": j.panels,
+        "stand_ins": j.stand_ins, "why": j.reason,
     }  # fmt: skip
     return _strict(found)
 

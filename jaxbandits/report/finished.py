@@ -43,7 +43,7 @@ def request(
         "first seed": first_seed,
         "timing": timing,
         "without": sorted(set(without)),
-        "reading": experiment.reading,
+        "reading": experiment.interpretation,
         "data": None if data is None else hashlib.sha256(data.read_bytes()).hexdigest(),
     }
     return asked | spec.guard(asked, 0, jax.local_devices())

@@ -42,7 +42,7 @@ def test_on_a_file_of_the_user(tmp_path, name, line, lines, batch):
     users, items = np.divmod(np.arange(lines), 900)
     path = tmp_path / "ratings"
     path.write_text("".join(line.format(u + 1, i + 1, 3) for u, i in zip(users, items, strict=True)))
-    experiment = EXPERIMENTS[name].on(path)
+    experiment = EXPERIMENTS[name].with_data(path)
     assert experiment.horizon == lines // batch
     drawn = {curves.metric for curves in experiment.figures} | set(experiment.tabulated)
     assert "regret" not in drawn and "violation" in drawn  # there is no comparator at this size

@@ -14,7 +14,7 @@ from jaxbandits.catalogue import to_spec
 from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel, Reading, chosen
+from jaxbandits.experiments.engine.experiment import Experiment, Interpretation, Panel, chosen
 from jaxbandits.experiments.engine.figures import Against, Cost, Exponents, Heatmap
 from jaxbandits.experiments.engine.run import run
 from jaxbandits.experiments.engine.statistic import final_mean
@@ -86,12 +86,16 @@ def test_every_declaration_is_complete(name):
     assert len(set(texts)) == len(texts)
 
 
-@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if EXPERIMENTS[name].readings])
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if EXPERIMENTS[name].interpretations])
 def test_other_readings_change_what_they_name_and_nothing_else(name):
     """Fields of labels that there are, to other values than those of the usual preset."""
     experiment = EXPERIMENTS[name]
-    for reading in experiment.readings:
-        changed, met, other = experiment.readings[reading].learners, set(), experiment.read(reading)
+    for reading in experiment.interpretations:
+        changed, met, other = (
+            experiment.interpretations[reading].learners,
+            set(),
+            experiment.with_interpretation(reading),
+        )
         for preset, panel in itertools.product(experiment.presets, experiment.panels(100).values()):
             usual, read = (one.algorithms(preset, 100, panel) for one in (experiment, other))
             assert list(usual) == list(read)
@@ -103,14 +107,14 @@ def test_other_readings_change_what_they_name_and_nothing_else(name):
                     assert to_spec(learner) not in map(to_spec, each)
                 met |= {label} & set(changed)
         assert met == set(changed) and experiment.claims
-        assert (other.reading, other.claims, other.name) == (reading, experiment.claims, name)
-    assert experiment.read(None) is experiment and experiment.reading is None
+        assert (other.interpretation, other.claims, other.name) == (reading, experiment.claims, name)
+    assert experiment.with_interpretation(None) is experiment and experiment.interpretation is None
     with pytest.raises(InputError, match="unknown reading of"):
-        experiment.read("another")
+        experiment.with_interpretation("another")
 
 
 def test_the_exact_moment_is_that_of_the_noise():
-    exact = EXPERIMENTS["linear/fig1"].readings["exact-nu"].learners["OFUL"]["noise_scale"]
+    exact = EXPERIMENTS["linear/fig1"].interpretations["exact-nu"].learners["OFUL"]["noise_scale"]
     assert exact == pytest.approx(float(StudentT(df=2.1).scale(0.99)), rel=1e-6)
 
 
@@ -171,25 +175,27 @@ def test_derived_metrics_are_those_of_each_label():
 
 def test_another_reading_is_a_run_of_its_own(tmp_path):
     """Its learners differ, its manifest and its tables say so, and it does not pass for the usual run."""
-    read = dataclasses.replace(SMALL, readings={"fast": Reading("the rate is read as 1", {"first": {"rate": 1.0}})})
+    read = dataclasses.replace(
+        SMALL, interpretations={"fast": Interpretation("the rate is read as 1", {"first": {"rate": 1.0}})}
+    )
     asked = {"seeds": 2, "horizon": 20, "preset": None, "without": (), "seed": 0, "data": None}
     found = {}
-    for experiment in (read, read.read("fast")):
+    for experiment in (read, read.with_interpretation("fast")):
         report = run(experiment, seeds=2, progress=False)
-        found[experiment.reading] = float(report.results["one"]["first"].final("rate")[0, 0])
+        found[experiment.interpretation] = float(report.results["one"]["first"].final("rate")[0, 0])
         request = finished.request(experiment, **asked)
-    assert found == {None: 0.5, "fast": 1.0} and report.experiment.readings == read.readings
+    assert found == {None: 0.5, "fast": 1.0} and report.experiment.interpretations == read.interpretations
     plain = dataclasses.replace(report.experiment, figures=())
     with pytest.warns(UserWarning, match="skewed"):
         files.write(dataclasses.replace(report, experiment=plain), tmp_path, request)
     kept = json.loads((tmp_path / "manifest.json").read_text())
     assert kept["request"]["reading"] == "fast" and kept["reading"] == "the rate is read as 1"
     assert "reading fast: the rate is read as 1" in (tmp_path / "small.txt").read_text()
-    assert finished.find(read.read("fast"), request, tmp_path) is not None
+    assert finished.find(read.with_interpretation("fast"), request, tmp_path) is not None
     with pytest.raises(InputError, match="finished run of another reading"):
         finished.find(read, finished.request(read, **asked), tmp_path)
-    with pytest.raises(InputError, match="one reading only"):
-        SMALL.read("fast")
+    with pytest.raises(InputError, match="one interpretation only"):
+        SMALL.with_interpretation("fast")
 
 
 def test_a_swept_learner_is_given_to_derive_as_it_is():

@@ -22,7 +22,7 @@ def test_a_data_file_takes_the_place_of_the_stand_in(tmp_path):
     rows = np.column_stack([rng.integers(0, 3000, (400, 10)), rng.integers(2, size=(400, 44)), rng.integers(1, 8, 400)])
     path = tmp_path / "covtype.data"
     np.savetxt(path, rows, fmt="%d", delimiter=",")
-    real, stand_in = COVERTYPE.on(path), COVERTYPE
+    real, stand_in = COVERTYPE.with_data(path), COVERTYPE
     assert "stand-in" not in real.title and "stand-in" in stand_in.title
     for name, panel in real.panels(1000).items():
         assert panel.environment.dataset == "covertype" and panel.environment.n_arms == 60
@@ -32,7 +32,7 @@ def test_a_data_file_takes_the_place_of_the_stand_in(tmp_path):
 
 def test_a_data_file_goes_where_one_is_read(tmp_path, capsys):
     with pytest.raises(InputError, match="glm/fig1 takes no data file"):
-        EXPERIMENTS["glm/fig1"].on(tmp_path / "file")
+        EXPERIMENTS["glm/fig1"].with_data(tmp_path / "file")
     for arguments, message in (
         (["glm/covertype", "--data", str(tmp_path / "nowhere")], "nowhere"),
         (["glm/all", "--data", str(tmp_path / "file")], "--data goes with one experiment"),

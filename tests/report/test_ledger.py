@@ -273,9 +273,9 @@ def test_budgets():
     assert tuned.settings == usual.settings | {"preset": "tuned", "without": ("HEAVY-OFUL",), "no_timing": True}
     assert [part.suffix for part in parts(EXPERIMENTS["glm/fig1"], "standard")] == [""]  # tuning takes minutes there
     full = parts(experiment, "full")
-    readings = ["--reading-exact-nu", "--reading-extra-sigma"]
+    readings = ["--interpretation-exact-nu", "--interpretation-extra-sigma"]
     assert [part.suffix for part in full] == ["", "--theory", "--tuned", *readings, "--seed-1", "--float64"]
-    assert full[3].settings == full[0].settings | {"reading": "exact-nu"}
+    assert full[3].settings == full[0].settings | {"interpretation": "exact-nu"}
     assert full[1].settings["preset"] == "theory" and full[-2].settings["seed"] == 1
     assert full[-1].settings["float64"] and "float64" not in full[0].settings
     double = parts(experiment, "full", float64=True)
@@ -294,9 +294,12 @@ def test_a_budget_says_how_much(tmp_path, capsys):
     assert cli.main(command) == 2
     assert "leave --seeds out" in capsys.readouterr().err
     for command, told in (
-        (["reproduce", "linear/fig1", "--reading", "exact-mu"], "did you mean 'exact-nu'"),
-        (["reproduce", "oco/e6", "--reading", "exact-nu"], "oco/e6 has one reading only"),
-        (["reproduce", "linear/fig1", "--reading", "exact-nu", "--budget", "full"], "leave --reading out"),
+        (["reproduce", "linear/fig1", "--interpretation", "exact-mu"], "did you mean 'exact-nu'"),
+        (["reproduce", "oco/e6", "--interpretation", "exact-nu"], "oco/e6 has one interpretation only"),
+        (
+            ["reproduce", "linear/fig1", "--interpretation", "exact-nu", "--budget", "full"],
+            "leave --interpretation out",
+        ),
     ):
         assert cli.main([*command, "--out", str(tmp_path)]) == 2
         assert told in capsys.readouterr().err

@@ -8,7 +8,7 @@ from typing import Any
 from jaxbandits.experiments.coco import setting
 from jaxbandits.experiments.coco.setting import METERS, PAPER, PRESETS
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Reading
+from jaxbandits.experiments.engine.experiment import Experiment, Interpretation
 from jaxbandits.experiments.engine.statistic import mean_difference
 
 
@@ -56,12 +56,12 @@ FIG2 = Experiment(
         "On FilmTrust (d = 3.1 million) a one-point estimate has length d / delta times the value of a round: within a "
         "pass of 4436 rounds no learner of this kind can be expected to move for the better.",
     ),
-    readings={
-        "weights-before": Reading(
+    interpretations={
+        "weights-before": Interpretation(
             "step 6 of Algorithm 3 weighs a round by Q_t, which depends on the perturbation: by Q_{t-1}, unbiased",
             {key: {"weight_before": True} for key in ("BFW-TVC", "SCBFW-TVC")},
         ),
-        "as-printed-27": Reading(
+        "as-printed-27": Interpretation(
             "(27) lacks the linear term that centres its quadratics where they were: as printed, around 0",
             {"SCBFW-TVC": {"recenter": False}},
         ),

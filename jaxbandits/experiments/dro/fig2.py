@@ -21,7 +21,7 @@ from jaxbandits.experiments.dro.setting import (
     tuning,
 )  # fmt: skip
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel, Reading
+from jaxbandits.experiments.engine.experiment import Experiment, Interpretation, Panel
 from jaxbandits.experiments.engine.statistic import mean_difference
 
 
@@ -67,8 +67,8 @@ FIG2 = Experiment(
            "methods with one sample a round is one of these step sizes: with equal tuning the gap nearly closes.",
            "Synthetic samples are drawn when they are asked for; risks of them are exact. On Adult the risk of a group "
            "is its mean over all its rows."),
-    readings={
-        "clipped": Reading(
+    interpretations={
+        "clipped": Interpretation(
             "Assumption 3 has losses in [0, 1], which logistic losses exceed: 1 - loss is at least 0 where it moves q",
             {"Online(1)": {"clip": True}},
         )

@@ -48,7 +48,9 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Pa
         found += [Part(f"--{name}", {**usual, "preset": name, **less}) for name in tuning.presets]
     if budget == "full":
         found += [Part(f"--{name}", {**usual, "preset": name}) for name in list(experiment.presets)[1:]]
-        found += [Part(f"--reading-{name}", {**usual, "reading": name}) for name in experiment.readings]
+        found += [
+            Part(f"--interpretation-{name}", {**usual, "interpretation": name}) for name in experiment.interpretations
+        ]
         found.append(Part("--seed-1", {**usual, "seed": 1}))
         found += [] if experiment.float64 or float64 else [Part(_DOUBLE, {**usual, "float64": True})]
     return [Part(part.suffix + double, part.settings) for part in found]

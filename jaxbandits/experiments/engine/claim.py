@@ -71,8 +71,8 @@ class Claim:
         """Holds when the whole interval lies inside `(low, high)`, does not hold when it lies outside.
 
         Nothing is decided on too few seeds, on a shorter horizon than the paper's, when a trial failed, about another
-        preset than the claim's, or when the statistic is not a number. What no seed can change (`Estimate.deterministic`) needs
-        no number of seeds.
+        preset than the claim's, or when the statistic is not a number. What no seed can change
+        (`Estimate.deterministic`) needs no number of seeds.
 
         Args:
           measured: what the experiment measured.

@@ -65,8 +65,8 @@ class Tuning:
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
-    """Another reading of a place that is left open, reconstructed, or cannot stand as printed: other values of fields.
+class Interpretation:
+    """Another reading of a place in the paper that is open, reconstructed or cannot stand as printed.
 
     Attributes:
       text: where it stands, and what is read otherwise.
@@ -106,8 +106,8 @@ class Experiment:
       float64: needs double precision.
       from_file: from a data file of the user to the fields (`panels`, `title`, ...) of the experiment on that file.
       stand_ins: panel to the data set that synthetic data stand for there, where no file is given.
-      readings: other readings of the paper, by name; the ledger sets their verdicts beside the usual ones.
-      reading: that which is taken; None: the usual one (`read` makes another).
+      interpretations: other readings of the paper, by name; the ledger sets their verdicts beside the usual ones.
+      interpretation: name of the one that is taken; None: the usual one.
     """
 
     name: str
@@ -134,30 +134,30 @@ class Experiment:
     float64: bool = False
     from_file: Callable[[Path], Mapping[str, Any]] | None = None
     stand_ins: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    readings: Mapping[str, Reading] = dataclasses.field(default_factory=dict)
-    reading: str | None = None
+    interpretations: Mapping[str, Interpretation] = dataclasses.field(default_factory=dict)
+    interpretation: str | None = None
 
-    def read(self, name: str | None) -> "Experiment":
-        """The same experiment by another reading; as it is for None.
+    def with_interpretation(self, name: str | None) -> "Experiment":
+        """Return the experiment under another interpretation; itself for None.
 
         Raises:
-          InputError: for a reading that it does not have.
+          InputError: for an unknown interpretation.
         """
         if name is None:
             return self
-        if name not in self.readings:
+        if name not in self.interpretations:
             raise (
-                unknown_name(f"reading of {self.name}", name, self.readings)
-                if self.readings
-                else InputError(f"{self.name} has one reading only: leave --reading out")
+                unknown_name(f"interpretation of {self.name}", name, self.interpretations)
+                if self.interpretations
+                else InputError(f"{self.name} has one interpretation only: leave --interpretation out")
             )
-        changed = self.readings[name].learners
+        changed = self.interpretations[name].learners
 
         def algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
             usual = self.algorithms(preset, horizon, panel)
             return {k: dataclasses.replace(v, **changed[k]) if k in changed else v for k, v in usual.items()}
 
-        return dataclasses.replace(self, algorithms=algorithms, reading=name)
+        return dataclasses.replace(self, algorithms=algorithms, interpretation=name)
 
     def standing_in(self, panels: Mapping[str, Panel]) -> dict[str, str]:
         """Those of `stand_ins` whose environment does not name another source of its data."""
@@ -167,7 +167,7 @@ class Experiment:
             if name in panels and getattr(panels[name].environment, "source", "stand-in") == "stand-in"
         }
 
-    def on(self, path: Path) -> "Experiment":
+    def with_data(self, path: Path) -> "Experiment":
         """The same experiment on the user's data.
 
         Raises:

@@ -1,17 +1,12 @@
 """What is drawn of an experiment: one object a figure, each with its own settings only.
 
-`report` draws those of this file. A figure that only one experiment has is an object of that experiment's own file
-which draws itself (`Draws`).
+`report` draws those of this file. A figure that only one experiment has is an object of that experiment's own file with
+a method `draw(plt, report)`.
 """
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from jaxbandits.experiments.engine.run import Report
+from typing import ClassVar, Protocol
 
 
 class Drawing(Protocol):
@@ -20,20 +15,6 @@ class Drawing(Protocol):
     @property
     def name(self) -> str:
         """What its files are called beside those of the experiment's first figure; no two of an experiment alike."""
-        ...
-
-
-@runtime_checkable
-class Draws(Drawing, Protocol):
-    """A figure that draws itself; `needs` names the metrics it draws besides the experiment's, where there are any."""
-
-    def draw(self, plt: Any, report: "Report") -> "Figure":
-        """Makes the figure, without its title.
-
-        Args:
-          plt: `matplotlib.pyplot`.
-          report: the experiment and what it measured.
-        """
         ...
 
 

@@ -14,7 +14,7 @@ from jaxbandits.diagnostics import glm as meters
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli, Poisson
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel, Reading
+from jaxbandits.experiments.engine.experiment import Experiment, Interpretation, Panel
 from jaxbandits.experiments.engine.figures import Shares
 from jaxbandits.experiments.engine.statistic import share_below
 from jaxbandits.experiments.glm.setting import DELTA, PAPER, TRIALS
@@ -95,8 +95,8 @@ COVERAGE = Experiment(
         "delta = 0.05; d = 2, K = 20, one arm set a trial. ada-OFU-ECOLog spends delta on each of two sets, of which "
         "error_ratio takes the worse: it promises 90 %.",
     ),
-    readings={
-        "radii-of-code": Reading(
+    interpretations={
+        "radii-of-code": Interpretation(
             "the radii of GLM-UCB and ECOLog are not restated: those of public code, in place of the theorems'",
             {"GLM-UCB": {"radius_rule": "det"}, "ECOLog": {"radius_rule": "code"}},
         )

@@ -17,5 +17,5 @@ COVERAGE_LINKS = dataclasses.replace(
     },
     claims=(*coverage_claims("gaussian", (*GENERAL, "GLOC")), *coverage_claims("poisson", GENERAL)),
     notes=COVERAGE.notes[1:],
-    readings={},
+    interpretations={},
 )

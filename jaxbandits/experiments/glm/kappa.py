@@ -11,7 +11,7 @@ from jaxbandits.algorithms.glm.gloc import GLOC
 from jaxbandits.diagnostics import glm as meters
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel, Reading
+from jaxbandits.experiments.engine.experiment import Experiment, Interpretation, Panel
 from jaxbandits.experiments.engine.figures import Against
 from jaxbandits.experiments.engine.statistic import growth_across, worst_ratio
 from jaxbandits.experiments.engine.thresholds import COMPARABLE
@@ -74,8 +74,8 @@ KAPPA = Experiment(
         "kappa = 2 + 2 cosh(S), over the ball; the metric kappa is that of each instance. d = 2, K = 20, one arm set a "
         "trial. Regret saturates at that of uniform play, about 1600.",
     ),
-    readings={
-        "delta-0.01": Reading(
+    interpretations={
+        "delta-0.01": Interpretation(
             "delta is not stated for the synthetic experiments: 0.01, which Covertype has, in place of 0.05",
             {key: {"delta": 0.01} for key in ("GLB-OMD", "GLB-OMD, theory", "GLB-OMD, data radius", "ECOLog", "GLOC")},
         )

@@ -76,6 +76,6 @@ COVERAGE = Experiment(
         "clipped_share: rounds whose residual the Huber loss clips; leverage_share: rounds in which sigma_t is its "
         "third term, which grows with the arm's width, and nu_t plays no part.",
     ),
-    readings={"extra-sigma": EXTRA_SIGMA},
+    interpretations={"extra-sigma": EXTRA_SIGMA},
     figures=(Shares(),),
 )  # fmt: skip

@@ -30,8 +30,8 @@ def _one_pass(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     return {label: learner for label, learner in found.items() if label != "HEAVY-OFUL"}
 
 
-def _drops(reading: str, title: str) -> tuple[Claim, ...]:
-    heavy, light = f"student-{reading}", f"gaussian-{reading}"
+def _drops(interpretation: str, title: str) -> tuple[Claim, ...]:
+    heavy, light = f"student-{interpretation}", f"gaussian-{interpretation}"
     return (
         Claim(
             "OFUL drops significantly under heavy tails: its mean regret under Student t noise is above "
@@ -68,6 +68,6 @@ DROP = Experiment(
         "Arms and theta* of a seed are the same under both laws. The bounds told are those of Figures 1 and 2, 1.31 "
         "and 1: radii that are proportional to it are 1.31 times as large under heavy tails.",
     ),
-    readings={"extra-sigma": EXTRA_SIGMA},
+    interpretations={"extra-sigma": EXTRA_SIGMA},
     figures=(Curves(not_drawn=("uniform",)),),
 )  # fmt: skip

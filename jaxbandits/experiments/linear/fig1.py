@@ -2,7 +2,7 @@
 
 from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Reading, Timed
+from jaxbandits.experiments.engine.experiment import Experiment, Interpretation, Timed
 from jaxbandits.experiments.engine.figures import Curves
 from jaxbandits.experiments.engine.statistic import mean_difference, win_share
 from jaxbandits.experiments.linear.claims import comparable, time_claims
@@ -20,7 +20,7 @@ from jaxbandits.experiments.linear.setting import (
     TWO_READINGS,
     WIDTH,
     both_readings,
-    told_once,
+    learners_with_common_bound,
 )
 
 _EXACT = 4.387787  # (E |eta|^1.99)^(1/1.99)
@@ -32,7 +32,7 @@ FIG1 = Experiment(
     horizon=HORIZON,
     seeds=512,
     presets=PRESETS | TUNED,
-    algorithms=told_once(eps=0.99, bound=1.31),
+    algorithms=learners_with_common_bound(eps=0.99, bound=1.31),
     panels=lambda horizon: both_readings(noise=StudentT(df=2.1), eps=0.99),
     metric="regret",
     claims=(
@@ -59,8 +59,8 @@ FIG1 = Experiment(
         TWO_READINGS, TUNING, FEWER,
         "The moment bound 1.31 is the paper's; the exact one of t(2.1) at eps = 0.99 is 4.388.",
     ),
-    readings={
-        "exact-nu": Reading(
+    interpretations={
+        "exact-nu": Interpretation(
             f"nu = 1.31, which Section 5 gives for t(2.1), is not its moment at eps = 0.99: all are told {_EXACT:.4g}",
             {key: {"moment_bound": _EXACT} for key in ("Hvt-UCB", "HEAVY-OFUL")}
             | {key: {"noise_scale": _EXACT} for key in ("OFUL", "CRTM", "CRMM")},

@@ -19,7 +19,7 @@ from jaxbandits.experiments.linear.setting import (
     TWO_READINGS,
     WIDTH,
     both_readings,
-    told_once,
+    learners_with_common_bound,
 )
 
 FIG2 = Experiment(
@@ -29,7 +29,7 @@ FIG2 = Experiment(
     horizon=HORIZON,
     seeds=512,
     presets=PRESETS | TUNED,
-    algorithms=told_once(eps=1.0, bound=1.0),
+    algorithms=learners_with_common_bound(eps=1.0, bound=1.0),
     panels=lambda horizon: both_readings(noise=Gaussian(), eps=1.0),
     metric="regret",
     claims=(

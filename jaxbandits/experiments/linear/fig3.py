@@ -18,7 +18,7 @@ from jaxbandits.experiments.linear.setting import (
     TUNING,
     WIDTH,
     environment,
-    told_the_scale,
+    learners_given_scale,
 )
 
 _LAWS = {"pareto": Pareto(shape=1.5), "lomax": Lomax(shape=1.5), "fisk": Fisk(shape=1.5)}
@@ -31,7 +31,7 @@ FIG3 = Experiment(
     horizon=HORIZON,
     seeds=512,
     presets=PRESETS | TUNED,
-    algorithms=told_the_scale,
+    algorithms=learners_given_scale,
     panels=lambda horizon: {
         name: Panel(f"{type(law).__name__} (1.5)", environment(noise=law, eps=0.49, noise_decades=1.5))
         for name, law in _LAWS.items()

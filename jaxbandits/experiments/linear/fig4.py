@@ -18,7 +18,7 @@ from jaxbandits.experiments.linear.setting import (
     TUNING,
     WIDTH,
     environment,
-    told_the_scale,
+    learners_given_scale,
 )
 
 _DECADES = {"scale1.5": 1.5, "scale2": 2.0, "scale2.5": 2.5}
@@ -30,7 +30,7 @@ FIG4 = Experiment(
     horizon=HORIZON,
     seeds=512,
     presets=PRESETS | TUNED,
-    algorithms=told_the_scale,
+    algorithms=learners_given_scale,
     panels=lambda horizon: {
         name: Panel(
             f"log10 of the scale uniform on (0, {decades:g})",

@@ -22,7 +22,7 @@ from jaxbandits.experiments.linear.setting import (
     TWO_READINGS,
     WIDTH,
     environment,
-    told_once,
+    learners_with_common_bound,
 )
 
 _SETS = {"50 arms": None, "40 of 50": 40, "30 of 50": 30}
@@ -49,7 +49,7 @@ FIG5 = Experiment(
     horizon=HORIZON,
     seeds=512,
     presets=PRESETS | TUNED,
-    algorithms=told_once(eps=0.99, bound=1.31),
+    algorithms=learners_with_common_bound(eps=0.99, bound=1.31),
     panels=_set_panels,
     metric="regret",
     claims=tuple(

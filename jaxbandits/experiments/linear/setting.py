@@ -14,7 +14,7 @@ from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
-from jaxbandits.experiments.engine.experiment import Panel, Reading, Tuning
+from jaxbandits.experiments.engine.experiment import Interpretation, Panel, Tuning
 from jaxbandits.experiments.engine.tuning import TOLERANCE
 
 DIM, ARMS, HORIZON = 2, 50, 18_000
@@ -53,7 +53,7 @@ TWO_READINGS = (
     "The text 'rescaled to satisfy L = 1' has two readings; panels 'max' divide all arms by the largest norm, panels "
     "'unit' normalise each arm."
 )
-EXTRA_SIGMA = Reading(
+EXTRA_SIGMA = Interpretation(
     "Lemmas 4 and 5 need sigma_t >= 2 sqrt(2) ||X_t||_{V^-1}, which Algorithm 1 leaves out and (17) has: with it",
     {"Hvt-UCB": {"extra_sigma": True}},
 )
@@ -96,7 +96,7 @@ def largest_scale(environment: HeavyTailed) -> float:
     return float(environment.noise.scale(environment.eps)) * 10.0**decades
 
 
-def told_the_scale(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def learners_given_scale(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     """Figures 3 and 4: Hvt-UCB and HEAVY-OFUL see nu_t each round, everybody else the largest nu_t there can be."""
     eps, bound = float(panel.environment.eps), largest_scale(panel.environment)
     uninformed = learners(preset, horizon, eps, bound)
@@ -107,7 +107,7 @@ def told_the_scale(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]
     return {**informed, **others, "Hvt-UCB, bound only": bound_only}
 
 
-def told_once(eps: float, bound: float) -> Callable[[str, int, Any], Mapping[str, Any]]:
+def learners_with_common_bound(eps: float, bound: float) -> Callable[[str, int, Any], Mapping[str, Any]]:
     """Figures 1, 2 and 5: one bound for all rounds and learners."""
     return lambda preset, horizon, panel: learners(preset, horizon, eps, bound)
 

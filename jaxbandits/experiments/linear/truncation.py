@@ -9,7 +9,7 @@ import numpy as np
 from jaxbandits.algorithms.linear.crtm import CRTM
 from jaxbandits.diagnostics import linear as meters
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel, Reading
+from jaxbandits.experiments.engine.experiment import Experiment, Interpretation, Panel
 from jaxbandits.experiments.engine.figures import Curves
 from jaxbandits.experiments.engine.statistic import final_mean, mean_difference
 from jaxbandits.experiments.linear import tails
@@ -87,8 +87,8 @@ TRUNCATION = Experiment(
         "reconstructed (its paper's constants away from eps = 1 were not at hand); it is that of the preset times the "
         "factor in the label.",
     ),
-    readings={
-        "newton-steps": Reading(
+    interpretations={
+        "newton-steps": Interpretation(
             "Section 5 times a closed-form least squares; CRTM's own paper takes online Newton steps: these",
             {key: {"mode": "ons"} for key in _FACTORS},
         )

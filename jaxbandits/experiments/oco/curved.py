@@ -111,6 +111,6 @@ CURVED = Experiment(
         "Curvature that nobody is told of makes regret smaller than the bound for linear losses: the theorem holds a "
         "fortiori. It is judged with 1 for its hidden constant.",
     ),
-    readings={"radius-for-D": RADIUS_FOR_D},
+    interpretations={"radius-for-D": RADIUS_FOR_D},
     figures=(Against("D (sqrt(sigma^2) + sqrt(Sigma^2))"), Curves(logarithmic=True)),
 )  # fmt: skip

@@ -99,6 +99,6 @@ E2 = Experiment(
            "constants (128 G D_i and more) rule at this horizon.",
            "What CLA-OONS saves against CA-OONS is the start-up cost of the meta algorithm, which it does without; "
            "adapting to G gains nothing here, where the G = 1 that CA-OONS is told is right."),
-    readings={"values": VALUES},
+    interpretations={"values": VALUES},
     figures=(Against("||u||"), Curves(logarithmic=True)),
 )  # fmt: skip

@@ -103,6 +103,6 @@ ORIGIN = Experiment(
         "later) step sizes stay at their cap.",
         "A learner whose hints are always wrong (flips) loses a constant a round until then.",
     ),
-    readings={"values": VALUES},
+    interpretations={"values": VALUES},
     figures=(Curves(logarithmic=True),),
 )  # fmt: skip

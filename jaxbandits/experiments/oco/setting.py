@@ -11,7 +11,7 @@ from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.algorithms.oco.oons import OONS
 from jaxbandits.algorithms.oco.optimistic_ftrl_2023 import OptimisticFTRL2023
 from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
-from jaxbandits.experiments.engine.experiment import Panel, Reading
+from jaxbandits.experiments.engine.experiment import Interpretation, Panel
 from jaxbandits.results.trials import Trials
 
 PAPER = "Wang, Barik, Zhao & Tan, NeurIPS 2025"
@@ -20,11 +20,11 @@ THEORY = {
     "theory": "every constant as the papers state it; 'practical', ours: c_eta = 1, c_A = 1/4, c_corr = 1/2, c_meta = 1"
 }
 
-RADIUS_FOR_D = Reading(
+RADIUS_FOR_D = Interpretation(
     "D is the diameter of X in Assumption 2.2 and bounds ||x|| in the proofs: the radius, 1 here, in the step size",
     {key: {"diameter": 1.0} for key in ("OONS", "OONS, practical")},
 )
-VALUES = Reading(
+VALUES = Interpretation(
     "(5) fails for losses that are not linear; it can be repaired by played gradients (as usual) or by the values "
     "f(x) - f(0): by values",
     {"CA-OONS": {"meta_loss": "value"}},

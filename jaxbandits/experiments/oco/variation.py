@@ -74,6 +74,6 @@ VARIATION = Experiment(
         "OONS about m^2/16 a round, a slope of 2, until its curvature has grown.",
         "OGD needs no hint here: flips cancel in its steps, and the hints of the others are always wrong.",
     ),
-    readings={"radius-for-D": RADIUS_FOR_D},
+    interpretations={"radius-for-D": RADIUS_FOR_D},
     figures=(Against("m"),),
 )  # fmt: skip
