@@ -147,7 +147,7 @@ def test_adjusted_verdicts_are_raw_ones_or_none():
     raw = [judge(normal(value, 1.0), 0.0) for value in (2.0, 4.0, -4.0, 0.1)]
     assert [item.decision for item in raw] == ["holds", "holds", "does not hold", "not decided"]
     assert adjusted(raw) == ["not decided", "holds", "does not hold", "not decided"]
-    untested = dataclasses.replace(raw[0], p=math.nan, verdict="not decided")
+    untested = dataclasses.replace(raw[0], p=math.nan, decision="not decided")
     assert adjusted([untested, raw[0]]) == ["not decided", "holds"]
 
 

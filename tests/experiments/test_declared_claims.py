@@ -17,17 +17,18 @@ from jaxbandits.algorithms.linear.crtm import CRTM
 from jaxbandits.diagnostics import linear as meters
 from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.experiments import EXPERIMENTS, statistic
+from jaxbandits.experiments import EXPERIMENTS
+from jaxbandits.experiments.engine import statistic
 from jaxbandits.experiments.engine.claim import Measured
 from jaxbandits.experiments.glm import kappa_star
 from jaxbandits.experiments.linear import bound_only, noiseless, scale
 from jaxbandits.experiments.linear.setting import READINGS
 from jaxbandits.experiments.oco import e5
-from jaxbandits.experiments.oco.setting import visible_bound
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
 from jaxbandits.theory.linear import theorem_1
+from jaxbandits.theory.oco import visible_bound
 from jaxbandits.types import ArmDecision, Reward
 from tests.results import made
 

@@ -109,7 +109,7 @@ def test_other_readings_change_what_they_name_and_nothing_else(name):
         assert met == set(changed) and experiment.claims
         assert (other.interpretation, other.claims, other.name) == (reading, experiment.claims, name)
     assert experiment.with_interpretation(None) is experiment and experiment.interpretation is None
-    with pytest.raises(InputError, match="unknown reading of"):
+    with pytest.raises(InputError, match="unknown interpretation of"):
         experiment.with_interpretation("another")
 
 

@@ -82,7 +82,7 @@ def test_the_ends_of_a_share_are_where_binomial_tails_have_half_of_the_error(k, 
     """All, none, one, half; at two levels."""
     found = statistic.exact_share(k, n)
     assert found.mean == k / n and found.n == n and not found.deterministic
-    for level, (low, high) in ((0.95, (found.low, found.high)), (0.999, found.at(0.999))):
+    for level, (low, high) in ((0.95, (found.low, found.high)), (0.999, found.interval_at(0.999))):
         half = (1.0 - level) / 2.0
         assert low == 0.0 if k == 0 else tails(k, n, float(low))[1] == pytest.approx(half, rel=1e-9)
         assert high == 1.0 if k == n else tails(k, n, float(high))[0] == pytest.approx(half, rel=1e-9)
@@ -105,7 +105,7 @@ def test_verdict_and_p_of_a_share_are_read_off_the_same_tails(claimed, above):
 def test_how_many_trials_without_a_failure_show_that_99_percent_succeed():
     """0.99^n < 0.025 from n = 368 on; among 98 claims by Holm's procedure 0.99^n < 0.025 / 98 from 824 on."""
     assert statistic.exact_share(368, 368).low > 0.99 > statistic.exact_share(367, 367).low
-    low, lower = (statistic.exact_share(n, n).at(1.0 - 0.05 / 98)[0] for n in (824, 823))
+    low, lower = (statistic.exact_share(n, n).interval_at(1.0 - 0.05 / 98)[0] for n in (824, 823))
     assert low > 0.99 > lower
 
 
@@ -113,8 +113,8 @@ def test_ties_count_half_in_a_share_and_against_either_end_of_its_interval():
     tied, wins = statistic.exact_share(4, 10, ties=2), [statistic.exact_share(4 + j, 10) for j in range(3)]
     assert tied.mean == 0.5 and (tied.low, tied.high) == (wins[0].low, wins[2].high)
     for level in (0.5, 0.999):  # however the coins fall, the interval of what they make of it lies inside
-        low, high = tied.at(level)
-        assert all(low <= each.at(level)[0] and each.at(level)[1] <= high for each in wins)
+        low, high = tied.interval_at(level)
+        assert all(low <= each.interval_at(level)[0] and each.interval_at(level)[1] <= high for each in wins)
     every = statistic.exact_share(0, 50, ties=50)
     assert every[:3] == (0.5, 0.0, 1.0)
     assert np.isnan(statistic.exact_share(0, 0).mean)

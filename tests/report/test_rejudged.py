@@ -36,8 +36,8 @@ def stored(tmp_path):
     measured = Measured({"n-2": result}, {})
     judged = [claim.judge(measured, preset="theory") for claim in CLAIMS]
     assert [item.decision for item in judged[:2]] == ["holds", "holds"] and judged[2].missing
-    judged[0] = dataclasses.replace(judged[0], verdict="not decided", p=0.07, low=0.985)  # what the run had said
-    judged[2] = dataclasses.replace(judged[2], verdict="holds", p=0.001, value=0.5, low=0.4, high=0.6, missing=False)
+    judged[0] = dataclasses.replace(judged[0], decision="not decided", p=0.07, low=0.985)  # what the run had said
+    judged[2] = dataclasses.replace(judged[2], decision="holds", p=0.001, value=0.5, low=0.4, high=0.6, missing=False)
     report = dataclasses.replace(made.report(EXPERIMENTS[NAME]), experiment=experiment, judged=tuple(judged), times={})
     report = dataclasses.replace(report, results={"n-2": result})
     files.write(report, tmp_path, finished.request(experiment, **ASKED), files.Start("abc123", 0.0))

@@ -54,7 +54,7 @@ def test_what_is_never_negative_has_no_interval_below_zero():
     values = np.array([[0.0, -1.0], [0.0, 2.0], [9.0, 1.0]])
     student, found = t_interval(values[:, 0]), metric_interval(values[:, 0])
     assert student.low < 0.0 and (found.low, found.high, found.mean) == (0.0, student.high, student.mean)
-    assert found.at(0.5)[0] == student.at(0.5)[0] > 0.0 == found.at(0.99)[0]
+    assert found.interval_at(0.5)[0] == student.interval_at(0.5)[0] > 0.0 == found.interval_at(0.99)[0]
     for free in (values, -values[:, 0]):  # of either sign
         np.testing.assert_array_equal(metric_interval(free)[:3], t_interval(free)[:3])
     several = {"a": made.trials({"loss": values[None, :, :1]}), "b": made.trials({"loss": values[None, :, 1:]})}
@@ -89,11 +89,11 @@ def test_equal_data_have_equal_intervals_and_levels_are_nested(rng):
     intervals._counts.cache_clear()
     again = mean_interval(values.copy())
     assert (found.low, found.high) == (again.low, again.high)
-    ends = [found.at(level) for level in (0.5, 0.9, 0.95, 0.99, 0.999)]
+    ends = [found.interval_at(level) for level in (0.5, 0.9, 0.95, 0.99, 0.999)]
     lows, highs = np.transpose(ends)
     assert (np.diff(lows) < 0.0).all() and (np.diff(highs) > 0.0).all()
-    assert found.at(0.95) == (found.low, found.high)
-    assert np.isinf(found.at(1.0 - 1e-6)).all()  # more than the resamples can tell
+    assert found.interval_at(0.95) == (found.low, found.high)
+    assert np.isinf(found.interval_at(1.0 - 1e-6)).all()  # more than the resamples can tell
     with pytest.raises(InputError, match="level"):
         mean_interval(values, level=95)
 

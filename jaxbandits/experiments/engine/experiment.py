@@ -164,7 +164,7 @@ class Experiment:
         return {
             name: data
             for name, data in self.stand_ins.items()
-            if name in panels and getattr(panels[name].environment, "source", "stand-in") == "stand-in"
+            if name in panels and getattr(panels[name].environment, "dataset", "stand-in") == "stand-in"
         }
 
     def with_data(self, path: Path) -> "Experiment":
