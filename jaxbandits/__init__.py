@@ -44,10 +44,12 @@ if TYPE_CHECKING:
     from jaxbandits.simulation import Grid as Grid
     from jaxbandits.simulation import Meter as Meter
     from jaxbandits.simulation import Options as Options
+    from jaxbandits.simulation import Race as Race
     from jaxbandits.simulation import Round as Round
     from jaxbandits.simulation import Until as Until
     from jaxbandits.simulation import compare as compare
     from jaxbandits.simulation import product as product
+    from jaxbandits.simulation import race as race
     from jaxbandits.simulation import simulate as simulate
     from jaxbandits.simulation import sweep as sweep
     from jaxbandits.simulation import time_rounds as time_rounds

@@ -6,10 +6,11 @@ from jaxbandits.simulation.api import compare, simulate, sweep
 from jaxbandits.simulation.grid import Grid, product, zipped
 from jaxbandits.simulation.meters import Meter, Round
 from jaxbandits.simulation.options import Options
+from jaxbandits.simulation.racing import Race, race
 from jaxbandits.simulation.timing import RoundTimes, time_rounds
 from jaxbandits.simulation.until import Until
 
 __all__ = [
-    "Grid", "Meter", "Options", "Result", "Round", "RoundTimes", "Trials", "Until", "compare", "product", "simulate",
-    "sweep", "time_rounds", "zipped",
+    "Grid", "Meter", "Options", "Race", "Result", "Round", "RoundTimes", "Trials", "Until", "compare", "product",
+    "race", "simulate", "sweep", "time_rounds", "zipped",
 ]  # fmt: skip
