@@ -73,4 +73,6 @@ class AnytimeATkRO1(TwoPlayers):
         factors = inverse_root_steps(t)
         loss, gamma = clip_losses(feedback.loss, self.clip), factors.step * state.steps.gamma
         gain = importance_weighted_gains(loss, decision.group, decision.weights, gamma)  # (25)
-        return state.step(self.domain, grad=feedback.first().grad, gain=gain, factors=factors, k=self.k)
+        return state.step(
+            self.domain, decision.weights, grad=feedback.first().grad, gain=gain, factors=factors, k=self.k
+        )

@@ -67,4 +67,6 @@ class AnytimeATkROm(TwoPlayers):
     def update(self, key, t, state: Players, obs: None, decision: GroupDecision, feedback: Gradient) -> Players:
         del key, obs
         grad = simplex.combine(decision.weights, feedback.grad)  # (12)
-        return state.step(self.domain, grad=grad, gain=feedback.loss, factors=inverse_root_steps(t), k=self.k)
+        return state.step(
+            self.domain, decision.weights, grad=grad, gain=feedback.loss, factors=inverse_root_steps(t), k=self.k
+        )

@@ -61,4 +61,4 @@ class AnytimeSMD(TwoPlayers):
     def update(self, key, t, state: Players, obs: None, decision: GroupDecision, feedback: Gradient) -> Players:
         del key, obs
         grad = simplex.combine(decision.weights, feedback.grad)  # (12)
-        return state.step(self.domain, grad=grad, gain=feedback.loss, factors=inverse_root_steps(t))
+        return state.step(self.domain, decision.weights, grad=grad, gain=feedback.loss, factors=inverse_root_steps(t))

@@ -90,4 +90,6 @@ class ATkROk(TwoPlayers):
         factors = constant_steps(t)
         loss, gamma = clip_losses(feedback.loss, self.clip), factors.step * state.steps.gamma
         gain = importance_weighted_gains(loss, decision.group, decision.weights, gamma)  # (55)
-        return state.step(self.domain, grad=simplex.mean(feedback.grad), gain=gain, factors=factors, k=self.k)
+        return state.step(
+            self.domain, decision.weights, grad=simplex.mean(feedback.grad), gain=gain, factors=factors, k=self.k
+        )

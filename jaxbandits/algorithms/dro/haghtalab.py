@@ -87,7 +87,7 @@ class Haghtalab(GroupLearner):
         x, y = trees.where(t % self.n_groups == 0, drawn_rows, stored_rows)
         loss, _ = losses.log_loss(y * (x @ decision.play))  # (18): at w_t, of rows that may be old
         grad = trees.row(feedback.grad, 0)
-        players = state.players.step(self.domain, grad=grad, gain=loss, factors=constant_steps(t))
+        players = state.players.step(self.domain, decision.weights, grad=grad, gain=loss, factors=constant_steps(t))
         return HaghtalabState(players=players, x=x, y=y)
 
     def recommend(self, state: HaghtalabState) -> Saddle:

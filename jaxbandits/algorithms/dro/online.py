@@ -70,4 +70,4 @@ class Online(TwoPlayers):
         factors = constant_steps(t)
         loss, gamma = clip_losses(feedback.loss, self.clip), factors.step * state.steps.gamma
         gain = importance_weighted_gains(loss, decision.group, decision.weights, gamma)  # (25)
-        return state.step(self.domain, grad=feedback.first().grad, gain=gain, factors=factors)
+        return state.step(self.domain, decision.weights, grad=feedback.first().grad, gain=gain, factors=factors)

@@ -59,13 +59,13 @@ class Weights(NamedTuple):
         """Weights `[m]` q_t."""
         return elementary.exp(self.log_q)
 
-    def step(self, gain: jax.Array, rate: ArrayLike, fraction: ArrayLike, k: int = 1) -> "Weights":
+    def step(self, q: jax.Array, gain: jax.Array, rate: ArrayLike, fraction: ArrayLike, k: int = 1) -> "Weights":
         """Move to the q_{t+1} nearest to `q_{t,i} exp(rate gain_i)` in KL divergence with entries up to 1/k."""
-        return self.move_to(simplex.mirror_step(self.log_q, gain, rate, k), fraction)
+        return self.move_to(simplex.mirror_step(self.log_q, gain, rate, k), q, fraction)
 
-    def move_to(self, log_q: jax.Array, fraction: ArrayLike) -> "Weights":
-        """Replace log q_t by `log_q`; q_t enters the mean with weight `fraction`."""
-        return Weights(log_q=log_q, mean=points.average(self.mean, self.q, fraction))
+    def move_to(self, log_q: jax.Array, q: jax.Array, fraction: ArrayLike) -> "Weights":
+        """Replace log q_t by `log_q`; q = q_t, which was played, enters the mean with weight `fraction`."""
+        return Weights(log_q=log_q, mean=points.average(self.mean, q, fraction))
 
 
 class Players(NamedTuple):
@@ -86,11 +86,14 @@ class Players(NamedTuple):
         index = sampling.inverse_cdf(q, rng.uniform(key))
         return GroupDecision(play=self.model.w, weights=q, group=index[None])
 
-    def step(self, domain: Any, *, grad: Point, gain: jax.Array, factors: RoundFactors, k: int = 1) -> "Players":
+    def step(
+        self, domain: Any, q: jax.Array, *, grad: Point, gain: jax.Array, factors: RoundFactors, k: int = 1
+    ) -> "Players":
         """Move both players at once, from the same (w_t, q_t).
 
         Args:
           domain: W.
+          q: `[m]` weights q_t of the decision.
           grad: `[d]` gradient that the model descends.
           gain: `[m]` gains that the weights ascend.
           factors: of this round.
@@ -98,7 +101,7 @@ class Players(NamedTuple):
         """
         return self._replace(
             model=self.model.step(grad, factors.step * self.steps.w, domain, factors.average),
-            weights=self.weights.step(gain, factors.step * self.steps.q, factors.average, k),
+            weights=self.weights.step(q, gain, factors.step * self.steps.q, factors.average, k),
         )
 
     @property

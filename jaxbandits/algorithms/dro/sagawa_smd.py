@@ -69,4 +69,4 @@ class SagawaSMD(TwoPlayers):
         indicator = simplex.indicator(trees.row(decision.group, 0), self.n_groups)
         grad = points.scale(sample.grad, self.n_groups * points.inner(indicator, decision.weights))
         gain = points.scale(indicator, self.n_groups * sample.loss)
-        return state.step(self.domain, grad=grad, gain=gain, factors=constant_steps(t))
+        return state.step(self.domain, decision.weights, grad=grad, gain=gain, factors=constant_steps(t))

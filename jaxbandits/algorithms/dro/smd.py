@@ -82,4 +82,4 @@ class SMD(TwoPlayers):
     def update(self, key, t, state: Players, obs: None, decision: GroupDecision, feedback: Gradient) -> Players:
         del key, obs
         grad = simplex.combine(decision.weights, feedback.grad)  # (12)
-        return state.step(self.domain, grad=grad, gain=feedback.loss, factors=constant_steps(t))
+        return state.step(self.domain, decision.weights, grad=grad, gain=feedback.loss, factors=constant_steps(t))

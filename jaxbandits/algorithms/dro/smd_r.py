@@ -82,4 +82,4 @@ class SMDr(TwoPlayers):
         del key, obs
         # Losses and gradients of groups that are not drawn read 0.
         grad = simplex.combine(decision.weights, feedback.grad)  # (35)
-        return state.step(self.domain, grad=grad, gain=feedback.loss, factors=constant_steps(t))
+        return state.step(self.domain, decision.weights, grad=grad, gain=feedback.loss, factors=constant_steps(t))

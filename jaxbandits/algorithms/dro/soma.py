@@ -67,5 +67,5 @@ class Soma(TwoPlayers):
         log_q = simplex.tsallis_step(state.weights.log_q, -gain, steps.q)
         return state._replace(
             model=state.model.step(feedback.first().grad, steps.w, self.domain, average),
-            weights=state.weights.move_to(log_q, average),
+            weights=state.weights.move_to(log_q, decision.weights, average),
         )
