@@ -58,7 +58,9 @@ def advice(algorithm: Any, environment: Any) -> tuple[str, ...]:
     found = vmap_fallbacks(algorithm, environment)
     if not found:
         return ()
-    shown = [f"{u.primitive}{f' x{u.count}' * (u.count > 1)}{f' at {u.where}' * bool(u.where)}" for u in found[:_SHOWN]]
+    shown = [
+        f"{u.primitive}{f' x{u.count}' * (u.count > 1)}{f' at {u.location}' * bool(u.location)}" for u in found[:_SHOWN]
+    ]
     more = [f"{len(found) - _SHOWN} more"] * (len(found) > _SHOWN)
     return (
         f"{type(algorithm).__name__} runs these on one trial at a time, through jax.vmap: {', '.join(shown + more)}",

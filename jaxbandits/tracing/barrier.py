@@ -1,7 +1,8 @@
 """Optimisation barriers: keep XLA:CPU from computing a value again in every kernel that reads it.
 
 XLA:CPU fuses a cheap producer into every consumer, up to 15 times in a round of a bandit algorithm. The interpreter
-places barriers by a rule (`tracing.liveness`); code that is written with the trial axis last places its own.
+`vmap_last` places barriers by a rule (`tracing.liveness`). Functions that it does not interpret, because they are
+written for arrays with the trial axis last (`batching.trials_last`), place their own.
 """
 
 from typing import Any, TypeVar
@@ -16,7 +17,7 @@ T = TypeVar("T")
 
 
 def barrier(tree: T) -> T:
-    """Return the same values; XLA repeats nothing that comes before this point behind it."""
+    """Return the same values; XLA computes them once, and not again in the kernels that read the result."""
     leaves, structure = jax.tree.flatten(tree)
     arrays = [x for x in leaves if not is_key(x)]
     numbers = iter(_barrier.bind(*arrays) if arrays else ())
@@ -24,7 +25,10 @@ def barrier(tree: T) -> T:
 
 
 def is_key(x: Any) -> bool:
-    """Return whether an array holds keys, which pass by: JAX's check of key reuse takes a barrier for a consumer."""
+    """Return whether an array holds random keys, for which `barrier` does nothing.
+
+    JAX's check of key reuse would count the barrier as a consumer of the key.
+    """
     return bool(jnp.issubdtype(jnp.result_type(x), jax.dtypes.prng_key))
 
 
@@ -33,12 +37,12 @@ def _optimization_barrier(*arrays: Any) -> Any:
 
 
 def _over_trials(arrays: Any, axes: Any) -> Any:
-    """Batching rule: a barrier fixes how its arrays lie in memory, with the trial axis last (`tracing.batching`)."""
+    """Batch a barrier with the trial axis last: a barrier fixes the layout of its arrays in memory."""
     last = [x if axis is None else jnp.moveaxis(x, axis, -1) for x, axis in zip(arrays, axes, strict=True)]
     return _barrier.bind(*last), [None if axis is None else x.ndim - 1 for x, axis in zip(last, axes, strict=True)]
 
 
-_barrier = Primitive("barrier")  # `lax.optimization_barrier`, but for what `vmap` and derivatives make of it
+_barrier = Primitive("barrier")  # `lax.optimization_barrier` with a batching rule of its own; tangents pass none
 _barrier.multiple_results = True
 _barrier.def_impl(_optimization_barrier)
 _barrier.def_abstract_eval(lambda *shapes: shapes)

@@ -1,7 +1,7 @@
-"""Reading and writing at an index of each trial's own, with the batch axis last.
+"""Gathers, scatters and dynamic slices whose index differs between trials, with the batch axis last.
 
-A gather costs some nanoseconds a trial on a CPU, and ends vector code. Where the axis is short, every entry is looked
-at instead and a select keeps the right one: one pass over contiguous trials.
+A gather costs some nanoseconds a trial on a CPU, and ends vector code. Along a short axis every entry is read instead,
+and a select keeps the one at the index: one pass over contiguous trials.
 """
 
 from typing import Any
@@ -12,28 +12,28 @@ from jax import lax
 
 from jaxbandits.tracing.barrier import barrier
 
-SELECTED_BYTES = 96  # of an axis: up to which selects are faster than a gather; measured with 5 to 100 arms of 2 to 10
-WRITTEN = 64  # entries of an axis that is written to by a comparison of all its places
+SELECTED_BYTES = 96  # of an axis, up to which selects are faster than a gather; measured: 5 to 100 arms, d of 2 to 10
+WRITTEN = 64  # entries of an axis up to which a write compares the index with all of them
 
 
 def is_short(length: int, dtype: Any) -> bool:
-    """Whether every entry of an axis is looked at."""
+    """Return whether an axis is read by selects over all its entries."""
     return length * dtype.itemsize <= SELECTED_BYTES
 
 
 def take(x: jax.Array, index: jax.Array, axis: int) -> jax.Array:
-    """`x[..., index, ...]` at `axis`, for `x[..., n, ..., W]` and `index[W]` in range."""
-    best, *others = (lax.index_in_dim(x, k, axis, keepdims=False) for k in range(x.shape[axis]))
+    """Return `x[..., index, ...]` at `axis`, for `x[..., n, ..., W]` and `index[W]` in range."""
+    result, *others = (lax.index_in_dim(x, k, axis, keepdims=False) for k in range(x.shape[axis]))
     for k, entry in enumerate(others, 1):
-        best = jnp.where(index == k, entry, best)
-    return best
+        result = jnp.where(index == k, entry, result)
+    return result
 
 
 def dynamic_slice(x: jax.Array, starts: list[jax.Array], sizes: tuple[int, ...]) -> jax.Array | None:
-    """`lax.dynamic_slice` of `x[..., W]` at `starts`, each `[W]` or `[]`.
+    """Compute `lax.dynamic_slice` of `x[..., W]` at `starts`, each `[W]` or `[]`.
 
     Returns:
-      None where more than one entry is cut out of an axis at an index of each trial's own.
+      None where more than one entry is cut out of an axis at an index that differs between trials.
     """
     for axis, (start, size) in enumerate(zip(starts, sizes, strict=True)):
         n = x.shape[axis]
@@ -56,21 +56,21 @@ def dynamic_slice(x: jax.Array, starts: list[jax.Array], sizes: tuple[int, ...])
 
 
 def dynamic_update_slice(x: jax.Array, update: jax.Array, starts: list[jax.Array]) -> jax.Array | None:
-    """`lax.dynamic_update_slice` of `x[..., W]`, for updates of one entry or the whole of each axis; else None."""
-    inside: Any = True
+    """Compute `lax.dynamic_update_slice` of `x[..., W]` for an update of one entry or all of each axis; else None."""
+    is_updated: Any = True
     for axis, start in enumerate(starts):
         n, size = x.shape[axis], update.shape[axis]
         if n == size:
             continue
         if size != 1 or n > WRITTEN:
             return None
-        places = lax.broadcasted_iota(start.dtype, x.shape, axis)
-        inside = inside & (places == jnp.clip(start, 0, n - 1))
-    return jnp.broadcast_to(update, x.shape) if inside is True else jnp.where(inside, update, x)
+        indices = lax.broadcasted_iota(start.dtype, x.shape, axis)
+        is_updated = is_updated & (indices == jnp.clip(start, 0, n - 1))
+    return jnp.broadcast_to(update, x.shape) if is_updated is True else jnp.where(is_updated, update, x)
 
 
-def gather_everywhere(x: jax.Array, index: jax.Array, params: dict[str, Any]) -> jax.Array:
-    """`lax.gather` of `x[..., W]` at one index `[..., k]` for the whole batch."""
+def gather_common(x: jax.Array, index: jax.Array, params: dict[str, Any]) -> jax.Array:
+    """Compute `lax.gather` of `x[..., W]` at an index `[..., k]` that all trials have in common."""
     dims = params["dimension_numbers"]
     dims = dims._replace(offset_dims=(*dims.offset_dims, index.ndim - 1 + len(dims.offset_dims)))
     sizes = (*params["slice_sizes"], x.shape[-1])
@@ -78,9 +78,9 @@ def gather_everywhere(x: jax.Array, index: jax.Array, params: dict[str, Any]) ->
 
 
 def gather(x: jax.Array, index: jax.Array, params: dict[str, Any]) -> jax.Array:
-    """`lax.gather` of `x[..., W]` at `index[..., k, W]`."""
+    """Compute `lax.gather` of `x[..., W]` at `index[..., k, W]`."""
     dims = params["dimension_numbers"]
-    axis = taken_axis(x, index, params)
+    axis = short_gather_axis(x, params)
     if axis is not None:
         return _take_many(x, index[..., 0, :], axis, dims.offset_dims, params)
     dims = lax.GatherDimensionNumbers(
@@ -101,8 +101,8 @@ def gather(x: jax.Array, index: jax.Array, params: dict[str, Any]) -> jax.Array:
     )
 
 
-def taken_axis(x: jax.Array, index: jax.Array, params: dict[str, Any]) -> int | None:
-    """The short axis of which a gather takes whole slices; None for other gathers."""
+def short_gather_axis(x: jax.Array, params: dict[str, Any]) -> int | None:
+    """Return the axis of `x[..., W]` along which a gather takes whole slices, if that axis is short; else None."""
     dims, sizes = params["dimension_numbers"], params["slice_sizes"]
     if dims.operand_batching_dims or len(dims.collapsed_slice_dims) != 1 or dims.start_index_map != (
         dims.collapsed_slice_dims
@@ -111,31 +111,31 @@ def taken_axis(x: jax.Array, index: jax.Array, params: dict[str, Any]) -> int | 
     (axis,) = dims.collapsed_slice_dims
     whole = all(sizes[k] == x.shape[k] for k in range(x.ndim - 1) if k != axis)
     fills = params["fill_value"] is None and jnp.issubdtype(x.dtype, jnp.inexact)
-    known = params["mode"] != lax.GatherScatterMode.FILL_OR_DROP or fills
-    return axis if whole and known and x.shape[axis] > 0 and is_short(x.shape[axis], x.dtype) else None
+    is_supported = params["mode"] != lax.GatherScatterMode.FILL_OR_DROP or fills
+    return axis if whole and is_supported and x.shape[axis] > 0 and is_short(x.shape[axis], x.dtype) else None
 
 
 def _take_many(x: jax.Array, index: jax.Array, axis: int, offsets: tuple[int, ...], params: dict[str, Any]) -> Any:
-    """Slices of a short axis at `index[..., W]`, the axes of a slice at `offsets` of the result."""
+    """Take slices along a short axis at `index[..., W]`; the axes of a slice are the axes `offsets` of the result."""
     n, rank = x.shape[axis], index.ndim - 1 + x.ndim - 2
     inside = (index >= 0) & (index < n)
     if params["mode"] == lax.GatherScatterMode.CLIP:
         index = jnp.clip(index, 0, n - 1)
-    of_index = [k for k in range(rank) if k not in offsets]
+    index_axes = [k for k in range(rank) if k not in offsets]
 
-    def placed(a: jax.Array, axes: list[int]) -> jax.Array:
-        """With axes of length 1 where the result has others."""
+    def expand(a: jax.Array, axes: list[int]) -> jax.Array:
+        """Make the axes of an array these axes of the result, with length 1 along the others."""
         return lax.expand_dims(a, [k for k in range(rank) if k not in axes])
 
-    index, inside = placed(index, of_index), placed(inside, of_index)
-    slices = [placed(lax.index_in_dim(x, k, axis, keepdims=False), list(offsets)) for k in range(n)]
-    best, *others = slices
-    best = jnp.broadcast_to(best, jnp.broadcast_shapes(best.shape, index.shape))
+    index, inside = expand(index, index_axes), expand(inside, index_axes)
+    slices = [expand(lax.index_in_dim(x, k, axis, keepdims=False), list(offsets)) for k in range(n)]
+    result, *others = slices
+    result = jnp.broadcast_to(result, jnp.broadcast_shapes(result.shape, index.shape))
     for k, entry in enumerate(others, 1):
-        best = jnp.where(index == k, entry, best)
+        result = jnp.where(index == k, entry, result)
     if params["mode"] == lax.GatherScatterMode.FILL_OR_DROP:
-        best = jnp.where(inside, best, jnp.nan)
-    return best
+        result = jnp.where(inside, result, jnp.nan)
+    return result
 
 
 _SCATTERS = {
@@ -150,14 +150,16 @@ _SCATTERS = {
 
 
 def scatter(name: str, x: jax.Array, index: jax.Array, update: jax.Array, params: dict[str, Any]) -> jax.Array | None:
-    """A scatter into `x[..., W]` at `index[..., k, W]` of `update[..., W]`; None where there is none of this name."""
+    """Compute the scatter of this name of `update[..., W]` into `x[..., W]` at `index[..., k, W]`; None: no rule."""
     if name == "scatter" and params["update_jaxpr"] is not None:  # `x.at[i].apply`
         return None
     dims = params["dimension_numbers"]
     combine, general = _SCATTERS[name]
     axis = dims.inserted_window_dims[0] if len(dims.inserted_window_dims) == 1 else None
-    one = index.shape[:-1] == (1,) and not dims.operand_batching_dims and dims.scatter_dims_to_operand_dims == (axis,)
-    if one and axis is not None and x.shape[axis] <= WRITTEN and update.ndim == x.ndim - 1:
+    is_single = (
+        index.shape[:-1] == (1,) and not dims.operand_batching_dims and dims.scatter_dims_to_operand_dims == (axis,)
+    )
+    if is_single and axis is not None and x.shape[axis] <= WRITTEN and update.ndim == x.ndim - 1:
         at = index[0]
         if params["mode"] == lax.GatherScatterMode.CLIP:
             at = jnp.clip(at, 0, x.shape[axis] - 1)

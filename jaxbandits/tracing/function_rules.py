@@ -1,9 +1,10 @@
-"""Rules of `vmap_last` for equations that hold functions: loops, branches, derivatives and solvers of an author's own.
+"""Rules of `vmap_last` for equations that hold jaxprs: loops, branches, custom derivatives and linear solvers.
 
-A rule takes `run`, which evaluates a jaxpr with the batch axis last, and otherwise what those of `equation_rules` take.
+A rule takes `run` (`vmap_last._run`), which evaluates a jaxpr with the batch axis last, and otherwise the arguments of
+those in `tracing.equation_rules`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import jax
@@ -13,119 +14,111 @@ from jax import lax
 
 from jaxbandits.tracing import small_solves
 from jaxbandits.tracing.barrier import barrier
-from jaxbandits.tracing.equation_rules import (
-    batch_shape,
-    bind_function,
-    broadcast_batch,
-    is_small,
-    merge_batch,
-    split_batch,
-)
+from jaxbandits.tracing.equation_rules import batch_shape, bind_function, is_small, merge_batch, split_batch
 from jaxbandits.tracing.jax_compat import open_jaxpr
+from jaxbandits.tracing.shape_rules import broadcast_batch
 
-Run: TypeAlias = Callable[..., list[tuple[Any, bool]]]  # (size, jaxpr, consts, args, batched) to results and flags
+Run: TypeAlias = Callable[..., list[tuple[Any, bool]]]  # from (size, jaxpr, consts, args, batched) to results and flags
 
 
 def broadcast_results(size: Any, results: list[tuple[Any, bool]]) -> list[Any]:
-    """Results with the batch axis, all of them."""
+    """Return all results with the batch axis."""
     return [broadcast_batch(size, *result) for result in results]
 
 
+def _broadcast_flagged(size: Any, values: Iterable[tuple[Any, bool]], flags: list[bool]) -> list[Any]:
+    """Return values, of which those whose flag is set get the batch axis if they had none."""
+    return [broadcast_batch(size, x, b) if flag else x for (x, b), flag in zip(values, flags, strict=True)]
+
+
 def _scan(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
+    """Run a scan; of its carry, those values get the batch axis that a step makes batched."""
     body, params = eqn.params["jaxpr"], eqn.params
-    # How many of each there are is a matter of shapes; the parameters that say so changed in jax 0.12.
+    # The numbers of carried values and of scanned arrays follow from shapes: their parameters changed in jax 0.12.
     inside, _ = open_jaxpr(body)
     n = sum(len(a.aval.shape) == len(b.aval.shape) for a, b in zip(eqn.outvars, inside.outvars, strict=True))
     n_rows = sum(len(a.aval.shape) > len(b.aval.shape) for a, b in zip(eqn.invars, inside.invars, strict=True))
     first = len(args) - n - n_rows
     consts, rows = args[:first], args[first + n :]  # rows `[T, ..., W]`
-    start, flags = args[first : first + n], batched[first : first + n]
+    init = list(zip(args[first : first + n], batched[first : first + n], strict=True))
 
-    def after(flags: list[bool], now: Any, row: Any) -> list[tuple[Any, bool]]:
-        return run(size, *open_jaxpr(body), [*consts, *now, *row], [*batched[:first], *flags, *batched[first + n :]])
+    def step(flags: list[bool], carry: Any, row: Any) -> list[tuple[Any, bool]]:
+        inputs_batched = [*batched[:first], *flags, *batched[first + n :]]
+        return run(size, *open_jaxpr(body), [*consts, *carry, *row], inputs_batched)
 
     row = [jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in rows]
-    flags = _grown(lambda flags, *now: after(flags, now[:n], now[n:])[:n], size, start, flags, row)
-    start = [
-        broadcast_batch(size, x, b) if flag else x for x, b, flag in zip(start, batched[first:], flags, strict=False)
-    ]
+    flags = _carry_flags(lambda flags, *inputs: step(flags, inputs[:n], inputs[n:])[:n], size, init, row)
 
-    def step(now: Any, row: Any) -> tuple[Any, Any]:
-        out = after(flags, now, row)
-        same = [broadcast_batch(size, x, b) if flag else x for (x, b), flag in zip(out[:n], flags, strict=True)]
-        return same, broadcast_results(size, out[n:])
+    def body_fun(carry: Any, row: Any) -> tuple[Any, Any]:
+        out = step(flags, carry, row)
+        return _broadcast_flagged(size, out[:n], flags), broadcast_results(size, out[n:])
 
-    last, outputs = lax.scan(
-        step, start, rows, length=params["length"], reverse=params["reverse"], unroll=params["unroll"]
-    )
+    options = {name: params[name] for name in ("length", "reverse", "unroll")}
+    last, outputs = lax.scan(body_fun, _broadcast_flagged(size, init, flags), rows, **options)
     return [*zip(last, flags, strict=True), *((x, True) for x in outputs)]
 
 
-def _grown(
-    after: Callable[..., list[tuple[Any, bool]]], size: Any, start: list[Any], batched: list[bool], more: list[Any]
+def _carry_flags(
+    step: Callable[..., list[tuple[Any, bool]]], size: Any, init: list[tuple[Any, bool]], more: list[Any]
 ) -> list[bool]:
-    """Return which values of a loop's carry are batched, once a step has made some so.
+    """Return which values of a loop's carry are batched: at the start, or once some number of steps have been made.
 
     Args:
-      after: from these flags, a carry and further arguments to the next carry, with flags.
-      size: of the batch axis.
-      start: the first carry.
-      batched: which of it have the batch axis.
+      step: from these flags, a carry and further arguments to the next carry and its flags.
+      size: length of the batch axis.
+      init: the first carry, and which of it have the batch axis.
       more: shapes of the further arguments.
     """
-    flags, grown = list(batched), None
+    flags, grown = [b for _, b in init], None
     while grown != flags:
-        flags, found = grown or flags, []
-        now = [broadcast_batch(size, x, b) if flag else x for x, b, flag in zip(start, batched, flags, strict=True)]
-        jax.eval_shape(lambda *now, to=found, flags=flags: to.extend(b for _, b in after(flags, *now)), *now, *more)
-        grown = [a or b for a, b in zip(flags, found, strict=True)]
+        flags, after = grown or flags, []
+        carry = _broadcast_flagged(size, init, flags)
+        jax.eval_shape(lambda *args, to=after, flags=flags: to.extend(b for _, b in step(flags, *args)), *carry, *more)
+        grown = [a or b for a, b in zip(flags, after, strict=True)]
     return flags
 
 
 def _while(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
-    """A loop that runs as long as any trial moves; trials that do not keep what they have."""
+    """Run a while loop until the condition is false for every trial; a trial for which it is false keeps its carry."""
     params = eqn.params
-    moving, step = params["cond_jaxpr"], params["body_jaxpr"]
+    condition, body = params["cond_jaxpr"], params["body_jaxpr"]
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
-    for_moving, for_step, start = args[:first], args[first:second], args[second:]
+    cond_consts, body_consts = args[:first], args[first:second]
+    init = list(zip(args[second:], batched[second:], strict=True))
 
-    def after(flags: list[bool], now: Any) -> list[tuple[Any, bool]]:
-        return run(size, *open_jaxpr(step), [*for_step, *now], [*batched[first:second], *flags])
+    def step(flags: list[bool], carry: Any) -> list[tuple[Any, bool]]:
+        return run(size, *open_jaxpr(body), [*body_consts, *carry], [*batched[first:second], *flags])
 
-    flags = _grown(lambda flags, *now: after(flags, now), size, start, batched[second:], [])
-    now = [
-        broadcast_batch(size, x, b) if flag else x for x, b, flag in zip(start, batched[second:], flags, strict=True)
-    ]
+    flags = _carry_flags(lambda flags, *carry: step(flags, carry), size, init, [])
+    carry = _broadcast_flagged(size, init, flags)
 
-    def moves(now: Any) -> tuple[Any, bool]:
-        return run(size, *open_jaxpr(moving), [*for_moving, *now], [*batched[:first], *flags])[0]
+    def is_active(carry: Any) -> tuple[Any, bool]:
+        return run(size, *open_jaxpr(condition), [*cond_consts, *carry], [*batched[:first], *flags])[0]
 
-    found = []
-    jax.eval_shape(lambda *now: found.append(moves(now)[1]), *now)
-    lead = len(moving.out_avals[0].shape)  # under another `jax.vmap` there is a predicate for each of its entries
-    of_trials = found[0] and size is not None
-    if of_trials:
-        flags = [True] * len(start)
-        now = broadcast_results(size, list(zip(start, batched[second:], strict=True)))
+    active_batched = []
+    jax.eval_shape(lambda *carry: active_batched.append(is_active(carry)[1]), *carry)
+    lead = len(condition.out_avals[0].shape)  # under another `jax.vmap` there is a condition for each of its entries
+    differs = active_batched[0] and size is not None  # between trials
+    if differs:
+        flags = [True] * len(init)
+        carry = broadcast_results(size, init)
 
-    def stepped(now: Any) -> list[Any]:
-        new = [
-            broadcast_batch(size, x, b) if flag else x for (x, b), flag in zip(after(flags, now), flags, strict=True)
-        ]
-        if not lead and not of_trials:
-            return new
-        moved, _ = moves(now)
+    def body_fun(carry: Any) -> list[Any]:
+        following = _broadcast_flagged(size, step(flags, carry), flags)
+        if not lead and not differs:
+            return following
+        active, _ = is_active(carry)
         return [
-            jnp.where(lax.expand_dims(moved, range(lead, lead + x.ndim - moved.ndim)), x, y)
-            for x, y in zip(new, now, strict=True)
+            jnp.where(lax.expand_dims(active, range(lead, lead + x.ndim - active.ndim)), x, y)
+            for x, y in zip(following, carry, strict=True)
         ]
 
-    last = lax.while_loop(lambda now: jnp.any(moves(now)[0]), stepped, now)
+    last = lax.while_loop(lambda carry: jnp.any(is_active(carry)[0]), body_fun, carry)
     return list(zip(last, flags, strict=True))
 
 
 def _cond(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
-    """A branch where all trials take the same one; otherwise all of them, and a select."""
+    """Take a branch if all trials take the same one; else evaluate all branches and select."""
 
     def branch(closed: Any) -> Callable[..., list[Any]]:
         return lambda *operands: broadcast_results(size, run(size, *open_jaxpr(closed), operands, batched[1:]))
@@ -140,25 +133,25 @@ def _cond(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -
 
 
 def _custom_jvp(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
-    """The function by its own rules, its derivative by that which its author gave it."""
+    """Evaluate the function by its equations; its derivative stays the one that its author defined."""
     closed = eqn.params["call_jaxpr"]
 
     def function(*args: Any) -> list[Any]:
         return broadcast_results(size, run(size, *open_jaxpr(closed), args, batched))
 
-    return [(x, True) for x in _differentiated_as(run, bind_function(eqn), function, batched)(*args)]
+    return [(x, True) for x in _with_derivative_of(run, bind_function(eqn), function, batched)(*args)]
 
 
-def _differentiated_as(
+def _with_derivative_of(
     run: Run, bind: Callable[..., Any], function: Callable[..., list[Any]], batched: list[bool]
 ) -> Callable[..., list[Any]]:
-    """`function`, whose derivative is that of an equation.
+    """Return `function` with the derivative of an equation.
 
     Args:
       run: the interpreter.
-      bind: the equation, for one trial.
-      function: its results, batched.
-      batched: which of its arguments are.
+      bind: the equation, as a function of the operands of one trial.
+      function: computes the batched results of the equation.
+      batched: which of its arguments have the batch axis.
     """
 
     @jax.custom_jvp
@@ -169,25 +162,26 @@ def _differentiated_as(
     def tangent(primals: Any, tangents: Any) -> Any:
         real = [jnp.issubdtype(jnp.result_type(x), jnp.inexact) for x in primals]
 
-        def of_one(primals: Any, tangents: Any) -> Any:
-            given = iter(tangents)
+        def jvp_of_trial(primals: Any, real_tangents: Any) -> Any:
+            remaining = iter(real_tangents)
             zeros = [np.zeros(jnp.shape(x), jax.dtypes.float0) for x in primals]
-            tangents = [next(given) if r else zero for r, zero in zip(real, zeros, strict=True)]
+            tangents = [next(remaining) if r else zero for r, zero in zip(real, zeros, strict=True)]
             return jax.jvp(lambda *args: list(bind(*args)), primals, tangents)
 
-        kept = [t for t, r in zip(tangents, real, strict=True) if r]
+        real_tangents = [t for t, r in zip(tangents, real, strict=True) if r]
         flags = [*batched, *(b for b, r in zip(batched, real, strict=True) if r)]
-        shapes = [x[..., 0] if b else x for x, b in zip([*primals, *kept], flags, strict=True)]
+        shapes = [x[..., 0] if b else x for x, b in zip([*primals, *real_tangents], flags, strict=True)]
         shapes = jax.eval_shape(lambda: (shapes[: len(primals)], shapes[len(primals) :]))
         size = next(x.shape[-1] for x, b in zip(primals, batched, strict=True) if b)
-        closed, out = jax.make_jaxpr(of_one, return_shape=True)(*shapes)
-        results = run(size, *open_jaxpr(closed), [*primals, *kept], flags)
+        closed, out = jax.make_jaxpr(jvp_of_trial, return_shape=True)(*shapes)
+        results = run(size, *open_jaxpr(closed), [*primals, *real_tangents], flags)
         return jax.tree.unflatten(jax.tree.structure(out), broadcast_results(size, results))
 
     return call
 
 
 def _eigh(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+    """Diagonalise small symmetric matrices; the derivative stays that of the primitive."""
     del size
     (a,) = args
     if not is_small("eigh", a, -2) or eqn.params.get("subset_by_index") is not None:
@@ -198,11 +192,11 @@ def _eigh(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -
         vectors, values = small_solves.eigh(matrix if eqn.params["lower"] else matrix.swapaxes(0, 1))
         return [split_batch(vectors, 2, batch_shape(a)), split_batch(values, 1, batch_shape(a))]
 
-    return [(x, True) for x in _differentiated_as(run, bind_function(eqn), function, batched)(*args)]
+    return [(x, True) for x in _with_derivative_of(run, bind_function(eqn), function, batched)(*args)]
 
 
 def _linear_solve(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
-    """`lax.custom_linear_solve` again, whose derivatives are those of the system and not of the way to its solution."""
+    """Call `lax.custom_linear_solve` with batched functions, so that derivatives stay those of the linear system."""
     lengths, jaxprs = eqn.params["const_lengths"], eqn.params["jaxprs"]
     if len(jaxprs.solve.out_avals) != len(args) - sum(lengths):
         return None  # with auxiliary output
@@ -224,10 +218,10 @@ def _linear_solve(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[
         solve = function(name)
         return lambda _, b: solve(b)
 
-    back = solver("transpose_solve") if jaxprs.transpose_solve else None
-    right = barrier(broadcast_results(size, values))  # of the identity a solver would make its entries again and again
-    found: Any = lax.custom_linear_solve(function("matvec"), right, solver("solve"), back)
-    return [(x, True) for x in found]
+    transpose_solve = solver("transpose_solve") if jaxprs.transpose_solve else None
+    b = barrier(broadcast_results(size, values))  # a solver would compute the entries of an identity in every kernel
+    solution: Any = lax.custom_linear_solve(function("matvec"), b, solver("solve"), transpose_solve)
+    return [(x, True) for x in solution]
 
 
 FUNCTION_RULES: dict[str, Callable[..., list[Any] | None]] = {
@@ -236,6 +230,6 @@ FUNCTION_RULES: dict[str, Callable[..., list[Any] | None]] = {
     "cond": _cond,
     "custom_jvp_call": _custom_jvp,
     "custom_linear_solve": _linear_solve,
-    "eigh": _eigh,  # whose derivative is that of the primitive
+    "eigh": _eigh,
 }
 CONTROL_FLOW = ("scan", "while", "cond")

@@ -1,8 +1,8 @@
-"""Everything that is taken from inside JAX: `jax.core`, `jax.extend`, `jax.interpreters`, `jax.experimental`.
+"""All names of `jax.core`, `jax.extend`, `jax.interpreters` and `jax.experimental` that this package uses.
 
-No other file imports these modules, so that a release of JAX which moves a name is met here. The simulator needs the
-names that are imported below. Executables on disk and JAX's own cache only save time: without them there is one
-warning, and programs are compiled anew.
+No other file imports these modules, so that only this one changes when a release of JAX moves a name. The simulator
+needs the names imported at the top. Serialised executables and JAX's compilation cache only save time: where they are
+missing, there is one warning and every process compiles its programs.
 """
 
 import functools
@@ -18,13 +18,13 @@ from jax.interpreters import mlir as mlir
 
 
 def open_jaxpr(closed: Any) -> tuple[Any, list[Any]]:
-    """Return a jaxpr and the values of its constants, whether JAX keeps them in one object or in two (before 0.12)."""
+    """Return a jaxpr and the values of its constants, which JAX keeps in two objects before 0.12, in one since."""
     return getattr(closed, "jaxpr", closed), list(getattr(closed, "consts", ()))
 
 
 @functools.cache
 def executables() -> Any:
-    """Return the module that writes compiled programs to bytes, None where this JAX has none."""
+    """Return the module that serialises compiled programs, None if this version of JAX has none."""
     try:
         from jax.experimental import serialize_executable
 
@@ -35,7 +35,7 @@ def executables() -> Any:
 
 
 def reset_cache() -> None:
-    """Have JAX look for the directory of its compilation cache again; it does so once a process."""
+    """Make JAX read the directory of its compilation cache again, which it otherwise does once in a process."""
     try:
         from jax.experimental.compilation_cache import compilation_cache
 

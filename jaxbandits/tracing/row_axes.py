@@ -1,4 +1,9 @@
-"""The axis along which a product of matrices or a sort is best computed in rows, from what is done with it."""
+"""Plans for the matrix products and sorts that are kept as rows (`short_axes.Rows`), from the steps that read them.
+
+A product that is summed afterwards (a quadratic form of every arm, `sum_j (X A)_kj X_kj`, say) need not exist as an
+array: with its rows as separate arrays, each sum can be part of the kernel that computes its terms. Which axis the rows
+lie along decides the size of these kernels.
+"""
 
 import math
 from typing import Any, NamedTuple
@@ -11,31 +16,34 @@ KERNEL_TERMS = 80  # products in one kernel; a larger one falls out of the regis
 
 
 class RowPlan(NamedTuple):
-    """How a product of matrices is computed."""
+    """Layout of a product or a sort that is kept as rows."""
 
-    axis: int  # of the product: one row an entry
-    apart: bool  # a kernel for every row
+    axis: int  # of the result: one row for each index
+    separate_kernels: bool  # whether each row passes a barrier of its own
 
 
-def row_axes(flat: Flat, entrywise: frozenset[str]) -> dict[int, RowPlan]:
-    """By product that is summed afterwards, and by sort of which single entries are read: the rows that are wanted.
+def row_axes(flat: Flat, elementwise: frozenset[str]) -> dict[int, RowPlan]:
+    """Plan rows for products that are summed afterwards, and for sorts of which only single entries are read.
 
-    A product of few terms is one kernel with its sum: rows along the axis that is summed. Of more terms each row along
-    an axis that is not summed is a kernel with its own sum. Where those would be too many, the rows are again along the
-    axis that is summed, each a kernel.
+    A product of few terms is one kernel with its sum: rows along the axis that is summed. With more terms, rows lie
+    along an axis that is not summed, and each is a kernel with its own sum. Where these would be too many, rows lie
+    again along the axis that is summed, each a kernel of its own.
 
     Args:
       flat: the function.
-      entrywise: names of primitives that work entry by entry.
+      elementwise: names of elementwise primitives.
+
+    Returns:
+      Plans by the value that the product or the sort computes first.
     """
     readers = consumers(flat)
     returned = set(flat.outputs)
-    wanted: dict[int, RowPlan] = {}
+    plans: dict[int, RowPlan] = {}
     for step in flat.steps:
         if step.eqn.primitive.name == "sort" and not returned.intersection(step.outputs):
             axis = step.eqn.params["dimension"]
             if all(is_entry(reader.eqn, axis) for name in step.outputs for reader in readers.get(name, ())):
-                wanted[step.outputs[0]] = RowPlan(axis, apart=False)
+                plans[step.outputs[0]] = RowPlan(axis, separate_kernels=False)
         if step.eqn.primitive.name != "dot_general":
             continue
         (name,), shape = step.outputs, step.eqn.outvars[0].aval.shape
@@ -43,37 +51,38 @@ def row_axes(flat: Flat, entrywise: frozenset[str]) -> dict[int, RowPlan]:
         terms = math.prod(step.eqn.invars[0].aval.shape[k] for k in contracted)
         if len(shape) < 2 or math.prod(shape) * terms <= KERNEL_TERMS:
             continue
-        kept, summed = _fate(name, list(range(len(shape))), readers, returned, entrywise)
+        kept, summed = _first_reduction(name, list(range(len(shape))), readers, returned, elementwise)
         if summed is not None and terms * shape[summed] <= FUSED_TERMS:
-            wanted[name] = RowPlan(summed, apart=False)
+            plans[name] = RowPlan(summed, separate_kernels=False)
         elif kept is not None and math.prod(shape) * terms <= ROW_TERMS:
-            wanted[name] = RowPlan(kept, apart=False)
+            plans[name] = RowPlan(kept, separate_kernels=False)
         elif summed is not None and shape[summed] <= WRITTEN_OUT:
-            wanted[name] = RowPlan(summed, apart=True)
-    return wanted
+            plans[name] = RowPlan(summed, separate_kernels=True)
+    return plans
 
 
 def is_entry(eqn: Any, axis: int) -> bool:
-    """Return whether an equation reads one entry of an axis, and all of the others."""
+    """Return whether an equation reads one entry along an axis, and everything along the others."""
     if eqn.primitive.name != "slice" or eqn.params["strides"] is not None:
         return False
-    (read,), (written,) = eqn.invars, eqn.outvars
-    return all(
-        m == (1 if k == axis else n) for k, (n, m) in enumerate(zip(read.aval.shape, written.aval.shape, strict=True))
-    )
+    (operand,), (result,) = eqn.invars, eqn.outvars
+    lengths = zip(operand.aval.shape, result.aval.shape, strict=True)
+    return all(m == (1 if k == axis else n) for k, (n, m) in enumerate(lengths))
 
 
-def _fate(
-    name: int, axes: list[int], readers: dict[int, list[Step]], returned: set[int], entrywise: frozenset[str]
+def _first_reduction(
+    name: int, axes: list[int], readers: dict[int, list[Step]], returned: set[int], elementwise: frozenset[str]
 ) -> tuple[int | None, int | None]:
-    """An axis of a value that is kept and one that is summed by the first reduction of it.
+    """Return an axis of a product that its first reduction keeps, and one that it sums; None where there is none.
+
+    Follows the product through elementwise steps and transposes, as long as each value has one reader.
 
     Args:
-      name: of the value, or of what was made of it.
-      axes: by axis of that: the axis of the value.
+      name: number of the product, or of a value computed from it.
+      axes: for each axis of that value, the axis of the product.
       readers: by value: the steps that read it.
       returned: values that are returned.
-      entrywise: names of primitives that work entry by entry.
+      elementwise: names of elementwise primitives.
     """
     steps = readers.get(name, [])
     if len(steps) != 1 or name in returned:
@@ -81,10 +90,11 @@ def _fate(
     (step,) = steps
     kind: str = step.eqn.primitive.name
     params: Any = step.eqn.params
-    if kind in entrywise:
-        return _fate(step.outputs[0], axes, readers, returned, entrywise)
+    if kind in elementwise:
+        return _first_reduction(step.outputs[0], axes, readers, returned, elementwise)
     if kind == "transpose":
-        return _fate(step.outputs[0], [axes[k] for k in params["permutation"]], readers, returned, entrywise)
+        permuted = [axes[k] for k in params["permutation"]]
+        return _first_reduction(step.outputs[0], permuted, readers, returned, elementwise)
     if kind == "reduce_sum":
         kept = [axis for k, axis in enumerate(axes) if k not in params["axes"]]
         return (kept[0] if kept else None), axes[params["axes"][0]]

@@ -1,9 +1,9 @@
 """Factorisations of small matrices, written out, with the batch axis last.
 
-XLA:CPU hands every matrix of a batch to LAPACK by itself, and the call costs more than the arithmetic. Here the loops
-over rows and columns are unrolled, so that each step is one loop over contiguous trials. The functions take and return
-what the primitives of `jax.lax.linalg` of the same name do, with an axis of trials `W` behind; real matrices only, and
-at least 1 x 1.
+XLA:CPU calls LAPACK once for each matrix of a batch, and the call costs more than the arithmetic. Here the loops over
+rows and columns are unrolled, so that each step is one loop over contiguous trials. The functions have the arguments
+and results of the primitives of `jax.lax.linalg` of the same name, with a trial axis `W` at the end, for real matrices
+of at least 1 x 1.
 
 A barrier ends the kernel of each column or row: XLA would otherwise compute a column again in every later one. No
 kernel adds up more products than the matrix has rows.
@@ -34,8 +34,8 @@ def cholesky(a: jax.Array) -> jax.Array:
       a: `[n, n, W]`, of which the lower triangle is read.
 
     Returns:
-      L `[n, n, W]` with zeros above the diagonal. Of a trial whose matrix is not positive definite the lower triangle
-      is NaN.
+      L `[n, n, W]` with zeros above the diagonal. The lower triangle is NaN for a trial whose matrix is not positive
+      definite.
     """
     n = len(a)
     columns: list[jax.Array] = []  # `[n - j, W]`, from the diagonal
@@ -52,7 +52,7 @@ def cholesky(a: jax.Array) -> jax.Array:
 
 
 def _assemble(shape: tuple[int, ...], blocks: list[tuple[int, int, jax.Array]]) -> jax.Array:
-    """`[n, m, W]` blocks at (first row, first column) in zeros, written where they stand."""
+    """Write blocks `[n, m, W]` at (first row, first column) into an array of zeros."""
     (matrix,) = barrier([jnp.zeros(shape, blocks[0][2].dtype)])  # XLA would pad the first block, entry by entry
     for i, j, block in blocks:
         if block.size:
@@ -91,8 +91,8 @@ def triangular_solve(
     rows: dict[int, jax.Array] = {}  # of x on the left side, its columns on the right: `[k, W]`
     for i in order:
         row = short_axes.entry(b, axis, i)
-        for j, known in rows.items():
-            row = row - (a[j, i] if transposed else a[i, j]) * known
+        for j, solved in rows.items():
+            row = row - (a[j, i] if transposed else a[i, j]) * solved
         (rows[i],) = barrier([row if unit_diagonal else row / a[i, i]])
     return short_axes.stack([rows[i] for i in range(len(a))], axis)
 
@@ -100,7 +100,7 @@ def triangular_solve(
 def lu(a: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Factor `a[permutation] = L U` with partial pivoting.
 
-    The pivot of a column is the first of its largest absolute values; NaN is none unless it stands first. A column
+    The pivot of a column is the first of its largest absolute values; a NaN is chosen only if it comes first. A column
     whose pivot is zero (below the smallest normal number) is not eliminated, as in LAPACK.
 
     Args:
@@ -113,26 +113,26 @@ def lu(a: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     n, m, size = a.shape
     tiny = jnp.finfo(a.dtype).tiny
     left, right = jnp.zeros((n, 0, size), a.dtype), a  # rows k to n: their multipliers, and what is not yet eliminated
-    placed: list[tuple[int, int, jax.Array]] = []  # first row, first column, entries
-    exchanged: list[jax.Array] = []
+    blocks: list[tuple[int, int, jax.Array]] = []  # first row, first column, entries
+    exchanges: list[jax.Array] = []  # by row: the row that it was exchanged with, [W]
     for k in range(min(n, m)):
         if k == n - 1:
-            exchanged.append(jnp.full((size,), k, np.int32))
+            exchanges.append(jnp.full((size,), k, np.int32))
             break
         (index,) = barrier([short_axes.argextreme(lax.gt, abs(right[:, 0]), 0, np.int32)])
-        exchanged.append(index + np.int32(k))
+        exchanges.append(index + np.int32(k))
         multipliers, row = barrier([batched_index.take(left, index, 0), batched_index.take(right, index, 0)])
-        placed += [(k, 0, multipliers[None]), (k, k, row[None])]
+        blocks += [(k, 0, multipliers[None]), (k, k, row[None])]
         is_pivot = (lax.broadcasted_iota(np.int32, (n - k - 1, 1), 0) + np.int32(1) == index)[:, None]
         left, right = (jnp.where(is_pivot, x[:1], x[1:]) for x in (left, right))
         (factor,) = barrier([jnp.where(abs(row[0]) >= tiny, right[:, :1] / row[0], right[:, :1])])
         left, right = barrier([left, right[:, 1:] - factor * row[1:]])
         left = lax.concatenate([left, factor], 1)
-    placed += [(n - len(left), 0, left), (n - len(left), m - right.shape[1], right)]
-    factors, pivots = _assemble(a.shape, placed), short_axes.stack(exchanged, 0)
-    # Which row of a ends up in each place: the exchanges, followed backwards.
+    blocks += [(n - len(left), 0, left), (n - len(left), m - right.shape[1], right)]
+    factors, pivots = _assemble(a.shape, blocks), short_axes.stack(exchanges, 0)
+    # The row of a that ends up in each row: the exchanges, followed backwards.
     permutation = lax.broadcasted_iota(np.int32, (n, size), 0)
-    for k in reversed(range(len(exchanged))):
+    for k in reversed(range(len(exchanges))):
         partner = jnp.where(permutation == pivots[k], np.int32(k), permutation)
         permutation = jnp.where(permutation == k, pivots[k], partner)
     return factors, pivots, barrier([permutation])[0]
@@ -181,7 +181,7 @@ def eigh(a: jax.Array) -> tuple[jax.Array, jax.Array]:
 def _rotate_pairs(matrix: jax.Array, vectors: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Annihilate the entries (i, i + h) of a symmetric `[2h, 2h, W]`, and order the rows for the next such step.
 
-    After 2h - 1 steps every pair of rows has met and the order is the first one again (Brent & Luk 1985).
+    After 2h - 1 steps every pair of rows has been rotated once, in the first order again (Brent & Luk 1985).
 
     Args:
       matrix: rotated from both sides.
@@ -206,20 +206,20 @@ def _rotate_pairs(matrix: jax.Array, vectors: jax.Array) -> tuple[jax.Array, jax
         c, s = cosine[:, None], sine[:, None]
         return _reorder(c * top - s * bottom, s * top + c * bottom)
 
-    # What is known of the result is put in: entries off the diagonal then vanish to the last bit.
-    places = np.arange(2 * half)
-    order = np.asarray(_reorder(places[:half], places[half:], np.concatenate))
+    # The entries that a rotation annihilates are set to zero, so that they vanish to the last bit.
+    rows = np.arange(2 * half)
+    order = np.asarray(_reorder(rows[:half], rows[half:], np.concatenate))
     is_pair = (abs(order[:, None] - order) == half)[:, :, None]
     is_diagonal = np.eye(2 * half, dtype=bool)[:, :, None]
-    (rows,) = barrier([rotate(matrix)])
+    (rotated,) = barrier([rotate(matrix)])
     (diagonal,) = barrier([_reorder(top, bottom)])
-    matrix = jnp.where(is_pair, 0.0, rotate(jnp.swapaxes(rows, 0, 1)))
+    matrix = jnp.where(is_pair, 0.0, rotate(jnp.swapaxes(rotated, 0, 1)))
     matrix, vectors = barrier([jnp.where(is_diagonal, diagonal[:, None], matrix), rotate(vectors)])
     return matrix, vectors
 
 
 def _reorder(top: Any, bottom: Any, concatenate: Callable[..., Any] = jnp.concatenate) -> Any:
-    """Move all rows but the first one on, in the circle of the top row and the bottom row reversed."""
+    """Rotate all rows but the first one by one place, in the circle of the top half and the bottom half reversed."""
     half = len(top)
     if half == 1:
         return concatenate([top, bottom])

@@ -1,9 +1,9 @@
-"""What a program is made for: the one place that says "on an accelerator".
+"""Platform that programs are traced for: whether loops need a number of steps that the compiler knows.
 
-On a CPU a loop that ends when its data say so costs what it runs, and nothing where it does not run. On an accelerator
-the host would have to read the predicate before every step of it, and the device would wait. There every loop has a
-number of steps that the compiler knows: rounds are played in blocks (`simulation.program`), and what is rare in a round
-is a fixed number of masked steps (`tracing.batching`).
+On a CPU a loop with a data-dependent end costs the steps that it runs, and nothing if it runs none. On an accelerator
+the host would have to read the predicate before every step, while the device idles. Programs for accelerators therefore
+have loops of fixed length: rounds are played in blocks (`simulation.program`), and computations that few rounds need
+are a fixed number of masked steps (`tracing.batching`).
 """
 
 import contextlib
@@ -16,13 +16,13 @@ _platform: contextvars.ContextVar[str | None] = contextvars.ContextVar("platform
 
 
 def is_accelerator(platform: str) -> bool:
-    """Whether loops there must have a known number of steps; `platform` is that of a `jax.Device`."""
+    """Return whether loops on a platform (of a `jax.Device`) must have a fixed number of steps."""
     return platform != "cpu"
 
 
 @contextlib.contextmanager
 def target_platform(platform: str) -> Iterator[None]:
-    """What is traced inside is for this platform; elsewhere it is for that of JAX's default device."""
+    """Set the platform that functions are traced for; outside it is that of JAX's default device."""
     token = _platform.set(platform)
     try:
         yield
@@ -31,5 +31,5 @@ def target_platform(platform: str) -> Iterator[None]:
 
 
 def targets_accelerator() -> bool:
-    """Whether what is being traced will run on an accelerator."""
+    """Return whether functions are being traced for an accelerator."""
     return is_accelerator(_platform.get() or jax.default_backend())

@@ -1,6 +1,6 @@
-"""Threefry-2x32, the counter generator behind `jax.random` (Salmon, Moraes, Dror & Shaw, SC 2011), written out.
+"""Threefry-2x32, the counter-based generator of `jax.random` (Salmon, Moraes, Dror & Shaw, SC 2011), written out.
 
-JAX lowers it on CPU to a loop of five steps; unrolled, a block costs half as much.
+On a CPU JAX lowers it to a loop of five steps; unrolled, a block costs half as much.
 """
 
 import jax
@@ -10,7 +10,7 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
 def threefry(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The block of key (k0, k1) at counter (0, counter): two independent uint32 words, shapes broadcast together."""
+    """Return the block of key (k0, k1) at counter (0, counter): two independent uint32 words; shapes broadcast."""
     schedule = (k0, k1, k0 ^ k1 ^ jnp.uint32(0x1BD11BDA))
     x0, x1 = k0, k1 + counter
     for i in range(5):

@@ -1,10 +1,10 @@
-"""A digest of what JAX traced: the same in every process for functions that compute the same, whoever wrote them.
+"""Digests of jaxprs, equal in every process for functions that compute the same: the keys of programs on disk.
 
-It covers every operation of a jaxpr with its parameters, the shapes and types of all values, constants and literals.
-Rules for batching count by name and by what they captured, rules of a user by their code; rules for derivatives do not
-count, for nothing that was traced is differentiated. A primitive counts by its name: whoever changes how one of their
-own is lowered must give it another. Where anything has no text of its own (an address in a `repr`, a call back to
-Python) there is no digest: better none than one that two programs share.
+A digest covers every operation of a jaxpr with its parameters, the shapes and types of all values, constants and
+literals. Batching rules of this package count by name and captured values, those of a user by their code. Rules for
+derivatives do not count, because no traced program is differentiated. A primitive counts by its name: a user who
+changes the lowering of a primitive must rename it. If a parameter has no reproducible text (an address in its `repr`, a
+callback to Python), there is no digest: two programs must never share one.
 """
 
 import enum
@@ -18,16 +18,16 @@ import numpy as np
 from jaxbandits.base.digests import array_digest, code_digest, digest
 from jaxbandits.tracing.jax_compat import open_jaxpr
 
-_OF_DERIVATIVES = frozenset(("jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd"))
+_DERIVATIVE_RULES = frozenset(("jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd"))
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice)
 
 
 class _NoTextError(Exception):
-    """Something that has no text of its own."""
+    """A value without a reproducible text."""
 
 
 def trace_digest(*jaxprs: Any) -> str | None:
-    """A digest of closed jaxprs, in this order; None where they hold something that has none."""
+    """Return a digest of closed jaxprs, in this order; None if they hold a value without a reproducible text."""
     try:
         seen: dict[int, str] = {}
         return digest([_jaxpr(jaxpr, seen) for jaxpr in jaxprs])
@@ -36,7 +36,12 @@ def trace_digest(*jaxprs: Any) -> str | None:
 
 
 def _jaxpr(closed: Any, seen: dict[int, str]) -> str:
-    """The digest of a jaxpr with its constants; `seen` has those of before, which stay alive within what is traced."""
+    """Return the digest of a jaxpr with its constants.
+
+    Args:
+      closed: the jaxpr.
+      seen: digests by `id` of closed jaxprs, which live as long as the traced function that holds them.
+    """
     if id(closed) in seen:
         return seen[id(closed)]
     jaxpr, consts = open_jaxpr(closed)
@@ -44,23 +49,21 @@ def _jaxpr(closed: Any, seen: dict[int, str]) -> str:
         raise _NoTextError
     names: dict[Any, str] = {}
 
-    def named(variable: Any) -> str:
+    def name_of(variable: Any) -> str:
         if hasattr(variable, "val"):
             return _value(variable.val, seen)
-        known = names.get(variable)
-        if known is None:
+        if variable not in names:
             aval = variable.aval
-            known = f"{len(names)}:{aval.str_short()}{getattr(aval, 'weak_type', '')}"
-            names[variable] = known
-        return known
+            names[variable] = f"{len(names)}:{aval.str_short()}{getattr(aval, 'weak_type', '')}"
+        return names[variable]
 
     lines = [_value(tuple(consts), seen)]
-    lines += [" ".join(map(named, [*jaxpr.constvars, *jaxpr.invars]))]
+    lines += [" ".join(map(name_of, [*jaxpr.constvars, *jaxpr.invars]))]
     for eqn in jaxpr.eqns:
-        kept = [f"{key}={_value(p, seen)}" for key, p in sorted(eqn.params.items()) if key not in _OF_DERIVATIVES]
-        sides = (" ".join(map(named, side)) for side in (eqn.invars, eqn.outvars))
-        lines += [eqn.primitive.name, *kept, *sides]
-    lines += [" ".join(map(named, jaxpr.outvars))]
+        params = [f"{key}={_value(p, seen)}" for key, p in sorted(eqn.params.items()) if key not in _DERIVATIVE_RULES]
+        sides = (" ".join(map(name_of, side)) for side in (eqn.invars, eqn.outvars))
+        lines += [eqn.primitive.name, *params, *sides]
+    lines += [" ".join(map(name_of, jaxpr.outvars))]
     seen[id(closed)] = digest(lines)
     return seen[id(closed)]
 
@@ -84,7 +87,7 @@ def _value(value: Any, seen: dict[int, str]) -> str:
         return f"dtype {value.name}"
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         return _array(value)
-    if hasattr(value, "rule"):  # how JAX keeps a rule for batching
+    if hasattr(value, "rule"):  # the object in which JAX keeps a batching rule
         return _rule(value.rule, seen)
     if callable(value) and hasattr(value, "__qualname__"):
         return f"code {code_digest(value)}"
@@ -104,7 +107,7 @@ def _array(value: Any) -> str:
 
 
 def _rule(rule: Any, seen: dict[int, str]) -> str:
-    """A rule for batching: its code or name, and what it captured; functions that it calls by theirs."""
+    """Describe a batching rule by its code or name and the values it captured; captured functions by theirs."""
     if isinstance(rule, functools.partial):
         return f"{_rule(rule.func, seen)} {_value(rule.args, seen)} {_value(rule.keywords, seen)}"
     captured = [_captured(cell.cell_contents, seen) for cell in getattr(rule, "__closure__", None) or ()]

@@ -1,13 +1,24 @@
-"""`jax.vmap` that puts the batch axis last and keeps it there: how trials lie side by side in memory.
+"""`jax.vmap` with the batch axis last, inside the mapped function too: an interpreter of jaxprs.
 
-`jax.vmap(f, in_axes=-1, out_axes=-1)` only says where the axis is outside. Inside, JAX moves it to the front wherever
-arrays of unequal rank meet, as in `scalar * vector`. Here a function is traced once, and its equations are run one by
-one with the batch axis last. Equations that work entry by entry, along leading axes or on shapes run as they are;
-products, sums and searches over short axes are written out (`tracing.short_axes`), reads and writes at an index of each
-trial's own become selects (`tracing.batched_index`), loops and branches carry their arrays with the axis last. What has
-no rule goes through `jax.vmap`, and `explain` names it.
+`jax.vmap(f, in_axes=-1, out_axes=-1)` places the batch axis of arguments and results only. Inside, JAX moves it to the
+front wherever arrays of unequal rank meet, as in `scalar * vector`, and the short axes of the problem become the
+innermost loops. `vmap_last(f)` keeps it last, so that each operation is one loop over contiguous trials. It works in
+four steps:
 
-Values that several kernels would compute pass an optimisation barrier (`tracing.barriers`).
+1. *Trace.* `TracedFunction.trace` makes the jaxpr of `f` for one trial, whose arrays have no batch axis.
+2. *Flatten* (`tracing.flat`). Calls inside the jaxpr (`jit`, `custom_jvp`) are replaced by their equations, and unused
+   equations are dropped. The result is a list of steps whose values are numbered.
+3. *Plan.* `tracing.liveness` picks the values that pass an optimisation barrier, because XLA:CPU would otherwise
+   compute them again in several kernels. `tracing.row_axes` picks the matrix products and sorts whose result is better
+   kept as separate rows (`short_axes.Rows`) than as one array.
+4. *Evaluate.* `_run` goes through the steps with a value and a flag for each number: the value has the batch axis last
+   if the flag is set, otherwise it is the same for all trials. `_apply` finds the rule of an equation by the name of
+   its primitive. An elementwise primitive is bound to the batched operands as it is. The others have rules in
+   `tracing.shape_rules` (reshape, transpose, concatenate), `tracing.equation_rules` (sums and products over short axes,
+   indexing, sorting, factorisations) or, if the equation holds jaxprs, `tracing.function_rules` (loops, branches,
+   derivatives), which call `_run` for those.
+
+An equation without a rule goes through `jax.vmap` along the last axis; `explain` lists these equations.
 """
 
 import collections
@@ -24,15 +35,11 @@ from jax.custom_batching import custom_vmap
 from jaxbandits.tracing import liveness
 from jaxbandits.tracing.barrier import barrier, is_key
 from jaxbandits.tracing.equation_rules import (
-    ALONG_LEADING_AXES,
-    ENTRYWISE,
+    ELEMENTWISE,
     EQUATION_RULES,
-    SHAPE_RULES,
-    WITHOUT_SCALARS,
-    align_ranks,
+    LEADING_AXES,
     apply_to_rows,
     bind_function,
-    broadcast_batch,
     dot_general,
     sort,
 )
@@ -40,35 +47,25 @@ from jaxbandits.tracing.flat import Step, flatten
 from jaxbandits.tracing.function_rules import CONTROL_FLOW, FUNCTION_RULES
 from jaxbandits.tracing.jax_compat import open_jaxpr
 from jaxbandits.tracing.row_axes import RowPlan, row_axes
+from jaxbandits.tracing.shape_rules import SHAPE_RULES, WITHOUT_SCALARS, align_ranks, broadcast_batch
 from jaxbandits.tracing.short_axes import Rows
 
 Rule = Callable[..., tuple[Any, Any]]
 
-_BARRIERS = ("optimization_barrier", "barrier")  # the latter is that of `tracing.barrier`
+_BARRIERS = ("optimization_barrier", "barrier")  # the latter is the primitive of `tracing.barrier`
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
 
 
-def _called(eqn: Any) -> Any | None:
-    """The closed jaxpr that stands for an equation; None where the equation has a rule of its own."""
-    name = eqn.primitive.name
-    closed: Any = eqn.params[_CALLS[name]] if name in _CALLS else None
-    if name == "custom_jvp_call":
-        inside = open_jaxpr(closed)[0].eqns  # a function of `batching.trials_last` differentiates itself
-        return closed if len(inside) == 1 and _has_rule_at_end(inside[0]) else None
-    return closed
-
-
-def _has_rule_at_end(eqn: Any) -> bool:
-    return eqn.primitive.name == "custom_vmap_call" and hasattr(eqn.params["rule"], _AT_END)
-
-
 def vmap_last(f: Callable[..., Any], in_axes: Any = -1, axis_size: int | None = None) -> Callable[..., Any]:
-    """`jax.vmap(f, in_axes, out_axes=-1)`.
+    """Map `f` over the last axis of its arguments, as `jax.vmap(f, in_axes, out_axes=-1)` does.
 
     Args:
       f: a function of pytrees of arrays.
       in_axes: -1 (batched, along the last axis) or None (the same for all), for all arguments or each, as in `vmap`.
       axis_size: the length of the axis where no argument has it.
+
+    Raises:
+      ValueError: for other axes, or where neither an argument nor `axis_size` says how long the axis is.
     """
 
     def mapped(*args: Any) -> Any:
@@ -83,48 +80,70 @@ def vmap_last(f: Callable[..., Any], in_axes: Any = -1, axis_size: int | None = 
     return mapped
 
 
+def _axes(in_axes: Any, args: tuple[Any, ...]) -> list[int | None]:
+    """Return the batch axis of every leaf of the arguments."""
+    in_axes = (in_axes,) * len(args) if in_axes is None or isinstance(in_axes, int) else tuple(in_axes)
+
+    def is_none(x: Any) -> bool:
+        return x is None
+
+    if not {-1, None}.issuperset(jax.tree.leaves(in_axes, is_leaf=is_none)):
+        raise ValueError(f"in_axes of vmap_last must be -1 (the last axis) or None, got {in_axes}")
+    axes: list[int | None] = []
+    jax.tree.map(lambda axis, tree: axes.extend([axis] * len(jax.tree.leaves(tree))), in_axes, args, is_leaf=is_none)
+    return axes
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class TracedFunction:
-    """A function as JAX traced it, once: programs for any number of trials are made of it without another trace."""
+    """Jaxpr of a function for one trial; programs for any number of trials are made of it without another trace."""
 
     jaxpr: Any  # closed
-    out: Any  # ShapeDtypeStructs of what it returns
+    out: Any  # ShapeDtypeStructs of the results
 
     @classmethod
     def trace(cls, f: Callable[..., Any], *args: Any) -> "TracedFunction":
-        """For arguments like these, of which shapes and types count."""
+        """Trace `f` for arguments of these shapes and types (arrays or `jax.ShapeDtypeStruct`s)."""
         return cls(*jax.make_jaxpr(f, return_shape=True)(*args))
 
     def __call__(self, *args: Any) -> Any:
-        """What the function returns, for arguments without a batch axis; barriers are placed as with one."""
+        """Evaluate the function for one trial; barriers are placed as in `vmap`."""
         leaves = jax.tree.leaves(args)
         results = _run(None, *open_jaxpr(self.jaxpr), leaves, [True] * len(leaves))
         return jax.tree.unflatten(jax.tree.structure(self.out), [x for x, _ in results])
 
     def vmap(self, axis_size: Any, batched: Sequence[bool], *args: Any) -> Any:
-        """The same, batched along the last axis of all results and of those leaves of the arguments that say so."""
+        """Evaluate the function for `axis_size` trials along the last axis.
+
+        Args:
+          axis_size: number of trials.
+          batched: for each leaf of the arguments, whether it has the batch axis.
+          *args: the arguments.
+
+        Returns:
+          The results, all with the batch axis.
+        """
         results = _run(axis_size, *open_jaxpr(self.jaxpr), jax.tree.leaves(args), batched)
-        return jax.tree.unflatten(
-            jax.tree.structure(self.out), [broadcast_batch(axis_size, *result) for result in results]
-        )
+        leaves = [broadcast_batch(axis_size, *result) for result in results]
+        return jax.tree.unflatten(jax.tree.structure(self.out), leaves)
 
 
-# Primitive and line of the equations that went through `jax.vmap`, while this is a list.
-_fallbacks: contextvars.ContextVar[list[tuple[str, str]] | None] = contextvars.ContextVar("unruled", default=None)
+# Primitive and location of the equations that went through `jax.vmap`, while this is a list.
+_fallbacks: contextvars.ContextVar[list[tuple[str, str]] | None] = contextvars.ContextVar("fallbacks", default=None)
 
 
 class VmapFallback(NamedTuple):
-    """Equations of one kind, on one line of code, for which `vmap_last` has no rule: they go through `jax.vmap`."""
+    """Equations of one primitive on one line of code that have no rule and go through `jax.vmap`."""
 
     primitive: str
     count: int
-    where: str  # file:line of the code that was traced, "" if unknown
+    location: str  # file:line of the traced code, "" if unknown
 
 
 def explain(f: Callable[..., Any], *args: Any, in_axes: Any = -1, axis_size: int | None = None) -> list[VmapFallback]:
-    """The equations of a function that `vmap_last` has no rule for, most frequent first.
+    """List the equations of a function for which `vmap_last` has no rule, most frequent first.
 
-    Everything else runs with the batch axis last: `[]` means that the whole function does.
+    All other equations run with the batch axis last: `[]` means that the whole function does.
 
     Args:
       f: the function, as for `vmap_last`.
@@ -138,11 +157,11 @@ def explain(f: Callable[..., Any], *args: Any, in_axes: Any = -1, axis_size: int
         jax.eval_shape(vmap_last(f, in_axes, axis_size), *args)
     finally:
         _fallbacks.reset(token)
-    return [VmapFallback(name, count, where) for (name, where), count in collections.Counter(found).most_common()]
+    return [VmapFallback(name, count, location) for (name, location), count in collections.Counter(found).most_common()]
 
 
-def _line_of(step: Step) -> str:
-    """The innermost line of code outside JAX that a step was traced from."""
+def _location(step: Step) -> str:
+    """Return file:line of the innermost code outside JAX that a step was traced from."""
     for eqn in (step.eqn, *reversed(step.calls)):
         traceback = getattr(eqn.source_info, "traceback", None)
         for frame in traceback.frames if traceback else ():
@@ -151,10 +170,14 @@ def _line_of(step: Step) -> str:
     return ""
 
 
-def def_vmap_last(function: custom_vmap) -> Callable[[Rule], Rule]:
-    """`function.def_vmap` for a rule that has the batch axis last: in what is batched, and in what it returns so.
+_LAST_RULE = "vmap_last_rule"  # attribute of a batching rule
 
-    `jax.vmap` reaches it by way of the first axis, `vmap_last` without moving anything.
+
+def def_vmap_last(function: custom_vmap) -> Callable[[Rule], Rule]:
+    """Define the batching rule of a `custom_vmap` function, as `def_vmap` does, for the batch axis last.
+
+    The rule takes batched arguments, and returns batched results, with that axis last. `vmap_last` calls it as it is;
+    for `jax.vmap`, whose rules have the axis first, the axis is moved before and after.
     """
 
     def define(rule: Rule) -> Rule:
@@ -164,85 +187,99 @@ def def_vmap_last(function: custom_vmap) -> Callable[[Rule], Rule]:
             out, batched = rule(size, in_batched, *args)
             return jax.tree.map(lambda x, b: jnp.moveaxis(x, -1, 0) if b else x, out, batched), batched
 
-        setattr(over_first, _AT_END, rule)  # JAX hands the attributes of a rule on to what it keeps in a jaxpr
+        setattr(over_first, _LAST_RULE, rule)  # JAX copies the attributes of a rule to the one in the jaxpr
         return rule
 
     return define
 
 
-_AT_END = "at_end"
+def _has_last_rule(eqn: Any) -> bool:
+    """Return whether an equation calls a function whose rule was defined by `def_vmap_last`."""
+    return eqn.primitive.name == "custom_vmap_call" and hasattr(eqn.params["rule"], _LAST_RULE)
 
 
-def _axes(in_axes: Any, args: tuple[Any, ...]) -> list[int | None]:
-    """One axis a leaf."""
-    in_axes = (in_axes,) * len(args) if in_axes is None or isinstance(in_axes, int) else tuple(in_axes)
-
-    def is_none(x: Any) -> bool:
-        return x is None
-
-    if not {-1, None}.issuperset(jax.tree.leaves(in_axes, is_leaf=is_none)):
-        raise ValueError(f"in_axes of vmap_last must be -1 (the last axis) or None, got {in_axes}")
-    axes: list[int | None] = []
-    jax.tree.map(lambda axis, part: axes.extend([axis] * len(jax.tree.leaves(part))), in_axes, args, is_leaf=is_none)
-    return axes
+def _inlined(eqn: Any) -> Any | None:
+    """Return the closed jaxpr whose equations replace a call; None where the equation is a step of its own."""
+    name = eqn.primitive.name
+    closed: Any = eqn.params[_CALLS[name]] if name in _CALLS else None
+    if name == "custom_jvp_call":
+        inside = open_jaxpr(closed)[0].eqns  # a function of `batching.trials_last` differentiates itself
+        return closed if len(inside) == 1 and _has_last_rule(inside[0]) else None
+    return closed
 
 
-def _run(size: Any, jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
-    """The outputs of a jaxpr and whether they are batched.
+def _run(
+    size: Any, jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], batched: Sequence[bool]
+) -> list[tuple[Any, bool]]:
+    """Evaluate a jaxpr with the batch axis last.
 
-    Without a batch axis (`size` None) equations are bound as they are, and what counts as batched varies between calls.
+    Args:
+      size: length of the batch axis. None: there is one trial and no such axis; equations are bound as they are, and
+        `batched` flags the values that differ between calls (barriers are for these).
+      jaxpr: an open jaxpr.
+      consts: its constants.
+      args: its arguments.
+      batched: which of them have the batch axis.
+
+    Returns:
+      The outputs, and whether each has the batch axis.
     """
-    flat = flatten(jaxpr, consts, _called)
-    shared, constants = liveness.shared_values(flat, ENTRYWISE), liveness.large_constants(flat)
-    rows = {} if size is None else row_axes(flat, ENTRYWISE)
-    known: dict[int, tuple[Any, bool]] = {name: (x, False) for name, x in flat.constants.items()}
-    known |= dict(zip(flat.inputs, zip(args, batched, strict=True), strict=True))
-    waiting: list[int] = []
+    flat = flatten(jaxpr, consts, _inlined)
+    shared, constants = liveness.shared_values(flat, ELEMENTWISE), liveness.large_constants(flat)
+    plans = {} if size is None else row_axes(flat, ELEMENTWISE)
+    values: dict[int, tuple[Any, bool]] = {name: (x, False) for name, x in flat.constants.items()}
+    values |= dict(zip(flat.inputs, zip(args, batched, strict=True), strict=True))
+    pending: list[int] = []  # values that pass the next barrier, together
 
-    def settle() -> None:
-        leaves, structure = jax.tree.flatten([_leaves(known[name][0]) for name in waiting])
-        settled = jax.tree.unflatten(structure, barrier(leaves))
-        for name, now in zip(waiting, settled, strict=True):
-            x, flag = known[name]
-            known[name] = (Rows(tuple(now), x.axis) if isinstance(x, Rows) else now[0]), flag
-        waiting.clear()
+    def place_barrier() -> None:
+        leaves, structure = jax.tree.flatten([_slices(values[name][0]) for name in pending])
+        behind = jax.tree.unflatten(structure, barrier(leaves))
+        for name, slices in zip(pending, behind, strict=True):
+            x, flag = values[name]
+            values[name] = (Rows(tuple(slices), x.axis) if isinstance(x, Rows) else slices[0]), flag
+        pending.clear()
 
     for step in flat.steps:
-        if not set(waiting).isdisjoint(step.inputs):
-            settle()
-        args, flags = zip(*(known[name] for name in step.inputs), strict=True) if step.inputs else ((), ())
-        unruled = _fallbacks.get()
-        before = len(unruled or ())
-        outputs = _apply(size, step.eqn, list(args), list(flags), rows.get(step.outputs[0]) if step.outputs else None)
-        if unruled and len(unruled) > before:
-            unruled[before:] = [(name, where or _line_of(step)) for name, where in unruled[before:]]
-        known |= zip(step.outputs, outputs, strict=True)
+        if not set(pending).isdisjoint(step.inputs):
+            place_barrier()
+        args, flags = zip(*(values[name] for name in step.inputs), strict=True) if step.inputs else ((), ())
+        fallbacks = _fallbacks.get()
+        count = len(fallbacks or ())
+        outputs = _apply(size, step.eqn, list(args), list(flags), plans.get(step.outputs[0]) if step.outputs else None)
+        if fallbacks and len(fallbacks) > count:
+            fallbacks[count:] = [(name, location or _location(step)) for name, location in fallbacks[count:]]
+        values |= zip(step.outputs, outputs, strict=True)
         for name in step.outputs:
-            x, flag = known[name]
+            x, flag = values[name]
             if ((name in shared and flag) or name in constants) and not is_key(x):
-                waiting.append(name)
-    settle()
-    return [(x.array() if isinstance(x, Rows) else x, b) for x, b in (known[name] for name in flat.outputs)]
+                pending.append(name)
+    place_barrier()
+    return [(x.array() if isinstance(x, Rows) else x, b) for x, b in (values[name] for name in flat.outputs)]
 
 
-def _leaves(x: Any) -> list[Any]:
+def _slices(x: Any) -> list[Any]:
     return list(x.slices) if isinstance(x, Rows) else [x]
 
 
-def _apply(size: Any, eqn: Any, args: list[Any], batched: list[bool], rows: RowPlan | None = None) -> list[Any]:
-    """The results of one equation and whether they are batched.
+def _apply(
+    size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: RowPlan | None = None
+) -> list[tuple[Any, bool]]:
+    """Evaluate one equation by the rule of its primitive.
 
     Args:
-      size: of the batch axis.
+      size: length of the batch axis; None: there is none.
       eqn: the equation.
-      args: its operands.
+      args: its operands, arrays or `Rows`.
       batched: which have the batch axis.
-      rows: how its result is wanted in `Rows`.
+      plan: how to keep its result in `Rows`; None: as an array.
+
+    Returns:
+      The results, and whether each has the batch axis.
     """
     name, params = eqn.primitive.name, eqn.params
     if any(isinstance(x, Rows) for x in args):
         if name == "dot_general":
-            results = dot_general(size, eqn, args, batched, rows)
+            results = dot_general(size, eqn, args, batched, plan)
         else:
             results = apply_to_rows(size, eqn, args, batched)
         if results is not None:
@@ -250,43 +287,42 @@ def _apply(size: Any, eqn: Any, args: list[Any], batched: list[bool], rows: RowP
         args = [x.array() if isinstance(x, Rows) else x for x in args]
     bind = bind_function(eqn)
     if not any(batched):
-        return [(x, False) for x in _many(eqn, bind(*args))]
+        return [(x, False) for x in _outputs(eqn, bind(*args))]
     if size is None:
         results = FUNCTION_RULES[name](_run, size, eqn, args, batched) if name in CONTROL_FLOW else None
-        return results or [(x, True) for x in _many(eqn, bind(*args))]
-    if name in ENTRYWISE:
+        return results or [(x, True) for x in _outputs(eqn, bind(*args))]
+    if name in ELEMENTWISE:
         rank = max(len(v.aval.shape) for v in eqn.invars)
-        return [(x, True) for x in _many(eqn, bind(*align_ranks(size, rank, args, batched, name in WITHOUT_SCALARS)))]
-    if _has_rule_at_end(eqn):
+        args = align_ranks(size, rank, args, batched, without_scalars=name in WITHOUT_SCALARS)
+        return [(x, True) for x in _outputs(eqn, bind(*args))]
+    if _has_last_rule(eqn):
         (_, args), (_, flags) = (jax.tree.unflatten(params["in_tree"], leaves) for leaves in (args, batched))
-        results = getattr(params["rule"], _AT_END)(size, list(flags), *args)
+        results = getattr(params["rule"], _LAST_RULE)(size, list(flags), *args)
         return list(zip(*map(jax.tree.leaves, results), strict=True))
     if name in _BARRIERS:
         return list(zip(bind(*args), batched, strict=True))
     if name == "dot_general":
-        results = dot_general(size, eqn, args, batched, rows)
+        results = dot_general(size, eqn, args, batched, plan)
     elif name == "sort":
-        results = sort(size, eqn, args, batched, rows)
+        results = sort(size, eqn, args, batched, plan)
     elif name in FUNCTION_RULES:
         results = FUNCTION_RULES[name](_run, size, eqn, args, batched)
     else:
         results = EQUATION_RULES[name](size, eqn, args, batched) if name in EQUATION_RULES else None
     if results is not None:
         return results
-    if name in ALONG_LEADING_AXES:
-        return [
-            (x, True)
-            for x in _many(eqn, bind(*(broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True))))
-        ]
+    if name in LEADING_AXES:
+        args = [broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True)]
+        return [(x, True) for x in _outputs(eqn, bind(*args))]
     if name in SHAPE_RULES and (batched[0] or name == "concatenate"):
-        changed = SHAPE_RULES[name](size, args, batched, params)
-        if changed is not None:
-            return [(changed, True)]
-    if (unruled := _fallbacks.get()) is not None:
-        unruled.append((name, ""))
+        result = SHAPE_RULES[name](size, args, batched, params)
+        if result is not None:
+            return [(result, True)]
+    if (fallbacks := _fallbacks.get()) is not None:
+        fallbacks.append((name, ""))
     mapped = jax.vmap(bind, in_axes=[-1 if b else None for b in batched], out_axes=-1)
-    return [(x, True) for x in _many(eqn, mapped(*args))]
+    return [(x, True) for x in _outputs(eqn, mapped(*args))]
 
 
-def _many(eqn: Any, out: Any) -> list[Any]:
+def _outputs(eqn: Any, out: Any) -> list[Any]:
     return list(out) if eqn.primitive.multiple_results else [out]

@@ -1,0 +1,112 @@
+"""Rules of `vmap_last` for equations that change shapes only, and operands of one shape for elementwise equations."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxbandits.tracing import short_axes
+from jaxbandits.tracing.barrier import is_key
+
+WITHOUT_SCALARS = ("select_n", "add_any")  # elementwise primitives that take no scalar beside arrays
+
+
+def broadcast_batch(size: Any, x: Any, batched: bool) -> jax.Array:
+    """Return an array with the batch axis: broadcast if it had none. Unchanged if there is no such axis (size None)."""
+    return x if batched or size is None else jnp.broadcast_to(jnp.asarray(x)[..., None], (*jnp.shape(x), size))
+
+
+def align_ranks(size: Any, rank: int, args: list[Any], batched: list[bool], without_scalars: bool) -> list[Any]:
+    """Give operands of an elementwise equation equal ranks, with the batch axis last.
+
+    A batched scalar `[W]` beside arrays gets their axes; an unbatched array gets a batch axis of length 1.
+
+    Args:
+      size: W.
+      rank: number of axes of the result for one trial.
+      args: the operands.
+      batched: which have the batch axis.
+      without_scalars: whether unbatched scalars need axes too; else `lax` takes them beside arrays of any shape.
+    """
+    shapes = [jnp.shape(x)[: jnp.ndim(x) - b] for x, b in zip(args, batched, strict=True)]  # for one trial
+    shape = np.broadcast_shapes(*(s for s in shapes if len(s) == rank))  # lax stretches sides of length 1
+
+    def align(x: Any, batched: bool) -> Any:
+        ndim = jnp.ndim(x)
+        if ndim == 0 and not batched and not without_scalars:
+            return x
+        if batched:
+            return x if ndim == rank + 1 else lax.broadcast_in_dim(x, (*shape, size), (rank,))
+        return lax.broadcast_in_dim(x, (*shape, size), tuple(range(ndim)))
+
+    return [align(x, b) for x, b in zip(args, batched, strict=True)]
+
+
+def _broadcast(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
+    del batched
+    shape, dims = params["shape"], params["broadcast_dimensions"]
+    return lax.broadcast_in_dim(args[0], (*shape, size), (*dims, len(shape)))
+
+
+def _reshape(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
+    del batched
+    return None if params.get("dimensions") is not None else lax.reshape(args[0], (*params["new_sizes"], size))
+
+
+def _transpose(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
+    del size, batched
+    return lax.transpose(args[0], (*params["permutation"], len(params["permutation"])))
+
+
+def _slice(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
+    del batched
+    strides = params["strides"]
+    return lax.slice(
+        args[0],
+        (*params["start_indices"], 0),
+        (*params["limit_indices"], size),
+        None if strides is None else (*strides, 1),
+    )
+
+
+def _pad(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
+    del size
+    return None if batched[1] else lax.pad(args[0], args[1], (*params["padding_config"], (0, 0, 0)))
+
+
+def _dynamic_slice(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
+    if any(batched[1:]):
+        return None
+    starts = [jnp.maximum(start, 0) for start in args[1:]]  # `lax` would count negative ones from the end once more
+    zero = jnp.zeros((), args[1].dtype)
+    return lax.dynamic_slice(args[0], (*starts, zero), (*params["slice_sizes"], size))
+
+
+def _dynamic_update_slice(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
+    del params
+    if any(batched[2:]):
+        return None
+    starts = [jnp.maximum(start, 0) for start in args[2:]]
+    zero = jnp.zeros((), args[2].dtype)
+    return lax.dynamic_update_slice(args[0], broadcast_batch(size, args[1], batched[1]), (*starts, zero))
+
+
+def _concatenate(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
+    arrays = [broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True)]
+    return (lax.concatenate if is_key(arrays[0]) else short_axes.concatenate)(arrays, params["dimension"])
+
+
+# From (length of the batch axis, operands, which are batched, parameters) to the batched result; None: does not apply.
+SHAPE_RULES: dict[str, Callable[..., Any]] = {
+    "broadcast_in_dim": _broadcast,
+    "reshape": _reshape,
+    "concatenate": _concatenate,
+    "transpose": _transpose,
+    "slice": _slice,
+    "pad": _pad,
+    "dynamic_slice": _dynamic_slice,
+    "dynamic_update_slice": _dynamic_update_slice,
+}
