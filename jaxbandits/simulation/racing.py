@@ -159,7 +159,7 @@ def race(
       >>> list(found.winner), found.rounds <= found.grid_rounds
       (['beta_scale'], True)
     """
-    seeds = ranges.whole("seeds", seeds, COUNT)
+    seeds = ranges.integer("seeds", seeds, COUNT)
     error = ranges.real("error", error, "(0, 0.5]")
     tolerance = ranges.real("tolerance", tolerance, "[0, 1)")
     chosen = options(**settings)
@@ -181,7 +181,7 @@ def race(
         scores = []
         for label, trials in result.trials.items():
             if trials.get(metric).ndim > 3:
-                axes = ", ".join(trials.axis_names(metric))
+                axes = ", ".join(trials.axis_names(trials.metric(metric)))
                 raise InputError(f"metric {metric!r} of {label} is a vector ({axes}): a race needs a number")
             scores.append(np.where(trials.usable(metric), trials.final(metric), np.inf))
         return np.mean(scores, axis=0)
