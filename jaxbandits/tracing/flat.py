@@ -1,4 +1,9 @@
-"""Functions as a flat list of steps: what an interpreter of traced functions reads before it runs them."""
+"""Jaxprs as flat lists of steps: the form in which `vmap_last` plans and evaluates a function.
+
+Calls inside a jaxpr are replaced by the equations of the called jaxpr, and equations whose results are not used are
+dropped. Values are numbered: a variable has another number in each call of its jaxpr, and an analysis sees across calls
+which steps read a value (`tracing.liveness`, `tracing.row_axes`).
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -7,30 +12,30 @@ from jaxbandits.tracing.jax_compat import open_jaxpr
 
 
 class Step(NamedTuple):
-    """An equation of a flattened function; values are named by numbers."""
+    """Equation of a flattened function, with the numbers of the values that it reads and computes."""
 
     eqn: Any
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    calls: tuple[Any, ...]  # the equations that called it, outermost first
+    calls: tuple[Any, ...]  # the call equations around it, outermost first
 
 
-class Flat(NamedTuple):
-    """A function without calls inside: what is called stands in its place, what nobody reads is left out."""
+class FlatFunction(NamedTuple):
+    """Function without calls, as steps in the order of evaluation."""
 
     steps: tuple[Step, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    constants: dict[int, Any]  # captured arrays and literals
+    constants: dict[int, Any]  # captured arrays and literals, by the number of the value
 
 
-def flatten(jaxpr: Any, consts: Sequence[Any], called: Callable[[Any], Any | None]) -> Flat:
-    """The steps of a jaxpr.
+def flatten(jaxpr: Any, consts: Sequence[Any], inlined: Callable[[Any], Any | None]) -> FlatFunction:
+    """Flatten a jaxpr.
 
     Args:
       jaxpr: an open jaxpr.
       consts: its constants.
-      called: from an equation to the closed jaxpr that stands in its place; None where the equation is a step.
+      inlined: from an equation to the closed jaxpr whose equations replace it; None where the equation is a step.
     """
     steps: list[Step] = []
     constants: dict[int, Any] = {}
@@ -55,7 +60,7 @@ def flatten(jaxpr: Any, consts: Sequence[Any], called: Callable[[Any], Any | Non
 
         for eqn in jaxpr.eqns:
             inputs = tuple(map(name_of, eqn.invars))
-            closed = called(eqn)
+            closed = inlined(eqn)
             if closed is not None:
                 names |= zip(eqn.outvars, expand(*open_jaxpr(closed), inputs, (*calls, eqn)), strict=True)
                 continue
@@ -64,26 +69,26 @@ def flatten(jaxpr: Any, consts: Sequence[Any], called: Callable[[Any], Any | Non
             steps.append(Step(eqn, inputs, outputs, calls))
         return [name_of(atom) for atom in jaxpr.outvars]
 
-    first = tuple(fresh() for _ in jaxpr.invars)
-    outputs = tuple(expand(jaxpr, consts, first, ()))
-    return Flat(_live(steps, outputs), first, outputs, constants)
+    inputs = tuple(fresh() for _ in jaxpr.invars)
+    outputs = tuple(expand(jaxpr, consts, inputs, ()))
+    return FlatFunction(_live(steps, outputs), inputs, outputs, constants)
 
 
 def _live(steps: Sequence[Step], outputs: Sequence[int]) -> tuple[Step, ...]:
-    """The steps that an output depends on, and those with effects."""
+    """Return the steps that an output depends on, and those with effects."""
     read = set(outputs)
-    kept = []
+    live = []
     for step in reversed(steps):
         if step.eqn.effects or not read.isdisjoint(step.outputs):
-            kept.append(step)
+            live.append(step)
             read.update(step.inputs)
-    return tuple(reversed(kept))
+    return tuple(reversed(live))
 
 
-def consumers(flat: Flat) -> dict[int, list[Step]]:
-    """By value: the steps that read it."""
-    found: dict[int, list[Step]] = {}
+def consumers(flat: FlatFunction) -> dict[int, list[Step]]:
+    """Return the steps that read each value."""
+    readers: dict[int, list[Step]] = {}
     for step in flat.steps:
         for name in dict.fromkeys(step.inputs):
-            found.setdefault(name, []).append(step)
-    return found
+            readers.setdefault(name, []).append(step)
+    return readers

@@ -14,7 +14,7 @@ import math
 from collections.abc import Hashable
 from typing import Any
 
-from jaxbandits.tracing.flat import Flat
+from jaxbandits.tracing.flat import FlatFunction
 
 # Primitives that cost nothing beside others: index arithmetic, or one instruction on a value in a register.
 FREE = frozenset(
@@ -35,7 +35,7 @@ def is_free(eqn: Any) -> bool:
     return eqn.primitive.name in FREE
 
 
-def shared_values(flat: Flat, elementwise: frozenset[str]) -> frozenset[int]:
+def shared_values(flat: FlatFunction, elementwise: frozenset[str]) -> frozenset[int]:
     """Return the values that cost arithmetic and that XLA:CPU would compute in several kernels, or repeatedly in one.
 
     A kernel ends at a value behind a barrier, at a step that is not elementwise, and at a result of the function. It
@@ -67,7 +67,7 @@ def shared_values(flat: Flat, elementwise: frozenset[str]) -> frozenset[int]:
     return frozenset(shared)
 
 
-def large_constants(flat: Flat) -> frozenset[int]:
+def large_constants(flat: FlatFunction) -> frozenset[int]:
     """Return large arrays computed from constants alone: without a barrier XLA spends seconds on folding them."""
     constant = set(flat.constants)
     large: set[int] = set()

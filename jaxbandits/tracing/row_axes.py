@@ -8,7 +8,7 @@ lie along decides the size of these kernels.
 import math
 from typing import Any, NamedTuple
 
-from jaxbandits.tracing.flat import Flat, Step, consumers
+from jaxbandits.tracing.flat import FlatFunction, Step, consumers
 from jaxbandits.tracing.short_axes import ROW_TERMS, WRITTEN_OUT
 
 FUSED_TERMS = 30  # products up to which one kernel makes an entry and its sum; measured: better to d = 5, worse at 8
@@ -22,7 +22,7 @@ class RowPlan(NamedTuple):
     separate_kernels: bool  # whether each row passes a barrier of its own
 
 
-def row_axes(flat: Flat, elementwise: frozenset[str]) -> dict[int, RowPlan]:
+def row_axes(flat: FlatFunction, elementwise: frozenset[str]) -> dict[int, RowPlan]:
     """Plan rows for products that are summed afterwards, and for sorts of which only single entries are read.
 
     A product of few terms is one kernel with its sum: rows along the axis that is summed. With more terms, rows lie
