@@ -20,14 +20,12 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco import blocks, frank_wolfe, perturbation
 from jaxbandits.algorithms.coco.frank_wolfe import Step
+from jaxbandits.algorithms.coco.learner import BanditLearner
 from jaxbandits.algorithms.coco.lyapunov import Lyapunov, doubled, surrogate_values
-from jaxbandits.algorithms.coco.one_point import OnePoint
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
-from jaxbandits.domains import points, protocol
-from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
-from jaxbandits.domains.shrunk import Shrunk
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.tracing.batching import while_loop
 from jaxbandits.types import ConstrainedValue, PointDecision
@@ -49,7 +47,7 @@ class BFWTVCState(NamedTuple):
 
 
 @pytree
-class BFWTVC:
+class BFWTVC(BanditLearner):
     """BFW-TVC: blocks of one-point gradient estimates of a Lyapunov surrogate, minimised by Frank-Wolfe.
 
     The domain needs `zero`, `lmo`, `diameter`, `center` and `inner_radius` > 0. Decisions are points of any form.
@@ -82,24 +80,16 @@ class BFWTVC:
       AAAI 2025. Algorithm 3, equations (21)-(26), Theorem 3.
     """
 
-    feedback: ClassVar[type] = ConstrainedValue
     source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, Algorithm 3"
-    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
-    horizon: int = static(range="[1, inf)", doc="T")
+    oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter", "center", "inner_radius")
+    radius_power: ClassVar[float] = -0.25
     block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: sqrt(T), rounded")
-    domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo, diameter, center and inner_radius")
-    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
     value_bound: ArrayLike = param(1.0, "(0, inf)", "M, bound on the values of the losses")
     beta: ArrayLike | None = param(None, "(0, inf)", "scale of the violation; None: 1 / C2 of Theorem 3")
     gamma: ArrayLike = param(1.0, "(0, inf)", "weight of the loss")
     lam: ArrayLike | None = param(None, "(0, inf)", "lambda, exponent of Phi; None: T^(-3/4) / 2")
-    c: ArrayLike | None = param(None, "(0, inf)", "delta = c T^(-1/4), and in eta; None: 0.9 r")
-    delta: ArrayLike | None = param(None, "(0, inf)", "radius of the perturbation, below r; None: c T^(-1/4)")
     eps: ArrayLike | None = param(None, "(0, inf)", "gap at which Frank-Wolfe stops; None: 4 D^2 T^(-1/2)")
     g_init: ArrayLike | None = param(None, "(0, inf)", "G~_1, gradient bound; None: beta G gamma; 1 is the paper's")
-    start: Any = param(None, doc="y_1, a point of (1 - delta/r) K; None: where its `zero` is")
-    estimator: Any = param(factory=OnePoint, doc="gradient estimator: OnePoint() or TwoPoint()")
     weight_before: ArrayLike = param(False, BOOL, "True: weigh a round with Q_{t-1} (unbiased), not Q_t (the paper)")
     eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta of (22); 1 is the paper's")
     constraint_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies g_t; G_f / G_g lets one G serve both")
@@ -135,17 +125,6 @@ class BFWTVC:
     @classmethod
     def example(cls) -> "BFWTVC":
         return cls.practical(dim=2, horizon=36, lipschitz=2.0)
-
-    def check(self) -> None:
-        protocol.check(self.domain, "BFWTVC.domain", "zero", "lmo", "diameter", "center", "inner_radius")
-        perturbation.check(self.radius, self.domain, self.dim, "BFWTVC.delta")
-        if self.start is not None:
-            points.check(self.start, self.dim, "BFWTVC.start")
-
-    @property
-    def radius(self) -> ArrayLike:
-        """Delta, the length of the perturbation."""
-        return self._c * self.horizon**-0.25 if self.delta is None else self.delta
 
     def init(self, key: jax.Array) -> BFWTVCState:
         none, no = jnp.zeros(()), points.zeros(self.dim)
@@ -246,14 +225,6 @@ class BFWTVC:
     @property
     def _block(self) -> int:
         return blocks.length(self.horizon, 0.5) if self.block is None else self.block
-
-    @property
-    def _c(self) -> ArrayLike:
-        return perturbation.largest(self.domain, self.dim) if self.c is None else self.c
-
-    @property
-    def _shrunk(self) -> Shrunk:
-        return Shrunk(base=self.domain, shrink=self.radius / self.domain.inner_radius(self.dim))
 
     @property
     def _beta(self) -> ArrayLike:

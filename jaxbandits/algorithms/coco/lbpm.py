@@ -17,15 +17,13 @@ import numpy as np
 
 from jaxbandits.algorithms.coco import blocks, infeasible_projection, perturbation
 from jaxbandits.algorithms.coco.infeasible_projection import Iterate
+from jaxbandits.algorithms.coco.learner import BanditLearner
 from jaxbandits.algorithms.coco.lpm import ascend, dual_constants
 from jaxbandits.algorithms.coco.lyapunov import surrogate_values
-from jaxbandits.algorithms.coco.one_point import OnePoint
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
-from jaxbandits.domains import points, protocol
-from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
-from jaxbandits.domains.shrunk import Shrunk
 from jaxbandits.types import ConstrainedValue, PointDecision
 
 
@@ -40,7 +38,7 @@ class LBPMState(NamedTuple):
 
 
 @pytree
-class LBPM:
+class LBPM(BanditLearner):
     """LBPM: LPM on the shrunk set, with one-point estimates of the Lagrangian's gradient.
 
     A reconstruction, as LPM is: what is measured here says nothing about the original. The domain needs `zero`, `lmo`,
@@ -62,24 +60,16 @@ class LBPM:
       Guarantees. COLT 2022 (PMLR 178).
     """
 
-    feedback: ClassVar[type] = ConstrainedValue
     source: ClassVar[str] = "reconstruction after Garber & Kretzu, ICML 2024, Algorithm 5"
-    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
-    horizon: int = static(range="[1, inf)", doc="T")
+    oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "outer_radius", "center", "inner_radius")
+    radius_power: ClassVar[float] = -0.25
     block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: sqrt(T), rounded")
-    domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo, outer_radius, center and inner_radius")
-    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
     value_bound: ArrayLike = param(1.0, "(0, inf)", "M, bound on the values of the losses")
     eta: ArrayLike | None = param(None, "(0, inf)", "step size; None: R (d M)^(-1/2) T^(-3/4)")
     dual_step: ArrayLike | None = param(None, "(0, inf)", "eta_l, of the multiplier; None: T^(-3/4) / (G R)")
     damping: ArrayLike | None = param(
         None, "[0, inf)", "theta, pulls the multiplier to 0; None: min(20 R G T^(-1/4), 1 / (eta_l K))"
     )
-    c: ArrayLike | None = param(None, "(0, inf)", "delta = c T^(-1/4); None: 0.9 r")
-    delta: ArrayLike | None = param(None, "(0, inf)", "radius of the perturbation, below r; None: c T^(-1/4)")
-    start: Any = param(None, doc="y_1, a point of (1 - delta/r) K; None: where its `zero` is")
-    estimator: Any = param(factory=OnePoint, doc="gradient estimator: OnePoint() or TwoPoint()")
     cut_first: ArrayLike = param(
         True, BOOL, "False: the projection's step from the distance before the cut, as printed"
     )
@@ -108,18 +98,6 @@ class LBPM:
     @classmethod
     def example(cls) -> "LBPM":
         return cls(dim=2, horizon=36, lipschitz=2.0)
-
-    def check(self) -> None:
-        protocol.check(self.domain, "LBPM.domain", "zero", "lmo", "outer_radius", "center", "inner_radius")
-        perturbation.check(self.radius, self.domain, self.dim, "LBPM.delta")
-        if self.start is not None:
-            points.check(self.start, self.dim, "LBPM.start")
-
-    @property
-    def radius(self) -> ArrayLike:
-        """Delta, the length of the perturbation."""
-        c = perturbation.largest(self.domain, self.dim) if self.c is None else self.c
-        return c * self.horizon**-0.25 if self.delta is None else self.delta
 
     def init(self, key: jax.Array) -> LBPMState:
         none, no = jnp.zeros(()), points.zeros(self.dim)
@@ -176,7 +154,3 @@ class LBPM:
     @property
     def _block(self) -> int:
         return blocks.length(self.horizon, 0.5) if self.block is None else self.block
-
-    @property
-    def _shrunk(self) -> Shrunk:
-        return Shrunk(base=self.domain, shrink=self.radius / self.domain.inner_radius(self.dim))

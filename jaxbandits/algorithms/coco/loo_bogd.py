@@ -13,10 +13,10 @@ import jax
 
 from jaxbandits.algorithms.coco import blocks, infeasible_projection
 from jaxbandits.algorithms.coco.infeasible_projection import Iterate
+from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
-from jaxbandits.domains import points, protocol
-from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
 from jaxbandits.types import Gradient, PointDecision
 
@@ -29,7 +29,7 @@ class LOOBOGDState(NamedTuple):
 
 
 @pytree
-class LOOBOGD:
+class LOOBOGD(PointLearner):
     """LOO-BOGD: online gradient descent on blocks, with approximate projections made of linear minimisations.
 
     The domain needs `zero`, `lmo` and `outer_radius`. Decisions are points of any form.
@@ -54,15 +54,12 @@ class LOOBOGD:
 
     feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Garber & Kretzu, COLT 2022, Algorithm 4"
-    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
+    oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "outer_radius")
     horizon: int = static(range="[1, inf)", doc="T")
     block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: 5 sqrt(T), rounded")
-    domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo and outer_radius")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients")
     eta: ArrayLike | None = param(None, "(0, inf)", "step size; None: (R / G) T^(-3/4)")
     eps: ArrayLike | None = param(None, "(0, inf)", "accuracy of the projections; None: 60 R^2 T^(-1/2)")
-    start: Any = param(None, doc="x_1, a point of K; None: domain.zero")
     cut_first: ArrayLike = param(
         True, BOOL, "False: the projection's step from the distance before the cut, as printed"
     )
@@ -84,11 +81,6 @@ class LOOBOGD:
     @classmethod
     def example(cls) -> "LOOBOGD":
         return cls.practical(dim=2, horizon=36, lipschitz=2.0, eta=0.3)
-
-    def check(self) -> None:
-        protocol.check(self.domain, "LOOBOGD.domain", "zero", "lmo", "outer_radius")
-        if self.start is not None:
-            points.check(self.start, self.dim, "LOOBOGD.start")
 
     def init(self, key: jax.Array) -> LOOBOGDState:
         del key  # deterministic

@@ -16,11 +16,11 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco import blocks, infeasible_projection
 from jaxbandits.algorithms.coco.infeasible_projection import Iterate
+from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.algorithms.coco.lyapunov import surrogate_gradient
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
-from jaxbandits.domains import points, protocol
-from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
 from jaxbandits.types import Constrained, PointDecision
 
@@ -35,7 +35,7 @@ class LPMState(NamedTuple):
 
 
 @pytree
-class LPM:
+class LPM(PointLearner):
     """LPM: LOO-BOGD on the Lagrangian of loss and violation, the multiplier rising with the violation of each block.
 
     A reconstruction: the pseudo-code of the paper could not be obtained, only its abstract (T linear minimisations,
@@ -59,11 +59,9 @@ class LPM:
 
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "reconstruction after Garber & Kretzu, ICML 2024, Algorithm 4"
-    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
+    oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "outer_radius")
     horizon: int = static(range="[1, inf)", doc="T")
     block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: 5 sqrt(T), rounded")
-    domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo and outer_radius")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
     eta: ArrayLike | None = param(None, "(0, inf)", "step size; None: (R / G) T^(-3/4)")
     eps: ArrayLike | None = param(None, "(0, inf)", "accuracy of the projections; None: 60 R^2 T^(-1/2)")
@@ -71,7 +69,6 @@ class LPM:
     damping: ArrayLike | None = param(
         None, "[0, inf)", "theta, pulls the multiplier to 0; None: min(20 R G T^(-1/4), 1 / (eta_l K))"
     )
-    start: Any = param(None, doc="x_1, a point of K; None: domain.zero")
     cut_first: ArrayLike = param(
         True, BOOL, "False: the projection's step from the distance before the cut, as printed"
     )
@@ -93,11 +90,6 @@ class LPM:
     @classmethod
     def example(cls) -> "LPM":
         return cls.practical(dim=2, horizon=36, lipschitz=2.0, eta=0.3)
-
-    def check(self) -> None:
-        protocol.check(self.domain, "LPM.domain", "zero", "lmo", "outer_radius")
-        if self.start is not None:
-            points.check(self.start, self.dim, "LPM.start")
 
     def init(self, key: jax.Array) -> LPMState:
         del key  # deterministic

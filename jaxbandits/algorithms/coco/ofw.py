@@ -12,10 +12,10 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco import frank_wolfe
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.domains import points, protocol
-from jaxbandits.domains.ball import L2Ball
-from jaxbandits.domains.points import Point, Shape
+from jaxbandits.algorithms.coco.learner import PointLearner
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.domains import points
+from jaxbandits.domains.points import Point
 from jaxbandits.types import Gradient, PointDecision
 
 
@@ -29,7 +29,7 @@ class OFWState(NamedTuple):
 
 
 @pytree
-class OFW:
+class OFW(PointLearner):
     """Online Frank-Wolfe; ignores constraints, so that it says what a constraint costs.
 
     The domain needs `zero`, `lmo` and `diameter` only.
@@ -42,22 +42,14 @@ class OFW:
 
     feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Hazan & Kale, ICML 2012; ignores constraints"
-    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
+    oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter")
     horizon: ArrayLike = param(range="[1, inf)", doc="T")
-    domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo and diameter")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of the losses")
-    start: Any = param(None, doc="x_1, a point of K; None: domain.zero, the centre of a ball")
     eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta; 1 is the theory")
 
     @classmethod
     def example(cls) -> "OFW":
         return cls(dim=2, horizon=200, lipschitz=2.0)
-
-    def check(self) -> None:
-        protocol.check(self.domain, "OFW.domain", "zero", "lmo", "diameter")
-        if self.start is not None:
-            points.check(self.start, self.dim, "OFW.start")
 
     def init(self, key: jax.Array) -> OFWState:
         del key  # deterministic

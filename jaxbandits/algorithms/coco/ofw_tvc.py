@@ -20,10 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.coco.frank_wolfe import Epochs, begin_epochs, follow
+from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.algorithms.coco.lyapunov import Lyapunov, surrogate_gradient
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
-from jaxbandits.domains import points, protocol
-from jaxbandits.domains.ball import L2Ball
+from jaxbandits.base.pytree import ArrayLike, param, pytree, validate
 from jaxbandits.domains.points import Shape
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.types import Constrained, PointDecision
@@ -38,7 +37,7 @@ class OFWTVCState(NamedTuple):
 
 
 @pytree
-class OFWTVC:
+class OFWTVC(PointLearner):
     """OFW-TVC: online Frank-Wolfe on a Lyapunov surrogate of loss and violation, restarted as its gradients grow.
 
     The domain needs `zero`, `lmo` and `diameter` only. Decisions are points of any form (`domains.points`).
@@ -70,16 +69,13 @@ class OFWTVC:
 
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, Algorithm 1"
-    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
+    oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter")
     horizon: ArrayLike = param(range="[1, inf)", doc="T")
-    domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo and diameter")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
     beta: ArrayLike | None = param(None, "(0, inf)", "beta, scale of the surrogate; None: 1 / (64 G D)")
     gamma: ArrayLike = param(1.0, "(0, inf)", "gamma, weight of the loss")
     lam: ArrayLike | None = param(None, "(0, inf)", "lambda, exponent of Phi; None: T^(-3/4) / 2")
     g_init: ArrayLike | None = param(None, "(0, inf)", "G~_1, gradient bound; None: beta G gamma; 1 is the paper's")
-    start: Any = param(None, doc="x_1, a point of K; None: domain.zero, the centre of a ball")
     eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta of (9); 1 is the paper's")
     step_cap: ArrayLike = param(1.0, "[1, inf]", "largest sigma; inf is the paper's")
     constraint_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies g_t; G_f / G_g lets one G serve both")
@@ -114,11 +110,6 @@ class OFWTVC:
     @classmethod
     def example(cls) -> "OFWTVC":
         return cls.practical(dim=2, horizon=200, lipschitz=2.0)
-
-    def check(self) -> None:
-        protocol.check(self.domain, "OFWTVC.domain", "zero", "lmo", "diameter")
-        if self.start is not None:
-            points.check(self.start, self.dim, "OFWTVC.start")
 
     def init(self, key: jax.Array) -> OFWTVCState:
         del key  # deterministic

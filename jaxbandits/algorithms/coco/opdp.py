@@ -16,10 +16,10 @@ import numpy as np
 
 from jaxbandits.algorithms.coco import frank_wolfe
 from jaxbandits.algorithms.coco.frank_wolfe import Step
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.algorithms.coco.learner import PointLearner
+from jaxbandits.base.pytree import ArrayLike, param, pytree, validate
 from jaxbandits.base.ranges import BOOL
-from jaxbandits.domains import points, protocol
-from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
 from jaxbandits.types import Constrained, PointDecision
 
@@ -37,7 +37,7 @@ class OPDPState(NamedTuple):
 
 
 @pytree
-class OPDP:
+class OPDP(PointLearner):
     """OPDP: online Frank-Wolfe on f_t + l_t g_t, with a multiplier that rises with the constraint.
 
     A reconstruction: the pseudo-code of the paper could not be obtained. Its template takes any projection-free
@@ -62,15 +62,12 @@ class OPDP:
 
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "reconstruction after Lee, Ho-Nguyen & Lee, 2023, Algorithm 1"
-    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
+    oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter")
     horizon: ArrayLike = param(range="[1, inf)", doc="T")
-    domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo and diameter")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
     dual_step: ArrayLike | None = param(None, "[0, inf)", "mu, step of the multiplier; None: T^(-5/6) / (G D)")
     damping: ArrayLike | None = param(None, "[0, inf)", "theta, pulls the multiplier to 0; None: G D T^(-1/6)")
     hard: ArrayLike = param(False, BOOL, "True: g^+ in place of g")
-    start: Any = param(None, doc="x_1, a point of K; None: domain.zero")
     eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta")
 
     @classmethod
@@ -95,11 +92,6 @@ class OPDP:
     @classmethod
     def example(cls) -> "OPDP":
         return cls(dim=2, horizon=200, lipschitz=2.0)
-
-    def check(self) -> None:
-        protocol.check(self.domain, "OPDP.domain", "zero", "lmo", "diameter")
-        if self.start is not None:
-            points.check(self.start, self.dim, "OPDP.start")
 
     def init(self, key: jax.Array) -> OPDPState:
         del key  # deterministic

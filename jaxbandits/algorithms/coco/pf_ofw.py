@@ -13,15 +13,14 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco.frank_wolfe import Epochs, begin_epochs, follow
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.domains import points, protocol
-from jaxbandits.domains.ball import L2Ball
-from jaxbandits.domains.points import Shape
+from jaxbandits.algorithms.coco.learner import PointLearner
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.domains import points
 from jaxbandits.types import Gradient, PointDecision
 
 
 @pytree
-class PFOFW:
+class PFOFW(PointLearner):
     """Online Frank-Wolfe that learns the size of its gradients by doubling, and ignores constraints.
 
     The domain needs `zero`, `lmo` and `diameter` only.
@@ -42,23 +41,15 @@ class PFOFW:
 
     feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, inside Algorithm 1; ignores constraints"
-    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
+    oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter")
     horizon: ArrayLike = param(range="[1, inf)", doc="T")
-    domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo and diameter")
     g_init: ArrayLike | None = param(None, "(0, inf)", "G~_1, gradient bound; None: the first gradient; 1: the paper's")
-    start: Any = param(None, doc="x_1, a point of K; None: domain.zero, the centre of a ball")
     eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta; 1 is the paper's")
     step_cap: ArrayLike = param(1.0, "[1, inf]", "largest sigma; inf is the paper's")
 
     @classmethod
     def example(cls) -> "PFOFW":
         return cls(dim=2, horizon=200)
-
-    def check(self) -> None:
-        protocol.check(self.domain, "PFOFW.domain", "zero", "lmo", "diameter")
-        if self.start is not None:
-            points.check(self.start, self.dim, "PFOFW.start")
 
     def init(self, key: jax.Array) -> Epochs:
         del key  # deterministic

@@ -19,14 +19,12 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco import blocks, frank_wolfe, perturbation
 from jaxbandits.algorithms.coco.frank_wolfe import Step
+from jaxbandits.algorithms.coco.learner import BanditLearner
 from jaxbandits.algorithms.coco.lyapunov import QuadraticLyapunov, surrogate_values
-from jaxbandits.algorithms.coco.one_point import OnePoint
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
-from jaxbandits.domains import points, protocol
-from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
-from jaxbandits.domains.shrunk import Shrunk
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.tracing.batching import fori_loop
 from jaxbandits.types import ConstrainedValue, PointDecision
@@ -45,7 +43,7 @@ class SCBFWTVCState(NamedTuple):
 
 
 @pytree
-class SCBFWTVC:
+class SCBFWTVC(BanditLearner):
     """SCBFW-TVC: blocks of one-point gradient estimates, followed with the curvature of the losses.
 
     The domain needs `zero`, `lmo`, `diameter`, `center` and `inner_radius` > 0. Decisions are points of any form. The
@@ -71,23 +69,16 @@ class SCBFWTVC:
       AAAI 2025. Algorithm 4, equation (27), Theorem 4.
     """
 
-    feedback: ClassVar[type] = ConstrainedValue
     source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, Algorithm 4"
+    oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter", "center", "inner_radius")
+    radius_power: ClassVar[float] = -1.0 / 3.0
     environments: ClassVar[tuple[str, ...]] = ("coco/quadratic_constraints",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
-    horizon: int = static(range="[1, inf)", doc="T")
     block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: T^(2/3), rounded")
     steps: int | None = static(None, "[1, inf)", "L, Frank-Wolfe steps a block; None: T^(2/3), rounded")
-    domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo, diameter, center and inner_radius")
-    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
     curvature: ArrayLike = param(1.0, "(0, inf)", "alpha_f, modulus of strong convexity of the losses")
     beta: ArrayLike = param(1.0, "(0, inf)", "scale of the violation")
     gamma: ArrayLike | None = param(None, "(0, inf)", "weight of the loss; None: that of the proof of Theorem 4")
-    c: ArrayLike | None = param(None, "(0, inf)", "delta = c T^(-1/3); None: 0.9 r")
-    delta: ArrayLike | None = param(None, "(0, inf)", "radius of the perturbation, below r; None: c T^(-1/3)")
     recenter: ArrayLike = param(True, BOOL, "False: the quadratics of (27) around 0, as printed")
-    start: Any = param(None, doc="y_1, a point of (1 - delta/r) K; None: where its `zero` is")
-    estimator: Any = param(factory=OnePoint, doc="gradient estimator: OnePoint() or TwoPoint()")
     weight_before: ArrayLike = param(False, BOOL, "True: weigh a round with Q_{t-1} (unbiased), not Q_t (the paper)")
     constraint_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies g_t; G_f / G_g lets one G serve both")
 
@@ -123,17 +114,6 @@ class SCBFWTVC:
     @classmethod
     def example(cls) -> "SCBFWTVC":
         return cls.practical(dim=2, horizon=36, lipschitz=3.0)
-
-    def check(self) -> None:
-        protocol.check(self.domain, "SCBFWTVC.domain", "zero", "lmo", "diameter", "center", "inner_radius")
-        perturbation.check(self.radius, self.domain, self.dim, "SCBFWTVC.delta")
-        if self.start is not None:
-            points.check(self.start, self.dim, "SCBFWTVC.start")
-
-    @property
-    def radius(self) -> ArrayLike:
-        """Delta, the length of the perturbation."""
-        return self._c * self.horizon ** (-1.0 / 3.0) if self.delta is None else self.delta
 
     def init(self, key: jax.Array) -> SCBFWTVCState:
         none, no = jnp.zeros(()), points.zeros(self.dim)
@@ -203,14 +183,6 @@ class SCBFWTVC:
     @property
     def _steps(self) -> int:
         return blocks.length(self.horizon, 2.0 / 3.0) if self.steps is None else self.steps
-
-    @property
-    def _c(self) -> ArrayLike:
-        return perturbation.largest(self.domain, self.dim) if self.c is None else self.c
-
-    @property
-    def _shrunk(self) -> Shrunk:
-        return Shrunk(base=self.domain, shrink=self.radius / self.domain.inner_radius(self.dim))
 
     @property
     def _gamma(self) -> ArrayLike:

@@ -12,15 +12,13 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco.frank_wolfe import Curved, begin_curved, follow_curved
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.domains import points, protocol
-from jaxbandits.domains.ball import L2Ball
-from jaxbandits.domains.points import Shape
+from jaxbandits.algorithms.coco.learner import PointLearner
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.types import Gradient, PointDecision
 
 
 @pytree
-class SCOFW:
+class SCOFW(PointLearner):
     """Strongly convex online Frank-Wolfe; ignores constraints. The domain needs `zero` and `lmo` only.
 
     Guarantee: for losses that are alpha-strongly convex with bounded gradients, regret O(T^{2/3}), for every T.
@@ -31,20 +29,12 @@ class SCOFW:
 
     feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Wan & Zhang, AAAI 2021; ignores constraints"
-    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
+    oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo")
     curvature: ArrayLike = param(range="(0, inf)", doc="alpha, modulus of strong convexity of the losses")
-    domain: Any = param(factory=L2Ball, doc="K; needs zero and lmo")
-    start: Any = param(None, doc="x_1, a point of K; None: domain.zero, the centre of a ball")
 
     @classmethod
     def example(cls) -> "SCOFW":
         return cls(dim=2, curvature=0.5)
-
-    def check(self) -> None:
-        protocol.check(self.domain, "SCOFW.domain", "zero", "lmo")
-        if self.start is not None:
-            points.check(self.start, self.dim, "SCOFW.start")
 
     def init(self, key: jax.Array) -> Curved:
         del key  # deterministic

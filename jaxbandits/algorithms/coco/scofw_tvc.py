@@ -18,10 +18,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.coco.frank_wolfe import Curved, begin_curved, follow_curved
+from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.algorithms.coco.lyapunov import QuadraticLyapunov, surrogate_gradient
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
-from jaxbandits.domains import points, protocol
-from jaxbandits.domains.ball import L2Ball
+from jaxbandits.base.pytree import ArrayLike, param, pytree, validate
 from jaxbandits.domains.points import Shape
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.types import Constrained, PointDecision
@@ -36,7 +35,7 @@ class SCOFWTVCState(NamedTuple):
 
 
 @pytree
-class SCOFWTVC:
+class SCOFWTVC(PointLearner):
     """SCOFW-TVC: follows the sum of the strongly convex surrogates by one line-searched Frank-Wolfe step a round.
 
     The domain needs `zero`, `lmo` and `diameter` only. The iterates depend on `beta` and `gamma` only through
@@ -64,15 +63,12 @@ class SCOFWTVC:
 
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, Algorithm 2"
-    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
+    oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter")
     horizon: ArrayLike = param(range="[1, inf)", doc="T")
     curvature: ArrayLike = param(range="(0, inf)", doc="alpha_f, modulus of strong convexity of the losses")
-    domain: Any = param(factory=L2Ball, doc="K; needs zero, lmo and diameter")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
     beta: ArrayLike | None = param(None, "(0, inf)", "beta; None: gamma alpha / (500 G^2 T^(2/3)), as in the proof")
     gamma: ArrayLike | None = param(None, "(0, inf)", "gamma, weight of the loss; None: G / (G + alpha D)")
-    start: Any = param(None, doc="x_1, a point of K; None: domain.zero, the centre of a ball")
     constraint_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies g_t; G_f / G_g lets one G serve both")
 
     @classmethod
@@ -92,11 +88,6 @@ class SCOFWTVC:
     @classmethod
     def example(cls) -> "SCOFWTVC":
         return cls.theory(dim=2, horizon=200, curvature=0.5, lipschitz=2.0)
-
-    def check(self) -> None:
-        protocol.check(self.domain, "SCOFWTVC.domain", "zero", "lmo", "diameter")
-        if self.start is not None:
-            points.check(self.start, self.dim, "SCOFWTVC.start")
 
     def init(self, key: jax.Array) -> SCOFWTVCState:
         del key  # deterministic

@@ -16,11 +16,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.algorithms.coco.lyapunov import Lyapunov, surrogate_gradient
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.domains import points, protocol
-from jaxbandits.domains.ball import L2Ball
-from jaxbandits.domains.points import Point, Shape
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.domains import points
+from jaxbandits.domains.points import Point
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.types import Constrained, PointDecision
 
@@ -36,7 +36,7 @@ class SinhaVazeState(NamedTuple):
 
 
 @pytree
-class SinhaVaze:
+class SinhaVaze(PointLearner):
     """The method of Sinha & Vaze for convex losses. The domain needs `zero`, `project` and `diameter`.
 
     Guarantee: regret O(sqrt T) and Q_T = O(sqrt T log T), for f_t, g_t convex and G-Lipschitz on K with a point of K
@@ -49,24 +49,16 @@ class SinhaVaze:
 
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "Sinha & Vaze, NeurIPS 2024, convex losses; projects"
-    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
+    oracles: ClassVar[tuple[str, ...]] = ("zero", "project", "diameter")
     horizon: ArrayLike = param(range="[1, inf)", doc="T; enters only through lam")
-    domain: Any = param(factory=L2Ball, doc="K; needs zero, project and diameter")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
     beta: ArrayLike | None = param(None, "(0, inf)", "b, scale of the violation; None: 1 / (2 G D)")
     gamma: ArrayLike = param(1.0, "(0, inf)", "V, weight of the loss")
     lam: ArrayLike | None = param(None, "(0, inf)", "lambda, exponent of Phi; None: 1 / (2 sqrt T)")
-    start: Any = param(None, doc="x_1, a point of K; None: domain.zero, the centre of a ball")
 
     @classmethod
     def example(cls) -> "SinhaVaze":
         return cls(dim=2, horizon=200, lipschitz=2.0)
-
-    def check(self) -> None:
-        protocol.check(self.domain, "SinhaVaze.domain", "zero", "project", "diameter")
-        if self.start is not None:
-            points.check(self.start, self.dim, "SinhaVaze.start")
 
     def init(self, key: jax.Array) -> SinhaVazeState:
         del key  # deterministic

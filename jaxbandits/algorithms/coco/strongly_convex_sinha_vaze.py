@@ -14,11 +14,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.algorithms.coco.lyapunov import QuadraticLyapunov, surrogate_gradient
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.domains import points, protocol
-from jaxbandits.domains.ball import L2Ball
-from jaxbandits.domains.points import Point, Shape
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.domains import points
+from jaxbandits.domains.points import Point
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.types import Constrained, PointDecision
 
@@ -32,7 +32,7 @@ class StronglyConvexSinhaVazeState(NamedTuple):
 
 
 @pytree
-class StronglyConvexSinhaVaze:
+class StronglyConvexSinhaVaze(PointLearner):
     """The method of Sinha & Vaze for strongly convex losses. The domain needs `zero` and `project`.
 
     Guarantee: regret O(log T) and Q_T = O(sqrt(T log T)), for f_t alpha-strongly convex, g_t convex, both G-Lipschitz
@@ -44,24 +44,16 @@ class StronglyConvexSinhaVaze:
 
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "Sinha & Vaze, NeurIPS 2024, strongly convex losses; projects"
-    environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
+    oracles: ClassVar[tuple[str, ...]] = ("zero", "project")
     horizon: ArrayLike = param(range="[1, inf)", doc="T; enters only through gamma")
     curvature: ArrayLike = param(range="(0, inf)", doc="alpha, modulus of strong convexity of the losses")
-    domain: Any = param(factory=L2Ball, doc="K; needs zero and project")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
     beta: ArrayLike = param(1.0, "(0, inf)", "b, scale of the violation")
     gamma: ArrayLike | None = param(None, "(0, inf)", "V, weight of the loss; None: 8 G^2 ln(e T) / alpha")
-    start: Any = param(None, doc="x_1, a point of K; None: domain.zero, the centre of a ball")
 
     @classmethod
     def example(cls) -> "StronglyConvexSinhaVaze":
         return cls(dim=2, horizon=200, curvature=0.5, lipschitz=2.0)
-
-    def check(self) -> None:
-        protocol.check(self.domain, "StronglyConvexSinhaVaze.domain", "zero", "project")
-        if self.start is not None:
-            points.check(self.start, self.dim, "StronglyConvexSinhaVaze.start")
 
     def init(self, key: jax.Array) -> StronglyConvexSinhaVazeState:
         del key  # deterministic

@@ -1,13 +1,13 @@
 """CRMM: linear bandit on medians of repeated pulls (mean of medians; Xue, Wang, Wan, Yi & Zhang, NeurIPS 2023).
 
-    every `reps` rounds   hold = argmax_x  x'theta_n + beta_scale radius ||x||_{V_n^{-1}}
-    every round           play the available arm nearest to hold: hold itself where it is available
-    after `reps` rounds   (theta, V^{-1}) with the sample (hold, median of the `reps` rewards): `online_regression`
+    every `reps` rounds   z = argmax_x  x'theta_n + beta_scale radius ||x||_{V_n^{-1}}, the arm of the epoch
+    every round           play the available arm nearest to z: z itself where it is available
+    after `reps` rounds   (theta, V^{-1}) with the sample (z, median of the `reps` rewards): `online_regression`
 
     radius^2 = lambda S^2 + 1 + 2 R^2 log(sqrt(1 + 4 N L^2 S^2) / delta) + 4 (4 L^2 S^2 + R^2) d k
     R = (4 v)^{1/(1+eps)},   v = nu^{1+eps},   N = floor(T / reps),   k = log(1 + c L^2 N / (lambda d))
 
-Letters: T horizon, nu noise_scale, S norm_bound, L arm_bound, lambda ridge, c = 1/2 ("ons") or 1 ("ls").
+Notation: T horizon, nu noise_scale, S norm_bound, L arm_bound, lambda ridge, c = 1/2 ("ons") or 1 ("ls").
 Cost per round O(K d), and O(K d^2 + reps log reps) once an epoch (reps^2 up to 32); memory O(d^2 + reps).
 """
 
@@ -30,10 +30,10 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class CRMMState(NamedTuple):
-    """The regression on the medians of finished epochs, and the epoch under way."""
+    """State of `CRMM`: the regression on the medians of finished epochs, and the current epoch."""
 
     estimate: Estimate  # theta_n [d], V_n^{-1} [d, d]
-    held: Vector  # [d]  the arm of this epoch, set in its first round
+    epoch_arm: Vector  # [d]  z, the arm of this epoch, set in its first round
     rewards: jax.Array  # [reps]  of this epoch; entries beyond t mod reps are old
     radius: jax.Array  # []  radius of the confidence set, `beta_scale` included; constant
 
@@ -42,8 +42,8 @@ class CRMMState(NamedTuple):
 class CRMM:
     """Optimistic linear bandit that repeats every arm and learns from the median of its rewards.
 
-    Made for generalised linear bandits; this is its case of the identity link. A last epoch that is cut short by the
-    horizon teaches nothing.
+    The method is for generalised linear bandits; this is its case of the identity link. An epoch that the horizon cuts
+    short is not used.
 
     Guarantee:
       Noise *symmetric* given the past with E|noise|^{1+eps} <= nu^{1+eps}, ||x|| <= L, ||theta*|| <= S, one fixed arm
@@ -53,9 +53,9 @@ class CRMM:
 
     Deviations:
       * [reconstructed] The radius is derived for mode "ons" with medians within R of the mean; the paper's own
-        constants were not at hand. Mode "ls" (least squares, timed by Wang, Zhang, Zhao & Zhou, ICML 2025) reuses it.
-      * [reconstructed] Under changing arm sets the available arm nearest to the held one in Euclidean distance is
-        played, and the median is credited to the held one (Wang et al. 2025 only say "the closest available arms").
+        constants were not available. Mode "ls" (least squares, timed by Wang, Zhang, Zhao & Zhou, ICML 2025) reuses it.
+      * [reconstructed] Under changing arm sets the available arm nearest to z in Euclidean distance is played, and the
+        median is credited to z (Wang et al. 2025 only say "the closest available arms").
       * [ours] The optimistic parameter is not intersected with the ball. `beta_scale` multiplies the radius. Ties: the
         first arm wins.
 
@@ -92,7 +92,7 @@ class CRMM:
     def theory(
         cls, *, dim: int, horizon: float, eps: ArrayLike = 1.0, delta: float | None = None, **changes: Any
     ) -> "CRMM":
-        """Online Newton step with lambda = 1, delta = 1/T and reps = ceil(16 log(4T/delta)) pulls an epoch."""
+        """Use the online Newton step with lambda = 1, delta = 1/T and reps = ceil(16 log(4T/delta)) pulls an epoch."""
         rounds = ranges.real("horizon", horizon, "[1, 1e18]")
         failure = 1.0 / rounds if delta is None else ranges.real("delta", delta, "(0, 1)")
         reps = math.ceil(16.0 * math.log(4.0 * rounds / failure))
@@ -100,7 +100,7 @@ class CRMM:
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "CRMM":
-        """Least squares, lambda = d, 11 pulls, the table's multiplier (`benchmarks/sweeps/linear_tuning.toml`)."""
+        """Use least squares, lambda = d, 11 pulls and the tuned multiplier (`benchmarks/sweeps/linear_tuning.toml`)."""
         preset = {"mode": "ls", "reps": 11, "ridge": float(ranges.integer("dim", dim)), **MULTIPLIERS["crmm"]}
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | preset | changes)
 
@@ -109,13 +109,15 @@ class CRMM:
         return cls.practical(dim=2, horizon=200, eps=0.99)
 
     def check(self) -> None:
-        """Raises InputError on an unknown `mode`."""
+        """Raise InputError on an unknown `mode`."""
         regression.check_mode("CRMM.mode", self.mode)
 
     def init(self, key: jax.Array) -> CRMMState:
         del key  # deterministic
         dim, squared = float(self.dim), (self.arm_bound * self.norm_bound) ** 2  # L^2 S^2
-        epochs = jnp.floor((self.horizon + 0.5) / self.reps)  # N; the half keeps rounding away from the steps
+        epochs = jnp.floor(
+            (self.horizon + 0.5) / self.reps
+        )  # N; the half keeps rounding errors away from the jumps of floor
         curvature = regression.CURVATURE[self.mode]
         potential = dim * jnp.log1p(curvature * self.arm_bound**2 * epochs / (self.ridge * dim))  # d k
         log_delta = -jnp.log(self.horizon) if self.delta is None else jnp.log(self.delta)
@@ -127,7 +129,7 @@ class CRMM:
         )  # fmt: skip
         return CRMMState(
             estimate=regression.start(self.dim, self.ridge),
-            held=jnp.zeros(self.dim),
+            epoch_arm=jnp.zeros(self.dim),
             rewards=jnp.zeros(self.reps),
             radius=jnp.sqrt(radius_sq) * self.beta_scale,
         )
@@ -138,38 +140,38 @@ class CRMM:
         def choose() -> ArmDecision:
             return optimistic_arm(obs.arms, obs.mask, state.estimate.theta, state.estimate.inverse, state.radius)
 
-        def hold() -> ArmDecision:
-            return nearest_arm(obs.arms, obs.mask, state.held)
+        def repeat() -> ArmDecision:
+            return nearest_arm(obs.arms, obs.mask, state.epoch_arm)
 
-        return cond(t % self.reps == 0, choose, hold)  # t is the same for all trials: a real branch
+        return cond(t % self.reps == 0, choose, repeat)  # t is the same for all trials: a real branch
 
     def update(
         self, key: jax.Array, t: jax.Array, state: CRMMState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> CRMMState:
         del key, obs
         pull = t % self.reps
-        held = trees.where(pull == 0, decision.x, state.held)
+        epoch_arm = trees.where(pull == 0, decision.x, state.epoch_arm)
         rewards = history.append(state.rewards, pull, feedback.reward)
 
         def learn() -> Estimate:
-            design = regression.add_arm(self.mode, state.estimate, held)
+            design = regression.add_arm(self.mode, state.estimate, epoch_arm)
             sample = _median(rewards)
-            return regression.add_reward(self.mode, state.estimate, design, held, sample, self.norm_bound)
+            return regression.add_reward(self.mode, state.estimate, design, epoch_arm, sample, self.norm_bound)
 
         estimate = cond(pull == self.reps - 1, learn, lambda: state.estimate)
-        return state._replace(estimate=estimate, held=held, rewards=rewards)
+        return state._replace(estimate=estimate, epoch_arm=epoch_arm, rewards=rewards)
 
     def recommend(self, state: CRMMState) -> Vector:
-        """`[d]` the estimate of theta*."""
+        """Return the estimate `[d]` of theta*."""
         return state.estimate.theta
 
     def radius(self, t: ArrayLike, state: CRMMState) -> jax.Array:
-        """Confidence radius in the V_n norm, `beta_scale` included; the same at every t."""
+        """Return the confidence radius `[]` in the V_n norm, `beta_scale` included; the same at every t."""
         del t
         return state.radius
 
 
 def _median(values: jax.Array) -> jax.Array:
-    """The middle of `[n]` values, the mean of the two middle ones for even n."""
+    """Return the median of `[n]` values: for even n the mean of the two middle values."""
     n, ordered = len(values), jnp.sort(values)
     return 0.5 * (ordered[(n - 1) // 2] + ordered[n // 2])

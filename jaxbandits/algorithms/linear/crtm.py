@@ -8,7 +8,7 @@
     radius^2 = 896 d k u^{2/(1+eps)} l^{2 eps/(1+eps)} T^{2e} + 2 lambda S^2 + 48 d L S k
     e = (1-eps) / (2(1+eps)),   c = 1/2 ("ons") or 1 ("ls")
 
-Letters: T horizon, u reward_moment, S norm_bound, L arm_bound, lambda ridge. Cost per round O(K d^2); memory O(d^2).
+Notation: T horizon, u reward_moment, S norm_bound, L arm_bound, lambda ridge. Cost per round O(K d^2); memory O(d^2).
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -27,7 +27,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class CRTMState(NamedTuple):
-    """The regression, and constants that do not change."""
+    """State of `CRTM`: the regression, and constants that do not change."""
 
     estimate: Estimate  # theta_t [d], V_t^{-1} [d, d]
     threshold: jax.Array  # []  Gamma, `threshold_scale` included
@@ -38,8 +38,8 @@ class CRTMState(NamedTuple):
 class CRTM:
     """Optimistic linear bandit on truncated rewards, at constant cost per round.
 
-    Made for generalised linear bandits; this is its case of the identity link. A reward is dropped when it is large
-    for the leverage of its arm, so only its raw moment has to exist, and be known.
+    The method is for generalised linear bandits; this is its case of the identity link. A reward is dropped when it is
+    large for the leverage of its arm, so that only a raw moment must exist, with a known bound.
 
     Guarantee:
       E[|reward|^{1+eps} | past] <= u, ||x|| <= L, ||theta*|| <= S. Mode "ons", theory preset: with high probability
@@ -49,8 +49,8 @@ class CRTM:
     Deviations:
       * [reconstructed] Gamma and the radius: at eps = 1 as the method is restated in the literature, extended to eps <
         1 by scaling.
-      * [reconstructed] Mode "ls" replaces the online Newton step by least squares in closed form, which is what Wang,
-        Zhang, Zhao & Zhou (ICML 2025) say they timed. Its confidence set reuses the formula of "ons".
+      * [reconstructed] Mode "ls" replaces the online Newton step by least squares in closed form, as Wang, Zhang, Zhao
+        & Zhou (ICML 2025) say of the method that they timed. Its confidence set reuses the formula of "ons".
       * [ours] `reward_moment = None` takes u = (nu + L S)^{1+eps} (Minkowski).
       * [ours] The optimistic parameter is not intersected with the ball. `beta_scale` multiplies the radius and
         `threshold_scale` Gamma. Ties: the first arm wins.
@@ -87,12 +87,12 @@ class CRTM:
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "CRTM":
-        """Online Newton step with lambda = 1, delta = 1/T."""
+        """Use the online Newton step with lambda = 1, delta = 1/T."""
         return cls(dim=dim, horizon=horizon, eps=eps, **changes)
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "CRTM":
-        """Least squares, lambda = d, the table's multipliers (`benchmarks/sweeps/linear_tuning.toml`)."""
+        """Use least squares, lambda = d and the tuned multipliers (`benchmarks/sweeps/linear_tuning.toml`)."""
         preset = {"mode": "ls", "ridge": float(ranges.integer("dim", dim)), **MULTIPLIERS["crtm"]}
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | preset | changes)
 
@@ -101,7 +101,7 @@ class CRTM:
         return cls.practical(dim=2, horizon=200, eps=0.99)
 
     def check(self) -> None:
-        """Raises InputError on an unknown `mode`."""
+        """Raise InputError on an unknown `mode`."""
         regression.check_mode("CRTM.mode", self.mode)
 
     def init(self, key: jax.Array) -> CRTMState:
@@ -130,16 +130,16 @@ class CRTM:
     ) -> CRTMState:
         del key, t, obs
         design = regression.add_arm(self.mode, state.estimate, decision.x)
-        kept = design.width * jnp.abs(feedback.reward) <= state.threshold
-        reward = jnp.where(kept, feedback.reward, 0.0)
+        within = design.width * jnp.abs(feedback.reward) <= state.threshold
+        reward = jnp.where(within, feedback.reward, 0.0)
         estimate = regression.add_reward(self.mode, state.estimate, design, decision.x, reward, self.norm_bound)
         return state._replace(estimate=estimate)
 
     def recommend(self, state: CRTMState) -> Vector:
-        """`[d]` the estimate of theta*."""
+        """Return the estimate `[d]` of theta*."""
         return state.estimate.theta
 
     def radius(self, t: ArrayLike, state: CRTMState) -> jax.Array:
-        """Confidence radius in the V_t norm, `beta_scale` included; the same at every t."""
+        """Return the confidence radius `[]` in the V_t norm, `beta_scale` included; the same at every t."""
         del t
         return state.radius

@@ -11,10 +11,10 @@
     tau0 = sqrt(2 kappa) (log 3T)^e / ell^{1/(1+eps)},  c0 = 1 / sqrt(23 ell)
     c1 = (log 3T)^{(1-eps)/(1+eps)} / (48 ell^{2/(1+eps)})
 
-Letters: T horizon, S norm_bound, L arm_bound, lambda ridge. Eq. (6) is the number of Wang et al. (2025); it is solved
-anew every round over all t samples by iterated reweighting, from the last solution. A round costs O(t d^2) for each of
-its passes: a few in float32, tens in float64, more the more samples are clipped (the convergence is linear). Memory is
-O(T d).
+Notation: T horizon, S norm_bound, L arm_bound, lambda ridge. Eq. (6) is the number of Wang et al. (2025). Every
+round solves it over all t samples by iterated reweighting, starting from the last solution. A round costs O(t d^2) for
+each pass: a few passes in float32, tens in float64, and more as more samples are clipped (the convergence is linear).
+Memory is O(T d).
 """
 
 import math
@@ -44,7 +44,7 @@ _BLOCK = 256  # samples a step of one pass
 
 
 class Sample(NamedTuple):
-    """A sample as Eq. (6) needs it; zero before it is written."""
+    """Sample in the form of Eq. (6); zeros before it is written."""
 
     design: Vector  # [d]  x_s / sigma_s
     response: jax.Array  # []  r_s / sigma_s
@@ -52,7 +52,7 @@ class Sample(NamedTuple):
 
 
 class HeavyOFULState(NamedTuple):
-    """The estimate, every sample so far, and constants that do not change."""
+    """State of `HeavyOFUL`: the estimate, all samples, and constants that do not change."""
 
     theta: Vector  # [d]  theta_t
     inverse: InverseFactors  # H_t^{-1}
@@ -73,16 +73,16 @@ class HeavyOFUL:
 
     Guarantee:
       Rewards x'theta* + noise with E[noise | past] = 0, ||x|| <= L, ||theta*|| <= S. Theory preset: with high
-      probability regret O~(d T^e sqrt(sum_t nu_t^2) + d T^e) when nu_t is told, at a cost of O(t log T) in round t (as
-      quoted by Wang et al. 2025, Table 1), hence O~(d T^{1/(1+eps)}) with a bound on nu_t (`moment_bound`). Valid for
-      any sequence of arm sets.
+      probability regret O~(d T^e sqrt(sum_t nu_t^2) + d T^e) when nu_t is observed, at a cost of O(t log T) in round t
+      (as quoted by Wang et al. 2025, Table 1), hence O~(d T^{1/(1+eps)}) with a bound on nu_t (`moment_bound`). Valid
+      for any sequence of arm sets.
 
     Deviations:
       * [reconstructed] The constants agree with code published for the same learners and setting; L and S are kept
         general, where Wang et al. (2025) list c0 and c1 without values.
-      * [ours] How Eq. (6) is solved is left open. Here a pass replaces every Huber term by the parabola that touches it
-        from above at the current point, minimises the sum exactly over the ball, and so never increases the objective;
-        passes end when a step is lost in rounding, or after `passes` of them.
+      * [ours] The paper leaves the solver of Eq. (6) open. Here a pass replaces every Huber term by the parabola that
+        touches it from above at the current point, minimises the sum exactly over the ball, and so never increases the
+        objective; the passes end when a step is below rounding, or after `passes` passes.
       * [ours] `beta_scale` and `tau_scale` multiply beta_t and tau_t, `c0` and `c1` may be set; with both multipliers 1
         and both constants None it is the paper's method.
       * [ours] Beyond `capacity` rounds the estimate is NaN: a dropped sample would be another method.
@@ -91,8 +91,8 @@ class HeavyOFUL:
     Numerics:
       Float32 suffices for the estimate: within 1e-4 of float64 over 3000 rounds with rewards of 1e4
       (float32/test_heavy_oful.py::test_estimates_keep_their_digits_over_a_long_run) and after 4000 with rewards of 1e5
-      (float32/test_heavy_oful.py::test_a_long_history_with_huge_rewards), as a pass adds up clipped residuals of the
-      present point, never rewards. Widths keep their digits (`numerics.inverse_factors`): within 1e-4 after 10^6 rounds
+      (float32/test_heavy_oful.py::test_a_long_history_with_huge_rewards), as a pass sums clipped residuals at the
+      current point, never rewards. Widths keep their digits (`numerics.inverse_factors`): within 1e-4 after 10^6 rounds
       of one arm (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
@@ -106,11 +106,13 @@ class HeavyOFUL:
     source: ClassVar[str] = "Huang et al., NeurIPS 2023, Algorithm 1"
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    capacity: int = static(range="[1, inf)", doc="samples kept; at least T")
-    passes: int = static(1000, "[1, inf)", "most passes a round: a guard, 500 is the most seen (97 % clipped)")
+    capacity: int = static(range="[1, inf)", doc="samples that fit in the history; at least T")
+    passes: int = static(1000, "[1, inf)", "most passes a round: a guard, at most 500 were needed (97 % clipped)")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
-    moment_bound: ArrayLike | None = param(None, "[0, inf)", "nu, bound on every nu_t; None: nu_t is told each round")
+    moment_bound: ArrayLike | None = param(
+        None, "[0, inf)", "nu, bound on every nu_t; None: nu_t is part of the feedback"
+    )
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d / S^2")
@@ -123,12 +125,12 @@ class HeavyOFUL:
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HeavyOFUL":
-        """The paper's constants: lambda = d / S^2, sigma_min = 1/sqrt(T), delta = 1/T; room for T samples."""
-        return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | _room(horizon, changes) | changes)
+        """Use the paper's constants: lambda = d / S^2, sigma_min = 1/sqrt(T), delta = 1/T; a history of T samples."""
+        return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | _capacity(horizon, changes) | changes)
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HeavyOFUL":
-        """c0 = c1 = 1, else the theory with the table's multipliers (`benchmarks/sweeps/linear_tuning_slow.toml`)."""
+        """Use c0 = c1 = 1 and the tuned multipliers (`benchmarks/sweeps/linear_tuning_slow.toml`), else the theory."""
         tuned: dict[str, Any] = {"c0": 1.0, "c1": 1.0, **MULTIPLIERS["heavy_oful"]}
         return cls.theory(**{"dim": dim, "horizon": horizon, "eps": eps} | tuned | changes)
 
@@ -142,7 +144,7 @@ class HeavyOFUL:
         return ScaledReward if self.moment_bound is None else Reward
 
     def check(self) -> None:
-        """Raises InputError when T samples do not fit."""
+        """Raise InputError when T samples do not fit."""
         longest = float(np.max(np.asarray(self.horizon)))
         if longest > self.capacity:
             raise InputError(f"HeavyOFUL.capacity must be at least the horizon, got {self.capacity} < {longest:g}")
@@ -159,7 +161,7 @@ class HeavyOFUL:
         growth = jnp.sqrt(2.0 * kappa) * log_3t**exponent
         inflation = jnp.sqrt(23.0 * ell) if self.c0 is None else 1.0 / self.c0
         c1 = log_3t ** (2.0 * exponent) / (48.0 * ell ** (2.0 / one_plus_eps)) if self.c1 is None else self.c1
-        empty = Sample(jnp.zeros(self.dim), jnp.zeros(()), jnp.zeros(()))
+        empty = Sample(design=jnp.zeros(self.dim), response=jnp.zeros(()), steepness=jnp.zeros(()))
         return HeavyOFULState(
             theta=jnp.zeros(self.dim),
             inverse=inverse_factors.init(self.dim, ridge),
@@ -191,30 +193,29 @@ class HeavyOFUL:
         image = inverse_factors.image(state.inverse, decision.x)
         width = jnp.sqrt(jnp.maximum(image.width_sq, _TINY))
         scale, _, threshold = self._weigh(t, state, width, moment)
-        sample = Sample(decision.x / scale, feedback.reward / scale, 1.0 / threshold)
+        sample = Sample(design=decision.x / scale, response=feedback.reward / scale, steepness=1.0 / threshold)
         inverse = inverse_factors.add(state.inverse, 1.0 / (scale * scale), image)
         state = state._replace(inverse=inverse, samples=history.append(state.samples, t, sample))
         return state._replace(theta=self._fit(t + 1, state))
 
     def recommend(self, state: HeavyOFULState) -> Vector:
-        """`[d]` the estimate of theta*."""
+        """Return the estimate `[d]` of theta*."""
         return state.theta
 
     def radius(self, t: ArrayLike, state: HeavyOFULState) -> jax.Array:
-        """Confidence radius after t rounds in the H_t norm, `beta_scale` included."""
+        """Return the confidence radius `[]` after t rounds in the H_t norm, `beta_scale` included."""
         later = 3.0 * state.beta_start + state.beta_slope * power(t, state.exponent)
         return jnp.where(t == 0, state.beta_start, later) * self.beta_scale
 
     def one_pass(self, count: ArrayLike, state: HeavyOFULState, theta: Vector) -> tuple[Vector, jax.Array]:
-        """One step of iterated reweighting on Eq. (6), over the first `count` samples.
+        """Take one step of iterated reweighting on Eq. (6), over the first `count` samples.
 
         With z_s = (r_s - x_s'theta) / sigma_s and a_s = min(1, tau_s / |z_s|) it minimises, over the ball, the gradient
         of Eq. (6) at theta plus `||th - theta||_A^2 / 2`, `A = lambda I + sum_s a_s x_s x_s' / sigma_s^2`: a majoriser
         of Eq. (6), so that the objective never increases.
 
         Returns:
-          The next point, and whether the step mattered: whether its length in the norm of A exceeds the rounding of
-          the sums it came from.
+          The next point `[d]`, and whether the length of the step in the norm of A exceeds the rounding of the sums.
         """
 
         def terms(samples: Sample, written: jax.Array) -> tuple[Any, Any, jax.Array]:
@@ -228,27 +229,27 @@ class HeavyOFUL:
         matrix, slope, energy = history.sum_over(state.samples, count, terms, block=_BLOCK)
         matrix = matrix + self._ridge * jnp.eye(self.dim)
         slope = self._ridge * theta - slope
-        reached = proximal_on_ball(matrix, theta, slope, self.norm_bound)
+        minimiser = proximal_on_ball(matrix, theta, slope, self.norm_bound)
         rounding = _PRECISION * jnp.finfo(energy.dtype).eps
-        step = reached - theta
-        matters = step @ matrix @ step > rounding**2 * (energy + theta @ matrix @ theta)
-        return reached, matters
+        step = minimiser - theta
+        significant = step @ matrix @ step > rounding**2 * (energy + theta @ matrix @ theta)
+        return minimiser, significant
 
     def _fit(self, count: jax.Array, state: HeavyOFULState) -> Vector:
-        """The solution of Eq. (6), from the last one; under `vmap` a trial rests while others still move."""
+        """Solve Eq. (6) from the last solution; under `vmap`, finished trials keep theirs while others continue."""
 
-        def moving(carry: tuple[Vector, jax.Array, jax.Array]) -> jax.Array:
+        def cond_fun(carry: tuple[Vector, jax.Array, jax.Array]) -> jax.Array:
             return carry[1] & (carry[2] < self.passes)
 
-        def improve(carry: tuple[Vector, jax.Array, jax.Array]) -> tuple[Vector, jax.Array, jax.Array]:
-            theta, matters = self.one_pass(count, state, carry[0])
-            return theta, matters, carry[2] + 1
+        def body_fun(carry: tuple[Vector, jax.Array, jax.Array]) -> tuple[Vector, jax.Array, jax.Array]:
+            theta, significant = self.one_pass(count, state, carry[0])
+            return theta, significant, carry[2] + 1
 
-        theta, _, _ = while_loop(moving, improve, (state.theta, jnp.array(True), jnp.int32(0)))
+        theta, _, _ = while_loop(cond_fun, body_fun, (state.theta, jnp.array(True), jnp.int32(0)))
         return jnp.where(count <= self.capacity, theta, jnp.nan)
 
     def _weigh(self, t: ArrayLike, state: HeavyOFULState, width: jax.Array, moment: ArrayLike) -> tuple[Any, Any, Any]:
-        """sigma, w and tau of the sample of round t = 0, 1, ..."""
+        """Return sigma, w and tau of the sample of round t = 0, 1, ..."""
         spread = jnp.maximum(state.inflation * width, state.root_inflation * jnp.sqrt(width))
         scale = jnp.maximum(jnp.maximum(moment, self._sigma_min), spread)
         w = width / scale
@@ -264,7 +265,7 @@ class HeavyOFUL:
         return jnp.asarray(self.horizon) ** -0.5 if self.sigma_min is None else self.sigma_min
 
 
-def _room(horizon: ArrayLike, changes: dict[str, Any]) -> dict[str, int]:
-    """The capacity for a concrete horizon, unless one is given."""
+def _capacity(horizon: ArrayLike, changes: dict[str, Any]) -> dict[str, int]:
+    """Return the capacity for a concrete horizon, unless `changes` has one."""
     longest = math.ceil(np.max(ranges.numbers("horizon", horizon, "[1, 1e18]")))
     return {} if "capacity" in changes else {"capacity": longest}

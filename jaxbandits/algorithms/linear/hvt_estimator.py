@@ -1,6 +1,6 @@
 """Robust linear regression in one pass, adaptive Huber loss by mirror descent (Wang, Zhang, Zhao & Zhou, ICML 2025).
 
-The estimator of Hvt-UCB (`hvt_ucb`) on its own. Sample t = 1, 2, ... is (x_t, r_t, nu_t) with r_t = x_t'theta* + noise,
+The regression that Hvt-UCB (`hvt_ucb`) runs. Sample t = 1, 2, ... is (x_t, r_t, nu_t) with r_t = x_t'theta* + noise,
 E |noise|^{1+eps} <= nu_t^{1+eps}; e = (1-eps) / (2(1+eps)), q = ||x_t||_{V_{t-1}^{-1}}:
 
     sigma_t = max(nu_t, sigma_min, sqrt(2 beta_{t-1} / (tau0 sqrt(alpha) t^e)) q)
@@ -13,10 +13,12 @@ E |noise|^{1+eps} <= nu_t^{1+eps}; e = (1-eps) / (2(1+eps)), q = ||x_t||_{V_{t-1
     kappa = d log(1 + L^2 T / (sigma_min^2 lambda alpha d)),  ell = log(2 T^2 / delta)
     tau0  = sqrt(2 kappa) (log 3T)^e / ell^{1/(1+eps)}
 
-Letters: T horizon, S norm_bound, L arm_bound, lambda ridge, alpha step_size. Only V^{-1} is carried, in factors that
+Notation: T horizon, S norm_bound, L arm_bound, lambda ridge, alpha step_size. Only V^{-1} is stored, in factors that
 keep its small widths in float32 (`numerics.inverse_factors`). O(d^2) a sample plus the projection, O(d^2) memory.
 """
 
+import abc
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import jax
@@ -36,16 +38,35 @@ _TINY = 1e-30  # floor of q^2: a zero arm then has w > 0, and its step is exactl
 
 
 class HvtState(NamedTuple):
-    """The estimate after t samples, and constants that do not change."""
+    """State of the regression after t samples, and constants that do not change."""
 
     theta: Vector  # [d]  theta_{t+1}
     inverse: InverseFactors  # V_t^{-1}
-    rest: Vector  # [d]  what the last rounding added to theta in excess (`numerics.compensated`)
+    theta_rounding: Vector  # [d]  rounding error of theta (`numerics.compensated`)
     exponent: jax.Array  # []  e
     tau0: jax.Array  # []
     beta_start: jax.Array  # []  beta_0
     beta_slope: jax.Array  # []  107 ell tau0
     scores: Any = None  # fixed_arms.Scores of arms that never change (`HvtUCB`)
+
+
+def vmap_axes(inverse: Any = 0) -> HvtState:
+    """Return the axes, for `vmap`, of the state of several regressions with common constants.
+
+    Args:
+      inverse: axis of `inverse`; None: all regressions have the same V.
+    """
+    each: Any = 0
+    common: Any = None
+    return HvtState(
+        theta=each,
+        inverse=inverse,
+        theta_rounding=each,
+        exponent=common,
+        tau0=common,
+        beta_start=common,
+        beta_slope=common,
+    )
 
 
 class HvtWeights(NamedTuple):
@@ -58,7 +79,34 @@ class HvtWeights(NamedTuple):
 
 
 @pytree
-class HvtEstimator:
+class HvtConstants(abc.ABC):
+    """Abstract owner of the constants of the regression: the regression itself, and the learners that run it."""
+
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of samples (rounds, episodes)")
+    eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
+    norm_bound: ArrayLike = param(1.0, "(0, inf]", "S, bound on ||theta*||; inf: no projection")
+    arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
+    sigma_min: ArrayLike | None = param(None, "(0, inf)", "floor of sigma_t; None: 1/sqrt(T)")
+    delta: ArrayLike | None = param(None, "(0, 1)", "failure probability; None: 1/(8T)")
+    step_size: ArrayLike = param(4.0, "(0, inf)", "alpha, step size of mirror descent")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta_t in the radius")
+    sigma_beta_scale: ArrayLike | None = param(None, "[0, inf)", "multiplies beta_{t-1} in sigma_t; None: beta_scale")
+    tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies tau_t; inf: least squares")
+    extra_sigma: ArrayLike = param(False, BOOL, "True: sigma_t is at least 2 sqrt(2) q (Eq. 17)")
+
+    @property
+    @abc.abstractmethod
+    def estimator(self) -> "HvtEstimator":
+        """Regression with these constants."""
+
+    def estimator_of(self, dim: int) -> "HvtEstimator":
+        """Return the regression with these constants in dimension `dim`."""
+        return HvtEstimator(dim=dim, **{field.name: getattr(self, field.name) for field in fields(HvtConstants)})
+
+
+@pytree
+class HvtEstimator(HvtConstants):
     """One-pass heavy-tailed linear regression (the OMD estimator of Hvt-UCB).
 
         estimator = HvtEstimator(dim=2, horizon=1000, eps=0.99)
@@ -89,11 +137,10 @@ class HvtEstimator:
       residual and is clipped. Widths are within 1e-5 after 18000 samples
       (float32/test_linear.py::test_widths_over_a_long_run) and within 1e-4 after 10^6 of one x oblique to the axes, for
       nu from 1.31 to 0, and never negative; the estimate is then within 1e-3
-      (float32/test_linear.py::test_a_million_rounds_of_one_arm).
-      With nu = 0 and sigma_min = 1/sqrt(T) = 1e-3, the paper's, a sample weighs 10^6 / 4, and only x'theta is: what no
-      sample shows of theta is then rounding, up to the size of theta
-      (float32/test_one_arm.py::test_what_no_reward_shows_drifts). `sigma_min=0.03` keeps it within 1e-3
-      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      (float32/test_linear.py::test_a_million_rounds_of_one_arm). With nu = 0 and the paper's sigma_min = 1/sqrt(T) =
+      1e-3, a sample weighs 10^6 / 4 and determines x'theta only: the components of theta that no sample determines are
+      then rounding errors, up to the size of theta (float32/test_one_arm.py::test_what_no_reward_shows_drifts).
+      `sigma_min=0.03` keeps it within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Jing Wang, Yu-Jie Zhang, Peng Zhao, Zhi-Hua Zhou. Heavy-Tailed Linear Bandits: Huber Regression with One-Pass
@@ -101,21 +148,14 @@ class HvtEstimator:
     """
 
     dim: int = static(range="[1, inf)", doc="d, dimension of x")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of samples")
-    eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
-    norm_bound: ArrayLike = param(1.0, "(0, inf]", "S, bound on ||theta*||; inf: no projection")
-    arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
-    sigma_min: ArrayLike | None = param(None, "(0, inf)", "floor of sigma_t; None: 1/sqrt(T)")
-    delta: ArrayLike | None = param(None, "(0, 1)", "failure probability; None: 1/(8T)")
-    step_size: ArrayLike = param(4.0, "(0, inf)", "alpha, step size of mirror descent")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta_t in the radius")
-    sigma_beta_scale: ArrayLike | None = param(None, "[0, inf)", "multiplies beta_{t-1} in sigma_t; None: beta_scale")
-    tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies tau_t; inf: least squares")
-    extra_sigma: ArrayLike = param(False, BOOL, "True: sigma_t is at least 2 sqrt(2) q (Eq. 17)")
+
+    @property
+    def estimator(self) -> "HvtEstimator":
+        """This regression."""
+        return self
 
     def init(self) -> HvtState:
-        """The state before the first sample."""
+        """Return the state before the first sample."""
         dim, one_plus_eps, log_t = float(self.dim), 1.0 + self.eps, jnp.log(self.horizon)
         exponent = (1.0 - self.eps) / (2.0 * one_plus_eps)
         ridge = dim if self.ridge is None else self.ridge
@@ -128,7 +168,7 @@ class HvtEstimator:
         return HvtState(
             theta=jnp.zeros(self.dim),
             inverse=inverse_factors.init(self.dim, ridge),
-            rest=jnp.zeros(self.dim),
+            theta_rounding=jnp.zeros(self.dim),
             exponent=jnp.asarray(exponent),
             tau0=tau0,
             beta_start=jnp.sqrt(ridge * (2.0 + 4.0 * bound**2)),
@@ -136,10 +176,10 @@ class HvtEstimator:
         )
 
     def update(self, t: ArrayLike, state: HvtState, x: Vector, reward: ArrayLike, moment: ArrayLike) -> HvtState:
-        """Takes in one sample.
+        """Return the state after one more sample.
 
         Args:
-          t: `[]` number of samples already taken in.
+          t: `[]` number of earlier samples.
           state: the state after them.
           x: `[d]` the arm, ||x|| <= L.
           reward: `[]` r.
@@ -150,29 +190,30 @@ class HvtEstimator:
     def step(
         self, t: ArrayLike, state: HvtState, x: Vector, reward: ArrayLike, moment: ArrayLike
     ) -> tuple[HvtState, Step]:
-        """`update`, and how it changed V^{-1}."""
+        """Update the state, and return the change of V^{-1} as well."""
         image, width = self._leverage(state, x)
         scale, w, _, residual = self._weigh(t, state, width, reward - x @ state.theta, moment)
         one_plus_w2 = 1.0 + w * w
         weight = 1.0 / (self.step_size * scale * scale * one_plus_w2)
         inverse = inverse_factors.add(state.inverse, 1.0 / (self.step_size * scale * scale), image)
         step = image.u * (residual / (scale * one_plus_w2))  # u / (1 + w^2) = V_t^{-1} x
-        target, rest = CompensatedSum(state.theta, state.rest).add(step)
+        target, theta_rounding = CompensatedSum(state.theta, state.theta_rounding).add(step)
         theta = project_ball(inverse, target, self.norm_bound)
-        return state._replace(theta=theta, inverse=inverse, rest=rest), Step(image.u, weight)
+        state = state._replace(theta=theta, inverse=inverse, theta_rounding=theta_rounding)
+        return state, Step(direction=image.u, weight=weight)
 
     def radius(self, t: ArrayLike, state: HvtState) -> jax.Array:
-        """`beta_scale` times beta_t, the radius of the confidence set after t samples in the norm of V_t."""
+        """Return `beta_scale` times beta_t, the radius `[]` of the confidence set after t samples in the V_t norm."""
         return self._beta(t, state) * self.beta_scale
 
     def width(self, state: HvtState, x: Vector) -> jax.Array:
-        """`||x||_{V_t^{-1}}`: x'theta* lies within `radius * width` of x'theta in the confidence set."""
+        """Return `||x||_{V_t^{-1}}` `[]`; |x'(theta - theta*)| <= `radius * width` for theta* in the confidence set."""
         return jnp.sqrt(inverse_factors.quadratic_forms(state.inverse, x))
 
     def weigh(self, t: ArrayLike, state: HvtState, x: Vector, reward: ArrayLike, moment: ArrayLike) -> HvtWeights:
         """Compute sigma_t, w_t, tau_t and psi_t of a sample, as `update` does, without an update of the state.
 
-        They show whether the sample is clipped and which term sets sigma_t.
+        These show whether the sample is clipped and which term sets sigma_t.
         """
         _, width = self._leverage(state, x)
         return self._weigh(t, state, width, reward - x @ state.theta, moment)
@@ -189,7 +230,9 @@ class HvtEstimator:
         scale = jnp.maximum(jnp.maximum(moment, self._sigma_min), inflation * width)
         w = width / (root_alpha * scale)
         threshold = self.tau_scale * state.tau0 * growth * jnp.sqrt(1.0 + w * w) / w
-        return HvtWeights(scale, w, threshold, jnp.clip(error / scale, -threshold, threshold))
+        return HvtWeights(
+            scale=scale, leverage=w, threshold=threshold, residual=jnp.clip(error / scale, -threshold, threshold)
+        )
 
     def _beta(self, t: ArrayLike, state: HvtState) -> jax.Array:
         return state.beta_start + jnp.where(t == 0, 0.0, state.beta_slope * power(t, state.exponent))

@@ -8,17 +8,17 @@ scale nu for all coordinates they share sigma_t, w_t, tau_t (`hvt_estimator`) an
     V_t     = V_{t-1} + z z' / (alpha sigma_t^2),   V_0 = lambda I
     Theta_{t+1}: every column of Y projected onto {||th|| <= S} in the norm of V_t
 
-Letters: T horizon, nu moment_bound, S norm_bound, L arm_bound, lambda ridge, alpha step_size. n states, m inputs,
-p = n + m; O(p^2 + n p) a sample plus n projections, O(p^2 + n p) memory (`shared = False`: O(n p^2)).
+Notation: T horizon, nu moment_bound, S norm_bound (of every row of [A B]), L arm_bound (nominal, of ||z||), lambda
+ridge (default p), alpha step_size; delta is the failure probability of each coordinate. n states, m inputs, p = n + m;
+O(p^2 + n p) a sample plus n projections, O(p^2 + n p) memory (`shared = False`: O(n p^2)).
 """
 
-import dataclasses
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator, HvtState
+from jaxbandits.algorithms.linear.hvt_estimator import HvtConstants, HvtEstimator, HvtState, vmap_axes
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.base.ranges import BOOL
@@ -26,8 +26,8 @@ from jaxbandits.types import NextState, Prediction, ScaledNextState, SystemObs
 
 
 @pytree
-class HvtIdentification:
-    """Robust one-pass regression for every row of [A B]; predicts with it, and chooses no input.
+class HvtIdentification(HvtConstants):
+    """Robust one-pass regression for every row of [A B], for prediction: the learner chooses no input.
 
     With `tau_scale=inf, sigma_beta_scale=0, norm_bound=inf`, nu = 1 and `step_size=1` it is `RecursiveLeastSquares`.
 
@@ -37,7 +37,7 @@ class HvtIdentification:
       ||z_t|| <= L for all t. States are unbounded, so this L is nominal.
 
     Deviations:
-      * [ours] The paper only says that its estimator may give one-pass identification: this algorithm is ours. On the
+      * [ours] The paper only says that its estimator may give one-pass identification; this algorithm is ours. On the
         example of `LinearSystem` it has no advantage over `RecursiveLeastSquares`: its step size 4 costs variance, and
         heavy disturbances excite the state.
       * Those of `HvtEstimator` (beta_0; the multipliers; `norm_bound = inf`).
@@ -56,32 +56,22 @@ class HvtIdentification:
     n_states: int = static(range="[1, inf)", doc="n, dimension of the state")
     n_inputs: int = static(range="[0, inf)", doc="m, dimension of the input")
     shared: bool = static(True, BOOL, doc="one V for all coordinates, at the largest nu; False: one each, at its nu")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of samples")
-    eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
-    moment_bound: ArrayLike | None = param(None, "[0, inf)", "nu, bound on every moment scale; None: told each round")
-    norm_bound: ArrayLike = param(1.0, "(0, inf]", "S, bound on the norm of every row of [A B]; inf: no projection")
-    arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, nominal bound on ||z||")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: p")
-    sigma_min: ArrayLike | None = param(None, "(0, inf)", "floor of sigma_t; None: 1/sqrt(T)")
-    delta: ArrayLike | None = param(None, "(0, 1)", "failure probability of each coordinate; None: 1/(8T)")
-    step_size: ArrayLike = param(4.0, "(0, inf)", "alpha, step size of mirror descent")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta_t in the radius")
-    sigma_beta_scale: ArrayLike | None = param(None, "[0, inf)", "multiplies beta_{t-1} in sigma_t; None: beta_scale")
-    tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies tau_t; inf: least squares")
-    extra_sigma: ArrayLike = param(False, BOOL, "True: sigma_t is at least 2 sqrt(2) q (Eq. 17)")
+    moment_bound: ArrayLike | None = param(
+        None, "[0, inf)", "nu, bound on every moment scale; None: part of the feedback"
+    )
 
     @classmethod
     def theory(
         cls, *, n_states: int, n_inputs: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any
     ) -> "HvtIdentification":
-        """The constants of Hvt-UCB's Theorem 1: lambda = p, sigma_min = 1/sqrt(T), delta = 1/(8T), alpha = 4."""
+        """Use the constants of Hvt-UCB's Theorem 1: lambda = p, sigma_min = 1/sqrt(T), delta = 1/(8T), alpha = 4."""
         return cls(n_states=n_states, n_inputs=n_inputs, horizon=horizon, eps=eps, **changes)
 
     @classmethod
     def practical(
         cls, *, n_states: int, n_inputs: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any
     ) -> "HvtIdentification":
-        """The theory with the multipliers of `HvtUCB.practical`, tuned on bandits and not here."""
+        """Use the theory with the multipliers of `HvtUCB.practical`, which are tuned on bandits."""
         scaled = MULTIPLIERS["hvt_ucb"] | changes
         return cls.theory(n_states=n_states, n_inputs=n_inputs, horizon=horizon, eps=eps, **scaled)
 
@@ -96,12 +86,11 @@ class HvtIdentification:
 
     @property
     def estimator(self) -> HvtEstimator:
-        """The regression of each coordinate, with the same constants."""
-        constants = {f.name for f in dataclasses.fields(HvtEstimator)} - {"dim"}
-        return HvtEstimator(dim=self.n_states + self.n_inputs, **{name: getattr(self, name) for name in constants})
+        """Regression of each coordinate, with the constants of the learner."""
+        return self.estimator_of(self.n_states + self.n_inputs)
 
     def init(self, key: jax.Array) -> HvtState:
-        """The state of one estimator, with `theta` `[n, p]`; one `inverse`, or n when not shared."""
+        """Return the state of one estimator, but with `theta` `[n, p]`, and n times `inverse` unless `shared`."""
         del key  # deterministic
         state = self.estimator.init()
 
@@ -109,10 +98,10 @@ class HvtIdentification:
             return jnp.broadcast_to(leaf, (self.n_states, *leaf.shape))
 
         inverse = state.inverse if self.shared else jax.tree.map(repeat, state.inverse)
-        return state._replace(theta=repeat(state.theta), inverse=inverse, rest=repeat(state.rest))
+        return state._replace(theta=repeat(state.theta), inverse=inverse, theta_rounding=repeat(state.theta_rounding))
 
     def select(self, key: jax.Array, t: jax.Array, state: HvtState, obs: SystemObs) -> Prediction:
-        """Predicts Theta_t' z."""
+        """Predict Theta_t' z."""
         del key, t
         return Prediction(state.theta @ obs.regressor)
 
@@ -128,16 +117,15 @@ class HvtIdentification:
         del key, decision
         moment = feedback.noise_scale if self.moment_bound is None else jnp.asarray(self.moment_bound)
         moment = jnp.max(moment) if self.shared else jnp.broadcast_to(moment, (self.n_states,))
-        # Sharing is what `vmap` makes of an inverse and a moment without an axis over coordinates.
-        own = None if self.shared else 0
-        axes = HvtState._make((0, own, 0, None, None, None, None, None))  # theta, inverse, rest, constants
-        each_coordinate = jax.vmap(self.estimator.update, in_axes=(None, axes, None, 0, own), out_axes=axes)
+        shared_axis = None if self.shared else 0  # without an axis over coordinates, `vmap` shares the value
+        axes = vmap_axes(shared_axis)
+        each_coordinate = jax.vmap(self.estimator.update, in_axes=(None, axes, None, 0, shared_axis), out_axes=axes)
         return each_coordinate(t, state, obs.regressor, feedback.next_state, moment)
 
     def recommend(self, state: HvtState) -> jax.Array:
-        """`[p, n]` the estimate of Theta* = [A'; B']."""
+        """Return the estimate `[p, n]` of Theta* = [A'; B']."""
         return state.theta.T
 
     def radius(self, t: ArrayLike, state: HvtState) -> jax.Array:
-        """Confidence radius of each column after t samples in the norm of V_t, `beta_scale` included."""
+        """Return the confidence radius `[]` of each column after t samples in the V_t norm, `beta_scale` included."""
         return self.estimator.radius(t, state)

@@ -7,31 +7,27 @@ Before episode k = 1, 2, ..., with one estimator (theta_h, V_h) of `hvt_estimato
     Q_h = rtil_h + P V_{h+1},   V_h = max_a Q_h,   V_{H+1} = 0                          backward induction
     play pi_h = argmax_a Q_h;   update estimator h with (phi(s_h, a_h), reward_h, nu),  h = 1..H
 
-Letters: K horizon, H steps, nu moment_bound; the others as in `hvt_ucb`. An episode costs O(H nS nA (d^2 + nS)) plus H
-projections; memory is O(H d^2), whatever K.
+Notation: K horizon, H steps, nu moment_bound; S norm_bound bounds every ||theta*_h||, L arm_bound every ||phi(s, a)||,
+delta is the failure probability of each step, and the others are as in `hvt_ucb`. An episode costs O(H nS nA (d^2 +
+nS)) plus H projections; memory is O(H d^2), whatever K.
 """
 
-import dataclasses
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator, HvtState
+from jaxbandits.algorithms.linear.hvt_estimator import HvtConstants, HvtEstimator, HvtState, vmap_axes
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.base.ranges import BOOL
 from jaxbandits.estimation.arms import widths
 from jaxbandits.numerics import planning
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import Episode, MDPObs, PolicyDecision, ScaledEpisode
 
-# Axes over steps, for `vmap`: each step has its own theta and inverse, the constants are common.
-_PER_STEP = HvtState._make((0, 0, 0, None, None, None, None, None))
-
 
 @pytree
-class HvtMDP:
+class HvtMDP(HvtConstants):
     """One-pass Huber regression for each step of an episode, and optimistic backward induction on top.
 
     Guarantee:
@@ -60,28 +56,18 @@ class HvtMDP:
     environments: ClassVar[tuple[str, ...]] = ("linear/linear_mdp",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the features")
     steps: int = static(range="[1, inf)", doc="H, steps of an episode")
-    horizon: ArrayLike = param(range="[1, inf)", doc="K, number of episodes")
-    eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
-    moment_bound: ArrayLike | None = param(None, "[0, inf)", "nu, bound on the moment scale; None: told each episode")
-    norm_bound: ArrayLike = param(1.0, "(0, inf]", "S, bound on every ||theta*_h||; inf: no projection")
-    arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||phi(s, a)||")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
-    sigma_min: ArrayLike | None = param(None, "(0, inf)", "floor of sigma; None: 1/sqrt(K)")
-    delta: ArrayLike | None = param(None, "(0, 1)", "failure probability of each step; None: 1/(8K)")
-    step_size: ArrayLike = param(4.0, "(0, inf)", "alpha, step size of mirror descent")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta_{k-1} in the bonus")
-    sigma_beta_scale: ArrayLike | None = param(None, "[0, inf)", "multiplies beta_{k-1} in sigma; None: beta_scale")
-    tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies tau; inf: least squares")
-    extra_sigma: ArrayLike = param(False, BOOL, "True: sigma is at least 2 sqrt(2) q (Eq. 17)")
+    moment_bound: ArrayLike | None = param(
+        None, "[0, inf)", "nu, bound on the moment scale; None: nu is part of the feedback"
+    )
 
     @classmethod
     def theory(cls, *, dim: int, steps: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HvtMDP":
-        """The constants of Hvt-UCB's Theorem 1: lambda = d, sigma_min = 1/sqrt(K), delta = 1/(8K), alpha = 4."""
+        """Use the constants of Hvt-UCB's Theorem 1: lambda = d, sigma_min = 1/sqrt(K), delta = 1/(8K), alpha = 4."""
         return cls(dim=dim, steps=steps, horizon=horizon, eps=eps, **changes)
 
     @classmethod
     def practical(cls, *, dim: int, steps: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HvtMDP":
-        """The theory with the multipliers of `HvtUCB.practical`, tuned on bandits and not here."""
+        """Use the theory with the multipliers of `HvtUCB.practical`, which are tuned on bandits."""
         scaled = MULTIPLIERS["hvt_ucb"] | changes
         return cls.theory(dim=dim, steps=steps, horizon=horizon, eps=eps, **scaled)
 
@@ -96,17 +82,20 @@ class HvtMDP:
 
     @property
     def estimator(self) -> HvtEstimator:
-        """The regression of each step, with the same constants."""
-        return HvtEstimator(**{f.name: getattr(self, f.name) for f in dataclasses.fields(HvtEstimator)})
+        """Regression of each step, with the constants of the learner."""
+        return self.estimator_of(self.dim)
 
     def init(self, key: jax.Array) -> HvtState:
-        """The state of one estimator, with `theta` `[H, d]`; the leaves of `inverse` with an axis `[H]` in front."""
+        """Return the state of one estimator, but with `theta` `[H, d]` and a leading axis `[H]` in `inverse`."""
         del key  # deterministic
         state = self.estimator.init()
-        theta, inverse, rest = jax.tree.map(
-            lambda leaf: jnp.broadcast_to(leaf, (self.steps, *leaf.shape)), (state.theta, state.inverse, state.rest)
+
+        def repeat(tree: Any) -> Any:
+            return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.steps, *leaf.shape)), tree)
+
+        return state._replace(
+            theta=repeat(state.theta), inverse=repeat(state.inverse), theta_rounding=repeat(state.theta_rounding)
         )
-        return state._replace(theta=theta, inverse=inverse, rest=rest)
 
     def select(self, key: jax.Array, t: jax.Array, state: HvtState, obs: MDPObs) -> PolicyDecision:
         del key
@@ -125,18 +114,19 @@ class HvtMDP:
     ) -> HvtState:
         del key, obs, decision
         moment = feedback.noise_scale if self.moment_bound is None else self.moment_bound
-        each_step = jax.vmap(self.estimator.update, in_axes=(None, _PER_STEP, 0, 0, None), out_axes=_PER_STEP)
+        axes = vmap_axes()
+        each_step = jax.vmap(self.estimator.update, in_axes=(None, axes, 0, 0, None), out_axes=axes)
         return each_step(t, state, feedback.features, feedback.rewards, moment)
 
     def recommend(self, state: HvtState) -> Vector:
-        """`[H, d]` the estimates of theta*_h."""
+        """Return the estimates `[H, d]` of theta*_h."""
         return state.theta
 
     def optimistic_rewards(self, t: jax.Array, state: HvtState, obs: MDPObs) -> jax.Array:
-        """`[H, nS, nA]` rtil_h(s, a) after t episodes."""
+        """Return rtil_h(s, a) `[H, nS, nA]` after t episodes."""
         radius = self.estimator.radius(t, state)
 
         def one_step(state: HvtState) -> jax.Array:
             return obs.features @ state.theta + radius * widths(state.inverse, obs.features)
 
-        return jax.vmap(one_step, in_axes=(_PER_STEP,))(state)
+        return jax.vmap(one_step, in_axes=(vmap_axes(),))(state)

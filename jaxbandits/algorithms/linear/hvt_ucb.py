@@ -4,41 +4,40 @@
     observe r_t and nu_t, the scale of its noise (E |noise|^{1+eps} = nu_t^{1+eps})
     update  (theta, V^{-1}) by one step of mirror descent on Huber's loss: `hvt_estimator`       Eq. (8)-(10), (12)
 
-Letters: T horizon, nu moment_bound, S norm_bound, L arm_bound, lambda ridge, alpha step_size; tau0, beta_t, sigma_t
+Notation: T horizon, nu moment_bound, S norm_bound, L arm_bound, lambda ridge, alpha step_size; tau0, beta_t, sigma_t
 and tau_t are defined in `hvt_estimator`. O(K d^2) a round, O(K d + d^2) with arms that never change, plus the
 projection onto the ball; O(d^2 + K) memory, whatever t.
 """
 
-import dataclasses
 from typing import Any, ClassVar
 
 import jax
 
-from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator, HvtState
+from jaxbandits.algorithms.linear.hvt_estimator import HvtConstants, HvtEstimator, HvtState
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.base.ranges import BOOL
 from jaxbandits.estimation import fixed_arms
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 
 
 @pytree
-class HvtUCB:
+class HvtUCB(HvtConstants):
     """Optimistic linear bandit that tolerates noise without a variance, at constant cost per round.
 
-    The defaults are the paper's theory (`theory`). Its radius is more than 10^3 times the error that occurs, too large
+    The defaults are the paper's theory (`theory`). Its radius is more than 10^3 times the error in practice, too large
     for figures like the paper's, so `practical` scales beta and tau down; all comparisons in figures use that preset.
 
     Guarantee:
       Rewards x'theta* + noise with E[noise | past] = 0, ||x|| <= L, ||theta*|| <= S. Theory preset, with probability
-      at least 1 - 1/T, e = (1-eps)/(2(1+eps)): regret <= O~(d T^e sqrt(sum_t nu_t^2) + d T^e) when nu_t is told
+      at least 1 - 1/T, e = (1-eps)/(2(1+eps)): regret <= O~(d T^e sqrt(sum_t nu_t^2) + d T^e) when nu_t is observed
       (Theorem 1); O~(d T^{1/(1+eps)}) with a bound nu only, `moment_bound` (Corollary 1), which matches the lower bound
       Omega(d T^{1/(1+eps)}) of Shao et al. (2018) up to logarithms. Valid for any sequence of arm sets.
 
     Deviations:
       * Those of `HvtEstimator` (beta_0; the multipliers; `extra_sigma`; `norm_bound = inf`).
-      * [reconstructed] tau0 is always computed: Algorithm 1 lists it, and the unused c0 and c1, among its inputs.
+      * [reconstructed] tau0 is always computed; Algorithm 1 lists it among its inputs, with c0 and c1, which it does
+        not use.
       * [ours] Ties: the first arm wins.
 
     Numerics:
@@ -54,32 +53,23 @@ class HvtUCB:
     source: ClassVar[str] = "Wang, Zhang, Zhao & Zhou, ICML 2025, Algorithm 1"
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
-    eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
-    moment_bound: ArrayLike | None = param(None, "[0, inf)", "nu, bound on every nu_t; None: nu_t is told each round")
-    norm_bound: ArrayLike = param(1.0, "(0, inf]", "S, bound on ||theta*||; inf: no projection")
-    arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
-    sigma_min: ArrayLike | None = param(None, "(0, inf)", "floor of sigma_t; None: 1/sqrt(T)")
-    delta: ArrayLike | None = param(None, "(0, 1)", "failure probability; None: 1/(8T)")
-    step_size: ArrayLike = param(4.0, "(0, inf)", "alpha, step size of mirror descent")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta_{t-1} in the bonus")
-    sigma_beta_scale: ArrayLike | None = param(None, "[0, inf)", "multiplies beta_{t-1} in sigma_t; None: beta_scale")
-    tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies tau_t; inf: least squares")
-    extra_sigma: ArrayLike = param(False, BOOL, "True: sigma_t is at least 2 sqrt(2) q (Eq. 17)")
+    moment_bound: ArrayLike | None = param(
+        None, "[0, inf)", "nu, bound on every nu_t; None: nu_t is part of the feedback"
+    )
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HvtUCB":
-        """The constants of Theorem 1: lambda = d, sigma_min = 1/sqrt(T), delta = 1/(8T), alpha = 4."""
+        """Use the constants of Theorem 1: lambda = d, sigma_min = 1/sqrt(T), delta = 1/(8T), alpha = 4."""
         return cls(dim=dim, horizon=horizon, eps=eps, **changes)
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HvtUCB":
-        """The theory with the table's multipliers (`benchmarks/sweeps/linear_tuning.toml`), tuned on Figure 1.
+        """Use the theory with the tuned multipliers (`benchmarks/sweeps/linear_tuning.toml`), tuned on Figure 1.
 
-        Meant for noise whose scale is that of the rewards, 0.3 S L and more. With less, a share of the trials settles
-        on a wrong arm and pays linear regret, in float64 as in float32: of 256 with d = 2, 20 arms and Gaussian noise
-        told exactly, 11 % at a standard deviation of 0.3, 33 % at 0.1, 48 % at 0.03 (T = 20000). For such noise, OFUL.
+        Meant for noise whose scale is that of the rewards, 0.3 S L and more. With less noise, a share of the trials
+        settles on a wrong arm and has linear regret, in float64 as in float32: of 256 trials with d = 2, 20 arms and
+        Gaussian noise of known scale, 11 % at a standard deviation of 0.3, 33 % at 0.1, 48 % at 0.03 (T = 20000). For
+        such noise, use OFUL.
         """
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps, **MULTIPLIERS["hvt_ucb"]} | changes)
 
@@ -94,15 +84,15 @@ class HvtUCB:
 
     @property
     def estimator(self) -> HvtEstimator:
-        """The regression inside, with the same constants."""
-        return HvtEstimator(**{f.name: getattr(self, f.name) for f in dataclasses.fields(HvtEstimator)})
+        """Regression of the learner, with its constants."""
+        return self.estimator_of(self.dim)
 
     def init(self, key: jax.Array) -> HvtState:
         del key  # deterministic
         return self.estimator.init()
 
     def prepare(self, state: HvtState, obs: ArmObs) -> HvtState:
-        """Carries the scores of arms that never change, where that pays."""
+        """Start to carry the scores of arms that never change, where that is faster."""
         return state._replace(scores=fixed_arms.start(obs, state.theta, state.inverse))
 
     def select(self, key: jax.Array, t: jax.Array, state: HvtState, obs: ArmObs) -> ArmDecision:
@@ -124,9 +114,9 @@ class HvtUCB:
         return state._replace(scores=fixed_arms.follow(t, obs, state.scores, state.theta, state.inverse, step))
 
     def recommend(self, state: HvtState) -> Vector:
-        """`[d]` the estimate of theta*."""
+        """Return the estimate `[d]` of theta*."""
         return state.theta
 
     def radius(self, t: jax.Array, state: HvtState) -> jax.Array:
-        """Confidence radius after t rounds in the V_t norm, `beta_scale` included."""
+        """Return the confidence radius `[]` after t rounds in the V_t norm, `beta_scale` included."""
         return self.estimator.radius(t, state)

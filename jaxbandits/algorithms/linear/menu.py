@@ -1,13 +1,13 @@
 """MENU: linear bandit on the median of k ridge regressions (Shao, Yu, King & Lyu, NeurIPS 2018).
 
-    every k rounds   hold = argmax_x  x'theta_n + beta_scale radius_n ||x||_{V_n^{-1}}
-    every round      play the available arm nearest to hold: hold itself where it is available
+    every k rounds   z = argmax_x  x'theta_n + beta_scale radius_n ||x||_{V_n^{-1}}, the arm of the epoch
+    every round      play the available arm nearest to z: z itself where it is available
     after k rounds   V_n = lambda I + sum_{i <= n} x_i x_i',   theta_{n,j} = V_n^{-1} sum_{i <= n} y_{i,j} x_i
                      r_j = median_{s != j} ||theta_{n,j} - theta_{n,s}||_{V_n},   theta_n = theta_{n,argmin_j r_j}
 
     radius_n = 3 ((9 d c)^{1/(1+eps)} n^{(1-eps)/(2(1+eps))} + sqrt(lambda) S),   radius_0 = sqrt(lambda) S
 
-x_i is the arm of epoch i, y_{i,j} the reward of its j-th pull. Letters: k reps, c = nu^{1+eps} with nu noise_scale,
+x_i is the arm of epoch i, y_{i,j} the reward of its j-th pull. Notation: k reps, c = nu^{1+eps} with nu noise_scale,
 S norm_bound, lambda ridge. Cost per round O(K d), and O(K d^2 + k^2 d^2) once an epoch; memory O(d^2 + k^2).
 """
 
@@ -33,23 +33,23 @@ _UNROLL = 8  # rows a step when counting distances
 
 
 class MENUState(NamedTuple):
-    """k regressions on the finished epochs, and the epoch under way."""
+    """State of `MENU`: k regressions on the finished epochs, and the current epoch."""
 
     theta: Vector  # [d]  theta_n
-    central: jax.Array  # [] int32  which of the k estimates it is
+    central: jax.Array  # [] int32  index of theta_n among the k estimates
     inverse: InverseFactors  # V_n^{-1}
     moments: jax.Array  # [k, d]  sum_i y_{i,j} x_i in row j
     estimates: jax.Array  # [k, d]  theta_{n,j} in row j
-    held: Vector  # [d]  the arm of this epoch, set in its first round
-    index: jax.Array  # [] int32  which one it was then
+    epoch_arm: Vector  # [d]  z, the arm of this epoch, set in its first round
+    epoch_index: jax.Array  # [] int32  index of z in that round
     rewards: jax.Array  # [k]  of this epoch; entries beyond t mod k are old
 
 
 @pytree
 class MENU:
-    """Optimistic linear bandit that pulls every arm k times and trusts the most central of k estimates.
+    """Optimistic linear bandit that pulls every arm k times and uses the most central of k estimates.
 
-    A last epoch that is cut short by the horizon teaches nothing.
+    An epoch that the horizon cuts short is not used.
 
     Guarantee:
       E[noise | past] = 0 and E|noise|^{1+eps} <= nu^{1+eps}, bounded arms, ||theta*|| <= S, one fixed arm set. Theory
@@ -58,8 +58,8 @@ class MENU:
       to logarithms. Under changing arm sets the pulls of an epoch mix several arms, and nothing is guaranteed.
 
     Deviations:
-      * [ours] Under changing arm sets the available arm nearest to the held one in Euclidean distance is played, and
-        its reward is credited to the held one.
+      * [ours] Under changing arm sets the available arm nearest to z in Euclidean distance is played, and its reward
+        is credited to z.
       * [printed] The paper leaves the median of an even number of distances open: here the mean of the two middle ones,
         without the distance 0 of an estimate to itself. As in its authors' code.
       * [ours] Before the first epoch ends the radius is sqrt(lambda) S, the set {||theta|| <= S}.
@@ -67,8 +67,8 @@ class MENU:
         between arms and between estimates: the first wins.
 
     Numerics:
-      Float32 suffices: moments lose small rewards next to one of 1e9 only in the one of the k regressions that met it,
-      which is not the central one (float32/test_menu_tofu.py::test_one_enormous_reward_costs_no_digits_of_the_others).
+      Float32 suffices: a reward of 1e9 costs the digits of small rewards only in the regression that receives it, which
+      is not the central one (float32/test_menu_tofu.py::test_one_enormous_reward_costs_no_digits_of_the_others).
       The estimate stays within 1e-4 of its largest value over 18000 rounds, but for epochs (at most one in twenty) in
       which two estimates are central to within rounding (float32/test_menu_tofu.py::test_estimates_over_a_long_run).
       After 10^6 rounds of one arm the width is within 1e-4, all k estimates are within 1e-3
@@ -97,7 +97,7 @@ class MENU:
     def theory(
         cls, *, dim: int, horizon: float, eps: ArrayLike = 1.0, delta: float | None = None, **changes: Any
     ) -> "MENU":
-        """Ridge lambda = 1 and k = ceil(24 log(e T / delta)) pulls an epoch, delta = 1/T unless given."""
+        """Use ridge lambda = 1 and k = ceil(24 log(e T / delta)) pulls an epoch, delta = 1/T unless given."""
         rounds = ranges.real("horizon", horizon, "[1, 1e18]")
         failure = 1.0 / rounds if delta is None else ranges.real("delta", delta, "(0, 1)")
         reps = math.ceil(24.0 * math.log(math.e * rounds / failure))
@@ -105,7 +105,7 @@ class MENU:
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "MENU":
-        """Ridge lambda = d, 51 pulls an epoch, the table's multiplier (`benchmarks/sweeps/linear_tuning.toml`)."""
+        """Use ridge lambda = d, 51 pulls an epoch and the tuned multiplier (`benchmarks/sweeps/linear_tuning.toml`)."""
         ranges.numbers("horizon", horizon, "[1, 1e18]")  # only `theory` needs it, for the number of pulls
         ridge = float(ranges.integer("dim", dim))
         return cls(**{"dim": dim, "eps": eps, "reps": 51, "ridge": ridge, **MULTIPLIERS["menu"]} | changes)
@@ -122,8 +122,8 @@ class MENU:
             inverse=inverse_factors.init(self.dim, self.ridge),
             moments=jnp.zeros((self.reps, self.dim)),
             estimates=jnp.zeros((self.reps, self.dim)),
-            held=jnp.zeros(self.dim),
-            index=jnp.zeros((), jnp.int32),
+            epoch_arm=jnp.zeros(self.dim),
+            epoch_index=jnp.zeros((), jnp.int32),
             rewards=jnp.zeros(self.reps),
         )
 
@@ -134,30 +134,31 @@ class MENU:
             radius = self.radius(t, state)
             return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
-        def hold() -> ArmDecision:
+        def repeat() -> ArmDecision:
             if isinstance(obs, FixedArmObs) and obs.mask is None:
-                return ArmDecision(state.index, state.held)  # nothing is nearer
-            return nearest_arm(obs.arms, obs.mask, state.held)
+                return ArmDecision(index=state.epoch_index, x=state.epoch_arm)  # at distance 0
+            return nearest_arm(obs.arms, obs.mask, state.epoch_arm)
 
-        return cond(t % self.reps == 0, choose, hold)  # t is the same for all trials: a real branch
+        return cond(t % self.reps == 0, choose, repeat)  # t is the same for all trials: a real branch
 
     def update(
         self, key: jax.Array, t: jax.Array, state: MENUState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> MENUState:
         del key, obs
         pull = t % self.reps
-        index, held = trees.where(pull == 0, decision, ArmDecision(state.index, state.held))
+        first = ArmDecision(index=state.epoch_index, x=state.epoch_arm)
+        index, epoch_arm = trees.where(pull == 0, decision, first)
         rewards = history.append(state.rewards, pull, feedback.reward)
-        state = state._replace(held=held, index=index, rewards=rewards)
+        state = state._replace(epoch_arm=epoch_arm, epoch_index=index, rewards=rewards)
         return cond(pull == self.reps - 1, lambda: _finish_epoch(state), lambda: state)
 
     def recommend(self, state: MENUState) -> Vector:
-        """`[d]` the estimate of theta*."""
+        """Return the estimate `[d]` of theta*."""
         return state.theta
 
     def radius(self, t: ArrayLike, state: MENUState) -> jax.Array:
-        """Confidence radius after t rounds, of which t // k epochs, in the V_n norm; `beta_scale` included."""
-        del state  # of the number of epochs alone
+        """Return the confidence radius `[]` after t rounds (t // k epochs) in the V_n norm, `beta_scale` included."""
+        del state  # the radius depends on the number of epochs only
         real = jnp.result_type(float)
         epochs, order = jnp.asarray(t // self.reps, real), 1.0 + self.eps
         drift = jnp.sqrt(self.ridge) * self.norm_bound
@@ -167,12 +168,12 @@ class MENU:
 
 
 def _finish_epoch(state: MENUState) -> MENUState:
-    """The k regressions with this epoch's arm, and their most central estimate."""
-    image = inverse_factors.image(state.inverse, state.held)
+    """Update the k regressions with this epoch, and choose the most central estimate."""
+    image = inverse_factors.image(state.inverse, state.epoch_arm)
     inverse = inverse_factors.add(state.inverse, 1.0, image)
-    moments = state.moments + jnp.outer(state.rewards, state.held)  # y_j x to row j
-    # Step by step: V^{-1} times a moment would lose what no reward shows of theta in float32.
-    gain, residual = image.u / (1.0 + image.width_sq), state.rewards - state.estimates @ state.held
+    moments = state.moments + jnp.outer(state.rewards, state.epoch_arm)  # y_j x to row j
+    # Incremental: V^{-1} times a moment would lose, in float32, the components of theta that no reward determines.
+    gain, residual = image.u / (1.0 + image.width_sq), state.rewards - state.estimates @ state.epoch_arm
     estimates = state.estimates + jnp.outer(residual, gain)
     central = _most_central(inverse, moments, state.central)
     theta = estimates[central]
@@ -180,20 +181,21 @@ def _finish_epoch(state: MENUState) -> MENUState:
 
 
 def _most_central(inverse: InverseFactors, moments: jax.Array, guess: jax.Array) -> jax.Array:
-    """The index of the estimate with the least median distance to the others, without taking all k medians.
+    """Return the index of the estimate with the least median distance to the others, without computing all k medians.
 
-    The best median so far rules out every estimate with too few neighbours within it; of those left, the one with the
-    most such neighbours is tried next, `guess` first. A handful of medians is enough (sorting all rows costs 20 times
-    as much). Who has too few is seen in float32, where k^2 numbers stay in the cache; medians are taken in full.
+    The best median found excludes every estimate with too few neighbours within that distance; of the candidates left,
+    the estimate with the most neighbours is tried next, `guess` first. A handful of medians is enough (sorting all rows
+    costs 20 times as much). Neighbours are counted in float32, where k^2 numbers stay in the cache; medians are
+    computed in full precision.
     """
     coarse = _squared_distances(inverse, moments)
     k = moments.shape[0]
     enough, indices = (k - 2) // 2 + 1, jnp.arange(k, dtype=jnp.int32)
 
-    def is_left(carry):
+    def cond_fun(carry):
         return carry[-1] >= 0
 
-    def try_next(carry):
+    def body_fun(carry):
         least, best, untried, choice = carry
         candidate = choice % k
         squares = inverse_factors.quadratic_forms(inverse, moments - moments[candidate])
@@ -202,27 +204,32 @@ def _most_central(inverse: InverseFactors, moments: jax.Array, guess: jax.Array)
         least, best = jnp.where(better, median, least), jnp.where(better, candidate, best)
         near = _count_within(coarse, _rounded_up(least * least))
         untried = untried & (indices != candidate) & (near >= enough)
-        return least, best, untried, jnp.max(jnp.where(untried, near * k + indices, -1))  # count and index in one
+        return (
+            least,
+            best,
+            untried,
+            jnp.max(jnp.where(untried, near * k + indices, -1)),
+        )  # the most neighbours, then the largest index
 
     start = (jnp.full((), jnp.inf, moments.dtype), jnp.int32(k), jnp.ones(k, bool), guess)
-    return while_loop(is_left, try_next, start, k)[1]
+    return while_loop(cond_fun, body_fun, start, k)[1]
 
 
 def _rounded_up(bound: jax.Array) -> jax.Array:
-    """In float32, by more than what it is compared with may be rounded: nothing below the bound lies above this."""
+    """Return the bound in float32, enlarged by more than the rounding of the distances compared with it."""
     return bound.astype(jnp.float32) * jnp.float32(1.0 + 2.0**-19)
 
 
 def _squared_distances(inverse: InverseFactors, moments: jax.Array) -> jax.Array:
-    """`[k, k]` float32 `||theta_j - theta_s||^2_V = ||moments_j - moments_s||^2_{V^{-1}}`; infinite on the diagonal."""
+    """Return ||theta_j - theta_s||^2_V = ||moments_j - moments_s||^2_{V^{-1}} `[k, k]`; float32, diagonal infinite."""
     squares = inverse_factors.quadratic_forms(inverse, moments[:, None] - moments)
     return jnp.where(jnp.eye(len(moments), dtype=bool), jnp.float32(jnp.inf), squares.astype(jnp.float32))
 
 
-def _median_of_others(squares: jax.Array, own: jax.Array) -> jax.Array:
-    """The median of the roots of k values without one, by counting: faster than a sort when trials run side by side."""
+def _median_of_others(squares: jax.Array, candidate: jax.Array) -> jax.Array:
+    """Return the median of the roots of k values but that at `candidate`; counting is faster than sorting a batch."""
     k = squares.shape[0]
-    row = jnp.where(jnp.arange(k) == own, jnp.inf, squares)
+    row = jnp.where(jnp.arange(k) == candidate, jnp.inf, squares)
     rank = _count_within(row[:, None], row)
     low, high = (jnp.min(jnp.where(rank > position, row, jnp.inf), axis=0) for position in ((k - 2) // 2, (k - 1) // 2))
     return 0.5 * (jnp.sqrt(low) + jnp.sqrt(high))
@@ -234,5 +241,5 @@ def _count_within(rows: jax.Array, bound: jax.Array) -> jax.Array:
     The loop reads its numbers from memory. In a fused comparison XLA computes them once for each side with two
     different roundings, so that a row may fail to be at most itself.
     """
-    none = jnp.zeros(jnp.broadcast_shapes(rows.shape[1:], bound.shape), jnp.int32)
-    return lax.fori_loop(0, len(rows), lambda s, count: count + (rows[s] <= bound), none, unroll=_UNROLL)
+    zero = jnp.zeros(jnp.broadcast_shapes(rows.shape[1:], bound.shape), jnp.int32)
+    return lax.fori_loop(0, len(rows), lambda s, count: count + (rows[s] <= bound), zero, unroll=_UNROLL)

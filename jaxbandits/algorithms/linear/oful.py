@@ -5,7 +5,7 @@
     theta_t  = theta_{t-1} + V_t^{-1} x_t (r_t - x_t'theta_{t-1}),   which is V_t^{-1} sum_{s <= t} r_s x_s
     radius_t = R sqrt(log(det V_t / det lambda I) + 2 log(1/delta)) + sqrt(lambda) S
 
-Letters: R noise_scale, lambda ridge, S norm_bound. Cost per round O(K d^2), O(K d + d^2) with arms that never
+Notation: R noise_scale, lambda ridge, S norm_bound. Cost per round O(K d^2), O(K d + d^2) with arms that never
 change; memory O(d^2 + K).
 """
 
@@ -26,12 +26,12 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class OFULState(NamedTuple):
-    """Ridge regression and the determinant of its design."""
+    """State of `OFUL`: ridge regression and the determinant of its design."""
 
     theta: Vector  # [d]  theta_t
     inverse: InverseFactors  # V_t^{-1}
     log_ratio: CompensatedSum  # []  log(det V_t / det lambda I) + 2 log(1/delta), the argument of the root in radius_t
-    rest: Vector  # [d]  what the last rounding added to theta in excess (`numerics.compensated`)
+    theta_rounding: Vector  # [d]  rounding error of theta (`numerics.compensated`)
     scores: Any = None  # fixed_arms.Scores of arms that never change
 
 
@@ -47,16 +47,16 @@ class OFUL:
     Deviations:
       * [ours] The optimistic parameter is not intersected with the ball (the bonus is the plain ellipsoid's).
       * [ours] `beta_scale` multiplies the radius. Ties: the first arm wins.
-      * [reconstructed] lambda defaults to d, `theory` and `practical` to delta = 1/(8T): what Wang et al. (ICML 2025)
-        give their own method; for OFUL they state neither.
+      * [reconstructed] lambda defaults to d, and delta to 1/(8T) in `theory` and `practical`: the values of Wang et
+        al. (ICML 2025) for their own method; they state neither for OFUL.
 
     Numerics:
       Float32 keeps the estimate within 1e-4 of float64, relative to its largest value so far, over 18000 rounds with
       rewards of 1e4 and more (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run): every step
-      corrects the last one. After 10^6 rounds of one oblique arm the estimate is within 1e-3, the width within 1e-4,
-      and it is never negative (float32/test_linear.py::test_a_million_rounds_of_one_arm): V^{-1} is kept in factors
-      (`numerics.inverse_factors`), sums over rounds are compensated.
-      That is for lambda = d. With lambda = 1e-3 what no reward shows of theta moves by some percent of it
+      corrects the error of the last. After 10^6 rounds of one oblique arm the estimate is within 1e-3, the width within
+      1e-4, and it is never negative (float32/test_linear.py::test_a_million_rounds_of_one_arm): V^{-1} is kept in
+      factors (`numerics.inverse_factors`), sums over rounds are compensated. This holds for lambda = d. With lambda =
+      1e-3 the components of theta that no reward determines drift by some percent
       (float32/test_one_arm.py::test_what_no_reward_shows_drifts).
 
     References:
@@ -76,15 +76,15 @@ class OFUL:
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: Any) -> "OFUL":
-        """Theorem 2 with delta = 1/(8T), the level at which the heavy-tailed methods are run."""
+        """Use Theorem 2 with delta = 1/(8T), the level of the heavy-tailed methods."""
         delta = 1.0 / (8.0 * ranges.numbers("horizon", horizon, "[1, 1e18]"))
         return cls(**{"dim": dim, "noise_scale": noise_scale, "delta": delta} | changes)
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: Any) -> "OFUL":
-        """The theory with the table's multiplier (`benchmarks/sweeps/linear_tuning.toml`)."""
-        told: dict[str, Any] = {"dim": dim, "horizon": horizon, "noise_scale": noise_scale, **MULTIPLIERS["oful"]}
-        return cls.theory(**told | changes)
+        """Use the theory with the tuned multiplier (`benchmarks/sweeps/linear_tuning.toml`)."""
+        fields: dict[str, Any] = {"dim": dim, "horizon": horizon, "noise_scale": noise_scale, **MULTIPLIERS["oful"]}
+        return cls.theory(**fields | changes)
 
     @classmethod
     def example(cls) -> "OFUL":
@@ -94,10 +94,15 @@ class OFUL:
         del key  # deterministic
         log_ratio = CompensatedSum.init(jnp.zeros(()) - 2.0 * jnp.log(self.delta))
         zero = jnp.zeros(self.dim)
-        return OFULState(zero, inverse_factors.init(self.dim, self._ridge), log_ratio, zero)
+        return OFULState(
+            theta=zero,
+            inverse=inverse_factors.init(self.dim, self._ridge),
+            log_ratio=log_ratio,
+            theta_rounding=zero,
+        )
 
     def prepare(self, state: OFULState, obs: ArmObs) -> OFULState:
-        """Carries the scores of arms that never change, where that pays."""
+        """Start to carry the scores of arms that never change, where that is faster."""
         return state._replace(scores=fixed_arms.start(obs, state.theta, state.inverse))
 
     def select(self, key: jax.Array, t: jax.Array, state: OFULState, obs: ArmObs) -> ArmDecision:
@@ -112,18 +117,26 @@ class OFUL:
         inverse, u, width_sq = inverse_factors.add(state.inverse, 1.0, image), image.u, image.width_sq
         error = feedback.reward - decision.x @ state.theta
         length = error / (1.0 + width_sq)
-        theta, rest = CompensatedSum(state.theta, state.rest).add(u * length)  # u / (1 + x'u) = V_t^{-1} x
+        theta, theta_rounding = CompensatedSum(state.theta, state.theta_rounding).add(
+            u * length
+        )  # u / (1 + x'u) = V_t^{-1} x
         step = fixed_arms.Step(u, 1.0 / (1.0 + width_sq), length)
         scores = fixed_arms.follow(t, obs, state.scores, theta, inverse, step)
-        return OFULState(theta, inverse, state.log_ratio.add(elementary.log1p(width_sq)), rest, scores)
+        return OFULState(
+            theta=theta,
+            inverse=inverse,
+            log_ratio=state.log_ratio.add(elementary.log1p(width_sq)),
+            theta_rounding=theta_rounding,
+            scores=scores,
+        )
 
     def recommend(self, state: OFULState) -> Vector:
-        """`[d]` the ridge estimate of theta*."""
+        """Return the ridge estimate `[d]` of theta*."""
         return state.theta
 
     def radius(self, t: ArrayLike, state: OFULState) -> jax.Array:
-        """Confidence radius after t rounds in the V_t norm, `beta_scale` included."""
-        del t  # of the determinant alone
+        """Return the confidence radius `[]` after t rounds in the V_t norm, `beta_scale` included."""
+        del t  # the radius depends on the determinant only
         root, drift = jnp.sqrt(state.log_ratio.total), jnp.sqrt(self._ridge)
         return (root * self.noise_scale + drift * self.norm_bound) * self.beta_scale
 

@@ -7,7 +7,7 @@ Reward of step h: phi(s, a)'theta*_h + noise; phi and the transitions P are know
     Q_h = rtil_h + P V_{h+1},   V_h = max_a Q_h,   V_{H+1} = 0                          backward induction
     play pi_h = argmax_a Q_h;   update regression h with (phi(s_h, a_h), reward_h),  h = 1..H
 
-Letters: H steps; R noise_scale, lambda ridge, S norm_bound as in `oful`. An episode costs O(H nS nA (d^2 + nS)).
+Notation: H steps; R noise_scale, lambda ridge, S norm_bound as in `oful`. An episode costs O(H nS nA (d^2 + nS)).
 """
 
 import dataclasses
@@ -64,7 +64,7 @@ class OFULMDP:
     def theory(
         cls, *, dim: int, steps: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: Any
     ) -> "OFULMDP":
-        """Theorem 2 with delta = 1/(8K) over K = horizon episodes, the level at which `HvtMDP` is run."""
+        """Use Theorem 2 with delta = 1/(8K) over K = horizon episodes, the level of `HvtMDP`."""
         delta = {"delta": 1.0 / (8.0 * ranges.numbers("horizon", horizon, "[1, 1e18]"))} | changes
         return cls(dim=dim, steps=steps, noise_scale=noise_scale, **delta)
 
@@ -72,7 +72,7 @@ class OFULMDP:
     def practical(
         cls, *, dim: int, steps: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: Any
     ) -> "OFULMDP":
-        """The theory with the multiplier of `OFUL.practical`, tuned on bandits and not here."""
+        """Use the theory with the multiplier of `OFUL.practical`, which is tuned on bandits."""
         scaled = MULTIPLIERS["oful"] | changes
         return cls.theory(dim=dim, steps=steps, horizon=horizon, noise_scale=noise_scale, **scaled)
 
@@ -82,11 +82,11 @@ class OFULMDP:
 
     @property
     def estimator(self) -> OFUL:
-        """The regression of each step, with the same constants."""
+        """Regression of each step, with the constants of the learner."""
         return OFUL(**{f.name: getattr(self, f.name) for f in dataclasses.fields(OFUL)})
 
     def init(self, key: jax.Array) -> OFULState:
-        """The states of H regressions, leaves with a leading axis `[H]`."""
+        """Return the states of H regressions: leaves with a leading axis `[H]`."""
         state = self.estimator.init(key)
         return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.steps, *leaf.shape)), state)
 
@@ -108,22 +108,21 @@ class OFULMDP:
         estimator = self.estimator
 
         def one_step(state: OFULState, x: Vector, reward: jax.Array) -> OFULState:
-            played = ArmDecision(jnp.zeros((), jnp.int32), x)
-            return estimator.update(key, t, state, ArmObs(x[None]), played, Reward(reward))
+            decision = ArmDecision(index=jnp.zeros((), jnp.int32), x=x)
+            return estimator.update(key, t, state, ArmObs(x[None]), decision, Reward(reward))
 
         return jax.vmap(one_step)(state, feedback.features, feedback.rewards)
 
     def recommend(self, state: OFULState) -> Vector:
-        """`[H, d]` the ridge estimates of theta*_h."""
+        """Return the ridge estimates `[H, d]` of theta*_h."""
         return jax.vmap(self.estimator.recommend)(state)
 
     def optimistic_rewards(self, t: jax.Array, state: OFULState, obs: MDPObs) -> jax.Array:
-        """`[H, nS, nA]` rtil_h(s, a) before episode t."""
+        """Return rtil_h(s, a) `[H, nS, nA]` before episode t."""
         estimator = self.estimator
 
         def one_step(state: OFULState) -> jax.Array:
             theta, radius = estimator.recommend(state), estimator.radius(t, state)
-
             return obs.features @ theta + radius * widths(state.inverse, obs.features)
 
         return jax.vmap(one_step)(state)

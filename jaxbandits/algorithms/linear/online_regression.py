@@ -1,4 +1,4 @@
-"""The regression inside CRTM (`crtm`) and CRMM (`crmm`): one sample at a time (Xue et al., NeurIPS 2023).
+"""Regression of CRTM (`crtm`) and CRMM (`crmm`): one sample at a time (Xue et al., NeurIPS 2023).
 
     V_t = V_{t-1} + c x x',   V_0 = lambda I,   step = theta + V_t^{-1} x (y - x'theta)
     "ons"  online Newton step: c = 1/2, theta <- argmin_{||th|| <= S} ||th - step||_{V_t}
@@ -12,7 +12,7 @@ Numerics: float32 suffices for the estimate: over 18000 samples with rewards of 
 width of that arm within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm): V^{-1} is kept in factors
 (`numerics.inverse_factors`).
 
-Letters: lambda ridge, S norm_bound. O(d^2) a sample, plus the projection of "ons" where it is active.
+Notation: lambda ridge, S norm_bound. O(d^2) a sample, plus the projection of "ons" where it is active.
 """
 
 from typing import NamedTuple
@@ -32,15 +32,15 @@ CURVATURE = {"ons": 0.5, "ls": 1.0}  # c
 
 
 class Estimate(NamedTuple):
-    """The regression after t samples."""
+    """State of the regression after t samples."""
 
     theta: Vector  # [d]
     inverse: InverseFactors  # V_t^{-1}
-    rest: Vector  # [d]  what the last rounding added to theta in excess (`numerics.compensated`)
+    theta_rounding: Vector  # [d]  rounding error of theta (`numerics.compensated`)
 
 
 class Design(NamedTuple):
-    """V_t with the arm of the sample in it, before its reward is used."""
+    """Design V_t with the arm of the sample added, before its reward is used."""
 
     inverse: InverseFactors  # V_t^{-1}
     gain: Vector  # [d]  V_t^{-1} x
@@ -48,31 +48,32 @@ class Design(NamedTuple):
 
 
 def check_mode(name: str, mode: str) -> None:
-    """Raises InputError unless the field `name` holds a mode of this module."""
+    """Raise InputError unless the field `name` holds a mode of this module."""
     if mode not in CURVATURE:
         raise errors.unknown_name(name, mode, tuple(CURVATURE))
 
 
 def start(dim: int, ridge: ArrayLike) -> Estimate:
-    """The estimate 0 with V_0 = lambda I."""
-    return Estimate(jnp.zeros(dim), inverse_factors.init(dim, ridge), jnp.zeros(dim))
+    """Return the estimate 0 with V_0 = lambda I."""
+    zero = jnp.zeros(dim)
+    return Estimate(theta=zero, inverse=inverse_factors.init(dim, ridge), theta_rounding=zero)
 
 
 def add_arm(mode: str, estimate: Estimate, x: Vector) -> Design:
-    """V_{t-1} to V_t."""
+    """Return V_t: V_{t-1} with the arm x added."""
     curvature = CURVATURE[mode]
     image = inverse_factors.image(estimate.inverse, x)
     inverse = inverse_factors.add(estimate.inverse, curvature, image)
     shrinkage = 1.0 / (1.0 + curvature * image.width_sq)
-    return Design(inverse, image.u * shrinkage, jnp.sqrt(image.width_sq * shrinkage))
+    return Design(inverse=inverse, gain=image.u * shrinkage, width=jnp.sqrt(image.width_sq * shrinkage))
 
 
 def add_reward(
     mode: str, estimate: Estimate, design: Design, x: Vector, reward: ArrayLike, norm_bound: ArrayLike
 ) -> Estimate:
-    """The step of theta towards (x, reward); in "ons" followed by the projection onto the ball in the norm of V_t."""
+    """Return the estimate after a step towards (x, reward); "ons" then projects onto the ball in the norm of V_t."""
     step = design.gain * (reward - x @ estimate.theta)
-    theta, rest = CompensatedSum(estimate.theta, estimate.rest).add(step)
+    theta, theta_rounding = CompensatedSum(estimate.theta, estimate.theta_rounding).add(step)
     if mode == "ons":
         theta = project_ball(design.inverse, theta, norm_bound)
-    return Estimate(theta, design.inverse, rest)
+    return Estimate(theta=theta, inverse=design.inverse, theta_rounding=theta_rounding)

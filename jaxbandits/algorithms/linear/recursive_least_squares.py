@@ -3,7 +3,7 @@
     V_t         = V_{t-1} + z_t z_t',   V_0 = lambda I
     Theta_{t+1} = Theta_t + V_t^{-1} z_t (x_{t+1} - Theta_t' z_t)'   =   V_t^{-1} sum_s z_s x_{s+1}'
 
-z = [x; u]. Letters: lambda ridge. n states, m inputs, p = n + m; O(p^2 + n p) a sample and of memory.
+z = [x; u]. Notation: lambda ridge. n states, m inputs, p = n + m; O(p^2 + n p) a sample and of memory.
 """
 
 from typing import ClassVar, NamedTuple
@@ -18,7 +18,7 @@ from jaxbandits.types import NextState, Prediction, SystemObs
 
 
 class LeastSquaresState(NamedTuple):
-    """Ridge regression after t samples."""
+    """State of ridge regression after t samples."""
 
     theta: jax.Array  # [n, p]  Theta_{t+1}'
     inverse: InverseFactors  # V_t^{-1}
@@ -26,7 +26,7 @@ class LeastSquaresState(NamedTuple):
 
 @pytree
 class RecursiveLeastSquares:
-    """Ridge regression of the next state on state and input, one sample at a time; chooses no input.
+    """Ridge regression of the next state on state and input, one sample at a time; the learner chooses no input.
 
     Guarantee:
       Equals the batch ridge estimate after every sample. With R-sub-Gaussian noise the confidence ellipsoids of
@@ -61,10 +61,10 @@ class RecursiveLeastSquares:
     def init(self, key: jax.Array) -> LeastSquaresState:
         del key  # deterministic
         dim = self.n_states + self.n_inputs
-        return LeastSquaresState(jnp.zeros((self.n_states, dim)), inverse_factors.init(dim, self.ridge))
+        return LeastSquaresState(theta=jnp.zeros((self.n_states, dim)), inverse=inverse_factors.init(dim, self.ridge))
 
     def select(self, key: jax.Array, t: jax.Array, state: LeastSquaresState, obs: SystemObs) -> Prediction:
-        """Predicts Theta_t' z."""
+        """Predict Theta_t' z."""
         del key, t
         return Prediction(state.theta @ obs.regressor)
 
@@ -82,8 +82,8 @@ class RecursiveLeastSquares:
         image = inverse_factors.image(state.inverse, z)
         inverse, gain = inverse_factors.add(state.inverse, 1.0, image), image.u / (1.0 + image.width_sq)  # V_t^{-1} z
         error = feedback.next_state - state.theta @ z
-        return LeastSquaresState(state.theta + jnp.outer(error, gain), inverse)
+        return LeastSquaresState(theta=state.theta + jnp.outer(error, gain), inverse=inverse)
 
     def recommend(self, state: LeastSquaresState) -> jax.Array:
-        """`[p, n]` the estimate of Theta* = [A'; B']."""
+        """Return the estimate `[p, n]` of Theta* = [A'; B']."""
         return state.theta.T

@@ -1,4 +1,4 @@
-"""TOFU: linear bandit on truncated rewards, all of them anew every round (Shao, Yu, King & Lyu, NeurIPS 2018).
+"""TOFU: linear bandit on truncated rewards, truncated again every round (Shao, Yu, King & Lyu, NeurIPS 2018).
 
     play    argmax_x  x'theta_t + beta_scale radius_t ||x||_{V_t^{-1}}
     V_t     = lambda I + sum_{s <= t} x_s x_s'
@@ -7,7 +7,7 @@
 
     radius_t = 4 sqrt(d) b^{1/(1+eps)} log(2dT/delta)^{eps/(1+eps)} t^e + sqrt(lambda) S,   radius_0 = sqrt(lambda) S
 
-V^{-1/2} is the symmetric root. Letters: T horizon, b reward_moment, S norm_bound, lambda ridge. Every z_s changes with
+V^{-1/2} is the symmetric root. Notation: T horizon, b reward_moment, S norm_bound, lambda ridge. Every z_s changes with
 V_t: round t costs O(K d^2 + t d^2 + d^3), memory is O(T d).
 """
 
@@ -31,7 +31,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class TOFUState(NamedTuple):
-    """The estimate, the design, every sample so far, and constants that do not change."""
+    """State of `TOFU`: the estimate, the design, all samples, and constants that do not change."""
 
     theta: Vector  # [d]  theta_t
     inverse: InverseFactors  # V_t^{-1}
@@ -43,7 +43,7 @@ class TOFUState(NamedTuple):
 
 @pytree
 class TOFU:
-    """Optimistic linear bandit whose rewards are truncated in the eigenframe of the design, anew every round.
+    """Optimistic linear bandit that truncates all rewards again every round, in the eigenframe of the design.
 
     Guarantee:
       E[|reward|^{1+eps} | past] <= b, bounded arms, ||theta*|| <= S. Theory preset: with high probability regret
@@ -60,14 +60,14 @@ class TOFU:
 
     Numerics:
       In float32 the estimate is within 1e-4 of float64, relative to its size, after 18000 rounds, also where 98 % of
-      them are one arm's (float32/test_menu_tofu.py::test_estimates_over_a_long_run), and within 1e-3 where all of them
-      are; the width of that arm is within 1e-4 after 10^6 rounds
+      them play one arm (float32/test_menu_tofu.py::test_estimates_over_a_long_run), and within 1e-3 where all of them
+      do; the width of that arm is within 1e-4 after 10^6 rounds
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be). Huge rewards are dropped before they enter the
       sums.
-      A sample within rounding of the threshold may fall on its other side, as in CRTM, but here the truncation is
-      redone every round: in such a round alone the estimate is another, by b_t times the norm of a row of V_t^{-1/2}
-      (float32/test_menu_tofu.py::test_a_sample_at_the_threshold_of_tofu), and the next round undoes it. The bounds
-      above are those of the rounds without such a sample.
+      A sample within rounding of the threshold may fall on its other side, as in CRTM, but here every round truncates
+      again: the estimate differs in such a round only, by b_t times the norm of a row of V_t^{-1/2}
+      (float32/test_menu_tofu.py::test_a_sample_at_the_threshold_of_tofu). The bounds above are for rounds without such
+      a sample.
 
     References:
       Han Shao, Xiaotian Yu, Irwin King, Michael R. Lyu. Almost Optimal Algorithms for Linear Stochastic Bandits with
@@ -80,7 +80,7 @@ class TOFU:
     source: ClassVar[str] = "Shao et al., NeurIPS 2018"
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    capacity: int = static(range="[1, inf)", doc="samples kept; at least T")
+    capacity: int = static(range="[1, inf)", doc="samples that fit in the history; at least T")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     eps: ArrayLike = param(1.0, "(0, 1]", "the rewards have a moment of order 1 + eps")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
@@ -94,13 +94,13 @@ class TOFU:
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "TOFU":
-        """Ridge lambda = 1, delta = 1/T, room for T samples."""
-        room = {} if "capacity" in changes else {"capacity": _longest(horizon)}
-        return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | room | changes)
+        """Use ridge lambda = 1, delta = 1/T and a history of T samples."""
+        capacity = {} if "capacity" in changes else {"capacity": _longest(horizon)}
+        return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | capacity | changes)
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "TOFU":
-        """Ridge lambda = d and the table's multipliers (`benchmarks/sweeps/linear_tuning_slow.toml`)."""
+        """Use ridge lambda = d and the tuned multipliers (`benchmarks/sweeps/linear_tuning_slow.toml`)."""
         tuned: dict[str, Any] = {"ridge": float(ranges.integer("dim", dim)), **MULTIPLIERS["tofu"]}
         return cls.theory(**{"dim": dim, "horizon": horizon, "eps": eps} | tuned | changes)
 
@@ -109,7 +109,7 @@ class TOFU:
         return cls.practical(dim=2, horizon=200, eps=0.99)
 
     def check(self) -> None:
-        """Raises InputError when T samples do not fit."""
+        """Raise InputError when T samples do not fit."""
         longest = _longest(self.horizon)
         if longest > self.capacity:
             raise InputError(f"TOFU.capacity must be at least the horizon, got {self.capacity} < {longest}")
@@ -146,31 +146,31 @@ class TOFU:
         root = _root(inverse_factors.to_dense(inverse))
         threshold = state.threshold * power(t + 1, state.exponent)
 
-        def truncated(rows: jax.Array, written: jax.Array) -> Vector:
-            return _sum_of_small(root, rows, written, threshold)
+        def truncated_sum(rows: jax.Array, written: jax.Array) -> Vector:
+            return _truncated_sum(root, rows, written, threshold)
 
-        total = history.sum_over(samples, t + 1, truncated)
+        total = history.sum_over(samples, t + 1, truncated_sum)
         theta = jnp.where(t < self.capacity, root @ total, jnp.nan)
         return state._replace(theta=theta, inverse=inverse, samples=samples)
 
     def recommend(self, state: TOFUState) -> Vector:
-        """`[d]` the estimate of theta*."""
+        """Return the estimate `[d]` of theta*."""
         return state.theta
 
     def radius(self, t: ArrayLike, state: TOFUState) -> jax.Array:
-        """Confidence radius after t rounds in the V_t norm, `beta_scale` included."""
+        """Return the confidence radius `[]` after t rounds in the V_t norm, `beta_scale` included."""
         spread = jnp.where(t == 0, 0.0, state.slope * power(t, state.exponent))
         return (spread + jnp.sqrt(self.ridge) * self.norm_bound) * self.beta_scale
 
 
-def _sum_of_small(root: jax.Array, rows: jax.Array, written: jax.Array, threshold: jax.Array) -> jax.Array:
-    """`[d]` the sum of the entries of root x, over the rows x written, that are at most the threshold."""
+def _truncated_sum(root: jax.Array, rows: jax.Array, written: jax.Array, threshold: jax.Array) -> jax.Array:
+    """Return the sum `[d]` of the entries of root x up to the threshold, over the rows x that are `written`."""
     z = rows @ root
     return jnp.sum(jnp.where(written[:, None] & (jnp.abs(z) <= threshold), z, 0.0), axis=0)
 
 
 def _root(m: Symmetric) -> Symmetric:
-    """The symmetric square root of a positive definite matrix: in closed form up to d = 2, by `eigh` beyond."""
+    """Return the symmetric square root of a positive definite matrix: in closed form up to d = 2, by `eigh` beyond."""
     if m.shape[0] == 1:
         return jnp.sqrt(m)
     if m.shape[0] == 2:
@@ -180,7 +180,7 @@ def _root(m: Symmetric) -> Symmetric:
 
 
 def _root_of_two(m: jax.Array) -> jax.Array:
-    """Cayley-Hamilton for the root: trace(R) R = m + det(R) I."""
+    """Return the root R of a 2 x 2 matrix m, by Cayley-Hamilton: trace(R) R = m + det(R) I."""
     det = jnp.sqrt(jnp.maximum(m[0, 0] * m[1, 1] - m[0, 1] * m[0, 1], 0.0))
     scale = 1.0 / jnp.sqrt(m[0, 0] + m[1, 1] + 2.0 * det)
     off = m[0, 1] * scale

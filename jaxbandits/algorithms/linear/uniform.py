@@ -1,4 +1,4 @@
-"""Uniform: an available arm uniformly at random each round, the floor that every learner must beat.
+"""Uniform: an available arm uniformly at random each round, the floor of every comparison.
 
     play the floor(u n)-th of the n available arms, u uniform on [0, 1)
 
@@ -17,7 +17,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 @pytree
 class Uniform:
-    """Plays at random and learns nothing; one uniform draw a round.
+    """Uniformly random play without learning; one uniform draw a round.
 
     Guarantee:
       None: expected regret grows as T times the mean gap.
@@ -57,6 +57,6 @@ class Uniform:
 
 
 def _pick(u: jax.Array, mask: jax.Array) -> jax.Array:
-    """The floor(u n)-th of the n available arms."""
+    """Return the index of the floor(u n)-th of the n available arms."""
     rank = jnp.cumsum(mask)  # [K] available arms up to and including k
     return jnp.sum(rank <= jnp.floor(u * rank[-1]), dtype=jnp.int32)

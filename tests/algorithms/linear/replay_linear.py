@@ -31,7 +31,7 @@ def estimate_radius_and_inverse(alg, t, state):
 def estimate_and_held(alg, t, state):
     """The estimate and the arm that is held."""
     del t
-    return alg.recommend(state), state.held
+    return alg.recommend(state), state.epoch_arm
 
 
 @functools.partial(jax.jit, static_argnames="seen")

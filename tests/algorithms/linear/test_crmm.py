@@ -114,7 +114,7 @@ def test_the_held_arm_and_its_stand_in():
         assert int(stand_in.index) == expected
         np.testing.assert_array_equal(stand_in.x, arms[expected])
     state = alg.update(KEY, jnp.int32(1), state, None, play(1, state, {4}), Reward(jnp.asarray(1.0)))
-    np.testing.assert_array_equal(state.held, arms[1])
+    np.testing.assert_array_equal(state.epoch_arm, arms[1])
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 11, 32, 33, 100])
