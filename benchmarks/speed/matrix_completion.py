@@ -75,7 +75,7 @@ def shortfall(played):
 
     before, after = played.state.run, played.next_state.run
     x, after_x = before.last.x, after.last.x
-    slope = after.pace / after.level * after.grad_sum + 2.0 * (x - after.anchor)
+    slope = after.eta_level / after.level * after.grad_sum + 2.0 * (x - after.anchor)
     best = top_singular_value(slope, jax.random.fold_in(jax.random.key(1), played.t))
     sigma = 2.0 / ((played.t - after.start + 1).astype(best.dtype)) ** 0.5
     vertex = x + (after_x - x) / jax.numpy.minimum(1.0, sigma)

@@ -65,7 +65,7 @@ def followed(played: Any) -> Followed:
     """
     run = getattr(played.next_state, "run", None)
     if isinstance(run, Epochs):
-        half = 0.5 * run.pace / run.level
+        half = 0.5 * run.eta_level / run.level
         return Followed(jnp.ones(()), points.add_scaled(run.anchor, -half, run.grad_sum))
     if isinstance(run, Curved):
         weight = played.algorithm.curvature * (played.t + 1)
@@ -78,7 +78,7 @@ def lemma_4(played: Any) -> jax.Array:
     run = played.next_state.run
     if not isinstance(run, Epochs):
         return jnp.zeros(())
-    domain, age = played.algorithm.domain, (played.t + 2 - run.start).astype(run.pace.dtype)
+    domain, age = played.algorithm.domain, (played.t + 2 - run.start).astype(run.eta_level.dtype)
     return followed(played).excess(domain, run.last.x) * jnp.sqrt(age) / (4.0 * domain.diameter**2)
 
 

@@ -20,8 +20,8 @@ def replay(algorithm, xs, rs):
         t, x, r = row
         state = algorithm.update(KEY, t, state, ArmObs(x[None]), ArmDecision(jnp.int32(0), x), Reward(r))
         inverse = inverse_factors.to_dense(state.inverse)
-        seen = {"theta": state.theta, "warm_theta": state.warm.theta, "gram": state.gram, "inverse": inverse}
-        return state, seen | {"count": state.warm.count, "radius": algorithm.radius(t, state)}
+        seen = {"theta": state.theta, "warm_theta": state.warmup.theta, "gram": state.gram, "inverse": inverse}
+        return state, seen | {"count": state.warmup.count, "radius": algorithm.radius(t, state)}
 
     return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(len(rs), dtype=jnp.int32), xs, rs))[1]
 

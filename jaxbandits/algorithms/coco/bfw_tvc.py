@@ -1,15 +1,15 @@
 """BFW-TVC: projection-free bandit learning with time-varying constraints (Wang, Wan & Zhang, AAAI 2025, Algorithm 3).
 
-    x_t = y_m + delta u_t,   u_t uniform on the unit sphere, y_m in (1 - delta / r) K; only f_t(x_t), g_t(x_t) are seen
-    e_t = (d / delta) (gamma beta f_t(x_t) + w_t beta g_t^+(x_t)) u_t,      w_t = Phi'(beta Q_t)      (`lyapunov`)
-    at the end of block m of K rounds:
+    x_t = y_m + delta u_t,   u_t uniform on the unit sphere, y_m in (1 - delta / r) K; only f_t(x_t), g_t(x_t) are
+    observed e_t = (d / delta) (gamma beta f_t(x_t) + w_t beta g_t^+(x_t)) u_t,      w_t = Phi'(beta Q_t)
+    (`lyapunov`) at the end of block m of K rounds:
       double G~ while G~ < beta G (gamma + w_t); a doubling starts an epoch: anchor = y_m, sum of estimates = 0
       F_m(y) = eta <sum of e_t of the epoch, y> + ||y - anchor||^2,    eta = c D / (d M G~ T^{3/4})    (22), (23)
       y_m+1 = Frank-Wolfe with line search on F_m from y_m, up to the first step whose gap was <= eps  (24)-(26)
 
 Everything is divided by beta gamma, as in `lyapunov`: e' = e / (beta gamma), G' = G~ / (beta gamma), eta e = eta' e'.
 
-Letters: K rounds `block`, T horizon, G lipschitz, M value_bound, D and r diameter and inner_radius of the domain.
+Notation: K rounds `block`, T horizon, G lipschitz, M value_bound, D and r diameter and inner_radius of the domain.
 """
 
 import math
@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.coco import blocks, frank_wolfe, perturbation
 from jaxbandits.algorithms.coco.frank_wolfe import Step
 from jaxbandits.algorithms.coco.learner import BanditLearner
-from jaxbandits.algorithms.coco.lyapunov import Lyapunov, doubled, surrogate_values
+from jaxbandits.algorithms.coco.lyapunov import Lyapunov, double_until, surrogate_values
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains import points
@@ -32,18 +32,18 @@ from jaxbandits.types import ConstrainedValue, PointDecision
 
 
 class BFWTVCState(NamedTuple):
-    """The centre of play, the surrogate of the current epoch, and the violation so far."""
+    """State of `BFWTVC`: the centre y_m, the surrogate of the current epoch, and the cumulative violation."""
 
     last: Step  # y_m is last.x
-    anchor: Point  # [d]  where the epoch started
-    grad_sum: Point  # [d]  estimates of the epoch's finished blocks, summed, / (beta gamma)
-    block_sum: Point  # [d]  estimates of this block, summed, / (beta gamma)
+    anchor: Point  # [d]  first centre of the epoch
+    grad_sum: Point  # [d]  sum of the estimates in finished blocks of the epoch, / (beta gamma)
+    block_sum: Point  # [d]  sum of the estimates of this block, / (beta gamma)
     direction: Point  # [d]  u_t of the next round
     queue: CompensatedSum  # []  Q_t
     surrogate: Lyapunov  # [] beta, gamma, lam
     level: jax.Array  # []  G~ / (beta gamma)
     calls: jax.Array  # [] int32, linear minimisations after the last round
-    unfinished: jax.Array  # [] bool, whether these ended by `most_steps`
+    unfinished: jax.Array  # [] bool, whether `most_steps` ended them
 
 
 @pytree
@@ -62,16 +62,16 @@ class BFWTVC(BanditLearner):
       * `g_init` [ours]: the paper starts from G~ = 1. The default beta G gamma, a lower bound of every target, keeps
         the step in proportion to the gradients (see OFW-TVC); 1.0 is the paper's.
       * `value_bound` [printed]: M of the statement bounds |f_t|. The analysis needs a bound on the surrogate
-        f_t + (w_t / gamma) g_t^+: give that to follow the proof. [reconstructed]
+        f_t + (w_t / gamma) g_t^+: set it to that to follow the proof. [reconstructed]
       * `beta` [printed]: 1 / C2 with C2 = 16 G (c D / r + 3 c + 1 + 2 c D / (d M) + d M D / c); the proof's chain has
         D / 4 where C2 has 1, which matters for D > 4 only and not for the rates.
       * `weight_before` [ours]: the paper weighs round t with Q_t [printed], which depends on u_t and biases the
         estimate by a factor exp(s g) (1 + s g), s = lam beta, where g > 0 is linear. True: Q_{t-1}, unbiased.
-      * Line 8's guard "for all rounds of the block" is read at the block's last round: Q_t does not fall. k = b_1 = 1
-        initially, which the paper leaves out. [reconstructed]
+      * Line 8's guard "for all rounds of the block" is evaluated in the last round of the block: Q_t does not decrease.
+        k = b_1 = 1 initially, which the paper leaves out. [reconstructed]
       * `most_steps` [ours]: a cap on Frank-Wolfe steps a block. The default ceil(3.375 sqrt(T)) always suffices for the
         default eps (gap bound of Jaggi, ICML 2013: ceil(13.5 D^2 / eps)); a smaller eps may need more, and
-        `diagnostics` tells which blocks stopped short.
+        `diagnostics` reports the blocks that stopped early.
       * `estimator` [ours]: `TwoPoint()` needs two values a round, and its size does not depend on delta.
       * `eta_scale`, `constraint_scale` [ours]: as in OFW-TVC.
 
@@ -97,20 +97,20 @@ class BFWTVC(BanditLearner):
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: int, **changes: Any) -> "BFWTVC":
-        """Theorem 3: gamma = 1, lam = T^{-3/4} / 2, beta = 1 / C2, from G~_1 = beta G gamma.
+        """Use Theorem 3: gamma = 1, lam = T^{-3/4} / 2, beta = 1 / C2, from G~_1 = beta G gamma.
 
-        As with OFW-TVC, the constraint is hardly seen at any practical horizon.
+        As with OFW-TVC, the constraint has hardly any effect at practical horizons.
         """
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
     def printed(cls, *, dim: Shape, horizon: int, **changes: Any) -> "BFWTVC":
-        """Algorithm 3 with the constants of Theorem 3 to the letter: G~_1 = 1."""
+        """Use Algorithm 3 with the constants of Theorem 3 as printed: G~_1 = 1."""
         return cls(**{"dim": dim, "horizon": horizon, "g_init": 1.0} | changes)
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: int, **changes: Any) -> "BFWTVC":
-        """Ours, set by hand on `LinearConstraints` (d = 10, T = 4096), no theorem: the constraint counts at once.
+        """Weigh the constraint from the start (ours, set by hand on `LinearConstraints`, d = 10, T = 4096, no theorem).
 
         gamma = lam = T^{-3/4} / 2 and beta = 40 / (G D), OFW-TVC's balanced constants; delta = 0.3 r, eta times 30.
         """
@@ -127,20 +127,20 @@ class BFWTVC(BanditLearner):
         return cls.practical(dim=2, horizon=36, lipschitz=2.0)
 
     def init(self, key: jax.Array) -> BFWTVCState:
-        none, no = jnp.zeros(()), points.zeros(self.dim)
-        last = frank_wolfe.begin(self._shrunk, self.start, self.dim)
+        zero, zero_point = jnp.zeros(()), points.zeros(self.dim)
+        last = frank_wolfe.init(self._shrunk, self.start, self.dim)
         lam = 0.5 * self.horizon**-0.75 if self.lam is None else self.lam
-        surrogate = Lyapunov(*(jnp.asarray(a, none.dtype) for a in (self._beta, self.gamma, lam)))
+        surrogate = Lyapunov(*(jnp.asarray(a, zero.dtype) for a in (self._beta, self.gamma, lam)))
         level = self.lipschitz if self.g_init is None else self.g_init / (surrogate.beta * self.gamma)
         return BFWTVCState(
             last=last,
             anchor=last.x,
-            grad_sum=no,
-            block_sum=no,
+            grad_sum=zero_point,
+            block_sum=zero_point,
             direction=perturbation.direction(key, self.dim),
-            queue=CompensatedSum.init(none),
+            queue=CompensatedSum.init(zero),
             surrogate=surrogate,
-            level=jnp.asarray(level, none.dtype),
+            level=jnp.asarray(level, zero.dtype),
             calls=jnp.zeros((), jnp.int32),
             unfinished=jnp.zeros((), bool),
         )
@@ -161,8 +161,8 @@ class BFWTVC(BanditLearner):
         del obs, decision
         violation = jnp.maximum(self.constraint_scale * feedback.first().con, 0.0)
         queue = state.queue.add(violation)
-        weighed = jnp.where(self.weight_before, state.queue.total, queue.total)
-        weight = self.constraint_scale * state.surrogate.weight(weighed)
+        weighing_queue = jnp.where(self.weight_before, state.queue.total, queue.total)
+        weight = self.constraint_scale * state.surrogate.weight(weighing_queue)
         values = surrogate_values(feedback, weight)
         estimate = self.estimator.gradient(values, state.direction, self.radius)
         state = state._replace(
@@ -175,25 +175,25 @@ class BFWTVC(BanditLearner):
         return state._replace(direction=perturbation.direction(key, self.dim))
 
     def _end_block(self, state: BFWTVCState) -> BFWTVCState:
-        level = doubled(state.level, self.lipschitz * (1.0 + state.surrogate.weight(state.queue.total)))
+        level = double_until(state.level, self.lipschitz * (1.0 + state.surrogate.weight(state.queue.total)))
         restart = level > state.level
         anchor = points.where(restart, state.last.x, state.anchor)
         grad_sum = points.where(restart, state.block_sum, points.add(state.grad_sum, state.block_sum))  # of the epoch
-        pace = self.eta_scale * self._c * self.domain.diameter / (points.size(self.dim) * self.value_bound)
-        linear = points.scale(grad_sum, pace * self.horizon**-0.75 / level)  # eta times the sum
+        eta_level = self.eta_scale * self._c * self.domain.diameter / (points.size(self.dim) * self.value_bound)
+        linear = points.scale(grad_sum, eta_level * self.horizon**-0.75 / level)  # eta times the sum
         eps = 4.0 * self.domain.diameter**2 * self.horizon**-0.5 if self.eps is None else self.eps
         cap = math.ceil(3.375 * math.sqrt(self.horizon)) if self.most_steps is None else self.most_steps
 
-        def wide(now: tuple[Step, jax.Array]) -> jax.Array:
-            return (now[0].gap > eps) & (now[1] < cap)
+        def cond_fun(carry: tuple[Step, jax.Array]) -> jax.Array:
+            return (carry[0].gap > eps) & (carry[1] < cap)
 
-        def step(now: tuple[Step, jax.Array]) -> tuple[Step, jax.Array]:
-            last, steps = now
+        def body_fun(carry: tuple[Step, jax.Array]) -> tuple[Step, jax.Array]:
+            last, steps = carry
             grad = points.add_scaled(linear, 2.0, points.subtract(last.x, anchor))
             return frank_wolfe.line_search_step(self._shrunk, last.x, grad, last.guess, 1.0), steps + 1
 
-        begin = state.last._replace(gap=jnp.full_like(state.last.gap, jnp.inf)), jnp.zeros((), jnp.int32)
-        last, steps = while_loop(wide, step, begin, cap)
+        first = state.last._replace(gap=jnp.full_like(state.last.gap, jnp.inf)), jnp.zeros((), jnp.int32)
+        last, steps = while_loop(cond_fun, body_fun, first, cap)
         return state._replace(
             last=last,
             anchor=anchor,
@@ -208,7 +208,7 @@ class BFWTVC(BanditLearner):
         """Return scalar diagnostics of the run so far, by name.
 
         Returns:
-          `weight` of the constraint relative to the loss now, `gradient_bound` G~, whether the exponent is `clamped`;
+          `weight` of the constraint relative to the loss, `gradient_bound` G~, whether the exponent is `clamped`;
           `gap` before the last Frank-Wolfe step, an upper bound of F_m - min F_m; of the last round the `oracle_calls`,
           and whether the cap on Frank-Wolfe steps left it `unfinished`.
         """
@@ -216,7 +216,7 @@ class BFWTVC(BanditLearner):
         return {
             "weight": surrogate.weight(queue),
             "gradient_bound": state.level * surrogate.beta * surrogate.gamma,
-            "clamped": surrogate.clamped(queue),
+            "clamped": surrogate.is_clamped(queue),
             "gap": state.last.gap,
             "oracle_calls": state.calls,
             "unfinished": state.unfinished,

@@ -1,7 +1,7 @@
-"""Blocks of K rounds, for methods that decide anew at the end of a block only.
+"""Blocks of K rounds, for methods that change their point at the end of a block only.
 
-Rounds count from 0: block m = 1, 2, ... holds the rounds (m - 1) K .. m K - 1. What is left of a horizon behind the
-last full block is played without a further update.
+Rounds count from 0: block m = 1, 2, ... holds the rounds (m - 1) K .. m K - 1. The rounds of a
+horizon after its last full block are played without a further update.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def length(horizon: int, power: float, scale: float = 1.0) -> int:
-    """K = `scale T^power`, rounded to a whole number, at least 1 and at most T."""
+    """Return K = `scale T^power`, rounded to an integer, at least 1 and at most T."""
     return min(max(round(scale * horizon**power), 1), horizon)
 
 
@@ -25,5 +25,5 @@ def ends(t: jax.Array, block: int) -> jax.Array:
 
 
 def at_end(t: jax.Array, block: int, update: Callable[[T], T], state: T) -> T:
-    """`update(state)` after the last round of a block, else `state`; a real branch, for t is one for all trials."""
+    """Return `update(state)` after the last round of a block, else `state`; a branch, for t is common to all trials."""
     return cond(ends(t, block), lambda: update(state), lambda: state)

@@ -1,4 +1,4 @@
-"""Frank-Wolfe steps, and what online learners make of them: one linear minimisation a step, no projection.
+"""Frank-Wolfe steps, and online learners of such steps: one linear minimisation a step, no projection.
 
     v = argmin_{v in K} <grad, v>,   gap = <grad, x - v>,   x' = x + sigma (v - x)
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.coco.lyapunov import doubled
+from jaxbandits.algorithms.coco.lyapunov import double_until
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
@@ -21,38 +21,38 @@ class Step(NamedTuple):
     """The result of a Frank-Wolfe step from x to x': the new point, the step size, and the gap at x."""
 
     x: Point  # [d]  x', the point after the step
-    guess: Any  # what the linear oracle starts from next
+    guess: Any  # starting point of the linear oracle
     gap: jax.Array  # []  <grad, x - v> >= F(x) - min_K F, of the point before the step
     sigma: jax.Array  # []  the step size
 
 
-def begin(domain: Any, x: Point | None, shape: Shape) -> Step:
-    """Before the first step: at `x`, or at `domain.zero` if None."""
-    none = jnp.zeros(())
+def init(domain: Any, x: Point | None, shape: Shape) -> Step:
+    """Return the step before the first, at `x`, or at `domain.zero` if None."""
+    zero = jnp.zeros(())
     x = domain.zero(shape) if x is None else x
-    x = jax.tree.map(lambda a: jnp.asarray(a, none.dtype), x)
-    return Step(x, domain.lmo(points.zeros(shape))[1], none, none)
+    x = jax.tree.map(lambda a: jnp.asarray(a, zero.dtype), x)
+    return Step(x=x, guess=domain.lmo(points.zeros(shape))[1], gap=zero, sigma=zero)
 
 
 def fixed_step(domain: Any, x: Point, grad: Point, guess: Any, sigma: ArrayLike) -> Step:
-    """A step of size `sigma`; above 1 it may leave the set."""
+    """Take a step of size `sigma`; above 1 it may leave the set."""
     vertex, guess = domain.lmo(grad, guess)
     gap = points.inner(grad, points.subtract(x, vertex))
-    return Step(points.average(x, vertex, sigma), guess, gap, jnp.asarray(sigma, gap.dtype))
+    return Step(x=points.average(x, vertex, sigma), guess=guess, gap=gap, sigma=jnp.asarray(sigma, gap.dtype))
 
 
 def line_search_step(domain: Any, x: Point, grad: Point, guess: Any, kappa: ArrayLike) -> Step:
-    """The step to the minimum, between x and v, of a quadratic with gradient `grad` at x and Hessian 2 kappa I.
+    """Take the step to the minimum, between x and v, of a quadratic with gradient `grad` at x and Hessian 2 kappa I.
 
-    Its size is `gap / (2 kappa ||v - x||^2)`, at most 1; 0 where v = x or nothing is to be gained.
+    The step size is `gap / (2 kappa ||v - x||^2)`, at most 1; it is 0 where v = x or the gap is not positive.
     """
     vertex, guess = domain.lmo(grad, guess)
     back = points.subtract(x, vertex)
     gap, length_sq = points.inner(grad, back), points.inner(back, back)
     curvature = 2.0 * kappa * length_sq
-    moving = (gap > 0.0) & (curvature > 0.0)
-    sigma = jnp.where(moving, jnp.minimum(gap / jnp.where(moving, curvature, 1.0), 1.0), 0.0)
-    return Step(points.average(x, vertex, sigma), guess, gap, sigma)
+    descends = (gap > 0.0) & (curvature > 0.0)
+    sigma = jnp.where(descends, jnp.minimum(gap / jnp.where(descends, curvature, 1.0), 1.0), 0.0)
+    return Step(x=points.average(x, vertex, sigma), guess=guess, gap=gap, sigma=sigma)
 
 
 # Convex losses: follow F_t = eta <h_1 + ... + h_t, x> + ||x - x_1||^2 with steps 2 / sqrt(t) (Hazan & Kale, ICML 2012).
@@ -61,26 +61,26 @@ def line_search_step(domain: Any, x: Point, grad: Point, guess: Any, kappa: Arra
 def proximal_step(
     domain: Any, last: Step, anchor: Point, grad_sum: Point, eta: ArrayLike, rounds: jax.Array, step_cap: ArrayLike
 ) -> Step:
-    """One step of size `min(step_cap, 2 / sqrt(rounds))` on `eta <grad_sum, x> + ||x - anchor||^2`."""
+    """Take one step of size `min(step_cap, 2 / sqrt(rounds))` on `eta <grad_sum, x> + ||x - anchor||^2`."""
     slope = points.add_scaled(points.scale(grad_sum, eta), 2.0, points.subtract(last.x, anchor))
     sigma = jnp.minimum(step_cap, 2.0 / jnp.sqrt(rounds.astype(last.gap.dtype)))
     return fixed_step(domain, last.x, slope, last.guess, sigma)
 
 
 class Epochs(NamedTuple):
-    """The iterate of online Frank-Wolfe that starts anew whenever its bound on the gradients doubles."""
+    """Iterate of online Frank-Wolfe that restarts whenever its bound on the gradients doubles."""
 
     last: Step  # the iterate x_t is last.x
-    anchor: Point  # [d]  x_s, where the epoch started
+    anchor: Point  # [d]  x_s, the first iterate of the epoch
     grad_sum: Point  # [d]  sum of h over the epoch
     level: jax.Array  # []  bound on the gradients, G~
     start: jax.Array  # [] int32  s, first round of the epoch
-    pace: jax.Array  # []  eta times the level: D / (2 T^{3/4})
+    eta_level: jax.Array  # []  eta times the level: D / (2 T^{3/4})
 
 
-def begin_epochs(domain: Any, x: Point | None, shape: Shape, level: ArrayLike, pace: ArrayLike) -> Epochs:
-    """The first epoch, from `x`, or from `domain.zero` if None."""
-    last = begin(domain, x, shape)
+def init_epochs(domain: Any, x: Point | None, shape: Shape, level: ArrayLike, eta_level: ArrayLike) -> Epochs:
+    """Return the first epoch, from `x`, or from `domain.zero` if None."""
+    last = init(domain, x, shape)
     real = last.gap.dtype
     return Epochs(
         last=last,
@@ -88,60 +88,61 @@ def begin_epochs(domain: Any, x: Point | None, shape: Shape, level: ArrayLike, p
         grad_sum=points.zeros(shape),
         level=jnp.asarray(level, real),
         start=jnp.zeros((), jnp.int32),
-        pace=jnp.asarray(pace, real),
+        eta_level=jnp.asarray(eta_level, real),
     )
 
 
-def follow(domain: Any, run: Epochs, t: jax.Array, h: Point, bound: ArrayLike, step_cap: ArrayLike) -> Epochs:
-    """One round of parameter-free online Frank-Wolfe.
+def step_epochs(domain: Any, run: Epochs, t: jax.Array, h: Point, bound: ArrayLike, step_cap: ArrayLike) -> Epochs:
+    """Play one round of parameter-free online Frank-Wolfe.
 
         double G~ while G~ < bound; a doubling starts an epoch: s = t, anchor = x_t, gradient sum = 0
         x_t+1 = x_t + sigma (v_t - x_t),  v_t minimises <grad F_t(x_t), .>,  sigma = min(step_cap, 2 / sqrt(t - s + 1))
 
     Args:
       domain: K, with `lmo`.
-      run: of the rounds before.
-      t: rounds finished, from 0.
+      run: iterate of the earlier rounds.
+      t: number of earlier rounds.
       h: gradient of the loss of the round at the iterate; it belongs to the new epoch if one starts.
-      bound: on the norm of h.
-      step_cap: 1; above, the first steps of an epoch leave K.
+      bound: bound on the norm of h.
+      step_cap: 1; with a larger cap the first steps of an epoch leave K.
     """
-    level = doubled(run.level, bound)
+    level = double_until(run.level, bound)
     restart = level > run.level
     start = jnp.where(restart, t, run.start)
     anchor = points.where(restart, run.last.x, run.anchor)
-    kept = points.where(restart, points.zeros_like(run.grad_sum), run.grad_sum)  # h may be sparse: add it last
-    grad_sum = points.add(kept, h)
-    last = proximal_step(domain, run.last, anchor, grad_sum, run.pace / level, t - start + 1, step_cap)
-    return Epochs(last, anchor, grad_sum, level, start, run.pace)
+    grad_sum = points.where(restart, points.zeros_like(run.grad_sum), run.grad_sum)
+    grad_sum = points.add(grad_sum, h)  # h may be sparse: add it last
+    last = proximal_step(domain, run.last, anchor, grad_sum, run.eta_level / level, t - start + 1, step_cap)
+    return run._replace(last=last, anchor=anchor, grad_sum=grad_sum, level=level, start=start)
 
 
 # Strongly convex losses: follow their sum, each replaced by <h_r, x> + (alpha / 2) ||x - x_r||^2 (Wan & Zhang, 2021).
 
 
 class Curved(NamedTuple):
-    """The iterate of online Frank-Wolfe on a sum of quadratics, of which only the linear part is kept."""
+    """Iterate of online Frank-Wolfe on a sum of quadratics, of which only the linear part is stored."""
 
     last: Step  # the iterate x_t is last.x
     lin: Point  # [d]  sum of h_r - alpha x_r: the gradient of the sum at x is lin + alpha t x
 
 
-def begin_curved(domain: Any, x: Point | None, shape: Shape) -> Curved:
-    """Before the first round, at `x`, or at `domain.zero` if None."""
-    return Curved(begin(domain, x, shape), points.zeros(shape))
+def init_curved(domain: Any, x: Point | None, shape: Shape) -> Curved:
+    """Return the iterate of the first round, at `x`, or at `domain.zero` if None."""
+    return Curved(last=init(domain, x, shape), lin=points.zeros(shape))
 
 
-def follow_curved(domain: Any, run: Curved, t: jax.Array, h: Point, alpha: ArrayLike) -> Curved:
-    """One line-searched step on `F_t(x) = sum_{r <= t} <h_r, x> + (alpha / 2) ||x - x_r||^2`.
+def step_curved(domain: Any, run: Curved, t: jax.Array, h: Point, alpha: ArrayLike) -> Curved:
+    """Take one line-searched step on `F_t(x) = sum_{r <= t} <h_r, x> + (alpha / 2) ||x - x_r||^2`.
 
     Args:
       domain: K, with `lmo`.
-      run: of the rounds before.
-      t: rounds finished, from 0.
+      run: iterate of the earlier rounds.
+      t: number of earlier rounds.
       h: gradient of the loss of the round at the iterate.
       alpha: modulus of strong convexity, > 0.
     """
     x = run.last.x
     lin = points.add(points.add_scaled(run.lin, -alpha, x), h)  # h may be sparse: add it last
     weight = alpha * (t + 1).astype(run.last.gap.dtype)
-    return Curved(line_search_step(domain, x, points.add_scaled(lin, weight, x), run.last.guess, 0.5 * weight), lin)
+    last = line_search_step(domain, x, points.add_scaled(lin, weight, x), run.last.guess, 0.5 * weight)
+    return Curved(last=last, lin=lin)

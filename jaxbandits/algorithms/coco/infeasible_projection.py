@@ -8,7 +8,7 @@
       y <- y - (2 eps / ||x_0 - y_0||^2) (y - x)                         x certifies a hyperplane between y and K
 
 Then x is in K, `||x - y||^2 <= 3 eps`, and y is no farther than y_0 from every point of K: as good as a projection for
-the analysis of gradient steps. The two loops are written as one, whose every pass asks the oracle once: under `vmap` no
+the analysis of gradient steps. The two loops are written as one, with one call of the oracle a pass: under `vmap` no
 trial waits for the inner loop of another.
 """
 
@@ -25,51 +25,53 @@ from jaxbandits.tracing.batching import while_loop
 
 
 class Iterate(NamedTuple):
-    """The state of gradient descent with close infeasible projections between two rounds."""
+    """State of gradient descent with close infeasible projections at the start of a round."""
 
     x: Point  # [d]  the played point, in K
     y: Point  # [d]  the infeasible point near it
     calls: jax.Array  # [] int32, linear minimisations after the last round
-    unfinished: jax.Array  # [] bool, whether these ended by their cap
-    guess: Any  # what the linear oracle starts from
+    unfinished: jax.Array  # [] bool, whether their cap ended them
+    guess: Any  # starting point of the linear oracle
 
 
-def by_hand(domain: Any, dim: Shape, horizon: int) -> dict[str, Any]:
-    """Block and accuracy for learners that project so, by hand (ours): sqrt(T) rounds, 0.03 of 60 R^2 / sqrt(T)."""
+def practical_fields(domain: Any, dim: Shape, horizon: int) -> dict[str, Any]:
+    """Return block and accuracy of `practical` presets (ours, by hand): sqrt(T) rounds, 0.03 of 60 R^2 / sqrt(T)."""
     return {"block": blocks.length(horizon, 0.5), "eps": 1.8 * domain.outer_radius(dim) ** 2 * horizon**-0.5}
 
 
-def begin(domain: Any, x: Point | None, shape: Shape) -> Iterate:
-    """Before the first step: at `x`, or at `domain.zero` if None."""
-    first = frank_wolfe.begin(domain, x, shape)
-    return Iterate(first.x, first.x, jnp.zeros((), jnp.int32), jnp.zeros((), bool), first.guess)
+def init(domain: Any, x: Point | None, shape: Shape) -> Iterate:
+    """Return the iterate before the first step, at `x`, or at `domain.zero` if None."""
+    first = frank_wolfe.init(domain, x, shape)
+    calls, unfinished = jnp.zeros((), jnp.int32), jnp.zeros((), bool)
+    return Iterate(x=first.x, y=first.x, calls=calls, unfinished=unfinished, guess=first.guess)
 
 
-def stay(now: Iterate) -> Iterate:
-    """A round without a step."""
-    return now._replace(calls=jnp.zeros((), jnp.int32), unfinished=jnp.zeros((), bool))
+def stay(iterate: Iterate) -> Iterate:
+    """Return the iterate after a round without a step."""
+    return iterate._replace(calls=jnp.zeros((), jnp.int32), unfinished=jnp.zeros((), bool))
 
 
 def descend(
-    domain: Any, now: Iterate, eta: ArrayLike, grad: Point, *, eps: ArrayLike, radius: ArrayLike, most_calls: int,
+    domain: Any, iterate: Iterate, eta: ArrayLike, grad: Point, *, eps: ArrayLike, radius: ArrayLike, most_calls: int,
     cut_first: ArrayLike,
 ) -> Iterate:  # fmt: skip
-    """`y - eta grad`, projected from x; the other arguments are those of `close_infeasible_projection`."""
-    target = points.add_scaled(now.y, -eta, grad)
-    new = close_infeasible_projection(
-        domain, now.x, target, eps=eps, radius=radius, most_calls=most_calls, guess=now.guess, cut_first=cut_first
-    )
-    return Iterate(new.x, new.y, new.calls, ~new.near, new.guess)
+    """Step to `y - eta grad`, projected from x; the other arguments are those of `close_infeasible_projection`."""
+    target = points.add_scaled(iterate.y, -eta, grad)
+    pair = close_infeasible_projection(
+        domain, iterate.x, target, eps=eps, radius=radius, most_calls=most_calls, guess=iterate.guess,
+        cut_first=cut_first,
+    )  # fmt: skip
+    return Iterate(x=pair.x, y=pair.y, calls=pair.calls, unfinished=~pair.near, guess=pair.guess)
 
 
-class Projected(NamedTuple):
-    """The result of `close_infeasible_projection`."""
+class ProjectionPair(NamedTuple):
+    """Result of `close_infeasible_projection`."""
 
     x: Point  # [d]  in K
     y: Point  # [d]  near x
     calls: jax.Array  # [] int32, calls of the linear oracle
     near: jax.Array  # [] bool, the certificate: ||x - y||^2 <= 3 eps
-    guess: Any  # the oracle's, for the next time
+    guess: Any  # starting point for the next call of the oracle
 
 
 def close_infeasible_projection(
@@ -82,11 +84,11 @@ def close_infeasible_projection(
     most_calls: int,
     guess: Any,
     cut_first: ArrayLike = True,
-) -> Projected:
-    """Algorithm 3, for `y` from `x` in K.
+) -> ProjectionPair:
+    """Compute a close infeasible projection of `y` from `x` in K (Algorithm 3).
 
-    If `most_calls` is reached before `near` holds, x is still in K and y still no farther from the points of K than it
-    was: only their distance is larger than promised.
+    If `most_calls` is reached before `near` holds, x is in K and y is no farther from the points of K than y_0, but the
+    distance of x and y exceeds the bound.
 
     Args:
       domain: K, with lmo.
@@ -95,34 +97,35 @@ def close_infeasible_projection(
       eps: accuracy, > 0.
       radius: R, of a ball around the origin that contains K.
       most_calls: the largest number of oracle calls.
-      guess: what the linear oracle starts from.
-      cut_first: whether the distance of x_0 and y_0 is taken after y_0 is cut back to the ball, which makes larger
-        steps and ends sooner; False: before, as printed.
+      guess: starting point of the linear oracle.
+      cut_first: whether the distance of x_0 and y_0 is computed after y_0 is scaled back to the ball, which allows
+        larger steps and fewer calls; False: before, as printed.
     """
     cut = points.scale(y, 1.0 / jnp.maximum(1.0, points.norm(y) / radius))
     start_sq = jnp.where(cut_first, _distance_sq(x, cut), _distance_sq(x, y))
     pull = 2.0 * eps / jnp.maximum(start_sq, 3.0 * eps)
 
-    def far(now: Projected) -> jax.Array:
-        return ~now.near & (now.calls < most_calls)
+    def cond_fun(pair: ProjectionPair) -> jax.Array:
+        return ~pair.near & (pair.calls < most_calls)
 
-    def ask(now: Projected) -> Projected:
-        apart = points.subtract(now.x, now.y)
-        step = frank_wolfe.line_search_step(domain, now.x, apart, now.guess, 0.5)  # on ||x - y||^2 / 2
-        near = points.inner(apart, apart) <= 3.0 * eps
+    def body_fun(pair: ProjectionPair) -> ProjectionPair:
+        difference = points.subtract(pair.x, pair.y)
+        step = frank_wolfe.line_search_step(domain, pair.x, difference, pair.guess, 0.5)  # on ||x - y||^2 / 2
+        near = points.inner(difference, difference) <= 3.0 * eps
         separated = near | (step.gap <= eps)
-        return Projected(
-            x=points.where(separated, now.x, step.x),
-            y=points.add_scaled(now.y, jnp.where(separated & ~near, pull, 0.0), apart),
-            calls=now.calls + 1,
+        return ProjectionPair(
+            x=points.where(separated, pair.x, step.x),
+            y=points.add_scaled(pair.y, jnp.where(separated & ~near, pull, 0.0), difference),
+            calls=pair.calls + 1,
             near=near,
             guess=step.guess,
         )
 
-    begin = Projected(x, cut, jnp.zeros((), jnp.int32), start_sq <= 3.0 * eps, guess)
-    return while_loop(far, ask, begin, most_calls)
+    calls = jnp.zeros((), jnp.int32)
+    first = ProjectionPair(x=x, y=cut, calls=calls, near=start_sq <= 3.0 * eps, guess=guess)
+    return while_loop(cond_fun, body_fun, first, most_calls)
 
 
 def _distance_sq(x: Point, y: Point) -> jax.Array:
-    apart = points.subtract(x, y)
-    return points.inner(apart, apart)
+    difference = points.subtract(x, y)
+    return points.inner(difference, difference)

@@ -1,12 +1,11 @@
 """LBPM: LPM with bandit feedback (after Garber & Kretzu, 2024, Algorithm 5; reconstructed).
 
-    x_t = y_m + delta u_t,   u_t uniform on the unit sphere, y_m in (1 - delta / r) K; only f_t(x_t), g_t(x_t) are seen
-    e_t = (d / delta) (f_t(x_t) + l_m g_t^+(x_t)) u_t
-    at the end of block m of K rounds
+    x_t = y_m + delta u_t,   u_t uniform on the unit sphere, y_m in (1 - delta / r) K; only f_t(x_t), g_t(x_t) are
+    observed e_t = (d / delta) (f_t(x_t) + l_m g_t^+(x_t)) u_t at the end of block m of K rounds
       z' = z_m - eta (sum of e_t),      l_m+1 = max(0, l_m + eta_l (sum of g_t^+(x_t) - K theta l_m))
       y_m+1, z_m+1 = close infeasible projection of z' from y_m on the shrunk set, to accuracy delta^2 / 3
 
-Letters: as in `lpm`; M value_bound, r inner_radius of the domain.
+Notation: as in `lpm`; M value_bound, r inner_radius of the domain.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -28,12 +27,12 @@ from jaxbandits.types import ConstrainedValue, PointDecision
 
 
 class LBPMState(NamedTuple):
-    """The iterate, the multiplier, and the block so far."""
+    """State of `LBPM`: the iterate, the multiplier, and the sums over the current block."""
 
     run: Iterate  # y_m is run.x, z_m is run.y
     dual: jax.Array  # []  l_m
-    block_sum: Point  # [d]  the block's estimates, summed
-    violation: jax.Array  # []  the block's g^+, summed
+    block_sum: Point  # [d]  sum of the estimates in the block
+    violation: jax.Array  # []  sum of g^+ in the block
     direction: Point  # [d]  u_t of the next round
 
 
@@ -41,7 +40,7 @@ class LBPMState(NamedTuple):
 class LBPM(BanditLearner):
     """LBPM: LPM on the shrunk set, with one-point estimates of the Lagrangian's gradient.
 
-    A reconstruction, as LPM is: what is measured here says nothing about the original. The domain needs `zero`, `lmo`,
+    A reconstruction, as LPM is: results here say nothing about the original. The domain needs `zero`, `lmo`,
     `outer_radius`, `center` and `inner_radius` > 0. Decisions are points of any form.
 
     Guarantee:
@@ -77,15 +76,15 @@ class LBPM(BanditLearner):
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: int, **changes: Any) -> "LBPM":
-        """The defaults."""
+        """Use the defaults."""
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: int, **changes: Any) -> "LBPM":
-        """Ours, set by hand on `LinearConstraints` and `QuadraticConstraints` (d = 10, T = 4096), no theorem.
+        """Use constants of ours, set by hand on `LinearConstraints` and `QuadraticConstraints` (d = 10, T = 4096).
 
-        delta = 0.3 r, as BFW-TVC in its preset of this name; eta times 10 and eta_l times 100. Of all multiples tried
-        none does well where losses are linear.
+        delta = 0.3 r, as BFW-TVC in its preset of this name; eta times 10 and eta_l times 100. None of the multiples
+        tried does well on linear losses.
         """
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)
@@ -100,9 +99,15 @@ class LBPM(BanditLearner):
         return cls(dim=2, horizon=36, lipschitz=2.0)
 
     def init(self, key: jax.Array) -> LBPMState:
-        none, no = jnp.zeros(()), points.zeros(self.dim)
-        run = infeasible_projection.begin(self._shrunk, self.start, self.dim)
-        return LBPMState(run, none, no, none, perturbation.direction(key, self.dim))
+        zero = jnp.zeros(())
+        run = infeasible_projection.init(self._shrunk, self.start, self.dim)
+        return LBPMState(
+            run=run,
+            dual=zero,
+            block_sum=points.zeros(self.dim),
+            violation=zero,
+            direction=perturbation.direction(key, self.dim),
+        )
 
     def select(self, key: jax.Array, t: jax.Array, state: LBPMState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -148,7 +153,7 @@ class LBPM(BanditLearner):
         )
 
     def diagnostics(self, state: LBPMState) -> dict[str, jax.Array]:
-        """The multiplier `dual`; of the last round `oracle_calls`, and whether their cap left it `unfinished`."""
+        """Return multiplier `dual`, `oracle_calls` of the last round, and whether their cap left it `unfinished`."""
         return {"dual": state.dual, "oracle_calls": state.run.calls, "unfinished": state.run.unfinished}
 
     @property

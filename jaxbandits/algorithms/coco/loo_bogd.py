@@ -4,7 +4,7 @@
       y' = y_m - eta (sum of the block's gradients)
       x_m+1, y_m+1 = close infeasible projection of y' from x_m (`infeasible_projection`), to accuracy eps
 
-Letters: K rounds `block`, T horizon, G lipschitz, R outer_radius of the domain. The constraints are ignored.
+Notation: K rounds `block`, T horizon, G lipschitz, R outer_radius of the domain. The constraints are ignored.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -22,10 +22,10 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class LOOBOGDState(NamedTuple):
-    """The iterate and the block so far."""
+    """State of `LOOBOGD`: the iterate, and the sum over the current block."""
 
     run: Iterate  # x_m is run.x, y_m is run.y
-    block_sum: Point  # [d]  the block's gradients, summed
+    block_sum: Point  # [d]  sum of the gradients of the block
 
 
 @pytree
@@ -38,14 +38,14 @@ class LOOBOGD(PointLearner):
       For convex f_t, G-Lipschitz on K: regret O(G R T^{3/4}) with at most T linear minimisations (their Theorem 3).
 
     Deviations:
-      * Their version plays a block behind, so that the projection can be computed meanwhile; here there is no lag.
+      * Their version plays one block late, so that the projection is computed meanwhile; here there is no lag.
         [ours]
-      * `cut_first` [ours]: the squared distance that sets the step of the projection is taken after y' is cut back to
-        the ball of radius R, which allows larger steps. False: before, as printed.
-      * With the default eps = 60 R^2 T^{-1/2} a projection returns x_m itself until y' is sqrt(180) R T^{-1/4} away,
-        which no point of the ball is for T <= 2025, and none is from x_1 = 0 for T <= 32400: nothing moves up to there.
+      * `cut_first` [ours]: the squared distance that sets the step of the projection is computed after y' is scaled
+        back to the ball of radius R, which allows larger steps. False: before, as printed.
+      * With the default eps = 60 R^2 T^{-1/2} a projection returns x_m unless y' is farther than sqrt(180) R T^{-1/4}.
+        No point of the ball is for T <= 2025, and none from x_1 = 0 for T <= 32400: x does not move until then.
         `practical` has a smaller eps. [printed]
-      * `most_calls` [ours]: a cap on the oracle calls of one projection; `diagnostics` tells which it stopped.
+      * `most_calls` [ours]: a cap on the oracle calls of one projection; `diagnostics` reports those that it stopped.
 
     References:
       Dan Garber, Ben Kretzu: New Projection-free Algorithms for Online Convex Optimization with Adaptive Regret
@@ -67,16 +67,16 @@ class LOOBOGD(PointLearner):
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: int, **changes: Any) -> "LOOBOGD":
-        """eta, eps and K of the theorem: the defaults. From x_1 = 0 it does not move for T <= 32400."""
+        """Use eta, eps and K of the theorem: the defaults. From x_1 = 0 the iterate does not move for T <= 32400."""
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: int, **changes: Any) -> "LOOBOGD":
-        """Ours, set by hand: blocks of sqrt(T) rounds and eps = 1.8 R^2 T^{-1/2}, 0.03 of the theorem's."""
+        """Use blocks of sqrt(T) rounds and eps = 1.8 R^2 T^{-1/2}, 0.03 of the theorem's (ours, set by hand)."""
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)
         validate(base)
-        return cls(**infeasible_projection.by_hand(base.domain, base.dim, base.horizon) | fields)
+        return cls(**infeasible_projection.practical_fields(base.domain, base.dim, base.horizon) | fields)
 
     @classmethod
     def example(cls) -> "LOOBOGD":
@@ -84,7 +84,8 @@ class LOOBOGD(PointLearner):
 
     def init(self, key: jax.Array) -> LOOBOGDState:
         del key  # deterministic
-        return LOOBOGDState(infeasible_projection.begin(self.domain, self.start, self.dim), points.zeros(self.dim))
+        run = infeasible_projection.init(self.domain, self.start, self.dim)
+        return LOOBOGDState(run=run, block_sum=points.zeros(self.dim))
 
     def select(self, key: jax.Array, t: jax.Array, state: LOOBOGDState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -113,10 +114,10 @@ class LOOBOGD(PointLearner):
             most_calls=self.most_calls,
             cut_first=self.cut_first,
         )
-        return LOOBOGDState(run, points.zeros_like(state.block_sum))
+        return LOOBOGDState(run=run, block_sum=points.zeros_like(state.block_sum))
 
     def diagnostics(self, state: LOOBOGDState) -> dict[str, jax.Array]:
-        """Of the last round: `oracle_calls`, and whether the cap on them left a projection `unfinished`."""
+        """Return the `oracle_calls` of the last round, and whether their cap left a projection `unfinished`."""
         return {"oracle_calls": state.run.calls, "unfinished": state.run.unfinished}
 
     @property

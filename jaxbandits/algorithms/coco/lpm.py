@@ -6,7 +6,7 @@
       l_m+1 = max(0, l_m + eta_l (sum of g_t^+(x_m) - K theta l_m))
       x_m+1, y_m+1 = close infeasible projection of y' from x_m (`infeasible_projection`), to accuracy eps
 
-Letters: K rounds `block`, T horizon, G lipschitz, R outer_radius of the domain, eta_l dual_step, theta damping.
+Notation: K rounds `block`, T horizon, G lipschitz, R outer_radius of the domain, eta_l dual_step, theta damping.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -26,12 +26,12 @@ from jaxbandits.types import Constrained, PointDecision
 
 
 class LPMState(NamedTuple):
-    """The iterate, the multiplier, and the block so far."""
+    """State of `LPM`: the iterate, the multiplier, and the sums over the current block."""
 
     run: Iterate  # x_m is run.x, y_m is run.y
     dual: jax.Array  # []  l_m
-    block_sum: Point  # [d]  the block's gradients of the Lagrangian, summed
-    violation: jax.Array  # []  the block's g^+, summed
+    block_sum: Point  # [d]  sum of the gradients of the Lagrangian in the block
+    violation: jax.Array  # []  sum of g^+ in the block
 
 
 @pytree
@@ -39,7 +39,7 @@ class LPM(PointLearner):
     """LPM: LOO-BOGD on the Lagrangian of loss and violation, the multiplier rising with the violation of each block.
 
     A reconstruction: the pseudo-code of the paper could not be obtained, only its abstract (T linear minimisations,
-    first-order access to g_t, a Lagrangian primal-dual method). What is measured here says nothing about the original.
+    first-order access to g_t, a Lagrangian primal-dual method). Results here say nothing about the original.
     The domain needs `zero`, `lmo` and `outer_radius`. Decisions are points of any form.
 
     Guarantee:
@@ -48,8 +48,8 @@ class LPM(PointLearner):
 
     Deviations:
       * The method and all its constants. [reconstructed]
-      * `cut_first`, `most_calls` [ours], and a default eps = 60 R^2 T^{-1/2} that from x_1 = 0 leaves x where it is for
-        all T <= 32400 [reconstructed]: as in LOO-BOGD. `practical` has a smaller eps.
+      * `cut_first`, `most_calls` [ours], and a default eps = 60 R^2 T^{-1/2} with which x does not move from x_1 = 0
+        for all T <= 32400 [reconstructed]: as in LOO-BOGD. `practical` has a smaller eps.
 
     References:
       Dan Garber, Ben Kretzu: Projection-free Online Convex Optimization with Time-Varying Constraints. ICML 2024.
@@ -76,16 +76,16 @@ class LPM(PointLearner):
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: int, **changes: Any) -> "LPM":
-        """The constants that give the quoted rates: the defaults. From x_1 = 0 it does not move for T <= 32400."""
+        """Use the constants of the quoted rates: the defaults. From x_1 = 0 the iterate stays there for T <= 32400."""
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: int, **changes: Any) -> "LPM":
-        """Ours, set by hand: blocks of sqrt(T) rounds and eps = 1.8 R^2 T^{-1/2}, 0.03 of the theorem's."""
+        """Use blocks of sqrt(T) rounds and eps = 1.8 R^2 T^{-1/2}, 0.03 of the theorem's (ours, set by hand)."""
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)
         validate(base)
-        return cls(**infeasible_projection.by_hand(base.domain, base.dim, base.horizon) | fields)
+        return cls(**infeasible_projection.practical_fields(base.domain, base.dim, base.horizon) | fields)
 
     @classmethod
     def example(cls) -> "LPM":
@@ -93,9 +93,9 @@ class LPM(PointLearner):
 
     def init(self, key: jax.Array) -> LPMState:
         del key  # deterministic
-        none = jnp.zeros(())
-        run = infeasible_projection.begin(self.domain, self.start, self.dim)
-        return LPMState(run, none, points.zeros(self.dim), none)
+        zero = jnp.zeros(())
+        run = infeasible_projection.init(self.domain, self.start, self.dim)
+        return LPMState(run=run, dual=zero, block_sum=points.zeros(self.dim), violation=zero)
 
     def select(self, key: jax.Array, t: jax.Array, state: LPMState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -105,9 +105,9 @@ class LPM(PointLearner):
         self, key: jax.Array, t: jax.Array, state: LPMState, obs: Any, decision: PointDecision, feedback: Constrained
     ) -> LPMState:
         del key, obs, decision
-        told = feedback.first()
-        h = surrogate_gradient(told.grad, told.con, told.con_grad, state.dual)
-        violation = state.violation + jnp.maximum(told.con, 0.0)
+        response = feedback.first()
+        h = surrogate_gradient(response.grad, response.con, response.con_grad, state.dual)
+        violation = state.violation + jnp.maximum(response.con, 0.0)
         state = state._replace(
             run=infeasible_projection.stay(state.run),
             block_sum=points.add(state.block_sum, h),
@@ -134,10 +134,11 @@ class LPM(PointLearner):
             *dual_constants(self.dual_step, self.damping, self.horizon, self._block, self.lipschitz * radius),
             self._block,
         )
-        return LPMState(run, dual, points.zeros_like(state.block_sum), jnp.zeros_like(state.violation))
+        block_sum, violation = points.zeros_like(state.block_sum), jnp.zeros_like(state.violation)
+        return LPMState(run=run, dual=dual, block_sum=block_sum, violation=violation)
 
     def diagnostics(self, state: LPMState) -> dict[str, jax.Array]:
-        """The multiplier `dual`; of the last round `oracle_calls`, and whether their cap left it `unfinished`."""
+        """Return multiplier `dual`, `oracle_calls` of the last round, and whether their cap left it `unfinished`."""
         return {"dual": state.dual, "oracle_calls": state.run.calls, "unfinished": state.run.unfinished}
 
     @property
@@ -148,7 +149,7 @@ class LPM(PointLearner):
 def dual_constants(
     dual_step: ArrayLike | None, damping: ArrayLike | None, horizon: int, block: int, scale: ArrayLike
 ) -> tuple[ArrayLike, ArrayLike]:
-    """`(eta_l, theta)`: those given, or T^(-3/4) / (G R) and min(20 R G T^(-1/4), 1 / (eta_l K)); `scale` is G R."""
+    """Return `(eta_l, theta)`, by default T^(-3/4) / (G R) and min(20 R G T^(-1/4), 1 / (eta_l K)); `scale` is G R."""
     eta_l = horizon**-0.75 / scale if dual_step is None else dual_step
     theta = jnp.minimum(20.0 * scale * horizon**-0.25, 1.0 / (eta_l * block)) if damping is None else damping
     return eta_l, theta
@@ -157,5 +158,5 @@ def dual_constants(
 def ascend(
     dual: jax.Array, violation: jax.Array, eta_l: ArrayLike, theta: ArrayLike, block: int
 ) -> jax.Array:  # fmt: skip
-    """The multiplier after a block with that much violation, damped: `max(0, l + eta_l (violation - K theta l))`."""
+    """Return the damped multiplier after a block, `max(0, l + eta_l (violation - K theta l))` `[]`."""
     return jnp.maximum(dual + eta_l * (violation - block * theta * dual), 0.0)

@@ -1,7 +1,7 @@
-"""The Lyapunov surrogate of loss and violation, and what learners with time-varying constraints make of it.
+"""Lyapunov surrogate of loss and violation, for learners with time-varying constraints.
 
     Q_t = Q_{t-1} + g_t^+(x_t)                                           cumulative violation
-    w_t = Phi'(beta Q_t),   Phi(x) = exp(lam x) - 1                      what a unit of violation costs now
+    w_t = Phi'(beta Q_t),   Phi(x) = exp(lam x) - 1                      cost of a unit of violation
     h_t = beta (gamma grad f_t(x_t) + w_t 1[g_t(x_t) > 0] grad g_t(x_t))
 
 Everything is divided by beta gamma here: with the weight rho = w / gamma, h' = grad f + rho 1[g > 0] grad g. Iterates
@@ -23,21 +23,21 @@ from jaxbandits.types import ConstrainedValue
 
 
 class Lyapunov(NamedTuple):
-    """The constants of the surrogate with `Phi(x) = exp(lam x) - 1`."""
+    """Constants of the surrogate with `Phi(x) = exp(lam x) - 1`."""
 
     beta: ArrayLike  # []  scale of the violation
     gamma: ArrayLike  # []  weight of the loss
     lam: ArrayLike  # []  lambda, exponent of Phi
 
     def weight(self, queue: jax.Array) -> jax.Array:
-        """Rho = `Phi'(beta Q) / gamma`, the weight of the constraint relative to the loss.
+        """Return rho = `Phi'(beta Q) / gamma` `[]`, the weight of the constraint relative to the loss.
 
-        The exponent lam beta Q is clamped at 60 (float32) or 600 (float64): `clamped` tells.
+        The exponent lam beta Q is clamped at 60 (float32) or 600 (float64), which `is_clamped` reports.
         """
         exponent = jnp.minimum(queue * self.beta * self.lam, _largest_exponent(queue))
         return jnp.exp(exponent) * (self.lam / self.gamma)
 
-    def clamped(self, queue: jax.Array) -> jax.Array:
+    def is_clamped(self, queue: jax.Array) -> jax.Array:
         """Return whether the exponent lam beta Q is above the limit at which `weight` clamps it.
 
         The weight is then less than `Phi'(beta Q) / gamma`, and the theory does not cover the run.
@@ -46,32 +46,32 @@ class Lyapunov(NamedTuple):
 
 
 class QuadraticLyapunov(NamedTuple):
-    """The constants of the surrogate with `Phi(x) = x^2 + linear x`, for strongly convex losses."""
+    """Constants of the surrogate with `Phi(x) = x^2 + linear x`, for strongly convex losses."""
 
     beta: ArrayLike  # []  scale of the violation
     gamma: ArrayLike  # []  weight of the loss
     linear: ArrayLike  # []  1 (SCOFW-TVC) or 0
 
     def weight(self, queue: jax.Array) -> jax.Array:
-        """Rho = `Phi'(beta Q) / gamma`, the weight of the constraint relative to the loss."""
+        """Return rho = `Phi'(beta Q) / gamma` `[]`, the weight of the constraint relative to the loss."""
         return (2.0 * self.beta * queue + self.linear) / self.gamma
 
 
 def surrogate_gradient(grad: Point, con: jax.Array, con_grad: Point, weight: jax.Array) -> Point:
-    """H' = grad f + rho 1[g > 0] grad g."""
+    """Return h' = grad f + rho 1[g > 0] grad g `[d]`."""
     return points.add_scaled(grad, jnp.where(con > 0.0, weight, 0.0), con_grad)
 
 
 def surrogate_values(feedback: ConstrainedValue, weight: jax.Array) -> list[jax.Array]:
-    """F + rho g^+ at each queried point, a number each."""
+    """Return f + rho g^+ `[]` at each queried point."""
     return [
         loss + weight * jnp.maximum(con, 0.0)
         for loss, con in (trees.row(feedback, k) for k in range(len(feedback.con)))
     ]
 
 
-def doubled(level: jax.Array, target: ArrayLike) -> jax.Array:
-    """`while level < target: level *= 2` for a positive level, without the loop, exact on every device.
+def double_until(level: jax.Array, target: ArrayLike) -> jax.Array:
+    """Compute `while level < target: level *= 2` for a positive level, without the loop, exact on every device.
 
     The least power of two at or above the ratio is a carry in its binary form: adding all ones to the fraction moves
     the exponent up by one unless the fraction was zero. (log2 and exp2 are not exact at powers of two.)

@@ -3,7 +3,7 @@
     F_t   = eta <grad f_1 + ... + grad f_t, x> + ||x - x_1||^2,     eta = D / (2 G T^{3/4})
     x_t+1 = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma = min(1, 2 / sqrt(t))
 
-Letters: K domain, T horizon, G lipschitz, D domain.diameter. One linear minimisation a round; memory O(d).
+Notation: K domain, T horizon, G lipschitz, D domain.diameter. One linear minimisation a round; memory O(d).
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -20,17 +20,17 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class OFWState(NamedTuple):
-    """The iterate, where it started, and the gradients."""
+    """State of `OFW`: the iterate, the first iterate, and the sum of gradients."""
 
     last: frank_wolfe.Step  # x_t is last.x
     anchor: Point  # [d]  x_1
-    grad_sum: Point  # [d]
+    grad_sum: Point  # [d]  sum of the gradients
     eta: jax.Array  # []
 
 
 @pytree
 class OFW(PointLearner):
-    """Online Frank-Wolfe; ignores constraints, so that it says what a constraint costs.
+    """Online Frank-Wolfe; ignores constraints, and so shows the cost of a constraint.
 
     The domain needs `zero`, `lmo` and `diameter` only.
 
@@ -53,10 +53,11 @@ class OFW(PointLearner):
 
     def init(self, key: jax.Array) -> OFWState:
         del key  # deterministic
-        last = frank_wolfe.begin(self.domain, self.start, self.dim)
+        last = frank_wolfe.init(self.domain, self.start, self.dim)
         decay = jnp.asarray(self.horizon, last.gap.dtype) ** -0.75
         eta = self.eta_scale * self.domain.diameter / (2.0 * self.lipschitz) * decay
-        return OFWState(last, last.x, points.zeros(self.dim), jnp.asarray(eta, last.gap.dtype))
+        eta = jnp.asarray(eta, last.gap.dtype)
+        return OFWState(last=last, anchor=last.x, grad_sum=points.zeros(self.dim), eta=eta)
 
     def select(self, key: jax.Array, t: jax.Array, state: OFWState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -71,5 +72,5 @@ class OFW(PointLearner):
         return state._replace(last=last, grad_sum=grad_sum)
 
     def diagnostics(self, state: OFWState) -> dict[str, jax.Array]:
-        """The Frank-Wolfe `gap` of F_t at x_t and `oracle_calls` of a round."""
+        """Return the Frank-Wolfe `gap` of F_t at x_t and the `oracle_calls` of a round."""
         return {"gap": state.last.gap, "oracle_calls": jnp.ones(())}

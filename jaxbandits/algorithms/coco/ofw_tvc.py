@@ -9,7 +9,7 @@
 Everything is divided by beta gamma, as in `lyapunov`: the level G' = G~ / (beta gamma) doubles up to G (1 + rho), and
 eta h = eta' h' for eta' = D / (2 G' T^{3/4}).
 
-Letters: K domain, T horizon, G lipschitz, D domain.diameter. One linear minimisation a round; memory O(d).
+Notation: K domain, T horizon, G lipschitz, D domain.diameter. One linear minimisation a round; memory O(d).
 """
 
 import math
@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.algorithms.coco.frank_wolfe import Epochs, begin_epochs, follow
+from jaxbandits.algorithms.coco.frank_wolfe import Epochs, init_epochs, step_epochs
 from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.algorithms.coco.lyapunov import Lyapunov, surrogate_gradient
 from jaxbandits.base.pytree import ArrayLike, param, pytree, validate
@@ -29,10 +29,10 @@ from jaxbandits.types import Constrained, PointDecision
 
 
 class OFWTVCState(NamedTuple):
-    """The iterate with its current epoch, and the violation so far."""
+    """State of `OFWTVC`: the iterate with its current epoch, and the cumulative violation."""
 
-    run: Epochs  # x_t is run.last.x; in units of beta gamma, as all of this
-    queue: CompensatedSum  # []  Q_t: small violations still count once it is large
+    run: Epochs  # x_t is run.last.x; all in units of beta gamma
+    queue: CompensatedSum  # []  Q_t; compensated, so that small violations count when it is large
     surrogate: Lyapunov  # [] beta, gamma, lam
 
 
@@ -57,8 +57,8 @@ class OFWTVC(PointLearner):
       * `eta_scale` [ours]: multiplies (9); 1 is the paper's.
       * `constraint_scale` [ours]: multiplies g_t and its gradient. The theory has one G for losses and constraints;
         G_f / G_g gives both the same. Q_t is then in scaled units.
-      * The exponent lam beta Q_t is clamped at 60 (float32) or 600 (float64); such a run has left the theory, and
-        `diagnostics` tells. [ours]
+      * The exponent lam beta Q_t is clamped at 60 (float32) or 600 (float64); the theory does not cover such a run,
+        and `diagnostics` reports it. [ours]
       * Everything is divided by beta gamma (see `lyapunov`), and Q_t is summed with compensation: the same iterates.
 
     References:
@@ -82,21 +82,21 @@ class OFWTVC(PointLearner):
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: ArrayLike, **changes: Any) -> "OFWTVC":
-        """Theorem 1: beta = 1 / (64 G D), gamma = 1, lam = T^{-3/4} / 2, from G~_1 = beta G gamma.
+        """Use Theorem 1: beta = 1 / (64 G D), gamma = 1, lam = T^{-3/4} / 2, from G~_1 = beta G gamma.
 
-        For horizons of 10^3 to 10^12 the weight of the constraint relative to the loss stays below 0.003, whatever
-        happens: the constraint is hardly seen, and the bounds hold because they are loose.
+        For horizons of 10^3 to 10^12 the weight of the constraint relative to the loss stays below 0.003 in every run:
+        the constraint has hardly any effect, and the bounds hold because they are loose.
         """
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
     def printed(cls, *, dim: Shape, horizon: ArrayLike, **changes: Any) -> "OFWTVC":
-        """Algorithm 1 to the letter with the constants of Theorem 1: G~_1 = 1, and steps above 1, which leave K."""
+        """Use Algorithm 1 as printed, with the constants of Theorem 1: G~_1 = 1, and steps above 1, which leave K."""
         return cls(**{"dim": dim, "horizon": horizon, "g_init": 1.0, "step_cap": math.inf} | changes)
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: ArrayLike, **changes: Any) -> "OFWTVC":
-        """Ours, set by hand on one toy problem, no theorem: the constraint weighs as much as the loss from the start.
+        """Weigh the constraint like the loss from the start (ours, set by hand on one toy problem, no theorem).
 
         gamma = lam = T^{-3/4} / 2, beta = 40 / (G D), eta times 10.
         """
@@ -113,16 +113,16 @@ class OFWTVC(PointLearner):
 
     def init(self, key: jax.Array) -> OFWTVCState:
         del key  # deterministic
-        none = jnp.zeros(())
-        decay = jnp.asarray(self.horizon, none.dtype) ** -0.75
+        zero = jnp.zeros(())
+        decay = jnp.asarray(self.horizon, zero.dtype) ** -0.75
         diameter = self.domain.diameter
         beta = 1.0 / (64.0 * self.lipschitz * diameter) if self.beta is None else self.beta
         lam = 0.5 * decay if self.lam is None else self.lam
-        surrogate = Lyapunov(*(jnp.asarray(a, none.dtype) for a in (beta, self.gamma, lam)))
+        surrogate = Lyapunov(*(jnp.asarray(a, zero.dtype) for a in (beta, self.gamma, lam)))
         level = self.lipschitz if self.g_init is None else self.g_init / (beta * self.gamma)
-        pace = self.eta_scale * 0.5 * diameter * decay
-        run = begin_epochs(self.domain, self.start, self.dim, level, pace)
-        return OFWTVCState(run, CompensatedSum.init(none), surrogate)
+        eta_level = self.eta_scale * 0.5 * diameter * decay
+        run = init_epochs(self.domain, self.start, self.dim, level, eta_level)
+        return OFWTVCState(run=run, queue=CompensatedSum.init(zero), surrogate=surrogate)
 
     def select(self, key: jax.Array, t: jax.Array, state: OFWTVCState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -132,14 +132,13 @@ class OFWTVC(PointLearner):
         self, key: jax.Array, t: jax.Array, state: OFWTVCState, obs: Any, decision: PointDecision, feedback: Constrained
     ) -> OFWTVCState:
         del key, obs, decision
-        told = feedback.first()
-        con = self.constraint_scale * told.con
-
+        response = feedback.first()
+        con = self.constraint_scale * response.con
         queue = state.queue.add(jnp.maximum(con, 0.0))
         weight = state.surrogate.weight(queue.total)
-        h = surrogate_gradient(told.grad, con, told.con_grad, self.constraint_scale * weight)
-        run = follow(self.domain, state.run, t, h, self.lipschitz * (1.0 + weight), self.step_cap)
-        return OFWTVCState(run, queue, state.surrogate)
+        h = surrogate_gradient(response.grad, con, response.con_grad, self.constraint_scale * weight)
+        run = step_epochs(self.domain, state.run, t, h, self.lipschitz * (1.0 + weight), self.step_cap)
+        return OFWTVCState(run=run, queue=queue, surrogate=state.surrogate)
 
     def diagnostics(self, state: OFWTVCState) -> dict[str, jax.Array]:
         """Return scalar diagnostics of the run so far, by name.
@@ -152,7 +151,7 @@ class OFWTVC(PointLearner):
         return {
             "weight": surrogate.weight(queue),
             "gradient_bound": state.run.level * surrogate.beta * surrogate.gamma,
-            "clamped": surrogate.clamped(queue),
+            "clamped": surrogate.is_clamped(queue),
             "gap": state.run.last.gap,
             "oracle_calls": jnp.ones(()),
         }

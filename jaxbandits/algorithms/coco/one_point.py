@@ -12,7 +12,7 @@ from jaxbandits.types import PointDecision
 
 @pytree
 class OnePoint:
-    """Plays `y + delta u` for a uniform unit vector u and asks for the value there.
+    """Estimator that plays `y + delta u` for a uniform unit vector u and queries the value there.
 
     The mean of the estimate is the gradient at y of F smoothed over the ball of radius delta around y, for F that does
     not depend on u. With |F| <= M its squared norm is at most `(d M / delta)^2`.
@@ -26,6 +26,6 @@ class OnePoint:
         return PointDecision.at(points.add_scaled(y, delta, u))
 
     def gradient(self, values: Sequence[jax.Array], u: Point, delta: ArrayLike) -> Point:
-        """The estimate, from the value at each queried point."""
+        """Return the estimate `[d]`, from the value `[]` at each queried point."""
         (value,) = values
         return points.scale(u, value * (points.size(points.shape_of(u)) / delta))

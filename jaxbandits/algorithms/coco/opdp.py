@@ -5,7 +5,7 @@
     x_t+1 = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma = min(1, 2 / sqrt(t))
     l_t+1 = max(0, l_t + mu (g_t(x_t) - theta l_t))
 
-Letters: T horizon, G lipschitz, D domain.diameter, mu dual_step, theta damping. One linear minimisation a round.
+Notation: T horizon, G lipschitz, D domain.diameter, mu dual_step, theta damping. One linear minimisation a round.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -25,7 +25,7 @@ from jaxbandits.types import Constrained, PointDecision
 
 
 class OPDPState(NamedTuple):
-    """The iterate, the multiplier, and what the steps are made of."""
+    """State of `OPDP`: the iterate, the multiplier, the sum of gradients, and the step sizes."""
 
     last: Step  # x_t is last.x
     anchor: Point  # [d]  x_1
@@ -41,7 +41,7 @@ class OPDP(PointLearner):
     """OPDP: online Frank-Wolfe on f_t + l_t g_t, with a multiplier that rises with the constraint.
 
     A reconstruction: the pseudo-code of the paper could not be obtained. Its template takes any projection-free
-    learner; here it is online Frank-Wolfe. What is measured here says nothing about the original. The domain needs
+    learner; here it is online Frank-Wolfe. Results here say nothing about the original. The domain needs
     `zero`, `lmo` and `diameter`. Decisions are points of any form.
 
     Guarantee:
@@ -50,8 +50,8 @@ class OPDP(PointLearner):
 
     Deviations:
       * The method and its constants. [reconstructed]
-      * `hard` [ours]: True has g^+ where the method has g: violations of one round cannot be paid back in another. The
-        recorded comparison of the constrained family ran with True.
+      * `hard` [ours]: True has g^+ where the method has g: violations of one round cannot be offset in another. The
+        comparison on record for the constrained family uses True.
       * `eta_scale` [ours]: multiplies eta; 1 is online Frank-Wolfe's.
 
     References:
@@ -72,15 +72,15 @@ class OPDP(PointLearner):
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: ArrayLike, **changes: Any) -> "OPDP":
-        """The defaults: mu = T^{-5/6} / (G D) and theta = G D T^{-1/6}."""
+        """Use the defaults: mu = T^{-5/6} / (G D) and theta = G D T^{-1/6}."""
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: ArrayLike, **changes: Any) -> "OPDP":
-        """Ours, set by hand on `LinearConstraints` and `QuadraticConstraints` (d = 10, T = 4096), no theorem.
+        """Use constants of ours, set by hand on `LinearConstraints` and `QuadraticConstraints` (d = 10, T = 4096).
 
-        g^+ in place of g, eta times 10, mu times 100 and theta divided by 100: it violates as much as OFW-TVC does in
-        its preset of this name.
+        g^+ in place of g, eta times 10, mu times 100 and theta divided by 100: the violation is that of OFW-TVC in its
+        preset of this name.
         """
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)
@@ -95,7 +95,7 @@ class OPDP(PointLearner):
 
     def init(self, key: jax.Array) -> OPDPState:
         del key  # deterministic
-        last = frank_wolfe.begin(self.domain, self.start, self.dim)
+        last = frank_wolfe.init(self.domain, self.start, self.dim)
         real, diameter = last.gap.dtype, self.domain.diameter
         horizon, scale = jnp.asarray(self.horizon, real), self.lipschitz * diameter
         mu = horizon ** (-5.0 / 6.0) / scale if self.dual_step is None else self.dual_step
@@ -118,15 +118,15 @@ class OPDP(PointLearner):
         self, key: jax.Array, t: jax.Array, state: OPDPState, obs: Any, decision: PointDecision, feedback: Constrained
     ) -> OPDPState:
         del key, obs, decision
-        told = feedback.first()
-        dropped = self.hard & (told.con <= 0.0)
-        con = jnp.where(dropped, 0.0, told.con)
-        h = points.add_scaled(told.grad, jnp.where(dropped, 0.0, state.dual), told.con_grad)
+        response = feedback.first()
+        inactive = self.hard & (response.con <= 0.0)
+        con = jnp.where(inactive, 0.0, response.con)
+        h = points.add_scaled(response.grad, jnp.where(inactive, 0.0, state.dual), response.con_grad)
         grad_sum = points.add(state.grad_sum, h)
         last = frank_wolfe.proximal_step(self.domain, state.last, state.anchor, grad_sum, state.eta, t + 1, 1.0)
         dual = jnp.maximum(state.dual + state.dual_step * (con - state.damping * state.dual), 0.0)
         return state._replace(last=last, grad_sum=grad_sum, dual=dual)
 
     def diagnostics(self, state: OPDPState) -> dict[str, jax.Array]:
-        """The multiplier `dual`; the Frank-Wolfe `gap` of F_t at x_t, `oracle_calls` of a round."""
+        """Return the multiplier `dual`, the Frank-Wolfe `gap` of F_t at x_t, and the `oracle_calls` of a round."""
         return {"dual": state.dual, "gap": state.last.gap, "oracle_calls": jnp.ones(())}

@@ -1,4 +1,4 @@
-"""Directions in which bandit methods perturb what they play: uniform on the unit sphere of all coordinates."""
+"""Directions in which bandit methods perturb their plays: uniform on the unit sphere of all coordinates."""
 
 import math
 
@@ -12,12 +12,12 @@ from jaxbandits.numerics import rng
 
 
 def direction(key: jax.Array, shape: Shape) -> Point:
-    """A uniform unit vector in the form of a point (Frobenius norm 1 over all its arrays)."""
+    """Return a uniform unit vector in the form of a point (Frobenius norm 1 over all its arrays)."""
     vector = rng.unit_vector(key, points.size(shape))
-    return vector if isinstance(shape, int) else _shaped(shape, vector)
+    return vector if isinstance(shape, int) else _as_point(shape, vector)
 
 
-def _shaped(shape: Shape, vector: jax.Array) -> Point:
+def _as_point(shape: Shape, vector: jax.Array) -> Point:
     leaves, structure = jax.tree.flatten(jax.eval_shape(lambda: points.zeros(shape)))
     sizes = [math.prod(leaf.shape) for leaf in leaves]
     parts = jnp.split(vector, np.cumsum(sizes)[:-1])

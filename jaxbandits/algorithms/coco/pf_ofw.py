@@ -4,7 +4,7 @@
     F_t   = eta <sum_{r=s..t} h_r, x> + ||x - x_s||^2,      eta = D / (2 G~ T^{3/4})
     x_t+1 = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma = min(1, 2 / sqrt(t - s + 1))
 
-Letters: K domain, T horizon, D domain.diameter, G~_1 g_init. One linear minimisation a round; memory O(d).
+Notation: K domain, T horizon, D domain.diameter, G~_1 g_init. One linear minimisation a round; memory O(d).
 """
 
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.coco.frank_wolfe import Epochs, begin_epochs, follow
+from jaxbandits.algorithms.coco.frank_wolfe import Epochs, init_epochs, step_epochs
 from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
@@ -21,7 +21,7 @@ from jaxbandits.types import Gradient, PointDecision
 
 @pytree
 class PFOFW(PointLearner):
-    """Online Frank-Wolfe that learns the size of its gradients by doubling, and ignores constraints.
+    """Online Frank-Wolfe that doubles its bound on the gradients, and ignores constraints.
 
     The domain needs `zero`, `lmo` and `diameter` only.
 
@@ -53,9 +53,9 @@ class PFOFW(PointLearner):
 
     def init(self, key: jax.Array) -> Epochs:
         del key  # deterministic
-        pace = self.eta_scale * 0.5 * self.domain.diameter * jnp.asarray(self.horizon, float) ** -0.75
+        eta_level = self.eta_scale * 0.5 * self.domain.diameter * jnp.asarray(self.horizon, float) ** -0.75
         level = 0.0 if self.g_init is None else self.g_init
-        return begin_epochs(self.domain, self.start, self.dim, level, pace)
+        return init_epochs(self.domain, self.start, self.dim, level, eta_level)
 
     def select(self, key: jax.Array, t: jax.Array, state: Epochs, obs: Any) -> PointDecision:
         del key, t, obs
@@ -68,13 +68,13 @@ class PFOFW(PointLearner):
         h = feedback.first().grad
         size = points.norm(h)
         if self.g_init is not None:
-            return follow(self.domain, state, t, h, size, self.step_cap)
-        # Before the first gradient that is not zero any positive level serves, and none is kept.
-        known = jnp.maximum(state.level, size)
+            return step_epochs(self.domain, state, t, h, size, self.step_cap)
+        # Before the first gradient that is not zero the level stays 0, and the step uses any positive one.
+        largest = jnp.maximum(state.level, size)
         level = jnp.where(state.level > 0.0, state.level, jnp.where(size > 0.0, size, 1.0))
-        run = follow(self.domain, state._replace(level=level), t, h, size, self.step_cap)
-        return run._replace(level=jnp.where(known > 0.0, run.level, 0.0))
+        run = step_epochs(self.domain, state._replace(level=level), t, h, size, self.step_cap)
+        return run._replace(level=jnp.where(largest > 0.0, run.level, 0.0))
 
     def diagnostics(self, state: Epochs) -> dict[str, jax.Array]:
-        """`gradient_bound` G~, the Frank-Wolfe `gap` of F_t at x_t and `oracle_calls` of a round."""
+        """Return `gradient_bound` G~, the Frank-Wolfe `gap` of F_t at x_t and the `oracle_calls` of a round."""
         return {"gradient_bound": state.level, "gap": state.last.gap, "oracle_calls": jnp.ones(())}

@@ -1,14 +1,14 @@
 """SCBFW-TVC: bandit feedback, strongly convex losses (Wang, Wan & Zhang, AAAI 2025, Algorithm 4).
 
-    x_t = y_m + delta u_t,   u_t uniform on the unit sphere, y_m in (1 - delta / r) K; only f_t(x_t), g_t(x_t) are seen
-    e_t = (d / delta) (gamma beta f_t(x_t) + w_t beta g_t^+(x_t)) u_t,    w_t = Phi'(beta Q_t) = 2 beta Q_t
-    at the end of block m of K rounds, with lam_s = gamma beta alpha:
+    x_t = y_m + delta u_t,   u_t uniform on the unit sphere, y_m in (1 - delta / r) K; only f_t(x_t), g_t(x_t) are
+    observed e_t = (d / delta) (gamma beta f_t(x_t) + w_t beta g_t^+(x_t)) u_t,    w_t = Phi'(beta Q_t) = 2 beta Q_t at
+    the end of block m of K rounds, with lam_s = gamma beta alpha:
       F_m(y) = sum over blocks j <= m of <sum of e_t in block j, y> + (lam_s K / 2) ||y - y_j||^2                (27)
       y_m+1 = L Frank-Wolfe steps with line search on F_m from y_m
 
 Everything is divided by beta gamma, as in `lyapunov`: lam_s becomes alpha.
 
-Letters: K `block`, L `steps`, T horizon, G lipschitz, alpha `curvature`; the domain's diameter D and inner_radius r.
+Notation: K `block`, L `steps`, T horizon, G lipschitz, alpha `curvature`; the domain's diameter D and inner_radius r.
 """
 
 import math
@@ -31,11 +31,11 @@ from jaxbandits.types import ConstrainedValue, PointDecision
 
 
 class SCBFWTVCState(NamedTuple):
-    """The centre of play, the linear part of the surrogate, and the violation so far."""
+    """State of `SCBFWTVC`: the centre y_m, the linear part of the surrogate, and the cumulative violation."""
 
     last: Step  # y_m is last.x; last.gap, at the end of a block, bounds the error of its L steps
     linear: Point  # [d]  gradient of F_m at 0, / (beta gamma)
-    block_sum: Point  # [d]  estimates of this block, summed, / (beta gamma)
+    block_sum: Point  # [d]  sum of the estimates of this block, / (beta gamma)
     direction: Point  # [d]  u_t of the next round
     queue: CompensatedSum  # []  Q_t
     surrogate: QuadraticLyapunov  # [] beta, gamma, linear
@@ -44,7 +44,7 @@ class SCBFWTVCState(NamedTuple):
 
 @pytree
 class SCBFWTVC(BanditLearner):
-    """SCBFW-TVC: blocks of one-point gradient estimates, followed with the curvature of the losses.
+    """SCBFW-TVC: Frank-Wolfe on blocks of one-point gradient estimates, with the curvature of the losses.
 
     The domain needs `zero`, `lmo`, `diameter`, `center` and `inner_radius` > 0. Decisions are points of any form. The
     iterates depend on `beta` and `gamma` only through `beta / gamma`.
@@ -84,12 +84,12 @@ class SCBFWTVC(BanditLearner):
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: int, **changes: Any) -> "SCBFWTVC":
-        """The constants of the proof of Theorem 4, re-centred: the defaults."""
+        """Use the constants of the proof of Theorem 4, re-centred: the defaults."""
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
     def printed(cls, *, dim: Shape, horizon: int, **changes: Any) -> "SCBFWTVC":
-        """(27) to the letter, beta = 1 / (G D T^{2/3}) and gamma = G / (G + alpha D) as Theorem 4 states them."""
+        """Use (27) as printed, beta = 1 / (G D T^{2/3}) and gamma = G / (G + alpha D) as Theorem 4 states them."""
         base = cls(**{"dim": dim, "horizon": horizon, "recenter": False} | changes)
         validate(base)
         diameter = base.domain.diameter
@@ -99,7 +99,7 @@ class SCBFWTVC(BanditLearner):
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: int, **changes: Any) -> "SCBFWTVC":
-        """Ours, no theorem: once Q_t = G D sqrt(T), the constraint weighs as much as the loss.
+        """Weigh the constraint like the loss when Q_t reaches G D sqrt(T) (ours, no theorem).
 
         beta = 1 / (G D), gamma = 2 sqrt(T), delta = 0.3 r, and shorter blocks: K = L = sqrt(T).
         """
@@ -116,14 +116,14 @@ class SCBFWTVC(BanditLearner):
         return cls.practical(dim=2, horizon=36, lipschitz=3.0)
 
     def init(self, key: jax.Array) -> SCBFWTVCState:
-        none, no = jnp.zeros(()), points.zeros(self.dim)
-        surrogate = QuadraticLyapunov(*(jnp.asarray(a, none.dtype) for a in (self.beta, self._gamma, 0.0)))
+        zero, zero_point = jnp.zeros(()), points.zeros(self.dim)
+        surrogate = QuadraticLyapunov(*(jnp.asarray(a, zero.dtype) for a in (self.beta, self._gamma, 0.0)))
         return SCBFWTVCState(
-            last=frank_wolfe.begin(self._shrunk, self.start, self.dim),
-            linear=no,
-            block_sum=no,
+            last=frank_wolfe.init(self._shrunk, self.start, self.dim),
+            linear=zero_point,
+            block_sum=zero_point,
             direction=perturbation.direction(key, self.dim),
-            queue=CompensatedSum.init(none),
+            queue=CompensatedSum.init(zero),
             surrogate=surrogate,
             calls=jnp.zeros((), jnp.int32),
         )
@@ -144,8 +144,8 @@ class SCBFWTVC(BanditLearner):
         del obs, decision
         violation = jnp.maximum(self.constraint_scale * feedback.first().con, 0.0)
         queue = state.queue.add(violation)
-        weighed = jnp.where(self.weight_before, state.queue.total, queue.total)
-        weight = self.constraint_scale * state.surrogate.weight(weighed)
+        weighing_queue = jnp.where(self.weight_before, state.queue.total, queue.total)
+        weight = self.constraint_scale * state.surrogate.weight(weighing_queue)
         values = surrogate_values(feedback, weight)
         estimate = self.estimator.gradient(values, state.direction, self.radius)
         calls = jnp.where(blocks.ends(t, self._block), jnp.int32(self._steps), jnp.int32(0))
@@ -154,8 +154,8 @@ class SCBFWTVC(BanditLearner):
         return state._replace(direction=perturbation.direction(key, self.dim))
 
     def _end_block(self, t: jax.Array, state: SCBFWTVCState) -> SCBFWTVCState:
-        centred = jnp.where(self.recenter, -self.curvature * self._block, 0.0)
-        linear = points.add(state.linear, points.add_scaled(state.block_sum, centred, state.last.x))
+        center_weight = jnp.where(self.recenter, -self.curvature * self._block, 0.0)
+        linear = points.add(state.linear, points.add_scaled(state.block_sum, center_weight, state.last.x))
         weight = self.curvature * (t + 1).astype(state.last.gap.dtype)  # alpha m K, twice kappa
 
         def step(_: jax.Array, last: Step) -> Step:
@@ -169,7 +169,7 @@ class SCBFWTVC(BanditLearner):
         """Return scalar diagnostics of the run so far, by name.
 
         Returns:
-          `weight` of the constraint relative to the loss now; `gap`: how far F_m / (beta gamma) was from its minimum at
+          `weight` of the constraint relative to the loss; `gap`: how far F_m / (beta gamma) was from its minimum at
           most, before the last Frank-Wolfe step of the last block (0 before the first); `oracle_calls` of the last
           round.
         """

@@ -3,7 +3,7 @@
     F_t(x) = sum_{r <= t} <grad f_r, x> + (alpha / 2) ||x - x_r||^2
     x_t+1  = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma by exact line search on F_t
 
-Letters: K domain, alpha curvature. One linear minimisation a round; memory O(d).
+Notation: K domain, alpha curvature. One linear minimisation a round; memory O(d).
 """
 
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.coco.frank_wolfe import Curved, begin_curved, follow_curved
+from jaxbandits.algorithms.coco.frank_wolfe import Curved, init_curved, step_curved
 from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.types import Gradient, PointDecision
@@ -38,7 +38,7 @@ class SCOFW(PointLearner):
 
     def init(self, key: jax.Array) -> Curved:
         del key  # deterministic
-        return begin_curved(self.domain, self.start, self.dim)
+        return init_curved(self.domain, self.start, self.dim)
 
     def select(self, key: jax.Array, t: jax.Array, state: Curved, obs: Any) -> PointDecision:
         del key, t, obs
@@ -48,8 +48,8 @@ class SCOFW(PointLearner):
         self, key: jax.Array, t: jax.Array, state: Curved, obs: Any, decision: PointDecision, feedback: Gradient
     ) -> Curved:
         del key, obs, decision
-        return follow_curved(self.domain, state, t, feedback.first().grad, self.curvature)
+        return step_curved(self.domain, state, t, feedback.first().grad, self.curvature)
 
     def diagnostics(self, state: Curved) -> dict[str, jax.Array]:
-        """The Frank-Wolfe `gap` of F_t at x_t and `oracle_calls` of a round."""
+        """Return the Frank-Wolfe `gap` of F_t at x_t and the `oracle_calls` of a round."""
         return {"gap": state.last.gap, "oracle_calls": jnp.ones(())}

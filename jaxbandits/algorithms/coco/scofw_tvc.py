@@ -7,8 +7,8 @@
 
 Everything is divided by beta gamma (see `lyapunov`): h' = grad f + (w / gamma) 1[g > 0] grad g and C_1' = alpha / 2.
 
-Letters: K domain, T horizon, alpha curvature, G lipschitz, D domain.diameter. One linear minimisation a round; memory
-O(d): of the past only sum h' - alpha sum x is kept.
+Notation: K domain, T horizon, alpha curvature, G lipschitz, D domain.diameter. One linear minimisation a round; memory
+O(d): of the past, only sum h' - alpha sum x is stored.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.algorithms.coco.frank_wolfe import Curved, begin_curved, follow_curved
+from jaxbandits.algorithms.coco.frank_wolfe import Curved, init_curved, step_curved
 from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.algorithms.coco.lyapunov import QuadraticLyapunov, surrogate_gradient
 from jaxbandits.base.pytree import ArrayLike, param, pytree, validate
@@ -27,16 +27,16 @@ from jaxbandits.types import Constrained, PointDecision
 
 
 class SCOFWTVCState(NamedTuple):
-    """The iterate, the sum of the surrogates, and the violation so far."""
+    """State of `SCOFWTVC`: the iterate, the sum of the surrogates, and the cumulative violation."""
 
-    run: Curved  # x_t is run.last.x; in units of beta gamma, as all of this
+    run: Curved  # x_t is run.last.x; all in units of beta gamma
     queue: CompensatedSum  # []  Q_t
     surrogate: QuadraticLyapunov  # [] beta, gamma, linear
 
 
 @pytree
 class SCOFWTVC(PointLearner):
-    """SCOFW-TVC: follows the sum of the strongly convex surrogates by one line-searched Frank-Wolfe step a round.
+    """SCOFW-TVC: one line-searched Frank-Wolfe step a round on the sum of the strongly convex surrogates.
 
     The domain needs `zero`, `lmo` and `diameter` only. The iterates depend on `beta` and `gamma` only through
     (2 beta Q + 1) / gamma. With the constants of the theorem that is an exact penalty of weight about 1 + alpha D / G:
@@ -73,12 +73,12 @@ class SCOFWTVC(PointLearner):
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: ArrayLike, curvature: ArrayLike, **changes: Any) -> "SCOFWTVC":
-        """Theorem 2 with the beta of its proof: gamma = G / (G + alpha D), beta = gamma alpha / (500 G^2 T^{2/3})."""
+        """Use Theorem 2 with its proof's beta: gamma = G / (G + alpha D), beta = gamma alpha / (500 G^2 T^{2/3})."""
         return cls(**{"dim": dim, "horizon": horizon, "curvature": curvature} | changes)
 
     @classmethod
     def printed(cls, *, dim: Shape, horizon: ArrayLike, curvature: ArrayLike, **changes: Any) -> "SCOFWTVC":
-        """Theorem 2 as stated: beta = 1 / (G D T^{2/3})."""
+        """Use Theorem 2 as stated: beta = 1 / (G D T^{2/3})."""
         fields = {"dim": dim, "horizon": horizon, "curvature": curvature} | changes
         base = cls(**fields)
         validate(base)
@@ -91,13 +91,14 @@ class SCOFWTVC(PointLearner):
 
     def init(self, key: jax.Array) -> SCOFWTVCState:
         del key  # deterministic
-        none = jnp.zeros(())
+        zero = jnp.zeros(())
         G, alpha = self.lipschitz, self.curvature
         gamma = G / (G + alpha * self.domain.diameter) if self.gamma is None else self.gamma
-        decay = jnp.asarray(self.horizon, none.dtype) ** (-2.0 / 3.0)
+        decay = jnp.asarray(self.horizon, zero.dtype) ** (-2.0 / 3.0)
         beta = gamma * alpha / (500.0 * G * G) * decay if self.beta is None else self.beta
-        surrogate = QuadraticLyapunov(*(jnp.asarray(a, none.dtype) for a in (beta, gamma, 1.0)))
-        return SCOFWTVCState(begin_curved(self.domain, self.start, self.dim), CompensatedSum.init(none), surrogate)
+        surrogate = QuadraticLyapunov(*(jnp.asarray(a, zero.dtype) for a in (beta, gamma, 1.0)))
+        run = init_curved(self.domain, self.start, self.dim)
+        return SCOFWTVCState(run=run, queue=CompensatedSum.init(zero), surrogate=surrogate)
 
     def select(self, key: jax.Array, t: jax.Array, state: SCOFWTVCState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -113,12 +114,13 @@ class SCOFWTVC(PointLearner):
         feedback: Constrained,
     ) -> SCOFWTVCState:
         del key, obs, decision
-        told = feedback.first()
-        con = self.constraint_scale * told.con
+        response = feedback.first()
+        con = self.constraint_scale * response.con
         queue = state.queue.add(jnp.maximum(con, 0.0))
         weight = state.surrogate.weight(queue.total)
-        h = surrogate_gradient(told.grad, con, told.con_grad, self.constraint_scale * weight)
-        return SCOFWTVCState(follow_curved(self.domain, state.run, t, h, self.curvature), queue, state.surrogate)
+        h = surrogate_gradient(response.grad, con, response.con_grad, self.constraint_scale * weight)
+        run = step_curved(self.domain, state.run, t, h, self.curvature)
+        return SCOFWTVCState(run=run, queue=queue, surrogate=state.surrogate)
 
     def diagnostics(self, state: SCOFWTVCState) -> dict[str, jax.Array]:
         """Return scalar diagnostics of the run so far, by name.

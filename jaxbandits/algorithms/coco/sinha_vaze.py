@@ -4,10 +4,10 @@
     h_t = beta (gamma grad f_t(x_t) + w_t 1[g_t(x_t) > 0] grad g_t(x_t))
     x_t+1 = P_K(x_t - eta_t h_t),   eta_t = sqrt(2) D / (2 sqrt(||h_1||^2 + ... + ||h_t||^2))
 
-The projection-based reference of the family: what a projection each round buys. Steps are the same when all h are
-multiplied by one number, so everything is divided by beta gamma (see `lyapunov`).
+The projection-based reference of the family: it shows the gain of a projection each round. Steps are the same when all
+h are multiplied by one number, so everything is divided by beta gamma (see `lyapunov`).
 
-Letters: K domain, T horizon, G lipschitz, D domain.diameter; b = beta, V = gamma.
+Notation: K domain, T horizon, G lipschitz, D domain.diameter; b = beta, V = gamma.
 """
 
 import math
@@ -26,18 +26,18 @@ from jaxbandits.types import Constrained, PointDecision
 
 
 class SinhaVazeState(NamedTuple):
-    """The point, the violation and the gradients so far."""
+    """State of `SinhaVaze`: the point, the cumulative violation and the energy of the gradients."""
 
     x: Point  # [d]  x_t
     queue: CompensatedSum  # []  Q_t
     energy: jax.Array  # []  sum of ||h / (beta gamma)||^2
-    pace: jax.Array  # []  sqrt(2) D / 2
+    eta_scale: jax.Array  # []  sqrt(2) D / 2, eta_t times the root of the energy
     surrogate: Lyapunov  # [] beta, gamma, lam
 
 
 @pytree
 class SinhaVaze(PointLearner):
-    """The method of Sinha & Vaze for convex losses. The domain needs `zero`, `project` and `diameter`.
+    """Method of Sinha & Vaze for convex losses. The domain needs `zero`, `project` and `diameter`.
 
     Guarantee: regret O(sqrt T) and Q_T = O(sqrt T log T), for f_t, g_t convex and G-Lipschitz on K with a point of K
       that satisfies every constraint.
@@ -62,16 +62,16 @@ class SinhaVaze(PointLearner):
 
     def init(self, key: jax.Array) -> SinhaVazeState:
         del key  # deterministic
-        none = jnp.zeros(())
+        zero = jnp.zeros(())
         beta = 1.0 / (2.0 * self.lipschitz * self.domain.diameter) if self.beta is None else self.beta
-        lam = 0.5 * jnp.asarray(self.horizon, none.dtype) ** -0.5 if self.lam is None else self.lam
+        lam = 0.5 * jnp.asarray(self.horizon, zero.dtype) ** -0.5 if self.lam is None else self.lam
         x = self.domain.zero(self.dim) if self.start is None else self.start
         return SinhaVazeState(
-            x=jax.tree.map(lambda a: jnp.asarray(a, none.dtype), x),
-            queue=CompensatedSum.init(none),
-            energy=none,
-            pace=jnp.asarray(math.sqrt(0.5) * self.domain.diameter, none.dtype),
-            surrogate=Lyapunov(*(jnp.asarray(a, none.dtype) for a in (beta, self.gamma, lam))),
+            x=jax.tree.map(lambda a: jnp.asarray(a, zero.dtype), x),
+            queue=CompensatedSum.init(zero),
+            energy=zero,
+            eta_scale=jnp.asarray(math.sqrt(0.5) * self.domain.diameter, zero.dtype),
+            surrogate=Lyapunov(*(jnp.asarray(a, zero.dtype) for a in (beta, self.gamma, lam))),
         )
 
     def select(self, key: jax.Array, t: jax.Array, state: SinhaVazeState, obs: Any) -> PointDecision:
@@ -88,16 +88,16 @@ class SinhaVaze(PointLearner):
         feedback: Constrained,
     ) -> SinhaVazeState:
         del key, t, obs, decision
-        told = feedback.first()
-        queue = state.queue.add(jnp.maximum(told.con, 0.0))
+        response = feedback.first()
+        queue = state.queue.add(jnp.maximum(response.con, 0.0))
         weight = state.surrogate.weight(queue.total)
-        h = surrogate_gradient(told.grad, told.con, told.con_grad, weight)
+        h = surrogate_gradient(response.grad, response.con, response.con_grad, weight)
         energy = state.energy + points.inner(h, h)
-        eta = state.pace / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0))
+        eta = state.eta_scale / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0))
         x = self.domain.project(points.add_scaled(state.x, -eta, h))
-        return SinhaVazeState(x, queue, energy, state.pace, state.surrogate)
+        return state._replace(x=x, queue=queue, energy=energy)
 
     def diagnostics(self, state: SinhaVazeState) -> dict[str, jax.Array]:
-        """`weight` of the constraint relative to the loss now, and whether the exponent is `clamped`."""
+        """Return the `weight` of the constraint relative to the loss, and whether the exponent is `clamped`."""
         queue = state.queue.total
-        return {"weight": state.surrogate.weight(queue), "clamped": state.surrogate.clamped(queue)}
+        return {"weight": state.surrogate.weight(queue), "clamped": state.surrogate.is_clamped(queue)}

@@ -6,7 +6,7 @@
 
 Everything is divided by beta gamma (see `lyapunov`): steps 1 / (alpha t) along grad f + (w / gamma) 1[g > 0] grad g.
 
-Letters: K domain, T horizon, G lipschitz, alpha curvature; b = beta, V = gamma.
+Notation: K domain, T horizon, G lipschitz, alpha curvature; b = beta, V = gamma.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -24,7 +24,7 @@ from jaxbandits.types import Constrained, PointDecision
 
 
 class StronglyConvexSinhaVazeState(NamedTuple):
-    """The point and the violation so far."""
+    """State of `StronglyConvexSinhaVaze`: the point and the cumulative violation."""
 
     x: Point  # [d]  x_t
     queue: CompensatedSum  # []  Q_t
@@ -33,7 +33,7 @@ class StronglyConvexSinhaVazeState(NamedTuple):
 
 @pytree
 class StronglyConvexSinhaVaze(PointLearner):
-    """The method of Sinha & Vaze for strongly convex losses. The domain needs `zero` and `project`.
+    """Method of Sinha & Vaze for strongly convex losses. The domain needs `zero` and `project`.
 
     Guarantee: regret O(log T) and Q_T = O(sqrt(T log T)), for f_t alpha-strongly convex, g_t convex, both G-Lipschitz
       on K, with a point of K that satisfies every constraint.
@@ -57,16 +57,16 @@ class StronglyConvexSinhaVaze(PointLearner):
 
     def init(self, key: jax.Array) -> StronglyConvexSinhaVazeState:
         del key  # deterministic
-        none = jnp.zeros(())
+        zero = jnp.zeros(())
         gamma = self.gamma
         if gamma is None:
-            rounds = jnp.asarray(self.horizon, none.dtype)
+            rounds = jnp.asarray(self.horizon, zero.dtype)
             gamma = 8.0 * self.lipschitz * self.lipschitz * (1.0 + jnp.log(rounds)) / self.curvature
         x = self.domain.zero(self.dim) if self.start is None else self.start
         return StronglyConvexSinhaVazeState(
-            x=jax.tree.map(lambda a: jnp.asarray(a, none.dtype), x),
-            queue=CompensatedSum.init(none),
-            surrogate=QuadraticLyapunov(*(jnp.asarray(a, none.dtype) for a in (self.beta, gamma, 0.0))),
+            x=jax.tree.map(lambda a: jnp.asarray(a, zero.dtype), x),
+            queue=CompensatedSum.init(zero),
+            surrogate=QuadraticLyapunov(*(jnp.asarray(a, zero.dtype) for a in (self.beta, gamma, 0.0))),
         )
 
     def select(self, key: jax.Array, t: jax.Array, state: StronglyConvexSinhaVazeState, obs: Any) -> PointDecision:
@@ -83,14 +83,14 @@ class StronglyConvexSinhaVaze(PointLearner):
         feedback: Constrained,
     ) -> StronglyConvexSinhaVazeState:
         del key, obs, decision
-        told = feedback.first()
-        queue = state.queue.add(jnp.maximum(told.con, 0.0))
+        response = feedback.first()
+        queue = state.queue.add(jnp.maximum(response.con, 0.0))
         weight = state.surrogate.weight(queue.total)
-        h = surrogate_gradient(told.grad, told.con, told.con_grad, weight)
+        h = surrogate_gradient(response.grad, response.con, response.con_grad, weight)
         step = 1.0 / (self.curvature * (t + 1).astype(weight.dtype))
         x = self.domain.project(points.add_scaled(state.x, -step, h))
-        return StronglyConvexSinhaVazeState(x, queue, state.surrogate)
+        return state._replace(x=x, queue=queue)
 
     def diagnostics(self, state: StronglyConvexSinhaVazeState) -> dict[str, jax.Array]:
-        """`weight` of the constraint relative to the loss now."""
+        """Return the `weight` of the constraint relative to the loss."""
         return {"weight": state.surrogate.weight(state.queue.total)}

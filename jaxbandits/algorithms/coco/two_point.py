@@ -13,13 +13,13 @@ from jaxbandits.types import PointDecision
 
 @pytree
 class TwoPoint:
-    """Plays `y + delta u` and asks at the mirrored point too: `(d / 2 delta) (F(y + delta u) - F(y - delta u)) u`.
+    """Estimator that queries the mirrored point, too: `(d / 2 delta) (F(y + delta u) - F(y - delta u)) u`.
 
-    The mean is that of the one-point estimate, the size does not grow as delta shrinks: `E ||.||^2` is d times the
-    squared gradient of a linear F, whatever delta.
+    The mean is that of the one-point estimate, and the size does not grow as delta shrinks: `E ||.||^2` is d times the
+    squared gradient of a linear F for every delta.
 
     Deviations: the papers charge the mean of both values; here only `y + delta u` is played, and the mirrored point is
-      asked for free (it is the second query, so that two values a round are seen in the shape of the decision). [ours]
+      a second query, free of charge (the shape of the decision shows the two queries a round). [ours]
 
     References: A. Agarwal, O. Dekel, L. Xiao: Optimal algorithms for online convex optimization with multi-point bandit
       feedback. COLT 2010. O. Shamir: An optimal algorithm for bandit and zero-order convex optimization with two-point
@@ -30,9 +30,9 @@ class TwoPoint:
         """Return the decision to play `y + delta u` and to query `y + delta u`, `y - delta u` in this order (Q = 2)."""
         play = points.add_scaled(y, delta, u)
         mirrored = points.subtract(points.add(y, y), play)
-        return PointDecision(play, trees.stack(play, mirrored))
+        return PointDecision(play=play, query=trees.stack(play, mirrored))
 
     def gradient(self, values: Sequence[jax.Array], u: Point, delta: ArrayLike) -> Point:
-        """The estimate, from the value at each queried point."""
+        """Return the estimate `[d]`, from the value `[]` at each queried point."""
         above, below = values
         return points.scale(u, (above - below) * (0.5 * points.size(points.shape_of(u)) / delta))

@@ -1,6 +1,6 @@
 """ada-OFU-ECOLog (Faury, Abeille, Jun & Calauzenes, Jointly Efficient and Optimal Logistic Bandits, AISTATS 2022).
 
-OFU-ECOLog with a warm-up that the data ask for, on a parameter set Theta_t that shrinks.
+OFU-ECOLog with a data-dependent warm-up, on a parameter set Theta_t that shrinks.
 
     play         argmax_x  x'theta_t + sigma_t ||x||_{W_t^{-1}}
     theta^u      = argmin_{Theta_t} ||theta - theta_t||^2_{W_t} / (2 + D) + l(x'theta; u),   u = 0, 1   (implicit steps)
@@ -17,9 +17,9 @@ OFU-ECOLog with a warm-up that the data ask for, on a parameter set Theta_t that
     gamma        = sqrt(lambda) (S + 1/2) + d / sqrt(lambda) log(4/delta (1 + n / (16 d lambda)))
 
 Rewards 0 and 1 only: l(z; r) = log(1 + e^z) - r z. Theta_1 is the ball. Whether a round is in H does not depend on its
-reward, only on what that could be.
+reward, only on its two possible values.
 
-Paper -> field: lambda `ridge`, S `norm_bound`, D `diameter`, the 2 of the rule `curvature_ratio`.
+Notation: lambda `ridge`, S `norm_bound`, D `diameter`, the 2 of the rule `curvature_ratio`.
 Cost per round: O(K d^2), three scalar root searches, in a warm-up round a few evaluations of the likelihood (O(K) for
 fixed arms, O(t) otherwise).
 """
@@ -47,49 +47,49 @@ _LOGISTIC = Bernoulli()
 
 
 class WarmUp(NamedTuple):
-    """The rounds of H, and the set that they leave."""
+    """Warm-up rounds H, and the ellipsoid that they determine."""
 
-    data: Data  # the rounds themselves
+    data: Data  # the rounds of H
     count: jax.Array  # []  |H|
     theta: Vector  # [d]  theta^H
     gram: Symmetric  # [d, d]  V^H
 
 
 class AdaOFUECOLogState(NamedTuple):
-    """State of `AdaOFUECOLog` between two rounds."""
+    """State of `AdaOFUECOLog` at the start of a round."""
 
     theta: Vector  # [d]  theta_t, in Theta_t
     gram: Symmetric  # [d, d]  W_t
     inverse: InverseFactors  # W_t^{-1}
-    gap: jax.Array  # []  G_t, how much better theta_{s+1} fits round s than the prediction theta_bar_s
-    warm: WarmUp
+    gap: jax.Array  # []  G_t, by which theta_{s+1} fits the rounds s better than the predictions theta_bar_s
+    warmup: WarmUp
 
 
 @pytree
 class AdaOFUECOLog:
-    """Optimism for logistic bandits by implicit online steps, with a warm-up where the curvature is not yet known.
+    """Optimism for logistic bandits by implicit online steps, with a warm-up where the curvature is uncertain.
 
     Guarantee:
       With arms in the unit ball, `D = 2S` and kappa over the ball, theta* lies in every set {||theta - theta_t||_{W_t}
       <= sigma_t} with probability `1 - delta` as long as it lies in every Theta_t: the sum of `l_s(theta_bar_s) -
-      l_s(theta*)` over s not in H is bounded by Ville's inequality, the rest is the regret of the implicit step, and
-      moving theta_t into Theta_t+1 never takes it further from theta*. [ours] The Theta_t hold it with the probability
-      that gamma is worth, `1 - delta` in its source. Leading term of the regret in the original: O(d log T sqrt(T /
-      kappa*)).
+      l_s(theta*)` over s not in H is bounded by Ville's inequality, the remainder is the regret of the implicit step,
+      and the projection of theta_t into Theta_t+1 never increases its distance from theta*. [ours] The Theta_t contain
+      theta* with the probability of the bound gamma, `1 - delta` in its source. Leading term of the regret in the
+      original: O(d log T sqrt(T / kappa*)).
 
     Deviations:
       * [reconstructed] The weight 1 / (2 + D) of the steps, and the rule that sends a round to H. beta^H is the radius
-        of OFULog-r with the rounds of H alone, and lambda is fixed: the constants of the original could not be stated
-        from the sources at hand. Public code has no warm-up at all.
+        of OFULog-r with the rounds of H alone, and lambda is fixed: the sources available do not state the constants of
+        the original. Public code has no warm-up.
       * [ours] theta^H minimises over the ball. Then `||theta^H - theta*||_{V^H} <= gamma + gamma^2 / sqrt(lambda)`
         wherever the gradient at theta* has norm gamma, by self-concordance, and Theta_t is never empty.
       * [ours] D stays 2S while Theta_t shrinks; sigma_t is "ville" of `ECOLog`; theta_t is projected into Theta_t+1 in
         the norm of W_t.
-      * [ours] The steps are solved to rounding by a safeguarded Newton search, the original's to accuracy 1/t.
-      * [ours] With `n_arms` the rounds of H are kept as counts and totals of K fixed arms, exact and O(K); arms that
-        change would then make theta^H NaN. Without it, `capacity` rounds are kept.
+      * [ours] The steps are solved to rounding by a safeguarded Newton search; the original solves to accuracy 1/t.
+      * [ours] With `n_arms` the rounds of H are stored as counts and totals of K fixed arms, exact and O(K); arms that
+        change would then make theta^H NaN. Without it, the history holds `capacity` rounds.
       * [ours] `beta_scale` multiplies sigma_t, `warmup_scale` beta^H. With 1 the warm-up needs thousands of rounds
-        before Theta_t is smaller than the ball. Ties: the first arm.
+        before Theta_t is smaller than the ball. Ties: the first arm wins.
 
     Numerics:
       In float32, over 60 rounds with S of 3 and 7 and an ellipsoid that cuts the ball (`warmup_scale` 0.004), theta_t
@@ -110,7 +110,7 @@ class AdaOFUECOLog:
     environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "rounds kept when arms change; at least T")
+    capacity: int | None = static(None, "[1, inf)", "rounds that fit in the history when arms change; at least T")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     delta: ArrayLike = param(0.05, "(0, 1]", "failure probability, of sigma_t and of beta^H each")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
@@ -122,12 +122,12 @@ class AdaOFUECOLog:
 
     @classmethod
     def theory(cls, *, dim: int, **changes: Any) -> "AdaOFUECOLog":
-        """Both radii as they are proved, lambda = d and `D = 2S`; `n_arms` or `capacity` says which rounds are kept."""
+        """Use both radii of the proofs, lambda = d and `D = 2S`; set `n_arms`, or `capacity`, for the history."""
         return cls(dim=dim, **changes)
 
     @classmethod
     def practical(cls, *, dim: int, **changes: Any) -> "AdaOFUECOLog":
-        """The theory with the table's multipliers (`benchmarks/sweeps/glm_tuning_slow.toml`)."""
+        """Use the theory with the tuned multipliers (`benchmarks/sweeps/glm_tuning_slow.toml`)."""
         return cls.theory(**{"dim": dim, **MULTIPLIERS["ada_ofu_ecolog"]} | changes)
 
     @classmethod
@@ -135,15 +135,16 @@ class AdaOFUECOLog:
         return cls(dim=2, n_arms=5, norm_bound=2.0, ridge=0.1, warmup_scale=1e-3)
 
     def check(self) -> None:
-        """Raises `InputError` unless exactly one of `n_arms` and `capacity` is given."""
+        """Raise `InputError` unless exactly one of `n_arms` and `capacity` is given."""
         likelihood.check_form("AdaOFUECOLog", self.n_arms, self.capacity)
 
     def init(self, key: jax.Array) -> AdaOFUECOLogState:
         del key  # deterministic
         zero, count = jnp.zeros(self.dim), jnp.zeros(())
         gram, inverse = self._ridge * jnp.eye(self.dim), inverse_factors.init(self.dim, self._ridge)
-        warm = WarmUp(likelihood.empty(self.dim, self.n_arms, self.capacity), count, zero, gram)
-        return AdaOFUECOLogState(zero, gram, inverse, count, warm)
+        data = likelihood.empty(self.dim, self.n_arms, self.capacity)
+        warmup = WarmUp(data=data, count=count, theta=zero, gram=gram)
+        return AdaOFUECOLogState(theta=zero, gram=gram, inverse=inverse, gap=count, warmup=warmup)
 
     def select(self, key: jax.Array, t: jax.Array, state: AdaOFUECOLogState, obs: ArmObs) -> ArmDecision:
         del key
@@ -165,28 +166,28 @@ class AdaOFUECOLog:
         slope = _LOGISTIC.slope(z)
         uncertain = slope[2] > self.curvature_ratio * jnp.minimum(slope[0], slope[1])
 
-        warm = self._warm_up(t, state.warm, obs, decision, r, uncertain)
-        moved = self._project(warm, state.gram, state.inverse, state.theta)
-        theta, fitted, curvature = jax.tree.map(lambda of: jnp.where(r > 0.5, of[1], of[0]), (steps, z, slope))
+        warmup = self._warm_up(t, state.warmup, obs, decision, r, uncertain)
+        projected = self._project(warmup, state.gram, state.inverse, state.theta)
+        theta, fitted, curvature = jax.tree.map(lambda both: jnp.where(r > 0.5, both[1], both[0]), (steps, z, slope))
         gain = _LOGISTIC.log_partition(z[2]) - _LOGISTIC.log_partition(fitted) - r * (z[2] - fitted)
-        theta = trees.where(uncertain, moved, theta)
+        theta = trees.where(uncertain, projected, theta)
         weight, gain = jnp.where(uncertain, 0.0, curvature), jnp.where(uncertain, 0.0, gain)
         inverse = inverse_factors.add(state.inverse, weight, inverse_factors.image(state.inverse, x))
         gram, gap = state.gram + weight * jnp.outer(x, x), state.gap + gain
-        return AdaOFUECOLogState(theta, gram, inverse, gap, warm)
+        return AdaOFUECOLogState(theta=theta, gram=gram, inverse=inverse, gap=gap, warmup=warmup)
 
     def recommend(self, state: AdaOFUECOLogState) -> Vector:
-        """`[d]` the estimate theta_t."""
+        """Return the estimate theta_t `[d]`."""
         return state.theta
 
     def radius(self, t: jax.Array, state: AdaOFUECOLogState) -> jax.Array:
-        """`sigma_{t+1}`, before round t (counted from 0); `beta_scale` included."""
-        del t  # of the observed losses alone
+        """Return `sigma_{t+1}` `[]`, before round t (counted from 0); `beta_scale` included."""
+        del t  # the radius depends on the observed losses only
         spread = (2.0 + self._diameter) * (state.gap - jnp.log(self.delta))
         return self.beta_scale * jnp.sqrt(jnp.maximum(4.0 * self._ridge * self.norm_bound**2 + spread, 0.0))
 
     def warmup_radius(self, count: jax.Array) -> jax.Array:
-        """beta^H after so many warm-up rounds, `warmup_scale` included; infinite before the first: no ellipsoid."""
+        """Return beta^H `[]` after `count` warm-up rounds, `warmup_scale` included; infinite for 0: no ellipsoid."""
         ridge, dim = self._ridge, float(self.dim)
         root = jnp.sqrt(ridge)
         log_term = jnp.log(4.0 / self.delta * (1.0 + (count + 1.0) / (16.0 * dim * ridge)))
@@ -194,21 +195,23 @@ class AdaOFUECOLog:
         return jnp.where(count > 0.0, self.warmup_scale * (gamma + gamma * gamma / root), jnp.inf)
 
     def error_ratio(self, t: jax.Array, state: AdaOFUECOLogState, theta: Vector) -> jax.Array:
-        """The larger of `||theta_t - theta||_{W_t} / sigma_t` and `||theta^H - theta||_{V^H} / beta^H` before round t.
+        """Return max(`||theta_t - theta||_{W_t} / sigma_t`, `||theta^H - theta||_{V^H} / beta^H`) `[]` before round t.
 
-        At most 1 where both sets contain `theta`.
+        It is at most 1 if both sets contain `theta`.
         """
-        error, warm_error = state.theta - theta, state.warm.theta - theta
+        error, warmup_error = state.theta - theta, state.warmup.theta - theta
         ratio = jnp.sqrt(error @ state.gram @ error) / self.radius(t, state)
-        warm_ratio = jnp.sqrt(warm_error @ state.warm.gram @ warm_error) / self.warmup_radius(state.warm.count)
-        return jnp.maximum(ratio, warm_ratio)
+        warmup_ratio = jnp.sqrt(warmup_error @ state.warmup.gram @ warmup_error) / self.warmup_radius(
+            state.warmup.count
+        )
+        return jnp.maximum(ratio, warmup_ratio)
 
     def implicit_steps(self, state: AdaOFUECOLogState, x: Vector) -> tuple[Vector, jax.Array]:
-        """`[3, d]` theta^0, theta^1 and theta_bar for the arm x, and their `[3]` predictions x'theta."""
+        """Return theta^0, theta^1 and theta_bar `[3, d]` for the arm x, and their predictions x'theta `[3]`."""
         scale = 0.5 * (2.0 + self._diameter)
 
         def project(inverse: InverseFactors, y: Vector, weight: jax.Array) -> Vector:
-            return self._project(state.warm, state.gram + weight * jnp.outer(x, x), inverse, y)
+            return self._project(state.warmup, state.gram + weight * jnp.outer(x, x), inverse, y)
 
         def step(count: jax.Array, total: jax.Array) -> tuple[Vector, jax.Array]:
             theta = logistic_step(state.inverse, state.theta, x, count, total, scale, self.norm_bound, project)
@@ -218,20 +221,20 @@ class AdaOFUECOLog:
         return jax.vmap(step)(counts, totals)
 
     def _warm_up(
-        self, t: jax.Array, warm: WarmUp, obs: ArmObs, decision: ArmDecision, reward: jax.Array, member: jax.Array
+        self, t: jax.Array, warmup: WarmUp, obs: ArmObs, decision: ArmDecision, reward: jax.Array, member: jax.Array
     ) -> WarmUp:
-        """With this round added to H where `member`."""
-        one = member.astype(warm.count.dtype)
-        data = likelihood.record(warm.data, t, obs.arms, decision, reward, one)
-        loss = Likelihood(_LOGISTIC, data, t + 1, self._ridge, warm.theta)
-        theta = level_set.minimise(loss, warm.theta, self.norm_bound, member)
-        gram = warm.gram + (one / self._kappa) * jnp.outer(decision.x, decision.x)
-        return WarmUp(data, warm.count + one, theta, gram)
+        """Return the warm-up with this round added to H if `member`."""
+        weight = member.astype(warmup.count.dtype)
+        data = likelihood.record(warmup.data, t, obs.arms, decision, reward, weight)
+        loss = Likelihood(_LOGISTIC, data, t + 1, self._ridge, warmup.theta)
+        theta = level_set.minimise(loss, warmup.theta, self.norm_bound, member)
+        gram = warmup.gram + (weight / self._kappa) * jnp.outer(decision.x, decision.x)
+        return WarmUp(data=data, count=warmup.count + weight, theta=theta, gram=gram)
 
-    def _project(self, warm: WarmUp, gram: Symmetric, inverse: InverseFactors, y: Vector) -> Vector:
-        """The point of Theta nearest to y in the norm of `gram`."""
-        width = self.warmup_radius(warm.count)
-        return project_ball_and_ellipsoid(gram, inverse, y, self.norm_bound, warm.gram, warm.theta, width)
+    def _project(self, warmup: WarmUp, gram: Symmetric, inverse: InverseFactors, y: Vector) -> Vector:
+        """Return the point `[d]` of Theta nearest to y in the norm of `gram`."""
+        width = self.warmup_radius(warmup.count)
+        return project_ball_and_ellipsoid(gram, inverse, y, self.norm_bound, warmup.gram, warmup.theta, width)
 
     @property
     def _ridge(self) -> Any:

@@ -8,7 +8,7 @@
     "code"       radius^2 = 4 lambda S^2 + 2 (2 + D) ((2 + D) nu_t/4 + D^2/(2 + D) + G_t) + 4 log(1 + t),
                  nu_t = 1/2 + 2 log(2 sqrt(1 + t/(4 lambda)) / delta)
 
-Logistic rewards only: l(z; r) = log(1 + e^z) - r z. Paper -> field: lambda `ridge`, S `norm_bound`, D `diameter`.
+Logistic rewards only: l(z; r) = log(1 + e^z) - r z. Notation: lambda `ridge`, S `norm_bound`, D `diameter`.
 Cost per round O(K d^2) and two scalar root searches, O(d^3) a step where the ball is active; memory O(d^2).
 """
 
@@ -34,11 +34,11 @@ _LOGISTIC = Bernoulli()
 
 
 class ECOLogState(NamedTuple):
-    """State of `ECOLog` between two rounds, of size O(d^2) for every t."""
+    """State of `ECOLog` at the start of a round, of size O(d^2) for every t."""
 
     theta: Vector  # [d]  theta_t
     inverse: InverseFactors  # W_t^{-1}
-    gap: jax.Array  # []  G_t, how much better theta_{s+1} fits round s than the prediction theta_bar_s
+    gap: jax.Array  # []  G_t, by which theta_{s+1} fits the rounds s better than the predictions theta_bar_s
 
 
 @pytree
@@ -47,8 +47,9 @@ class ECOLog:
 
     Guarantee:
       "ville": with arms in the unit ball and `D = 2S`, theta* lies in every set with probability `1 - delta`: the sum
-      of `l_s(theta_bar_s) - l_s(theta*)` is bounded by Ville's inequality (theta_bar_s does not know r_s), the rest is
-      the regret of the implicit step. [ours] Leading term of the regret O(d log T sqrt(T / kappa*)) in the original.
+      of `l_s(theta_bar_s) - l_s(theta*)` is bounded by Ville's inequality (theta_bar_s does not depend on r_s), the
+      rest is the regret of the implicit step. [ours] Leading term of the regret O(d log T sqrt(T / kappa*)) in the
+      original.
 
     Deviations:
       * [printed] The adaptive branch of the original (rounds on which the curvature at theta_bar and at the two
@@ -58,7 +59,8 @@ class ECOLog:
         constants are not verified.
       * [ours] The steps are solved to rounding by a safeguarded Newton search on `x'theta`; the original stops a
         projected gradient method at accuracy 1/t, hence its O(log t). `beta_scale` multiplies the radius.
-      * [reconstructed] The weight 1 / (2 + D) of the implicit step: the comparison that this follows does not state it.
+      * [reconstructed] The weight 1 / (2 + D) of the implicit step: the comparison that this follows does not state
+        one.
 
     Numerics:
       In float32 the estimate is within 1e-4 of float64, the radius and W^{-1} within 1e-4 (relative), over 300 rounds
@@ -84,17 +86,17 @@ class ECOLog:
 
     @classmethod
     def theory(cls, *, dim: int, **changes: Any) -> "ECOLog":
-        """The proved radius "ville" with `D = 2S`; it holds for every lambda > 0, and lambda = d unless given."""
+        """Use the proved radius "ville" with `D = 2S`; it holds for every lambda > 0, and lambda = d unless given."""
         return cls(**{"dim": dim, "radius_rule": "ville"} | changes)
 
     @classmethod
     def practical(cls, *, dim: int, **changes: Any) -> "ECOLog":
-        """The theory with the table's multiplier (`benchmarks/sweeps/glm_tuning.toml`), tuned at S = 3 and 5."""
+        """Use the theory with the tuned multiplier (`benchmarks/sweeps/glm_tuning.toml`, tuned at S = 3 and 5)."""
         return cls.theory(**{"dim": dim, **MULTIPLIERS["ecolog"]} | changes)
 
     @classmethod
     def experiments(cls, *, dim: int, **changes: Any) -> "ECOLog":
-        """The figures of arXiv:2507.11847: every parameter as in the theory, `ridge = d`."""
+        """Use the theory with `ridge = d`, as in the figures of arXiv:2507.11847."""
         return cls(**{"dim": dim, "ridge": float(ranges.integer("dim", dim))} | changes)
 
     @classmethod
@@ -102,13 +104,14 @@ class ECOLog:
         return cls(dim=2, norm_bound=2.0)
 
     def check(self) -> None:
-        """Raises `InputError` for an unknown radius."""
+        """Raise `InputError` for an unknown radius."""
         if self.radius_rule not in _RADIUS_RULES:
             raise errors.unknown_name("ECOLog.radius_rule", self.radius_rule, _RADIUS_RULES)
 
     def init(self, key: jax.Array) -> ECOLogState:
         del key  # deterministic
-        return ECOLogState(jnp.zeros(self.dim), inverse_factors.init(self.dim, self._ridge), jnp.zeros(()))
+        inverse = inverse_factors.init(self.dim, self._ridge)
+        return ECOLogState(theta=jnp.zeros(self.dim), inverse=inverse, gap=jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: ECOLogState, obs: ArmObs) -> ArmDecision:
         del key
@@ -121,18 +124,18 @@ class ECOLog:
         del key, t, obs
         x, r = decision.x, feedback.reward
         theta = self.implicit_step(state, x, 1.0, r)
-        predicted = x @ self.implicit_step(state, x, 2.0, 1.0)  # l(z; 0) + l(z; 1): r cancels
+        z_bar = x @ self.implicit_step(state, x, 2.0, 1.0)  # l(z; 0) + l(z; 1): r cancels
         z = x @ theta
-        gap = _LOGISTIC.log_partition(predicted) - _LOGISTIC.log_partition(z) - r * (predicted - z)
+        gap = _LOGISTIC.log_partition(z_bar) - _LOGISTIC.log_partition(z) - r * (z_bar - z)
         inverse = inverse_factors.add(state.inverse, _LOGISTIC.slope(z), inverse_factors.image(state.inverse, x))
-        return ECOLogState(theta, inverse, state.gap + gap)
+        return ECOLogState(theta=theta, inverse=inverse, gap=state.gap + gap)
 
     def recommend(self, state: ECOLogState) -> Vector:
-        """`[d]` the estimate theta_t."""
+        """Return the estimate theta_t `[d]`."""
         return state.theta
 
     def radius(self, t: jax.Array, state: ECOLogState) -> jax.Array:
-        """`radius_{t+1}` in the W norm, before round t (counted from 0); `beta_scale` included."""
+        """Return `radius_{t+1}` `[]` in the W norm, before round t (counted from 0); `beta_scale` included."""
         ridge, d = self._ridge, self._diameter
         if self.radius_rule == "ville":
             spread = (2.0 + d) * (state.gap - jnp.log(self.delta))
@@ -143,13 +146,17 @@ class ECOLog:
         return self.beta_scale * jnp.sqrt(jnp.maximum(4.0 * ridge * self.norm_bound**2 + spread, 0.0))
 
     def error_ratio(self, t: jax.Array, state: ECOLogState, theta: Vector) -> jax.Array:
-        """`||theta_t - theta||_{W_t} / radius_t` before round t: at most 1 where the set contains `theta`."""
+        """Return `||theta_t - theta||_{W_t} / radius_t` `[]` before round t: at most 1 if the set contains `theta`."""
         error = state.theta - theta
         norm_sq = inverse_factors.norm_sq(state.inverse, error)
         return jnp.sqrt(norm_sq) / self.radius(t, state)
 
     def implicit_step(self, state: ECOLogState, x: Vector, count: ArrayLike, total: ArrayLike) -> Vector:
-        """`argmin_{||theta|| <= S} ||theta - theta_t||^2_W / (2 + D) + count log(1 + e^z) - total z`, `z = x'theta`."""
+        """Solve an implicit step, for `count` observations of the arm x with rewards that sum to `total`.
+
+        The minimiser `[d]` of ||theta - theta_t||^2_W / (2 + D) + count log(1 + e^z) - total z, z = x'theta, over
+        ||theta|| <= S.
+        """
         scale = 0.5 * (2.0 + self._diameter)
 
         def project(inverse: InverseFactors, y: Vector, weight: jax.Array) -> Vector:

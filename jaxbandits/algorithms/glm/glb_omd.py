@@ -6,11 +6,11 @@
     H_t+1      = H_t + mu'(x'theta_t+1)/g x x',   H_1 = lambda I
     beta_t^2   = 4 lambda S^2 + 2 eta log(1/delta) + 6 d eta^2 log(2 + 2 C_mu t / (lambda g)),   t = 1, 2, ...
 
-H_t^{-1} is kept, not H_t: both rank-one updates and the projection need the inverse alone; only the data radius, which
-measures the move ||theta_t - theta_t+1|| in the H_t norm, keeps both. The step uses the curvature at the old estimate
-(times eta), the matrix the curvature at the new one.
+The state holds H_t^{-1} and not H_t: both rank-one updates and the projection need the inverse only. The data radius,
+which measures the move ||theta_t - theta_t+1|| in the H_t norm, needs both. The step uses the curvature at the old
+estimate (times eta), the matrix that at the new one.
 
-Paper -> field: lambda `ridge`, S `norm_bound`, eta `step_size`, c `center`; R, C_mu, mu, g from `link`.
+Notation: lambda `ridge`, S `norm_bound`, eta `step_size`, c `center`; R, C_mu, mu, g from `link`.
 Cost per round O(K d^2), plus O(d^3) when the projection is active; memory O(d^2).
 """
 
@@ -36,7 +36,7 @@ _RADIUS_RULES = ("theory", "data")
 
 
 class GLBOMDState(NamedTuple):
-    """State of `GLBOMD` between two rounds, of size O(d^2) for every t."""
+    """State of `GLBOMD` at the start of a round, of size O(d^2) for every t."""
 
     theta: Vector  # [d]  theta_t
     inverse: InverseFactors  # H_t^{-1}
@@ -62,8 +62,8 @@ class GLBOMD:
       * [printed] `theory_ridge` is the one of arXiv v1. The one of v2 is 0 for a Gaussian link, where H_1 would be
         singular.
       * [ours] `radius_rule="data"` replaces Theorem 1's radius by one that keeps every computable term of Lemma 4 and
-        bounds the rest by Lemma 5 with point masses at theta_s. It is valid for any `ridge > 0` and `step_size >= 1 + R
-        S`, and usually smaller; for a Poisson link with large S it is larger.
+        bounds the others by Lemma 5 with point masses at theta_s. It is valid for any `ridge > 0` and `step_size >= 1 +
+        R S`, and usually smaller; for a Poisson link with large S it is larger.
       * [ours] `center` moves the ball and theta_1, for links that do not exist at 0 (`Exponential`). Lemma 4 and the
         data radius hold by translation; Theorem 1's radius needs mu' bounded around 0 and is refused otherwise.
       * [ours] `beta_scale` multiplies the radius (the paper shrinks it on Covertype by an unstated amount).
@@ -98,22 +98,22 @@ class GLBOMD:
 
     @classmethod
     def theory(cls, *, dim: int, **changes: Any) -> "GLBOMD":
-        """Theorem 1: the `ridge` that its confidence sets need (`theory_ridge` of the fields given), unless given."""
+        """Use Theorem 1 with the `ridge` that its confidence sets need (`theory_ridge`), unless one is given."""
         algorithm = cls(dim=dim, **changes)
         validate(algorithm)
         return algorithm if algorithm.ridge is not None else replace(algorithm, "ridge", algorithm.theory_ridge)
 
     @classmethod
     def practical(cls, *, dim: int, **changes: Any) -> "GLBOMD":
-        """`ridge = d` with the radius from the observed losses, which has a guarantee for this ridge.
+        """Use `ridge = d` and the radius from the observed losses, which has a guarantee for this ridge.
 
-        Smaller regret than the figures' radius but for Poisson links with S of 5 and more.
+        The regret is smaller than with the radius of the figures, except for Poisson links with S of 5 and more.
         """
         return cls(**{"dim": dim, "ridge": float(ranges.integer("dim", dim)), "radius_rule": "data"} | changes)
 
     @classmethod
     def experiments(cls, *, dim: int, **changes: Any) -> "GLBOMD":
-        """The paper's figures: every parameter as in the theory but `ridge = d`."""
+        """Use the theory with `ridge = d`, as in the paper's figures."""
         return cls(**{"dim": dim, "ridge": float(ranges.integer("dim", dim))} | changes)
 
     @classmethod
@@ -121,7 +121,7 @@ class GLBOMD:
         return cls.experiments(dim=2, norm_bound=3.0)
 
     def check(self) -> None:
-        """Raises `InputError` for an unknown radius, no link, or a link or radius that does not exist on the ball."""
+        """Raise `InputError` for an unknown radius, no link, or a link or radius that does not exist on the ball."""
         if self.radius_rule not in _RADIUS_RULES:
             raise errors.unknown_name("GLBOMD.radius_rule", self.radius_rule, _RADIUS_RULES)
         if not isinstance(self.link, Link):
@@ -129,7 +129,7 @@ class GLBOMD:
             raise InputError(f"GLBOMD.link must have the members of estimation.links.Link, got {given}")
         if self.center is not None and np.shape(self.center)[-1:] != (self.dim,):
             raise InputError(f"GLBOMD.center must have shape ({self.dim},), got {np.shape(self.center)}")
-        if self.center is None:  # the ball is around 0, and so is theta_1
+        if self.center is None:  # the ball is around theta_1 = 0
             likelihood.check_link("GLBOMD without a center", self.link, self.norm_bound)
         if self.radius_rule == "theory" and not np.all(np.isfinite(self.largest_slope)):
             raise InputError(
@@ -143,13 +143,14 @@ class GLBOMD:
         inverse = inverse_factors.init(self.dim, ridge)
         radius_sq = zero + 4.0 * ridge * self.norm_bound**2 - 2.0 * self.eta * jnp.log(self.delta)
         if self.radius_rule == "data":
-            return GLBOMDState(self._center, inverse, radius_sq, None, ridge * jnp.eye(self.dim))
+            hessian = ridge * jnp.eye(self.dim)
+            return GLBOMDState(theta=self._center, inverse=inverse, radius_sq=radius_sq, growth=None, hessian=hessian)
         growth = zero + 2.0 * self.largest_slope / (ridge * self.link.dispersion)
-        return GLBOMDState(self._center, inverse, radius_sq, growth, None)
+        return GLBOMDState(theta=self._center, inverse=inverse, radius_sq=radius_sq, growth=growth, hessian=None)
 
     def select(self, key: jax.Array, t: jax.Array, state: GLBOMDState, obs: ArmObs) -> ArmDecision:
         del key
-        radius = self.radius(t, state)  # mu is increasing: best before the link is best through it
+        radius = self.radius(t, state)  # mu is increasing: the link does not change the order of the scores
         return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
     def update(
@@ -159,12 +160,8 @@ class GLBOMD:
         x, eta, g = decision.x, self.eta, self.link.dispersion
         z = x @ state.theta
         weight = eta * self.link.slope(z) / g
-        image = inverse_factors.image(state.inverse, x)  # of H^{-1}
-        step_inverse, u, width_sq = (
-            inverse_factors.add(state.inverse, weight, image),
-            image.u,
-            image.width_sq,
-        )  # Htil^{-1}
+        image = inverse_factors.image(state.inverse, x)
+        step_inverse, u, width_sq = inverse_factors.add(state.inverse, weight, image), image.u, image.width_sq
         residual = (self.link.mean(z) - feedback.reward) / g
         zeta = state.theta - u * (eta * residual / (1.0 + weight * width_sq))  # Htil^{-1} x = u / (1 + weight width_sq)
         theta = self._project(step_inverse, zeta)
@@ -175,27 +172,28 @@ class GLBOMD:
         if self.radius_rule == "theory":
             return state._replace(theta=theta, inverse=inverse)
         radius_sq = state.radius_sq + self._radius_step(state, theta, x, z, z_new, feedback.reward)
-        return GLBOMDState(theta, inverse, radius_sq, None, state.hessian + curvature * jnp.outer(x, x))
+        hessian = state.hessian + curvature * jnp.outer(x, x)
+        return GLBOMDState(theta=theta, inverse=inverse, radius_sq=radius_sq, growth=None, hessian=hessian)
 
     def recommend(self, state: GLBOMDState) -> Vector:
-        """`[d]` the estimate theta_t."""
+        """Return the estimate theta_t `[d]`."""
         return state.theta
 
     def radius(self, t: jax.Array, state: GLBOMDState) -> jax.Array:
-        """`beta_{t+1}` in the H norm, before round t (counted from 0); `beta_scale` included."""
+        """Return `beta_{t+1}` `[]` in the H norm, before round t (counted from 0); `beta_scale` included."""
         if self.radius_rule == "data":
             return self.beta_scale * jnp.sqrt(jnp.maximum(state.radius_sq, 0.0))
         log_term = elementary.log(2.0 + state.growth * (t + 1))
         return self.beta_scale * jnp.sqrt(state.radius_sq + 6.0 * self.dim * self.eta**2 * log_term)
 
     def error_ratio(self, t: jax.Array, state: GLBOMDState, theta: Vector) -> jax.Array:
-        """`||theta_t - theta||_{H_t} / beta_t` before round t: at most 1 where the set contains `theta`."""
+        """Return `||theta_t - theta||_{H_t} / beta_t` `[]` before round t: at most 1 if the set contains `theta`."""
         error = state.theta - theta
         norm_sq = inverse_factors.norm_sq(state.inverse, error)
         return jnp.sqrt(norm_sq) / self.radius(t, state)
 
     def _project(self, inverse: InverseFactors, zeta: Vector) -> Vector:
-        """(42b), given the inverse of Htil."""
+        """Return the projection (42b) of zeta `[d]`, given the inverse of Htil."""
         if self.center is None:
             return project_ball(inverse, zeta, self.norm_bound)
         return self._center + project_ball(inverse, zeta - self._center, self.norm_bound)
@@ -205,7 +203,8 @@ class GLBOMD:
     ) -> jax.Array:
         """Compute the increment of beta^2 in one round (Lemma 4 without its last two bounds, Lemma 5 at point masses).
 
-        `2 eta` times the decrease of the loss and the bound on the expansion's error, less the move in the H norm.
+        It is `2 eta` times the decrease of the loss and the bound on the expansion's error, less the squared move in
+        the H norm.
         """
         link = self.link
         decrease = link.log_partition(z) - link.log_partition(z_new) - reward * (z - z_new)
@@ -218,7 +217,7 @@ class GLBOMD:
 
     @property
     def theory_ridge(self) -> jax.Array:
-        """The ridge of Theorem 1: `2 max{7 d eta R^2, max{3 eta R S, 1} C_mu / g}`."""
+        """Ridge of Theorem 1: `2 max{7 d eta R^2, max{3 eta R S, 1} C_mu / g}`."""
         r, eta = self.link.self_concordance, self.eta
         curvature = jnp.maximum(3.0 * eta * r * self.norm_bound, 1.0) * self.largest_slope / self.link.dispersion
         return 2.0 * jnp.maximum(7.0 * self.dim * eta * r**2, curvature)

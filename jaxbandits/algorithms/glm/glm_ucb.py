@@ -10,7 +10,7 @@
 The score is in the space of rewards. C_mu and c_mu are the extreme slopes of mu on [-S, S], so that rho_t grows with
 kappa = 1 / c_mu: exponentially in S for a Bernoulli or Poisson link.
 
-Paper -> field: lambda_t `ridge`, S `norm_bound`, c_mu `curvature`, R_max `reward_bound`, R_sub `noise_scale`,
+Notation: lambda_t `ridge`, S `norm_bound`, c_mu `curvature`, R_max `reward_bound`, R_sub `noise_scale`,
 T `horizon`.
 Cost per round: O(K d^2), and two or three evaluations of the likelihood, O(K) for fixed arms and O(t) otherwise.
 """
@@ -35,11 +35,11 @@ _RADIUS_RULES = ("filippi", "det")
 
 
 class GLMUCBState(NamedTuple):
-    """State of `GLMUCB` between two rounds."""
+    """State of `GLMUCB` at the start of a round."""
 
     theta: Vector  # [d]  thhat_t
     gram: Symmetric  # [d, d]  V_t - lambda_t I
-    data: Data  # every round so far
+    data: Data  # all rounds
 
 
 @pytree
@@ -51,15 +51,17 @@ class GLMUCB:
       `O(kappa d log^{3/2} T sqrt(T))` with probability `1 - delta`.
 
     Deviations:
-      * [printed] `ridge` defaults to `d log(1 + t)`, as in the experiments of Zhang et al. (2025); lambda_t also takes
-        the place of the least eigenvalue of the original's initial design, which is not played. t is read as max(t, 2).
+      * [printed] `ridge` defaults to `d log(1 + t)`, as in the experiments of Zhang et al. (2025); lambda_t also
+        replaces the least eigenvalue of the initial design of the original, which is not played. t is read as max(t,
+        2).
       * [ours] An estimate outside the ball is replaced by the maximum-likelihood estimate inside it; the original
         projects in another (non-convex) way, and the public code does not project.
       * [printed] `radius_rule="det"` is the one of public code for logistic bandits, where `noise_scale` is 1; 1/2 is
         valid there.
-      * [ours] With `n_arms` the rounds are kept as counts and totals of K fixed arms, exact and O(K); arms that change
-        would then make the estimate NaN. Without it, `capacity` rounds are kept, and a round costs O(t).
-      * [ours] `rho_scale` multiplies rho_t. Ties: the first arm.
+      * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, exact and O(K); arms that
+        change would then make the estimate NaN. Without it, the history holds `capacity` rounds, and a round costs
+        O(t).
+      * [ours] `rho_scale` multiplies rho_t. Ties: the first arm wins.
 
     Numerics:
       Float32 suffices: over 200 rounds the estimate is within 1e-5 of float64 and rho_t within 1e-6 (relative), for
@@ -78,7 +80,7 @@ class GLMUCB:
     environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "rounds kept when arms change; at least T")
+    capacity: int | None = static(None, "[1, inf)", "rounds that fit in the history when arms change; at least T")
     radius_rule: str = static("filippi", doc='"filippi": the original; "det": from the determinant of V_t')
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds (in the radius only)")
     link: Link = param(factory=Bernoulli, doc="mean function and its constants")
@@ -92,12 +94,12 @@ class GLMUCB:
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "GLMUCB":
-        """Theorem 2 of the original ("filippi") with lambda_t = d log(1 + t)."""
+        """Use Theorem 2 of the original ("filippi") with lambda_t = d log(1 + t)."""
         return cls(**{"dim": dim, "horizon": horizon, "radius_rule": "filippi"} | changes)
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "GLMUCB":
-        """The theory with the table's multiplier (`benchmarks/sweeps/glm_tuning_slow.toml`)."""
+        """Use the theory with the tuned multiplier (`benchmarks/sweeps/glm_tuning_slow.toml`)."""
         return cls.theory(**{"dim": dim, "horizon": horizon, **MULTIPLIERS["glm_ucb"]} | changes)
 
     @classmethod
@@ -105,7 +107,7 @@ class GLMUCB:
         return cls(dim=2, n_arms=5, horizon=200, norm_bound=2.0)
 
     def check(self) -> None:
-        """Raises `InputError` for an unknown radius, a link that is none, a wrong choice of `n_arms` and `capacity`."""
+        """Raise `InputError` for an unknown radius, a value that is not a link, or a wrong `n_arms` or `capacity`."""
         likelihood.check_form("GLMUCB", self.n_arms, self.capacity, self.horizon)
         likelihood.check_link("GLMUCB", self.link, self.norm_bound)
         if self.radius_rule not in _RADIUS_RULES:
@@ -114,7 +116,7 @@ class GLMUCB:
     def init(self, key: jax.Array) -> GLMUCBState:
         del key  # deterministic
         data = likelihood.empty(self.dim, self.n_arms, self.capacity)
-        return GLMUCBState(jnp.zeros(self.dim), jnp.zeros((self.dim, self.dim)), data)
+        return GLMUCBState(theta=jnp.zeros(self.dim), gram=jnp.zeros((self.dim, self.dim)), data=data)
 
     def select(self, key: jax.Array, t: jax.Array, state: GLMUCBState, obs: ArmObs) -> ArmDecision:
         del key
@@ -135,14 +137,14 @@ class GLMUCB:
         data = likelihood.record(state.data, t, obs.arms, decision, feedback.reward)
         loss = Likelihood(self.link, data, t + 1, self._ridge(t + 1), state.theta)
         theta = level_set.minimise(loss, state.theta, self.norm_bound)
-        return GLMUCBState(theta, state.gram + jnp.outer(decision.x, decision.x), data)
+        return GLMUCBState(theta=theta, gram=state.gram + jnp.outer(decision.x, decision.x), data=data)
 
     def recommend(self, state: GLMUCBState) -> Vector:
-        """`[d]` the estimate thhat_t."""
+        """Return the estimate thhat_t `[d]`."""
         return state.theta
 
     def radius(self, t: ArrayLike, state: GLMUCBState) -> jax.Array:
-        """`rho_{t+1}`, before round t (counted from 0); `rho_scale` included."""
+        """Return `rho_{t+1}` `[]`, before round t (counted from 0); `rho_scale` included."""
         ridge, dim = self._ridge(t), float(self.dim)
         least, largest = self.link.slope_bounds(jnp.negative(self.norm_bound), self.norm_bound)
         least = least if self.curvature is None else self.curvature
@@ -156,9 +158,9 @@ class GLMUCB:
         return self.rho_scale * (largest / least * spread + jnp.sqrt(ridge) * self.norm_bound)
 
     def error_ratio(self, t: ArrayLike, state: GLMUCBState, theta: Vector) -> jax.Array:
-        """`C_mu ||thhat_t - theta||_{V_t} / rho_t` before round t.
+        """Return `C_mu ||thhat_t - theta||_{V_t} / rho_t` `[]` before round t.
 
-        Where it is at most 1, no arm's score in the ball is off by more than its bonus; above 1, one may be.
+        At most 1, it implies that every arm in the ball has a score within its bonus of the mean reward under `theta`.
         """
         error = state.theta - theta
         length_sq = error @ ((state.gram + self._ridge(t) * jnp.eye(self.dim)) @ error)
@@ -166,5 +168,5 @@ class GLMUCB:
         return largest * jnp.sqrt(length_sq) / self.radius(t, state)
 
     def _ridge(self, t: ArrayLike) -> jax.Array:
-        """`lambda_{t+1}`, of the round after t rounds."""
+        """Return `lambda_{t+1}` `[]`, that of the round after t rounds."""
         return jnp.asarray(self.dim * jnp.log(2.0 + t) if self.ridge is None else self.ridge)

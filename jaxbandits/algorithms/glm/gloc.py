@@ -7,8 +7,8 @@
     B_t+1     = B_t + (mu(z) - r)^2 ||x||^2_{V_t+1^{-1}} / (2 k),   B_1 = 2 k S^2 lambda
     w_t+1     = argmin_{||w|| <= S} ||w - (w_t - (mu(z) - r)/k V_t+1^{-1} x)||_{V_t+1}
 
-An online learner w predicts, its predictions z are the targets of a ridge regression, and the learner's regret bound B
-is the size of the confidence set. Paper -> field: lambda `ridge`, S `norm_bound`, R `noise_scale`, k `curvature` (their
+The predictions z of an online learner w are the targets of a ridge regression, and the regret bound B of the learner is
+the size of the confidence set. Notation: lambda `ridge`, S `norm_bound`, R `noise_scale`, k `curvature` (their
 kappa, the reciprocal of the usual one). Cost per round O(K d^2), plus O(d^3) when the projection is active.
 """
 
@@ -32,15 +32,15 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class GLOCState(NamedTuple):
-    """State of `GLOC` between two rounds, of size O(d^2) for every t."""
+    """State of `GLOC` at the start of a round, of size O(d^2) for every t."""
 
     theta: Vector  # [d]  theta_t, the ridge regression on the learner's predictions
     learner: Vector  # [d]  w_t, the online Newton iterate
     inverse: InverseFactors  # V_t^{-1}
     residual: jax.Array  # []  sum_s z_s^2 - theta_t' V_t theta_t
     regret_bound: jax.Array  # []  B_t
-    rest: Vector  # [d]  what the last rounding added to theta in excess (`numerics.compensated`)
-    learner_rest: Vector  # [d]  the same of the learner
+    theta_rounding: Vector  # [d]  rounding error of theta (`numerics.compensated`)
+    learner_rounding: Vector  # [d]  rounding error of the learner
 
 
 @pytree
@@ -53,9 +53,9 @@ class GLOC:
       default `noise_scale` is [ours] and nothing is guaranteed.
 
     Deviations:
-      * [reconstructed] Only the definitions of GLOC were given to the comparison that this follows; the set is that of
-        the published corollary. Public code differs: it centres the set at w, puts S for R, rescales to the sphere
-        instead of projecting, and drops `lambda S^2` and the residual.
+      * [reconstructed] The comparison that this follows gives only the definitions of GLOC; the set is that of the
+        published corollary. Public code differs: it centres the set at w, puts S for R, rescales to the sphere instead
+        of projecting, and drops `lambda S^2` and the residual.
       * [ours] The residual is summed as `(z_t - x_t'theta_t)^2 / (1 + ||x_t||^2_{V_t^{-1}})`, which is the same number
         without its cancellation in float32.
       * [ours] `beta_scale` multiplies the radius; ties go to the first arm; w_1 = 0.
@@ -63,8 +63,8 @@ class GLOC:
     Numerics:
       In float32 the centre is within 1e-4 of float64, the radius and V^{-1} within 1e-4 (relative), over 300 rounds
       with a Gaussian, a Bernoulli and a Poisson link
-      (float32/test_glm_one_pass.py::test_follows_the_float64_reference); the radius still after 20,000 rounds, when the
-      sums that its residual is the difference of are near 1e5
+      (float32/test_glm_one_pass.py::test_follows_the_float64_reference); the radius also after 20,000 rounds, when both
+      sums whose difference is its residual are near 1e5
       (float32/test_glm_one_pass.py::test_residual_of_gloc_does_not_cancel). After 10^6 rounds of one arm its width is
       within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm).
 
@@ -89,17 +89,17 @@ class GLOC:
 
     @classmethod
     def theory(cls, *, dim: int, **changes: Any) -> "GLOC":
-        """The published set, with k and R from the link; it holds for every lambda > 0, and lambda = d unless given."""
+        """Use the published set, with k and R from the link; it holds for every lambda > 0 (d unless given)."""
         return cls(dim=dim, **changes)
 
     @classmethod
     def practical(cls, *, dim: int, **changes: Any) -> "GLOC":
-        """The theory with the table's multiplier (`benchmarks/sweeps/glm_tuning.toml`)."""
+        """Use the theory with the tuned multiplier (`benchmarks/sweeps/glm_tuning.toml`)."""
         return cls.theory(**{"dim": dim, **MULTIPLIERS["gloc"]} | changes)
 
     @classmethod
     def experiments(cls, *, dim: int, **changes: Any) -> "GLOC":
-        """The figures of arXiv:2507.11847: every parameter as in the theory, `ridge = d`."""
+        """Use the theory with `ridge = d`, as in the figures of arXiv:2507.11847."""
         return cls(**{"dim": dim, "ridge": float(ranges.integer("dim", dim))} | changes)
 
     @classmethod
@@ -107,14 +107,22 @@ class GLOC:
         return cls(dim=2, norm_bound=2.0)
 
     def check(self) -> None:
-        """Raises `InputError` for something that is not a link, or a link that does not exist around 0."""
+        """Raise `InputError` for something that is not a link, or a link that does not exist around 0."""
         likelihood.check_link("GLOC", self.link, self.norm_bound)
 
     def init(self, key: jax.Array) -> GLOCState:
         del key  # deterministic
         zero, vector = jnp.zeros(()), jnp.zeros(self.dim)
         bound = zero + 2.0 * self._curvature * self.norm_bound**2 * self._ridge
-        return GLOCState(vector, vector, inverse_factors.init(self.dim, self._ridge), zero, bound, vector, vector)
+        return GLOCState(
+            theta=vector,
+            learner=vector,
+            inverse=inverse_factors.init(self.dim, self._ridge),
+            residual=zero,
+            regret_bound=bound,
+            theta_rounding=vector,
+            learner_rounding=vector,
+        )
 
     def select(self, key: jax.Array, t: jax.Array, state: GLOCState, obs: ArmObs) -> ArmDecision:
         del key
@@ -133,19 +141,27 @@ class GLOC:
         shrink = 1.0 / (1.0 + width_sq)  # V_{t+1}^{-1} x = u / (1 + width_sq)
 
         error = (z - x @ state.theta) * shrink
-        theta, rest = CompensatedSum(state.theta, state.rest).add(u * error)
+        theta, theta_rounding = CompensatedSum(state.theta, state.theta_rounding).add(u * error)
         residual = state.residual + error * error * (1.0 + width_sq)
         bound = state.regret_bound + slope * slope * width_sq * shrink / (2.0 * k)
-        target, learner_rest = CompensatedSum(state.learner, state.learner_rest).add(u * (-slope * shrink / k))
+        target, learner_rounding = CompensatedSum(state.learner, state.learner_rounding).add(u * (-slope * shrink / k))
         learner = project_ball(inverse, target, self.norm_bound)
-        return GLOCState(theta, learner, inverse, residual, bound, rest, learner_rest)
+        return GLOCState(
+            theta=theta,
+            learner=learner,
+            inverse=inverse,
+            residual=residual,
+            regret_bound=bound,
+            theta_rounding=theta_rounding,
+            learner_rounding=learner_rounding,
+        )
 
     def recommend(self, state: GLOCState) -> Vector:
-        """`[d]` the centre theta_t of the confidence set."""
+        """Return the centre theta_t `[d]` of the confidence set."""
         return state.theta
 
     def radius(self, t: jax.Array, state: GLOCState) -> jax.Array:
-        """`radius_t` in the V norm, `beta_scale` included."""
+        """Return `radius_t` `[]` in the V norm, `beta_scale` included."""
         del t
         k, delta = self._curvature, self.delta
         noise = jnp.square(self._noise_scale / k)  # R^2 / k^2
@@ -156,7 +172,7 @@ class GLOC:
         return self.beta_scale * jnp.sqrt(jnp.maximum(radius_sq, 0.0))
 
     def error_ratio(self, t: jax.Array, state: GLOCState, theta: Vector) -> jax.Array:
-        """`||theta_t - theta||_{V_t} / radius_t` before round t: at most 1 where the set contains `theta`."""
+        """Return `||theta_t - theta||_{V_t} / radius_t` `[]` before round t: at most 1 if the set contains `theta`."""
         error = state.theta - theta
         norm_sq = inverse_factors.norm_sq(state.inverse, error)
         return jnp.sqrt(norm_sq) / self.radius(t, state)

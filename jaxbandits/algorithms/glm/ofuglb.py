@@ -8,9 +8,9 @@
 Lip_t bounds the slope of L_t on the ball. With u = 2 S Lip_t / d the infimum is d (1 + log u) for u > 1, else d u.
 The estimate has no regularisation, and the set is the level set itself, not an ellipsoid around it.
 
-Paper -> field: S `norm_bound`, Lip_t from `lipschitz`; m, mu, g from `link`.
-Cost per round: about 2 (fixed arms) or 5 evaluations of L_t for each of the K arms, O(K) or O(t) each; under `vmap` as
-many for all as the slowest arm and trial needs.
+Notation: S `norm_bound`, Lip_t from `lipschitz`; m, mu, g from `link`.
+Cost per round: about 2 (fixed arms) or 5 evaluations of L_t for each of the K arms, O(K) or O(t) each; under `vmap` all
+arms and trials take as many as the slowest.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -33,12 +33,12 @@ _LIPSCHITZ = ("paper", "data")
 
 
 class OFUGLBState(NamedTuple):
-    """State of `OFUGLB` between two rounds."""
+    """State of `OFUGLB` at the start of a round."""
 
     theta: Vector  # [d]  thhat_t
-    data: Data  # every round so far
-    steepness: Any  # []  Lip_t, where it is summed from the rewards; None otherwise
-    guess: Any  # the maximisers of the last round, [K] each, for fixed arms; None otherwise
+    data: Data  # all rounds
+    steepness: Any  # []  Lip_t, where it is a sum over rewards; None otherwise
+    guess: Any  # maximisers of the last round, [K] each, for fixed arms; None otherwise
 
 
 @pytree
@@ -51,18 +51,18 @@ class OFUGLB:
 
     Deviations:
       * [ours] The maximiser over the set is exact in float64 to 1e-11 of its largest value S ||x|| in 95 of 100 cases
-        and to 5e-9 in the worst seen (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are; Poisson with
-        S = 5, Bernoulli with S = 7); the paper uses a general solver (SLSQP).
+        and to 5e-9 in the worst of them (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are; Poisson
+        with S = 5, Bernoulli with S = 7); the paper uses a general solver (SLSQP).
       * [printed] `lipschitz="paper"`: t - 1 for a Bernoulli link, `e^S (t - 1) + log(d / delta)` for a Poisson link;
         other links, and `lipschitz="data"`, take `sum_s max(|mu(S) - r_s|, |mu(-S) - r_s|) / g`. The authors' code has
         `(1 + S/2) (t - 1)` for Bernoulli: `lipschitz_scale`.
-      * [ours] With `n_arms` the rounds are kept as counts and totals of K fixed arms, which is exact and costs O(K).
-        Arms that change would then make the estimate NaN; without it, `capacity` rounds are kept, and a round costs
-        O(t).
-      * [ours] While the arms played do not span R^d the minimiser is not unique: it is then the one that Newton's
-        method finds from the estimate before. The set does not depend on it.
-      * [ours] `beta_scale` multiplies beta_t. In round 1 the set is the ball: the longest arm is played. Ties: the
-        first arm.
+      * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, which is exact and costs O(K).
+        Arms that change would then make the estimate NaN; without it, the history holds `capacity` rounds, and a round
+        costs O(t).
+      * [ours] While the arms played do not span R^d the minimiser is not unique: the estimate is then what Newton's
+        method finds from the last estimate. The set does not depend on it.
+      * [ours] `beta_scale` multiplies beta_t. In round 1 the set is the ball, and the longest arm is played. Ties: the
+        first arm wins.
 
     Numerics:
       In float32 scores are within 1e-4 of their largest value S ||x||, and the estimate is within 1e-4 of S of float64
@@ -80,7 +80,7 @@ class OFUGLB:
     environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "rounds kept when arms change; at least T")
+    capacity: int | None = static(None, "[1, inf)", "rounds that fit in the history when arms change; at least T")
     lipschitz: str = static("paper", doc='"paper": the constants of the paper; "data": from the observed rewards')
     link: Link = param(factory=Bernoulli, doc="mean function and its constants")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
@@ -90,12 +90,12 @@ class OFUGLB:
 
     @classmethod
     def theory(cls, *, dim: int, **changes: Any) -> "OFUGLB":
-        """The set of Theorem 3.1 with the paper's Lip_t; `n_arms` or `capacity` says which rounds are kept."""
+        """Use the set of Theorem 3.1 with the paper's Lip_t; set `n_arms`, or `capacity`, for the history."""
         return cls(**{"dim": dim, "lipschitz": "paper"} | changes)
 
     @classmethod
     def practical(cls, *, dim: int, **changes: Any) -> "OFUGLB":
-        """The theory with the table's multiplier (`benchmarks/sweeps/glm_tuning_slow.toml`)."""
+        """Use the theory with the tuned multiplier (`benchmarks/sweeps/glm_tuning_slow.toml`)."""
         return cls.theory(**{"dim": dim, **MULTIPLIERS["ofuglb"]} | changes)
 
     @classmethod
@@ -103,7 +103,7 @@ class OFUGLB:
         return cls(dim=2, n_arms=5, norm_bound=2.0)
 
     def check(self) -> None:
-        """Raises `InputError` for an unknown option, a link that is none, a wrong choice of `n_arms` and `capacity`."""
+        """Raise `InputError` for an unknown option, a value that is not a link, or a wrong `n_arms` or `capacity`."""
         likelihood.check_form("OFUGLB", self.n_arms, self.capacity)
         likelihood.check_link("OFUGLB", self.link, self.norm_bound)
         if self.lipschitz not in _LIPSCHITZ:
@@ -114,13 +114,13 @@ class OFUGLB:
         data = likelihood.empty(self.dim, self.n_arms, self.capacity)
         steepness = jnp.zeros(()) if self._sums_rewards else None
         guess = None if self.n_arms is None else level_set.nowhere(self.n_arms, self.dim)
-        return OFUGLBState(jnp.zeros(self.dim), data, steepness, guess)
+        return OFUGLBState(theta=jnp.zeros(self.dim), data=data, steepness=steepness, guess=guess)
 
     def select(self, key: jax.Array, t: jax.Array, state: OFUGLBState, obs: ArmObs) -> OptimisticDecision:
         del key
         values, maximisers = self.optimistic_values(t, state, obs)
         best = best_scored(obs.arms, obs.mask, values)
-        return OptimisticDecision(best.index, best.x, maximisers)
+        return OptimisticDecision(index=best.index, x=best.x, maximisers=maximisers)
 
     def update(
         self,
@@ -137,14 +137,15 @@ class OFUGLB:
         steepness = state.steepness
         if steepness is not None:
             steepness = steepness + links.reward_lipschitz(self.link, feedback.reward, self.norm_bound)
-        return OFUGLBState(theta, data, steepness, None if self.n_arms is None else decision.maximisers)
+        guess = None if self.n_arms is None else decision.maximisers
+        return OFUGLBState(theta=theta, data=data, steepness=steepness, guess=guess)
 
     def recommend(self, state: OFUGLBState) -> Vector:
-        """`[d]` the estimate thhat_t."""
+        """Return the estimate thhat_t `[d]`."""
         return state.theta
 
     def radius(self, t: jax.Array, state: OFUGLBState) -> jax.Array:
-        """`beta_{t+1}`, before round t (counted from 0); `beta_scale` included."""
+        """Return `beta_{t+1}` `[]`, before round t (counted from 0); `beta_scale` included."""
         steepness = state.steepness
         if steepness is None:
             steepness = links.lipschitz(self.link, t, self.norm_bound, self.dim, self.delta)
@@ -153,17 +154,17 @@ class OFUGLB:
         return self.beta_scale * jnp.sqrt(infimum - jnp.log(self.delta))
 
     def error_ratio(self, t: jax.Array, state: OFUGLBState, theta: Vector) -> jax.Array:
-        """`sqrt(L(theta) - L(thhat_t)) / beta_t` before round t: at most 1 where the set contains `theta`."""
+        """Return `sqrt(L(theta) - L(thhat_t)) / beta_t` `[]` before round t: at most 1 if the set contains `theta`."""
         excess = self._likelihood(state.data, t, state.theta)(theta).value
         return jnp.sqrt(jnp.maximum(excess, 0.0)) / self.radius(t, state)
 
     def optimistic_values(self, t: jax.Array, state: OFUGLBState, obs: ArmObs) -> tuple[jax.Array, Maximisers]:
-        """`[K]` the largest `x'theta` over the confidence set, and where it is attained."""
+        """Return the largest `x'theta` `[K]` over the confidence set, and the maximisers."""
         if self.n_arms is not None:
             check_count(obs.arms, self.n_arms)
         loss = self._likelihood(state.data, t, state.theta)
         slack = jnp.square(self.radius(t, state))
-        # delta = 1 leaves no room before the first reward; any set will do there, since L = 0.
+        # With delta = 1 the slack is 0 before the first reward; any positive slack serves there, since L = 0.
         slack = jnp.maximum(slack, jnp.finfo(slack.dtype).eps)
         return level_set.maximise(loss, state.theta, slack, obs.arms, self.norm_bound, state.guess)
 

@@ -6,7 +6,7 @@ Constants not verified: the radius below is ours, and has only the growth of the
     theta_t+1, H_t+1: the online mirror descent step of GLB-OMD with eta = log(2)/2 + S + 1
     b_t      = 2 sqrt(lambda) S + sqrt(d) log((1 + t)/delta),   t = 1, 2, ...                      (ours)
 
-Paper -> field: lambda `ridge`, S `norm_bound`, eta `step_size`. Cost per round O(K d^2); memory O(d^2).
+Notation: lambda `ridge`, S `norm_bound`, eta `step_size`. Cost per round O(K d^2); memory O(d^2).
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -28,7 +28,7 @@ _LOGISTIC = Bernoulli()
 
 
 class OFULMLogBState(NamedTuple):
-    """State of `OFULMLogB` between two rounds, of size O(d^2) for every t."""
+    """State of `OFULMLogB` at the start of a round, of size O(d^2) for every t."""
 
     theta: Vector  # [d]  theta_t
     inverse: InverseFactors  # H_t^{-1}
@@ -44,7 +44,7 @@ class OFULMLogB:
     Deviations:
       * [ours] Constants not verified: the radius is `2 sqrt(lambda) S + sqrt(d) log((1 + t)/delta)`, which has the
         published growth sqrt(d) log t but neither its factors nor its proof. Use it to see the shape of the method, not
-        to judge it: no claim about the original can rest on its regret.
+        to judge it: its regret supports no claim about the original.
       * [reconstructed] The form of the bonus is the one of a public implementation.
       * [ours] `beta_scale` multiplies the radius; `ridge` defaults to d; theta_1 = 0; ties go to the first arm.
 
@@ -70,12 +70,12 @@ class OFULMLogB:
 
     @classmethod
     def theory(cls, *, dim: int, **changes: Any) -> "OFULMLogB":
-        """The published eta and growth of the radius; its constants are not verified (see Deviations)."""
+        """Use the published eta and growth of the radius; its constants are not verified (see Deviations)."""
         return cls(dim=dim, **changes)
 
     @classmethod
     def practical(cls, *, dim: int, **changes: Any) -> "OFULMLogB":
-        """The theory with the table's multiplier (`benchmarks/sweeps/glm_tuning.toml`)."""
+        """Use the theory with the tuned multiplier (`benchmarks/sweeps/glm_tuning.toml`)."""
         return cls.theory(**{"dim": dim, **MULTIPLIERS["oful_mlogb"]} | changes)
 
     @classmethod
@@ -84,12 +84,11 @@ class OFULMLogB:
 
     def init(self, key: jax.Array) -> OFULMLogBState:
         del key  # deterministic
-        return OFULMLogBState(jnp.zeros(self.dim), inverse_factors.init(self.dim, self._ridge))
+        return OFULMLogBState(theta=jnp.zeros(self.dim), inverse=inverse_factors.init(self.dim, self._ridge))
 
     def select(self, key: jax.Array, t: jax.Array, state: OFULMLogBState, obs: ArmObs) -> ArmDecision:
         del key
         b = self.radius(t, state)
-
         z, width = obs.arms @ state.theta, b * widths(state.inverse, obs.arms)  # [K]
         scores = _LOGISTIC.mean(z) + _LOGISTIC.slope(z) * width + 3.0 * width * width
         return best_scored(obs.arms, obs.mask, scores)
@@ -106,14 +105,14 @@ class OFULMLogB:
         zeta = state.theta - u * (eta * (_LOGISTIC.mean(z) - feedback.reward) / (1.0 + weight * width_sq))
         theta = project_ball(step_inverse, zeta, self.norm_bound)
         curvature = _LOGISTIC.slope(x @ theta)
-        return OFULMLogBState(theta, inverse_factors.add(state.inverse, curvature, image))
+        return OFULMLogBState(theta=theta, inverse=inverse_factors.add(state.inverse, curvature, image))
 
     def recommend(self, state: OFULMLogBState) -> Vector:
-        """`[d]` the estimate theta_t."""
+        """Return the estimate theta_t `[d]`."""
         return state.theta
 
     def radius(self, t: jax.Array, state: OFULMLogBState) -> jax.Array:
-        """`b_{t+1}` before round t (counted from 0); `beta_scale` included."""
+        """Return `b_{t+1}` `[]` before round t (counted from 0); `beta_scale` included."""
         del state
         growth = jnp.sqrt(float(self.dim)) * (jnp.log(t + 2.0) - jnp.log(self.delta))
         return self.beta_scale * (2.0 * jnp.sqrt(self._ridge) * self.norm_bound + growth)

@@ -8,9 +8,9 @@
 
 The convex relaxation of OFULog: a level set of the regularised loss, which is not cut by the ball. Logistic rewards.
 
-Paper -> field: S `norm_bound`, lambda_t `ridge`.
-Cost per round: about 2 (fixed arms) or 5 evaluations of L_t for each of the K arms, O(K) or O(t) each; under `vmap` as
-many for all as the slowest arm and trial needs.
+Notation: S `norm_bound`, lambda_t `ridge`.
+Cost per round: about 2 (fixed arms) or 5 evaluations of L_t for each of the K arms, O(K) or O(t) each; under `vmap` all
+arms and trials take as many as the slowest.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -30,11 +30,11 @@ from jaxbandits.types import ArmObs, Reward
 
 
 class OFULogRState(NamedTuple):
-    """State of `OFULogR` between two rounds."""
+    """State of `OFULogR` at the start of a round."""
 
     theta: Vector  # [d]  thhat_t
-    data: Data  # every round so far
-    guess: Any  # the maximisers of the last round, [K] each, for fixed arms; None otherwise
+    data: Data  # all rounds
+    guess: Any  # maximisers of the last round, [K] each, for fixed arms; None otherwise
 
 
 @pytree
@@ -52,8 +52,8 @@ class OFULogR:
       * [ours] The maximiser over the set is exact in float64 to 1e-13 of S ||x||
         (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are). With `n_arms` the rounds are kept as counts
         and totals of K fixed arms, exact and O(K); arms that change would then make the estimate NaN. Without it,
-        `capacity` rounds are kept, and a round costs O(t).
-      * [ours] `gamma_scale` multiplies gamma_t + gamma_t^2 / sqrt(lambda_t). Ties: the first arm.
+        the history holds `capacity` rounds, and a round costs O(t).
+      * [ours] `gamma_scale` multiplies gamma_t + gamma_t^2 / sqrt(lambda_t). Ties: the first arm wins.
 
     Numerics:
       In float32 scores are within 1e-4 of S ||x|| of float64, the estimate within 1e-5 (200 rounds;
@@ -71,7 +71,7 @@ class OFULogR:
     environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "rounds kept when arms change; at least T")
+    capacity: int | None = static(None, "[1, inf)", "rounds that fit in the history when arms change; at least T")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     delta: ArrayLike = param(0.05, "(0, 1]", "failure probability")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda_t; None: d log(1 + t)")
@@ -79,12 +79,12 @@ class OFULogR:
 
     @classmethod
     def theory(cls, *, dim: int, **changes: Any) -> "OFULogR":
-        """The level set of the analysis, lambda_t = d log(1 + t); `n_arms` or `capacity` says which rounds are kept."""
+        """Use the level set of the analysis, lambda_t = d log(1 + t); set `n_arms`, or `capacity`, for the history."""
         return cls(dim=dim, **changes)
 
     @classmethod
     def practical(cls, *, dim: int, **changes: Any) -> "OFULogR":
-        """The theory with the table's multiplier (`benchmarks/sweeps/glm_tuning_slow.toml`)."""
+        """Use the theory with the tuned multiplier (`benchmarks/sweeps/glm_tuning_slow.toml`)."""
         return cls.theory(**{"dim": dim, **MULTIPLIERS["ofulog_r"]} | changes)
 
     @classmethod
@@ -92,20 +92,20 @@ class OFULogR:
         return cls(dim=2, n_arms=5, norm_bound=2.0)
 
     def check(self) -> None:
-        """Raises `InputError` unless exactly one of `n_arms` and `capacity` is given."""
+        """Raise `InputError` unless exactly one of `n_arms` and `capacity` is given."""
         likelihood.check_form("OFULogR", self.n_arms, self.capacity)
 
     def init(self, key: jax.Array) -> OFULogRState:
         del key  # deterministic
         data = likelihood.empty(self.dim, self.n_arms, self.capacity)
         guess = None if self.n_arms is None else level_set.nowhere(self.n_arms, self.dim)
-        return OFULogRState(jnp.zeros(self.dim), data, guess)
+        return OFULogRState(theta=jnp.zeros(self.dim), data=data, guess=guess)
 
     def select(self, key: jax.Array, t: jax.Array, state: OFULogRState, obs: ArmObs) -> OptimisticDecision:
         del key
         values, maximisers = self.optimistic_values(t, state, obs)
         best = best_scored(obs.arms, obs.mask, values)
-        return OptimisticDecision(best.index, best.x, maximisers)
+        return OptimisticDecision(index=best.index, x=best.x, maximisers=maximisers)
 
     def update(
         self,
@@ -119,15 +119,15 @@ class OFULogR:
         del key
         data = likelihood.record(state.data, t, obs.arms, decision, feedback.reward)
         theta = level_set.minimise(self._likelihood(data, t + 1, state.theta), state.theta)
-        return OFULogRState(theta, data, None if self.n_arms is None else decision.maximisers)
+        return OFULogRState(theta=theta, data=data, guess=None if self.n_arms is None else decision.maximisers)
 
     def recommend(self, state: OFULogRState) -> Vector:
-        """`[d]` the estimate thhat_t."""
+        """Return the estimate thhat_t `[d]`."""
         return state.theta
 
     def radius(self, t: ArrayLike, state: OFULogRState) -> jax.Array:
-        """The square root of the level, before round t (counted from 0); `gamma_scale` included."""
-        del state  # of t alone
+        """Return the square root of the level `[]`, before round t (counted from 0); `gamma_scale` included."""
+        del state  # the level depends on t only
         ridge, dim = self._ridge(t), float(self.dim)
         root = jnp.sqrt(ridge)
         log_term = jnp.log(4.0 / self.delta * (1.0 + (t + 1) / (16.0 * dim * ridge)))
@@ -135,12 +135,12 @@ class OFULogR:
         return self.gamma_scale * (gamma + gamma * gamma / root)
 
     def error_ratio(self, t: jax.Array, state: OFULogRState, theta: Vector) -> jax.Array:
-        """`sqrt(L(theta) - L(thhat_t))` over that of the level, before round t: at most 1 where the set has `theta`."""
+        """Return `sqrt(L(theta) - L(thhat_t)) / radius` `[]` before round t: at most 1 if the set contains `theta`."""
         excess = self._likelihood(state.data, t, state.theta)(theta).value
         return jnp.sqrt(jnp.maximum(excess, 0.0)) / self.radius(t, state)
 
     def optimistic_values(self, t: jax.Array, state: OFULogRState, obs: ArmObs) -> tuple[jax.Array, Maximisers]:
-        """`[K]` the largest `x'theta` over the confidence set, and where it is attained."""
+        """Return the largest `x'theta` `[K]` over the confidence set, and the maximisers."""
         if self.n_arms is not None:
             check_count(obs.arms, self.n_arms)
         slack = jnp.square(self.radius(t, state))
@@ -151,5 +151,5 @@ class OFULogR:
         return Likelihood(Bernoulli(), data, count, self._ridge(count), origin)
 
     def _ridge(self, t: ArrayLike) -> jax.Array:
-        """`lambda_{t+1}`, of the round after t rounds."""
+        """Return `lambda_{t+1}` `[]`, that of the round after t rounds."""
         return jnp.asarray(self.dim * jnp.log(2.0 + t) if self.ridge is None else self.ridge)

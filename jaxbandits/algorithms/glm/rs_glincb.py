@@ -3,13 +3,13 @@
     warm-up   when max_x ||x||^2_{V^{-1}} >= 1 / (gamma^2 kappa R^2): play that x, V += x x', and fit th_o to the
               warm-up rounds alone, V_1 = lambda I
     else      drop every x with  x'th_o + w(x) < max_z [z'th_o - w(z)],   w(x) = gamma sqrt(kappa) ||x||_{V^{-1}}
-              play argmax over the rest of  x'th_tau + beta ||x||_{H_tau^{-1}}
+              play argmax over the others of  x'th_tau + beta ||x||_{H_tau^{-1}}
               H += mu'(x'th_o) / e x x';   when det H > 2 det H_tau: H_tau = H, and fit th_tau to the other rounds
     gamma = 25 R S sqrt(d log(T/delta)),   beta = 150 sqrt(d log(T/delta)),   lambda = d log(T/delta) / R^2
 
 Both fits minimise `sum [m(x'th) - r x'th] / g + lambda ||th||^2 / 2`, th_tau over the ball. Rewards are in [0, R].
 
-Paper -> field: lambda `ridge`, S `norm_bound`, R `reward_bound`, kappa `kappa`, T `horizon`.
+Notation: lambda `ridge`, S `norm_bound`, R `reward_bound`, kappa `kappa`, T `horizon`.
 Cost per round: O(K d^2), and a few evaluations of the likelihood (O(K) for fixed arms, O(t) otherwise) in rounds with a
 fit, of which there are O(log T) after the warm-up.
 """
@@ -35,12 +35,12 @@ _CENTRES = ("late", "mean")
 
 
 class RSGLinCBState(NamedTuple):
-    """State of `RSGLinCB` between two rounds."""
+    """State of `RSGLinCB` at the start of a round."""
 
     theta_o: Vector  # [d]  th_o, from the warm-up rounds
     theta_tau: Vector  # [d]  th_tau, from the others
-    warm: Data  # warm-up rounds
-    rest: Data  # the rounds that th_tau is fitted to
+    warmup_data: Data  # warm-up rounds
+    data: Data  # rounds that th_tau is fitted to
     v_inverse: InverseFactors  # V^{-1}
     h_inverse: InverseFactors  # H^{-1}
     h_tau_inverse: InverseFactors  # H_tau^{-1}
@@ -61,15 +61,16 @@ class RSGLinCB:
       * [printed] `practical` has the constants of the authors' code: lambda = 1/2, gamma = R S sqrt(d log(T/delta)), a
         threshold 1 / (0.01 kappa R^4 S^2 d), ratio 1.5, bonus 4 sqrt(d log(T/delta)), the mean of both estimates as
         centre, and warm-up rounds in both fits.
-      * [ours] The determinant is looked at when a round ends, which is the same rule; but with `reuse_warmup`,
+      * [ours] The determinant is checked at the end of a round, which is the same rule; but with `reuse_warmup`,
         warm-up rounds between a refit and the next use of it enter the next refit only.
-      * [ours] With `n_arms` the rounds are kept as counts and totals of K fixed arms, exact and O(K); arms that change
-        would then make the estimates NaN. Without it, `capacity` rounds are kept.
-      * [ours] `gamma_scale`, `beta_scale`; `kappa=None` is the supremum 1 / c_mu over the ball. Ties: the first arm.
+      * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, exact and O(K); arms that
+        change would then make the estimates NaN. Without it, the history holds `capacity` rounds.
+      * [ours] `gamma_scale`, `beta_scale`; `kappa=None` is the supremum 1 / c_mu over the ball. Ties: the first arm
+        wins.
 
     Numerics:
       Float32 suffices: over 200 rounds the estimates are within 1e-4 of float64
-      (float32/test_glm_mle.py::test_rs_glincb_follows_the_float64_reference). Determinants are kept as logarithms.
+      (float32/test_glm_mle.py::test_rs_glincb_follows_the_float64_reference). Determinants are stored as logarithms.
       After 10^6 rounds of one arm the widths are within 1e-4, the estimate within 1e-3
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
@@ -85,7 +86,7 @@ class RSGLinCB:
     environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "rounds kept when arms change; at least T")
+    capacity: int | None = static(None, "[1, inf)", "rounds that fit in the history when arms change; at least T")
     centre: str = static("late", doc='centre of the bonus: "late": th_tau; "mean": the mean of th_o and th_tau')
     reuse_warmup: bool = static(False, BOOL, doc="True: th_tau is fitted to the warm-up rounds too")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
@@ -102,25 +103,25 @@ class RSGLinCB:
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "RSGLinCB":
-        """The paper's constants."""
+        """Use the paper's constants."""
         return cls(dim=dim, horizon=horizon, **changes)
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "RSGLinCB":
-        """The constants of the authors' code (of the fields given)."""
+        """Use the constants of the authors' code."""
         tuned: dict[str, Any] = {"ridge": 0.5, "gamma_scale": 1.0 / 25.0, "beta_scale": 4.0 / 150.0, "det_ratio": 1.5}
         tuned |= {"centre": "mean", "reuse_warmup": True}
         algorithm = cls(**{"dim": dim, "horizon": horizon} | tuned | changes)
         if algorithm.threshold is not None:
             return algorithm
-        validate(algorithm)  # before kappa is computed; else whoever runs it validates
+        validate(algorithm)  # kappa is computed from its fields
         bound, norm = algorithm.reward_bound, algorithm.norm_bound
         threshold = 100.0 / (algorithm._kappa * bound**4 * norm**2 * dim)
         return cls(**{"dim": dim, "horizon": horizon} | tuned | changes | {"threshold": threshold})
 
     @classmethod
     def experiments(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "RSGLinCB":
-        """As in the figures of Zhang et al. (2025): the theory with `ridge = d`."""
+        """Use the theory with `ridge = d`, as in the figures of Zhang et al. (2025)."""
         return cls(**{"dim": dim, "horizon": horizon, "ridge": float(ranges.integer("dim", dim))} | changes)
 
     @classmethod
@@ -128,7 +129,7 @@ class RSGLinCB:
         return cls.practical(dim=2, n_arms=5, horizon=200, norm_bound=2.0, threshold=1.3)  # its own threshold: 1.31
 
     def check(self) -> None:
-        """Raises `InputError` for an unknown centre, a link that is none, a wrong choice of `n_arms` and `capacity`."""
+        """Raise `InputError` for an unknown centre, a value that is not a link, or a wrong `n_arms` or `capacity`."""
         likelihood.check_form("RSGLinCB", self.n_arms, self.capacity, self.horizon)
         likelihood.check_link("RSGLinCB", self.link, self.norm_bound)
         if self.centre not in _CENTRES:
@@ -138,7 +139,16 @@ class RSGLinCB:
         del key  # deterministic
         data = likelihood.empty(self.dim, self.n_arms, self.capacity)
         inverse, zero = inverse_factors.init(self.dim, self._ridge), jnp.zeros(self.dim)
-        return RSGLinCBState(zero, zero, data, data, inverse, inverse, inverse, jnp.zeros(()))
+        return RSGLinCBState(
+            theta_o=zero,
+            theta_tau=zero,
+            warmup_data=data,
+            data=data,
+            v_inverse=inverse,
+            h_inverse=inverse,
+            h_tau_inverse=inverse,
+            growth=jnp.zeros(()),
+        )
 
     def select(self, key: jax.Array, t: jax.Array, state: RSGLinCBState, obs: ArmObs) -> ArmDecision:
         del key, t
@@ -156,43 +166,43 @@ class RSGLinCB:
     ) -> RSGLinCBState:
         del key
         x = decision.x
-        # In a warm-up round x has the largest norm, so that its own decides; in others every norm is below.
-        of_v = inverse_factors.image(state.v_inverse, x)
-        explore = of_v.width_sq >= self._threshold
-        warm_up = explore.astype(of_v.width_sq.dtype)
+        # In a warm-up round x has the largest norm, which is above the threshold; else every norm is below.
+        v_image = inverse_factors.image(state.v_inverse, x)
+        explore = v_image.width_sq >= self._threshold
+        warm_up = explore.astype(v_image.width_sq.dtype)
 
-        warm = likelihood.record(state.warm, t, obs.arms, decision, feedback.reward, warm_up)
+        warmup_data = likelihood.record(state.warmup_data, t, obs.arms, decision, feedback.reward, warm_up)
         member = jnp.ones_like(warm_up) if self.reuse_warmup else 1.0 - warm_up
-        rest = likelihood.record(state.rest, t, obs.arms, decision, feedback.reward, member)
-        theta_o = self._fit(warm, t + 1, state.theta_o, None, explore)
+        data = likelihood.record(state.data, t, obs.arms, decision, feedback.reward, member)
+        theta_o = self._fit(warmup_data, t + 1, state.theta_o, None, explore)
 
         weight = (1.0 - warm_up) * self.link.slope(x @ state.theta_o) / jnp.e
-        of_h = inverse_factors.image(state.h_inverse, x)
-        h_inverse = inverse_factors.add(state.h_inverse, weight, of_h)
-        growth = state.growth + jnp.log1p(weight * of_h.width_sq)
+        h_image = inverse_factors.image(state.h_inverse, x)
+        h_inverse = inverse_factors.add(state.h_inverse, weight, h_image)
+        growth = state.growth + jnp.log1p(weight * h_image.width_sq)
         refit = growth > jnp.log(self.det_ratio)
-        theta_tau = self._fit(rest, t + 1, state.theta_tau, self.norm_bound, refit)
+        theta_tau = self._fit(data, t + 1, state.theta_tau, self.norm_bound, refit)
         return RSGLinCBState(
             theta_o=theta_o,
             theta_tau=theta_tau,
-            warm=warm,
-            rest=rest,
-            v_inverse=inverse_factors.add(state.v_inverse, warm_up, of_v),
+            warmup_data=warmup_data,
+            data=data,
+            v_inverse=inverse_factors.add(state.v_inverse, warm_up, v_image),
             h_inverse=h_inverse,
             h_tau_inverse=trees.where(refit, h_inverse, state.h_tau_inverse),
             growth=jnp.where(refit, 0.0, growth),
         )
 
     def recommend(self, state: RSGLinCBState) -> Vector:
-        """`[d]` the centre of the bonus."""
+        """Return the centre `[d]` of the bonus."""
         return self._centre(state)
 
     def _centre(self, state: RSGLinCBState) -> Vector:
         return state.theta_tau if self.centre == "late" else (state.theta_o + state.theta_tau) * 0.5
 
-    def _fit(self, data: Data, count: jax.Array, start: Vector, radius: ArrayLike | None, wanted: jax.Array) -> Vector:
+    def _fit(self, data: Data, count: jax.Array, start: Vector, radius: ArrayLike | None, due: jax.Array) -> Vector:
         loss = Likelihood(self.link, data, count, self._ridge, start)
-        return level_set.minimise(loss, start, radius, wanted)
+        return level_set.minimise(loss, start, radius, due)
 
     @property
     def _log_term(self) -> jax.Array:

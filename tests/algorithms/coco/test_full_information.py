@@ -123,7 +123,7 @@ def gradient_after(name, algorithm, state, before, i):
     """Of F_t at the point before the step, from what the state holds after it."""
     if name == "scofw_tvc":
         return np.asarray(state.run.lin[i]) + algorithm.curvature * (i + 1) * before[i]
-    eta = float(state.run.pace[i] / state.run.level[i])
+    eta = float(state.run.eta_level[i] / state.run.level[i])
     return eta * np.asarray(state.run.grad_sum[i]) + 2.0 * (before[i] - np.asarray(state.run.anchor[i]))
 
 
@@ -157,7 +157,7 @@ class TestCertificates:
         state, x, _ = replay(algorithm, *random_trace(rng, (DIM,), ROUNDS))
         ratios = []
         for i in range(ROUNDS):  # after round i + 1: x_t for t = i + 2
-            eta = float(state.run.pace[i] / state.run.level[i])
+            eta = float(state.run.eta_level[i] / state.run.level[i])
             middle = np.asarray(state.run.anchor[i]) - 0.5 * eta * np.asarray(state.run.grad_sum[i])
             missing = np.sum((x[i] - middle) ** 2) - np.sum((theirs.project(middle) - middle) ** 2)
             age = i + 2 - (int(state.run.start[i]) + 1) + 1

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.algorithms.coco.lyapunov import doubled
+from jaxbandits.algorithms.coco.lyapunov import double_until
 from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC, OFWTVCState
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
@@ -306,7 +306,7 @@ class TestDoubling:
         expected = level.copy()
         while (low := expected < target).any():
             expected[low] *= dtype(2)
-        ours = doubled(jnp.asarray(level), jnp.asarray(target))
+        ours = double_until(jnp.asarray(level), jnp.asarray(target))
         assert ours.dtype == dtype
         np.testing.assert_array_equal(ours, expected)
         mantissa, exponent = np.frexp(target / level)  # the same by frexp
@@ -315,7 +315,7 @@ class TestDoubling:
 
     @pytest.mark.parametrize("ratio, level", [(0.3, 1.0), (1.0, 1.0), (2.0, 2.0), (4.0, 4.0), (4.1, 8.0)])
     def test_by_hand(self, ratio, level):
-        assert doubled(jnp.float64(1.7), jnp.float64(1.7) * ratio) == 1.7 * level
+        assert double_until(jnp.float64(1.7), jnp.float64(1.7) * ratio) == 1.7 * level
 
 
 def test_what_the_constants_do_on_a_learnable_constraint():

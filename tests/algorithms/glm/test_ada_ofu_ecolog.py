@@ -32,7 +32,7 @@ def _play(algorithm, arms, rewards):
         state = algorithm.update(KEY, t, state, obs, decision, Reward(r[decision.index]))
         seen = {"theta": state.theta, "inverse": inverse_factors.to_dense(state.inverse), "gap": state.gap}
         if isinstance(algorithm, AdaOFUECOLog):
-            warm = state.warm
+            warm = state.warmup
             seen |= {"gram": state.gram, "count": warm.count, "warm_theta": warm.theta, "warm_gram": warm.gram}
             seen |= {"width": algorithm.warmup_radius(warm.count)}
         return state, seen | {"index": decision.index, "radius": radius}
