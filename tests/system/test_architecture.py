@@ -90,6 +90,7 @@ def _public_classes(package_name: str, method: str):
                 inspect.isclass(cls)
                 and cls.__module__ == info.name
                 and hasattr(cls, method)
+                and not inspect.isabstract(cls)
                 and not name.startswith("_")
             ):
                 yield cls
