@@ -11,13 +11,13 @@
 # %% [markdown]
 # # Quickstart: a thousand trials in a cell
 #
-# One run of a bandit algorithm says little: the next seed may say the opposite. `jaxbandits` plays thousands of
-# independent runs side by side, in one compiled program, and says what they show and how sure that is.
+# One run of a bandit algorithm shows little: the next seed may show the opposite. `jaxbandits` runs thousands of
+# independent trials side by side, in one compiled program, and reports their results with confidence intervals.
 
 # %% [markdown]
 # [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/)
-# In Colab: upload this notebook, then, in the panel of files, `jaxbandits` as a wheel or as a zip of the checkout.
-# JAX stays the one that is there: another one would not fit Colab's CUDA.
+# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
+# installation keeps Colab's JAX, which matches its CUDA.
 
 # %% cellView="form"
 # @title Installation
@@ -45,12 +45,12 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer see
 #
 # $$r_t = \langle X_t, \theta_* \rangle + \eta_t .$$
 #
-# It is charged what it could have had: its **regret** after $T$ rounds is
+# Its **regret** after $T$ rounds is
 #
 # $$R_T = \sum_{t=1}^{T} \Big( \max_k \langle x_k, \theta_* \rangle - \langle X_t, \theta_* \rangle \Big).$$
 #
-# Here the noise is Student's $t$ with 2.1 degrees of freedom: its variance is finite, its third moment is not. Now and
-# then a single reward is off by a hundred.
+# Here the noise is Student's $t$ with 2.1 degrees of freedom: its variance is finite, its third moment is not, and a
+# single reward may be off by a hundred.
 
 # %%
 from jaxbandits import OFUL, HeavyTailed, HvtUCB, compare, noise
@@ -63,21 +63,21 @@ learners = {
 }
 
 # %% [markdown]
-# An environment and a learner are small frozen objects with named fields. OFUL is the classical learner, with least
-# squares inside. Hvt-UCB puts Huber's loss in its place, so that one wild reward cannot move it far.
+# An environment and a learner are small frozen objects with named fields. OFUL is the classical learner and estimates
+# by least squares. Hvt-UCB uses Huber's loss instead, so that a single outlier cannot move the estimate far.
 #
 # ## A thousand trials
 #
-# Every trial draws its own arms, its own $\theta_*$ and its own noise. Seed 17 of one learner meets exactly what seed
-# 17 of the other meets: the comparison is *paired*.
+# Every trial draws its own arms, its own $\theta_*$ and its own noise. Both learners have the same instance and the
+# same noise for the same seed: the comparison is *paired*.
 
 # %%
 result = compare(learners, env, horizon=T, seeds=SEEDS)
 result
 
 # %% [markdown]
-# The table has the mean regret with a 95 % interval, and quantiles over the seeds: with heavy tails the mean alone
-# hides much. Every number is there as an array, too.
+# The table has the mean regret with a 95 % interval, and quantiles over the seeds, since the mean alone describes heavy
+# tails badly. All numbers are available as arrays, too.
 
 # %%
 regret = result.get("regret", "OFUL")  # [hyperparameter point, seed, record point]
@@ -98,17 +98,17 @@ for ax, band in zip(axes, ("mean", "quantile"), strict=True):
 # %% [markdown]
 # ## A verdict
 #
-# Is Hvt-UCB better, or was it lucky? Both met the same instances, so we look at the difference seed by seed: what is
-# hard for both cancels, and the interval says how sure the sign is.
+# Is the difference significant? Both learners ran on the same instances, so we take the difference seed by seed: the
+# difficulty of an instance cancels, and the interval shows whether the sign is certain.
 
 # %%
 difference = result.paired_difference("Hvt-UCB", "OFUL", "regret")
 print(difference)
 
 # %% [markdown]
-# A *claim* is a sentence with a statistic and a threshold. Its verdict is computed: it holds when the whole interval is
-# on the right side, it does not hold when the whole interval is on the wrong side, and else nothing is decided. This is
-# how the figures of papers are judged here (`jaxbandits reproduce linear/fig1`).
+# A *claim* is a sentence with a statistic and a threshold. Its verdict is computed: the claim holds if the whole
+# interval is on the right side, it does not hold if the whole interval is on the wrong side, and otherwise it is not
+# decided. The figures of papers are judged in this way (`jaxbandits reproduce linear/fig1`).
 
 # %%
 from jaxbandits.experiments.engine.claim import Claim, Measured
@@ -126,8 +126,8 @@ print(f"{claim.text}: {judged.decision.upper()} ({judged.value:.3g} [{judged.low
 # %% [markdown]
 # ## A sweep
 #
-# Hyperparameters are numbers like any other: nine points times 250 seeds run in the same compiled program. The best
-# point is chosen on one half of the seeds and judged on the other, so that luck is not counted as skill.
+# Hyperparameters are inputs of the compiled program: nine points times 250 seeds run in the same one. The best point is
+# chosen on one half of the seeds and judged on the other, so that the choice does not bias the estimate.
 
 # %%
 from jaxbandits import sweep
@@ -141,7 +141,7 @@ print("best:", best.point, best.estimate)
 # %% [markdown]
 # ## Files
 #
-# A result is one file, which nothing has to be executed to read.
+# A result is one file; loading it executes no code from it.
 
 # %%
 import tempfile
@@ -158,9 +158,9 @@ print(again.table("regret"))
 # ## Where to go from here
 #
 # * `02_heavy_tails` to `06_group_dro`: the five families of problems, one notebook each;
-# * `07_sweeps`: experiments that take hours and survive being killed;
-# * `08_your_own_algorithm`: yours, beside all others;
-# * `09_speed`: why this is fast.
+# * `07_sweeps`: experiments that take hours and resume after a kill;
+# * `08_your_own_algorithm`: an algorithm of your own, compared with the others;
+# * `09_speed`: why the simulator is fast.
 #
 # On the command line, `jaxbandits list` shows every algorithm, environment and experiment, and `jaxbandits show HvtUCB`
 # the fields of one.

@@ -11,14 +11,14 @@
 # %% [markdown]
 # # Heavy tails
 #
-# Rewards are not always polite. Clicks, prices and delays now and then are a hundred times what they usually are. This
-# notebook shows what that does to linear bandits, and what Huber's loss does about it, after Wang, Zhang, Zhao & Zhou,
-# *Heavy-Tailed Linear Bandits: Huber Regression with One-Pass Update* (ICML 2025).
+# Clicks, prices and delays are sometimes a hundred times their usual size. This notebook shows the effect of such heavy
+# tails on linear bandits, and the effect of Huber's loss, after Wang, Zhang, Zhao & Zhou, *Heavy-Tailed Linear Bandits:
+# Huber Regression with One-Pass Update* (ICML 2025).
 
 # %% [markdown]
 # [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/)
-# In Colab: upload this notebook, then, in the panel of files, `jaxbandits` as a wheel or as a zip of the checkout.
-# JAX stays the one that is there: another one would not fit Colab's CUDA.
+# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
+# installation keeps Colab's JAX, which matches its CUDA.
 
 # %% cellView="form"
 # @title Installation
@@ -39,14 +39,14 @@ if importlib.util.find_spec("jaxbandits") is None:
 FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer seeds and rounds
 
 # %% [markdown]
-# ## How wild is wild?
+# ## Tails
 #
 # A noise $\eta$ has a moment of order $1 + \varepsilon$ when $\mathbb{E} |\eta|^{1 + \varepsilon}$ is finite. Gaussian
 # noise has all of them. Student's $t$ with $\nu_0$ degrees of freedom has those below $\nu_0$ only:
 #
 # $$\Pr(|\eta| > z) \sim z^{-\nu_0} .$$
 #
-# On paper that is a slope. In a run of 2000 rounds it is one reward that outweighs all others.
+# In a double logarithmic plot this is a slope. In a run of 2000 rounds one reward outweighs all others.
 
 # %%
 import matplotlib.pyplot as plt
@@ -68,18 +68,18 @@ _ = ax.legend(frameon=False)
 # %% [markdown]
 # ## Least squares and Huber's loss
 #
-# OFUL estimates $\theta_*$ by least squares. A residual $z$ costs $z^2 / 2$, and pulls with force $z$: a reward that is
-# off by 500 pulls as hard as 500 ordinary ones. Huber's loss is quadratic up to a threshold $\tau$ and linear beyond,
+# OFUL estimates $\theta_*$ by least squares. A residual $z$ has the loss $z^2 / 2$ and the gradient $z$: a reward that
+# is off by 500 has the gradient of 500 ordinary ones. Huber's loss is quadratic up to a threshold $\tau$ and linear
+# beyond,
 #
 # $$\ell_\tau(z) = \begin{cases} z^2 / 2 & |z| \le \tau, \\ \tau |z| - \tau^2 / 2 & |z| > \tau, \end{cases}$$
 #
-# so that no residual pulls harder than $\tau$. Hvt-UCB takes one step of mirror descent on that loss a round,
+# so that no gradient exceeds $\tau$. Hvt-UCB takes one step of mirror descent on that loss a round,
 #
 # $$\hat\theta_{t+1} = \arg\min_{\theta} \; \langle \nabla \ell_t(\hat\theta_t), \theta \rangle
 #   + \tfrac12 \| \theta - \hat\theta_t \|_{V_t}^2 ,$$
 #
-# and never looks at an old reward again. Its threshold grows with $t$: late in the run a residual is noise for sure,
-# early it may be news.
+# and uses each reward once. Its threshold grows with $t$.
 
 # %%
 z = np.linspace(-4.0, 4.0, 201)
@@ -92,21 +92,21 @@ _ = ax.legend(frameon=False)
 # %% [markdown]
 # ## Five learners, two noises
 #
-# Everybody is told the same bound on the moment of the noise. CRTM truncates rewards, CRMM takes a median of means of
-# eleven pulls of the same arm; `Uniform` does not learn, and says how bad bad is. The constants are `practical`: those
-# of the theorems are so careful that 2000 rounds are not enough to see anything (try `theory`).
+# All learners receive the same bound on the moment of the noise. CRTM truncates rewards, CRMM takes a median of means
+# of eleven pulls of the same arm; `Uniform` does not learn and is the reference. The constants are those of the preset
+# `practical`; with those of the theorems (`theory`) no learner learns much within 2000 rounds.
 
 # %%
 from jaxbandits import HeavyTailed, compare, noise
 from jaxbandits.linear import CRMM, CRTM, OFUL, HvtUCB, Uniform
 
 SEEDS, T = (64, 200) if FAST else (1000, 3000)
-told = {"dim": 2, "horizon": T}
+common = {"dim": 2, "horizon": T}
 learners = {
-    "Hvt-UCB": HvtUCB.practical(**told, eps=0.99, moment_bound=1.31),
-    "OFUL": OFUL.practical(**told, noise_scale=1.31),
-    "CRTM": CRTM.practical(**told, eps=0.99, noise_scale=1.31),
-    "CRMM": CRMM.practical(**told, eps=0.99, noise_scale=1.31),
+    "Hvt-UCB": HvtUCB.practical(**common, eps=0.99, moment_bound=1.31),
+    "OFUL": OFUL.practical(**common, noise_scale=1.31),
+    "CRTM": CRTM.practical(**common, eps=0.99, noise_scale=1.31),
+    "CRMM": CRMM.practical(**common, eps=0.99, noise_scale=1.31),
     "uniform": Uniform(dim=2),
 }
 laws = {"Student t, 2.1 degrees": noise.StudentT(df=2.1), "Gaussian": noise.Gaussian(spread=1.0)}
@@ -127,12 +127,12 @@ for name, result in results.items():
     print("Hvt-UCB less OFUL, seed by seed:", result.paired_difference("Hvt-UCB", "OFUL"), end="\n\n")
 
 # %% [markdown]
-# Read both panels. Where tails are heavy, robustness pays. Where they are not, it is an insurance premium: look at the
-# sign of the last line.
+# With heavy tails robustness pays. With Gaussian noise it has a price: see the sign of the last line.
 #
 # ## The tail of the regret
 #
-# A mean of a thousand seeds can still hide a disaster. The figure shows the share of seeds whose regret ends above $z$.
+# A mean of a thousand seeds can hide rare large regrets. The figure shows the share of seeds whose regret ends above
+# $z$.
 
 # %%
 figure, ax = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
@@ -146,8 +146,8 @@ _ = ax.legend(frameon=False)
 # %% [markdown]
 # ## From heavy to light
 #
-# How heavy must a tail be for this to matter? The degrees of freedom are a field of the environment, and a field can be
-# swept: five noises, one compiled program for each learner.
+# The degrees of freedom are a field of the environment, and a field can be swept: five noises, one compiled program for
+# each learner.
 
 # %%
 from jaxbandits import Grid
@@ -163,12 +163,12 @@ ax.axhline(0.0, color="black", linewidth=0.8)
 _ = ax.set(xlabel="degrees of freedom", ylabel="regret of Hvt-UCB less OFUL's")
 
 # %% [markdown]
-# Below zero, Hvt-UCB is better. Both learners had constants tuned at 2.1 degrees, so this is a picture of robustness
-# and not of the best that either could do.
+# Below zero, Hvt-UCB is better. The constants of both learners were tuned at 2.1 degrees: the figure shows robustness,
+# not the best regret of either learner.
 #
-# ## What the constants are worth
+# ## The effect of the constants
 #
-# The theorem multiplies the width of the confidence interval by 1. Most of that is caution.
+# `beta_scale` multiplies the width of the confidence interval; in the theorem it is 1.
 
 # %%
 from jaxbandits import sweep
@@ -183,6 +183,6 @@ ax.set(xlabel="beta_scale: width of the interval, 1 is the theorem's", ylabel="r
 _ = ax.legend(frameon=False)
 
 # %% [markdown]
-# The curve has a valley: too narrow, and an unlucky start is never corrected; too wide, and the learner explores for
-# ever. A comparison that tunes one learner and not the other measures the valley, not the learners. The whole
+# The curve has a minimum: with narrower intervals the learner may never correct a bad start, with wider ones it
+# explores throughout. A comparison in which only one learner is tuned measures the tuning, not the learners. The whole
 # experiment, with the paper's horizon of 18,000 rounds: `jaxbandits reproduce linear/fig1`.

@@ -17,8 +17,8 @@
 
 # %% [markdown]
 # [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/)
-# In Colab: upload this notebook, then, in the panel of files, `jaxbandits` as a wheel or as a zip of the checkout.
-# JAX stays the one that is there: another one would not fit Colab's CUDA.
+# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
+# installation keeps Colab's JAX, which matches its CUDA.
 
 # %% cellView="form"
 # @title Installation
@@ -51,12 +51,12 @@ jax.config.update("jax_enable_x64", True)  # likelihoods need double precision
 # $$\mathbb{E}[r \mid x] = \mu(\langle x, \theta_* \rangle), \qquad
 #   \mu(z) = \frac{1}{1 + e^{-z}} \;\text{(logistic)}, \qquad \mu(z) = e^{z} \;\text{(Poisson)}.$$
 #
-# A logistic link is flat at both ends. Where it is flat, rewards hardly depend on the arm, and say little. How flat it
-# gets on the ball of radius $S$ is measured by
+# A logistic link is flat at both ends: rewards hardly depend on the arm there and carry little information. Its
+# flatness on the ball of radius $S$ is
 #
 # $$\kappa = \frac{1}{\min_{|z| \le S} \mu'(z)} ,$$
 #
-# and grows like $e^{S}$.
+# which grows like $e^{S}$.
 
 # %%
 import matplotlib.pyplot as plt
@@ -73,21 +73,22 @@ for size in (3.0, 5.0, 7.0, 9.0):
     print(f"S = {size:g}: kappa = {kappa:,.0f}")
 
 # %% [markdown]
-# Early algorithms (GLM-UCB) have a regret of order $\kappa \sqrt{T}$: with $S = 9$ thousands of times too careful. The
-# newer ones pay $\sqrt{T / \kappa_*}$, where $\kappa_*$ is the flatness at the *best* arm: the flatter, the better.
+# Early algorithms (GLM-UCB) have a regret of order $\kappa \sqrt{T}$, which is thousands of times too large at $S = 9$.
+# Newer ones have $\sqrt{T / \kappa_*}$, where $\kappa_*$ is the flatness at the *best* arm: the flatter, the better.
 #
-# There are two ways to get there. One fits the likelihood of all rewards so far, in every round: exact, and its cost
-# grows with $t$. The other, GLB-OMD, takes one step a round from where it was,
+# Two methods attain that rate. One fits the likelihood of all rewards in every round: it is exact, and its cost grows
+# with
+# $t$. The other, GLB-OMD, takes one step a round from its last iterate,
 #
 # $$\theta_{t+1} = \arg\min_{\|\theta\| \le S} \;
 #   \langle \nabla \ell_t(\theta_t), \theta \rangle + \tfrac{1}{2 \eta} \|\theta - \theta_t\|^2_{\tilde H_t} ,$$
 #
-# with a Hessian $\tilde H_t$ that looks one step ahead, and forgets the reward.
+# with a Hessian $\tilde H_t$ that looks one step ahead, and does not store the reward.
 #
 # ## Logistic bandits
 #
 # OFUGLB fits the likelihood; with arms that never change it needs only the counts of each arm. It is slow, so it gets
-# fewer seeds: `seeds` may be a mapping. What is compared is compared on common seeds.
+# fewer seeds: `seeds` may be a mapping. Comparisons use the common seeds.
 
 # %%
 from jaxbandits import compare
@@ -98,13 +99,13 @@ SEEDS, FEW, T = (64, 50, 100) if FAST else (512, 64, 2000)
 
 
 def logistic(size):
-    told = {"dim": 2, "norm_bound": size, "delta": 0.05}
+    common = {"dim": 2, "norm_bound": size, "delta": 0.05}
     env = GeneralizedLinear.fixed(norm_bound=size)
     return env, {
-        "GLB-OMD": GLBOMD.experiments(**told),
-        "OFUGLB": OFUGLB.theory(**told, n_arms=env.n_arms),
-        "ECOLog": ECOLog.experiments(**told),
-        "GLOC": GLOC.experiments(**told),
+        "GLB-OMD": GLBOMD.experiments(**common),
+        "OFUGLB": OFUGLB.theory(**common, n_arms=env.n_arms),
+        "ECOLog": ECOLog.experiments(**common),
+        "GLOC": GLOC.experiments(**common),
         "uniform": Uniform(dim=2),
     }
 
@@ -127,23 +128,23 @@ for size, result in results.items():
     print("GLB-OMD less OFUGLB, seed by seed:", result.paired_difference("GLB-OMD", "OFUGLB"), end="\n\n")
 
 # %% [markdown]
-# Two columns matter. *Regret*: GLOC has the $\kappa$ of the old analysis inside, and it shows at $S = 7$. GLB-OMD lies
-# between it and OFUGLB, which fits the likelihood of all rewards. *ns/round*: for that OFUGLB takes hundreds of times
-# as long. ECOLog is one-pass, too, but for the logistic link only.
+# Two columns matter. *Regret*: that of GLOC depends on $\kappa$, which shows at $S = 7$; GLB-OMD lies between GLOC and
+# OFUGLB, which fits the likelihood of all rewards. *ns/round*: OFUGLB takes hundreds of times as long. ECOLog is
+# one-pass, too, but for the logistic link only.
 #
 # ## The confidence set
 #
-# All of them rest on a set that should hold $\theta_*$ in all rounds with probability $1 - \delta$. Does it? The metric
-# `estimation_error` is $\|\theta_t - \theta_*\|$; that of the set itself is drawn by
-# `jaxbandits reproduce glm/regions`, and its coverage counted by `jaxbandits reproduce glm/coverage`.
+# All of them rest on a set that should hold $\theta_*$ in all rounds with probability $1 - \delta$. The metric
+# `estimation_error` is $\|\theta_t - \theta_*\|$. `jaxbandits reproduce glm/regions` draws the sets themselves, and
+# `jaxbandits reproduce glm/coverage` counts how often they hold $\theta_*$.
 
 # %%
 figure, ax = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
 _ = results[3.0].plot("estimation_error", algorithms=["GLB-OMD", "OFUGLB", "ECOLog"], ax=ax)
 
 # %% [markdown]
-# A learner that plays well stops visiting bad arms, and learns nothing more about them: an estimate that no longer
-# improves is no failure.
+# A learner that plays well stops playing bad arms and learns nothing more about them: an estimate that stops improving
+# is no failure.
 #
 # ## Poisson bandits
 #
@@ -152,11 +153,11 @@ _ = results[3.0].plot("estimation_error", algorithms=["GLB-OMD", "OFUGLB", "ECOL
 
 # %%
 env = GeneralizedLinear.fixed(link=links.Poisson(), norm_bound=3.0)
-told = {"dim": 2, "norm_bound": 3.0, "delta": 0.05, "link": links.Poisson()}
+common = {"dim": 2, "norm_bound": 3.0, "delta": 0.05, "link": links.Poisson()}
 learners = {
-    "GLB-OMD": GLBOMD.experiments(**told),
-    "GLB-OMD, data radius": GLBOMD.practical(**told),
-    "GLOC": GLOC.experiments(**told),
+    "GLB-OMD": GLBOMD.experiments(**common),
+    "GLB-OMD, data radius": GLBOMD.practical(**common),
+    "GLOC": GLOC.experiments(**common),
     "uniform": Uniform(dim=2),
 }
 poisson = compare(learners, env, horizon=T, seeds=SEEDS)
@@ -169,5 +170,5 @@ print(poisson.table("regret"))
 print("data radius less theorem's, seed by seed:", poisson.paired_difference("GLB-OMD, data radius", "GLB-OMD"))
 
 # %% [markdown]
-# The *data radius* is computed from the losses that were seen instead of from the worst case; the theorem allows it.
-# Further: Figures 1 and 2 of the paper are `jaxbandits reproduce glm/fig1` and `glm/fig2`.
+# The *data radius* follows from the observed losses and not from the worst case; the theorem allows it. Figures 1 and 2
+# of the paper are `jaxbandits reproduce glm/fig1` and `glm/fig2`.

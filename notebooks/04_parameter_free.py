@@ -11,14 +11,14 @@
 # %% [markdown]
 # # Parameter-free learning, and an erratum
 #
-# A learner that must not be told how far away the answer is. And a theorem whose proof has a hole: how simulation finds
-# it, and how it is mended. After Wang, Barik, Zhao & Tan, *Parameter-free Algorithms for the Stochastically Extended
-# Adversarial Model* (NeurIPS 2025).
+# This notebook shows learners that need no bound on the distance of the comparator, and a theorem whose proof has a
+# gap: how simulation reveals it, and two repairs. After Wang, Barik, Zhao & Tan, *Parameter-free Algorithms for the
+# Stochastically Extended Adversarial Model* (NeurIPS 2025).
 
 # %% [markdown]
 # [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/)
-# In Colab: upload this notebook, then, in the panel of files, `jaxbandits` as a wheel or as a zip of the checkout.
-# JAX stays the one that is there: another one would not fit Colab's CUDA.
+# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
+# installation keeps Colab's JAX, which matches its CUDA.
 
 # %% cellView="form"
 # @title Installation
@@ -41,19 +41,19 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer see
 # %% [markdown]
 # ## Online convex optimisation
 #
-# In round $t$ the learner plays a point $x_t$, then sees a convex loss $f_t$ and its gradient there. Its regret against
-# a point $u$ is
+# In round $t$ the learner plays a point $x_t$ and receives a convex loss $f_t$ and its gradient there. Its regret
+# against a point $u$ is
 #
 # $$R_T(u) = \sum_{t=1}^T f_t(x_t) - f_t(u) .$$
 #
 # Gradient descent on a ball of radius $R$ with gradients of at most $G$ has $R_T(u) \le \sqrt{2} \cdot 2 R G \sqrt{T}$
-# for every $u$ *in the ball*. Which radius? Too large, and the bound is weak for the small $u$; too small, and $u$ lies
-# outside, where regret grows with $T$ for ever. A **parameter-free** learner needs no radius:
+# for every $u$ *in the ball*. With a large radius the bound is weak for small $u$; with a small radius $u$ may lie
+# outside, and regret then grows linearly in $T$. A **parameter-free** learner needs no radius:
 #
 # $$R_T(u) \le O\Big( \|u\| \, G \sqrt{T \log(1 + \|u\| \, G \, T)} + 1 \Big) \quad \text{for all } u \text{ at once.}$$
 #
-# One way is to bet. Start with one coin; bet a share of what you have on the direction of the next gradient. Whoever
-# is right again and again gets rich exponentially fast, hence far away fast.
+# One such method is coin betting: the learner starts with a wealth of one and bets a share of it on the direction of
+# the next gradient. If the direction persists, wealth, and with it the distance, grows exponentially fast.
 #
 # ## Regret against the distance
 #
@@ -91,11 +91,11 @@ ax.set(xlabel=r"distance $\|u\|$ of the minimiser", ylabel="regret at the end")
 _ = ax.legend(frameon=False, fontsize="small")
 
 # %% [markdown]
-# Each dashed line is flat up to its own radius, and then falls off a cliff: beyond, it pays in every round. A large
-# radius is safe, and dear everywhere. The full lines were told nothing about $u$, and their regret grows with $\|u\|$
-# without a cliff.
+# The regret of gradient descent (dashed) is flat up to its radius and jumps beyond it, where it grows in every round. A
+# large radius is safe, and costs regret everywhere. Parameter-free learners (full lines) have no information on $u$,
+# and their regret grows with $\|u\|$ without a jump.
 #
-# How does regret grow with time? Its exponent is the slope in a log-log plot; 1 means that nothing is learned.
+# The growth exponent of regret is its slope against time in a log-log plot; 1 means that nothing is learned.
 
 # %%
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
@@ -111,13 +111,13 @@ _ = axes[1].legend(frameon=False, fontsize="small", loc="upper left")
 # ## An erratum
 #
 # CA-OONS does not bet. It runs $N$ learners on balls of radius $2, 4, 8, \dots, 2^N$ and mixes their points
-# $x_t^1, \dots, x_t^N$ by weights. Weights follow losses, so: what does learner $j$ lose? As printed (equation (5)), it
-# is the loss linearised *at its own point*,
+# $x_t^1, \dots, x_t^N$ by weights, which depend on the losses of the learners. As printed (equation (5)), the loss of
+# learner $j$ is linearised *at its own point*,
 #
 # $$\ell_t^j = \langle \nabla f_t(x_t^j), \, x_t^j \rangle .$$
 #
-# For linear losses this is right. For others the learners are compared by different linear functions, and that can rank
-# them wrongly. Take one fixed loss with its minimum at 8, and no noise at all:
+# For linear losses this is right. For other losses each learner has a linear function of its own, and comparing them
+# can rank the learners wrongly. An example is one fixed loss with its minimum at 8, without noise:
 
 # %%
 x = np.linspace(0.0, 10.0, 201)
@@ -132,14 +132,14 @@ ax.set(xlabel="x", ylim=(-5.5, 8.0))
 _ = ax.legend(frameon=False)
 
 # %% [markdown]
-# The learners on the balls of radius 2, 4 and 8 end at 2, 4 and 8 (dots): the best they can do. The third one is
-# right, and loses nothing. But by the printed loss it is the worst of the three: there the slope is 0, and so is
-# $f'(8) \cdot 8$, while the learner at 4 is credited with $f'(4) \cdot 4 \approx -3.9$. The mixture settles at 4
-# and pays $f(4) = \sqrt{17} - 1 \approx 3.12$ in every round, although the theorem promises a regret that hardly
-# grows. All its assumptions hold.
+# The learners on the balls of radius 2, 4 and 8 converge to 2, 4 and 8 (dots), the best points of their balls. The
+# third one has no loss. By the printed loss, however, it is the worst of the three: its slope is 0, and so is
+# $f'(8) \cdot 8$, while the learner at 4 has $f'(4) \cdot 4 \approx -3.9$. The mixture settles at 4 and pays
+# $f(4) = \sqrt{17} - 1 \approx 3.12$ in every round, although all assumptions of the theorem hold, whose regret hardly
+# grows.
 #
-# Two repairs: linearise for everybody at the point that was *played*, $\langle \nabla f_t(x_t), x_t^j \rangle$, which
-# is valid by convexity; or use the values $f_t(x_t^j)$ themselves.
+# There are two repairs: linearise the loss of every learner at the point that was *played*,
+# $\langle \nabla f_t(x_t), x_t^j \rangle$, which is valid by convexity; or use the values $f_t(x_t^j)$ themselves.
 
 # %%
 from jaxbandits.oco import CAOONS
@@ -167,6 +167,6 @@ for name in versions:
     print(f"{name:17s} regret per round in the last half: {rate:.3f}")
 
 # %% [markdown]
-# The large regret at the beginning of the repaired versions is the start-up cost of the theorem's constants; then it
-# stops. The same with noise, and with verdicts: `jaxbandits reproduce oco/e3`. What parameter-free learners do in
-# practice, side by side: `jaxbandits reproduce oco/e2`.
+# The large regret at the beginning of the repaired versions is the start-up cost of the theorem's constants; it stops
+# growing afterwards. `jaxbandits reproduce oco/e3` runs the same with noise and with verdicts, and
+# `jaxbandits reproduce oco/e2` compares parameter-free learners.

@@ -11,13 +11,14 @@
 # %% [markdown]
 # # Learning under constraints, without projections
 #
-# A recommender completes a matrix of ratings, one batch at a time, under a constraint that changes from round to round.
-# After Wang, Wan & Zhang, *Revisiting Projection-Free Online Learning with Time-Varying Constraints* (AAAI 2025).
+# A recommender system completes a matrix of ratings, one batch at a time, under a constraint that changes from round to
+# round. After Wang, Wan & Zhang, *Revisiting Projection-Free Online Learning with Time-Varying Constraints* (AAAI
+# 2025).
 
 # %% [markdown]
 # [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/)
-# In Colab: upload this notebook, then, in the panel of files, `jaxbandits` as a wheel or as a zip of the checkout.
-# JAX stays the one that is there: another one would not fit Colab's CUDA.
+# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
+# installation keeps Colab's JAX, which matches its CUDA.
 
 # %% cellView="form"
 # @title Installation
@@ -40,19 +41,19 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer see
 # %% [markdown]
 # ## The problem
 #
-# In round $t$ the learner plays a matrix $X_t \in \mathcal{K}$; then a loss $f_t$ and a constraint $g_t$ arrive. It
-# wants both of these small:
+# In round $t$ the learner plays a matrix $X_t \in \mathcal{K}$ and receives a loss $f_t$ and a constraint $g_t$. The
+# aims are a small
 #
 # $$\text{loss } \sum_t f_t(X_t), \qquad \text{violation } \sum_t \max(g_t(X_t), 0) .$$
 #
 # Here $f_t(X) = \tfrac12 \sum_{(i, j) \in O_t} (X_{ij} - M_{ij})^2$ over a batch $O_t$ of known ratings,
 # $\mathcal{K} = \{ \|X\|_* \le \tau \}$ is the ball of the trace norm (the sum of the singular values), whose points
-# have low rank or nearly so, and $g_t(X) = \langle P_t, X \rangle - b$ is a budget: the ratings that are handed out may
-# not add up to more than a share of what they would if all had the mean.
+# have low rank or nearly so, and $g_t(X) = \langle P_t, X \rangle - b$ is a budget: the predicted ratings may not add
+# up to more than a share of the sum of mean ratings.
 #
 # ## Why no projections
 #
-# To project onto $\mathcal{K}$ takes a full singular value decomposition. To minimise a linear function over it takes
+# A projection onto $\mathcal{K}$ needs a full singular value decomposition. Minimising a linear function over it needs
 # one pair of singular vectors:
 #
 # $$\arg\min_{V \in \mathcal{K}} \langle C, V \rangle = -\tau \, u_1 v_1^\top .$$
@@ -79,9 +80,9 @@ for name, oracle in oracles.items():
 # %% [markdown]
 # ## The data
 #
-# MovieLens-100k has 100,000 ratings of 1,682 films by 943 people. Its licence does not let us pass it on: get `u.data`
-# from GroupLens, and let `JAXBANDITS_DATA` name the folder above `movielens-100k/`. Without it, a small stand-in of
-# rank 3 takes its place, and every figure says so.
+# MovieLens-100k has 100,000 ratings of 1,682 films by 943 people. Its licence forbids redistribution: download `u.data`
+# from GroupLens, and set `JAXBANDITS_DATA` to the folder above `movielens-100k/`. Without it a small stand-in of rank 3
+# is used, and the titles of the figures name it.
 
 # %%
 from pathlib import Path
@@ -101,20 +102,20 @@ print(f"{title}: {env.dim[0]} x {env.dim[1]}, {len(env.observed):,} ratings, {en
 # %% [markdown]
 # ## The learners
 #
-# OFW-TVC keeps a surrogate of loss and constraint in one: with $Q_t$ the violation so far,
+# OFW-TVC minimises a surrogate of loss and constraint: with $Q_t$ the accumulated violation,
 #
 # $$\tilde f_t(X) = \gamma f_t(X) + \Phi'(Q_t) \, \max(g_t(X), 0), \qquad \Phi(Q) = e^{\lambda Q} - 1 ,$$
 #
-# and takes one Frank-Wolfe step a round towards the answer of the linear oracle. The more has been violated, the more
-# the constraint weighs. SCOFW-TVC uses the curvature of the loss besides.
+# and takes one Frank-Wolfe step a round towards the point of the linear oracle. The weight of the constraint grows with
+# the violation. SCOFW-TVC also uses the curvature of the loss.
 
 # %%
 from jaxbandits import compare
 from jaxbandits.coco import OFWTVC, SCOFWTVC
 
 
-def told(env, horizon):
-    """What every learner is told; the scale gives loss and constraint the same Lipschitz constant."""
+def settings(env, horizon):
+    """Return the settings of all learners; the scale gives loss and constraint the same Lipschitz constant."""
     bound, ball = float(env.lipschitz), NuclearBall(radius=float(env.radius))
     same = {"constraint_scale": bound / env.constraint_lipschitz}
     return {"dim": env.dim, "horizon": horizon, "domain": ball, "lipschitz": bound, **same}
@@ -122,9 +123,9 @@ def told(env, horizon):
 
 small = 0.5 * T**-0.75
 learners = {
-    "OFW-TVC, careful": OFWTVC.practical(**told(env, T), eta_scale=1e3, gamma=small),
-    "OFW-TVC, bold": OFWTVC.practical(**told(env, T), eta_scale=1e3, gamma=100.0 * small),
-    "SCOFW-TVC": SCOFWTVC.theory(**told(env, T), curvature=env.batch / len(env.observed)),
+    "OFW-TVC, careful": OFWTVC.practical(**settings(env, T), eta_scale=1e3, gamma=small),
+    "OFW-TVC, bold": OFWTVC.practical(**settings(env, T), eta_scale=1e3, gamma=100.0 * small),
+    "SCOFW-TVC": SCOFWTVC.theory(**settings(env, T), curvature=env.batch / len(env.observed)),
 }
 result = compare(learners, env, horizon=T, seeds=SEEDS)
 
@@ -140,13 +141,12 @@ _ = axes[0].plot(trials.records, trials.get("zero_loss")[0].mean(axis=0), ":", c
 
 # %% [markdown]
 # The dotted line is the loss of a learner that always plays 0, which never violates the budget. On MovieLens all
-# learners play like that for long, and the budget does not bind in one pass. On the stand-in it does: loss and
-# violation pull in opposite directions; the weight $\gamma$ of the loss decides between them, and a learner is judged
-# by the pair.
+# learners stay near 0 for long, and the budget does not bind in one pass. On the stand-in it does: loss and violation
+# are opposed, the weight $\gamma$ of the loss trades one for the other, and a learner is judged by the pair.
 #
 # ## The trade-off
 #
-# So let us sweep $\gamma$, on the stand-in. All points share one compiled program.
+# We sweep $\gamma$ on the stand-in. All points share one compiled program.
 
 # %%
 from jaxbandits import sweep
@@ -155,7 +155,7 @@ stand_in = MatrixCompletion.stand_in(constraint="budget")
 SEEDS, T = 64, (100 if FAST else 1500)
 small = 0.5 * T**-0.75
 weights = [w * small for w in ([1.0, 100.0] if FAST else [0.1, 1.0, 10.0, 100.0, 1000.0])]
-learner = OFWTVC.practical(**told(stand_in, T), eta_scale=1e3)
+learner = OFWTVC.practical(**settings(stand_in, T), eta_scale=1e3)
 swept = sweep(learner, stand_in, horizon=T, seeds=SEEDS, grid={"gamma": weights}, record=1)
 loss, violation = (swept.final(metric).mean(axis=1) for metric in ("loss", "violation"))
 figure, ax = plt.subplots(figsize=(5.5, 3.8), layout="constrained")
@@ -165,9 +165,9 @@ for x, y, weight in zip(violation, loss, weights, strict=True):
 _ = ax.set(xlabel="violation", ylabel="loss", title="OFW-TVC over the weight of the loss, stand-in")
 
 # %% [markdown]
-# With too small a weight losses are hardly heard, with too large a one constraints are not. In between there is much
-# to gain, and some weights are better than others in both respects.
+# A small weight reduces the influence of losses, a large one that of constraints. Some weights in between are better
+# than others in both respects.
 #
 # In the paper's own experiment the constraints are drawn with mean 0: they cannot be learned, and only a smaller $X$
-# violates them less (`constraint="figure"`). With the two other learners of its Figure 1, tuned over the paper's grid:
-# `jaxbandits reproduce coco/fig1`, and on the real data with `--data u.data`.
+# violates them less (`constraint="figure"`). `jaxbandits reproduce coco/fig1` runs it with the two other learners of
+# Figure 1, tuned over the paper's grid; `--data u.data` uses the real data.

@@ -9,16 +9,16 @@
 # ---
 
 # %% [markdown]
-# # Group DRO: good for everybody, not on average
+# # Group DRO: the worst group, not the average
 #
-# A model that is right for most can be wrong for a few, always the same few. Group distributionally robust optimisation
+# A model with a small average risk can have a large risk on a small group. Group distributionally robust optimisation
 # minimises the largest of the groups' risks. After Zhang, Bai, Zhao, Yang & Zhou, *Stochastic Approximation Approaches
 # to Group Distributionally Robust Optimization and Beyond* (JMLR).
 
 # %% [markdown]
 # [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/)
-# In Colab: upload this notebook, then, in the panel of files, `jaxbandits` as a wheel or as a zip of the checkout.
-# JAX stays the one that is there: another one would not fit Colab's CUDA.
+# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
+# installation keeps Colab's JAX, which matches its CUDA.
 
 # %% cellView="form"
 # @title Installation
@@ -46,17 +46,17 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer see
 #
 # $$\min_{w \in W} \max_i R_i(w) = \min_{w \in W} \max_{q \in \Delta_m} \sum_{i=1}^m q_i R_i(w) .$$
 #
-# On the right stands a game. One player moves the model $w$ down, the other moves the weights $q$ of the groups towards
-# whoever is worst off. Both run mirror descent; each round they need fresh samples:
+# The right-hand side is a game. One player minimises over the model $w$, the other maximises over the weights $q$ of
+# the groups. Both run mirror descent on fresh samples:
 #
-# * **SMD(m)** draws one from every group a round;
+# * **SMD(m)** draws one sample from every group in a round;
 # * **Online(1)** draws from *one* group, chosen by $q$: the second player is a bandit. A round is $m$ times cheaper.
 #
 # ## The data
 #
 # Adult has 45,222 people in six groups by race and sex; the label says whether someone earns more than 50,000 dollars a
-# year. Let `JAXBANDITS_DATA` name the folder above `adult/` with `adult.data` and `adult.test` from the UCI repository;
-# without them a synthetic stand-in of the same shape takes their place, and the title says so.
+# year. Set `JAXBANDITS_DATA` to the folder above `adult/` with `adult.data` and `adult.test` from the UCI repository;
+# without them a synthetic stand-in of the same shape is used, and the titles name it.
 
 # %%
 from pathlib import Path
@@ -79,8 +79,8 @@ for name, rows in zip(table.names, table.rows(), strict=True):
 # %% [markdown]
 # ## The learners
 #
-# Beside the two stands *uniform weights*: SMD(m) whose weights never move, which minimises the mean of the groups'
-# risks. They all draw the same number of rows in the end, so the cheap one plays more rounds: horizons may differ, too.
+# A third learner, *uniform weights*, is SMD(m) with constant weights: it minimises the mean of the groups' risks. All
+# draw the same number of rows in total, so Online(1) plays more rounds: horizons may differ, too.
 
 # %%
 from jaxbandits import compare
@@ -111,12 +111,12 @@ print("SMD(m) less uniform weights, seed by seed:", result.paired_difference("SM
 print("Online(1) less SMD(m), seed by seed:", result.paired_difference("Online(1)", "SMD(m)", "max_risk"))
 
 # %% [markdown]
-# On the left the risk of the group that is worst off, on the right the mean of all groups. `w_scale` and `q_scale`
-# multiply the steps of the theorem, which are made for the worst case; these factors are ours.
+# The left panel shows the largest risk of a group, the right one the mean of all groups. `w_scale` and `q_scale`
+# multiply the steps of the theorem, which are those of the worst case; these factors are ours.
 #
-# ## How hard should the second player push?
+# ## The step of the second player
 #
-# `q_scale` is a number, so it can be swept: at 0 the weights stay uniform, further on they move faster and faster.
+# `q_scale` is a number, so it can be swept: at 0 the weights stay uniform, and they move faster the larger it is.
 
 # %%
 from jaxbandits import sweep
@@ -131,8 +131,8 @@ for x, y, push in zip(mean, worst, pushes, strict=True):
 _ = ax.set(xlabel="mean risk of the groups", ylabel="largest risk of a group", title=f"{title}: q_scale")
 
 # %% [markdown]
-# At first the worst group gains and hardly anybody pays. Then the others pay more and more for nothing: in a run of
-# this length the model is no better, only pulled about.
+# Up to a point the largest risk decreases at hardly any cost in the mean risk. Beyond it the mean risk grows without
+# any gain: in a run of this length the larger steps only add variance.
 #
 # ## Group by group
 
@@ -149,7 +149,8 @@ _ = ax.legend(frameon=False)
 # %% [markdown]
 # ## Where the rows come from
 #
-# Online(1) decides by itself whom to ask. The shares are of all rows that it drew; uniform would be one sixth each.
+# Online(1) chooses the group of each row. The table shows the shares of the groups in all rows; uniform shares would be
+# one sixth each.
 
 # %%
 drawn = result.final("group_samples", "Online(1)")[0]
@@ -158,5 +159,5 @@ for name, mean, spread in zip(table.names, shares.mean(axis=0), shares.std(axis=
     print(f"  {name:13s} {100 * mean:5.1f} % (+- {100 * spread:.1f})")
 
 # %% [markdown]
-# Groups with little data, one pass over it, outliers and other targets than the maximum: `jaxbandits list dro`, and the
-# paper's figures by `jaxbandits reproduce dro/fig5` and its neighbours.
+# `jaxbandits list dro` lists further algorithms and experiments: groups with little data, one pass over it, outliers,
+# and other targets than the maximum. `jaxbandits reproduce dro/fig5` reproduces a figure of the paper.

@@ -9,16 +9,16 @@
 # ---
 
 # %% [markdown]
-# # A sweep that survives being killed
+# # A sweep that resumes after a kill
 #
-# Experiments that matter take hours, and machines do not last for hours. A sweep is one file that says what to run, and
-# one directory with what is done. Whatever happens in between, the same command goes on, and the results are the same
-# bit for bit. Here we pull the plug ourselves.
+# A long sweep must survive interruptions. It is one file that declares the runs, and one directory with the results.
+# After an interruption the same command continues, and the results are the same bit for bit. Here we kill the process
+# ourselves.
 
 # %% [markdown]
 # [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/)
-# In Colab: upload this notebook, then, in the panel of files, `jaxbandits` as a wheel or as a zip of the checkout.
-# JAX stays the one that is there: another one would not fit Colab's CUDA.
+# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
+# installation keeps Colab's JAX, which matches its CUDA.
 
 # %% cellView="form"
 # @title Installation
@@ -41,8 +41,8 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer see
 # %% [markdown]
 # ## The file
 #
-# Two learners, swept over their constants, on two noises: one with heavy tails, one with light ones. What is in braces
-# is swept; real numbers share one compiled program.
+# Two learners, swept over their constants, on two noises: one with heavy tails, one with light ones. Fields in braces
+# are swept; all values of a real number share one compiled program.
 
 # %%
 import tempfile
@@ -87,10 +87,10 @@ noise = {{ type = "noise/student_t", df = 10.0 }}
 """)
 
 # %% [markdown]
-# ## What will it cost?
+# ## A dry run
 #
-# A dry run checks the file, compiles the programs, plays a few rounds and says so. (A notebook may run commands with
-# `!jaxbandits ...`; we go through Python so that the cells below can kill them.)
+# A dry run checks the file, compiles the programs, plays a few rounds and prints the expected cost. (A notebook may run
+# commands with `!jaxbandits ...`; we start them from Python so that the cells below can kill them.)
 
 # %%
 import subprocess
@@ -100,19 +100,19 @@ def command(*words):
     return [sys.executable, "-m", "jaxbandits", *map(str, words)]
 
 
-def said(*words):
+def run_command(*words):
     done = subprocess.run(command(*words), capture_output=True, text=True, cwd=room)
     assert done.returncode == 0, done.stderr
     print(done.stdout)
 
 
-said("sweep", "tails.toml", "--dry-run")
+run_command("sweep", "tails.toml", "--dry-run")
 
 # %% [markdown]
-# ## Pull the plug
+# ## Two kills
 #
-# We start it, wait until some parts are done, and kill it the hard way: `SIGKILL` cannot be caught, nothing can be
-# tidied up. Then once more.
+# We start the sweep, wait until some parts are done, and kill it by `SIGKILL`, which a process cannot catch; then once
+# more.
 
 # %%
 import time
@@ -133,19 +133,19 @@ for wanted in (3, 8):
     print(f"killed with {done()} parts done")
 
 # %% [markdown]
-# From another terminal, at any time, also while it runs:
+# The status is available at any time, from another terminal too:
 
 # %%
-said("status", out)
+run_command("status", out)
 
 # %% [markdown]
-# ## The same command goes on
+# ## The same command continues
 
 # %%
-said("sweep", "tails.toml", "--quiet")
+run_command("sweep", "tails.toml", "--quiet")
 
 # %% [markdown]
-# Is it really the same? An undisturbed run in another directory, and the checksum of every file of results:
+# For comparison, an undisturbed run in another directory, and the checksums of all files of results:
 
 # %%
 import hashlib
@@ -155,18 +155,18 @@ def checksums(directory):
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (directory / "parts").glob("*.npz")}
 
 
-said("sweep", "tails.toml", "--quiet", "--out", "undisturbed")
+run_command("sweep", "tails.toml", "--quiet", "--out", "undisturbed")
 print("bit for bit the same:", checksums(out) == checksums(room / "undisturbed"))
 
 # %% [markdown]
-# Files are written under another name, synced and renamed; a part counts when its record with the checksum is there.
-# Random numbers depend on the seed and the round alone, not on when, where or in which order a trial runs. So several
-# machines can share the work, too: `--shard 1/4` on the first of four, and so on; `jaxbandits submit` hands the shards
-# to SLURM.
+# Files are written under another name, synced and renamed; a part is done once its record with the checksum exists.
+# Random numbers depend on the seed and the round alone, not on when, where or in which order a trial runs. Several
+# machines can therefore share the work: `--shard 1/4` on the first of four, and so on; `jaxbandits submit` submits the
+# shards to SLURM.
 #
-# ## Reading it
+# ## Results
 #
-# Results are read when they are asked for, part by part: a sweep may be larger than the memory.
+# Results are read on request, part by part: a sweep may be larger than the memory.
 
 # %%
 from jaxbandits import load_sweep
@@ -206,5 +206,5 @@ refused = subprocess.run(changed, capture_output=True, text=True, cwd=room)
 print(refused.stderr)
 
 # %% [markdown]
-# The same from Python in ten lines, and everything that a file may hold: `docs/sweeps.md`. A million trials on a
-# cluster: `docs/scaling.md`.
+# `docs/sweeps.md` documents the file and shows the same from Python in ten lines. `docs/scaling.md` is about a million
+# trials on a cluster.

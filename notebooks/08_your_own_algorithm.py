@@ -11,13 +11,13 @@
 # %% [markdown]
 # # Your own algorithm
 #
-# Linear Thompson sampling in less than forty lines, checked against the contract that every algorithm here keeps, then
-# compared, swept, and made faster.
+# Linear Thompson sampling in less than forty lines: checked by the contract tests of the built-in algorithms, compared
+# with them, swept, and made faster.
 
 # %% [markdown]
 # [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/)
-# In Colab: upload this notebook, then, in the panel of files, `jaxbandits` as a wheel or as a zip of the checkout.
-# JAX stays the one that is there: another one would not fit Colab's CUDA.
+# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
+# installation keeps Colab's JAX, which matches its CUDA.
 
 # %% cellView="form"
 # @title Installation
@@ -44,14 +44,14 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer see
 #
 # $$V_t = \lambda I + \sum_{s < t} X_s X_s^\top, \qquad b_t = \sum_{s < t} r_s X_s .$$
 #
-# In each round draw one $\theta$ from it and play the arm that would be best if it were true. An arm that is uncertain
-# sometimes looks good, and is tried; one that is known to be bad hardly ever does.
+# Each round draws one $\theta$ from the belief and plays the arm that is best for it. An uncertain arm is sometimes
+# best, and is tried; an arm that is certainly bad hardly ever is.
 #
 # ## Three functions
 #
-# An algorithm is a frozen dataclass with three pure functions: `init` makes the state, `select` decides and changes
-# nothing, `update` returns the next state. Each gets a random key of its own. They are written for *one* trial: a
-# vector is `[d]`, the arms are `[K, d]`. The simulator runs thousands of them side by side.
+# An algorithm is a frozen dataclass with three pure functions: `init` makes the state, `select` decides and leaves the
+# state as it is, `update` returns the next state. Each gets a random key of its own. They are written for *one* trial:
+# a vector is `[d]`, the arms are `[K, d]`. The simulator runs thousands of trials side by side.
 
 # %%
 from typing import Any, ClassVar, NamedTuple
@@ -95,14 +95,14 @@ class LinearThompson:
 
 # %% [markdown]
 # `static` fields are sizes and names, part of the compiled program. `param` fields are numbers, with their range and
-# meaning: they can be swept, and a value outside the range is refused. `feedback` says what the learner is told:
-# `Reward`, and nothing else, even where the environment could tell more.
+# meaning: they can be swept, and a value outside the range is refused. `feedback` declares the feedback of the learner:
+# `Reward`, and nothing else, even if the environment has more.
 #
-# ## Does it keep the contract?
+# ## The contract tests
 #
-# The check runs it in small: shapes that stay, keys used once, masked arms never played, numbers that do not depend on
-# how many trials run, resuming bit for bit, and more. It raises with one line that says what is broken, and prints what
-# would make the algorithm faster.
+# The contract tests check that shapes stay fixed, that keys are used once, that masked arms are never played, that
+# numbers do not depend on the number of trials, that a run resumes bit for bit, and more. A violation raises an error
+# of one line; the check also prints performance advice.
 
 # %%
 from jaxbandits import HeavyTailed, check_algorithm, noise
@@ -112,7 +112,7 @@ check_algorithm(LinearThompson(dim=3), env)
 print("the contract holds")
 
 # %% [markdown]
-# What a mistake looks like: an `update` that gives the state another form.
+# An example of an error: an `update` that gives the state another shape.
 
 
 # %%
@@ -127,9 +127,9 @@ except AssertionError as error:
     print(error)
 
 # %% [markdown]
-# ## Beside the others
+# ## A comparison
 #
-# From here on it is a learner like any other.
+# The learner runs like any other.
 
 # %%
 import matplotlib.pyplot as plt
@@ -151,8 +151,8 @@ print(result.table("regret"))
 print("Thompson less OFUL (theory):", result.paired_difference("Thompson", "OFUL"))
 
 # %% [markdown]
-# How far should draws lie from the mean? The theorem says $v \approx \sigma \sqrt{9 d \log (t / \delta)}$; a sweep
-# over a `param` field shares one program.
+# The scale of the draws is $v \approx \sigma \sqrt{9 d \log (t / \delta)}$ in the theorem. A sweep over a `param` field
+# shares one program.
 
 # %%
 from jaxbandits import sweep
@@ -161,10 +161,11 @@ swept = sweep(LinearThompson(dim=3), env, T, SEEDS, grid={"scale": [0.03, 0.1, 0
 print(swept.table("regret"))
 
 # %% [markdown]
-# ## The same, faster
+# ## A faster form
 #
-# In the table of all learners, look at `ns/round`: the column of Thompson sampling is longer than OFUL's, for it
-# factors a matrix in every round. Two ideas, besides the draws of `numerics.rng`, cheaper than those of `jax.random`:
+# The column `ns/round` of the table of all learners shows that Thompson sampling is slower than OFUL: it factors a
+# matrix in every round. Besides the draws of `numerics.rng`, which are cheaper than those of `jax.random`, two ideas
+# help:
 #
 # * Keep $V_t^{-1}$ and change it by the formula of Sherman and Morrison, $O(d^2)$ instead of $O(d^3)$.
 # * For a draw with covariance $V^{-1}$ no triangular factor is needed. If $V^{-1} = C C^\top$ for *any* $C$, then
@@ -214,12 +215,12 @@ print(both.table("regret"))
 print("plain less fast, seed by seed:", both.paired_difference("plain", "fast"))
 
 # %% [markdown]
-# The two draw from the same law, though not the same numbers: their regrets differ by chance alone, and an interval of
-# 95 % misses zero once in twenty times. Look at `ns/round` again.
+# Both draw from the same law, but not the same numbers: their regrets differ by chance alone, and an interval of 95 %
+# misses zero once in twenty times. The column `ns/round` shows the gain.
 #
-# ## Give it a name
+# ## A registered name
 #
-# Registered, it can be written down and read back, and used by its name in sweep files.
+# A registered algorithm can be written as JSON and read back, and sweep files refer to its name.
 
 # %%
 from jaxbandits import Entry, from_spec, register_algorithm, to_spec
@@ -238,4 +239,4 @@ print(written)
 print(from_spec(written))
 
 # %% [markdown]
-# `docs/protocol.md` says what passes between algorithm, environment and loop, and how to write an environment.
+# `docs/protocol.md` specifies what passes between algorithm, environment and loop, and shows an environment.

@@ -9,15 +9,15 @@
 # ---
 
 # %% [markdown]
-# # Speed, and how it is got
+# # Speed
 #
-# Millions of rounds a second on one core, without a line of C. This notebook measures it on the machine it runs on,
-# beside a loop in NumPy, and shows the three or four ideas behind it.
+# The simulator plays millions of rounds a second on one core. This notebook measures it on the machine it runs on,
+# beside a loop in NumPy, and shows the ideas behind it.
 
 # %% [markdown]
 # [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/)
-# In Colab: upload this notebook, then, in the panel of files, `jaxbandits` as a wheel or as a zip of the checkout.
-# JAX stays the one that is there: another one would not fit Colab's CUDA.
+# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
+# installation keeps Colab's JAX, which matches its CUDA.
 
 # %% cellView="form"
 # @title Installation
@@ -40,8 +40,8 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer see
 # %% [markdown]
 # ## A loop in NumPy
 #
-# Linear UCB (OFUL) with the inverse kept by Sherman and Morrison: about as good as a loop in Python gets. One trial,
-# one round at a time.
+# Linear UCB (OFUL) with the inverse updated by Sherman and Morrison's formula: about as fast as a loop in Python gets.
+# It runs one trial, one round at a time.
 
 # %%
 import time
@@ -104,8 +104,8 @@ print(f"1024 trials: {fast:,.0f} rounds a second, {fast / loop:,.0f} times the l
 # %% [markdown]
 # ## How many trials?
 #
-# A processor adds 8 or 16 numbers in the time of one. With one trial most of that is idle; with 64 side by side it is
-# not. More trials run one batch of 64 after the other, on all cores.
+# A processor adds 8 or 16 numbers in the time of one. One trial leaves most of that idle, 64 side by side do not. More
+# trials run in batches of 64, on all cores.
 
 # %%
 import matplotlib.pyplot as plt
@@ -119,16 +119,15 @@ ax.set(xlabel="trials", ylabel="rounds a second")
 _ = ax.legend(frameon=False)
 
 # %% [markdown]
-# One trial is no faster than 64: what is not there cannot be filled. Where it matters is *below* the left end: one
-# short trial is over in NumPy before the simulator has compiled.
+# One trial takes as long as 64. For one short trial NumPy is faster: it finishes before the simulator has compiled.
 #
 # ## The trial axis is last
 #
 # 64 matrices of $d \times d$ can lie in memory as $64 \times d \times d$, one matrix after the other, or as
 # $d \times d \times 64$, the same entry of all trials side by side. In the second form every operation is one loop over
-# neighbouring numbers, which is what processors are built for. `jax.vmap` makes the first. The simulator makes the
-# second: it interprets the trace of a round with the trial axis last, and has a rule for products, sums, searches and
-# small factorisations over short axes. So plain `jax.numpy` is all that a learner needs.
+# contiguous numbers, which suits vector instructions. `jax.vmap` makes the first form. The simulator makes the second:
+# it interprets the trace of a round with the trial axis last, and has a rule for products, sums, searches and small
+# factorisations over short axes. A learner therefore needs nothing but plain `jax.numpy`.
 
 # %%
 from typing import Any, ClassVar, NamedTuple
@@ -189,16 +188,16 @@ for name, rate in forms.items():
     print(f"{name:35s} {rate:13,.0f} rounds a second, {rate / loop:8.1f} times the loop")
 
 # %% [markdown]
-# The shipped learner keeps its inverse in factors, which float32 needs where an arm is played often, and carries scores
-# and widths of arms that never change from round to round, in $O(K d)$ instead of $O(K d^2)$.
+# The shipped learner carries its inverse in factors, which float32 needs if an arm is played often, and updates scores
+# and widths of arms that never change in $O(K d)$ instead of $O(K d^2)$ a round.
 #
-# How much is gained depends on XLA, too, which comes with JAX. This notebook ran with:
+# The speed also depends on XLA, which comes with JAX. This notebook ran with:
 
 # %%
 print("JAX", jax.__version__)
 
 # %% [markdown]
-# `check_algorithm` names the equations of a learner that run on one trial at a time, because there is no rule for them:
+# `check_algorithm` names the equations of a learner without a rule, which run on one trial at a time:
 
 # %%
 from jaxbandits.testing import speed as speed_of
@@ -209,8 +208,8 @@ for algorithm in (Solving(dim=D), Plain(dim=D)):
 # %% [markdown]
 # ## Any function
 #
-# The same works outside the simulator: `vmap_last(f)` in place of `jax.vmap(f, -1, -1)`. `explain` names what it has no
-# rule for.
+# `vmap_last(f)` does the same for any function, in place of `jax.vmap(f, -1, -1)`. `explain` lists the equations
+# without a rule.
 
 
 # %%
@@ -224,8 +223,8 @@ print(vmap_last(spectrum)(matrices).shape, explain(spectrum, matrices))
 # %% [markdown]
 # ## Sweeps cost nothing extra
 #
-# A hyperparameter is an input of the program and not a constant in it, so another value needs no compilation, and a
-# grid is only more trials.
+# A hyperparameter is an input of the program and not a constant in it: another value needs no compilation, and a grid
+# is just more trials.
 
 # %%
 from jaxbandits import sweep
@@ -239,9 +238,9 @@ print(f"{points} points x 32 seeds: {seconds:.2f} s, {points * 32 * HORIZON / se
 # %% [markdown]
 # ## In single precision
 #
-# Numbers of 32 bits fit twice as many into a register; `docs/precision.md` says how far plays are from those in 64
-# bits, learner by learner. A running sum of many small numbers would suffer, so metrics are summed in blocks and put
-# together in 64 bits on the host.
+# A register holds twice as many numbers of 32 bits; `docs/precision.md` tabulates how far plays are from those in 64
+# bits, learner by learner. A running sum of many small numbers would lose digits, so metrics are summed in blocks, and
+# the host adds the blocks up in 64 bits.
 #
-# The figures of every learner, measured on a quiet machine beside two NumPy loops, are in `docs/performance.md`; `make
-# bench` prints yours.
+# `docs/performance.md` has the rates of every learner beside two NumPy loops on a quiet machine; `make bench` measures
+# them on yours.
