@@ -22,7 +22,7 @@ from jaxbandits.experiments.engine import statistic
 from jaxbandits.experiments.engine.claim import Measured
 from jaxbandits.experiments.glm import kappa_star
 from jaxbandits.experiments.linear import bound_only, noiseless, scale
-from jaxbandits.experiments.linear.setting import READINGS
+from jaxbandits.experiments.linear.setting import NORMALISATIONS
 from jaxbandits.experiments.oco import e5
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.results.result import Result
@@ -156,7 +156,7 @@ def test_heavy_tails_against_gaussian_noise():
     heavy, light = {"OFUL": 300.0, "Hvt-UCB": 110.0}, {"OFUL": 100.0, "Hvt-UCB": 90.0}
 
     def of(student, gaussian):
-        return {f"{law}-{at}": v for at in READINGS for law, v in (("student", student), ("gaussian", gaussian))}
+        return {f"{law}-{at}": v for at in NORMALISATIONS for law, v in (("student", student), ("gaussian", gaussian))}
 
     assert set(verdicts("linear/drop", told(of(heavy, light))).values()) == {"holds"}
     swapped = [dict(zip(each, reversed(each.values()), strict=True)) for each in (heavy, light)]
@@ -178,10 +178,10 @@ def test_what_crtm_truncates():
         assert (float(after.estimate.theta[0]) == 0.0) == bool(dropped)
     labels = ("CRTM", "CRTM, nothing truncated", "CRTM, Gamma x 0.01")
     regret = {"gaussian": (120.0, 100.0, 150.0), "student": (80.0, 100.0, 90.0)}
-    story = {f"{law}-{at}": dict(zip(labels, r, strict=True)) for law, r in regret.items() for at in READINGS}
+    story = {f"{law}-{at}": dict(zip(labels, r, strict=True)) for law, r in regret.items() for at in NORMALISATIONS}
     assert set(verdicts("linear/truncation", told(story), "mean regret").values()) == {"holds"}
     other = {f"{law}-{at}": story[f"{flip}-{at}"] for law, flip in (("gaussian", "student"), ("student", "gaussian"))
-             for at in READINGS}  # fmt: skip
+             for at in NORMALISATIONS}  # fmt: skip
     assert set(verdicts("linear/truncation", told(other), "mean regret").values()) == {"does not hold"}
     for share, verdict in ((0.02, "holds"), (0.005, "does not hold")):
         shares = told({panel: {"CRTM": share} for panel in story}, metric="truncated_share")

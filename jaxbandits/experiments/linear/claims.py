@@ -1,66 +1,59 @@
-"""What the paper says about more than one of its figures."""
+"""Claims of the paper about more than one of its figures."""
 
-from collections.abc import Iterable
+import math
 
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.statistic import advantage_growth, mean_ratio, time_growth, total_time_ratio
-from jaxbandits.experiments.engine.thresholds import COMPARABLE, FLAT, GROWS
+from jaxbandits.experiments.engine.statements import Panels, equivalent
+from jaxbandits.experiments.engine.statistic import advantage_growth, time_growth, total_time_ratio
+from jaxbandits.experiments.engine.thresholds import FLAT, GROWS
+
+
+def comparable(place: str, on: Panels) -> tuple[Claim, ...]:
+    """Hvt-UCB loses little for its one pass over the data."""
+    return equivalent("Hvt-UCB", "HEAVY-OFUL", on=on, says="Hvt-UCB is comparable to HEAVY-OFUL", place=place)
 
 
 def time_claims(figure: str) -> tuple[Claim, ...]:
-    """Section 5: HEAVY-OFUL is slower by orders, the others somewhat faster (no projection) and of the same order."""
+    """Section 5: HEAVY-OFUL is slower by orders; the other learners, which do not project, are somewhat faster."""
+    place, table = f"{figure}, right; Section 5", f"{figure}, right; Table 1"
     return (
-        Claim(
-            "Hvt-UCB is more than 800 times faster than HEAVY-OFUL over a whole trial",
-            f"{figure}, right; Section 5", total_time_ratio(("max", "HEAVY-OFUL"), ("max", "Hvt-UCB")),
-            low=800.0, trials=3,
-        ),
+        _slower("HEAVY-OFUL", "Hvt-UCB", place, times=800.0),
         Claim(
             f"a round of Hvt-UCB costs no more the later it is: log-log slope of its time below {FLAT}",
-            f"{figure}, right; Table 1", time_growth("max", "Hvt-UCB"), high=FLAT, trials=3,
+            table,
+            time_growth("max", "Hvt-UCB"),
+            high=FLAT,
+            trials=3,
         ),
         Claim(
             f"a round of HEAVY-OFUL costs more the later it is: log-log slope of its time above {GROWS}",
-            f"{figure}, right; Table 1", time_growth("max", "HEAVY-OFUL"), low=GROWS, trials=3,
+            table,
+            time_growth("max", "HEAVY-OFUL"),
+            low=GROWS,
+            trials=3,
         ),
         Claim(
             "the advantage over HEAVY-OFUL grows with T: log-log slope of the ratio of times per round above 0",
-            f"{figure}, right; Section 5", advantage_growth("max", "HEAVY-OFUL", "Hvt-UCB"), low=0.0, trials=3,
+            place,
+            advantage_growth("max", "HEAVY-OFUL", "Hvt-UCB"),
+            low=0.0,
+            trials=3,
         ),
-        *same_order(figure),
-    )  # fmt: skip
-
-
-def comparable(figure: str, panels: Iterable[str]) -> tuple[Claim, ...]:
-    """Hvt-UCB loses little for its one pass over the data."""
-    return tuple(
-        close("Hvt-UCB is comparable to HEAVY-OFUL", figure, panel, "Hvt-UCB", "HEAVY-OFUL") for panel in panels
+        *(_slower(name, "CRMM", place) for name in ("OFUL", "CRTM")),  # CRMM is the fastest
+        *(_slower("Hvt-UCB", name, place, at_most=10.0) for name in ("OFUL", "CRTM", "CRMM")),
     )
 
 
-def close(text: str, source: str, panel: str, first: str, second: str) -> Claim:
-    """Equivalence: the ratio of mean regrets within a factor."""
+def _slower(slow: str, fast: str, place: str, times: float = 1.0, at_most: float = math.inf) -> Claim:
+    """Claim that a trial of one learner takes between `times` and `at_most` times as long as one of another."""
+    text = f"a trial of {slow} takes more than {times:g} times as long as one of {fast}"
+    if at_most < math.inf:
+        text += f", and less than {at_most:g} times"
     return Claim(
-        f"{text}: mean regret within {COMPARABLE:g} times either way ({panel})",
-        source, mean_ratio(panel, first, second), 1.0 / COMPARABLE, COMPARABLE,
-    )  # fmt: skip
-
-
-def same_order(figure: str) -> tuple[Claim, ...]:
-    """Run times of the one-pass methods: CRMM the fastest, all within a factor of 10."""
-    fastest = (
-        Claim(
-            f"CRMM is the fastest: a trial of {name} takes longer",
-            f"{figure}, right; Section 5", total_time_ratio(("max", name), ("max", "CRMM")), low=1.0, trials=3,
-        )
-        for name in ("OFUL", "CRTM")
-    )  # fmt: skip
-    others = (
-        Claim(
-            f"{name} is faster than Hvt-UCB, by less than 10 times",
-            f"{figure}, right; Section 5", total_time_ratio(("max", "Hvt-UCB"), ("max", name)),
-            low=1.0, high=10.0, trials=3,
-        )
-        for name in ("OFUL", "CRTM", "CRMM")
-    )  # fmt: skip
-    return (*fastest, *others)
+        text.replace("more than 1 times as long as", "longer than"),
+        place,
+        total_time_ratio(("max", slow), ("max", fast)),
+        low=times,
+        high=at_most,
+        trials=3,
+    )

@@ -6,12 +6,11 @@ from typing import Any
 import jax.numpy as jnp
 
 from jaxbandits.diagnostics import linear as meters
-from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Shares
-from jaxbandits.experiments.engine.statistic import share_below
-from jaxbandits.experiments.linear.setting import EXTRA_SIGMA, PAPER, scaled
-from jaxbandits.experiments.linear.theorems import LAWS, THEORY, TRIALS, hvt_ucb, panels
+from jaxbandits.experiments.engine.statements import mostly_below
+from jaxbandits.experiments.linear.setting import EXTRA_SIGMA, scaled
+from jaxbandits.experiments.linear.theorems import LAWS, THEOREMS, THEORY
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 
@@ -36,39 +35,35 @@ def _shares_of_rounds(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[s
     return {f"{name}_share": trials.get(name) / trials.records for name in ("clipped", "leverage")}
 
 
-COVERAGE = Experiment(
-    name="linear/coverage",
+COVERAGE = THEOREMS.experiment(
+    "coverage",
+    "Lemma 1",
     title="estimation error over the confidence radius",
-    source=f"{PAPER}, Lemma 1",
-    horizon=18_000,
-    seeds=TRIALS,
-    presets={
-        **THEORY,
-        "practical": f"tuned: {scaled('hvt_ucb')}, which no theorem covers",
-    },
-    algorithms=hvt_ucb,
-    panels=panels,
+    presets={**THEORY, "practical": f"tuned: {scaled('hvt_ucb')}, which no theorem covers"},
     metric="error_ratio",
     tabulated=("clipped_share", "leverage_share"),
-    meters=(
-        meters.coverage(), Meter("clipped", _clipped), Meter("leverage", _leverage),
-    ),
+    meters=(meters.coverage(), Meter("clipped", _clipped), Meter("leverage", _leverage)),
     derive=_shares_of_rounds,
-    claims=tuple(
-        Claim(
-            f"theta* lies in all confidence sets with probability at least 1 - 4 delta; here: in over 99 % ({name})",
-            "Lemma 1", share_below(name, "Hvt-UCB", "error_ratio"), low=0.99, trials=1000,
+    claims=(
+        *mostly_below(
+            "Hvt-UCB",
+            "error_ratio",
+            on=LAWS.keys(),
+            says="theta* lies in all confidence sets with probability at least 1 - 4 delta",
+            place="Lemma 1",
+            trials=1000,
             presets=("theory",),
-        )
-        for name in LAWS
-    )
-    + tuple(
-        Claim(
-            f"the radius is loose: in more than 99 % of trials the error stays below a hundredth of it ({name})",
-            "ours, on Lemma 1", share_below(name, "Hvt-UCB", "error_ratio", 0.01), low=0.99, trials=1000,
+        ),
+        *mostly_below(
+            "Hvt-UCB",
+            "error_ratio",
+            on=LAWS.keys(),
+            threshold=0.01,
+            says="the radius is loose: the error stays below a hundredth of it",
+            place="ours, on Lemma 1",
+            trials=1000,
             presets=("theory",),
-        )
-        for name in LAWS
+        ),
     ),
     notes=(
         "error_ratio: the largest ||theta_{t+1} - theta*||_{V_t} / beta_t so far. 4 delta = 1/(2T) is 2.8e-5 here, far "
@@ -78,4 +73,4 @@ COVERAGE = Experiment(
     ),
     interpretations={"extra-sigma": EXTRA_SIGMA},
     figures=(Shares(),),
-)  # fmt: skip
+)

@@ -51,9 +51,12 @@ def _covers(name: str, panel: str) -> Claim:
     does = "keeps theta* in all its confidence sets in over 99 % of trials"
     return Claim(
         f"{name} {does} ({panel})" if promised else f"{name}, which no theorem covers there, {does} too ({panel})",
-        source if promised else "ours", share_below(panel, name, "error_ratio", _INSIDE), low=0.99, trials=400,
+        source if promised else "ours",
+        share_below(panel, name, "error_ratio", _INSIDE),
+        low=0.99,
+        trials=400,
         presets=("theory",),
-    )  # fmt: skip
+    )
 
 
 COVERAGE_RIVALS = Experiment(
@@ -78,4 +81,4 @@ COVERAGE_RIVALS = Experiment(
     ),
     width=32,
     figures=(Shares(),),
-)  # fmt: skip
+)

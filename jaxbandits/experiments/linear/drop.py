@@ -4,70 +4,60 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
-from jaxbandits.experiments.engine.figures import Curves
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.statistic import ratio_of_ratios, worst_ratio
 from jaxbandits.experiments.engine.thresholds import COMPARABLE, MUCH
-from jaxbandits.experiments.linear import tails
-from jaxbandits.experiments.linear.setting import (
-    EXTRA_SIGMA,
-    HORIZON,
-    PAPER,
-    PRESETS,
-    QUICK_PER_PANEL,
-    READINGS,
-    TUNED,
-    TUNING,
-    TWO_READINGS,
-    learners,
-)
+from jaxbandits.experiments.linear import setting, tails
 
 
 def _one_pass(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     """All but HEAVY-OFUL, whose 64 seeds in Figures 1 and 2 are too few for a ratio of ratios."""
     told: Any = panel.environment
-    found = learners(preset, horizon, float(told.eps), float(told.moment_scale))
+    found = setting.learners(preset, horizon, float(told.eps), float(told.moment_scale))
     return {label: learner for label, learner in found.items() if label != "HEAVY-OFUL"}
 
 
-def _drops(interpretation: str, title: str) -> tuple[Claim, ...]:
-    heavy, light = f"student-{interpretation}", f"gaussian-{interpretation}"
+def _drops(name: str, title: str) -> tuple[Claim, ...]:
+    heavy, light = f"student-{name}", f"gaussian-{name}"
     return (
         Claim(
             "OFUL drops significantly under heavy tails: its mean regret under Student t noise is above "
             f"{MUCH:g} times that under Gaussian noise ({title})",
-            "Figure 1, left; Section 5", worst_ratio((heavy,), (light,), "OFUL"), low=MUCH,
+            "Figure 1, left; Section 5",
+            worst_ratio((heavy,), (light,), "OFUL"),
+            low=MUCH,
         ),
         Claim(
             f"Hvt-UCB is robust: its mean regret under Student t noise is at most {COMPARABLE:g} times that under "
             f"Gaussian noise ({title})",
-            "Figures 1 and 2; Section 5", worst_ratio((heavy,), (light,), "Hvt-UCB"), high=COMPARABLE,
+            "Figures 1 and 2; Section 5",
+            worst_ratio((heavy,), (light,), "Hvt-UCB"),
+            high=COMPARABLE,
         ),
         Claim(
             "heavy tails cost OFUL more than Hvt-UCB: its mean regret grows by a larger factor from Gaussian to "
             f"Student t noise ({title})",
-            "ours, on Figures 1 and 2", ratio_of_ratios(heavy, light, "OFUL", "Hvt-UCB"), low=1.0,
+            "ours, on Figures 1 and 2",
+            ratio_of_ratios(heavy, light, "OFUL", "Hvt-UCB"),
+            low=1.0,
         ),
-    )  # fmt: skip
+    )
 
 
-DROP = Experiment(
-    name="linear/drop",
+DROP = setting.STUDY.experiment(
+    "drop",
+    "Figures 1 and 2",
     title="what heavy tails cost, against Gaussian noise",
-    source=f"{PAPER}, Figures 1 and 2",
-    horizon=HORIZON,
-    seeds=512,
-    presets=PRESETS | TUNED,
-    tuning=QUICK_PER_PANEL,
+    presets=setting.PRESETS | setting.TUNED,
+    tuning=setting.QUICK_PER_PANEL,
     algorithms=_one_pass,
     panels=tails.panels,
-    metric="regret",
-    claims=tuple(claim for reading, (_, title) in READINGS.items() for claim in _drops(reading, title)),
+    claims=tuple(claim for name, title in setting.TITLES.items() for claim in _drops(name, title)),
     notes=(
-        TWO_READINGS, TUNING,
+        setting.TWO_NORMALISATIONS,
+        setting.TUNING,
         "Arms and theta* of a seed are the same under both laws. The bounds told are those of Figures 1 and 2, 1.31 "
         "and 1: radii that are proportional to it are 1.31 times as large under heavy tails.",
     ),
-    interpretations={"extra-sigma": EXTRA_SIGMA},
-    figures=(Curves(not_drawn=("uniform",)),),
-)  # fmt: skip
+    interpretations={"extra-sigma": setting.EXTRA_SIGMA},
+)

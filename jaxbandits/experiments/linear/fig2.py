@@ -1,56 +1,24 @@
 """Figure 2: Gaussian noise."""
 
 from jaxbandits.environments.linear.noise import Gaussian
-from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Timed
-from jaxbandits.experiments.engine.figures import Curves
-from jaxbandits.experiments.engine.statistic import mean_difference
-from jaxbandits.experiments.linear.claims import close, comparable, time_claims
-from jaxbandits.experiments.linear.setting import (
-    FEWER,
-    HORIZON,
-    PAPER,
-    PER_PANEL,
-    PRESETS,
-    READINGS,
-    SLOW,
-    TUNED,
-    TUNING,
-    TWO_READINGS,
-    WIDTH,
-    both_readings,
-    learners_with_common_bound,
-)
+from jaxbandits.experiments.engine.statements import equivalent, higher
+from jaxbandits.experiments.linear import setting
+from jaxbandits.experiments.linear.claims import comparable, time_claims
 
-FIG2 = Experiment(
-    name="linear/fig2",
+_PLACE = "Figure 2, left; Section 5"
+
+FIG2 = setting.FIGURES.experiment(
+    "fig2",
+    "Figure 2",
     title="Gaussian noise",
-    source=f"{PAPER}, Figure 2",
-    horizon=HORIZON,
-    seeds=512,
-    presets=PRESETS | TUNED,
-    algorithms=learners_with_common_bound(eps=1.0, bound=1.0),
-    panels=lambda horizon: both_readings(noise=Gaussian(), eps=1.0),
-    metric="regret",
+    algorithms=setting.learners_with_common_bound(eps=1.0, bound=1.0),
+    panels=lambda horizon: setting.both_normalisations(noise=Gaussian(), eps=1.0),
     claims=(
-        *(
-            close("Hvt-UCB is competitive alongside OFUL", "Figure 2, left; Section 5", panel, "Hvt-UCB", "OFUL")
-            for panel in READINGS
-        ),
-        *(
-            Claim(
-                f"CRTM truncates too much: its mean regret is above Hvt-UCB's ({title})",
-                "Figure 2, left; Section 5", mean_difference(panel, "CRTM", "Hvt-UCB"), low=0.0,
-            )
-            for panel, (_, title) in READINGS.items()
-        ),
-        *comparable("Figure 2, left; Section 5", READINGS),
+        *equivalent("Hvt-UCB", "OFUL", on=setting.TITLES, says="Hvt-UCB is competitive alongside OFUL", place=_PLACE),
+        *higher("CRTM", "Hvt-UCB", on=setting.TITLES, says="CRTM truncates too much", place=_PLACE),
+        *comparable(_PLACE, setting.TITLES),
         *time_claims("Figure 2"),
     ),
-    notes=(TWO_READINGS, TUNING, FEWER),
-    slow=SLOW,
-    tuning=PER_PANEL,
-    width=WIDTH,
-    figures=(Curves(not_drawn=("uniform",), times=True),),
-    timed=Timed(("max",), unit="Hvt-UCB"),
-)  # fmt: skip
+    notes=(setting.TWO_NORMALISATIONS,),
+    **setting.TIMED,
+)

@@ -10,12 +10,10 @@ from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.algorithms.linear.tofu import TOFU
 from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.environments.linear.fresh_arms import FreshArms
-from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Experiment, Panel
 from jaxbandits.experiments.engine.figures import Curves
-from jaxbandits.experiments.engine.statistic import mean_difference
+from jaxbandits.experiments.engine.statements import equivalent, lower
 from jaxbandits.experiments.engine.thresholds import MUCH
-from jaxbandits.experiments.linear.claims import close
 from jaxbandits.experiments.linear.setting import PRESETS, largest_scale
 
 _DECADES = {"scale0": (0.0, "noise of constant scale"), "scale2": (2.0, "log10 of the scale uniform on (0, 2)")}
@@ -50,24 +48,33 @@ HEAVY_OFUL = Experiment(
         name: Panel(title, FreshArms(noise_decades=decades)) for name, (decades, title) in _DECADES.items()
     },
     metric="regret",
-    claims=tuple(
-        Claim(
-            f"HEAVY-OFUL is better than TOFU in its own setting: lower mean regret ({panel})",
-            _WHERE, mean_difference(panel, "HEAVY-OFUL", "TOFU"), high=0.0,
-        )
-        for panel in _DECADES
-    )
-    + tuple(
-        close("Hvt-UCB is comparable to HEAVY-OFUL there", _WHERE, panel, "Hvt-UCB", "HEAVY-OFUL")
-        for panel in _DECADES
-    )
-    + tuple(
-        Claim(
-            f"knowing nu_t puts {name} far ahead of {other} there: mean regret below 1/{MUCH:g} of its (scale2)",
-            _WHERE, mean_difference("scale2", name, other, factor=1.0 / MUCH), high=0.0,
-        )
-        for name in ("HEAVY-OFUL", "Hvt-UCB")
-        for other in ("OFUL", "CRTM", "TOFU")
+    claims=(
+        *lower(
+            "HEAVY-OFUL",
+            "TOFU",
+            on=_DECADES.keys(),
+            says="HEAVY-OFUL is better than TOFU in its own setting",
+            place=_WHERE,
+        ),
+        *equivalent(
+            "Hvt-UCB",
+            "HEAVY-OFUL",
+            on=_DECADES.keys(),
+            says="Hvt-UCB is comparable to HEAVY-OFUL there",
+            place=_WHERE,
+        ),
+        *(
+            claim
+            for name in ("HEAVY-OFUL", "Hvt-UCB")
+            for claim in lower(
+                name,
+                ("OFUL", "CRTM", "TOFU"),
+                on="scale2",
+                factor=1.0 / MUCH,
+                says=f"knowing nu_t puts {name} far ahead of {{second}} there",
+                place=_WHERE,
+            )
+        ),
     ),
     notes=(
         "d = 10, K = 20, arms of norm 1 with positive coordinates, theta* = (1, ..., 1)/sqrt(d), Student t noise (2), "
@@ -79,4 +86,4 @@ HEAVY_OFUL = Experiment(
     slow={"HEAVY-OFUL": 64, "TOFU": 64},
     width=32,
     figures=(Curves(not_drawn=("uniform",)),),
-)  # fmt: skip
+)

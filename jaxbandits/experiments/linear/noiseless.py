@@ -61,12 +61,17 @@ NOISELESS = Experiment(
             "without noise regret is polylogarithmic in T for eps = 1: it grows no faster than the explicit bound, "
             f"T^{_RATE:.2f} between these T",
             "ours, on Theorem 1 with nu_t = 0 (an upper bound)",
-            growth_across(_HORIZONS, "Hvt-UCB, theory"), high=_RATE, trials=1000,
+            growth_across(_HORIZONS, "Hvt-UCB, theory"),
+            high=_RATE,
+            trials=1000,
         ),
         *(
             Claim(
                 f"the same with multipliers: slower than T^{_RATE:.2f} ({label})",
-                "ours, on Theorem 1", growth_across(_HORIZONS, label), high=_RATE, trials=1000,
+                "ours, on Theorem 1",
+                growth_across(_HORIZONS, label),
+                high=_RATE,
+                trials=1000,
             )
             for label in ("Hvt-UCB", _COVERING)
         ),
@@ -81,4 +86,4 @@ NOISELESS = Experiment(
     ),
     figures=(Against("T"),),
     float64=True,
-)  # fmt: skip
+)

@@ -60,7 +60,10 @@ SCALE = Experiment(
     claims=tuple(
         Claim(
             f"regret grows no faster than the root of the sum of nu_t^2: log-log slope in nu at most 1 ({label})",
-            "ours, on Theorem 1 (an upper bound)", growth_across(_SCALES, label), high=1.0, trials=1000,
+            "ours, on Theorem 1 (an upper bound)",
+            growth_across(_SCALES, label),
+            high=1.0,
+            trials=1000,
         )
         for label in _LABELS
     )
@@ -68,7 +71,9 @@ SCALE = Experiment(
         Claim(
             "the sum of nu_t^2 is what counts: with nu_t over 1.5 decades mean regret is at most "
             f"{COMPARABLE:g} times that with the constant nu of the same sum ({label})",
-            "ours, on Theorem 1 (an upper bound)", worst_ratio(("varying",), ("equal",), label), high=COMPARABLE,
+            "ours, on Theorem 1 (an upper bound)",
+            worst_ratio(("varying",), ("equal",), label),
+            high=COMPARABLE,
             trials=1000,
         )
         for label in _LABELS
@@ -80,4 +85,4 @@ SCALE = Experiment(
         "Sums of squares are equal in expectation: nu is the root mean square of nu_t.",
     ),
     figures=(Against("nu"),),
-)  # fmt: skip
+)

@@ -50,26 +50,36 @@ SENSITIVITY = Experiment(
     record=6,
     claims=(
         Claim(
-            "nu overstated 10 times at most doubles the mean regret", "ours",
-            point_difference("max", NOMINAL | {"moment_bound": 10 * _NU}, NOMINAL, factor=2.0), high=0.0,
+            "nu overstated 10 times at most doubles the mean regret",
+            "ours",
+            point_difference("max", NOMINAL | {"moment_bound": 10 * _NU}, NOMINAL, factor=2.0),
+            high=0.0,
         ),
         Claim(
-            "nu understated 10 times at most doubles the mean regret", "ours",
-            point_difference("max", NOMINAL | {"moment_bound": 0.1 * _NU}, NOMINAL, factor=2.0), high=0.0,
+            "nu understated 10 times at most doubles the mean regret",
+            "ours",
+            point_difference("max", NOMINAL | {"moment_bound": 0.1 * _NU}, NOMINAL, factor=2.0),
+            high=0.0,
         ),
         Claim(
-            "eps understated (0.5 for 0.99) at most doubles the mean regret", "ours",
-            point_difference("max", NOMINAL | {"eps": 0.5}, NOMINAL, factor=2.0), high=0.0,
+            "eps understated (0.5 for 0.99) at most doubles the mean regret",
+            "ours",
+            point_difference("max", NOMINAL | {"eps": 0.5}, NOMINAL, factor=2.0),
+            high=0.0,
         ),
         Claim(
-            "the printed radius (beta_scale = 1) costs more than 10 times the mean regret", "ours",
-            point_difference("max", NOMINAL | {"beta_scale": 1.0}, NOMINAL, factor=10.0), low=0.0,
+            "the printed radius (beta_scale = 1) costs more than 10 times the mean regret",
+            "ours",
+            point_difference("max", NOMINAL | {"beta_scale": 1.0}, NOMINAL, factor=10.0),
+            low=0.0,
         ),
         Claim(
-            "alpha = 1, the step size of ridge regression, is at least as good as the printed 4", "ours",
-            point_difference("max", NOMINAL | {"step_size": 1.0}, NOMINAL), high=0.0,
+            "alpha = 1, the step size of ridge regression, is at least as good as the printed 4",
+            "ours",
+            point_difference("max", NOMINAL | {"step_size": 1.0}, NOMINAL),
+            high=0.0,
         ),
     ),
     notes=("Every map passes through the nominal point; the other three hyperparameters stay nominal in it.",),
     figures=(Heatmap(NOMINAL),),
-)  # fmt: skip
+)

@@ -1,4 +1,4 @@
-"""What the figures of "Heavy-Tailed Linear Bandits" (Wang et al., ICML 2025) share: learners, arms, notes."""
+"""Setting of the figures of "Heavy-Tailed Linear Bandits" (Wang et al., ICML 2025): learners, arms, tuning, notes."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -14,7 +14,9 @@ from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
-from jaxbandits.experiments.engine.experiment import Interpretation, Panel, Tuning
+from jaxbandits.experiments.engine.experiment import Interpretation, Panel, Timed, Tuning
+from jaxbandits.experiments.engine.figures import Curves
+from jaxbandits.experiments.engine.study import Study
 from jaxbandits.experiments.engine.tuning import TOLERANCE
 
 DIM, ARMS, HORIZON = 2, 50, 18_000
@@ -24,7 +26,7 @@ _IN_FIGURES = {"Hvt-UCB": "hvt_ucb", "HEAVY-OFUL": "heavy_oful", "OFUL": "oful",
 
 
 def scaled(name: str) -> str:
-    """What multiplies the constants of a learner in the preset practical, in words."""
+    """Describe the multipliers of a learner's constants in the preset practical."""
     return " and ".join(f"{_SCALED[field]} x {value:g}" for field, value in MULTIPLIERS[name].items())
 
 
@@ -34,10 +36,11 @@ PRESETS = {
     "theory": "every constant as the theorems state it",
 }
 TUNED = {"tuned": "as practical, but every learner tuned in each panel, on the same grid and seeds of their own"}
-READINGS = {  # of "rescaled to satisfy L = 1": panel name -> unit_arms, title
+NORMALISATIONS = {  # readings of "rescaled to satisfy L = 1": panel -> unit_arms, title
     "max": (False, "arms divided by the largest norm"),
     "unit": (True, "every arm of norm 1"),
 }
+TITLES = {panel: title for panel, (_, title) in NORMALISATIONS.items()}
 RADII = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
 THRESHOLDS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 RADII_ALONE = tuple(np.geomspace(RADII[0], RADII[-1], len(RADII) * len(THRESHOLDS)).tolist())
@@ -49,7 +52,7 @@ TUNING = (
     "d for CRTM and CRMM, medians of 11, c0 = c1 = 1 of HEAVY-OFUL. With the theorems' constants (preset theory) the "
     "figures look different: the paper's cannot have produced them."
 )
-TWO_READINGS = (
+TWO_NORMALISATIONS = (
     "The text 'rescaled to satisfy L = 1' has two readings; panels 'max' divide all arms by the largest norm, panels "
     "'unit' normalise each arm."
 )
@@ -117,8 +120,28 @@ def environment(**fields: Any) -> HeavyTailed:
     return HeavyTailed(dim=DIM, n_arms=ARMS, **fields)
 
 
-def both_readings(**fields: Any) -> Mapping[str, Panel]:
+def both_normalisations(**fields: Any) -> Mapping[str, Panel]:
     """One panel for each reading of the text."""
     return {
-        name: Panel(title, environment(unit_arms=unit_arms, **fields)) for name, (unit_arms, title) in READINGS.items()
+        name: Panel(title, environment(unit_arms=unit_arms, **fields))
+        for name, (unit_arms, title) in NORMALISATIONS.items()
     }
+
+
+STUDY = Study("linear", PAPER, horizon=HORIZON, seeds=512, presets=PRESETS, figures=(Curves(not_drawn=("uniform",)),))
+FIGURES = Study(  # tuned in every panel, HEAVY-OFUL among the learners
+    "linear",
+    PAPER,
+    horizon=HORIZON,
+    seeds=512,
+    presets=PRESETS | TUNED,
+    tuning=PER_PANEL,
+    slow=SLOW,
+    width=WIDTH,
+    figures=(Curves(not_drawn=("uniform",)),),
+    notes=(TUNING, FEWER),
+)
+TIMED = {  # fields of a figure that shows times beside regret
+    "figures": (Curves(not_drawn=("uniform",), times=True),),
+    "timed": Timed(("max",), unit="Hvt-UCB"),
+}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from jaxbandits.environments.linear.noise import Gaussian, StudentT
 from jaxbandits.experiments.engine.experiment import Panel
-from jaxbandits.experiments.linear.setting import READINGS, environment
+from jaxbandits.experiments.linear.setting import NORMALISATIONS, environment
 
 LAWS = {  # title, law, eps, the bound on its moment that everybody is told
     "student": ("Student t (2.1)", StudentT(df=2.1), 0.99, 1.31),
@@ -20,5 +20,5 @@ def panels(horizon: int) -> Mapping[str, Panel]:
             f"{title}, {arms}", environment(noise=noise, eps=eps, moment_scale=bound, unit_arms=unit_arms)
         )
         for law, (title, noise, eps, bound) in LAWS.items()
-        for reading, (unit_arms, arms) in READINGS.items()
+        for reading, (unit_arms, arms) in NORMALISATIONS.items()
     }

@@ -1,4 +1,4 @@
-"""What the experiments on Hvt-UCB's theorems share: noise laws, trials, the learner."""
+"""Setting of the experiments on Hvt-UCB's theorems: noise laws, trials, the learner."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,8 @@ from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.linear.noise import Fisk, Gaussian, Pareto, StudentT
 from jaxbandits.experiments.engine.experiment import Panel
-from jaxbandits.experiments.linear.setting import ARMS, DIM
+from jaxbandits.experiments.engine.study import Study
+from jaxbandits.experiments.linear.setting import ARMS, DIM, PAPER
 
 TRIALS = 1024
 THEORY = {"theory": "every constant as the theorems state it; nu_t is told each round, exactly"}
@@ -20,14 +21,17 @@ LAWS = {  # law, order of the moment minus 1
 
 
 def hvt_ucb(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """Told the scale of the noise in each round."""
+    """Make Hvt-UCB, which the environment tells the scale of the noise in each round."""
     return {"Hvt-UCB": getattr(HvtUCB, preset)(dim=DIM, horizon=horizon, eps=float(panel.environment.eps))}
 
 
 def panels(horizon: int) -> Mapping[str, Panel]:
-    """One for each law."""
+    """Make a panel for each law."""
     del horizon
     return {
         name: Panel(title, HeavyTailed(dim=DIM, n_arms=ARMS, noise=law, eps=eps))
         for name, (title, law, eps) in LAWS.items()
     }
+
+
+THEOREMS = Study("linear", PAPER, horizon=18_000, seeds=TRIALS, presets=THEORY, algorithms=hvt_ucb, panels=panels)
