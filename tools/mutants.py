@@ -32,7 +32,8 @@ class Mutant(NamedTuple):
     tests: tuple[str, ...]
 
 
-_EXPERIMENTS, _LOOP = "jaxbandits/experiments/", "jaxbandits/simulation/loop.py"
+_EXPERIMENTS, _ENGINE = "jaxbandits/experiments/", "jaxbandits/experiments/engine/"
+_LOOP = "jaxbandits/simulation/loop.py"
 _CLAIMS, _DECLARED = "tests/experiments/test_claims.py", "tests/experiments/test_declared_claims.py"
 _STATISTICS, _INTERVALS = "tests/experiments/test_statistics.py", "tests/results/test_intervals.py"
 _STREAMS = (
@@ -60,12 +61,12 @@ MUTANTS = [
         ("points that failed stay", "racing.py", "active = active[~failed]", "active = active[active >= 0]"),
     ),
     *_of(
-        _EXPERIMENTS, "tests/experiments/test_tuning.py::test_the_least_mean_is_taken_and_of_near_ones_that_by_1",
+        _ENGINE, "tests/experiments/test_tuning.py::test_the_least_mean_is_taken_and_of_near_ones_that_by_1",
         ("ties of tuning ignored", "tuning.py", "least + tolerance * abs(least)", "least"),
         ("farthest of tuned points", "tuning.py", "return min(alike, key", "return max(alike, key"),
     ),
     *_of(
-        _EXPERIMENTS, _CLAIMS,
+        _ENGINE, _CLAIMS,
         ("verdicts swapped", "claim.py", 'return "holds"\n        if', 'return "does not hold"\n        if'),
         ("does not hold swapped", "claim.py", 'return "does not hold"\n', 'return "holds"\n'),
         ("failed trials ignored", "claim.py", "applies and not estimate.failed and", "applies and"),
@@ -90,7 +91,7 @@ MUTANTS = [
         ("wins upside down", "statistic.py", "int(np.sum(a < b))", "int(np.sum(a > b))"),
     ),
     *_of(
-        _EXPERIMENTS, _STATISTICS,
+        _ENGINE, _STATISTICS,
         ("slope against t", "statistic.py", "np.log(trials.records[late])", "1.0 * trials.records[late]"),
         ("rate of all rounds", "statistic.py", "trials.records - 0.5 * trials.horizon", "trials.records - 0.0"),
         ("slope's derivative", "statistic.py", "lambda means: weights / means", "lambda means: weights * means"),
@@ -112,17 +113,18 @@ MUTANTS = [
         ("resamples by the clock", "intervals.py", "np.random.default_rng([_KEY, n])", "np.random.default_rng()"),
     ),
     *_told(
-        ("Figure 1's learners swapped", "linear/fig1.py", 'mean_difference("max", "Hvt-UCB", "OFUL"), high',
-         'mean_difference("max", "OFUL", "Hvt-UCB"), high', "figure_1_of_the_heavy_tailed_paper"),
-        ("environment not taken off", "statistic.py", "rows = rows - np.median", "rows = rows - 0.0 * np.median",
+        ("Figure 1's learners swapped", "linear/fig1.py", '*lower("Hvt-UCB", "OFUL", on',
+         '*lower("OFUL", "Hvt-UCB", on', "figure_1_of_the_heavy_tailed_paper"),
+        ("environment not taken off", "engine/statistic.py", "rows = rows - np.median", "rows = rows - 0.0 * np.median",
          "uniform_play_is_taken_off_what_is_timed"),
-        ("comparable within 2", "words.py", "COMPARABLE, MODEST, MUCH = 1.5", "COMPARABLE, MODEST, MUCH = 2.0",
+        ("comparable within 2", "engine/thresholds.py", "COMPARABLE, MODEST, MUCH = 1.5",
+         "COMPARABLE, MODEST, MUCH = 2.0",
          "figure_2_of_the_heavy_tailed_paper"),
         ("Figure 4's bound without its decades", "linear/setting.py", " * 10.0**decades", "",
          "what_learners_of_the_heavy_tailed_figures_are_told"),
         ("nu = 13.1", "linear/fig1.py", "bound=1.31)", "bound=13.1)",
          "what_learners_of_the_heavy_tailed_figures_are_told"),
-        ("radius squared", "linear/meters.py", "length / r.algorithm.radius(r.t + 1, r.next_state)",
+        ("radius squared", "../diagnostics/linear.py", "length / r.algorithm.radius(r.t + 1, r.next_state)",
          "length / r.algorithm.radius(r.t + 1, r.next_state) ** 2", "the_coverage_ratio_is_error_over_radius"),
         ("GLM factor inverted", "glm/claims.py", 'mean_difference(panel, "GLB-OMD", rival, factor=factor)',
          'mean_difference(panel, "GLB-OMD", rival, factor=1.0 / factor)', "figure_1_of_the_generalised_linear_paper"),
@@ -132,7 +134,7 @@ MUTANTS = [
          "1000_times_is_tested_at_1000"),
         ("OFUL's drop upside down", "linear/drop.py", 'worst_ratio((heavy,), (light,), "OFUL")',
          'worst_ratio((light,), (heavy,), "OFUL")', "heavy_tails_against_gaussian_noise"),
-        ("CRTM's kept rewards counted", "linear/meters.py", "* jnp.abs(r.feedback.reward) > r.state.threshold",
+        ("CRTM's kept rewards counted", "../diagnostics/linear.py", "* jnp.abs(r.feedback.reward) > r.state.threshold",
          "* jnp.abs(r.feedback.reward) < r.state.threshold", "what_crtm_truncates"),
         ("Corollary 1 with nu for nu^2", "linear/bound_only.py", "rounds * float(told) ** 2", "rounds * float(told)",
          "a_bound_on_the_moments_only"),
@@ -145,7 +147,7 @@ MUTANTS = [
         ("E5's means without their root", "oco/e5.py", "/ math.sqrt(horizon)", "/ horizon",
          "numbers_of_the_study_on_sea"),
         ("E3's 16", "oco/e3.py", "math.sqrt(17.0)", "math.sqrt(16.0)", "numbers_of_the_study_on_sea"),
-        ("E1's bound with D^2", "oco/setting.py", "return diameter * (", "return diameter**2 * (",
+        ("E1's bound with D^2", "../theory/oco.py", "return diameter * (", "return diameter**2 * (",
          "numbers_of_the_study_on_sea"),
     ),
     *_of(
