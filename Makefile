@@ -48,10 +48,10 @@ lint: setup-dev ## style: ruff check, ruff format --check
 types: setup-dev ## types: pyright
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-mutants: setup-test ## break the code on purpose, ask the tests whether they notice
+mutants: setup-test ## mutation tests: break the code on purpose, run the tests that should fail
 	$(BIN)/python tools/mutants.py $(MUTANT_ARGS)
 
-bench: setup-test ## speed beside NumPy, as a table
+bench: setup-test ## rounds per second against NumPy, as a table
 	$(BIN)/python -m benchmarks.speed $(BENCH_ARGS)
 
 notebooks: setup-notebooks ## execute the notebooks (NOTEBOOKS="01 02": some); outputs and figures in results/notebooks

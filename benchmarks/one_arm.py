@@ -1,10 +1,10 @@
-"""All rounds with one arm, oblique to the axes: learners that carry V^{-1}, in float32 beside float64, on one record.
+"""Float32 against float64 for learners that carry V^{-1}, in a run of one arm oblique to the axes.
 
     python -m benchmarks.one_arm
 
-The hardest case for a V^{-1}: the width of the arm after t rounds is 1/t of the largest entry, and what no reward shows
-of theta is moved by rounding alone. Printed is a Markdown table: the largest relative deviations of the width, of the
-estimate and of what the rewards show of it, from float64, over 100 records of a run.
+This is the hardest case for a V^{-1}: the width of the arm after t rounds is 1/t of the largest entry, and rounding
+alone moves theta across the arm. The program prints a Markdown table of the largest relative deviations from float64
+of the width, the estimate theta and x'theta, over 100 record points on the same rewards.
 """
 
 from collections.abc import Callable
@@ -42,7 +42,7 @@ MILLION, RECORDS = 10**6, 100
 class Case(NamedTuple):
     make: Callable[[int], Any]  # of the number of rounds
     rounds: int  # of the slow test
-    moment: float = 1.0  # nu, told and true; ignored where rewards are 0 or 1
+    moment: float = 1.0  # nu, known to the learner; ignored if rewards are 0 or 1
     binary: bool = False
     estimate: bool = True  # whether it is compared
 
@@ -79,8 +79,8 @@ DRIFTING = {
 }
 
 
-def told(algorithm: Any, moment: jax.Array, reward: jax.Array) -> tuple[Any, Any, Any]:
-    """What `update` is told of a round."""
+def round_inputs(algorithm: Any, moment: jax.Array, reward: jax.Array) -> tuple[Any, Any, Any]:
+    """Return observation, decision and feedback of a round."""
     if isinstance(algorithm, RecursiveLeastSquares):
         return SystemObs(jnp.asarray(X)), None, NextState(reward[None])
     x = jnp.asarray(X)
@@ -89,11 +89,11 @@ def told(algorithm: Any, moment: jax.Array, reward: jax.Array) -> tuple[Any, Any
 
 @jax.jit
 def play(algorithm: Any, moment: jax.Array, rewards: jax.Array) -> tuple[Any, ...]:
-    """Of records `[R, T / R]` of rewards: the least variance; estimate and widths after each of R."""
+    """Return the least variance, and estimate and widths at R record points, for rewards `[R, T / R]`."""
 
     def one_round(carry, row):
         (state, least), (t, reward) = carry, row
-        obs, decision, feedback = told(algorithm, moment, reward)
+        obs, decision, feedback = round_inputs(algorithm, moment, reward)
         state = algorithm.update(KEY, t, state, obs, decision, feedback)
         return (state, jnp.minimum(least, jnp.min(widths_sq(state)))), None
 
@@ -115,7 +115,7 @@ def play(algorithm: Any, moment: jax.Array, rewards: jax.Array) -> tuple[Any, ..
 
 
 class Deviations(NamedTuple):
-    """Of float32 from float64, relative; the largest over the records."""
+    """Largest relative deviations of float32 from float64 over the record points."""
 
     width: float  # of ||x||_{V^{-1}}
     estimate: float  # of theta
@@ -124,7 +124,7 @@ class Deviations(NamedTuple):
 
 
 def deviations(case: Case, rounds: int, rng: np.random.Generator) -> Deviations:
-    """Both precisions on the same rewards."""
+    """Compare both precisions on the same rewards."""
     rewards = rng.random(rounds) < 0.62 if case.binary else 0.5 + case.moment * rng.standard_normal(rounds)
     rewards = rewards.astype(np.float32).reshape(RECORDS, -1)  # the same numbers for both
     found = []
@@ -140,7 +140,7 @@ def deviations(case: Case, rounds: int, rng: np.random.Generator) -> Deviations:
         sizes = np.linalg.norm(of, axis=1)
         return float((np.linalg.norm(error, axis=1) / np.maximum(sizes, sizes[-1])).max())
 
-    shown, exactly = (a.reshape(RECORDS, -1, len(X)) @ X.astype(float) for a in (theta, exact))  # MENU: k of them
+    shown, exactly = (a.reshape(RECORDS, -1, len(X)) @ X.astype(float) for a in (theta, exact))  # k of them for MENU
     along = largest(shown - exactly, exactly)
     return Deviations(np.abs(width / wide - 1.0).max(), largest(theta - exact, exact), along, float(least))
 

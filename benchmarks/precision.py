@@ -1,11 +1,11 @@
-"""How far float32 plays are from float64 ones: every online learner on the same recorded losses, in both precisions.
+"""Deviation of float32 plays from float64 plays, for every online learner on the same recorded losses.
 
     python -m benchmarks.precision
 
 The losses are pseudo-Huber around recorded targets, whose gradients depend on the play: a deviation feeds back. Their
-parameters are float32 numbers, so that both runs see the same losses. Learners with constraints see recorded
-half-spaces `a_t'x <= b_t` besides. Printed is a Markdown table: the largest distance between the two paths over the
-first rounds, relative to the largest norm of the float64 path over them. `benchmarks.one_arm` does it for bandits.
+parameters are float32 numbers, so that both runs have the same losses. Learners with constraints also receive recorded
+half-spaces `a_t'x <= b_t`. The program prints a Markdown table of the largest distance between both paths over the
+first rounds, relative to the largest norm of the float64 path over them. `benchmarks.one_arm` is about bandits.
 """
 
 from collections.abc import Mapping
@@ -103,7 +103,7 @@ CONSTRAINED: Mapping[str, Any] = {
 
 
 def deviations(learner: Any, loss: type, parameters: np.ndarray, half_spaces: np.ndarray) -> list[float]:
-    """Largest distance of the float32 path from the float64 one, relative to its largest norm, for `AFTER` rounds."""
+    """Return the largest distance of both paths, relative to the largest float64 norm, for each of `AFTER`."""
     paths = []
     for double in (False, True):
         with jax.enable_x64(double):
@@ -117,17 +117,17 @@ def deviations(learner: Any, loss: type, parameters: np.ndarray, half_spaces: np
 
 @jax.jit
 def _path(learner: Any, losses: Any, half_spaces: jax.Array) -> jax.Array:
-    """`[T, d]` the plays; `[T, d + 1]` a_t and b_t, for learners that are told of them."""
+    """Return the plays `[T, d]`; `half_spaces` are a_t and b_t `[T, d + 1]`, for learners with constraints."""
     key = jax.random.key(0)  # deterministic learners
 
     def round_(state: Any, inputs: Any) -> tuple[Any, jax.Array]:
         t, loss, half_space = inputs
         decision = learner.select(key, t, state, None)
-        told = FullInformation(jax.vmap(loss.value)(decision.query), jax.vmap(loss.gradient)(decision.query), loss)
+        feedback = FullInformation(jax.vmap(loss.value)(decision.query), jax.vmap(loss.gradient)(decision.query), loss)
         if learner.feedback is Constrained:
             a, b = half_space[None, :-1], half_space[-1:]
-            told = Constrained(told.loss, told.grad, decision.query @ a[0] - b, a)
-        state = learner.update(key, t, state, None, decision, narrow(told, learner.feedback))
+            feedback = Constrained(feedback.loss, feedback.grad, decision.query @ a[0] - b, a)
+        state = learner.update(key, t, state, None, decision, narrow(feedback, learner.feedback))
         return state, decision.play
 
     rounds = jnp.arange(ROUNDS, dtype=jnp.int32)

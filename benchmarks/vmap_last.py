@@ -1,4 +1,4 @@
-"""`vmap_last` beside `jax.vmap`: five small programs, many of each side by side.
+"""`vmap_last` against `jax.vmap`: five small programs, many of each side by side.
 
     python -m benchmarks.vmap_last             1024 problems of each, float32
     python -m benchmarks.vmap_last --batch N   N problems
@@ -26,7 +26,7 @@ COMPARED = 5  # steps of the comparison: resampling and assignment amplify round
 
 
 def kalman_step(state, data):
-    """A predict and an update step of a 3-dimensional state of which 2 coordinates are observed."""
+    """Predict and update a 3-dimensional state of which 2 coordinates are observed."""
     mean, cov = state
     a, c, y = data
     mean, cov = a @ mean, a @ cov @ a.T + 0.1 * jnp.eye(3, dtype=a.dtype)
@@ -36,14 +36,14 @@ def kalman_step(state, data):
 
 
 def cholesky_step(x, data):
-    """Inverse iteration: solve (I + r r') y = x for a 5-dimensional x, and normalise y."""
+    """Take a step of inverse iteration: solve (I + r r') y = x for a 5-dimensional x, and normalise y."""
     factor = jax.scipy.linalg.cho_factor(jnp.eye(5, dtype=x.dtype) + data @ data.T)
     y = jax.scipy.linalg.cho_solve(factor, x)
     return y / jnp.linalg.norm(y)
 
 
 def network_step(x, weights):
-    """A network with 8 inputs, 16 hidden units and an output, which is fed back; each problem has its own weights."""
+    """Apply a network with 8 inputs, 16 hidden units and an output that is fed back; each problem has its weights."""
     w1, b1, w2, b2 = weights
     hidden = jnp.tanh(w1 @ x + b1)
     return jnp.tanh(x + w2 @ hidden + b2)
@@ -84,7 +84,7 @@ PROGRAMS = {
 
 
 def draw(shapes: Any, batch: int, dtype: Any, seed: int) -> Any:
-    """Normal arrays of these shapes with the batch axis last; square matrices are symmetric and well conditioned."""
+    """Draw normal arrays with the batch axis last; square matrices are symmetric and well conditioned."""
     rng = np.random.default_rng(seed)
 
     def array(shape: tuple[int, ...]) -> jax.Array:
@@ -97,17 +97,17 @@ def draw(shapes: Any, batch: int, dtype: Any, seed: int) -> Any:
 
 
 def first(tree: Any) -> Any:
-    """The same arrays with the batch axis first, in memory too."""
+    """Return the same arrays with the batch axis first, in memory too."""
     return jax.tree.map(lambda x: jnp.array(np.moveaxis(np.asarray(x), -1, 0)), tree)
 
 
 def repeat(step: Callable[[Any, Any], Any], n: int) -> Callable[[Any, Any], Any]:
-    """A compiled function that takes n batched steps."""
+    """Compile a function that takes n batched steps."""
     return jax.jit(lambda state, data: lax.fori_loop(0, n, lambda _, state: step(state, data), state))
 
 
 def cpu_seconds(run: Callable[[Any, Any], Any], state: Any, data: Any) -> float:
-    """CPU time of a call after the first, best of `CALLS`."""
+    """Return the CPU time of a call after the first, best of `CALLS`."""
     jax.block_until_ready(run(state, data))  # compiles
     times = []
     for _ in range(CALLS):
@@ -131,7 +131,7 @@ def check_equal(program: Program, batch: int) -> None:
 
 
 def time_both(program: Program, batch: int) -> tuple[float, float]:
-    """Nanoseconds of a step of one problem with `jax.vmap` and with `vmap_last`."""
+    """Return nanoseconds of a step of one problem with `jax.vmap` and with `vmap_last`."""
     state, data = draw(program.state, batch, jnp.float32, 0), draw(program.data, batch, jnp.float32, 1)
     front = cpu_seconds(repeat(jax.vmap(program.step), STEPS), first(state), first(data))
     last = cpu_seconds(repeat(vmap_last(program.step), STEPS), state, data)

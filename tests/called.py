@@ -1,4 +1,4 @@
-"""The methods of the protocol, each compiled as a whole: called as they are, each of their operations is compiled."""
+"""Methods of the protocol, each compiled as a whole; without that JAX compiles each of their operations."""
 
 import jax
 

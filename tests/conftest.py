@@ -1,11 +1,11 @@
-"""What every test shares: the precision of the process, fresh keys and generators, hypothesis without a clock.
+"""Fixtures and hooks of all tests: precision, keys and generators, hypothesis without a clock, slow tests.
 
 `pytest` runs everything but `tests/float32` in 64 bits, `pytest tests/float32` the rest in 32 bits: the switch belongs
 to the process, so one process has one precision, and tests of the other one are deselected. `JAX_ENABLE_X64` overrides.
 
 Most functions that tests compile run a few times each: they are compiled fast rather than well, which saves 40 % of
-the suite; passes that make loops quicker are left out as well. What is about the programs that users get (simulation,
-float32) is compiled as for users, when pytest is given those directories alone, as `make test` does.
+the suite; passes that make loops faster are left out as well. Tests of the programs that users get (simulation,
+float32) are compiled as for users if pytest is given those directories alone, as `make test` does.
 """
 
 import gc
@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep the collector of garbage away from what lives as long as the process: thousands of tests, all modules."""
+    """Freeze objects that live as long as the process (tests, modules), so that garbage collection skips them."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 10, 10)
@@ -63,7 +63,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Forget compiled programs between modules before their code has more mappings than Linux allows a process."""
+    """Clear compiled programs between modules before their code has more mappings than Linux allows a process."""
     if nextitem is not None and nextitem.path != item.path and _mappings() > 30_000:  # of 65,530; then: a crash
         jax.clear_caches()
         gc.collect()
@@ -75,14 +75,14 @@ def _mappings() -> int:
 
 
 def pytest_report_header() -> str:
-    """Say in which precision and on what the tests run."""
+    """Report precision, JAX and device."""
     precision = "float64" if jax.config.jax_enable_x64 else "float32"
     return f"jax {jax.__version__} on {jax.default_backend()}, {precision}"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what lies below `tests/float32`, and keep the tests of this process's precision."""
+    """Mark the tests below `tests/float32`, and keep the tests of this process's precision."""
     below = {path: path.is_relative_to(FLOAT32) for path in {item.path for item in items}}
     for item in items:
         if below[item.path]:
@@ -132,7 +132,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Stop it, and hand the seconds of a test that passed to the process that writes the table."""
+    """Pass the seconds of a test that passed to the process that writes the table."""
     if call.when == "call" and call.excinfo is None:
         item.user_properties.append((item.stash[_TEST], _cpu_seconds() - item.stash[_START]))
 
@@ -147,7 +147,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write what was measured into the table, beside what it holds of other tests."""
+    """Update the table with the measured seconds."""
     if not session.config.getoption("write_durations") or hasattr(session.config, "workerinput"):
         return
     table = json.loads(DURATIONS.read_text(encoding="utf-8"))
@@ -159,24 +159,24 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.fixture(autouse=True)
 def _same_precision() -> Iterator[None]:
-    """Take back what a test switches: the command line, called in this process, sets the precision of its own run."""
+    """Restore the precision: the command line, called in this process, sets that of its own run."""
     x64 = jax.config.jax_enable_x64
     yield
     jax.config.update("jax_enable_x64", x64)
 
 
 def _seed(request: pytest.FixtureRequest) -> int:
-    """One seed a test, the same in every run; `JAXBANDITS_SEED_OFFSET` gives other draws (k of N runs may not fail)."""
+    """Return the seed of a test, the same in every run; `JAXBANDITS_SEED_OFFSET` gives other draws."""
     return zlib.crc32(request.node.nodeid.encode()) + int(os.environ.get("JAXBANDITS_SEED_OFFSET", "0"))
 
 
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
-    """NumPy draws of this test's own."""
+    """Return a NumPy generator seeded by the name of the test."""
     return np.random.default_rng(_seed(request))
 
 
 @pytest.fixture
 def key(request: pytest.FixtureRequest) -> jax.Array:
-    """A typed JAX key of this test's own."""
+    """Return a typed JAX key seeded by the name of the test."""
     return jax.random.key(_seed(request) % 2**32)

@@ -8,7 +8,7 @@ from jaxbandits.numerics.inverse_factors import InverseFactors
 
 
 def factors(v, dtype=None):
-    """V = C C' = U^{-T} E U^{-1}."""
+    """Factor V = C C' = U^{-T} E U^{-1}."""
     root = np.linalg.cholesky(np.asarray(v, float))
     pivots = np.diagonal(root)
     upper = np.linalg.inv(root / pivots).T

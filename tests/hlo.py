@@ -1,4 +1,4 @@
-"""What the text of a compiled program says of its loops: moves of axes, loops without a known length, kernels."""
+"""Properties of the loops in the text of a compiled program: moves of axes, loops without a known length, kernels."""
 
 import re
 
@@ -6,7 +6,7 @@ _MADE = re.compile(r"^\s*(?:ROOT )?(%[\w.\-]+) = \(?\w+\[([\d,]*)\](?:\{([\d,]*)
 
 
 def moves(text: str, width: int | None = None) -> list[str]:
-    """The instructions inside loops of a program that transpose, or copy to another order of axes.
+    """Return the instructions inside loops of a program that transpose, or copy to another order of axes.
 
     Args:
       text: of the compiled program.
@@ -33,7 +33,7 @@ def moves(text: str, width: int | None = None) -> list[str]:
 
 
 def open_loops(text: str) -> list[str]:
-    """The loops and branches of a program that ask the host, step by step, on an accelerator: no length is known."""
+    """Return the loops and branches that ask the host in every step on an accelerator: their length is not known."""
     loops = (line.strip() for line in text.splitlines() if " while(" in line or " conditional(" in line)
     return [line for line in loops if '"known_trip_count"' not in line]
 
@@ -43,7 +43,7 @@ _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
 
 
 def kernels(text: str) -> int:
-    """How many kernels one step of the outermost loop of a program starts, those of loops inside it counted each time.
+    """Count the kernels that one step of the outermost loop of a program starts, with those of inner loops each time.
 
     The outermost loop of known length, that is: the one that starts most kernels in all. What a CPU fuses is not what
     an accelerator does: counts of one device say nothing about another.
@@ -72,13 +72,13 @@ def kernels(text: str) -> int:
 
 
 def _operation(line: str) -> str:
-    """Of an instruction that makes a tuple."""
+    """Return the operation of an instruction that makes a tuple."""
     found = re.search(r" ([a-z][\w\-]*)\(", line.partition(" = ")[2])
     return found[1] if found else ""
 
 
 def _computations(text: str) -> dict[str, list[str]]:
-    """The lines of every computation by its name."""
+    """Return the lines of every computation by its name."""
     computations: dict[str, list[str]] = {}
     name = ""
     for line in text.splitlines():
@@ -91,7 +91,7 @@ def _computations(text: str) -> dict[str, list[str]]:
 
 
 def inside_loops(text: str) -> list[list[str]]:
-    """The lines of every computation that a loop runs, directly or not."""
+    """Return the lines of every computation that a loop runs, directly or not."""
     computations = _computations(text)
     loops = dict.fromkeys(
         body for lines in computations.values() for line in lines for body in re.findall(r"body=(%[\w.\-]+)", line)

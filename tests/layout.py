@@ -10,7 +10,7 @@ from jaxbandits.tracing.vmap_last import vmap_last
 
 
 def compiled_rounds(algorithm, environment, width=64, rounds=8):
-    """The HLO text of a loop over rounds of `width` trials side by side, hyperparameters of each trial included.
+    """Return the HLO text of a loop over rounds of `width` trials side by side, hyperparameters of each trial included.
 
     Starts are no part of it, and machine code, of which nothing is read, is made in a hurry: a third of the time.
     """

@@ -10,13 +10,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-# compiles a dozen programs, or one for each operator and kind of data, which have tests of their own
+# these compile a dozen programs, or one for each operator and kind of data, which have tests of their own
 SLOW = re.compile(r"check_algorithm\((?!.*quick=True)|operators\.|TableBandit|RecordedTrace")
 FILE = re.compile(r"# (\w+\.(?:py|toml))\n")  # how a block begins that the reader saves under that name
 
 
 def blocks(page: Path, language: str) -> list[tuple[int, str]]:
-    """Line number and text of the fenced blocks of a language."""
+    """Return line number and text of the fenced blocks of a language."""
     text = page.read_text(encoding="utf-8")
     return [(text[: m.start(2)].count("\n"), m[2]) for m in FENCE.finditer(text) if m[1] == language]
 
@@ -26,7 +26,7 @@ FEWER = (("T = 18_000", "T = 200"), ("seeds=512", "seeds=64"), ("n_arms=50", "n_
 
 
 def execute(page: Path, slow: bool) -> None:
-    """The blocks of a page from top to bottom, in one namespace; a traceback shows the line of the page."""
+    """Run the blocks of a page from top to bottom, in one namespace; a traceback shows the line of the page."""
     for language in ("python", "toml"):
         for _, text in blocks(page, language):
             if match := FILE.match(text):

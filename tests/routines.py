@@ -1,4 +1,4 @@
-"""Functions that leave the compiled program: each LAPACK routine that JAX reaches, and what is kept or not besides.
+"""Functions that leave the compiled program: each LAPACK routine that JAX calls, and further ones.
 
 python -m tests.routines targets DIRECTORY    save or read back one program a LAPACK target of jaxlib
 python -m tests.routines learners NAME ...    simulate a learner that calls each routine
@@ -47,13 +47,13 @@ TYPES = ("float32", "float64", "complex64", "complex128")
 
 
 def matrices(dtype: str) -> tuple[jax.Array, jax.Array]:
-    """A positive definite matrix and one without symmetry."""
+    """Return a positive definite matrix and one without symmetry."""
     b = np.asarray([[2.0, 0.3, 0.1], [0.5, 3.0, 0.2], [0.7, 0.4, 4.0]])
     return jnp.asarray(b @ b.T, dtype), jnp.asarray(b, dtype)
 
 
 def targets(directory: str) -> dict[str, Any]:
-    """Per routine and type: the custom calls of the program, None where it was read back, and a number."""
+    """Return, per routine and type, the custom calls of the program, None where it was read back, and a number."""
     kept, found = Executables(Path(directory)), {}
     device = jax.local_devices()[0]
     for name, function in LAPACK.items():
@@ -87,7 +87,7 @@ LEARNERS = {
 
 @pytree
 class Computing:
-    """Plays a number that a routine makes of its matrix."""
+    """Learner that plays a number which a routine computes from its matrix."""
 
     feedback: ClassVar[type] = Reward
     routine: str = static(doc="name in LEARNERS")
@@ -109,7 +109,7 @@ class Computing:
 
 
 def learners(names: list[str]) -> dict[str, Any]:
-    """Per routine: programs that XLA compiled for the run, and a number of it."""
+    """Return, per routine, the programs that XLA compiled for the run, and a number of it."""
     compiled: list[str] = []
     jax.monitoring.register_event_duration_secs_listener(
         lambda event, *_, **__: compiled.append(event) if "backend_compile" in event else None

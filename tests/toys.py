@@ -16,7 +16,7 @@ class Outcome(NamedTuple):
 
 @pytree
 class Shrink:
-    """Plays a number that an exact recursion drives: x <- (1 - rate) x."""
+    """Learner whose play follows an exact recursion: x <- (1 - rate) x."""
 
     feedback: ClassVar[type] = Reward
     rate: Any = param(0.5, "[0, 1]", "shrinkage a round")
@@ -40,7 +40,7 @@ class Shrink:
 
 @pytree
 class Lost:
-    """Its state is NaN from the second round on, its play always 1."""
+    """Learner whose state is NaN from the second round on and whose play is always 1."""
 
     feedback: ClassVar[type] = Reward
     play: Any = param(1.0, "(-inf, inf)", "what it plays")
@@ -63,7 +63,7 @@ class Lost:
 
 @pytree
 class Noisy:
-    """Loss = play + scale * noise + offset, where the offset is drawn once per trial."""
+    """Environment with loss = play + scale * noise + offset, where the offset is drawn once per trial."""
 
     units: ClassVar[dict[str, str]] = {"loss": "points"}
     scale: Any = param(0.0, "[0, inf)", "noise")
@@ -88,7 +88,7 @@ class Noisy:
 
 @pytree
 class NeedsGradient:
-    """Declares feedback that `Noisy` does not offer."""
+    """Learner that declares feedback which `Noisy` does not offer."""
 
     feedback: ClassVar[type] = Gradient
     rate: Any = param(0.5, "[0, 1]", "unused")
@@ -108,7 +108,7 @@ class NeedsGradient:
 
 @pytree
 class Draws:
-    """Keeps the uniform numbers that each of its methods draws."""
+    """Learner whose state holds the uniform numbers that each of its methods draws."""
 
     feedback: ClassVar[type] = Reward
     unused: Any = param(0.0, "[0, 1]", "nothing")
@@ -131,7 +131,7 @@ class DrawnOutcome(NamedTuple):
 
 @pytree
 class Drawn:
-    """Shows the uniform numbers that each of its methods draws."""
+    """Environment that reports the uniform numbers that each of its methods draws."""
 
     unused: Any = param(0.0, "[0, 1]", "nothing")
 
@@ -151,7 +151,7 @@ CONSUMERS = ("environment init", "observe", "step", "algorithm init", "select", 
 
 
 def draws_of(played):
-    """What the six consumers of randomness drew, of `Draws` on `Drawn`."""
+    """Return the draws of the six consumers of randomness, for `Draws` on `Drawn`."""
     state = played.next_state
     return jnp.stack(
         [played.env_state, played.obs, played.feedback.reward, state["init"], played.decision.play, state["update"]]
@@ -165,7 +165,7 @@ class VectorOutcome(NamedTuple):
 
 @pytree
 class Vectors:
-    """Metrics that are vectors and matrices, on a shared table; admits plays up to `limit`."""
+    """Environment with metrics that are vectors and matrices, on a shared table; admits plays up to `limit`."""
 
     axes: ClassVar[dict[str, tuple[str, ...]]] = {"risk": ("group",), "square": ("row", "column")}
     units: ClassVar[dict[str, str]] = {"risk": "losses"}
@@ -195,7 +195,7 @@ class Vectors:
 
 @pytree
 class Slow:
-    """Takes `work` steps of arithmetic a round."""
+    """Learner that takes `work` steps of arithmetic a round."""
 
     feedback: ClassVar[type] = Reward
     work: int = static(1, "[1, inf)", "steps a round")
@@ -223,7 +223,7 @@ class TargetOutcome(NamedTuple):
 
 @pytree
 class Hindsight:
-    """Loss = (play - target)^2 with noisy targets; the best fixed point needs the whole run."""
+    """Environment with loss = (play - target)^2 with noisy targets; the best fixed point needs the whole run."""
 
     hindsight_needs: ClassVar[tuple[str, ...]] = ("target",)
     called: ClassVar[list[float]] = []

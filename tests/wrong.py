@@ -1,4 +1,4 @@
-"""Everything that an argument is not, and how a call answers it."""
+"""Wrong values of an argument, and the answer of a call to each."""
 
 import jax
 import numpy as np
@@ -31,7 +31,7 @@ NO_NUMBERS = {"text", "complex", "object", "texts", "class", "function", "tracer
 
 
 def outcome(call, wrong):
-    """None where the call accepts the value; otherwise its message, which is one short line."""
+    """Return None if the call accepts the value, otherwise its message, which is one short line."""
     try:
         if wrong == "tracer":
             jax.eval_shape(lambda traced: call(traced), 1.0)

@@ -1,7 +1,7 @@
-"""Tells whether .venv is what `tools/setup.sh` made, down to the size of every file. Run by .venv's own Python.
+"""Check that .venv is what `tools/setup.sh` made, down to the size of every file. Run by .venv's own Python.
 
 python -I tools/environment.py check LEVEL [BASE]   exit 0: sound; 3: sound, made for less; 1: not (says why)
-python -I tools/environment.py stamp LEVEL          looks at what was installed, then leaves the stamp
+python -I tools/environment.py stamp LEVEL          checks the installation, then writes the stamp
 
 LEVEL is one of `LEVELS`; each holds the ones before it.
 """
@@ -52,7 +52,10 @@ def main(command: str, level: str, base: str = "") -> None:
 
 
 def key() -> str:
-    """Everything that decides what belongs in .venv. The place counts: its scripts and its link to us hold the path."""
+    """Return a digest of everything that decides what belongs in .venv.
+
+    Its scripts and its link to this folder hold the path, so the path counts, too.
+    """
     digest = hashlib.sha256(os.fsencode(ROOT))
     for name in ("pyproject.toml", "constraints.txt"):
         digest.update((ROOT / name).read_bytes())
@@ -64,7 +67,7 @@ def packages() -> set[str]:
 
 
 def check_files() -> None:
-    """Every file has the size its wheel recorded: finds what a killed installation or a full disk cut off."""
+    """Check every file against the size that its wheel recorded: a kill or a full disk cuts files off."""
     for distribution in importlib.metadata.distributions():
         home = os.fspath(distribution.locate_file(""))
         for name, _, size in csv.reader((distribution.read_text("RECORD") or "").splitlines()):
@@ -79,7 +82,10 @@ def check_files() -> None:
 
 
 def check_package() -> None:
-    """It links to this folder. Looked up, not imported: an error in the code under work is no reason to reinstall."""
+    """Check that the package links to this folder.
+
+    The package is looked up and not imported: an error in its code is no reason to reinstall.
+    """
     spec = importlib.util.find_spec("jaxbandits")
     if spec is None or spec.origin is None or Path(spec.origin).resolve() != ROOT / "jaxbandits" / "__init__.py":
         sys.exit("jaxbandits in it is not the one of this folder")

@@ -1,4 +1,4 @@
-"""Writes the page of the papers' errata: python tools/errata.py > docs/errata.md."""
+"""Write the page of the papers' errata: python tools/errata.py > docs/errata.md."""
 
 from jaxbandits.experiments.papers import PAPERS
 from jaxbandits.report import errata

@@ -1,11 +1,11 @@
-"""Breaks the code on purpose, one line at a time, and asks the tests whether they notice: `make mutants`.
+"""Break the code on purpose, one line at a time, and run the tests that should fail: `make mutants`.
 
 python tools/mutants.py [NAME ...] [--list]     exit 0: every mutant died; 1: some survived; 2: the list is out of date
 
 Each mutant is one replacement of a text that occurs once in a file. It is applied in a temporary copy of the working
-tree, where the tests that should notice are run; the same tests must pass before. A text that is no longer found (or
-found twice) is an error: the list is kept beside the code it is about. Only what decides a verdict or a trial's random
-numbers is listed: a wrong sign there changes no shape, raises no error, and would be printed as a result.
+tree, in which those tests run; the same tests must pass without it. A text that is missing or occurs twice is an error,
+so that the list follows the code. Only code that decides a verdict or a trial's random numbers is listed: a wrong sign
+there changes no shape, raises no error, and would be printed as a result.
 """
 
 import argparse
@@ -23,7 +23,7 @@ COPIED = ("jaxbandits", "tests", "benchmarks", "docs", "pyproject.toml", "README
 
 
 class Mutant(NamedTuple):
-    """One replacement, and who should notice."""
+    """One replacement, and the tests that should fail."""
 
     name: str
     file: str
@@ -217,7 +217,7 @@ MUTANTS = [
 
 
 def _run(directory: Path, tests: tuple[str, ...]) -> int:
-    """The exit code of pytest."""
+    """Return the exit code of pytest."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", *tests]
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(command, cwd=directory, env=environment, capture_output=True, check=False).returncode
@@ -233,7 +233,7 @@ def _copy(directory: Path) -> None:
 
 
 def main() -> int:
-    """Runs the mutants that are asked for, all by default."""
+    """Run the named mutants, all by default."""
     parser = argparse.ArgumentParser(prog="python tools/mutants.py", description="Do the tests notice?")
     parser.add_argument("names", nargs="*", help="some of them")
     parser.add_argument("--list", action="store_true", help="what there is")

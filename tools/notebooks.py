@@ -20,7 +20,7 @@ HERE = ROOT / "notebooks"
 
 
 def made(source: Path) -> str:
-    """The text of the notebook of a `.py` file: the same for the same text (jupytext alone draws new cell ids)."""
+    """Return the notebook of a `.py` file as text, with fixed cell ids (jupytext alone draws new ones)."""
     notebook = jupytext.read(source, fmt="py:percent")
     notebook.metadata = {
         "jupytext": {"formats": "ipynb,py:percent"},
@@ -34,7 +34,7 @@ def made(source: Path) -> str:
 
 
 def sources(names: list[str] | None = None) -> list[Path]:
-    """The `.py` files; with names, those that begin with one of them."""
+    """Return the `.py` files; with names, those that begin with one of them."""
     found = sorted(HERE.glob("[0-9][0-9]_*.py"))
     chosen = [path for path in found if not names or any(path.stem.startswith(name) for name in names)]
     if not chosen:
@@ -43,7 +43,7 @@ def sources(names: list[str] | None = None) -> list[Path]:
 
 
 def run(source: Path, out: Path) -> float:
-    """Executes a notebook, keeps it with its outputs and its figures; seconds, start of the kernel included."""
+    """Execute a notebook, write it with its outputs and figures; return the seconds, start of the kernel included."""
     from nbclient import NotebookClient
 
     settings = {"timeout": 900, "startup_timeout": 300, "resources": {"metadata": {"path": HERE}}}
@@ -66,7 +66,7 @@ def run(source: Path, out: Path) -> float:
 
 
 def main() -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(prog="python tools/notebooks.py")
     parser.add_argument("command", choices=("write", "run"))
     parser.add_argument("names", nargs="*", help="beginnings of names, such as 01 (default: all)")

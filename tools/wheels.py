@@ -1,11 +1,11 @@
-"""Builds sdist and wheel, installs them into fresh environments, and uses them from a folder that is not this one.
+"""Build sdist and wheel, install them into fresh environments, and use them from another folder.
 
 python tools/wheels.py [NAME ...]     all, or some of: 3.11, 3.12, 3.13, sdist, colab
 
-3.11, 3.12, 3.13 get the wheel and what constraints.txt says; sdist the source archive instead; colab the versions that
-Google Colab has (Python 3.12). The wheel is built from the sdist, so that nothing comes from the checkout alone.
-Environments lie in .cache/wheels, where those with trouble stay to be looked at; uv makes them from its cache. Exit
-code 1 if one fails, or if an interpreter is not on this machine: on PATH, or where pyenv puts it.
+3.11, 3.12, 3.13 get the wheel and the versions of constraints.txt; sdist the source archive instead; colab the versions
+of Google Colab (Python 3.12). The wheel is built from the sdist, so that nothing comes from the checkout alone.
+Environments are in .cache/wheels, and those that failed stay there; uv makes them from its cache. Exit code 1 if one
+fails, or if an interpreter is missing on this machine (on PATH, or where pyenv puts it).
 """
 
 import os
@@ -54,7 +54,7 @@ import jax, jaxbandits, numpy; print(jaxbandits.__file__, jax.__version__, numpy
 
 
 class TroubleError(Exception):
-    """What went wrong in an environment."""
+    """Failure in an environment."""
 
 
 def main(names: list[str]) -> int:
@@ -77,7 +77,7 @@ def main(names: list[str]) -> int:
 
 
 def _tried(name: str) -> str:
-    """What an installation consists of, once it has done everything."""
+    """Use an installation in all ways, and return what it consists of."""
     version, suffix, constraints = ENVIRONMENTS[name]
     room = ROOM / name
     shutil.rmtree(room, ignore_errors=True)
@@ -126,7 +126,7 @@ def _uv() -> Path:
 
 
 def _interpreter(version: str) -> str:
-    """An interpreter that runs: pyenv's names on PATH do so only where a version is switched on."""
+    """Return an interpreter that runs: pyenv's names on PATH do so only where a version is switched on."""
     folders = [Path(folder or ".") for folder in os.environ["PATH"].split(os.pathsep)]
     folders += Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob(f"versions/{version}.*/bin")
     for folder in folders:
@@ -138,7 +138,7 @@ def _interpreter(version: str) -> str:
 
 
 def _call(words: "list[object] | tuple[object, ...]", where: "str | None" = None) -> str:
-    """Output of a command that succeeds."""
+    """Return the output of a command that succeeds."""
     found = _run(words, where)
     if found.returncode:
         said = (found.stderr or found.stdout).strip()

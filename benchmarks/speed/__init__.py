@@ -1,1 +1,1 @@
-"""Speed through the public `simulate`, beside good NumPy code in the same run: `python -m benchmarks.speed`."""
+"""Speed through the public `simulate`, against good NumPy code in the same run: `python -m benchmarks.speed`."""

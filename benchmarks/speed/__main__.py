@@ -1,11 +1,11 @@
-"""Prints the speed table: every case in a process of its own, pinned to one core.
+"""Print the speed table: every case in a process of its own, pinned to one core.
 
 python -m benchmarks.speed                 all cases, float32 and float64
-python -m benchmarks.speed --quick         float32, 1024 trials, NumPy beside it
+python -m benchmarks.speed --quick         float32 and 1024 trials only
 python -m benchmarks.speed --only oons dog the cases with one of these in their names
 python -m benchmarks.speed --json FILE     also the raw figures
 
-What a second worker brings: `python -m benchmarks.speed.workers`.
+The speed-up of a second worker: `python -m benchmarks.speed.workers`.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from benchmarks.speed.cases import CASES, TRIALS, named
 
 
 def _measure(case: int, core: int, *flags: str) -> dict:
-    """One process with its affinity set before anything is imported."""
+    """Run a case in a process whose affinity is set before anything is imported."""
     command = [sys.executable, "-m", "benchmarks.speed.measure", str(case), *flags]
     pin = (lambda: os.sched_setaffinity(0, {core})) if hasattr(os, "sched_setaffinity") else None
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

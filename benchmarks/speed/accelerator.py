@@ -1,10 +1,10 @@
-"""Rounds per second on the default device against the piece width: `python -m benchmarks.speed.accelerator`.
+"""Rounds per second on the default device against the width of a batch: `python -m benchmarks.speed.accelerator`.
 
-One piece per width, so the figure is what one device reaches; wall clock, compile excluded, best of three. `kernels`
-are those of one round, which is what a round costs at least; `open` counts the loops and branches of a round that ask
-the host. Set XLA_FLAGS before to compare command buffers (docs/performance.md says which to try first).
+One batch per width on one device; wall clock, compilation excluded, best of three. `kernels` counts the kernels of one
+round, whose starts bound its time from below; `open` counts the loops and branches of a round that ask the host. Set
+XLA_FLAGS to compare command buffers (docs/performance.md lists those to try first).
 
-Without an accelerator `--forced` takes the CPU for one: a check that everything runs, not a measurement.
+Without an accelerator `--forced` compiles as for one: a check that everything runs, not a measurement.
 """
 
 import argparse

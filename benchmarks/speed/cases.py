@@ -1,4 +1,4 @@
-"""What is timed: the sizes, and the same problem for the simulator and for NumPy."""
+"""Cases of the speed table: the sizes, and the same problem for the simulator and for NumPy."""
 
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ class Case(NamedTuple):
 
     @property
     def metric(self) -> str:
-        """What the runs of simulator and NumPy sum up."""
+        """Name of the metric that simulator and NumPy add up."""
         return "loss" if self.groups else "regret"
 
 
@@ -64,12 +64,12 @@ NOISE_DF, NOISE_SCALE = 2.1, 1.31
 
 
 def named(parts: list[str] | None) -> tuple[Case, ...]:
-    """The cases with one of `parts` in their names; all for None."""
+    """Return the cases with one of `parts` in their names; all for None."""
     return CASES if parts is None else tuple(case for case in CASES if any(part in case.name for part in parts))
 
 
 def build(case: Case) -> tuple[Any, Any]:
-    """The algorithm and the environment of a case."""
+    """Return the algorithm and the environment of a case."""
     if case.algorithm == "ofw_tvc":
         return _constrained(case)
     if case.groups:
@@ -80,7 +80,7 @@ def build(case: Case) -> tuple[Any, Any]:
 
 
 def numpy_regret(case: Case, rounds: int, rng: np.random.Generator, seeds: int | None = None) -> Any:
-    """The metric of the NumPy loop, or of the NumPy version over `seeds`: one each, or (OCO) their mean."""
+    """Return the metric of the NumPy loop, or of the NumPy version over `seeds`: one each, or (OCO) their mean."""
     which, many = (0, ()) if seeds is None else (1, (seeds,))
     if case.groups:
         run = (numpy_dro.ONE, numpy_dro.MANY)[which][case.algorithm]
@@ -99,22 +99,22 @@ def numpy_regret(case: Case, rounds: int, rng: np.random.Generator, seeds: int |
 
 
 def _linear(case: Case) -> tuple[Any, Any]:
-    """Heavy-tailed noise, every trial its own arms and parameter."""
+    """Build a linear bandit with heavy-tailed noise; every trial has its own arms and parameter."""
     from jaxbandits.algorithms import ALGORITHMS
     from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
     from jaxbandits.environments.linear.noise import StudentT
 
     environment = HeavyTailed(dim=case.dim, n_arms=case.n_arms, noise=StudentT(df=NOISE_DF), eps=numpy_loops.EPS)
-    told: dict[str, Any] = {"dim": case.dim, "horizon": HORIZON_IN_FORMULAS}
-    told["moment_bound" if case.algorithm == "hvt_ucb" else "noise_scale"] = NOISE_SCALE
+    fields: dict[str, Any] = {"dim": case.dim, "horizon": HORIZON_IN_FORMULAS}
+    fields["moment_bound" if case.algorithm == "hvt_ucb" else "noise_scale"] = NOISE_SCALE
     if case.algorithm != "oful":
-        told["eps"] = numpy_loops.EPS
-    told |= numpy_loops.SCALES[case.algorithm]
-    return ALGORITHMS[f"linear/{case.algorithm}"].cls.practical(**told), environment
+        fields["eps"] = numpy_loops.EPS
+    fields |= numpy_loops.SCALES[case.algorithm]
+    return ALGORITHMS[f"linear/{case.algorithm}"].cls.practical(**fields), environment
 
 
 def _generalized_linear(case: Case) -> tuple[Any, Any]:
-    """Logistic rewards, every trial its own parameter and arms."""
+    """Build a logistic bandit; every trial has its own parameter and arms."""
     from jaxbandits.algorithms.glm.glb_omd import GLBOMD
     from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 
@@ -124,7 +124,7 @@ def _generalized_linear(case: Case) -> tuple[Any, Any]:
 
 
 def _online(case: Case) -> tuple[Any, Any]:
-    """Pseudo-Huber losses around noisy targets, G = 1; the unit ball for learners that want one."""
+    """Build pseudo-Huber losses around noisy targets, G = 1; the unit ball for learners that need a domain."""
     from jaxbandits.algorithms import ALGORITHMS
     from jaxbandits.algorithms.oco.ca_oons import CAOONS
     from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
@@ -136,7 +136,7 @@ def _online(case: Case) -> tuple[Any, Any]:
 
 
 def _constrained(case: Case) -> tuple[Any, Any]:
-    """Linear losses under a linear constraint that changes each round, every trial its own, on the unit ball."""
+    """Build linear losses on the unit ball under a linear constraint that changes each round, drawn for each trial."""
     from jaxbandits.coco import OFWTVC, LinearConstraints
 
     algorithm = OFWTVC.practical(dim=case.dim, horizon=HORIZON_IN_FORMULAS, lipschitz=numpy_constrained.LIPSCHITZ)
@@ -144,9 +144,11 @@ def _constrained(case: Case) -> tuple[Any, Any]:
 
 
 def _grouped(case: Case) -> tuple[Any, Any]:
-    """Fresh samples of synthetic groups, every trial its own, without the optima that a solver finds afterwards."""
+    """Build synthetic groups, drawn for every trial, without the optima that a solver finds afterwards."""
     from benchmarks.speed.groups import FreshGroups
     from jaxbandits.algorithms import ALGORITHMS
 
-    told = {"dim": case.dim, "n_groups": case.groups}
-    return ALGORITHMS[f"dro/{case.algorithm}"].cls.practical(horizon=HORIZON_IN_FORMULAS, **told), FreshGroups(**told)
+    fields = {"dim": case.dim, "n_groups": case.groups}
+    return ALGORITHMS[f"dro/{case.algorithm}"].cls.practical(horizon=HORIZON_IN_FORMULAS, **fields), FreshGroups(
+        **fields
+    )

@@ -1,4 +1,4 @@
-"""Times SMD(m) at d = 1000, m = 20 beside its draws alone and beside NumPy, on one core, in one run.
+"""Time SMD(m) at d = 1000, m = 20 against its draws alone and against NumPy, on one core, in one run.
 
 python -m benchmarks.speed.groups             microseconds of CPU time a round
 
@@ -29,7 +29,7 @@ DIM, GROUPS, HORIZON = 1000, 20, 18_000
 
 @pytree
 class FreshGroups(SyntheticGroups):
-    """Without the optimum of every instance, which a solver finds on the host after the run."""
+    """Synthetic groups without the optimum of every instance, which a solver finds on the host after the run."""
 
     hindsight_needs: ClassVar = ()
     recall: ClassVar = None
@@ -41,7 +41,7 @@ class FreshGroups(SyntheticGroups):
 
 @pytree
 class DrawsOnly(FreshGroups):
-    """Draws the rows' features and adds them up, so that they are needed."""
+    """Environment that draws the features of the rows and adds them up, so that XLA keeps the draws."""
 
     def step(self, key, t, state, obs, decision):
         del t, obs, decision
@@ -53,7 +53,7 @@ class DrawsOnly(FreshGroups):
 
 @pytree
 class Idle:
-    """Asks for a row of every group and learns nothing."""
+    """Learner that requests a row of every group and learns nothing."""
 
     feedback: ClassVar[type] = Gradient
     dim: int = static(DIM, "[1, inf)", "d")
@@ -89,9 +89,9 @@ def main() -> None:
     from jaxbandits.dro import SMD
 
     rounds, trials = arguments.rounds, arguments.trials
-    told = {"dim": DIM, "n_groups": GROUPS}
-    drawing = Idle(), DrawsOnly(**told)
-    learning = SMD.practical(horizon=HORIZON, **told), FreshGroups(**told)
+    sizes = {"dim": DIM, "n_groups": GROUPS}
+    drawing = Idle(), DrawsOnly(**sizes)
+    learning = SMD.practical(horizon=HORIZON, **sizes), FreshGroups(**sizes)
 
     def microseconds(run: Any, count: int) -> float:
         begin = time.process_time()

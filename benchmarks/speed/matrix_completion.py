@@ -1,4 +1,4 @@
-"""Times OFW-TVC on ratings of MovieLens size beside a NumPy/SciPy loop, both on one core, in one run.
+"""Time OFW-TVC on ratings of MovieLens size against a NumPy/SciPy loop, both on one core, in one run.
 
 python -m benchmarks.speed.matrix_completion             the round, its parts, the oracle's accuracy, memory
 python -m benchmarks.speed.matrix_completion --full      also ten seeds of a whole pass (T = 1000) on all cores
@@ -21,7 +21,7 @@ GIB = 2**30
 
 
 def numpy_loop(ratings, rounds, constants, tolerance, rng):
-    """Seconds of CPU time a round of Algorithm 1 with the constants of the simulator's learner."""
+    """Return the seconds of CPU time a round of Algorithm 1 with the constants of the simulator's learner."""
     lipschitz, beta, gamma, lam, eta_scale, scale = constants
     m, n = ratings.shape
     order = rng.permutation(len(ratings))
@@ -68,7 +68,7 @@ def learner(environment):
 
 
 def shortfall(played):
-    """1 - (value of the oracle) / (best value), the best by 60 vectors from a random start."""
+    """Return 1 - (value of the oracle) / (best value), the best by 60 vectors from a random start."""
     import jax
 
     from jaxbandits.domains.nuclear import top_singular_value

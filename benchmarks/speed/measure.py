@@ -1,4 +1,4 @@
-"""Times one case in this process and prints one JSON line; started by `benchmarks.speed` with its cores pinned."""
+"""Time one case in this process and print one JSON line; started by `benchmarks.speed` with its cores pinned."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ from benchmarks.speed.cases import CASES, TRIALS, build, numpy_regret
 
 
 def _simulator(case, trials: int) -> dict[str, float]:
-    """Rounds per CPU second, compile excluded: the best of three warm runs."""
+    """Return rounds per CPU second, compilation excluded: the best of three warm runs."""
     from jaxbandits import simulate
 
     algorithm, environment = build(case)
@@ -32,7 +32,7 @@ def _simulator(case, trials: int) -> dict[str, float]:
 
 
 def _numpy(case, seeds: int) -> dict[str, float]:
-    """Rounds per CPU second of the NumPy loop (seeds = 1) or the NumPy version over seeds."""
+    """Return rounds per CPU second of the NumPy loop (seeds = 1) or the NumPy version over seeds."""
     rng = np.random.default_rng(0)
     rounds = case.numpy_rounds if seeds == 1 else max(20, case.numpy_trial_rounds // seeds)
     best, regret = 0.0, 0.0

@@ -12,7 +12,7 @@ LIPSCHITZ, DIAMETER = 2.0, 2.0
 
 
 def draw(dim: int, rounds: int, rng: np.random.Generator, seeds: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Loss vectors and constraint normals `[T, S, d]`, offsets `[T, S]`."""
+    """Draw loss vectors and constraint normals `[T, S, d]`, offsets `[T, S]`."""
     along, across = rng.standard_normal((2, seeds, dim))
     along /= np.linalg.norm(along, axis=1)[:, None]
     across -= along * np.einsum("sd,sd->s", along, across)[:, None]
@@ -23,7 +23,7 @@ def draw(dim: int, rounds: int, rng: np.random.Generator, seeds: int) -> tuple[n
 
 
 def regret_one(dim: int, rounds: int, horizon: float, rng: np.random.Generator) -> float:
-    """Regret against the best point of the ball, one seed."""
+    """Run one seed; return its regret against the best point of the ball."""
     costs, normals, offsets = (a[:, 0] for a in draw(dim, rounds, rng, 1))
     rate, pace = 40.0 / (LIPSCHITZ * DIAMETER) * 0.5 * horizon**-0.75, 10.0 * DIAMETER / 2.0 * horizon**-0.75
     x, anchor, total, queue, level, start, loss = np.zeros(dim), np.zeros(dim), np.zeros(dim), 0.0, LIPSCHITZ, 0, 0.0
@@ -47,7 +47,7 @@ def regret_one(dim: int, rounds: int, horizon: float, rng: np.random.Generator) 
 
 
 def regret_many(dim: int, rounds: int, horizon: float, rng: np.random.Generator, seeds: int) -> float:
-    """The same for all seeds together, their mean."""
+    """Run all seeds together; return the mean regret."""
     costs, normals, offsets = draw(dim, rounds, rng, seeds)
     rate, pace = 40.0 / (LIPSCHITZ * DIAMETER) * 0.5 * horizon**-0.75, 10.0 * DIAMETER / 2.0 * horizon**-0.75
     x, anchor, total = np.zeros((3, seeds, dim))

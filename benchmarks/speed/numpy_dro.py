@@ -16,7 +16,7 @@ BLOCK = 1 << 18  # numbers drawn ahead
 
 
 def instance(dim: int, groups: int, rng: np.random.Generator, seeds: int) -> np.ndarray:
-    """`[S, m, d]` the groups' optima."""
+    """Draw the optima of the groups `[S, m, d]`."""
     directions = rng.standard_normal((seeds, groups + 1, dim))
     directions /= np.linalg.norm(directions, axis=2, keepdims=True)
     optima = directions[:, :1] + RHO * directions[:, 1:]
@@ -24,26 +24,26 @@ def instance(dim: int, groups: int, rng: np.random.Generator, seeds: int) -> np.
 
 
 def smd_steps(dim: int, groups: int, horizon: float) -> tuple[float, float]:
-    """Theorem 1 for the ball."""
+    """Return the step sizes of Theorem 1 for the ball."""
     half_square, entropy = RADIUS**2 / 2.0, math.log(groups)
     r = math.sqrt(8.0 / (5.0 * horizon * (half_square * dim + entropy)))
     return W_SCALE * half_square * r, entropy * r
 
 
 def online_steps(dim: int, groups: int, horizon: float) -> tuple[float, float, float]:
-    """Theorem 5 for the ball."""
+    """Return the step sizes of Theorem 5 for the ball."""
     step_q = math.sqrt(math.log(groups) / (groups * horizon))
     return W_SCALE * 2.0 * RADIUS / math.sqrt(2.0 * dim * 5.0 * horizon), step_q, step_q / 2.0
 
 
 def blocks(rounds: int, numbers: int) -> list[int]:
-    """Rounds in each block of draws, for so many numbers a round."""
+    """Yield the rounds of each block of draws, for so many numbers a round."""
     size = max(1, BLOCK // numbers)
     return [min(size, rounds - start) for start in range(0, rounds, size)]
 
 
 def smd_one(dim: int, groups: int, rounds: int, horizon: float, rng: np.random.Generator) -> float:
-    """SMD(m), one seed."""
+    """Run SMD(m) on one seed."""
     optima = instance(dim, groups, rng, 1)[0]
     step_w, step_q = smd_steps(dim, groups, horizon)
     w, log_q, total = np.zeros(dim), np.full(groups, -math.log(groups)), 0.0
@@ -71,7 +71,7 @@ def smd_one(dim: int, groups: int, rounds: int, horizon: float, rng: np.random.G
 
 
 def smd_many(dim: int, groups: int, rounds: int, horizon: float, rng: np.random.Generator, seeds: int) -> np.ndarray:
-    """SMD(m), all seeds together."""
+    """Run SMD(m) on all seeds together."""
     optima = instance(dim, groups, rng, seeds)
     step_w, step_q = smd_steps(dim, groups, horizon)
     w, log_q, total = np.zeros((seeds, dim)), np.full((seeds, groups), -math.log(groups)), np.zeros(seeds)
@@ -96,7 +96,7 @@ def smd_many(dim: int, groups: int, rounds: int, horizon: float, rng: np.random.
 
 
 def online_one(dim: int, groups: int, rounds: int, horizon: float, rng: np.random.Generator) -> float:
-    """Online(1), one seed."""
+    """Run Online(1) on one seed."""
     optima = instance(dim, groups, rng, 1)[0]
     step_w, step_q, gamma = online_steps(dim, groups, horizon)
     w, log_q, total = np.zeros(dim), np.full(groups, -math.log(groups)), 0.0
@@ -124,7 +124,7 @@ def online_one(dim: int, groups: int, rounds: int, horizon: float, rng: np.rando
 
 
 def online_many(dim: int, groups: int, rounds: int, horizon: float, rng: np.random.Generator, seeds: int) -> np.ndarray:
-    """Online(1), all seeds together."""
+    """Run Online(1) on all seeds together."""
     optima, each = instance(dim, groups, rng, seeds), np.arange(seeds)
     step_w, step_q, gamma = online_steps(dim, groups, horizon)
     w, log_q, total = np.zeros((seeds, dim)), np.full((seeds, groups), -math.log(groups)), np.zeros(seeds)
@@ -152,12 +152,12 @@ def online_many(dim: int, groups: int, rounds: int, horizon: float, rng: np.rand
 
 
 def onto_ball(w: np.ndarray) -> np.ndarray:
-    """Rows projected."""
+    """Project rows onto the ball."""
     return w * np.minimum(1.0, RADIUS / np.maximum(np.sqrt(_dot(w, w)), 1e-300))[:, None]
 
 
 def log_sum_exp(a: np.ndarray) -> np.ndarray:
-    """`[S, 1]` of rows."""
+    """Compute log-sum-exp of rows, `[S, 1]`."""
     top = a.max(axis=1, keepdims=True)
     return top + np.log(np.exp(a - top).sum(axis=1, keepdims=True))
 

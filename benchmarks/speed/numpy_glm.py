@@ -16,14 +16,14 @@ LARGEST_SLOPE = 0.25  # of the logistic function
 
 
 def sphere(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Uniform on the unit sphere of the last axis."""
+    """Draw uniformly on the unit sphere of the last axis."""
     x = rng.standard_normal(shape)
     x /= np.sqrt(np.einsum("...d,...d->...", x, x))[..., None]
     return x
 
 
 def ball(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Uniform in the unit ball of the last axis."""
+    """Draw uniformly in the unit ball of the last axis."""
     return sphere(shape, rng) * rng.random((*shape[:-1], 1)) ** (1.0 / shape[-1])
 
 
@@ -32,13 +32,13 @@ def logistic(z: np.ndarray) -> np.ndarray:
 
 
 def _radii(dim: int, rounds: int) -> list[float]:
-    """Of the confidence sets of all rounds, ridge d."""
+    """Return the radii of the confidence sets of all rounds, ridge d."""
     log_terms = np.log(2.0 + 2.0 * LARGEST_SLOPE * np.arange(1, rounds + 1) / dim)
     return np.sqrt(4.0 * dim * RADIUS**2 - 2.0 * ETA * math.log(DELTA) + 6.0 * dim * ETA**2 * log_terms).tolist()
 
 
 def glb_omd_one(dim: int, n_arms: int, rounds: int, fresh_arms: bool, rng: np.random.Generator) -> float:
-    """One seed; returns pseudo-regret."""
+    """Run one seed; return its pseudo-regret."""
     theta_star = RADIUS * sphere((dim,), rng)
     sets = ball((rounds if fresh_arms else 1, n_arms, dim), rng)
     means, uniforms = logistic(sets @ theta_star), rng.random(rounds)
@@ -63,7 +63,7 @@ def glb_omd_one(dim: int, n_arms: int, rounds: int, fresh_arms: bool, rng: np.ra
 def glb_omd_many(
     dim: int, n_arms: int, rounds: int, fresh_arms: bool, rng: np.random.Generator, seeds: int
 ) -> np.ndarray:
-    """All seeds in one array; returns their pseudo-regrets `[S]`."""
+    """Run all seeds in one array; return their pseudo-regrets `[S]`."""
     theta_star = RADIUS * sphere((seeds, dim), rng)
     arms = means = best = np.empty(0)
     inverse, theta = np.tile(np.eye(dim) / dim, (seeds, 1, 1)), np.zeros((seeds, dim))

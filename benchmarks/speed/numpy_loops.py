@@ -22,7 +22,7 @@ CRMM_PULLS, MENU_PULLS = 11, 51  # of an epoch
 
 
 def instance(dim: int, n_arms: int, seeds: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Arms `[S, K, d]` divided by the largest norm, unit parameters `[S, d]`."""
+    """Draw arms `[S, K, d]` divided by the largest norm, unit parameters `[S, d]`."""
     arms = rng.uniform(-1, 1, (seeds, n_arms, dim))
     arms /= np.linalg.norm(arms, axis=2).max(1)[:, None, None]
     theta = rng.uniform(-1, 1, (seeds, dim))
@@ -30,18 +30,18 @@ def instance(dim: int, n_arms: int, seeds: int, rng: np.random.Generator) -> tup
 
 
 def optimistic_one(arms, theta, inverse, radius):
-    """The arm with the largest upper confidence bound."""
+    """Return the arm with the largest upper confidence bound."""
     return int((arms @ theta + radius * np.sqrt(np.einsum("kd,kd->k", arms @ inverse, arms))).argmax())
 
 
 def optimistic_many(arms, theta, inverse, radius):
-    """`[S]` the same for arms `[S, K, d]` and a radius that is a number or `[S, 1]`."""
+    """Return the same, `[S]`, for arms `[S, K, d]` and a radius that is a number or `[S, 1]`."""
     widths = np.sqrt(np.einsum("skd,skd->sk", np.matmul(arms, inverse), arms))
     return (np.matmul(arms, theta[..., None])[..., 0] + radius * widths).argmax(1)
 
 
 def project(inverse, y, radius):
-    """Nearest points of the ball in the norms of V, given V^{-1}, for y outside; one or many.
+    """Return the nearest points of the ball in the norms of V, given V^{-1}, for y outside; one or many.
 
     Newton on the secular equation in the eigenbasis.
     """
@@ -59,14 +59,14 @@ def project(inverse, y, radius):
 
 
 def project_where_outside(inverse, theta, radius):
-    """Projects, in place, those of theta `[S, d]` that lie outside the ball."""
+    """Project, in place, those of theta `[S, d]` that lie outside the ball."""
     out = np.flatnonzero(np.einsum("sd,sd->s", theta, theta) > radius**2)
     if out.size:
         theta[out] = project(inverse[out], theta[out], radius)
 
 
 def oful_one(dim, n_arms, rounds, horizon, noise_scale, df, rng):
-    """OFUL, one seed; returns pseudo-regret."""
+    """Run OFUL on one seed; return its pseudo-regret."""
     arms, theta_star = (x[0] for x in instance(dim, n_arms, 1, rng))
     means, noise = arms @ theta_star, rng.standard_t(df, rounds)
     inverse, moment = np.eye(dim) / dim, np.zeros(dim)
@@ -85,7 +85,7 @@ def oful_one(dim, n_arms, rounds, horizon, noise_scale, df, rng):
 
 
 def oful_many(dim, n_arms, rounds, horizon, noise_scale, df, rng, seeds):
-    """OFUL, all seeds in one array; returns their pseudo-regrets `[S]`."""
+    """Run OFUL on all seeds in one array; return their pseudo-regrets `[S]`."""
     arms, theta_star = instance(dim, n_arms, seeds, rng)
     means = np.einsum("skd,sd->sk", arms, theta_star)
     inverse, moment = np.tile(np.eye(dim) / dim, (seeds, 1, 1)), np.zeros((seeds, dim))
@@ -113,7 +113,7 @@ def _hvt_constants(dim, horizon):
 
 
 def hvt_ucb_one(dim, n_arms, rounds, horizon, noise_scale, df, rng):
-    """Hvt-UCB, one seed; returns pseudo-regret."""
+    """Run Hvt-UCB on one seed; return its pseudo-regret."""
     arms, theta_star = (x[0] for x in instance(dim, n_arms, 1, rng))
     means, noise = arms @ theta_star, rng.standard_t(df, rounds)
     sigma_min, ell, tau0, exponent, beta0 = _hvt_constants(dim, horizon)
@@ -137,7 +137,7 @@ def hvt_ucb_one(dim, n_arms, rounds, horizon, noise_scale, df, rng):
 
 
 def hvt_ucb_many(dim, n_arms, rounds, horizon, noise_scale, df, rng, seeds):
-    """Hvt-UCB, all seeds in one array; returns their pseudo-regrets `[S]`."""
+    """Run Hvt-UCB on all seeds in one array; return their pseudo-regrets `[S]`."""
     arms, theta_star = instance(dim, n_arms, seeds, rng)
     means = np.einsum("skd,sd->sk", arms, theta_star)
     sigma_min, ell, tau0, exponent, beta0 = _hvt_constants(dim, horizon)
@@ -162,7 +162,7 @@ def hvt_ucb_many(dim, n_arms, rounds, horizon, noise_scale, df, rng, seeds):
 
 
 def _crtm_constants(dim, horizon, noise_scale):
-    """Threshold and radius."""
+    """Return threshold and radius."""
     scale, growth = noise_scale + RADIUS, horizon ** ((1 - EPS) / (2 * (1 + EPS)))
     level, potential = math.log(4.0 * horizon**2), dim * math.log1p(horizon / dim**2)
     threshold = 2.0 * math.sqrt(potential) * scale * growth / level ** (1 / (1 + EPS))
@@ -171,7 +171,7 @@ def _crtm_constants(dim, horizon, noise_scale):
 
 
 def crtm_one(dim, n_arms, rounds, horizon, noise_scale, df, rng):
-    """CRTM by least squares, one seed; returns pseudo-regret."""
+    """Run CRTM by least squares on one seed; return its pseudo-regret."""
     arms, theta_star = (x[0] for x in instance(dim, n_arms, 1, rng))
     means, noise = arms @ theta_star, rng.standard_t(df, rounds)
     threshold, radius = _crtm_constants(dim, horizon, noise_scale)
@@ -191,7 +191,7 @@ def crtm_one(dim, n_arms, rounds, horizon, noise_scale, df, rng):
 
 
 def crtm_many(dim, n_arms, rounds, horizon, noise_scale, df, rng, seeds):
-    """CRTM by least squares, all seeds in one array; returns their pseudo-regrets `[S]`."""
+    """Run CRTM by least squares on all seeds in one array; return their pseudo-regrets `[S]`."""
     arms, theta_star = instance(dim, n_arms, seeds, rng)
     means = np.einsum("skd,sd->sk", arms, theta_star)
     threshold, radius = _crtm_constants(dim, horizon, noise_scale)
@@ -219,7 +219,7 @@ def _crmm_radius(dim, horizon, noise_scale):
 
 
 def crmm_one(dim, n_arms, rounds, horizon, noise_scale, df, rng):
-    """CRMM by least squares, one seed, an epoch at a time; returns pseudo-regret."""
+    """Run CRMM by least squares on one seed, an epoch at a time; return its pseudo-regret."""
     arms, theta_star = (x[0] for x in instance(dim, n_arms, 1, rng))
     means, noise = arms @ theta_star, rng.standard_t(df, rounds)
     radius, middle = _crmm_radius(dim, horizon, noise_scale), CRMM_PULLS // 2
@@ -237,7 +237,7 @@ def crmm_one(dim, n_arms, rounds, horizon, noise_scale, df, rng):
 
 
 def crmm_many(dim, n_arms, rounds, horizon, noise_scale, df, rng, seeds):
-    """CRMM by least squares, all seeds in one array, an epoch at a time; returns their pseudo-regrets `[S]`."""
+    """Run CRMM by least squares on all seeds in one array, an epoch at a time; return their pseudo-regrets `[S]`."""
     arms, theta_star = instance(dim, n_arms, seeds, rng)
     means = np.einsum("skd,sd->sk", arms, theta_star)
     radius, middle = _crmm_radius(dim, horizon, noise_scale), CRMM_PULLS // 2
@@ -265,7 +265,7 @@ def _menu_radius(dim, epochs, noise_scale):
 
 
 def _most_central(inverse, moments):
-    """Which of the k regressions has the least median distance to the others; `[k, d]` moments, or `[S, k, d]`."""
+    """Return the index of the regression with the least median distance to the others; moments `[..., k, d]`."""
     points = np.matmul(moments, np.linalg.cholesky(inverse))  # their Euclidean distances are the estimates' in V
     gap = points[..., :, None, :] - points[..., None, :, :]
     squared = np.einsum("...d,...d->...", gap, gap)
@@ -274,7 +274,7 @@ def _most_central(inverse, moments):
 
 
 def menu_one(dim, n_arms, rounds, horizon, noise_scale, df, rng):
-    """MENU, one seed, an epoch at a time; returns pseudo-regret."""
+    """Run MENU on one seed, an epoch at a time; return its pseudo-regret."""
     del horizon
     arms, theta_star = (x[0] for x in instance(dim, n_arms, 1, rng))
     means, noise = arms @ theta_star, rng.standard_t(df, rounds)
@@ -293,7 +293,7 @@ def menu_one(dim, n_arms, rounds, horizon, noise_scale, df, rng):
 
 
 def menu_many(dim, n_arms, rounds, horizon, noise_scale, df, rng, seeds):
-    """MENU, all seeds in one array, an epoch at a time; returns their pseudo-regrets `[S]`."""
+    """Run MENU on all seeds in one array, an epoch at a time; return their pseudo-regrets `[S]`."""
     del horizon
     arms, theta_star = instance(dim, n_arms, seeds, rng)
     means = np.einsum("skd,sd->sk", arms, theta_star)

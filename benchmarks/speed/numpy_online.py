@@ -17,7 +17,7 @@ CENTER, NOISE, RADIUS, DIAMETER = 0.5, 0.9, 1.0, 2.0
 
 
 class One:
-    """One seed."""
+    """Arithmetic on one seed."""
 
     sqrt, log, expm1, largest, least = math.sqrt, math.log, math.expm1, max, min
 
@@ -48,7 +48,7 @@ class One:
 
 
 class Many:
-    """S seeds; or S base learners with radii and diameters of their own."""
+    """Arithmetic on S seeds, or on S base learners with radii and diameters of their own."""
 
     sqrt, log, expm1, largest, least = np.sqrt, np.log, np.expm1, np.maximum, np.minimum
     where = staticmethod(np.where)
@@ -80,7 +80,7 @@ class Many:
 
 
 def on_sphere(metric: Any, pull: Any, radius: Any) -> Any:
-    """The minimiser of x'Ax/2 - b'x on the sphere: Newton on the secular equation in the eigenbasis."""
+    """Return the minimiser of x'Ax/2 - b'x on the sphere: Newton on the secular equation in the eigenbasis."""
     values, frame = np.linalg.eigh(metric)
     c, nu = np.matmul(np.swapaxes(frame, -1, -2), pull[..., None])[..., 0], 0.0
     for _ in range(24):
@@ -124,7 +124,7 @@ def kt_betting(m: Any) -> Learner:
 
 
 def _exponential_play(m: Any, theta: Any, variance: Any) -> Any:
-    """What parameter-free mirror descent plays, with theta and V in units of G and of its square."""
+    """Return the play of parameter-free mirror descent, with theta and V in units of G and of its square."""
     length = m.sqrt(m.dot(theta, theta))
     near, far = length * length / (36.0 * variance), length / 3.0 - variance
     exponent = m.where(length <= 6.0 * variance, near, far)
@@ -252,7 +252,7 @@ def cla_oons(m: Any) -> Learner:
 
 
 def ca_oons(dim: int, n_base: int, seeds: int | None = None) -> Learner:
-    """The meta algorithm on sums of losses, all base learners (of all seeds) as one batch of OONS; G = 1, T = 2^N."""
+    """Make CA-OONS on sums of losses, all base learners (of all seeds) as one batch of OONS; G = 1, T = 2^N."""
     batch = () if seeds is None else (seeds,)
     bound = np.tile(2.0 ** np.arange(1, n_base + 1), seeds or 1)[:, None]
     base = oons(Many(dim, len(bound), bound, bound))
@@ -298,14 +298,14 @@ N_BASE = 14  # of CA-OONS: T = 2^14
 
 
 def make(algorithm: str, dim: int, seeds: int | None = None) -> Learner:
-    """A learner for one seed (None) or many."""
+    """Make a learner for one seed (None) or many."""
     if algorithm == "ca_oons":
         return ca_oons(dim, N_BASE, seeds)
     return LEARNERS[algorithm](One(dim) if seeds is None else Many(dim, seeds))
 
 
 def online_one(algorithm: str, dim: int, rounds: int, rng: np.random.Generator) -> float:
-    """One seed, its targets drawn ahead; returns the regret."""
+    """Run one seed, its targets drawn ahead; return the regret."""
     targets, best = draw_targets(dim, rounds, rng)
     learner, loss = make(algorithm, dim), 0.0
     query = next(learner)
@@ -318,7 +318,7 @@ def online_one(algorithm: str, dim: int, rounds: int, rng: np.random.Generator) 
 
 
 def online_many(algorithm: str, dim: int, rounds: int, rng: np.random.Generator, seeds: int) -> float:
-    """All seeds in one array; returns the mean regret."""
+    """Run all seeds in one array; return the mean regret."""
     learner, regret = make(algorithm, dim, seeds), np.zeros(seeds)
     query = next(learner)
     for _ in range(rounds):
@@ -332,7 +332,7 @@ def online_many(algorithm: str, dim: int, rounds: int, rng: np.random.Generator,
 
 
 def draw_targets(dim: int, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """`[count, d]` targets on spheres around the comparator, and that."""
+    """Draw targets `[count, d]` on spheres around the comparator; return both."""
     noise = rng.standard_normal((count, dim))
     best = CENTER * np.eye(dim)[0]
     return best + (NOISE / np.sqrt(np.einsum("sd,sd->s", noise, noise)))[:, None] * noise, best

@@ -1,4 +1,4 @@
-"""What it costs to cut a sweep into shards, and what a second worker brings: `python -m benchmarks.speed.shards`.
+"""Cost of a sweep in shards, and speed-up of a second worker: `python -m benchmarks.speed.shards`.
 
 Every run is `jaxbandits sweep` in a process of its own. CPU seconds count all its threads and its start, that is
 importing JAX, tracing, and compiling or reading the compilation cache; what starts cost is measured by the same sweep
@@ -37,7 +37,7 @@ _FEW = 10  # rounds of a sweep that is all start
 
 
 def _sweep(room: Path, name: str, rounds: int, workers: int, shards: int, cold: bool) -> tuple[float, float]:
-    """CPU seconds of all shards, one after the other, and wall seconds."""
+    """Return CPU seconds of all shards, one after the other, and wall seconds."""
     cpu, begin = 0.0, time.perf_counter()
     file = room / f"{rounds}.toml"
     file.write_text(_FILE.format(rounds=rounds))

@@ -1,4 +1,4 @@
-"""How soon a fresh process has its first result: `python -m benchmarks.speed.starts`, on an otherwise idle machine.
+"""Time of a fresh process to its first result: `python -m benchmarks.speed.starts`, on an otherwise idle machine.
 
 Of every case of `benchmarks.speed` (100 rounds, 64 trials) the wall clock of whole processes, interpreter included: of
 the first, which compiles into an empty cache, and of later ones, which read the programs back. Python's own cache of

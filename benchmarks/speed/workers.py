@@ -1,4 +1,4 @@
-"""What a second worker brings: `python -m benchmarks.speed.workers`, on two cores of an otherwise idle machine.
+"""Speed-up of a second worker: `python -m benchmarks.speed.workers`, on two cores of an otherwise idle machine.
 
 Every case of `benchmarks.speed` in a process of its own, with as many rounds as one worker plays in about two seconds.
 One worker and two take turns, compile excluded; figures are those of the turn of least wall clock. "times", how many
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from benchmarks.speed.cases import CASES, Case, build, named
 
-_TRIALS = 1024  # 16 pieces
+_TRIALS = 1024  # 16 batches
 _spawn = multiprocessing.get_context("spawn")
 
 
@@ -38,7 +38,7 @@ def _cost(case: Case, rounds: int, workers: int) -> _Cost:
 
 
 def _play(index: int, seconds: float, repeat: int, workers: tuple[int, ...], together: Barrier, found: Queue) -> None:
-    """In a process of its own: compiles, waits for the others, and reports the least cost per count of workers."""
+    """Compile in a process of its own, wait for the others, and report the least cost per count of workers."""
     warnings.simplefilter("ignore")  # so many seeds on two cores are the point here
     case = CASES[index]
     _cost(case, case.horizon, 2)
@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="cases with one of these in their names")
     parser.add_argument("--seconds", type=float, default=2.0, help="what one worker plays for")
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--processes", action="store_true", help="two processes at once beside it")
+    parser.add_argument("--processes", action="store_true", help="also two processes at once")
     arguments = parser.parse_args()
     how = arguments.seconds, arguments.repeat
     heads = f"{'1 worker':>9} {'2 workers':>10} {'times':>6} {'busy':>6} {'dearer':>7}"
