@@ -1,4 +1,4 @@
-"""What several commands take: types of their arguments, `--plugin`, and what the settings of a run are."""
+"""Arguments common to several commands: their types, `--plugin`, and the settings of a run."""
 
 import argparse
 import functools
@@ -48,7 +48,7 @@ def with_plugins() -> argparse.ArgumentParser:
 
 @functools.cache
 def settings() -> dict[str, str]:
-    """What the settings of a run are, from the documentation of `simulation.options.Options`.
+    """Return the help text of each setting of a run, from the documentation of `simulation.options.Options`.
 
     It is read, not imported: JAX would come with it, and `--help` would wait.
     """

@@ -1,4 +1,4 @@
-"""What the learners of the family say of themselves, as measures of a whole `Round`, for meters.
+"""Certificates of the constrained learners, as functions of a whole `Round`, for meters.
 
 Meter("gap", meters.diagnosed("gap"), "last")                        a certificate: F_t(x_t) - min F_t is at most that
 Meter("oracle_calls", meters.diagnosed("oracle_calls"), "sum")       linear minimisations, in all

@@ -58,7 +58,7 @@ def worst_precondition(played: Any) -> jax.Array:
 
 
 def worst_stability(played: Any) -> jax.Array:
-    """How far Lemma C.3 (with factor 1) is left, the worst of the learners; <= 0 but for rounding. For "max".
+    """Return the largest excess over Lemma C.3 (with factor 1) of the learners; <= 0 but for rounding. For "max".
 
     Relative to the right side and to the product of norms on the left, which is what rounding of the points costs.
     """

@@ -1,4 +1,4 @@
-"""What the analysis of OONS, CLA-OONS and CA-OONS promises of every round on every single trace, as numbers.
+"""Inequalities in the analysis of OONS, CLA-OONS and CA-OONS, which hold in every round of every trace, as numbers.
 
 Nothing here is hidden in an O(.), so a run can watch all of it: pure functions of one round of OONS, `OONSRound`.
 `inequality_slack` for a comparator u (the path-wise regret inequality), `projection_residuals` (both steps are
@@ -100,7 +100,7 @@ def stability(r: OONSRound) -> tuple[jax.Array, jax.Array]:
 
 
 class Preconditions(NamedTuple):
-    """What Theorem 3.1 asks for, each at most 1 under the theory's constants."""
+    """Preconditions of Theorem 3.1, each at most 1 under the theory's constants."""
 
     hint_error: jax.Array  # ||e_t|| / z_t
     step_size: jax.Array  # 64 eta_t R z_t, with R the radius of the ball

@@ -14,7 +14,7 @@ from jaxbandits.tracing.batching import fori_loop
 
 
 class WarmStart(NamedTuple):
-    """Where the next Lanczos iteration starts, and how good the answer was that came with it."""
+    """Start of the next Lanczos iteration, and the accuracy of the answer that came with it."""
 
     right: jax.Array  # [n]  a unit vector near the top right singular vector
     residual: jax.Array  # []  ||C'u - s v|| / s of the pair before its last improvement; 0 for C = 0

@@ -61,7 +61,7 @@ def shape_of(x: Point) -> Shape:
 
 
 def size(shape: Shape) -> int:
-    """How many coordinates a point of this shape has."""
+    """Return the number of coordinates of a point of this shape."""
     return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(jax.eval_shape(lambda: zeros(shape))))
 
 

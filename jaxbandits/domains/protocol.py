@@ -1,4 +1,4 @@
-"""What a convex set offers to learners and environments: each domain what it can, each learner asks what it needs.
+"""Protocol of convex sets: each domain implements the methods that it can, each learner checks those that it needs.
 
 A learner with projections never calls `lmo`, a projection-free one never `project`: a domain leaves out what it cannot.
 A learner's `check` calls `check(domain, name, *members)`, so that asking a set for what it cannot do is an error of one
@@ -57,7 +57,7 @@ class Domain(Protocol):
         ...
 
     def contains(self, x: Point) -> jax.Array:
-        """Whether `x` lies in the set up to rounding; only for sets where this is cheap."""
+        """Return whether `x` lies in the set up to rounding; only for sets where this is cheap."""
         ...
 
 
@@ -65,7 +65,7 @@ MEMBERS = ("diameter", "zero", "center", "inner_radius", "outer_radius", "projec
 
 
 def offers(domain: Any) -> tuple[str, ...]:
-    """What a set can do, by the names of the protocol."""
+    """Return the names of the protocol's methods that a set has."""
     return tuple(member for member in MEMBERS if hasattr(domain, member))
 
 
@@ -82,5 +82,5 @@ def check(domain: Any, name: str, *members: str) -> None:
 
 
 def contains(domain: Any, x: Point) -> jax.Array:
-    """Whether `x` lies in the set up to rounding; True where the set cannot tell."""
+    """Return whether `x` lies in the set up to rounding; True where the set cannot tell."""
     return domain.contains(x) if hasattr(domain, "contains") else jnp.ones((), bool)

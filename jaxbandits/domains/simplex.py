@@ -60,7 +60,7 @@ def project_simplex(y: jax.Array, total: ArrayLike) -> jax.Array:
     y = y - jnp.max(y)  # relative to the largest, so that s lies in [-total, 0) and keeps its digits
 
     def threshold(s: ArrayLike) -> jax.Array:
-        """What s must be if the entries above it are the positive ones."""
+        """Return the s for which the entries above it are the positive ones."""
         above = y > s
         return (jnp.sum(jnp.where(above, y, 0.0)) - total) / jnp.sum(above.astype(y.dtype))
 

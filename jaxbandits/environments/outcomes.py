@@ -1,4 +1,4 @@
-"""What the environments of several families charge."""
+"""Outcomes common to the environments of several families."""
 
 from typing import NamedTuple
 

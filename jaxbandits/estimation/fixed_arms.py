@@ -38,14 +38,14 @@ LEAST_DIM = 5
 
 
 class Scores(NamedTuple):
-    """What an optimistic learner needs of K arms."""
+    """Estimated rewards and widths of K arms."""
 
     mean: jax.Array  # [K]  x_k'theta
     width_sq: jax.Array  # [K]  x_k'V^{-1} x_k
 
 
 class Step(NamedTuple):
-    """How a round changed the estimate: V^{-1} <- V^{-1} - weight u u', theta <- theta + length u."""
+    """Change of the estimate in a round: V^{-1} <- V^{-1} - weight u u', theta <- theta + length u."""
 
     direction: Vector  # [d]  u
     weight: jax.Array  # []  c
@@ -53,7 +53,7 @@ class Step(NamedTuple):
 
 
 def start(obs: ArmObs, theta: Vector, inverse: Inverse) -> Scores | None:
-    """What to carry from round to round: None where the arms may change, or where carrying does not pay."""
+    """Return the scores to carry between rounds; None where the arms may change, or where carrying does not pay."""
     if not isinstance(obs, FixedArmObs) or obs.arms.shape[1] < LEAST_DIM:
         return None
     return _computed(obs.arms, theta, inverse)
@@ -69,7 +69,7 @@ def play(obs: ArmObs, scores: Scores | None, theta: Vector, inverse: Inverse, ra
 def follow(
     t: jax.Array, obs: ArmObs, scores: Scores | None, theta: Vector, inverse: Inverse, step: Step
 ) -> Scores | None:
-    """What is carried, after a round.
+    """Return the carried scores after a round.
 
     Args:
       t: `[]` the round, the same for all trials: the refresh is a branch.

@@ -31,7 +31,7 @@ _ARMIJO = 1e-4  # least fraction of the predicted decrease
 
 
 class _Descent(NamedTuple):
-    """Where the minimisation stands, and the step it tries next."""
+    """Point of the minimisation, and the step that it tries next."""
 
     theta: Vector  # [d]
     value: jax.Array  # []
@@ -90,7 +90,7 @@ def _definite(hessian: Symmetric) -> Symmetric:
 
 
 class Maximisers(NamedTuple):
-    """What `maximise` finds for each arm; also where it starts in the next round."""
+    """Maximisers of `maximise`, one for each arm; the next round starts there."""
 
     theta: Vector  # [K, d]  in the ball
     level: jax.Array  # [K]  multiplier of `L - min L - B <= 0` where both constraints bind; 0: not known

@@ -137,7 +137,7 @@ class Likelihood:
 
 
 def check_form(name: str, n_arms: int | None, capacity: int | None, horizon: ArrayLike = 0) -> None:
-    """What learners with either kind of data demand.
+    """Check the fields of learners with either kind of data.
 
     Raises:
       InputError: unless exactly one of `n_arms` and `capacity` is given, and `capacity` is at least the horizon.
@@ -154,7 +154,7 @@ def check_form(name: str, n_arms: int | None, capacity: int | None, horizon: Arr
 
 
 def check_link(name: str, link: Any, bound: ArrayLike) -> None:
-    """What estimators on a ball around 0 demand.
+    """Check that a link suits estimators on a ball around 0.
 
     Raises:
       InputError: for something that is not a link, or one that does not exist on [-bound, bound].

@@ -21,7 +21,7 @@ from jaxbandits.numerics import elementary, rng
 
 @runtime_checkable
 class Link(Protocol):
-    """What algorithms and environments ask of a link; every function is elementwise in `z`.
+    """Protocol of links, for algorithms and environments; every function is elementwise in `z`.
 
     Members are methods and properties, not stored tables, so that a link with a traced field (a variance) is sweepable.
     """

@@ -6,7 +6,7 @@ from jaxbandits.experiments.engine.experiment import Paper
 
 
 def markdown(papers: Mapping[str, Paper]) -> str:
-    """What is printed, why it cannot stand, what we do, and the command that shows it; a table for each paper."""
+    """Return a table for each paper: the printed text, why it cannot stand, the remedy, the command that shows it."""
     lines = [
         "# Errata",
         "",

@@ -1,4 +1,4 @@
-"""What `reproduce` leaves behind: figures, result files, tables and a manifest, each replaced atomically."""
+"""Files that `reproduce` writes: figures, result files, tables and a manifest, each replaced atomically."""
 
 import json
 import math
@@ -23,7 +23,7 @@ _MOST_ROWS = 20  # of a table
 
 
 class Start(NamedTuple):
-    """What is known before anything is computed."""
+    """Description of a run before anything is computed."""
 
     commit: str | None  # of the source, where it is a checkout of git; with a + where files were changed since
     at: float  # seconds of `time.perf_counter`
@@ -68,7 +68,7 @@ def text(report: Report) -> str:
 
 
 def _reading(experiment: Experiment) -> str:
-    """What is read otherwise than usually; "" where nothing is."""
+    """Describe the interpretation; "" for the usual one."""
     return experiment.interpretations[experiment.interpretation].text if experiment.interpretation else ""
 
 
@@ -77,7 +77,7 @@ def _point(label: str, point: Mapping[str, Any], at_edge: bool) -> str:
 
 
 def effort(report: Report, wall_s: float) -> str:
-    """What a run took, in one sentence."""
+    """Describe the cost of a run in one sentence."""
     every = [trials for result in report.results.values() for trials in result.trials.values()]
     played = sum(trials.timing["rounds"] for trials in every)
     total = sum(len(trials.points) * len(trials.seeds) * trials.horizon for trials in every)

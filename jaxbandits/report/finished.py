@@ -29,7 +29,7 @@ def request(
     first_seed: int = 0,
     timing: bool = True,
 ) -> dict[str, Any]:
-    """What a run is asked to compute, as JSON: with what else determines its numbers, and a digest of the data file.
+    """Return the request of a run as JSON, with all that determines its numbers and a digest of the data file.
 
     Raises:
       InputError: for an unknown preset.

@@ -34,7 +34,7 @@ class Run(NamedTuple):
 
     @property
     def asked(self) -> Mapping[str, Any]:
-        """What was asked for."""
+        """The request of the run."""
         return self.manifest["request"] or {}
 
     @property
@@ -44,7 +44,7 @@ class Run(NamedTuple):
 
     @property
     def usual(self) -> bool:
-        """Whether it ran with the default preset, base seed 0, and everything that was declared, in its precision."""
+        """True for a run with the default preset, base seed 0, and everything that was declared, in its precision."""
         declared = "float64" if self.manifest["declared"].get("float64") else "float32"
         return (
             self.manifest["preset"] == next(iter(self.manifest["presets"]))
@@ -54,17 +54,17 @@ class Run(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether it played the rounds that were declared, no fewer."""
+        """True for a run that played as many rounds as declared."""
         return self.manifest["declared"].get("horizon", self.manifest["horizon"]) == self.manifest["horizon"]
 
     @property
     def committed(self) -> bool:
-        """Whether the manifest shows that its claims were committed before it ran: a commit, and no file changed."""
+        """True where the claims were committed before the run: the manifest has a commit, and no changed file."""
         commit = self.manifest.get("commit")
         return bool(commit) and not commit.endswith("+")
 
     def beside(self, main: "Run") -> "Beside":
-        """How it differs from the run whose verdicts are shown."""
+        """Describe the difference from the run whose verdicts are shown."""
         kinds = {}
         if self.manifest["preset"] != main.manifest["preset"]:
             kinds[f"preset {self.manifest['preset']}"] = ""
@@ -134,7 +134,7 @@ def read(directory: Path) -> list[Run]:
 
 
 def is_of_a_sweep(manifest: Any) -> bool:
-    """Whether a manifest is that of a sweep, which is written with a checksum around it and says its format."""
+    """Return whether a manifest is that of a sweep, which is written with a checksum around it and says its format."""
     content = manifest.get("content") if isinstance(manifest, dict) else None
     return isinstance(content, dict) and "format" in content
 
@@ -181,7 +181,7 @@ def _chapter(paper: Paper, runs: Sequence[Run]) -> Chapter:
 
 
 def how(parts: Sequence[Chapter]) -> list[str]:
-    """How verdicts were reached, a paragraph each; which were not reached so, or were reached after the run."""
+    """Describe how verdicts were reached, a paragraph each, and which were reached otherwise or after the run."""
     runs = [run for chapter in parts for run in chapter.runs]
     other = [run.name for run in runs if run.manifest.get("method") != METHOD]
     lines = [METHOD]
@@ -284,7 +284,7 @@ def _three(verdicts: Sequence[str]) -> str:
 
 
 def minutes(run: Run) -> str:
-    """What it took, figures and compilation included; "" where the manifest does not say."""
+    """Describe the duration, figures and compilation included; "" where the manifest does not say."""
     wall = run.manifest.get("wall_s")
     return "" if wall is None else f"{wall / 60.0:.1f}"
 
@@ -377,7 +377,7 @@ def _heading(run: Run) -> str:
 
 
 def _anchor(run: Run) -> str:
-    """What a heading is called by those who render the page."""
+    """Return the anchor of a heading in rendered Markdown."""
     kept = (c for c in _heading(run).lower() if c.isalnum() or c in " -_")
     return "".join(kept).replace(" ", "-")
 

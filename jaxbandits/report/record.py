@@ -1,4 +1,4 @@
-"""What a ledger keeps of finished runs as JSON, so that further runs can be set into it when directories are gone."""
+"""Finished runs as JSON, so that a ledger can be extended when their directories are gone."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What all figures of experiments look like."""
+"""Style of the figures of experiments."""
 
 import re
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""What curves say: how fast a mean grows, and when a metric comes down to a threshold."""
+"""Growth of a mean along a run, and times at which a metric reaches a threshold."""
 
 import numbers
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _LEAST_RECORDS = 3  # through which a slope is drawn
 
 
 class Growth(NamedTuple):
-    """How a mean grows over the late rounds of a run."""
+    """Growth of a mean over the late rounds of a run."""
 
     label: str
     point: dict[str, Any]
@@ -25,7 +25,7 @@ class Growth(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """When trials first had a metric at most (or at least) as large as a threshold, at a record point."""
+    """First record points at which trials had a metric at most (or at least) as large as a threshold."""
 
     label: str
     point: dict[str, Any]

@@ -1,4 +1,4 @@
-"""What a notebook shows of a result: one small table of plain HTML, nothing from elsewhere."""
+"""Representation of a result in notebooks: one small table of plain HTML."""
 
 import html
 import itertools

@@ -44,7 +44,7 @@ class Pair(NamedTuple):
 
     @property
     def settled(self) -> bool:
-        """Whether more seeds would change nothing: one is lower, or the difference is smaller than what matters."""
+        """Return whether a pair is decided: one is lower, or the difference is smaller than what matters."""
         return self.decided or self.comparable
 
 

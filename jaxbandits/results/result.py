@@ -29,7 +29,7 @@ _SHOWN = 5  # labels in `repr`
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What a run measured: one set of trials per label, each with points, seeds, records and metrics of its own.
+    """Result of a run: one set of trials per label, each with points, seeds, record points and metrics of its own.
 
     Attributes:
       trials: label to `Trials`; `result[label]` is short for `result.trials[label]`.
@@ -68,7 +68,7 @@ class Result:
         return iter(self.trials)
 
     def __len__(self) -> int:
-        """How many labels there are."""
+        """Return the number of labels."""
         return len(self.trials)
 
     @property
@@ -247,7 +247,7 @@ class Result:
         return pairs.pairs(pairs.contestants(of, points), metric, level, *looks, margin)
 
     def growth(self, metric: str | None = None, *, since: float = 0.1, level: float = 0.95) -> Listing[Growth]:
-        """How the mean of a metric grows: the slope of its logarithm against that of the round, per label and point.
+        """Estimate the growth of a mean: the slope of its logarithm against that of the round, per label and point.
 
         Args:
           metric: which, positive in the mean; the first by default.

@@ -65,7 +65,7 @@ def _score(criterion: Callable[[np.ndarray], Any], values: np.ndarray) -> float:
 
 
 def _n_selected(label: str, select: Any, n_seeds: int) -> int:
-    """How many seeds, the first ones, choose."""
+    """Return the number of seeds, the first ones, that choose."""
     if isinstance(select, numbers.Integral) and not isinstance(select, bool):
         n = int(select)
     elif isinstance(select, numbers.Real) and not isinstance(select, bool) and 0.0 < float(select) < 1.0:

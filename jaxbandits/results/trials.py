@@ -1,4 +1,4 @@
-"""What one label measured: an array per metric over (hyperparameter point, seed, record), and which trials failed."""
+"""Trials of one label: an array per metric over (hyperparameter point, seed, record point), and which trials failed."""
 
 import dataclasses
 import itertools

@@ -37,7 +37,7 @@ class LinearConstraintsState(NamedTuple):
 
 
 class LinearConstraintsOutcome(NamedTuple):
-    """What is charged: of the loss and the constraint of the round, at the decision."""
+    """Loss and constraint of the round at the decision: the basis of regret and violation."""
 
     loss: jax.Array  # []  f_t(x_t)
     violation: jax.Array  # []  max(g_t(x_t), 0); its sum is the cumulative constraint violation
@@ -120,7 +120,7 @@ class LinearConstraints:
         return state, feedback, outcome
 
     def admits(self, state: LinearConstraintsState, obs: None, decision: PointDecision) -> jax.Array:
-        """Whether the play lies in the domain, where the domain can tell."""
+        """Return whether the play lies in the domain; True where the domain cannot tell."""
         del state, obs
         return protocol.contains(self.domain, decision.play)
 

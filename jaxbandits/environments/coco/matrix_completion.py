@@ -47,7 +47,7 @@ class Observed(NamedTuple):
 
 
 class MatrixCompletionState(NamedTuple):
-    """What a trial draws from: its own order of the entries and its own constraints."""
+    """State of a trial: its own order of the entries and its own constraints."""
 
     key: jax.Array  # key of the instance; round t draws from fold_in(key, t)
     order: jax.Array  # [N] int32  entries, in the order of this pass; [0] where batches are drawn afresh
@@ -55,7 +55,7 @@ class MatrixCompletionState(NamedTuple):
 
 
 class MatrixCompletionOutcome(NamedTuple):
-    """What is charged: of the loss and the constraint of the round, at the decision."""
+    """Loss and constraint of the round at the decision: the basis of regret and violation."""
 
     loss: jax.Array  # []  f_t(X_t)
     violation: jax.Array  # []  max(g_t(X_t), 0); its sum is the cumulative constraint violation
@@ -157,7 +157,7 @@ class MatrixCompletion:
 
     @property
     def rounds_of_a_pass(self) -> int:
-        """How many full batches there are of the observed entries."""
+        """Return the number of full batches of the observed entries."""
         return len(self.observed) // self.batch
 
     @property

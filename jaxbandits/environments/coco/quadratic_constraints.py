@@ -35,7 +35,7 @@ class QuadraticConstraintsState(NamedTuple):
 
 
 class QuadraticConstraintsOutcome(NamedTuple):
-    """What is charged, of the loss and the constraint of the round, and the loss at the origin."""
+    """Loss and constraint of the round at the decision, and the loss at the origin."""
 
     loss: jax.Array  # []  f_t(x_t)
     violation: jax.Array  # []  max(g_t(x_t), 0); its sum is the cumulative constraint violation
@@ -133,7 +133,7 @@ class QuadraticConstraints:
         return state, feedback, outcome
 
     def admits(self, state: QuadraticConstraintsState, obs: None, decision: PointDecision) -> jax.Array:
-        """Whether the play lies in the domain, where the domain can tell."""
+        """Return whether the play lies in the domain; True where the domain cannot tell."""
         del state, obs
         return protocol.contains(self.domain, decision.play)
 

@@ -30,7 +30,7 @@ class Log(NamedTuple):
 
 
 class ReplayState(NamedTuple):
-    """Where the trial stands."""
+    """Position of a trial in the log."""
 
     place: Place
     counted: jax.Array  # [] int32, rounds that counted
@@ -120,7 +120,7 @@ class LoggedReplay:
         return state.counted
 
     def counts(self, t: jax.Array, state: ReplayState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Whether the learner picks the logged arm."""
+        """Return whether the learner picks the logged arm."""
         del obs
         return (decision.index == jnp.asarray(self.log.index)[state.place.row]) & (t < self.log.reward.shape[0])
 
@@ -134,7 +134,7 @@ class LoggedReplay:
         return ReplayState(place, state.counted + counted.astype(jnp.int32)), Reward(reward), outcome
 
     def admits(self, state: ReplayState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Whether there is such an arm."""
+        """Return whether the arm exists."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 

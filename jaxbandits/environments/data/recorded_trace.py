@@ -104,7 +104,7 @@ class RecordedTrace:
         return t
 
     def counts(self, t: jax.Array, state: None, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Whether the trace still goes on."""
+        """Return whether the trace has a round left."""
         del state, obs, decision
         return t < self.trace.reward.shape[0]
 
@@ -116,7 +116,7 @@ class RecordedTrace:
         return state, Reward(reward), TraceOutcome(jnp.where(t < self.trace.reward.shape[0], reward, 0.0))
 
     def admits(self, state: None, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Whether it is the arm of the trace."""
+        """Return whether the decision is the arm of the trace."""
         del state
         return jnp.any(obs.mask & (jnp.arange(obs.arms.shape[0]) == decision.index))
 

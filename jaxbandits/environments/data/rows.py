@@ -17,7 +17,7 @@ ORDERS = ("shuffled", "iid", "given")
 
 
 class Place(NamedTuple):
-    """Where a trial stands in its table."""
+    """Position of a trial in its table."""
 
     row: jax.Array  # [] int32, of the coming round
     order: Any = None  # [n] int32, of this pass, where it is shuffled

@@ -24,14 +24,14 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class RewardTable(NamedTuple):
-    """What there is to see and to earn in every row: one copy serves all trials."""
+    """Features and rewards of every row: one copy serves all trials."""
 
     seen: ArrayLike | None  # [n, p] a context; [n, K, d] the arms; None: unit vectors, the same in all rows
     rewards: ArrayLike  # [n, K]
 
 
 class TableOutcome(NamedTuple):
-    """What a round paid, and what it could have paid."""
+    """Reward of the round, and that of its best arm."""
 
     reward: jax.Array  # []
     best_reward: jax.Array  # []
@@ -143,7 +143,7 @@ class TableBandit:
         return following, Reward(reward), TableOutcome(reward, largest(paid), paid)
 
     def admits(self, state: Place, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Whether there is such an arm."""
+        """Return whether the arm exists."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 

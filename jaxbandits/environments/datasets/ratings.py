@@ -1,4 +1,4 @@
-"""Who rated what: the observed entries of a matrix of users and items, read from text files or made up.
+"""Ratings: the observed entries of a matrix of users and items, read from text files or synthetic.
 
 `movielens.py` and `filmtrust.py` say what the lines of their files look like; this file has the container, the reader
 that they share, and a low-rank stand-in of any shape for where no real file is at hand.
@@ -34,7 +34,7 @@ class Ratings:
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """What a line of a file of ratings looks like: user, item, rating, then fields that are not used."""
+    """Layout of a line of a file of ratings: user, item, rating, then fields that are not used."""
 
     source: str
     fields: tuple[str, ...]

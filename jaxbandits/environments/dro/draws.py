@@ -1,4 +1,4 @@
-"""What environments with groups share: counting the rows that a decision asks for, looking up by group, risks.
+"""Steps common to environments with groups: counts of the rows that a decision asks for, look-up by group, risks.
 
 A decision lists the groups to draw from; where the list never changes it is a NumPy array, and what follows from it is
 a constant of the program.
@@ -64,7 +64,7 @@ def rows_of(table: jax.Array, group: Any) -> jax.Array:
 
 
 def groups_exist(group: Any, n_groups: int) -> jax.Array:
-    """Whether every group asked for exists."""
+    """Return whether every group of the decision exists."""
     if isinstance(group, np.ndarray):
         return jnp.asarray(((group >= 0) & (group < n_groups)).all())
     return jnp.sum(((group < 0) | (group >= n_groups)).astype(jnp.int32)) == 0
@@ -81,7 +81,7 @@ def mean_of_largest(risks: jax.Array, k: int) -> jax.Array:
 
 
 def measures(risks: jax.Array, top_k: int, weights: ArrayLike | None) -> dict[str, jax.Array]:
-    """What is recorded of the risks `[m]` of a model.
+    """Return the metrics of the risks `[m]` of a model.
 
     `risk` [m], `max_risk`, `mean_risk`; `top_k_risk`, the mean of the k largest, where k > 1; `weighted_max_risk`,
     max_i b_i R_i, where there are weights b.

@@ -75,7 +75,7 @@ class ExampleGroups:
         return state, Gradient(loss=loss, grad=group_losses.scaled_rows(grad, drawn)), outcome
 
     def admits(self, state: None, obs: None, decision: GroupDecision) -> jax.Array:
-        """Whether every group asked for exists and the decision lies in [0, 1], up to rounding."""
+        """Return whether every group of the decision exists and its model lies in [0, 1], up to rounding."""
         del state, obs
         w = decision.play[0]
         slack = 16.0 * jnp.finfo(w.dtype).eps

@@ -34,7 +34,7 @@ class Rows(NamedTuple):
 
 
 class GroupDataState(NamedTuple):
-    """Where a trial is in its pass; None where rows are drawn from all of a group, with replacement."""
+    """Position of a trial in its pass; None where rows are drawn from all of a group, with replacement."""
 
     order: jax.Array | None  # [n] int32: row numbers, group by group, those held out first in each
     met: jax.Array | None  # [m] int32, rows drawn from each group so far
@@ -180,7 +180,7 @@ class GroupData:
         return state, Gradient(loss=loss, grad=grad), GroupDataOutcome(samples, counts, over, mean)
 
     def admits(self, state: GroupDataState, obs: None, decision: GroupDecision) -> jax.Array:
-        """Whether every group asked for exists and, in a pass, has rows left."""
+        """Return whether every group of the decision exists and, in a pass, has rows left."""
         del obs
         exist = draws.groups_exist(decision.group, self.n_groups)
         if state.met is None:

@@ -30,12 +30,12 @@ class GroupLoss(Protocol):
 
     @property
     def signed(self) -> bool:
-        """Whether labels must be -1 and 1."""
+        """True where labels must be -1 and 1."""
         ...
 
     @property
     def linear(self) -> bool:
-        """Whether the parameters are weights of the features, `[d]`."""
+        """True where the parameters are weights of the features, `[d]`."""
         ...
 
 

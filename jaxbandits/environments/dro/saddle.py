@@ -14,7 +14,7 @@ _STEPS, _STARTS = 8, 100  # of the solver at most, between two looks at the gap
 
 
 class Optimum(NamedTuple):
-    """What is known about the least value of `max_q`."""
+    """The least value of `max_q` with its certified error."""
 
     value: float  # reached by some w: an upper bound
     gap: float  # above the largest value of the dual that was met

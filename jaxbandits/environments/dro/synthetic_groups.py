@@ -35,7 +35,7 @@ _BISECTIONS = 30  # the value at a minimum is exact to the square of the error i
 
 
 class GroupsState(NamedTuple):
-    """What `init` draws: the instance."""
+    """The instance, drawn by `init`."""
 
     optima: Vector  # [m, d]  w*_i
     correct: jax.Array  # [m]  pi_i
@@ -124,7 +124,7 @@ class SyntheticGroups:
         return state, SampledRows(loss=loss, grad=grad, x=x, y=y), outcome
 
     def admits(self, state: GroupsState, obs: None, decision: GroupDecision) -> jax.Array:
-        """Whether every group asked for exists."""
+        """Return whether every group of the decision exists."""
         del state, obs
         return draws.groups_exist(decision.group, self.n_groups)
 
@@ -157,7 +157,7 @@ class SyntheticGroups:
         return {name: np.array([value] * len(records)) for name, value in (values | risks).items()}
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """What the risks of a recommendation exceed the optima by."""
+        """Return the excess of the risks of a recommendation over the optima."""
         pairs = {
             "excess_risk": ("max_risk", "optimum"),
             "excess_top_k_risk": ("top_k_risk", "top_k_optimum"),

@@ -129,7 +129,7 @@ class GeneralizedLinear:
         return state, Reward(self.link.sample(key, z)), RegretOutcome(regret)
 
     def admits(self, state: GeneralizedLinearState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Whether there is such an arm."""
+        """Return whether the arm exists."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 

@@ -143,7 +143,7 @@ class HeavyTailed:
         return state, ScaledReward(reward=mean + noise, noise_scale=scale), RegretOutcome(regret=best - mean)
 
     def admits(self, state: HeavyTailedState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Whether there is such an arm."""
+        """Return whether the arm exists."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 

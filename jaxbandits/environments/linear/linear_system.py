@@ -26,7 +26,7 @@ _B = ((0.0,), (0.5,))
 
 
 class LinearSystemState(NamedTuple):
-    """Where the system is, and constants that do not change."""
+    """State of the linear system, and constants that do not change."""
 
     state: jax.Array  # [n]  x_t
     rows: jax.Array  # [n, p]  Theta*' = [A B]
@@ -34,7 +34,7 @@ class LinearSystemState(NamedTuple):
 
 
 class ExcessOutcome(NamedTuple):
-    """What meters sum."""
+    """Excess of the cost of a round, which the metrics sum."""
 
     excess_loss: jax.Array  # []
 

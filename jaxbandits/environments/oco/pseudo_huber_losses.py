@@ -70,7 +70,7 @@ class PseudoHuberLosses:
         return None, FullInformation(values, gradients, loss), outcome
 
     def admits(self, state: None, obs: None, decision: PointDecision) -> jax.Array:
-        """Whether the play lies in the domain."""
+        """Return whether the play lies in the domain."""
         del state, obs
         return L2Ball(radius=self.radius).contains(decision.play)
 

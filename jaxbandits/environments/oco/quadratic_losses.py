@@ -28,7 +28,7 @@ class QuadraticLossesState(NamedTuple):
 
 
 class QuadraticLossesOutcome(NamedTuple):
-    """What is charged, and the same at the origin."""
+    """Losses of the round, of the decision and at the origin."""
 
     loss: jax.Array  # []  f_t(x_t)
     mean_loss: jax.Array  # []  F_t(x_t)
@@ -90,7 +90,7 @@ class QuadraticLosses:
         return state, FullInformation(values, gradients, loss), outcome
 
     def admits(self, state: QuadraticLossesState, obs: None, decision: PointDecision) -> jax.Array:
-        """Whether the play lies in the domain."""
+        """Return whether the play lies in the domain."""
         del state, obs
         return L2Ball(radius=self.radius).contains(decision.play)
 

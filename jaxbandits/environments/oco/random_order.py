@@ -41,7 +41,7 @@ class RandomOrderState(NamedTuple):
 
 
 class RandomOrderOutcome(NamedTuple):
-    """What is charged."""
+    """Losses of the round, of the decision and of the comparators."""
 
     loss: jax.Array  # []  f_t(x_t)
     mean_loss: jax.Array  # []  F_t(x_t)
@@ -108,7 +108,7 @@ class RandomOrder:
         return state, FullInformation(values, gradients, loss), outcome
 
     def admits(self, state: RandomOrderState, obs: None, decision: PointDecision) -> jax.Array:
-        """Whether the play lies in the domain, unless a comparator outside says that there is none."""
+        """Return whether the play lies in the domain; True where a comparator outside it lifts the restriction."""
         del state, obs
         return protocol.contains(self.domain, decision.play) | (self.comparator is not None)
 

@@ -121,7 +121,7 @@ class Corrupted:
         return along_first(_int32(rounds) - 2 * self.corrupted(rounds), dim)
 
     def corrupted(self, rounds: ArrayLike) -> jax.Array:
-        """How many of the first `rounds` rounds are corrupted."""
+        """Return the number of corrupted rounds among the first `rounds`."""
         count, _ = self._until(_int32(rounds) - 1)
         return jnp.clip(count, 0, _int32(self.count))
 

@@ -1,4 +1,4 @@
-"""What all operators leave to the environment inside: instance, arms, which are admissible, metrics.
+"""Methods that every operator passes on to the environment inside: instance, arms, admissibility, metrics.
 
 An operator draws from a stream of its own, so that instance and noise are bit for bit those of the environment inside:
 a run with and one without it are paired.
