@@ -48,7 +48,7 @@ def load(path: str | os.PathLike[str]) -> None:
 
 
 def _line(error: BaseException, file: Path) -> str:
-    """Where in the file it went wrong, as far as is known."""
+    """Return the line of the file that failed, "" if unknown."""
     if isinstance(error, SyntaxError):
         return f", line {error.lineno}"
     line, trace = None, error.__traceback__

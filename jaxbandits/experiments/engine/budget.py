@@ -1,4 +1,4 @@
-"""How much of an experiment is run, by three words: `quick`, `standard` and `full`."""
+"""Budgets of an experiment: `quick`, `standard` and `full`."""
 
 from typing import Any, NamedTuple
 

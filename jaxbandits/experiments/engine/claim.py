@@ -31,7 +31,7 @@ _MOST_SEEDS = 1e7  # more than these are no help
 
 
 class Measured(NamedTuple):
-    """What an experiment has measured."""
+    """Measurements of an experiment."""
 
     results: Mapping[str, Result]  # panel name to result
     times: Mapping[tuple[str, int], RoundTimes]  # (panel, trials side by side) to time per round; empty if not timed
@@ -64,7 +64,7 @@ class Claim:
 
     @property
     def equivalence(self) -> bool:
-        """Whether both ends are margins."""
+        """True where both ends are margins."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     def judge(self, measured: Measured, enough_rounds: bool = True, preset: str | None = None) -> "Verdict":
@@ -209,7 +209,7 @@ class Verdict:
 
     @property
     def unit(self) -> str:
-        """What n counts: timings are repeated, and ask for fewer than any trial."""
+        """Unit of n: seeds, or repeats of timings, of which fewer are needed."""
         return "seeds" if self.claim.trials > _REPEATS else "repeats"
 
     def _interval(self) -> str:
@@ -217,7 +217,7 @@ class Verdict:
 
     @property
     def seeds_needed(self) -> str:
-        """How many more seeds would decide, with the mean and the spread of these: intervals shrink as 1/sqrt(n)."""
+        """Describe how many more seeds would decide if mean and spread stayed: intervals shrink as 1/sqrt(n)."""
         wanted = self.needed()
         if math.isinf(wanted):
             return f"more {self.unit} would hardly decide: the statistic is where the claim ends"
@@ -236,14 +236,14 @@ class Verdict:
 
 
 def region(claim: Claim) -> str:
-    """What is claimed of the statistic, in the words of the ledger."""
+    """Describe the claimed region of the statistic for the ledger."""
     if math.isinf(claim.low):
         return f"< {claim.high:g}"
     return f"> {claim.low:g}" if math.isinf(claim.high) else f"in ({claim.low:g}, {claim.high:g})"
 
 
 def holm(ps: Sequence[float], alpha: float = ALPHA) -> list[bool]:
-    """Which of several tests decide when all of them together are wrong with probability at most `alpha`.
+    """Return which tests decide if all of them together are wrong with probability at most `alpha`.
 
     Holm's step-down: the least p against alpha / m, the next against alpha / (m - 1), and so on until one is larger.
     NaN is no test, and does not count.

@@ -1,4 +1,4 @@
-"""What an experiment is: panels of environments, algorithms per preset, what is drawn, and claims that are tested."""
+"""Declaration of an experiment: panels of environments, algorithms for each preset, figures and claims."""
 
 import dataclasses
 import math
@@ -25,7 +25,7 @@ class Panel(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Timed:
-    """What is timed of an experiment, once its trials are done: time per round against the round.
+    """Timings of an experiment after its trials: time per round against the round.
 
     Attributes:
       panels: names of the panels.

@@ -1,4 +1,4 @@
-"""What is drawn of an experiment: one object a figure, each with its own settings only.
+"""Figures of an experiment: one object for each, with its own settings only.
 
 `report` draws those of this file. A figure that only one experiment has is an object of that experiment's own file with
 a method `draw(plt, report)`.
@@ -14,7 +14,7 @@ class Drawing(Protocol):
 
     @property
     def name(self) -> str:
-        """What its files are called beside those of the experiment's first figure; no two of an experiment alike."""
+        """Suffix of its files beside those of the experiment's first figure; unique in an experiment."""
         ...
 
 

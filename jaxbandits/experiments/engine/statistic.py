@@ -189,7 +189,7 @@ def relative_change(panel: str, over: str, name: str, metric: str = "regret") ->
 
 
 def ratio_of_ratios(panel: str, over: str, first: str, second: str, metric: str = "regret") -> Statistic:
-    """How many times more `first` changes from panel `over` to `panel` than `second` does: means of final values.
+    """Ratio of two changes from panel `over` to `panel`, that of `first` over that of `second`: means of final values.
 
     The mean of `first` in `panel` over its mean in `over`, divided by the same of `second`; seeds are paired.
     """

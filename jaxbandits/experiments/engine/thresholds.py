@@ -1,4 +1,4 @@
-"""What words of the papers mean as numbers: one threshold for each, the same in every experiment.
+"""Thresholds for the words of the papers: one for each, the same in every experiment.
 
 A number in a sentence ("800 times") is its own threshold. Words have none, so these are ours, and were set before the
 runs that are judged by them:

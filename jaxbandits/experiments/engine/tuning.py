@@ -1,4 +1,4 @@
-"""Which point of a grid of multipliers is taken, from its mean regrets: one rule for tables and for runs."""
+"""Choice of a point of a grid of multipliers from its mean regrets: one rule for tables and for runs."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ def best(points: Sequence[Mapping[str, Any]], means: Sequence[float] | np.ndarra
 
 
 def at_edge(points: Sequence[Mapping[str, Any]], point: Mapping[str, Any]) -> bool:
-    """Whether a field that has several values takes the least or the largest of them: the best may lie beyond."""
+    """Return whether a field takes the least or the largest of several values: the best may lie beyond."""
     for field, value in point.items():
         values = {other[field] for other in points}
         if len(values) > 1 and value in (min(values), max(values)):

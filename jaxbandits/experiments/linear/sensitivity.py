@@ -1,4 +1,4 @@
-"""How much Hvt-UCB depends on what it is told and how it is tuned: one sweep over five hyperparameters (ours)."""
+"""Sensitivity of Hvt-UCB to its tuning and to the given bounds: one sweep over five hyperparameters (ours)."""
 
 from collections.abc import Mapping
 from typing import Any
