@@ -205,7 +205,7 @@ class BFWTVC(BanditLearner):
         )
 
     def diagnostics(self, state: BFWTVCState) -> dict[str, jax.Array]:
-        """Return scalar diagnostics of the run so far, by name.
+        """Return scalar diagnostics of the run, by name.
 
         Returns:
           `weight` of the constraint relative to the loss, `gradient_bound` G~, whether the exponent is `clamped`;

@@ -30,7 +30,7 @@ class LOOBOGDState(NamedTuple):
 
 @pytree
 class LOOBOGD(PointLearner):
-    """LOO-BOGD: online gradient descent on blocks, with approximate projections made of linear minimisations.
+    """LOO-BOGD: online gradient descent on blocks, with approximate projections by linear minimisations.
 
     The domain needs `zero`, `lmo` and `outer_radius`. Decisions are points of any form.
 

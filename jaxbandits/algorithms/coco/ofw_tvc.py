@@ -141,10 +141,10 @@ class OFWTVC(PointLearner):
         return OFWTVCState(run=run, queue=queue, surrogate=state.surrogate)
 
     def diagnostics(self, state: OFWTVCState) -> dict[str, jax.Array]:
-        """Return scalar diagnostics of the run so far, by name.
+        """Return scalar diagnostics of the run, by name.
 
         Returns:
-          `weight` of the constraint relative to the loss now, `gradient_bound` G~, whether the exponent is `clamped`,
+          `weight` of the constraint relative to the loss, `gradient_bound` G~, whether the exponent is `clamped`,
           `gap`: Frank-Wolfe gap of F_t at x_t, an upper bound of F_t(x_t) - min_K F_t, and `oracle_calls` of a round.
         """
         surrogate, queue = state.surrogate, state.queue.total

@@ -57,7 +57,7 @@ class SCBFWTVC(BanditLearner):
       * `recenter` [reconstructed]: (27) as printed has the quadratic of every block around 0 and pulls towards it: for
         f = ||x - a||^2 / 2 and exact gradients y tends to a / 2, with linear regret. The default adds the term
         - lam_s K y_m that the quadratic around y_m has (the analogue is in (14)). False: as printed.
-      * `beta`, `gamma`: the theorem's statement has beta = 1 / (G D T^{2/3}), gamma = G / (G + alpha D) and at once
+      * `beta`, `gamma`: the theorem's statement has beta = 1 / (G D T^{2/3}), gamma = G / (G + alpha D) and also
         gamma = O(T^{2/3}) [printed]; the proof has beta = 1, gamma = 16 (8 ln T^{1/3} + C3) G^2 T^{2/3} / alpha with
         C3 = 8 + 3 c + c D / r + 12 D [reconstructed]. The defaults are the proof's, `printed` has the statement's.
       * `c` [ours]: the paper has "a constant c > 0"; the default is c = 0.9 r; `delta` overrides c T^{-1/3},
@@ -166,7 +166,7 @@ class SCBFWTVC(BanditLearner):
         return state._replace(last=last, linear=linear, block_sum=points.zeros_like(linear))
 
     def diagnostics(self, state: SCBFWTVCState) -> dict[str, jax.Array]:
-        """Return scalar diagnostics of the run so far, by name.
+        """Return scalar diagnostics of the run, by name.
 
         Returns:
           `weight` of the constraint relative to the loss; `gap`: how far F_m / (beta gamma) was from its minimum at

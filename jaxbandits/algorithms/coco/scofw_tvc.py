@@ -123,10 +123,10 @@ class SCOFWTVC(PointLearner):
         return SCOFWTVCState(run=run, queue=queue, surrogate=state.surrogate)
 
     def diagnostics(self, state: SCOFWTVCState) -> dict[str, jax.Array]:
-        """Return scalar diagnostics of the run so far, by name.
+        """Return scalar diagnostics of the run, by name.
 
         Returns:
-          `weight` of the constraint relative to the loss now, `gap`: Frank-Wolfe gap of F_t / (beta gamma) at x_t, and
+          `weight` of the constraint relative to the loss, `gap`: Frank-Wolfe gap of F_t / (beta gamma) at x_t, and
           `oracle_calls` of a round.
         """
         return {

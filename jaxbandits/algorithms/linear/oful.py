@@ -51,12 +51,12 @@ class OFUL:
         al. (ICML 2025) for their own method; they state neither for OFUL.
 
     Numerics:
-      Float32 keeps the estimate within 1e-4 of float64, relative to its largest value so far, over 18000 rounds with
-      rewards of 1e4 and more (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run): every step
-      corrects the error of the last. After 10^6 rounds of one oblique arm the estimate is within 1e-3, the width within
-      1e-4, and it is never negative (float32/test_linear.py::test_a_million_rounds_of_one_arm): V^{-1} is kept in
-      factors (`numerics.inverse_factors`), sums over rounds are compensated. This holds for lambda = d. With lambda =
-      1e-3 the components of theta that no reward determines drift by some percent
+      Float32 keeps the estimate within 1e-4 of float64, relative to its largest value until then, over 18000 rounds
+      with rewards of 1e4 and more (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run): every
+      step corrects the error of the last. After 10^6 rounds of one oblique arm the estimate is within 1e-3, the width
+      within 1e-4, and it is never negative (float32/test_linear.py::test_a_million_rounds_of_one_arm): V^{-1} is kept
+      in factors (`numerics.inverse_factors`), sums over rounds are compensated. This holds for lambda = d. With lambda
+      = 1e-3 the components of theta that no reward determines drift by some percent
       (float32/test_one_arm.py::test_what_no_reward_shows_drifts).
 
     References:

@@ -53,7 +53,7 @@ class AdaGradNorm:
 
     def init(self, key: jax.Array) -> AdaGradNormState:
         del key  # deterministic
-        return AdaGradNormState(self.domain.zero(self.dim), jnp.zeros(()))
+        return AdaGradNormState(x=self.domain.zero(self.dim), energy=jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: AdaGradNormState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -71,6 +71,6 @@ class AdaGradNorm:
         del key, t, obs, decision
         grad = feedback.first().grad
         energy = points.or_failed(state.energy + points.inner(grad, grad))
-        safe = jnp.where(energy > 0.0, energy, 1.0)  # the gradient is zero as well
+        safe = jnp.where(energy > 0.0, energy, 1.0)  # where the energy is 0, so is the gradient
         step = self.step_scale * self.domain.diameter / jnp.sqrt(2.0 * safe)
-        return AdaGradNormState(self.domain.project(points.add_scaled(state.x, -step, grad)), energy)
+        return AdaGradNormState(x=self.domain.project(points.add_scaled(state.x, -step, grad)), energy=energy)

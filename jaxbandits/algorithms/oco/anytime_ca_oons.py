@@ -1,8 +1,8 @@
-"""Anytime CA-OONS: epochs of doubling length, each a fresh CA-OONS (Wang, Barik, Zhao & Tan, NeurIPS 2025, Remark 4.4).
+"""Anytime CA-OONS: epochs of doubling length, a CA-OONS each (Wang, Barik, Zhao & Tan, NeurIPS 2025, Remark 4.4).
 
 Epoch k = 1, 2, ... is the rounds 2^(k-1) <= t < 2^k, counted from 1, with N_k = max(1, k - 1) base learners and T_k =
 2^(k-1). One program serves all epochs: the state has room for `learner.n_base` base learners, and those beyond N_k have
-weight 0. The restart is a branch on the round, which is the same for all trials: it costs nothing in between.
+weight 0. The restart is a branch on the round, which is the same for all trials: other rounds do not pay for it.
 """
 
 from typing import Any, ClassVar
@@ -20,9 +20,9 @@ from jaxbandits.types import FullInformation, Gradient, PointDecision
 
 @pytree
 class AnytimeCAOONS:
-    """CA-OONS that need not know the horizon.
+    """CA-OONS without a known horizon.
 
-    Guarantee: that of CA-OONS with the logarithm of T once more (Remark 4.4): the bounds of the epochs add up.
+    Guarantee: that of CA-OONS with one more logarithm of T (Remark 4.4): the bounds of the epochs add up.
     Deviations:
       * [reconstructed] N_1 = 0 is read as 1.
       * [ours] The state has a fixed size: from round 2^(n_base + 1) on an epoch has `n_base` base learners, and the
@@ -33,18 +33,18 @@ class AnytimeCAOONS:
 
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Remark 4.4"
     environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
-    learner: CAOONS = param(doc="what is restarted; its n_base is the largest N_k")
+    learner: CAOONS = param(doc="learner that is restarted; its n_base is the largest N_k")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: int, **changes: Any) -> "AnytimeCAOONS":
-        """Room for the epochs of the first `horizon` rounds; `changes` are fields of the learner."""
+        """Size the state for the epochs of the first `horizon` rounds; `changes` are fields of the learner."""
         n_base = max(1, ranges.integer("horizon", horizon, "[1, 1e30]").bit_length() - 1)
         fields: dict[str, Any] = {"dim": dim, "n_base": n_base} | changes
         return cls(learner=CAOONS(**fields))
 
     @classmethod
     def practical(cls, *, dim: int, horizon: int, **changes: Any) -> "AnytimeCAOONS":
-        """The same with the small constants of `CAOONS.practical` (ours), no guarantee."""
+        """Use the small constants of `CAOONS.practical` (ours), no guarantee."""
         constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5, "c_meta": 1.0}
         return cls.theory(dim=dim, horizon=horizon, **constants | changes)
 
@@ -58,7 +58,7 @@ class AnytimeCAOONS:
 
     @property
     def feedback(self) -> type:
-        """That of the learner."""
+        """Feedback of the learner."""
         return self.learner.feedback
 
     def init(self, key: jax.Array) -> CAOONSState:
@@ -78,12 +78,12 @@ class AnytimeCAOONS:
         feedback: Gradient | FullInformation,
     ) -> CAOONSState:
         state = self.learner.update(key, t, state, obs, decision, feedback)
-        following = jnp.asarray(t + 2, jnp.int32)  # the next round, counted from 1
-        starts_epoch = (following & (following - 1)) == 0
-        return lax.cond(starts_epoch, lambda: self._epoch(following), lambda: state)
+        next_round = jnp.asarray(t + 2, jnp.int32)  # counted from 1
+        starts_epoch = (next_round & (next_round - 1)) == 0
+        return lax.cond(starts_epoch, lambda: self._epoch(next_round), lambda: state)
 
     def _epoch(self, length: jax.Array) -> CAOONSState:
-        """The start of the epoch of `length` = 2^(k-1) rounds."""
+        """Return the first state of the epoch of `length` = 2^(k-1) rounds."""
         n_base = 31 - lax.clz(length)  # k - 1
         largest = jnp.int32(self.learner.n_base)
         horizon = jnp.ldexp(jnp.ones(()), jnp.minimum(n_base, largest))

@@ -1,7 +1,7 @@
 """CA-OONS: comparator-adaptive Optimistic Online Newton Steps (Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 2).
 
     base learner j = 1..N, N = ceil(log2 T): OONS on {||x|| <= D_j} and X with D_j = 2^j, z = 2G, its own gradients
-    h_t^j = what l_t^j would be if the loss of the last round came again      (0 in round 1)
+    h_t^j = l_t^j for the loss of the last round                              (0 in round 1)
     w_t   = the meta algorithm MsMwC-Master on hints h_t and losses l_t, expert j with losses of at most G D_j
     x_t   = sum_j w_{t,j} x_t^j                                                play, receive gradients
 
@@ -9,10 +9,10 @@ The losses of the base learners, `meta_loss`:
 
     "played"  l_t^j = <grad f_t(x_t), x_t^j>                          default
     "paper"   l_t^j = <grad f_t(x_t^j), x_t^j>                        as printed: linear regret on curved losses
-    "value"   l_t^j = f_t(x_t^j) - f_t(0)                             needs the loss itself
+    "value"   l_t^j = f_t(x_t^j) - f_t(0)                             needs the loss function
 
-All three coincide on linear losses. Letters: G `lipschitz` | N `n_base` | c_eta, c_A, c_corr = 64, 4, 32 | T `horizon`.
-Cost per round O(N d^3 + N K) with K <= 3N/2 middle learners; memory O(N d^2 + N K).
+All three coincide on linear losses. Notation: G `lipschitz` | N `n_base` | c_eta, c_A, c_corr = 64, 4, 32 | T
+`horizon`. Cost per round O(N d^3 + N K) with K <= 3N/2 middle learners; memory O(N d^2 + N K).
 """
 
 import math
@@ -37,7 +37,7 @@ BaseGrad = Literal["own", "played"]
 
 
 class CAOONSState(NamedTuple):
-    """State of `CAOONS` at the start of round t, with the points x_t^j and the weights w_t of this round."""
+    """State of `CAOONS` at the start of round t, with the points x_t^j and the weights w_t of that round."""
 
     base: OONSState  # leaves [..., N]: base learners and trials are one long axis (`tracing.vmap_merged`)
     meta: MasterState
@@ -49,7 +49,7 @@ class CAOONSState(NamedTuple):
 class CAOONS:
     """Comparator-adaptive OONS: known Lipschitz constant, unknown (even infinite) diameter.
 
-    N base learners, whose radii double, are mixed by experts' weights for losses on many scales. A round asks for N + 1
+    N base learners, whose radii double, are mixed by experts' weights for losses on many scales. A round queries N + 1
     gradients (`meta_loss="played"`), N (`"paper"`, `"value"`), or 1 (`base_grad="played"`, not with `"paper"`).
 
     Guarantee: Theorem 4.1. For convex smooth F_t and gradients of at most G, for every u at once,
@@ -61,13 +61,13 @@ class CAOONS:
     Deviations:
       * [ours] `meta_loss="played"` is the default; "paper" is the printed surrogate. One round suffices against (5),
         and on f(x) = sqrt(1 + (x - 8)^2) - 1, with all assumptions met and sigma = 0, the printed algorithm stays at x
-        = 4 and its regret grows by sqrt(17) - 1 a round. "value" is the other repair, ours too.
-      * [ours] `base_grad="played"`: all base learners get grad f_t(x_t): one gradient a round; no theorem.
+        = 4 and its regret grows by sqrt(17) - 1 a round. "value" is another repair of ours.
+      * [ours] `base_grad="played"`: all base learners receive grad f_t(x_t): one gradient a round, no theorem.
       * [reconstructed] The logarithm of N is to base 2, and N is at least 1. The meta algorithm has its square restored
         and rates 2 beta_k in the middle (`msmwc_master`).
       * [ours] `n_small`: further radii 1, 1/2, ... for small comparators; 0 is the paper's.
       * [printed] `radius`: X = {||x|| <= radius}, within the paper's setting; infinite, X = R^d, by default.
-    Numerics: float32 and float64 (float32/test_sea.py::test_ca_oons); the meta algorithm keeps logarithms and
+    Numerics: float32 and float64 (float32/test_sea.py::test_ca_oons); the meta algorithm stores logarithms and
       compensated sums. Invariant under rotation and sign (algorithms/oco/test_ca_oons.py::test_rotation_and_sign), by
       design not under a change of the unit of losses or points.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
@@ -80,7 +80,7 @@ class CAOONS:
     n_base: int = static(range="[1, 100]", doc="N = ceil(log2 T), base learners with radii 2, 4, ..., 2^N")
     n_small: int = static(0, range="[0, 100]", doc="further base learners with radii 1, 1/2, ...; the paper: 0")
     meta_loss: MetaLoss = static("played", doc="loss of a base learner: 'played', 'paper' or 'value'")
-    base_grad: BaseGrad = static("own", doc="gradient that a base learner gets: 'own' or 'played'")
+    base_grad: BaseGrad = static("own", doc="gradient of a base learner: 'own' or 'played'")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     horizon: ArrayLike | None = param(None, "[1, inf)", "T, at most 2^N; None: 2^N")
     radius: ArrayLike = param(math.inf, "(0, inf]", "X = {||x|| <= radius}; inf: X = R^d")
@@ -93,18 +93,18 @@ class CAOONS:
 
     @property
     def feedback(self) -> type:
-        """Gradients; the loss itself for `meta_loss="value"`."""
+        """Gradients, or the loss function for `meta_loss="value"`."""
         return FullInformation if self.meta_loss == "value" else Gradient
 
     @classmethod
     def theory(cls, *, dim: int, horizon: int, **changes: Any) -> "CAOONS":
-        """The paper's N = ceil(log2 T), at least 1."""
+        """Use the paper's N = ceil(log2 T), at least 1."""
         n_base = base_learners(ranges.integer("horizon", horizon, "[1, 1e30]"))
         return cls(**{"dim": dim, "n_base": n_base, "horizon": float(horizon)} | changes)
 
     @classmethod
     def practical(cls, *, dim: int, horizon: int, **changes: Any) -> "CAOONS":
-        """Small constants (ours), no guarantee: the start-up cost shrinks with `c_meta`."""
+        """Use small constants (ours), no guarantee: the start-up cost shrinks with `c_meta`."""
         constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5, "c_meta": 1.0}
         return cls.theory(dim=dim, horizon=horizon, **constants | changes)
 
@@ -125,21 +125,22 @@ class CAOONS:
         return self.start(2.0**self.n_base if self.horizon is None else self.horizon, self.n_base)
 
     def start(self, horizon: ArrayLike, n_base: ArrayLike) -> CAOONSState:
-        """A fresh state for `horizon` rounds with the first `n_base` of the base learners; the others have weight 0."""
+        """Return the first state for `horizon` rounds and the first `n_base` base learners; others have weight 0."""
         first = 1 - self.n_small
         learners = msmwc_master.middle_learners(
             self.n_learners, first, self.lipschitz, horizon, self.c_meta, n_base + self.n_small
         )
         base = jax.vmap(lambda learner: learner.init(None), out_axes=-1)(self.base_learners)
         meta = msmwc_master.start(learners, self.n_learners)
-        # Everything is at the origin and the hints are 0, whatever the loss.
-        return CAOONSState(base, meta, base.center, msmwc_master.first_play(meta))
+        # All learners start at the origin, and the hints are 0 for every loss.
+        return CAOONSState(base=base, meta=meta, points=base.center, play=msmwc_master.first_play(meta))
 
     def select(self, key: jax.Array, t: jax.Array, state: CAOONSState, obs: Any) -> PointDecision:
         del key, t, obs
         play = state.points @ state.play.weights
-        asked = state.points if self._asks_own else state.points[:, :0]
-        return PointDecision(play, jnp.column_stack([asked, play]).T if self._asks_played else asked.T)
+        query = state.points if self._queries_own else state.points[:, :0]
+        query = jnp.column_stack([query, play]) if self._queries_play else query
+        return PointDecision(play=play, query=query.T)
 
     def update(
         self,
@@ -158,10 +159,10 @@ class CAOONS:
             self.base_learners, state.base, state.points, self.base_gradients(feedback)
         )
         hint = self.losses(feedback, points)
-        return CAOONSState(base, meta, points, msmwc_master.play(meta, hint, self.c_meta))
+        return CAOONSState(base=base, meta=meta, points=points, play=msmwc_master.play(meta, hint, self.c_meta))
 
     def losses(self, feedback: Gradient | FullInformation, points: Vector) -> jax.Array:
-        """`[N]` what the base learners lose at `points` `[d, N]`: l_t^j at x_t^j, and h_{t+1}^j at x_{t+1}^j."""
+        """Return the losses `[N]` of the base learners at `points` `[d, N]`: l_t^j of x_t^j, h_{t+1}^j of x_{t+1}^j."""
         if self.meta_loss == "value":
             oracle = getattr(feedback, "oracle")  # noqa: B009 (FullInformation, as `feedback` declares)
             return jax.vmap(oracle.value, in_axes=-1)(points) - oracle.value(jnp.zeros(self.dim))
@@ -170,41 +171,41 @@ class CAOONS:
         return self._played(feedback) @ points
 
     def base_gradients(self, feedback: Gradient | FullInformation) -> jax.Array:
-        """`[d, N]` what the base learners are told."""
+        """Return the gradients `[d, N]` of the base learners."""
         if self.base_grad == "own":
             return self._own(feedback)
         return jnp.broadcast_to(self._played(feedback)[:, None], (self.dim, self.n_learners))
 
     @property
     def n_learners(self) -> int:
-        """All base learners, the small ones first."""
+        """Number of base learners, the small ones included."""
         return self.n_small + self.n_base
 
     @property
     def base_learners(self) -> OONS:
-        """One OONS with leaves `[N]`: radius min(D_j, radius), D_j = 2^j for j = 1 - n_small, ..., n_base."""
+        """Base learners, an OONS with leaves `[N]`: radii min(D_j, radius), D_j = 2^j, j = 1 - n_small, ..., n_base."""
         n, dtype = self.n_learners, jnp.result_type(float)
         bound = jnp.asarray([2.0**j for j in range(1 - self.n_small, self.n_base + 1)], dtype)
 
-        def each(value: ArrayLike) -> jax.Array:
+        def repeat(value: ArrayLike) -> jax.Array:
             return jnp.minimum(jnp.full(n, jnp.inf, dtype), jnp.asarray(value, dtype))
 
         return OONS(
             dim=self.dim,
             domain=L2Ball(radius=jnp.minimum(bound, jnp.asarray(self.radius, dtype))),
-            lipschitz=each(self.lipschitz),
+            lipschitz=repeat(self.lipschitz),
             diameter=bound,
-            c_eta=each(self.c_eta),
-            c_A=each(self.c_A),
-            c_corr=each(self.c_corr),
+            c_eta=repeat(self.c_eta),
+            c_A=repeat(self.c_A),
+            c_corr=repeat(self.c_corr),
         )
 
     @property
-    def _asks_own(self) -> bool:
+    def _queries_own(self) -> bool:
         return self.base_grad == "own" or self.meta_loss == "paper"
 
     @property
-    def _asks_played(self) -> bool:
+    def _queries_play(self) -> bool:
         return self.base_grad == "played" or self.meta_loss == "played"
 
     def _own(self, feedback: Gradient | FullInformation) -> jax.Array:
@@ -214,14 +215,14 @@ class CAOONS:
         return feedback.grad[-1]
 
 
-def _base_round(learner: OONS, before: OONSState, point: Vector, grad: Vector) -> tuple[OONSState, Vector]:
-    """The state after a round of one base learner, and where it plays next."""
+def _base_round(learner: OONS, state: OONSState, point: Vector, grad: Vector) -> tuple[OONSState, Vector]:
+    """Return the state of a base learner after a round, and its next point `[d]`."""
     key, t = jax.random.key(0), jnp.int32(0)  # OONS uses neither
-    told = Gradient(jnp.zeros(1), grad[None])
-    after = learner.update(key, t, before, None, PointDecision.at(point), told)
-    return after, learner.select(key, t, after, None).play
+    feedback = Gradient(loss=jnp.zeros(1), grad=grad[None])
+    state = learner.update(key, t, state, None, PointDecision.at(point), feedback)
+    return state, learner.select(key, t, state, None).play
 
 
 def base_learners(horizon: int) -> int:
-    """N = ceil(log2 T), at least 1."""
+    """Return N = ceil(log2 T), at least 1."""
     return max(1, (int(horizon) - 1).bit_length())

@@ -36,7 +36,7 @@ class CLAOONSState(NamedTuple):
     center: Vector  # [d]  x'_t
     curvature: Symmetric  # [d, d]  S_{t-1}, of this epoch
     variation: jax.Array  # []  V_{t-1}, of this epoch
-    hint: Vector  # [d]  m_t, the last gradient as it was
+    hint: Vector  # [d]  m_t, the last gradient, unclipped
     scale: jax.Array  # []  B_{t-1} = z_t
     first_scale: jax.Array  # []  z in the first round of this epoch
     bound: jax.Array  # []  D_t
@@ -46,7 +46,7 @@ class CLAOONSState(NamedTuple):
 
 @pytree
 class CLAOONS:
-    """OONS that knows neither D nor G: on a ball that grows, with gradients clipped to the range seen before.
+    """OONS without known D and G: on a ball that grows, with gradients clipped to the observed range.
 
     Guarantee: Theorem 4.5. For convex smooth F_t, for every u: E R_T(u) = O~(||u||^2 (sqrt(sigma^2_{1:T}) +
       sqrt(Sigma^2_{1:T})) + G^2 ||u||^2 + ||u||^4 + G ||u||^3 + G^2 sqrt(sigma_{1:T} + Gfrak_{1:T})), with sigma_{1:T}
@@ -76,12 +76,12 @@ class CLAOONS:
 
     @classmethod
     def theory(cls, *, dim: int, **changes: Any) -> "CLAOONS":
-        """The paper's constants: the defaults."""
+        """Use the paper's constants: the defaults."""
         return cls(**{"dim": dim} | changes)
 
     @classmethod
     def practical(cls, *, dim: int, **changes: Any) -> "CLAOONS":
-        """Small constants (ours), no guarantee."""
+        """Use small constants (ours), no guarantee."""
         return cls(**{"dim": dim, "c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5} | changes)
 
     @classmethod
@@ -90,18 +90,18 @@ class CLAOONS:
 
     def init(self, key: jax.Array) -> CLAOONSState:
         del key  # deterministic
-        nothing, vector = jnp.zeros(()), jnp.zeros(self.dim)
-        scale = jnp.asarray(self.initial_scale, nothing.dtype)
+        zero, vector = jnp.zeros(()), jnp.zeros(self.dim)
+        scale = jnp.asarray(self.initial_scale, zero.dtype)
         return CLAOONSState(
             center=vector,
             curvature=jnp.zeros((self.dim, self.dim)),
-            variation=nothing,
+            variation=zero,
             hint=vector,
             scale=scale,
             first_scale=scale,
             bound=jnp.ones(()),
-            largest=nothing,
-            load=nothing,
+            largest=zero,
+            load=zero,
         )
 
     def select(self, key: jax.Array, t: jax.Array, state: CLAOONSState, obs: Any) -> PointDecision:
@@ -117,7 +117,7 @@ class CLAOONS:
         return self.restart(self.advance(state, decision.play, grad))
 
     def advance(self, state: CLAOONSState, play: Vector, grad: Vector) -> CLAOONSState:
-        """The round without its restart."""
+        """Return the state after the round, without its restart."""
         error = grad - state.hint
         scale = jnp.maximum(state.scale, jnp.linalg.norm(error))
         error = (state.scale / scale) * error  # e_t: never longer than z_t
@@ -140,7 +140,7 @@ class CLAOONS:
         )
 
     def restart(self, state: CLAOONSState) -> CLAOONSState:
-        """On the ball of radius 2 sqrt(Q_t), when Q_t has outgrown the current one."""
+        """Restart on the ball of radius 2 sqrt(Q_t) if sqrt(Q_t) exceeds the current radius."""
         needed = jnp.sqrt(state.load)
         fresh = state._replace(
             center=jnp.zeros(self.dim),
@@ -149,22 +149,22 @@ class CLAOONS:
             first_scale=state.scale,
             bound=2.0 * needed,
         )
-        outgrown = (state.bound < needed) & ~jnp.isnan(state.variation)  # a failure stays one
-        return trees.where(outgrown, fresh, state)
+        too_small = (state.bound < needed) & ~jnp.isnan(state.variation)  # a failed trial stays failed
+        return trees.where(too_small, fresh, state)
 
     def step_size(self, state: CLAOONSState) -> jax.Array:
-        """eta_t = min{1 / (c_eta D_t z_t), 1 / sqrt(V_{t-1})}; the second term is infinite at V = 0."""
+        """Return eta_t = min{1 / (c_eta D_t z_t), 1 / sqrt(V_{t-1})}; the second term is infinite at V = 0."""
         cap = self.c_eta * state.bound * state.scale
         return 1.0 / jnp.sqrt(jnp.maximum(cap * cap, state.variation))
 
     def metric(self, state: CLAOONSState, eta: jax.Array) -> Symmetric:
-        """A_t = (c_A z_first^2 + 4 eta_t z_t^2) I + S_{t-1}."""
-        first, now = state.first_scale * state.first_scale, state.scale * state.scale
-        # S is known up to its rounding: a shift of that size keeps A_t positive definite in the arithmetic at hand.
+        """Return A_t = (c_A z_first^2 + 4 eta_t z_t^2) I + S_{t-1}."""
+        first_sq, scale_sq = state.first_scale * state.first_scale, state.scale * state.scale
+        # A shift of the size of the rounding error of S keeps A_t positive definite in floating-point numbers.
         rounding = jnp.finfo(eta.dtype).eps * linalg.trace(state.curvature)
-        shift = points.or_failed(self.c_A * first + 4.0 * eta * now + rounding)
+        shift = points.or_failed(self.c_A * first_sq + 4.0 * eta * scale_sq + rounding)
         return state.curvature + shift * jnp.eye(self.dim)
 
     def domain_radius(self, state: CLAOONSState) -> jax.Array:
-        """The radius of {||x|| <= D_t} and X."""
+        """Return the radius `[]` of the intersection of {||x|| <= D_t} and X."""
         return jnp.minimum(state.bound, self.radius)

@@ -26,8 +26,8 @@ from jaxbandits.types import Gradient, PointDecision
 class ClippedParameterFreeMDState(NamedTuple):
     """State of `ClippedParameterFreeMD` at the start of round t."""
 
-    y: Point  # [d]  y_t, what the inner learner proposes
-    theta: Point  # [d]  minus the sum of what it was fed
+    y: Point  # [d]  y_t, the proposal of the inner learner
+    theta: Point  # [d]  minus the sum of its gradients
     variance: jax.Array  # []  V_t
     hint: jax.Array  # []  h_t
     radius_sq: jax.Array  # []  D_t^2
@@ -35,14 +35,14 @@ class ClippedParameterFreeMDState(NamedTuple):
 
 @pytree
 class ClippedParameterFreeMD:
-    """Parameter-free mirror descent inside a slowly growing ball, on gradients clipped at the largest seen so far.
+    """Parameter-free mirror descent inside a slowly growing ball, on gradients clipped at the largest observed norm.
 
     Guarantee: none proven for this combination. Its two reductions are those with which regret
       O~(||u|| G sqrt(T) + G ||u||^3) is attained on R^d without knowing G or ||u||.
     Deviations:
       * [reconstructed] From the two reductions (hints by clipping, artificial constraint), not a transcription of one
-        algorithm of the paper. The inner learner sees each new hint as its G at once, with V_t floored.
-      * [printed] The gradient fed to the inner learner is halved outside the ball only, as in the benchmark that
+        algorithm of the paper. The inner learner uses each new hint as its G immediately, with V_t floored.
+      * [printed] The gradient of the inner learner is halved outside the ball only, as in the benchmark that
         defined this baseline; the constraint reduction halves it everywhere, which `halved` does (the sum of both cases
         is what its proof bounds).
     Numerics: as `ParameterFreeMD` (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference).
@@ -59,7 +59,7 @@ class ClippedParameterFreeMD:
     initial_hint: ArrayLike = param(1.0, "(0, inf)", "B_0, first guess of the norm of the gradients")
     scale: ArrayLike = param(1.0, "(0, inf)", "eps of the inner learner")
     exponent_cap: ArrayLike | None = param(None, "(0, inf)", "bound on its exponent; None: 0.45 ln(largest float)")
-    halved: bool = static(False, BOOL, doc="feed c_t / 2 inside the ball too, as the constraint reduction is stated")
+    halved: bool = static(False, BOOL, doc="l_t = c_t / 2 inside the ball, too, as the constraint reduction is stated")
 
     @classmethod
     def example(cls) -> "ClippedParameterFreeMD":
@@ -68,7 +68,9 @@ class ClippedParameterFreeMD:
     def init(self, key: jax.Array) -> ClippedParameterFreeMDState:
         del key  # deterministic
         zero, hint = points.zeros(self.dim), jnp.zeros(()) + self.initial_hint
-        return ClippedParameterFreeMDState(zero, zero, 4.0 * hint * hint, hint, jnp.ones(()))
+        return ClippedParameterFreeMDState(
+            y=zero, theta=zero, variance=4.0 * hint * hint, hint=hint, radius_sq=jnp.ones(())
+        )
 
     def select(self, key: jax.Array, t: jax.Array, state: ClippedParameterFreeMDState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -89,20 +91,22 @@ class ClippedParameterFreeMD:
         hint = jnp.maximum(state.hint, size)
         clipped_size = jnp.minimum(size, state.hint)
         inside = self._shrinkage(state) >= 1.0
-        # Outside, y - x points along y; the fed gradient is weight * g + pull * y.
+        # Outside the ball, y - x points along y: l_t = weight * g + pull * y.
         length = points.norm(state.y)
         half = jnp.where(inside & (not self.halved), 1.0, 0.5)
         weight = half * clipped_size / jnp.where(size > 0.0, size, 1.0)
         pull = jnp.where(inside, 0.0, 0.5 * clipped_size / jnp.where(length > 0.0, length, 1.0))
-        fed = points.add_scaled(points.scale(grad, weight), pull, state.y)
-        theta = points.subtract(state.theta, fed)
-        variance = jnp.maximum(state.variance + points.inner(fed, fed), 4.0 * hint * hint)
+        surrogate = points.add_scaled(points.scale(grad, weight), pull, state.y)
+        theta = points.subtract(state.theta, surrogate)
+        variance = jnp.maximum(state.variance + points.inner(surrogate, surrogate), 4.0 * hint * hint)
         variance = points.or_failed(variance)
         y = proposal(theta, variance, hint, self.scale, self.exponent_cap)
-        return ClippedParameterFreeMDState(y, theta, variance, hint, state.radius_sq + size / hint)
+        return ClippedParameterFreeMDState(
+            y=y, theta=theta, variance=variance, hint=hint, radius_sq=state.radius_sq + size / hint
+        )
 
     def _shrinkage(self, state: ClippedParameterFreeMDState) -> jax.Array:
-        """min(1, D_t / ||y_t||)."""
+        """Return min(1, D_t / ||y_t||) `[]`."""
         length_sq = points.inner(state.y, state.y)
         outside = length_sq > state.radius_sq
         return jnp.where(outside, jnp.sqrt(state.radius_sq / jnp.where(outside, length_sq, 1.0)), 1.0)

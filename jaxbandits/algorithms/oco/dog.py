@@ -27,14 +27,14 @@ class DoGState(NamedTuple):
 
 @pytree
 class DoG:
-    """Gradient descent whose step is the farthest distance walked so far over the root of the gradients' energy.
+    """Gradient descent whose step is the largest distance from the start over the root of the gradients' energy.
 
     Guarantee: for stochastic convex optimisation, the error of an average of the plays is near optimal with high
       probability as long as the plays stay bounded (they do on a bounded domain). There is *no* regret bound against
       adversarial losses.
     Deviations:
       * [printed] r_eps is an absolute length; the paper's practice sets it relative to ||x_1||.
-      * [ours] Starts at the origin, where that would be zero.
+      * [ours] Starts at the origin, where a relative length would be zero.
     Numerics: gradients whose squares underflow (below 1e-19 in float32) count as zero
       (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero).
     References: M. Ivgi, O. Hinder, Y. Carmon, "DoG is SGD's Best Friend: A Parameter-Free Dynamic Step Size Schedule",
@@ -54,7 +54,9 @@ class DoG:
 
     def init(self, key: jax.Array) -> DoGState:
         del key  # deterministic
-        return DoGState(self.domain.zero(self.dim), jnp.zeros(()) + self.initial_distance, jnp.zeros(()))
+        return DoGState(
+            x=self.domain.zero(self.dim), distance=jnp.zeros(()) + self.initial_distance, energy=jnp.zeros(())
+        )
 
     def select(self, key: jax.Array, t: jax.Array, state: DoGState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -68,4 +70,6 @@ class DoG:
         distance = jnp.maximum(state.distance, points.norm(state.x))  # x_1 is the origin
         energy = points.or_failed(state.energy + points.inner(grad, grad))
         step = distance / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0))
-        return DoGState(self.domain.project(points.add_scaled(state.x, -step, grad)), distance, energy)
+        return DoGState(
+            x=self.domain.project(points.add_scaled(state.x, -step, grad)), distance=distance, energy=energy
+        )

@@ -28,7 +28,7 @@ class DoWGState(NamedTuple):
 
 @pytree
 class DoWG:
-    """DoG with gradients weighted by the distance at their time, so that early small steps are forgotten.
+    """DoG with gradients weighted by the distance of their round, which discounts early small steps.
 
     Guarantee: for convex optimisation of one fixed function, smooth or Lipschitz without knowing which, the weighted
       average of the plays converges at the optimal rate up to logarithms on a bounded domain. There is *no* regret
@@ -54,7 +54,9 @@ class DoWG:
 
     def init(self, key: jax.Array) -> DoWGState:
         del key  # deterministic
-        return DoWGState(self.domain.zero(self.dim), jnp.zeros(()) + self.initial_distance, jnp.zeros(()))
+        return DoWGState(
+            x=self.domain.zero(self.dim), distance=jnp.zeros(()) + self.initial_distance, weighted_energy=jnp.zeros(())
+        )
 
     def select(self, key: jax.Array, t: jax.Array, state: DoWGState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -69,4 +71,6 @@ class DoWG:
         weight = distance * distance
         energy = points.or_failed(state.weighted_energy + weight * points.inner(grad, grad))
         step = weight / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0))
-        return DoWGState(self.domain.project(points.add_scaled(state.x, -step, grad)), distance, energy)
+        return DoWGState(
+            x=self.domain.project(points.add_scaled(state.x, -step, grad)), distance=distance, weighted_energy=energy
+        )

@@ -28,16 +28,16 @@ class KTBettingState(NamedTuple):
 
 @pytree
 class KTBetting:
-    """Bets a fraction of the wealth on the next gradient, the Krichevsky-Trofimov estimate; no step size at all.
+    """Coin betting with the Krichevsky-Trofimov fraction of the wealth on the next gradient; without a step size.
 
     Guarantee: for convex losses on R^d with gradients of norm at most G, for every u and every T the regret is at most
       G ||u|| sqrt(T ln(1 + 24 T^2 ||u||^2 / eps^2)) + G eps (Corollary 5): all but optimal without knowing ||u||.
     Deviations:
       * [ours] The wealth is updated as a product, which is the same number with relative instead of absolute rounding
-        errors, and it is held below `wealth_cap`: on linear losses it grows exponentially, which is what the algorithm
-        promises and what no floating-point number holds.
-      * [ours] With a `domain` the bet is projected and the learner fed the surrogate gradient of `reductions`, which
-        keeps the guarantee for every u in the domain; R^d is the paper's.
+        errors, and it is capped at `wealth_cap`: on linear losses it grows exponentially, as the algorithm promises,
+        beyond every floating-point number.
+      * [ours] With a `domain` the bet is projected and the learner receives the surrogate gradient of `reductions`,
+        which keeps the guarantee for every u in the domain; R^d is the paper's.
       * [printed] Gradients beyond G are not clipped: they can turn the wealth negative.
     Numerics: float32 and float64 (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference). Gradients far
       beyond G make the wealth or the square of a bet overflow: the state is NaN from there on, and the trial counted as
@@ -52,7 +52,7 @@ class KTBetting:
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
-    initial_wealth: ArrayLike = param(1.0, "(0, inf)", "eps: what may be lost at the origin, in units of G")
+    initial_wealth: ArrayLike = param(1.0, "(0, inf)", "eps: largest loss against the origin, in units of G")
     wealth_cap: ArrayLike | None = param(None, "(0, inf]", "bound on the wealth; None: (largest float)^0.45")
 
     @classmethod
@@ -61,7 +61,7 @@ class KTBetting:
 
     def init(self, key: jax.Array) -> KTBettingState:
         del key  # deterministic
-        return KTBettingState(points.zeros(self.dim), jnp.zeros(()) + self.initial_wealth)
+        return KTBettingState(coin_sum=points.zeros(self.dim), wealth=jnp.zeros(()) + self.initial_wealth)
 
     def select(self, key: jax.Array, t: jax.Array, state: KTBettingState, obs: Any) -> PointDecision:
         del key, obs
@@ -78,8 +78,8 @@ class KTBetting:
         # Squares and sums of plays at the cap stay finite.
         cap = float(jnp.finfo(growth.dtype).max) ** 0.45 if self.wealth_cap is None else self.wealth_cap
         wealth = jnp.minimum(points.or_failed(state.wealth * growth), cap)
-        held = points.inner(bet, bet) < jnp.inf  # always, with gradients within G
-        return KTBettingState(points.add(state.coin_sum, coin), jnp.where(held, wealth, jnp.nan))
+        finite = points.inner(bet, bet) < jnp.inf  # always, with gradients within G
+        return KTBettingState(coin_sum=points.add(state.coin_sum, coin), wealth=jnp.where(finite, wealth, jnp.nan))
 
     def _bet(self, t: jax.Array, state: KTBettingState) -> Point:
         return points.scale(state.coin_sum, state.wealth / (t + 1.0))

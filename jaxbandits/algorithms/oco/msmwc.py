@@ -29,12 +29,12 @@ class MsMwCState(NamedTuple):
     cost: CompensatedSum  # [N]  sum of l_s + a_s
     hint: jax.Array  # [N]  h_t = l_{t-1}
     log_weights: jax.Array  # [N]  ln w_t
-    offset: jax.Array  # []  the multiplier of w_t, near which the next one lies
+    offset: jax.Array  # []  the multiplier of w_t, a guess for the next multiplier
 
 
 @pytree
 class MsMwC:
-    """Multi-scale experts: plays weights over N experts whose losses live on different scales, with optimism.
+    """Optimistic weights over N experts whose losses have different scales.
 
     Decisions are points of the simplex and losses are linear, `f_t(w) = <l_t, w>`: the gradient is the vector of the
     experts' losses.
@@ -46,8 +46,8 @@ class MsMwC:
       * [printed] The rates do not change over time (a special case of the paper's beta_{t,j}).
       * [reconstructed] w'_1 is uniform; the hint is the last loss, 0 in round 1. "m_t^j" in line 4 of the printed
         algorithm is h_t^j, and phi_t is one regulariser phi.
-    Numerics: float32 and float64 (float32/test_sea.py::test_weights_over_experts); weights are kept in logarithms,
-      losses in compensated sums.
+    Numerics: float32 and float64 (float32/test_sea.py::test_weights_over_experts); weights are stored as logarithms,
+      losses as compensated sums.
     References: L. Chen, H. Luo, C.-Y. Wei, "Impossible Tuning Made Possible: A New Expert Algorithm and Its
       Applications", COLT 2021, arXiv:2102.01046. As restated in S. Wang, A. Barik, P. Zhao, V. Y. F. Tan,
       "Parameter-free Algorithms for the Stochastically Extended Adversarial Model", NeurIPS 2025, arXiv:2510.04685,
@@ -69,7 +69,7 @@ class MsMwC:
     def init(self, key: jax.Array) -> MsMwCState:
         del key  # deterministic
         zero = jnp.zeros(self.n_experts)
-        return MsMwCState(CompensatedSum.init(zero), zero, self._log_prior, jnp.zeros(()))
+        return MsMwCState(cost=CompensatedSum.init(zero), hint=zero, log_weights=self._log_prior, offset=jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: MsMwCState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -83,7 +83,7 @@ class MsMwC:
         error = loss - state.hint
         cost = state.cost.add(loss + self.c_meta * self._rate * error * error)
         log_weights, offset = entropic_step(self._log_prior, cost.total + loss, self._rate, state.offset)
-        return MsMwCState(cost, loss, log_weights, offset)
+        return MsMwCState(cost=cost, hint=loss, log_weights=log_weights, offset=offset)
 
     @property
     def _log_prior(self) -> jax.Array:

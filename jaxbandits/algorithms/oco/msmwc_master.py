@@ -14,7 +14,7 @@ Steps of MsMwC add up (`numerics.entropy`). A middle learner with one rate is th
 is O(N + K) numbers, not K weights on N experts. A round costs N K exponentials and one equation for the multiplier of
 p_t.
 
-The functions of this module are the meta algorithm of CA-OONS; `MsMwCMaster` is the same as a learner of its own.
+The functions of this module are the meta algorithm of CA-OONS; `MsMwCMaster` is a learner that consists of it.
 """
 
 import math
@@ -32,15 +32,15 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class Middle(NamedTuple):
-    """The middle learners, padded to K: those beyond the set S have no prior weight."""
+    """Middle learners, padded to K: those beyond the set S have no prior weight."""
 
     rate: jax.Array  # [K]  beta_k
     log_prior: jax.Array  # [K]  ln p'_{1,k}; -inf beyond S
-    count: jax.Array  # [K] int32  card Z(k): learner k knows the first `count` experts
+    count: jax.Array  # [K] int32  card Z(k): learner k mixes the first `count` experts
 
 
 class MasterPlay(NamedTuple):
-    """The weights of round t, and the hint h_t that they are computed from."""
+    """Weights of round t, and the hint h_t that they are computed from."""
 
     hint: jax.Array  # [N]  h_t
     middle: jax.Array  # [N, K]  share_k^{-1} w_t^k in column k: sums over experts run along the slow axis
@@ -48,11 +48,11 @@ class MasterPlay(NamedTuple):
     expected: jax.Array  # [K]  H_t
     log_p: jax.Array  # [K]  ln p_t
     weights: jax.Array  # [N]  w_t
-    offset: jax.Array  # []  the multiplier of p_t, near which the next one lies
+    offset: jax.Array  # []  the multiplier of p_t, a guess for the next multiplier
 
 
 class MasterState(NamedTuple):
-    """The sums that all weights are made of."""
+    """Sums that determine all weights."""
 
     learners: Middle
     loss_sum: CompensatedSum  # [N]  sum of l_s
@@ -62,7 +62,7 @@ class MasterState(NamedTuple):
 
 
 def middle_size(n_experts: int, last: int) -> int:
-    """K: the most middle learners that the set S can have, for any G and every horizon T <= 2^last."""
+    """Return K, the largest size of the set S for any G and every horizon T <= 2^last."""
     return n_experts + max(last, 0) // 2
 
 
@@ -74,7 +74,7 @@ def middle_learners(
     c_meta: ArrayLike = 32.0,
     n_active: ArrayLike | None = None,
 ) -> Middle:
-    """The set S of equation (7) for expert scales G 2^first, ..., G 2^(first + n_active - 1).
+    """Return the set S of equation (7) for expert scales G 2^first, ..., G 2^(first + n_active - 1).
 
     With a = ceil(log2 G) and b = floor(log2(G sqrt(T))) the set is the interval from a + first + 2 to b + last + 2. For
     T < 4 it may be empty, b < a, and the lower end alone is taken. Powers of two are compared through the exponents of
@@ -105,15 +105,15 @@ def middle_learners(
     return Middle(
         rate=jnp.ldexp(jnp.ones((), dtype), -(low + index)) / c_meta,
         log_prior=jnp.where(active, log_prior - total, -jnp.inf).astype(dtype),
-        count=jnp.minimum(index + 1, n_active),  # the k-th learner from the lower end knows k experts
+        count=jnp.minimum(index + 1, n_active),  # the k-th learner from the lower end mixes k experts
     )
 
 
 def start(learners: Middle, n_experts: int) -> MasterState:
-    """Nothing seen yet."""
+    """Return the state before round 1."""
     n_middle = learners.rate.shape[-1]
-    nothing, cost = CompensatedSum.init(jnp.zeros(n_experts)), CompensatedSum.init(jnp.zeros(n_middle))
-    return MasterState(learners, nothing, nothing, cost, jnp.zeros(()))
+    zeros, cost = CompensatedSum.init(jnp.zeros(n_experts)), CompensatedSum.init(jnp.zeros(n_middle))
+    return MasterState(learners=learners, loss_sum=zeros, square_sum=zeros, cost=cost, offset=jnp.zeros(()))
 
 
 def first_play(state: MasterState) -> MasterPlay:
@@ -126,11 +126,19 @@ def first_play(state: MasterState) -> MasterPlay:
     middle = (experts[:, None] < count).astype(log_prior.dtype)
     share = 1.0 / count.astype(log_prior.dtype)
     weights = middle @ (share * jnp.exp(log_prior))
-    return MasterPlay(jnp.zeros(len(experts)), middle, share, jnp.zeros_like(share), log_prior, weights, jnp.zeros(()))
+    return MasterPlay(
+        hint=jnp.zeros(len(experts)),
+        middle=middle,
+        share=share,
+        expected=jnp.zeros_like(share),
+        log_p=log_prior,
+        weights=weights,
+        offset=jnp.zeros(()),
+    )
 
 
 def play(state: MasterState, hint: jax.Array, c_meta: ArrayLike = 32.0) -> MasterPlay:
-    """w_t and all that it is made of, from the hint h_t `[N]`."""
+    """Return w_t and its parts, from the hint h_t `[N]`."""
     rate, log_prior, count = state.learners
     cost = state.loss_sum.total + hint
     middle = _middle_weights(cost, state.square_sum.total, rate, count, jnp.asarray(c_meta, rate.dtype))
@@ -138,36 +146,38 @@ def play(state: MasterState, hint: jax.Array, c_meta: ArrayLike = 32.0) -> Maste
     expected = (hint @ middle) * share  # H_t^k
     log_p, offset = entropic_step(log_prior, state.cost.total + expected, rate, state.offset)
     weights = middle @ (elementary.exp(log_p) * share)
-    return MasterPlay(hint, middle, share, expected, log_p, weights, offset)
+    return MasterPlay(
+        hint=hint, middle=middle, share=share, expected=expected, log_p=log_p, weights=weights, offset=offset
+    )
 
 
 def _middle_weights(
     cost: jax.Array, square: jax.Array, rate: jax.Array, count: jax.Array, c_meta: jax.Array
 ) -> jax.Array:
-    """`[N, K]` a column is proportional to w_t^k, a softmax over Z(k) of `-2 beta_k (cost + 2 c beta_k square)`."""
+    """Return `[N, K]`: column k proportional to w_t^k, a softmax over Z(k) of -2 beta_k (cost + 2 c beta_k square)."""
     expert = jnp.arange(len(cost), dtype=jnp.int32)[:, None]
     exponent = -2.0 * rate * (cost[:, None] + 2.0 * c_meta * rate * square[:, None])
     exponent = jnp.where(expert < count, exponent, -jnp.inf)  # row 0 is finite: it is in every Z(k)
     return elementary.exp(exponent - jnp.max(exponent, axis=0))
 
 
-def update(state: MasterState, played: MasterPlay, loss: jax.Array, c_meta: ArrayLike = 32.0) -> MasterState:
-    """The sums with the losses l_t `[N]` of the round."""
-    error = loss - played.hint
-    deviation = (error @ played.middle) * played.share  # L_t^k - H_t^k
-    expected = played.expected + deviation  # L_t^k, without another pass over the weights
+def update(state: MasterState, last_play: MasterPlay, loss: jax.Array, c_meta: ArrayLike = 32.0) -> MasterState:
+    """Return the sums after a round with losses l_t `[N]`."""
+    error = loss - last_play.hint
+    deviation = (error @ last_play.middle) * last_play.share  # L_t^k - H_t^k
+    expected = last_play.expected + deviation  # L_t^k, without another pass over the weights
     correction = c_meta * state.learners.rate * deviation * deviation  # b_t
     return MasterState(
-        state.learners,
-        state.loss_sum.add(loss),
-        state.square_sum.add(error * error),
-        state.cost.add(expected + correction),
-        played.offset,
+        learners=state.learners,
+        loss_sum=state.loss_sum.add(loss),
+        square_sum=state.square_sum.add(error * error),
+        cost=state.cost.add(expected + correction),
+        offset=last_play.offset,
     )
 
 
 class MsMwCMasterState(NamedTuple):
-    """The sums, and what they say to play in round t."""
+    """State of `MsMwCMaster`: the sums, and the play of round t."""
 
     meta: MasterState
     play: MasterPlay
@@ -175,7 +185,7 @@ class MsMwCMasterState(NamedTuple):
 
 @pytree
 class MsMwCMaster:
-    """Experts whose losses live on scales that double, none of them known to be the right one; optimistic.
+    """Optimistic weights over experts whose losses have scales that double, for an unknown right scale.
 
     Expert j = 1..N loses at most `lipschitz * 2^j` in absolute value. Decisions are points of the simplex and losses
     are linear, `f_t(w) = <l_t, w>`: the gradient is the vector of the experts' losses. The hint is the last loss.
@@ -190,8 +200,8 @@ class MsMwCMaster:
         O(.) of the printed Lemma D.1 lacks the G of its first term.
       * [reconstructed] The rate of the middle learners is not printed; 2 beta_k makes their precondition tight and lets
         their negative term pay for b_t exactly.
-    Numerics: float32 and float64 (float32/test_sea.py::test_weights_over_experts); weights are kept in logarithms,
-      losses in compensated sums.
+    Numerics: float32 and float64 (float32/test_sea.py::test_weights_over_experts); weights are stored as logarithms,
+      losses as compensated sums.
     References: L. Chen, H. Luo, C.-Y. Wei, "Impossible Tuning Made Possible: A New Expert Algorithm and Its
       Applications", COLT 2021, arXiv:2102.01046, Algorithm 2. As restated in S. Wang, A. Barik, P. Zhao, V. Y. F. Tan,
       "Parameter-free Algorithms for the Stochastically Extended Adversarial Model", NeurIPS 2025, arXiv:2510.04685,
@@ -218,7 +228,7 @@ class MsMwCMaster:
         del key  # deterministic
         horizon = 2.0**self.n_experts if self.horizon is None else self.horizon
         meta = start(middle_learners(self.n_experts, 1, self.lipschitz, horizon, self.c_meta), self.n_experts)
-        return MsMwCMasterState(meta, first_play(meta))
+        return MsMwCMasterState(meta=meta, play=first_play(meta))
 
     def select(self, key: jax.Array, t: jax.Array, state: MsMwCMasterState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -236,4 +246,4 @@ class MsMwCMaster:
         del key, t, obs, decision
         loss = feedback.first().grad
         meta = update(state.meta, state.play, loss, self.c_meta)
-        return MsMwCMasterState(meta, play(meta, loss, self.c_meta))
+        return MsMwCMasterState(meta=meta, play=play(meta, loss, self.c_meta))

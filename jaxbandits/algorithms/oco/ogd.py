@@ -18,7 +18,7 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class OGDState(NamedTuple):
-    """The point."""
+    """State of `OGD` at the start of round t."""
 
     x: Point  # [d]  x_t, the next play
 
@@ -51,7 +51,7 @@ class OGD:
 
     def init(self, key: jax.Array) -> OGDState:
         del key  # deterministic
-        return OGDState(self.domain.zero(self.dim))
+        return OGDState(x=self.domain.zero(self.dim))
 
     def select(self, key: jax.Array, t: jax.Array, state: OGDState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -63,4 +63,4 @@ class OGD:
         del key, obs, decision
         grad = feedback.first().grad
         step = self.step_scale * self.domain.diameter / (self.lipschitz * jnp.sqrt(t + 1.0))  # t counts from 0
-        return OGDState(self.domain.project(points.add_scaled(state.x, -step, grad)))
+        return OGDState(x=self.domain.project(points.add_scaled(state.x, -step, grad)))

@@ -41,11 +41,11 @@ class OONS:
 
     Guarantee: Theorem 3.2. If every F_t = E[f_t] is convex and smooth and all gradients are at most G, the expected
       regret is O~(sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})), with sigma^2_{1:T} the cumulative variance of the
-      gradients and Sigma^2_{1:T} the cumulative variation of their means. Hidden are logarithms, D, the rank r <= d of
+      gradients and Sigma^2_{1:T} the cumulative variation of their means. O~ hides logarithms, D, the rank r <= d of
       sum_t e_t e_t', and an additive term of order G^2 D^2. With the constants of the paper the step size leaves its
       cap only when V_t > (c_eta z)^2 = 16384 G^2, so that runs of T below about 10^4 are pre-asymptotic.
     Deviations:
-      * None with the default constants, but for what the paper leaves open.
+      * None with the default constants, except where the paper leaves a choice.
       * [reconstructed] The paper's D is both the diameter of X and (in the proofs) a bound on ||x||: the default takes
         the centred ball of diameter D, and `diameter` may be set apart from the domain for learners that live inside
         another algorithm (X = {||x|| <= D}).
@@ -73,12 +73,12 @@ class OONS:
 
     @classmethod
     def theory(cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0, **changes: Any) -> "OONS":
-        """The paper's constants on the ball of this radius."""
+        """Use the paper's constants, on the ball of this radius."""
         return cls(**{"dim": dim, "domain": L2Ball(radius=radius), "lipschitz": lipschitz} | changes)
 
     @classmethod
     def practical(cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0, **changes: Any) -> "OONS":
-        """Small constants (ours), no guarantee: eta_t leaves its cap at V_t = 4 G^2 instead of 16384 G^2."""
+        """Use small constants (ours), no guarantee: eta_t leaves its cap at V_t = 4 G^2 instead of 16384 G^2."""
         constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5}
         return cls.theory(dim=dim, radius=radius, lipschitz=lipschitz, **constants | changes)
 
@@ -93,7 +93,7 @@ class OONS:
     def init(self, key: jax.Array) -> OONSState:
         del key  # deterministic
         zero = jnp.zeros(self.dim)
-        return OONSState(zero, jnp.zeros((self.dim, self.dim)), jnp.zeros(()), zero)
+        return OONSState(center=zero, curvature=jnp.zeros((self.dim, self.dim)), variation=jnp.zeros(()), hint=zero)
 
     def select(self, key: jax.Array, t: jax.Array, state: OONSState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -112,17 +112,17 @@ class OONS:
         center = proximal_on_ball(self.metric(state, eta), state.center, state.hint + step, self.domain.radius)
         curvature = state.curvature + eta * jnp.outer(step, step)
         variation = points.or_failed(state.variation + error @ error)
-        return OONSState(center, curvature, variation, grad)
+        return OONSState(center=center, curvature=curvature, variation=variation, hint=grad)
 
     def step_size(self, state: OONSState) -> jax.Array:
-        """eta_t = min{1 / (c_eta D z), 1 / (D sqrt(V_{t-1}))}; the second term is infinite at V = 0."""
+        """Return eta_t = min{1 / (c_eta D z), 1 / (D sqrt(V_{t-1}))}; the second term is infinite at V = 0."""
         cap = self.c_eta * 2.0 * self.lipschitz
         return 1.0 / (jnp.sqrt(jnp.maximum(cap * cap, state.variation)) * self._diameter)
 
     def metric(self, state: OONSState, eta: jax.Array) -> Symmetric:
-        """A_t = (c_A z^2 + 4 eta_t z^2) I + S_{t-1}: the identity term changes each round with eta_t."""
+        """Return A_t = (c_A z^2 + 4 eta_t z^2) I + S_{t-1}; the identity term changes each round with eta_t."""
         range_sq = 4.0 * self.lipschitz * self.lipschitz
-        # S is known up to its rounding: a shift of that size keeps A_t positive definite in the arithmetic at hand.
+        # A shift of the size of the rounding error of S keeps A_t positive definite in floating-point numbers.
         rounding = jnp.finfo(eta.dtype).eps * linalg.trace(state.curvature)
         return state.curvature + ((self.c_A + 4.0 * eta) * range_sq + rounding) * jnp.eye(self.dim)
 

@@ -3,7 +3,7 @@
     step_t, s_{t+1} = make(**options, **hyperparameters).update(g_t, s_t, x_t)
     x_1 = 0,   x_{t+1} = P_X[x_t + step_t]
 
-`make` is called where it is used, inside `init` and `update`, with the traced values of `hyperparameters`: a learning
+`init` and `update` call `make` with the traced values of `hyperparameters`: a learning
 rate is swept like every other field, under the name `"hyperparameters.learning_rate"`, without a new compilation.
 """
 
@@ -32,12 +32,12 @@ class OptaxLearnerState(NamedTuple):
     """State of `OptaxLearner` at the start of round t."""
 
     x: Point  # [d]  x_t, the next play
-    inner: Any  # the transformation's own state s_t
+    inner: Any  # s_t, state of the transformation
 
 
 @functools.cache
 def _settings_class(names: tuple[str, ...]) -> type:
-    """A pytree dataclass with these traced fields: one class for every use of the same names."""
+    """Return a pytree dataclass with these traced fields, the same class for the same names."""
     fields = {name: param(range="[-inf, inf]", doc="an argument of `make`") for name in names}
     namespace = {"__annotations__": dict.fromkeys(names, ArrayLike), "__module__": __name__, **fields}
     return pytree(type("Hyperparameters", (), namespace))
@@ -45,27 +45,28 @@ def _settings_class(names: tuple[str, ...]) -> type:
 
 @pytree
 class OptaxLearner:
-    """Runs an `optax.GradientTransformation` round by round from the origin, with a projection onto a domain if any.
+    """Learner that applies an `optax.GradientTransformation` round by round from the origin, with a projection.
 
     `OptaxLearner(dim=2, make=optax.adam, hyperparameters={"learning_rate": 0.1})`, or one of the ready-made class
     methods `sgd`, `adam`, `adagrad`, `optimistic`, `cocob`, `dog`, `dowg`, `prodigy`, `dadapt_adamw`, `mechanized_sgd`.
 
-    Guarantee: that of the transformation, which is rarely a regret bound; the name of a method says less than its
-      constants: those of `dog`, `dowg`, `cocob`, ... here are optax's, and differ from the papers' in safeguards (an
+    Guarantee: that of the transformation, which is rarely a regret bound; the constants matter more than the name of
+    the
+      method: those of `dog`, `dowg`, `cocob`, ... here are optax's, and differ from the papers' in safeguards (an
       eps in a denominator, a first step). The papers' own forms are `DoG`, `DoWG`, `KTBetting`.
     Deviations:
-      * [ours] The projection onto `domain` comes after the step; transformations that remember where they put the
-        parameters (`mechanize`, `schedule_free`) do not hear of it.
+      * [ours] The projection onto `domain` comes after the step; transformations whose state contains the parameters
+        (`mechanize`, `schedule_free`) do not receive the projected point.
       * [ours] Rounds with a zero gradient are skipped with `skip_zero_gradients`, where the transformation would divide
         zero by zero.
-    Numerics: float32 and float64 (float32/test_oco_baselines.py::test_optax_learners_keep_float32). The state keeps the
-      types that one update settles on, so that every transformation has a state of fixed type.
+    Numerics: float32 and float64 (float32/test_oco_baselines.py::test_optax_learners_keep_float32). The state has the
+      types of the state after one update, so that every transformation has a state of fixed type.
     References: DeepMind, "The DeepMind JAX Ecosystem", 2020 (optax).
 
     `hyperparameters` maps argument names of `make` to the numbers that may be swept (it becomes an object with these
-    fields); arguments that are no numbers go to the mapping `options`. Transformations that need the value of the loss
-    at the play get it (`value`, `grad`); those that evaluate the loss elsewhere, such as line searches, need
-    `oracle=True`, which asks the environment for the loss itself.
+    fields); other arguments go to the mapping `options`. Transformations that need the value of the loss
+    at the play receive it (`value`, `grad`); those that evaluate the loss elsewhere, such as line searches, need
+    `oracle=True`, which requires the loss function from the environment.
     """
 
     source: ClassVar[str] = "any optax transformation, round by round"
@@ -75,11 +76,11 @@ class OptaxLearner:
     hyperparameters: Any = param(None, doc="the traced keyword arguments of make, by name")
     options: Any = static((), doc="further keyword arguments of make, fixed: (name, value) pairs")
     domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
-    oracle: bool = static(False, BOOL, doc="pass value_fn; needs an environment that tells the loss itself")
+    oracle: bool = static(False, BOOL, doc="pass value_fn; needs an environment whose feedback has the loss function")
     skip_zero_gradients: bool = static(False, BOOL, doc="leave the state as it is where the gradient is exactly zero")
 
     def __post_init__(self) -> None:
-        # Mappings become sweepable or hashable; values are not looked at (they may be tracers).
+        # Mappings become sweepable or hashable; values may be tracers.
         if isinstance(self.hyperparameters, dict):
             settings = _settings_class(tuple(self.hyperparameters))(**self.hyperparameters)
             object.__setattr__(self, "hyperparameters", settings)
@@ -90,7 +91,7 @@ class OptaxLearner:
     def sgd(
         cls, *, dim: Shape, learning_rate: ArrayLike = 0.1, decay: ArrayLike = 0.5, **fields: Any
     ) -> "OptaxLearner":
-        """Gradient descent with the step size learning_rate / t^decay."""
+        """Use gradient descent with the step size learning_rate / t^decay."""
         return cls._of(decaying_sgd, {"learning_rate": learning_rate, "decay": decay}, dim=dim, **fields)
 
     @classmethod
@@ -103,39 +104,39 @@ class OptaxLearner:
         b2: ArrayLike = 0.999,
         **fields: Any,
     ) -> "OptaxLearner":
-        """Adam with a constant learning rate."""
+        """Use Adam with a constant learning rate."""
         return cls._of(optax.adam, {"learning_rate": learning_rate, "b1": b1, "b2": b2}, dim=dim, **fields)
 
     @classmethod
     def adagrad(cls, *, dim: Shape, learning_rate: ArrayLike = 1.0, **fields: Any) -> "OptaxLearner":
-        """AdaGrad with a step size for each coordinate."""
+        """Use AdaGrad with a step size for each coordinate."""
         return cls._of(optax.adagrad, {"learning_rate": learning_rate}, dim=dim, **fields)
 
     @classmethod
     def optimistic(cls, *, dim: Shape, learning_rate: ArrayLike = 0.1, **fields: Any) -> "OptaxLearner":
-        """Optimistic gradient descent with a constant step size."""
+        """Use optimistic gradient descent with a constant step size."""
         return cls._of(optax.optimistic_gradient_descent, {"learning_rate": learning_rate}, dim=dim, **fields)
 
     @classmethod
     def cocob(cls, *, dim: Shape, alpha: ArrayLike = 100.0, **fields: Any) -> "OptaxLearner":
-        """COntinuous COin Betting, coordinate by coordinate (Orabona & Tommasi, NeurIPS 2017)."""
+        """Use COntinuous COin Betting, coordinate by coordinate (Orabona & Tommasi, NeurIPS 2017)."""
         return cls._of(optax.contrib.cocob, {"alpha": alpha}, dim=dim, **fields)
 
     @classmethod
     def dog(cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, **fields: Any) -> "OptaxLearner":
-        """Distance over gradients, as optax has it: an eps under the root."""
+        """Use distance over gradients, as optax has it: an eps under the root."""
         return cls._of(dog_from_distance, {"initial_distance": initial_distance}, dim=dim, **fields)
 
     @classmethod
     def dowg(cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, **fields: Any) -> "OptaxLearner":
-        """Distance over weighted gradients, as optax has it: an eps beside the root."""
+        """Use distance over weighted gradients, as optax has it: an eps next to the root."""
         return cls._of(dowg_from_distance, {"initial_distance": initial_distance}, dim=dim, **fields)
 
     @classmethod
     def prodigy(
         cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, learning_rate: ArrayLike = 1.0, **fields: Any
     ) -> "OptaxLearner":
-        """Prodigy: Adam with an estimate of the distance (Mishchenko & Defazio, ICML 2024)."""
+        """Use Prodigy: Adam with an estimate of the distance (Mishchenko & Defazio, ICML 2024)."""
         values = {
             "estim_lr0": ranges.numbers("initial_distance", initial_distance, "[0, inf)"),
             "learning_rate": learning_rate,
@@ -146,7 +147,7 @@ class OptaxLearner:
     def dadapt_adamw(
         cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, learning_rate: ArrayLike = 1.0, **fields: Any
     ) -> "OptaxLearner":
-        """D-adapted AdamW (Defazio & Mishchenko, ICML 2023), no weight decay."""
+        """Use D-adapted AdamW (Defazio & Mishchenko, ICML 2023), no weight decay."""
         values = {
             "estim_lr0": ranges.numbers("initial_distance", initial_distance, "[0, inf)"),
             "learning_rate": learning_rate,
@@ -155,7 +156,7 @@ class OptaxLearner:
 
     @classmethod
     def mechanized_sgd(cls, *, dim: Shape, initial_scale: ArrayLike = 1e-3, **fields: Any) -> "OptaxLearner":
-        """Gradient descent with its scale learned by Mechanic (Cutkosky, Defazio & Mehta, NeurIPS 2023), no decay."""
+        """Use gradient descent, its scale learned by Mechanic (Cutkosky, Defazio & Mehta, NeurIPS 2023), no decay."""
         scale = ranges.numbers("initial_scale", initial_scale, "[0, inf)")
         return cls._of(mechanized_sgd, {"s_init": scale}, dim=dim, **fields)
 
@@ -169,7 +170,7 @@ class OptaxLearner:
 
     @property
     def feedback(self) -> type:
-        """The loss itself for those who evaluate it elsewhere, its value and gradient at the play otherwise."""
+        """Loss function if `oracle`, else its value and gradient at the play."""
         return FullInformation if self.oracle else Gradient
 
     def spec_fields(self) -> dict[str, Any]:
@@ -192,10 +193,10 @@ class OptaxLearner:
             dict(self.options)
         except (TypeError, ValueError):
             raise InputError(f"OptaxLearner.options must be a mapping, got {shown(self.options)}") from None
-        one = jax.tree.map(lambda leaf: np.ravel(np.asarray(leaf))[0], self)  # a swept field has an axis of points
+        point = jax.tree.map(lambda leaf: np.ravel(np.asarray(leaf))[0], self)  # a swept field has an axis of points
         try:
-            jax.eval_shape(one.init, jax.random.key(0))
-        except Exception as error:  # whatever `make`, which is not ours, raises
+            jax.eval_shape(point.init, jax.random.key(0))
+        except Exception as error:  # of a user's or optax's `make`: any class
             name = getattr(self.make, "__name__", repr(self.make))
             reason = " ".join(str(error).split())
             hint = "" if self.oracle else "; a transformation that evaluates the loss itself needs oracle=True"
@@ -204,9 +205,9 @@ class OptaxLearner:
     def init(self, key: jax.Array) -> OptaxLearnerState:
         del key  # deterministic
         x = self.domain.zero(self.dim)
-        begin = OptaxLearnerState(x, self._transformation().init(x))
-        after = jax.eval_shape(lambda s: self._step(s, x, jnp.zeros(()), _nothing), begin)
-        return jax.tree.map(_settle, begin, after)
+        first = OptaxLearnerState(x=x, inner=self._transformation().init(x))
+        after = jax.eval_shape(lambda s: self._step(s, x, jnp.zeros(()), _zero_loss), first)
+        return jax.tree.map(_promote, first, after)
 
     def select(self, key: jax.Array, t: jax.Array, state: OptaxLearnerState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -222,12 +223,12 @@ class OptaxLearner:
         feedback: Gradient | FullInformation,
     ) -> OptaxLearnerState:
         del key, t, obs, decision
-        told = feedback.first()
+        response = feedback.first()
         value_fn = _differentiable(feedback.oracle) if isinstance(feedback, FullInformation) else None
-        after = self._step(state, told.grad, told.loss, value_fn)
+        after = self._step(state, response.grad, response.loss, value_fn)
         after = jax.tree.map(lambda new, old: _cast(new, old.dtype), after, state)
         if self.skip_zero_gradients:
-            after = points.where(points.inner(told.grad, told.grad) > 0.0, after, state)
+            after = points.where(points.inner(response.grad, response.grad) > 0.0, after, state)
         return after
 
     def _step(self, state: OptaxLearnerState, grad: Any, value: jax.Array, value_fn: Any) -> OptaxLearnerState:
@@ -235,7 +236,7 @@ class OptaxLearner:
         if self.oracle:
             extra["value_fn"] = value_fn
         step, inner = self._transformation().update(grad, state.inner, state.x, **extra)
-        return OptaxLearnerState(self.domain.project(optax.apply_updates(state.x, step)), inner)
+        return OptaxLearnerState(x=self.domain.project(optax.apply_updates(state.x, step)), inner=inner)
 
     def _transformation(self) -> optax.GradientTransformationExtraArgs:
         values = {} if self.hyperparameters is None else vars(self.hyperparameters)
@@ -243,7 +244,7 @@ class OptaxLearner:
 
 
 def _differentiable(loss: Any) -> Callable[[Point], jax.Array]:
-    """The loss as a function that line searches may differentiate, by its own gradient."""
+    """Return the loss as a function that line searches can differentiate, through its gradient oracle."""
 
     @jax.custom_jvp
     def value(x: Point) -> jax.Array:
@@ -257,35 +258,35 @@ def _differentiable(loss: Any) -> Callable[[Point], jax.Array]:
     return value
 
 
-def _nothing(x: Point) -> jax.Array:
-    """A loss that is zero, where only types matter."""
+def _zero_loss(x: Point) -> jax.Array:
+    """Return the value of the zero loss, where only types matter."""
     return 0.0 * functools.reduce(jnp.add, map(jnp.sum, jax.tree.leaves(x)))
 
 
-def _settle(begin: jax.Array, after: Any) -> jax.Array:
-    return _cast(jnp.asarray(begin), jnp.promote_types(jnp.asarray(begin).dtype, after.dtype))
+def _promote(first: jax.Array, after: Any) -> jax.Array:
+    return _cast(jnp.asarray(first), jnp.promote_types(jnp.asarray(first).dtype, after.dtype))
 
 
 def _cast(leaf: jax.Array, dtype: Any) -> jax.Array:
-    """Strongly typed (random keys, which have no other type, as they are)."""
+    """Return a strongly typed leaf; random keys, which have one type only, stay as they are."""
     return leaf if jnp.issubdtype(dtype, jax.dtypes.prng_key) else lax.convert_element_type(leaf, dtype)
 
 
 def decaying_sgd(learning_rate: jax.Array, decay: jax.Array) -> optax.GradientTransformation:
-    """Gradient descent with the step size learning_rate / t^decay."""
+    """Return gradient descent with the step size learning_rate / t^decay."""
     return optax.sgd(lambda count: learning_rate * (count + 1.0) ** -decay)
 
 
 def dog_from_distance(initial_distance: jax.Array) -> optax.GradientTransformation:
-    """Distance over gradients, started by a distance."""
+    """Return distance over gradients, initialised with a distance."""
     return optax.contrib.dog(init_step=("distance", initial_distance))
 
 
 def dowg_from_distance(initial_distance: jax.Array) -> optax.GradientTransformation:
-    """Distance over weighted gradients, started by a distance."""
+    """Return distance over weighted gradients, initialised with a distance."""
     return optax.contrib.dowg(init_estim_sq_dist=initial_distance**2)
 
 
 def mechanized_sgd(s_init: jax.Array) -> optax.GradientTransformationExtraArgs:
-    """Gradient descent of rate 1 whose scale Mechanic learns."""
+    """Return gradient descent of rate 1 with its scale learned by Mechanic."""
     return optax.contrib.mechanize(optax.sgd(1.0), weight_decay=0.0, s_init=s_init)

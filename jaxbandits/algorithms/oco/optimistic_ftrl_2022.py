@@ -35,8 +35,8 @@ class OptimisticFTRL2022:
       fixed point is of the order of D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T}) and terms that do not grow with T
       (Theorem 5 of the paper, whose variance is that of the largest deviation over the domain).
     Deviations:
-      * [reconstructed] nu is derived as 2 D G from `lipschitz` (the reading of Theorem 5 quoted to us; L D^2 + D G^2 is
-        quoted too, but adds terms of different units); `offset` sets it directly.
+      * [reconstructed] nu is derived as 2 D G from `lipschitz` (one quoted reading of Theorem 5; the other, L D^2 + D
+        G^2, adds terms of different units); `offset` sets it directly.
       * [ours] `step_scale` multiplies the step size.
     Numerics: float32 and float64 (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference).
     References: S. Sachs, H. Hadiji, T. van Erven, C. Guzman, "Between Stochastic and Adversarial Online Convex
@@ -60,7 +60,7 @@ class OptimisticFTRL2022:
         del key  # deterministic
         zero = self.domain.zero(self.dim)
         nu = 2.0 * self.domain.diameter * self.lipschitz if self.offset is None else self.offset
-        return OptimisticFTRL2022State(zero, zero, zero, jnp.zeros(()) + nu)
+        return OptimisticFTRL2022State(x=zero, gradient_sum=zero, hint=zero, denominator=jnp.zeros(()) + nu)
 
     def select(self, key: jax.Array, t: jax.Array, state: OptimisticFTRL2022State, obs: Any) -> PointDecision:
         del key, t, obs
@@ -81,10 +81,10 @@ class OptimisticFTRL2022:
         step = self.step_size(state.denominator)
         denominator = points.or_failed(state.denominator + step * points.inner(error, error))
         total = points.add(state.gradient_sum, grad)
-        hinted = points.add(total, grad)  # m_{t+1} = g_t
-        x = self.domain.project(points.scale(hinted, -0.5 * self.step_size(denominator)))
-        return OptimisticFTRL2022State(x, total, grad, denominator)
+        optimistic_sum = points.add(total, grad)  # m_{t+1} = g_t
+        x = self.domain.project(points.scale(optimistic_sum, -0.5 * self.step_size(denominator)))
+        return OptimisticFTRL2022State(x=x, gradient_sum=total, hint=grad, denominator=denominator)
 
     def step_size(self, denominator: jax.Array) -> jax.Array:
-        """eta_t from N_{t-1}."""
+        """Return eta_t `[]` from N_{t-1}."""
         return self.step_scale * self.domain.diameter * self.domain.diameter / denominator

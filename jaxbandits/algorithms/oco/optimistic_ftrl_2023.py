@@ -36,7 +36,7 @@ class OptimisticFTRL2023:
       O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T})) up to terms that do not grow with T; no bound on the gradients is
       needed, and the plays do not change when all losses are multiplied by a constant.
     Deviations:
-      * [printed] The step size was taken as a later paper quotes it (Wang, Barik, Zhao & Tan, NeurIPS 2025).
+      * [printed] The step size is that quoted by a later paper (Wang, Barik, Zhao & Tan, NeurIPS 2025).
       * [reconstructed] The regulariser is ||x||^2 / (2 eta_t), half of the 2022 form: an assumption.
       * [ours] `step_scale` multiplies the step size.
     Numerics: gradients whose squares underflow (below 1e-19 in float32) count as zero
@@ -59,7 +59,7 @@ class OptimisticFTRL2023:
     def init(self, key: jax.Array) -> OptimisticFTRL2023State:
         del key  # deterministic
         zero = self.domain.zero(self.dim)
-        return OptimisticFTRL2023State(zero, zero, zero, jnp.zeros(()))
+        return OptimisticFTRL2023State(x=zero, gradient_sum=zero, hint=zero, denominator=jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: OptimisticFTRL2023State, obs: Any) -> PointDecision:
         del key, t, obs
@@ -83,9 +83,9 @@ class OptimisticFTRL2023:
         denominator = points.or_failed(state.denominator + summand)
         total = points.add(state.gradient_sum, grad)
         x = self.domain.project(points.scale(points.add(total, grad), -self.step_size(denominator)))  # m_{t+1} = g_t
-        return OptimisticFTRL2023State(x, total, grad, denominator)
+        return OptimisticFTRL2023State(x=x, gradient_sum=total, hint=grad, denominator=denominator)
 
     def step_size(self, denominator: jax.Array) -> jax.Array:
-        """eta_t from N_{t-1}; where that is 0 every gradient was, and any number serves."""
+        """Return eta_t `[]` from N_{t-1}; where N is 0 all gradients are, and any eta serves."""
         scale = self.step_scale * self.domain.diameter * self.domain.diameter
         return scale / jnp.where(denominator > 0.0, denominator, 1.0)

@@ -37,7 +37,7 @@ class OptimisticOMD:
       sigma^2_{1:T} the cumulative variance of the gradients and Sigma^2_{1:T} the cumulative variation of their means.
       Path by path it is O(D sqrt(delta + G^2 + V_T)), for every T.
     Deviations:
-      * [printed] The step size was taken as a later paper quotes it (Wang, Barik, Zhao & Tan, NeurIPS 2025).
+      * [printed] The step size is that quoted by a later paper (Wang, Barik, Zhao & Tan, NeurIPS 2025).
       * [ours] `step_scale` multiplies it.
     Numerics: float32 suffices to about 10^7 rounds, where a round no longer changes `variation`
       (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds).
@@ -61,7 +61,7 @@ class OptimisticOMD:
     def init(self, key: jax.Array) -> OptimisticOMDState:
         del key  # deterministic
         zero = self.domain.zero(self.dim)
-        return OptimisticOMDState(zero, zero, zero, jnp.zeros(()))
+        return OptimisticOMDState(x=zero, center=zero, hint=zero, variation=jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: OptimisticOMDState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -82,9 +82,9 @@ class OptimisticOMD:
         variation = points.or_failed(state.variation + points.inner(error, error))
         center = self.domain.project(points.add_scaled(state.center, -self.step_size(state.variation), grad))
         x = self.domain.project(points.add_scaled(center, -self.step_size(variation), grad))  # m_{t+1} = g_t
-        return OptimisticOMDState(x, center, grad, variation)
+        return OptimisticOMDState(x=x, center=center, hint=grad, variation=variation)
 
     def step_size(self, variation: jax.Array) -> jax.Array:
-        """eta_t from V_{t-1}."""
+        """Return eta_t `[]` from V_{t-1}."""
         scale = self.step_scale * self.domain.diameter
         return scale / jnp.sqrt(self.offset + 4.0 * self.lipschitz * self.lipschitz + variation)

@@ -25,23 +25,23 @@ from jaxbandits.types import Gradient, PointDecision
 class ParameterFreeMDState(NamedTuple):
     """State of `ParameterFreeMD` at the start of round t."""
 
-    y: Point  # [d]  what is proposed next (played, where there is no domain)
+    y: Point  # [d]  next proposal, which is projected onto the domain
     theta: Point  # [d]  theta_t
     variance: jax.Array  # []  V_t
 
 
 @pytree
 class ParameterFreeMD:
-    """Mirror descent whose play grows exponentially in the distance that the gradients ask for.
+    """Mirror descent whose play grows exponentially in the length of the sum of gradients.
 
     Guarantee: for convex losses on R^d with gradients of norm at most G, for every u and every T the regret is
       O~(||u|| sqrt(sum_t ||g_t||^2) + G (eps + ||u||)), with logarithms of ||u|| / eps and T.
     Deviations:
       * [printed] The closed form of the static-regret algorithm, cross-checked with one public implementation, not
         re-derived.
-      * [ours] E_t is held below `exponent_cap`, so that plays on linear losses (exponential, by design) stay finite.
-      * [ours] With a `domain` the play is projected and the learner fed the surrogate gradient of `reductions`, which
-        keeps the guarantee for every u in the domain; R^d is the paper's.
+      * [ours] E_t is capped at `exponent_cap`, so that plays on linear losses (exponential, by design) stay finite.
+      * [ours] With a `domain` the play is projected and the learner receives the surrogate gradient of `reductions`,
+        which keeps the guarantee for every u in the domain; R^d is the paper's.
     Numerics: float32 and float64 (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference); exp(E) - 1 by
       expm1.
     References: A. Jacobsen, A. Cutkosky, "Parameter-free Mirror Descent", COLT 2022, arXiv:2203.00444.
@@ -53,7 +53,7 @@ class ParameterFreeMD:
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
-    scale: ArrayLike = param(1.0, "(0, inf)", "eps: what may be lost at the origin, in units of G")
+    scale: ArrayLike = param(1.0, "(0, inf)", "eps: largest loss against the origin, in units of G")
     exponent_cap: ArrayLike | None = param(None, "(0, inf)", "bound on E; None: 0.45 ln(largest float)")
 
     @classmethod
@@ -63,7 +63,7 @@ class ParameterFreeMD:
     def init(self, key: jax.Array) -> ParameterFreeMDState:
         del key  # deterministic
         zero = points.zeros(self.dim)
-        return ParameterFreeMDState(zero, zero, jnp.zeros(()) + 4.0 * self.lipschitz * self.lipschitz)
+        return ParameterFreeMDState(y=zero, theta=zero, variance=jnp.zeros(()) + 4.0 * self.lipschitz * self.lipschitz)
 
     def select(self, key: jax.Array, t: jax.Array, state: ParameterFreeMDState, obs: Any) -> PointDecision:
         del key, t, obs
@@ -83,13 +83,13 @@ class ParameterFreeMD:
         theta = points.subtract(state.theta, grad)
         variance = points.or_failed(state.variance + points.inner(grad, grad))
         y = proposal(theta, variance, self.lipschitz, self.scale, self.exponent_cap)
-        return ParameterFreeMDState(y, theta, variance)
+        return ParameterFreeMDState(y=y, theta=theta, variance=variance)
 
 
 def proposal(
     theta: Point, variance: jax.Array, lipschitz: ArrayLike, scale: ArrayLike, exponent_cap: ArrayLike | None
 ) -> Point:
-    """`[d]` x_t from theta_t and V_t >= 4 G^2; the origin at theta_t = 0.
+    """Return x_t `[d]` from theta_t and V_t >= 4 G^2; the origin at theta_t = 0.
 
     Args:
       theta: `[d]` minus the sum of the gradients.

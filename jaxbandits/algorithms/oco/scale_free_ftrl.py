@@ -30,7 +30,7 @@ class ScaleFreeFTRL:
     """Follow-the-regularised-leader whose plays do not change when all losses are multiplied by a constant.
 
     Guarantee: for convex losses, for every u and every T the regret is O((1 + ||u||^2) G sqrt(T)) on R^d, with
-      G = max_t ||g_t|| not known to the algorithm: quadratic in ||u||, the price of not tuning.
+      G = max_t ||g_t|| unknown to the algorithm: quadratic in ||u||, the price of no tuning.
     Deviations:
       * [printed] The regulariser is ||x||^2 / 2.
       * [ours] `step_scale` multiplies the plays of R^d.
@@ -56,11 +56,11 @@ class ScaleFreeFTRL:
 
     def init(self, key: jax.Array) -> ScaleFreeFTRLState:
         del key  # deterministic
-        return ScaleFreeFTRLState(self.domain.zero(self.dim), jnp.zeros(()))
+        return ScaleFreeFTRLState(gradient_sum=self.domain.zero(self.dim), energy=jnp.zeros(()))
 
     def select(self, key: jax.Array, t: jax.Array, state: ScaleFreeFTRLState, obs: Any) -> PointDecision:
         del key, t, obs
-        safe = jnp.where(state.energy > 0.0, state.energy, 1.0)  # where it is 0, so is the sum
+        safe = jnp.where(state.energy > 0.0, state.energy, 1.0)  # where the energy is 0, so is the sum
         return PointDecision.at(
             self.domain.project(points.scale(state.gradient_sum, -self.step_scale / jnp.sqrt(safe)))
         )
@@ -77,4 +77,4 @@ class ScaleFreeFTRL:
         del key, t, obs, decision
         grad = feedback.first().grad
         energy = points.or_failed(state.energy + points.inner(grad, grad))
-        return ScaleFreeFTRLState(points.add(state.gradient_sum, grad), energy)
+        return ScaleFreeFTRLState(gradient_sum=points.add(state.gradient_sum, grad), energy=energy)
