@@ -27,7 +27,7 @@ def rounds():
 
 
 def trace(learner, read):
-    """What `read` sees after each round."""
+    """Return the values of `read` after each round."""
     seen = {}
     for t, df, g, dg in rounds():
         learner.step(df, g, dg) if not isinstance(learner, LOOBOGD) else learner.step(df)

@@ -1,4 +1,4 @@
-"""What the analysis of the projection-free family rests on, and where its print fails, on the NumPy references."""
+"""Inequalities behind the analysis of the projection-free family, and errata of its paper, on the NumPy references."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What the group-DRO references must satisfy whatever the data: projections, samplers, identities, degenerate cases."""
+"""Invariants of the group-DRO references: projections, samplers, identities, degenerate cases."""
 
 import itertools
 

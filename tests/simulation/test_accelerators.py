@@ -69,10 +69,7 @@ def test_a_block_has_loops_of_known_length_and_the_numbers_of_the_normal_form():
         np.testing.assert_allclose(b, a, rtol=1e-10, atol=1e-12)  # 40 rounds of some 100 roundings each
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name for name in ALGORITHMS if name not in AT_ALL_DATA],
-)
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name not in AT_ALL_DATA])
 def test_every_loop_of_a_round_has_a_known_length(name):
     """Read off the trace: a loop whose bounds are Python's is a `scan`, any other a `while`."""
     entry = ALGORITHMS[name]

@@ -69,7 +69,7 @@ def test_imports_point_one_way():
 
 
 def test_reports_know_no_particular_experiment():
-    """Nor does the engine of experiments."""
+    """The engine of experiments knows none either."""
     for path in [*(PACKAGE / "report").glob("*.py"), *(PACKAGE / "experiments" / "engine").glob("*.py")]:
         for name in _all_imports(path):
             if name.startswith("jaxbandits.experiments"):
@@ -123,7 +123,7 @@ def test_references_do_not_import_the_library():
 
 
 def test_tests_mirror_the_package():
-    """Beside the rooms of the package: the references' own tests, one process in float32, whole runs, benchmarks."""
+    """Other directories: tests of the references, the float32 process, whole runs, theorems, benchmarks."""
     tests = PACKAGE.parent / "tests"
     for path in tests.rglob("test_*.py"):
         room = path.relative_to(tests).parent
@@ -158,7 +158,7 @@ def _numerics(path: Path):
 
 
 def test_what_is_said_of_precision_names_its_test():
-    """Every "Numerics" section names one at least, and so does every case of docs/precision.md; all of them exist."""
+    """Every "Numerics" section and every case of docs/precision.md names a test that exists."""
     root = PACKAGE.parent
     page = root / "docs" / "precision.md"
     for path in PACKAGE.rglob("*.py"):
@@ -214,7 +214,7 @@ def test_the_version_is_known_without_importing_jax():
 
 
 def test_no_barrier_is_placed_by_hand_in_what_the_interpreter_runs():
-    """`tracing.liveness` says where; a hand-placed one says nothing to a reader of the algorithm."""
+    """`tracing.liveness` places them; one placed by hand would only distract a reader of the algorithm."""
     rooms = ("algorithms", "environments", "domains", "experiments", "estimation")
     for path in (path for room in rooms for path in (PACKAGE / room).rglob("*.py")):
         text = path.read_text(encoding="utf-8")

@@ -98,7 +98,7 @@ def test_an_algorithm_on_a_foreign_environment_is_refused_before_it_runs():
         simulate(OFWTVC.theory(dim=2, horizon=10), LinearLosses(dim=2), 10, 2, progress=False)
 
 
-# Every field, preset and loader, given everything that it is not ----------------------------------------------------
+# Every field, preset and loader with every wrong value ----------------------------------------------------
 
 PARTS = {
     "domain/box": Box(dim=2),
@@ -116,7 +116,7 @@ OBJECTS = {name: entry.example for name, entry in (ALGORITHMS | ENVIRONMENTS).it
     for name, part in ((name, catalogue.Names()[name]) for name in catalogue.PARTS)
     if dataclasses.is_dataclass(part) and name not in ("data/table", "data/rows")
 }
-# What has no declared range: text that is a name, and arguments of a transformation, which says itself what it takes.
+# Fields without a declared range: names, and arguments of an optax transformation, which checks them itself.
 ALSO_FINE = {
     "glm/covertype.dataset": {"text"}, "dro/group_data.dataset": {"text"}, "oco/optax_learner.options": {"dict"},
     "group_loss/custom.function": {"function", "class"},
@@ -124,7 +124,7 @@ ALSO_FINE = {
 
 
 def inside(value, allowed):
-    """Whether all entries lie in an interval, in the precision of this process; written apart from the library's."""
+    """Return whether all entries lie in an interval, in the precision of this process; independent of the library."""
     low, high = (float(end) for end in allowed[1:-1].split(","))
     with np.errstate(over="ignore"):
         held = np.asarray(value).astype(jnp.result_type(float))
@@ -136,7 +136,7 @@ def inside(value, allowed):
 
 
 def may_pass(name, field, wrong):
-    """Whether a value is no mistake by what the field declares."""
+    """Return whether the declaration of a field allows a value."""
     value, allowed = WRONG[wrong], field.metadata.get("range")
     if wrong in ALSO_FINE.get(f"{name}.{field.name}", ()):
         return True

@@ -1,4 +1,4 @@
-"""The command line as a newcomer meets it: output, exit codes, one line for every mistake."""
+"""The command line: output, exit codes, one line for every mistake."""
 
 import dataclasses
 import inspect
@@ -128,7 +128,7 @@ def test_show_prints_documentation_fields_and_ranges(capsys, name):
 
 
 def test_settings_of_a_run_are_documented_once(capsys):
-    """The help says what `Options` says, and does not wait for JAX to say it."""
+    """The help has the text of `Options` and does not import JAX."""
     documented = inspect.getdoc(Options)
     assert all(name in documented and about for name, about in settings().items())
     assert set(settings()) == {field.name for field in dataclasses.fields(Options)}

@@ -1,4 +1,4 @@
-"""What README and docs show runs as it stands there: every Python block, every command, the examples of docstrings."""
+"""README and docs run as printed: every Python block, every command, the examples of docstrings."""
 
 import doctest
 import importlib
@@ -27,7 +27,7 @@ WITH_PYTHON = [page for page in PAGES if blocks(page, "python")]
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """A directory of the reader's own; what the page registers is forgotten afterwards."""
+    """Change to an empty directory; remove what the page registers afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     registered = [(table, dict(table)) for table in (ALGORITHMS, ENVIRONMENTS, EXPERIMENTS)]
@@ -70,7 +70,7 @@ def test_python_blocks_run_with_the_slow_ones(page, elsewhere):
 
 
 def commands() -> list[tuple[str, list[str]]]:
-    """Page and arguments of every `jaxbandits ...` in a block of shell, in the text, or in the Makefile."""
+    """Return page and arguments of every `jaxbandits ...` in a block of shell, in the text, or in the Makefile."""
     found = []
     for page in [*PAGES, ROOT / "Makefile"]:
         text = page.read_text(encoding="utf-8")

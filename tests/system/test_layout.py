@@ -17,14 +17,14 @@ from jaxbandits.tracing.vmap_last import vmap_last
 from tests.hlo import moves
 from tests.layout import compiled_rounds
 
-# What still turns trials around, and why: the shorter this list the better.
+# Rounds that transpose trials, and why: the shorter this list the better.
 TURNS = {
     "linear/hvt_mdp": "episodes by scan, with gathers; without these (18 of 55 moves) a round took as long",
     "linear/oful_mdp": "likewise",
     "linear/hvt_identification": "its environment draws noise by vmap over coordinates: two moves of keys",
     "linear/recursive_least_squares": "likewise",
 }
-# What moves whole rows of trials, and why.
+# Rounds that move whole rows of trials, and why.
 MOVES = {
     "oco/ca_oons": "the points of N learners, `[d, N]` for them, are queries `[Q, d]`: 13 of whole rows of trials",
     "oco/anytime_ca_oons": "likewise",
@@ -36,7 +36,7 @@ MOVES = {
 
 
 def test_moves_are_found():
-    """What the test below counts is there when a learner is written the textbook way."""
+    """The count of the test below is positive for a transposed array."""
 
     def body(_, x):
         return jnp.cumsum(jax.lax.optimization_barrier(x.T), axis=1).T
@@ -45,10 +45,7 @@ def test_moves_are_found():
     assert moves(text)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name for name in ALGORITHMS if name not in (*TURNS, *MOVES)],
-)
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name not in (*TURNS, *MOVES)])
 def test_a_round_moves_nothing(name):
     entry = ALGORITHMS[name]
     assert moves(compiled_rounds(entry.example, ENVIRONMENTS[entry.environments[0]].example)) == []

@@ -48,12 +48,10 @@ for count in (50, 100, 150):
 @pytest.mark.system
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 def test_different_problems_do_not_fill_the_memory():
-    """Once the shelf of programs is full, 150 problems more leave no trace behind, and no memory but its fragments.
+    """With a full cache of programs 150 further problems leave neither traces nor memory, but for fragments.
 
-    (Measured from 250 to 500: 410 to 420 MB resident; with the shelf at its 256, 802 to 803 MB of heap in use.)
-
-    Before a trace of every problem stayed in `jax._src.pjit._infer_params_cached`, up to its 2048 entries. (Traces of
-    `jnp`'s own functions for shapes that were new stay there still; these problems have one shape.)
+    From 250 to 500 problems 410 to 420 MB were resident; a full cache of 256 has 802 to 803 MB of heap. JAX itself keeps
+    traces of `jnp`'s functions for new shapes; these problems have one shape.
     """
     run = subprocess.run([sys.executable, "-c", _PROBLEMS], capture_output=True, text=True, check=True, cwd=ROOT)
     rows = [line.split() for line in run.stdout.splitlines()]
@@ -63,8 +61,8 @@ def test_different_problems_do_not_fill_the_memory():
     assert end - middle < 40.0, f"{begin:.0f}, {middle:.0f}, {end:.0f} MB after 50, 150, 300 problems"
 
 
-def test_traces_of_forgotten_problems_are_forgotten(monkeypatch):
-    """What JAX remembers of a problem goes when the shelf lets go of it."""
+def test_traces_of_evicted_problems_are_freed(monkeypatch):
+    """JAX drops its traces of a problem once the cache has dropped it."""
     monkeypatch.setattr(program, "_trials", program.Shelf(3))
 
     def traces(first):
@@ -78,7 +76,7 @@ def test_traces_of_forgotten_problems_are_forgotten(monkeypatch):
 
 @pytest.mark.parametrize("name", ["linear/hvt_ucb", "linear/oful"])
 def test_one_program_serves_every_horizon(name):
-    """The horizon is an argument of the program: its memory cannot depend on it, and it is a few states in size."""
+    """The horizon is an argument of the program: its memory is a few states and does not depend on the horizon."""
     entry = ALGORITHMS[name]
     environment = ENVIRONMENTS[entry.environments[0]].example
     width, analysed = 64, {}
@@ -93,7 +91,7 @@ def test_one_program_serves_every_horizon(name):
 
 
 def _shapes(jaxpr):
-    """Of every value in a program and the programs inside it."""
+    """Return the size of every value in a program and the programs inside it."""
     for equation in jaxpr.eqns:
         yield from (value.aval.shape for value in (*equation.invars, *equation.outvars) if hasattr(value.aval, "shape"))
         for inner in jax.tree.leaves(list(equation.params.values()), is_leaf=lambda x: hasattr(x, "eqns")):

@@ -1,4 +1,4 @@
-"""The notebooks: the `.ipynb` is what its text says, without outputs; the text runs; it installs no other JAX."""
+"""The notebooks: the `.ipynb` matches its text and has no outputs; the text runs; it installs no other JAX."""
 
 import importlib.metadata
 import importlib.util
@@ -69,7 +69,7 @@ def test_texts_hold_together():
 
 
 def test_installing_leaves_jax_alone(tmp_path, monkeypatch):
-    """Where the package is missing: what was uploaded, with the JAX and NumPy that are there."""
+    """Without the package, the cell installs the uploaded file and keeps the installed JAX and NumPy."""
     monkeypatch.chdir(tmp_path)
     install = {_joined(_cells(source, "code")[0]) for source in SOURCES}
     assert len(install) == 1  # the same in all of them

@@ -1,4 +1,4 @@
-"""A user's own code by file and by entry point: what is found, what is said of mistakes."""
+"""A user's own code by file and by entry point: registered names and messages."""
 
 import sys
 from importlib import metadata

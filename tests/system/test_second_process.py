@@ -1,4 +1,4 @@
-"""A second process with a user's defaults reads the programs of the first, does not crash and plays the same numbers.
+"""A second process with the default settings loads the programs of the first and gives the same numbers.
 
 Machine code that JAX saved may call functions of its process by name; `tests.routines` lists those of LAPACK.
 """
@@ -58,7 +58,7 @@ noise = { type = "noise/student_t", df = 3.0 }
 
 
 def run(directory, *arguments, home=None):
-    """Standard output of a Python process as a user starts it: no setting of JAX, the cache below its home."""
+    """Return the standard output of a Python process without settings of JAX, with the cache below its home."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("JAX", "XLA"))}
     home = str(home or directory / "home")
     environment = kept | {"HOME": home, "XDG_CACHE_HOME": home, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"}
@@ -94,7 +94,7 @@ def test_the_form_for_accelerators_plays_again(tmp_path):
 
 
 def without_times(text):
-    """A printed text without the column of times per round and what else a clock says."""
+    """Return a printed text without its times."""
     lines, column = [], None
     for line in text.splitlines():
         if "ns/round" in line:

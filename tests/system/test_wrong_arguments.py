@@ -1,4 +1,4 @@
-"""Every public function that runs, measures or reports, given everything that its arguments are not."""
+"""Every public function that runs, measures or reports, with wrong values of every argument."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,7 +22,7 @@ ANY_NUMBER = {"nan", "inf", "-inf", "negative", "zero", "fraction", "huge", "fla
 
 
 def with_one(function, given):
-    """Argument name -> the function with that argument open and the others given."""
+    """Return, by argument name, the function with that argument open and the others given."""
     return lambda name: lambda value: function(**given | {name: value})
 
 
@@ -69,7 +69,7 @@ def entered(**given):
     register_algorithm("my/name", Entry(**{"cls": Shrink, "example": A, "source": "s"} | given))
 
 
-# What is called, what its messages say, and which of the wrong values are none.
+# The call, the pattern of its messages, and the values that it accepts.
 CASES = {
     **{f"simulate.{k}": (run(k), k, ()) for k in ("algorithm", "environment", "horizon", "seeds", "record")},
     "option.meters": (run("meters"), "meters", {"empty"}),
