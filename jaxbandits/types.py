@@ -192,13 +192,13 @@ class Algorithm(Protocol):
 
 
 @runtime_checkable
-class Prepares(Protocol):
+class InitFromObs(Protocol):
     """Optional: a learner whose first state depends on what it sees, such as the number of arms.
 
     Called once, after `init`, with the observation of round 0. It draws nothing at random.
     """
 
-    def prepare(self, state: Any, obs: Any) -> Any: ...
+    def init_from_obs(self, state: Any, obs: Any) -> Any: ...
 
 
 @runtime_checkable
@@ -209,7 +209,7 @@ class Recommends(Protocol):
 
 
 @runtime_checkable
-class Covers(Protocol):
+class HasConfidenceSet(Protocol):
     """Optional: a learner with a confidence set around its estimate."""
 
     def radius(self, t: Any, state: Any) -> jax.Array:
@@ -249,7 +249,8 @@ class Delays(Protocol):
 
     The learner is then told the round that the feedback belongs to: `update` receives its `t`, `obs` and `decision`.
     Until the first feedback arrives its state stays the first one; what is late at the end never arrives. A learner
-    that needs the feedback of a round before the next one says so by `prompt: ClassVar[bool] = True`, and is refused.
+    that needs the feedback of a round before the next one declares `needs_immediate_feedback: ClassVar[bool] = True`
+    and is refused.
     """
 
     @property
@@ -257,17 +258,17 @@ class Delays(Protocol):
 
 
 @runtime_checkable
-class Rejects(Protocol):
+class CountsRounds(Protocol):
     """Optional: an environment with rounds that do not count, such as events of a log that show another arm.
 
     After such a round the learner's state is what it was before, and its `t` does not move on.
     """
 
-    def clock(self, t: jax.Array, state: Any) -> jax.Array:
+    def learner_time(self, t: jax.Array, state: Any) -> jax.Array:
         """`[]` int32: rounds that have counted, the learner's `t`."""
         ...
 
-    def counts(self, t: jax.Array, state: Any, obs: Any, decision: Any) -> jax.Array:
+    def is_counted(self, t: jax.Array, state: Any, obs: Any, decision: Any) -> jax.Array:
         """`[]` whether this round counts; `state` is the one before it."""
         ...
 
@@ -294,18 +295,18 @@ class InHindsight(Protocol):
 
     hindsight_needs: Any  # ClassVar[tuple[str, ...]]
 
-    def in_hindsight(self, recorded: dict[str, Any], records: Any) -> dict[str, Any]: ...
+    def in_hindsight(self, recorded: dict[str, Any], record_points: Any) -> dict[str, Any]: ...
 
 
 @runtime_checkable
-class Recalls(Protocol):
+class RebuildsInstance(Protocol):
     """Optional, beside `InHindsight`: what that needs of an instance and nobody records, such as its parameters.
 
     Written in JAX for one instance: from the metrics that `in_hindsight` asks for to further named arrays, which join
     them. Compiled, and mapped over the instances of a run.
     """
 
-    def recall(self, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]: ...
+    def rebuild_instance(self, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]: ...
 
 
 @runtime_checkable

@@ -103,7 +103,7 @@ for ax, distance in zip(axes, (0.25, 16.0), strict=True):
     at = distances.index(distance)
     for name, style in zip(learners, ("--", "--", "--", "-", "-", "-"), strict=True):
         trials = result[name]
-        ax.loglog(trials.records, trials.get("regret")[at].mean(axis=0), style, label=name)
+        ax.loglog(trials.record_points, trials.get("regret")[at].mean(axis=0), style, label=name)
     ax.set(xlabel="round", ylabel="regret", title=rf"$\|u\| = {distance:g}$")
 _ = axes[1].legend(frameon=False, fontsize="small", loc="upper left")
 
@@ -155,15 +155,15 @@ erratum = compare(versions, still, horizon=ROUNDS, seeds=1, width=1)  # no noise
 figure, ax = plt.subplots(figsize=(5.8, 3.6), layout="constrained")
 for name, style in zip(versions, ("-", "--", ":"), strict=True):
     trials = erratum[name]
-    ax.plot(trials.records, trials.get("regret")[0, 0], style, label=name)
+    ax.plot(trials.record_points, trials.get("regret")[0, 0], style, label=name)
 ax.set(xlabel="round", ylabel="regret")
 _ = ax.legend(frameon=False)
 
 # %%
 for name in versions:
-    records, regret = erratum[name].records, erratum.get("regret", name)[0, 0]
-    late = records >= ROUNDS // 2
-    rate = (regret[late][-1] - regret[late][0]) / (records[late][-1] - records[late][0])
+    rounds, regret = erratum[name].record_points, erratum.get("regret", name)[0, 0]
+    late = rounds >= ROUNDS // 2
+    rate = (regret[late][-1] - regret[late][0]) / (rounds[late][-1] - rounds[late][0])
     print(f"{name:17s} regret per round in the last half: {rate:.3f}")
 
 # %% [markdown]

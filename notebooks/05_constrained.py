@@ -137,7 +137,7 @@ for ax, metric in zip(axes, ("loss", "violation"), strict=True):
     result.plot(metric, band="quantile", ax=ax)
     ax.set_title(title)
 trials = result["SCOFW-TVC"]
-_ = axes[0].plot(trials.records, trials.get("zero_loss")[0].mean(axis=0), ":", color="grey")
+_ = axes[0].plot(trials.record_points, trials.get("zero_loss")[0].mean(axis=0), ":", color="grey")
 
 # %% [markdown]
 # The dotted line is the loss of a learner that always plays 0, which never violates the budget. On MovieLens all
@@ -156,7 +156,7 @@ SEEDS, T = 64, (100 if FAST else 1500)
 small = 0.5 * T**-0.75
 weights = [w * small for w in ([1.0, 100.0] if FAST else [0.1, 1.0, 10.0, 100.0, 1000.0])]
 learner = OFWTVC.practical(**settings(stand_in, T), eta_scale=1e3)
-swept = sweep(learner, stand_in, horizon=T, seeds=SEEDS, grid={"gamma": weights}, record=1)
+swept = sweep(learner, stand_in, horizon=T, seeds=SEEDS, grid={"gamma": weights}, record_points=1)
 loss, violation = (swept.final(metric).mean(axis=1) for metric in ("loss", "violation"))
 figure, ax = plt.subplots(figsize=(5.5, 3.8), layout="constrained")
 ax.plot(violation, loss, marker="o")

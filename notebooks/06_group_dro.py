@@ -96,7 +96,7 @@ learners = {
     "Online(1)": Online(**space, horizon=ROWS, w_scale=3.0),
 }
 rounds = {"uniform weights": ROWS // m, "SMD(m)": ROWS // m, "Online(1)": ROWS}
-result = compare(learners, env, horizon=rounds, seeds=SEEDS, record=30)
+result = compare(learners, env, horizon=rounds, seeds=SEEDS, record_points=30)
 
 # %%
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
@@ -122,7 +122,7 @@ print("Online(1) less SMD(m), seed by seed:", result.paired_difference("Online(1
 from jaxbandits import sweep
 
 pushes = [0.0, 10.0] if FAST else [0.0, 3.0, 10.0, 30.0, 100.0]
-swept = sweep(learners["SMD(m)"], env, ROWS // m, SEEDS // 2, grid={"q_scale": pushes}, record=1)
+swept = sweep(learners["SMD(m)"], env, ROWS // m, SEEDS // 2, grid={"q_scale": pushes}, record_points=1)
 worst, mean = (swept.final(metric).mean(axis=1) for metric in ("max_risk", "mean_risk"))
 figure, ax = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
 ax.plot(mean, worst, marker="o")

@@ -53,7 +53,7 @@ horizon, seeds = (100, 50) if FAST else (4_000, 256)
 _ = (room / "tails.toml").write_text(f"""
 horizon = {horizon}
 seeds = {seeds}
-record = 20
+record_points = 20
 part_trials = 256
 
 [algorithms.hvt]

@@ -242,9 +242,9 @@ class Hindsight:
         loss = (decision.play - target) ** 2
         return state, Reward(loss), TargetOutcome(loss, target)
 
-    def in_hindsight(self, recorded, records):
+    def in_hindsight(self, recorded, record_points):
         self.called.append(float(self.scale))
-        return {"best_point": recorded["target"] / records}
+        return {"best_point": recorded["target"] / record_points}
 
     def derive(self, values):
         return {"distance": abs(values["best_point"])}

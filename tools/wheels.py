@@ -30,7 +30,7 @@ ENVIRONMENTS = {  # name: interpreter, suffix of what is installed, constraints
 SWEEP = """
 horizon = 100
 seeds = 8
-record = 10
+record_points = 10
 
 [algorithms.oful]
 type = "linear/oful"

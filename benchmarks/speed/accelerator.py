@@ -48,7 +48,7 @@ def main() -> None:
         cells, counts = [], "       -     -"
         for width in arguments.widths:
             horizon = arguments.rounds or max(64, min(2048, _WORK // width) // 64 * 64)
-            settings = {"width": width, "progress": False, "record": 1}
+            settings = {"width": width, "progress": False, "record_points": 1}
             first = simulate(algorithm, environment, horizon, width, **settings)
             best = float("inf")
             for _ in range(3):

@@ -32,10 +32,10 @@ class FreshGroups(SyntheticGroups):
     """Synthetic groups without the optimum of every instance, which a solver finds on the host after the run."""
 
     hindsight_needs: ClassVar = ()
-    recall: ClassVar = None
+    rebuild_instance: ClassVar = None
 
-    def in_hindsight(self, recorded: dict[str, Any], records: Any) -> dict[str, Any]:
-        del recorded, records
+    def in_hindsight(self, recorded: dict[str, Any], record_points: Any) -> dict[str, Any]:
+        del recorded, record_points
         return {}
 
 
@@ -102,7 +102,7 @@ def main() -> None:
     for width in (None, 32):
         how = {} if width is None else {"width": width}
         runs = [
-            functools.partial(simulate, *pair, rounds, trials, record=1, workers=1, progress=False, **how)
+            functools.partial(simulate, *pair, rounds, trials, record_points=1, workers=1, progress=False, **how)
             for pair in (drawing, learning)
         ]
         for run in runs:

@@ -102,7 +102,7 @@ def main() -> None:
     ratings = low_rank_ratings(SHAPE, 100_000)
     environment = MatrixCompletion.from_ratings(ratings, batch=BATCH)
     algorithm = learner(environment)
-    settings = {"workers": 1, "progress": False, "record": 1}
+    settings = {"workers": 1, "progress": False, "record_points": 1}
 
     def rounds(workers=1, seeds=1, horizon=arguments.rounds):
         cpu, wall = time.process_time(), time.perf_counter()

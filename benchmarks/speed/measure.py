@@ -15,7 +15,7 @@ def _simulator(case, trials: int) -> dict[str, float]:
     from jaxbandits import simulate
 
     algorithm, environment = build(case)
-    settings = {"workers": 1, "progress": False, "record": 1}
+    settings = {"workers": 1, "progress": False, "record_points": 1}
     horizon = case.horizon if trials >= 256 else max(case.horizon, 16_000)
     first = simulate(algorithm, environment, horizon, trials, **settings)
     best = 0.0

@@ -18,7 +18,7 @@ from pathlib import Path
 _FILE = """
 horizon = {rounds}
 seeds = 1024
-record = 10
+record_points = 10
 part_trials = 256
 precision = "float32"
 

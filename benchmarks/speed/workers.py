@@ -33,7 +33,7 @@ def _cost(case: Case, rounds: int, workers: int) -> _Cost:
     from jaxbandits import simulate
 
     wall, cpu = time.perf_counter(), time.process_time()
-    simulate(*build(case), rounds, _TRIALS, workers=workers, progress=False, record=1)
+    simulate(*build(case), rounds, _TRIALS, workers=workers, progress=False, record_points=1)
     return _Cost(time.perf_counter() - wall, time.process_time() - cpu)
 
 

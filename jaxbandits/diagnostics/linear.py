@@ -11,7 +11,7 @@ from jaxbandits.simulation import Meter, Round
 
 
 def error_ratio(r: Round) -> Any:
-    """||theta_{t+1} - theta*||_{V_t} / radius_t of a learner with `types.Covers`: above 1 where theta* is not covered.
+    """||theta_{t+1} - theta*||_{V_t} / radius_t of a learner that `HasConfidenceSet`; above 1: theta* is not covered.
 
     Centre and design are those of its regression: fields of the state, or of the state's `estimate`.
     """

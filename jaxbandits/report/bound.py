@@ -22,10 +22,10 @@ def draw(drawing: Bound, plt: Any, report: Report) -> "Figure":
         for label, trials in result.measured(metric)[1].items():
             good, colour = trials.usable(metric)[0], style.of_label(report.order().index(label))["color"]
             values = np.maximum(trials.get(metric)[0, good], 1e-3)
-            ax.plot(trials.records, np.median(values, axis=0), color=colour, label=f"{label}, median")
-            ax.plot(trials.records, values.max(axis=0), color=colour, linestyle=":", label=f"{label}, largest")
+            ax.plot(trials.record_points, np.median(values, axis=0), color=colour, label=f"{label}, median")
+            ax.plot(trials.record_points, values.max(axis=0), color=colour, linestyle=":", label=f"{label}, largest")
             limit = np.median(trials.get(drawing.bound)[0, good], axis=0)
-            ax.plot(trials.records, limit, color="#000000", linestyle="--", label="bound")
+            ax.plot(trials.record_points, limit, color="#000000", linestyle="--", label="bound")
         seeds = max(len(trials.seeds) for trials in result.trials.values())
         ax.set(xscale="log", yscale="log", xlabel="round", title=f"{panel.title}\n{seeds} seeds")
     style.open_frame(*axes[0])

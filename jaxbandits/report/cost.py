@@ -24,7 +24,7 @@ def draw(drawing: Cost, plt: Any, report: Report) -> "Figure":
     alone = [report.times[min(key for key in report.times if key[0] == name)] for name in names]
     xs = [panels[name].x for name in names]
     for label in report.labels:
-        seconds = [t.ns[label] @ np.diff(t.stops, prepend=0) / 1e9 for t in alone]  # more or fewer repeats each
+        seconds = [t.ns[label] @ np.diff(t.stretch_ends, prepend=0) / 1e9 for t in alone]  # more or fewer repeats each
         look = style.of_label(order.index(label))
         low, middle, high = np.transpose([np.quantile(row, (0.25, 0.5, 0.75)) for row in seconds])
         left.plot(xs, middle, label=label, markersize=4, **look)
@@ -42,7 +42,7 @@ def draw(drawing: Cost, plt: Any, report: Report) -> "Figure":
 
 def per_round(ax: "Axes", measured: RoundTimes, order: Sequence[str]) -> None:
     """Time per round against the round, median and quartiles over repeats; colours as in the curves beside."""
-    middles = measured.stops - np.diff(measured.stops, prepend=0) / 2.0
+    middles = measured.stretch_ends - np.diff(measured.stretch_ends, prepend=0) / 2.0
     for name, ns in measured.ns.items():
         look = style.of_label(order.index(name))
         low, middle, high = np.quantile(ns, (0.25, 0.5, 0.75), axis=0)

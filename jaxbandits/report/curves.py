@@ -79,7 +79,7 @@ def _panel(drawing: Curves, report: Report, name: str, band: str, ax: "Axes") ->
     if drawing.reference is not None:
         shared, label = drawing.reference
         trials = report.results[name][drawn[0]]
-        ax.plot(trials.records, trials.get(shared)[0].mean(axis=0), color="#888888", linestyle="--", label=label)
+        ax.plot(trials.record_points, trials.get(shared)[0].mean(axis=0), color="#888888", linestyle="--", label=label)
     if ax.get_xscale() == "linear":
         ax.locator_params(axis="x", nbins=5)  # six digits a tick run into each other with more
     gap = "\n" if len(ax.get_ylabel()) > _ONE_LINE else " "

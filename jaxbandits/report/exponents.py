@@ -28,7 +28,7 @@ def draw(drawing: Exponents, plt: Any, report: Report) -> "Figure":
         for j, (name, panel) in enumerate(panels.items()):
             trials = report.results[name][label]
             mean = np.maximum(trials.get(metric)[0, trials.usable(metric)[0]].mean(axis=0), 1e-3)
-            right.plot(trials.records, mean, color=COLOURS[j % 8], linestyle=STYLES[j % 8], label=panel.title)
+            right.plot(trials.record_points, mean, color=COLOURS[j % 8], linestyle=STYLES[j % 8], label=panel.title)
     grid = np.linspace(min(at), max(at), 100)
     left.plot(grid, [drawing.theory(x) for x in grid], color="#000000", label=drawing.statement)
     left.set(xlabel=drawing.axis, ylabel=f"growth exponent of mean {metric}")

@@ -13,7 +13,7 @@ from jaxbandits.simulation import RoundTimes
 
 def times(measured: RoundTimes, unit: str = "", marks: Sequence[int] = (1_000, 4_000, 16_000)) -> str:
     """Nanoseconds per round and trial around some rounds, also as multiples of those of `unit` ("": of the fastest)."""
-    reached = [t for t in marks if t <= measured.stops[-1]] or [int(measured.stops[-1])]
+    reached = [t for t in marks if t <= measured.stretch_ends[-1]] or [int(measured.stretch_ends[-1])]
     at = {name: [float(np.median(measured.at(name, t))) for t in reached] for name in measured.ns}
     units = at[unit] if unit in at else [min(column) for column in zip(*at.values(), strict=True)]
     body = [

@@ -41,14 +41,14 @@ def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) ->
     rows = []
     for label, trials in of.items():
         _scalar(trials, metric)
-        late = trials.records >= since * trials.horizon
+        late = trials.record_points >= since * trials.horizon
         if late.sum() < _LEAST_RECORDS:
             raise InputError(f"{label} has {int(late.sum())} record points from {since:g} of the horizon on; "
                              f"{_LEAST_RECORDS} are needed")  # fmt: skip
         for h, point in enumerate(trials.points):
             good = trials.usable(metric)[h]
             curves = trials.get(metric)[h, good][:, late]
-            found = _slope(np.log(trials.records[late]), curves, level)._replace(failed=int((~good).sum()))
+            found = _slope(np.log(trials.record_points[late]), curves, level)._replace(failed=int((~good).sum()))
             rows.append(Growth(label, point, found))
     header = ["label", f"growth exponent of mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %", "seeds"]
     return Listing(rows, header, lambda row: [named(row.label, row.point), *interval(row.exponent),
@@ -84,7 +84,7 @@ def reached(of: Mapping[str, Trials], metric: str, threshold: Any, above: bool, 
             good = trials.usable(metric)[h]
             values = trials.get(metric)[h, good]
             there = values >= threshold if above else values <= threshold
-            first = np.where(there.any(axis=1), trials.records[there.argmax(axis=1)], np.inf)
+            first = np.where(there.any(axis=1), trials.record_points[there.argmax(axis=1)], np.inf)
             failed = int((~good).sum())
             part = share(float(np.isfinite(first).sum()), len(first), 1.0 - level)._replace(failed=failed)
             rows.append(Reached(label, point, first, part, _median(first, level)._replace(failed=failed)))

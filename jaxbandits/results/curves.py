@@ -63,7 +63,7 @@ def draw(
         trials, h = curve.trials, curve.point
         usable = trials.usable(metric)[h] & (True if x == "round" else trials.usable(x)[h])
         if usable.any():
-            at_x = trials.records if x == "round" else _abscissa(trials, x, h, curve.entry)[usable].mean(axis=0)
+            at_x = trials.record_points if x == "round" else _abscissa(trials, x, h, curve.entry)[usable].mean(axis=0)
             name = _legend(curve, int((~usable).sum()), most)
             _one_curve(ax, at_x, curve.values[usable], band, curve.colour, {"label": name, **line})
     unit, x_unit = (next((t.units[m] for t in of.values() if t.units.get(m)), "") for m in (metric, x))

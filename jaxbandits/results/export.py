@@ -23,7 +23,7 @@ _INSTALL = {
     "h5netcdf": "pip install 'jaxbandits[xarray]'",
     "polars": "pip install 'jaxbandits[frames]'",
 }
-_BESIDE = ("healthy", "outside")  # of every trial, beside its metrics
+_BESIDE = ("healthy", "inadmissible")  # of every trial, beside its metrics
 
 
 def dataset(trials: Trials, info: Mapping[str, Any]) -> Any:
@@ -56,7 +56,7 @@ def dataset(trials: Trials, info: Mapping[str, Any]) -> Any:
         for metric, values in trials.values.items()
     }  # fmt: skip
     described = {"spec": json.dumps(trials.spec, default=repr), "info": json.dumps(info, default=repr)}
-    made = xarray.Dataset(data, {**coords, "seed": trials.seeds, "round": trials.records}, described)
+    made = xarray.Dataset(data, {**coords, "seed": trials.seeds, "round": trials.record_points}, described)
     for name in () if grid else columns:
         made = made.set_xindex(name)
     return made
@@ -140,11 +140,11 @@ def file_of(path: Any) -> Path:
 
 def columns(label: str, trials: Trials) -> dict[str, np.ndarray]:
     """Tidy columns of one label: a row per (point, seed, round), a column per entry of a vector metric (`risk[2]`)."""
-    shape = (len(trials.points), len(trials.seeds), len(trials.records))
+    shape = (len(trials.points), len(trials.seeds), len(trials.record_points))
     h, s, m = (axis.ravel() for axis in np.indices(shape))
     found = {"label": np.full(len(h), label)}
     found |= {name: np.asarray([p[field] for p in trials.points])[h] for field, name in _fields(trials).items()}
-    found |= {"seed": trials.seeds[s], "round": trials.records[m]}
+    found |= {"seed": trials.seeds[s], "round": trials.record_points[m]}
     found |= {name: getattr(trials, name)[h, s] for name in _BESIDE}
     for metric in trials.metrics:
         for entry, values in trials.entries(metric, {}):

@@ -17,8 +17,8 @@ def merge(results: Sequence[Result]) -> Result:
     Every trial keeps the bits it has: shards by `first_seed` merge to what one run would have given.
 
     Args:
-      results: at least one; results that share a label must share its job (spec, records, metrics), and all of them
-        the base seed. Per label, points times seeds must come out complete.
+      results: at least one; results that share a label must share its job (spec, record points, metrics), and all of
+        them the base seed. Per label, points times seeds must come out complete.
 
     Raises:
       InputError: naming the label and the field that differs, a trial that two results hold with different values, or
@@ -42,7 +42,7 @@ def _joined(label: str, parts: Sequence[Trials]) -> Trials:
     for other in parts[1:]:
         for field in [*(name for name in first.spec if name != "digest"), *other.spec, "digest"]:
             _same(field, first.spec.get(field), other.spec.get(field), label)
-        _same("record points", first.records.tolist(), other.records.tolist(), label)
+        _same("record points", first.record_points.tolist(), other.record_points.tolist(), label)
         _same("metrics", tuple(first.values), tuple(other.values), label)
         _same("swept fields", list(first.points[0]), list(other.points[0]), label)
         _same("units", first.units, other.units, label)
@@ -53,14 +53,14 @@ def _joined(label: str, parts: Sequence[Trials]) -> Trials:
     position = {_key(point): h for h, point in enumerate(points)}
     seeds = np.unique(np.concatenate([part.seeds for part in parts]))
     shape = (len(points), len(seeds))
-    names = {"healthy": first.healthy, "outside": first.outside, **first.values}
+    names = {"healthy": first.healthy, "inadmissible": first.inadmissible, **first.values}
     joined = {name: np.empty((*shape, *array.shape[2:]), array.dtype) for name, array in names.items()}
     filled = np.zeros(shape, bool)
     for part in parts:
         cells = np.ix_([position[_key(point)] for point in part.points], np.searchsorted(seeds, part.seeds))
         twice = filled[cells]
         for name, array in joined.items():
-            given = {"healthy": part.healthy, "outside": part.outside, **part.values}[name]
+            given = {"healthy": part.healthy, "inadmissible": part.inadmissible, **part.values}[name]
             if not np.array_equal(array[cells][twice], given[twice], equal_nan=array.dtype.kind == "f"):
                 raise InputError(f"cannot merge: {label} has different {name} for the same points and seeds")
             array[cells] = given
@@ -69,10 +69,10 @@ def _joined(label: str, parts: Sequence[Trials]) -> Trials:
         h, s = np.argwhere(~filled)[0]
         missing = f"{int((~filled).sum()):,} of {filled.size:,} trials, such as seed {seeds[s]} of point {points[h]}"
         raise InputError(f"cannot merge: {label} lacks {missing}")
-    healthy, outside = joined.pop("healthy"), joined.pop("outside")
+    healthy, inadmissible = joined.pop("healthy"), joined.pop("inadmissible")
     timing = _timing([part.timing for part in parts])
     return dataclasses.replace(first, values=joined, points=tuple(points), seeds=seeds, healthy=healthy,
-                               outside=outside, timing=timing)  # fmt: skip
+                               inadmissible=inadmissible, timing=timing)  # fmt: skip
 
 
 def _key(point: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -17,7 +17,11 @@ _LEFT = ' style="text-align:left"'
 def page(result: "Result") -> str:
     """The sizes of every label, and the summary of the first metric (at most 20 rows of each)."""
     sizes = [
-        [label, *(f"{n:,}" for n in (len(t.points), len(t.seeds), t.horizon, len(t.records))), ", ".join(t.metrics)]
+        [
+            label,
+            *(f"{n:,}" for n in (len(t.points), len(t.seeds), t.horizon, len(t.record_points))),
+            ", ".join(t.metrics),
+        ]
         for label, t in result.trials.items()
     ]
     parts = [_table(["label", "points", "seeds", "rounds", "record points", "metrics"], sizes, len(sizes))]

@@ -435,7 +435,7 @@ class Result:
     def to_polars(self) -> Any:
         """A tidy `polars.DataFrame`: a row per (label, point, seed, round). Needs the extra `frames`.
 
-        Columns: label, swept fields, seed, round, healthy, outside, metrics; vector metrics have one per entry, such as
+        Columns: label, swept fields, seed, round, healthy, inadmissible, metrics; vector metrics have one per entry, such as
         `risk[2]`. Null where a label has no such field or metric.
         """
         return export.polars(self.trials)

@@ -15,8 +15,8 @@ from jaxbandits.results.trials import Trials
 if TYPE_CHECKING:
     from jaxbandits.results.result import Result
 
-_FORMAT = "jaxbandits result 4"
-_ARRAYS = ("seeds", "records", "healthy", "outside")
+_FORMAT = "jaxbandits result 5"
+_ARRAYS = ("seeds", "record_points", "healthy", "inadmissible")
 
 
 def save(result: "Result", path: str | os.PathLike[str]) -> Path:

@@ -70,11 +70,11 @@ def warn(metric: str, of: Mapping[str, Trials], stacklevel: int) -> None:
             stacklevel=stacklevel + 1,
         )
     for label, trials in of.items():
-        strayed = int((trials.outside > 0).sum())
+        strayed = int((trials.inadmissible > 0).sum())
         if strayed:
             warnings.warn(
-                f"{label}: {strayed} of {trials.outside.size} trials made inadmissible decisions, in up to "
-                f"{int(trials.outside.max()):,} of {trials.horizon:,} rounds",
+                f"{label}: {strayed} of {trials.inadmissible.size} trials made inadmissible decisions, in up to "
+                f"{int(trials.inadmissible.max()):,} of {trials.horizon:,} rounds",
                 stacklevel=stacklevel + 1,
             )
     counts = {label: len(trials.seeds) for label, trials in of.items()}

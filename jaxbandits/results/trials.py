@@ -23,10 +23,10 @@ class Trials:
       values: per metric a float64 array `[H, S, M, ...]`: cumulative sums, running maxima or snapshots.
       points: `[H]` hyperparameter points, field to value; one empty point when nothing was swept.
       seeds: `[S]` global seed indices, increasing.
-      records: `[M]` rounds finished at each record point, increasing; the last is the horizon.
+      record_points: `[M]` rounds finished at each record point, increasing; the last is the horizon.
       healthy: `[H, S]` False where a trial's state held a NaN at some record point, whatever its metrics say.
-      outside: `[H, S]` rounds whose decision was inadmissible: an arm or group index out of range, a point outside the
-        domain.
+      inadmissible: `[H, S]` number of rounds whose decision was inadmissible: an arm or group index out of range, a
+        point outside the domain.
       axes: per metric the names of its axes beyond `[H, S, M]`; scalars may be left out.
       units: per metric its unit, "" where it has none.
       timing: `compile_s`, `run_s` (summed over workers), `rounds`, and `ns_per_round` of every piece.
@@ -40,9 +40,9 @@ class Trials:
     values: dict[str, np.ndarray]
     points: tuple[dict[str, Any], ...]
     seeds: np.ndarray
-    records: np.ndarray
+    record_points: np.ndarray
     healthy: np.ndarray
-    outside: np.ndarray
+    inadmissible: np.ndarray
     axes: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     units: dict[str, str] = dataclasses.field(default_factory=dict)
     timing: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -52,21 +52,21 @@ class Trials:
         """Checks shapes, kinds and order."""
         if not self.points or any(point.keys() != self.points[0].keys() for point in self.points):
             raise InputError("points must be at least one point, the same fields in each")
-        for name, least in (("seeds", 0), ("records", 1)):
+        for name, least in (("seeds", 0), ("record_points", 1)):
             numbers_of = getattr(self, name)
             if numbers_of.ndim != 1 or numbers_of.dtype.kind not in "iu" or not len(numbers_of):
                 raise InputError(f"{name} must be whole numbers [n], got {numbers_of.dtype} {numbers_of.shape}")
             if numbers_of[0] < least or (np.diff(numbers_of) <= 0).any():
                 raise InputError(f"{name} must be at least {least} and increase strictly")
         shape = (len(self.points), len(self.seeds))
-        for name, kinds in (("healthy", "b"), ("outside", "iu")):
+        for name, kinds in (("healthy", "b"), ("inadmissible", "iu")):
             counts = getattr(self, name)
             if counts.shape != shape or counts.dtype.kind not in kinds:
                 raise InputError(f"{name} must be an array {shape}, got {counts.dtype} {counts.shape}")
         sizes: dict[str, int] = {}
         for metric, values in self.values.items():
-            if values.dtype != np.float64 or values.shape[:3] != (*shape, len(self.records)):
-                need = f"float64 {[*shape, len(self.records)]}"
+            if values.dtype != np.float64 or values.shape[:3] != (*shape, len(self.record_points)):
+                need = f"float64 {[*shape, len(self.record_points)]}"
                 raise InputError(f"values of {metric!r} must be {need} or more axes, got {values.dtype} {values.shape}")
             names, more = self.axis_names(metric), values.shape[3:]
             if len(names) != len(more) or len({*names, *RESERVED}) < len(names) + len(RESERVED):
@@ -96,7 +96,7 @@ class Trials:
     @property
     def horizon(self) -> int:
         """Rounds of every trial."""
-        return int(self.records[-1])
+        return int(self.record_points[-1])
 
     def metric(self, metric: str | None = None) -> str:
         """The name of a metric, checked; the first by default.
@@ -132,7 +132,7 @@ class Trials:
             values={name: values[rows] for name, values in self.values.items()},
             points=tuple(self.points[h] for h in rows),
             healthy=self.healthy[rows],
-            outside=self.outside[rows],
+            inadmissible=self.inadmissible[rows],
         )
 
     def at_horizon(self) -> "Trials":
@@ -140,7 +140,7 @@ class Trials:
         return dataclasses.replace(
             self,
             values={name: values[:, :, -1:].copy() for name, values in self.values.items()},
-            records=self.records[-1:],
+            record_points=self.record_points[-1:],
             healthy=np.logical_and.reduce([self.healthy, *(self.usable(name) for name in self.values)]),
         )
 
@@ -252,7 +252,7 @@ def sizes(trials: Trials) -> str:
     """Points, seeds and rounds in words."""
     points = f"{len(trials.points):,} points x " if len(trials.points) > 1 else ""
     seeds = f"{len(trials.seeds):,} seed{'s' if len(trials.seeds) > 1 else ''}"
-    return f"{points}{seeds}, {trials.horizon:,} rounds at {len(trials.records):,} record points"
+    return f"{points}{seeds}, {trials.horizon:,} rounds at {len(trials.record_points):,} record points"
 
 
 def _text(point: Mapping[str, Any]) -> str:

@@ -18,14 +18,14 @@ from jaxbandits.simulation import until as until_lib
 from jaxbandits.simulation.checkpoint import Store
 from jaxbandits.simulation.grid import Grid, Point, Points, checked_points
 from jaxbandits.simulation.options import COUNT, MAX_SEED, Options, options
-from jaxbandits.simulation.plan import ENVIRONMENT, Job, Plan, record_points
+from jaxbandits.simulation.plan import ENVIRONMENT, Job, Plan, resolve_record_points
 from jaxbandits.simulation.program import Device
 from jaxbandits.simulation.until import Until
 from jaxbandits.simulation.width import bytes_of_round, default_width
 
 
 def simulate(
-    algorithm: Any, environment: Any, horizon: int, seeds: int, *, record: Any = 100, **settings: Any
+    algorithm: Any, environment: Any, horizon: int, seeds: int, *, record_points: Any = 100, **settings: Any
 ) -> Result:
     """Runs independent trials of one algorithm.
 
@@ -34,7 +34,7 @@ def simulate(
       environment: an object with `init`, `observe`, `step`.
       horizon: rounds per trial, 1 to 2^31 - 1.
       seeds: number of trials; trial i depends on `seed` and `i` only, so more seeds keep the earlier ones.
-      record: rounds at which values are reported: a number of even points, `"log"`, `("log", n)` or the rounds.
+      record_points: rounds at which values are reported: a number of even points, `"log"`, `("log", n)` or the rounds.
       **settings: see `Options`.
 
     Returns:
@@ -50,7 +50,9 @@ def simulate(
       >>> result.final("regret").shape  # [point, seed]
       (1, 8)
     """
-    return compare({type(algorithm).__name__: algorithm}, environment, horizon, seeds, record=record, **settings)
+    return compare(
+        {type(algorithm).__name__: algorithm}, environment, horizon, seeds, record_points=record_points, **settings
+    )
 
 
 def compare(
@@ -59,7 +61,7 @@ def compare(
     horizon: int | Mapping[str, int],
     seeds: int | Mapping[str, int],
     *,
-    record: Any = 100,
+    record_points: Any = 100,
     until: Until | str | None = None,
     **settings: Any,
 ) -> Result:
@@ -73,7 +75,7 @@ def compare(
       environment: one value or label to value.
       horizon: rounds per trial; one value or label to value.
       seeds: trials per hyperparameter point; one value or label to value.
-      record: record points as for `simulate`; one value or label to value.
+      record_points: as for `simulate`; one value or label to value.
       until: `"decided"`, or an `Until`: `seeds` are then added in groups until every pair of labels (and points) is
         decided, or ten groups were run; the error of all decisions together is at most 5 % (`simulation.until` says
         how). `result.pairs()` shows the outcome. A label whose pairs are all decided runs no further.
@@ -86,10 +88,10 @@ def compare(
       InputError: bad input, in one line.
     """
     if until is not None:
-        return _until(until_lib.checked(until), algorithms, environment, horizon, seeds, record, settings)
+        return _until(until_lib.checked(until), algorithms, environment, horizon, seeds, record_points, settings)
     chosen = options(**settings)
     devices = list(chosen.devices) if chosen.devices is not None else jax.local_devices()
-    labelled = jobs_of(algorithms, environment, horizon, seeds, record, chosen, devices[0])
+    labelled = jobs_of(algorithms, environment, horizon, seeds, record_points, chosen, devices[0])
     plan = Plan(tuple(job for run in labelled for _, job in run.jobs), chosen.seed)
     how = {
         "devices": devices, "workers": chosen.workers, "seconds_per_call": chosen.seconds_per_call,
@@ -116,14 +118,20 @@ def compare(
 
 
 def _until(
-    until: Until, algorithms: Any, environment: Any, horizon: Any, seeds: Any, record: Any, settings: dict[str, Any]
+    until: Until,
+    algorithms: Any,
+    environment: Any,
+    horizon: Any,
+    seeds: Any,
+    record_points: Any,
+    settings: dict[str, Any],
 ) -> Result:
     """`compare` on groups of seeds."""
     chosen, labelled = options(**settings), _labelled(algorithms)
     count = sum(len(checked_points(one.points)) if isinstance(one, Grid) else 1 for one in labelled.values())
     if not 2 <= count <= MOST:
         raise InputError(f"until compares 2 to {MOST} labels and points in pairs, got {count}")
-    values = {"environment": environment, "horizon": horizon, "record": record}
+    values = {"environment": environment, "horizon": horizon, "record_points": record_points}
     each = {name: _per_label(name, value, labelled) for name, value in values.items()}
 
     def group(labels: list[str], first_seed: int, checkpoint: Any) -> Result:
@@ -131,14 +139,21 @@ def _until(
         title = f"{chosen.title}, seeds from {first_seed:,} on".removeprefix(", ")
         own = {**settings, "first_seed": first_seed, "checkpoint": checkpoint, "title": title}
         learners = {label: labelled[label] for label in labels}
-        return compare(learners, now["environment"], now["horizon"], seeds, record=now["record"], **own)
+        return compare(learners, now["environment"], now["horizon"], seeds, record_points=now["record_points"], **own)
 
     seeds = seeds if isinstance(seeds, Mapping) else ranges.integer("seeds", seeds, COUNT)
     return until_lib.run(until, list(labelled), seeds, group, chosen.first_seed, chosen.checkpoint)
 
 
 def sweep(
-    algorithm: Any, environment: Any, horizon: int, seeds: int, *, grid: Points, record: Any = 100, **settings: Any
+    algorithm: Any,
+    environment: Any,
+    horizon: int,
+    seeds: int,
+    *,
+    grid: Points,
+    record_points: Any = 100,
+    **settings: Any,
 ) -> Result:
     """Runs an algorithm over a grid of its fields or the environment's, on top of seeds.
 
@@ -151,7 +166,7 @@ def sweep(
       grid: field to values (their product is run), or a list of points, such as `zipped` and `product` make. A name is
         a field of the algorithm (`"beta_scale"`), dotted for nested ones; `"environment.noise.df"` is a field of the
         environment. Traced fields share one compiled program, values of static fields have one each.
-      record: record points as for `simulate`.
+      record_points: as for `simulate`.
       **settings: see `Options`.
 
     Returns:
@@ -162,7 +177,7 @@ def sweep(
     """
     several = algorithm if isinstance(algorithm, Mapping) else {type(algorithm).__name__: algorithm}
     gridded = {label: one if isinstance(one, Grid) else Grid(one, grid) for label, one in several.items()}
-    return compare(gridded, environment, horizon, seeds, record=record, **settings)
+    return compare(gridded, environment, horizon, seeds, record_points=record_points, **settings)
 
 
 class Labelled(NamedTuple):
@@ -174,7 +189,7 @@ class Labelled(NamedTuple):
 
 
 def jobs_of(
-    algorithms: Any, environment: Any, horizon: Any, seeds: Any, record: Any, chosen: Options, device: Device
+    algorithms: Any, environment: Any, horizon: Any, seeds: Any, record_points: Any, chosen: Options, device: Device
 ) -> list[Labelled]:
     """Checked jobs of every label: one, or one for every combination of values of static fields in its grid.
 
@@ -183,7 +198,7 @@ def jobs_of(
       environment: one value or label to value.
       horizon: one value or label to value.
       seeds: one value or label to value.
-      record: one value or label to value.
+      record_points: one value or label to value.
       chosen: options.
       device: whose kind decides about the default width.
 
@@ -194,7 +209,7 @@ def jobs_of(
     environments = _per_label("environment", environment, labelled)
     horizons = _per_label("horizon", horizon, labelled)
     n_seeds = _per_label("seeds", seeds, labelled)
-    records = _per_label("record", record, labelled)
+    points_of = _per_label("record_points", record_points, labelled)
     runs = []
     for label, algorithm in labelled.items():
         of = f" of {label}"
@@ -206,8 +221,8 @@ def jobs_of(
         ranges.integer("first_seed", chosen.first_seed, f"[0, {MAX_SEED + 1 - count}]")
         _check_pair(label, algorithm, environments[label])
         settings = {
-            "label": label, "horizon": rounds, "stops": record_points(records[label], rounds), "n_seeds": count,
-            "first_seed": chosen.first_seed, "meters": chosen.meters,
+            "label": label, "horizon": rounds, "record_points": resolve_record_points(points_of[label], rounds),
+            "n_seeds": count, "first_seed": chosen.first_seed, "meters": chosen.meters,
         }  # fmt: skip
         groups = _by_static_values(algorithm, environments[label], points)
         jobs = [(at, _job(alg, env, rows, chosen, device, settings)) for alg, env, at, rows in groups]

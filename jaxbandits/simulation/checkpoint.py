@@ -21,7 +21,7 @@ from jaxbandits.base.files import lock_directory, read_json, read_npz, write_jso
 from jaxbandits.simulation.plan import Piece, Plan
 from jaxbandits.simulation.program import bare
 
-_FORMAT = "jaxbandits checkpoint 5"
+_FORMAT = "jaxbandits checkpoint 6"
 
 
 class Progress(NamedTuple):

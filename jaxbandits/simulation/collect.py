@@ -16,7 +16,7 @@ from jaxbandits.simulation.driver import Timing
 from jaxbandits.simulation.options import WIDTH_UNIT
 from jaxbandits.simulation.plan import Job
 from jaxbandits.simulation.program import recall
-from jaxbandits.types import Derives, InHindsight, Recalls
+from jaxbandits.types import Derives, InHindsight, RebuildsInstance
 
 Hindsight = dict[tuple[Any, ...], dict[str, np.ndarray]]  # per instance; one dictionary serves all jobs of a run
 
@@ -34,7 +34,9 @@ def trials_of(job: Job, rows: dict[str, np.ndarray], timing: Timing, known: Hind
     shape = (len(job.points), job.n_seeds)
     rows = dict(rows)
     healthy = rows.pop(loop.HEALTHY).all(axis=1).reshape(shape)
-    outside = rows.pop(loop.OUTSIDE, np.zeros((job.n_trials, 1), np.int32)).astype(np.int64).sum(axis=1).reshape(shape)
+    inadmissible = (
+        rows.pop(loop.INADMISSIBLE, np.zeros((job.n_trials, 1), np.int32)).astype(np.int64).sum(axis=1).reshape(shape)
+    )
     values = {}
     for key in sorted(rows, key=meters_lib.order):  # "reduce:name"
         per_trial = meters_lib.over_blocks(key, rows[key])
@@ -50,9 +52,9 @@ def trials_of(job: Job, rows: dict[str, np.ndarray], timing: Timing, known: Hind
         values=values,
         points=job.points,
         seeds=job.seeds,
-        records=np.asarray(job.stops, np.int64),
+        record_points=np.asarray(job.record_points, np.int64),
         healthy=healthy,
-        outside=outside,
+        inadmissible=inadmissible,
         axes={name: tuple(axes[name]) for name in values if axes.get(name)},
         units={name: units[name] for name in values if name in units},
         timing=dataclasses.asdict(timing) | {"ns_per_round": list(timing.ns_per_round)},
@@ -67,12 +69,12 @@ def metrics_of(job: Job, row: dict[str, Any]) -> list[str] | None:
       job: what is to be run.
       row: shapes of what a record point of it reports, by `reduce:name`.
     """
-    shapes = {key.partition(":")[2]: x.shape for key, x in row.items() if key not in (loop.HEALTHY, loop.OUTSIDE)}
+    shapes = {key.partition(":")[2]: x.shape for key, x in row.items() if key not in (loop.HEALTHY, loop.INADMISSIBLE)}
     if isinstance(job.environment, InHindsight):
         return None
     if not isinstance(job.environment, Derives):
         return list(shapes)
-    values = {name: np.zeros((1, 1, len(job.stops), *shape)) for name, shape in shapes.items()}
+    values = {name: np.zeros((1, 1, len(job.record_points), *shape)) for name, shape in shapes.items()}
     try:
         with np.errstate(all="ignore"):
             return [*_asked(job, "derive", job.environment.derive, values), *shapes]
@@ -114,7 +116,7 @@ def joined(parts: Sequence[tuple[Sequence[int], Trials]], label: str) -> Trials:
         values={name: together([trials.values[name] for trials in everything]) for name in first.values},
         points=tuple(points[i] for i in order),
         healthy=together([trials.healthy for trials in everything]),
-        outside=together([trials.outside for trials in everything]),
+        inadmissible=together([trials.inadmissible for trials in everything]),
         timing={name: sum((timing[name] for timing in timings[1:]), start=timings[0][name]) for name in timings[0]},
     )
 
@@ -130,7 +132,7 @@ def _in_hindsight(job: Job, values: dict[str, np.ndarray], known: Hindsight) -> 
     unknown: dict[tuple[Any, ...], tuple[int, dict[str, np.ndarray]]] = {}  # point, and what was recorded
     for h in range(len(job.points)):
         leaves, structure = jax.tree.flatten(job.trial(h)[1])
-        identity = (structure, _digest([*leaves, job.stops]))
+        identity = (structure, _digest([*leaves, job.record_points]))
         for s in range(job.n_seeds):
             recorded = {name: values[name][h, s] for name in job.environment.hindsight_needs}
             if not all(np.isfinite(array).all() for array in recorded.values()):
@@ -140,7 +142,7 @@ def _in_hindsight(job: Job, values: dict[str, np.ndarray], known: Hindsight) -> 
             if key not in known:
                 unknown.setdefault(key, (h, recorded))
     for key, (h, recorded) in zip(unknown, _recalled(job, list(unknown.values())), strict=True):
-        known[key] = _asked(job, "in_hindsight", job.trial(h)[1].in_hindsight, recorded, job.stops)
+        known[key] = _asked(job, "in_hindsight", job.trial(h)[1].in_hindsight, recorded, job.record_points)
     found = [None if key is None else known[key] for key in keys]
     example = next((x for x in found if x is not None), {})
     for metrics in found:
@@ -155,8 +157,8 @@ def _in_hindsight(job: Job, values: dict[str, np.ndarray], known: Hindsight) -> 
 
 
 def _recalled(job: Job, instances: list[tuple[int, dict[str, np.ndarray]]]) -> list[tuple[int, dict[str, np.ndarray]]]:
-    """Points and records of instances, with what the environment knows of each from these, if it `Recalls`."""
-    if not isinstance(job.environment, Recalls) or not instances:
+    """Points and records of instances, with what the environment knows of each from these, if it `RebuildsInstance`."""
+    if not isinstance(job.environment, RebuildsInstance) or not instances:
         return instances
     points = [h for h, _ in instances]
     recorded = {name: np.stack([record[name] for _, record in instances], -1) for name in instances[0][1]}
@@ -174,7 +176,7 @@ def _asked(job: Job, method: str, function: Any, *arguments: Any) -> dict[str, n
 
 def _add(job: Job, values: dict[str, np.ndarray], method: str, more: dict[str, np.ndarray]) -> None:
     """Puts what a host method returned among the metrics."""
-    shape = (len(job.points), job.n_seeds, len(job.stops))
+    shape = (len(job.points), job.n_seeds, len(job.record_points))
     for name, array in more.items():
         if name in values or name in loop.RESERVED:
             raise InputError(f"{job.label}: {method} hides another metric: {name!r}")

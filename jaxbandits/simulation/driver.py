@@ -105,7 +105,7 @@ def available_cores() -> int:
 def row_slots(job: Job, row: dict[str, Any]) -> int:
     """Record points that one call can report: all of them, in round numbers, within memory."""
     bytes_of_one = job.width * sum(x.size * x.dtype.itemsize for x in row.values())
-    wanted = next((n for n in _ROW_SLOTS if n >= len(job.stops)), _ROW_SLOTS[-1])
+    wanted = next((n for n in _ROW_SLOTS if n >= len(job.record_points)), _ROW_SLOTS[-1])
     return max(1, min(wanted, _ROW_BYTES // bytes_of_one))
 
 
@@ -226,7 +226,7 @@ class _Run:
         if t == job.horizon:
             self._timed(piece, seconds)
             return rows
-        rows = {name: _with_room(values, len(job.stops)) for name, values in rows.items()}
+        rows = {name: _with_room(values, len(job.record_points)) for name, values in rows.items()}
         algorithm, environment, seed_index = self._arguments(piece, device)
         begin = time.perf_counter()
         if saved:
@@ -300,7 +300,7 @@ class _Run:
 
     def _save(self, piece: Piece, t: int, rows: dict[str, np.ndarray], carry: Any | None, seconds: float) -> None:
         if self.store:
-            done = int(np.searchsorted(self.plan.jobs[piece.job].stops, t, side="right"))
+            done = int(np.searchsorted(self.plan.jobs[piece.job].record_points, t, side="right"))
             kept = {name: values[:done] for name, values in rows.items()}
             self.store.save(piece, Progress(t, kept, None if carry is None else to_host(carry), seconds))
 
@@ -364,14 +364,14 @@ def advance(
     Returns:
       The trials afterwards, and how many rounds they have played.
     """
-    done = int(np.searchsorted(job.stops, t, side="right"))
-    stops = job.stops[done : done + program.row_slots]
+    done = int(np.searchsorted(job.record_points, t, side="right"))
+    stops = job.record_points[done : done + program.row_slots]
     end = min(t + n_rounds, int(stops[-1]))
     carry, block, end = program.play(algorithm, environment, carry, t, end, stops)
     for name, values in block.items():
         values = values[..., None] if job.width == 1 else values
         if name not in rows:
-            rows[name] = np.empty((len(job.stops), *values.shape[1:]), values.dtype)
+            rows[name] = np.empty((len(job.record_points), *values.shape[1:]), values.dtype)
         rows[name][done : done + len(values)] = values
     return carry, end
 

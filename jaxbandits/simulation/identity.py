@@ -40,7 +40,7 @@ def _described(job: Job) -> dict[str, Any]:
         "algorithm": to_spec(job.algorithm),
         "environment": to_spec(job.environment),
         "horizon": job.horizon,
-        "record": _short(np.asarray(job.stops).tolist()),
+        "record_points": _short(np.asarray(job.record_points).tolist()),
         "meters": {meter.name: to_spec(meter) for meter in job.meters},
         "width": job.width,
     }

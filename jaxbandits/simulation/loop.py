@@ -29,7 +29,7 @@ from jaxbandits.simulation.meters import Meter, Round
 from jaxbandits.tracing import batching
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.vmap_last import TracedFunction
-from jaxbandits.types import Admits, Delays, Evaluates, FixedArmObs, Prepares, Recommends, Rejects, narrow
+from jaxbandits.types import Admits, CountsRounds, Delays, Evaluates, FixedArmObs, InitFromObs, Recommends, narrow
 
 
 class Streams(NamedTuple):
@@ -76,15 +76,15 @@ def start_algorithm(algorithm: Any, base_key: jax.Array, seed_index: jax.Array, 
       algorithm: hyperparameters of one trial.
       base_key: of the run.
       seed_index: of the trial.
-      *met: the environment and its half, if the algorithm `Prepares`; other learners start without.
+      *met: the environment and its half, if the algorithm `InitFromObs`; other learners start without.
     """
     _, for_alg = _split_trial(base_key, seed_index)
     init, select, update = rng.split(for_alg, 3)
     state = algorithm.init(init)
-    if isinstance(algorithm, Prepares):
+    if isinstance(algorithm, InitFromObs):
         environment, (observe, _, env_state) = met
         t = jnp.int32(0)
-        state = algorithm.prepare(state, environment.observe(rng.fold_in(observe, t), t, env_state))
+        state = algorithm.init_from_obs(state, environment.observe(rng.fold_in(observe, t), t, env_state))
     return select, update, state
 
 
@@ -118,7 +118,7 @@ def _waiting(algorithm: Any, environment: Any, carry: Carry) -> Any:
 
 def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> tuple[Carry, Round]:
     """One round of one trial; its totals stay as they are."""
-    clock = environment.clock(t, carry.env) if isinstance(environment, Rejects) else t
+    clock = environment.learner_time(t, carry.env) if isinstance(environment, CountsRounds) else t
     stepped, told = _meet(algorithm, environment, t, carry, clock)
     env_state, feedback, outcome = stepped
     key, delay, waiting = rng.fold_in(carry.streams.update, t), _delay(algorithm, environment), carry.waiting
@@ -130,8 +130,8 @@ def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> 
         )
     else:
         alg_state = algorithm.update(key, clock, carry.alg, *told)
-    if isinstance(environment, Rejects):
-        counts = environment.counts(t, carry.env, told.obs, told.decision)
+    if isinstance(environment, CountsRounds):
+        counts = environment.is_counted(t, carry.env, told.obs, told.decision)
         alg_state = trees.where(counts, alg_state, carry.alg)
     played = Round(
         t, algorithm, environment, carry.env, carry.alg, alg_state, told.obs, told.decision, feedback, outcome
@@ -158,7 +158,7 @@ def _delay(algorithm: Any, environment: Any) -> int:
       InputError: where it is late for a learner that cannot wait.
     """
     delay = environment.feedback_delay if isinstance(environment, Delays) else 0
-    if delay and getattr(algorithm, "prompt", False):
+    if delay and getattr(algorithm, "needs_immediate_feedback", False):
         raise InputError(
             f"{type(algorithm).__name__} needs the feedback of a round before the next one, and here it is {delay} late"
         )
@@ -185,7 +185,7 @@ def _exchanged(told: Told, waiting: Told, t: jax.Array, delay: int) -> tuple[Tol
     return then, waiting
 
 
-OUTSIDE = "sum:outside"  # rounds whose decision was inadmissible
+INADMISSIBLE = "sum:inadmissible"  # rounds whose decision was inadmissible
 HEALTHY = "snapshot:healthy"  # whether the states hold no NaN
 
 
@@ -203,7 +203,7 @@ def measure(meters: tuple[Meter, ...], played: Round) -> dict[str, jax.Array]:
     distinct([*played.outcome._fields, *(meter.name for meter in meters)])
     if isinstance(played.environment, Admits):
         admitted = played.environment.admits(played.env_state, played.obs, played.decision)
-        values[OUTSIDE] = jnp.asarray(~jnp.asarray(admitted, bool), jnp.int32)
+        values[INADMISSIBLE] = jnp.asarray(~jnp.asarray(admitted, bool), jnp.int32)
     return values
 
 
@@ -225,7 +225,7 @@ def _number(what: str, value: Any) -> jax.Array:
         raise InputError(f"{what} must be a real number or an array, got {type(value).__name__}") from None
 
 
-RESERVED = (*(key.partition(":")[2] for key in (OUTSIDE, HEALTHY)), *trials.RESERVED)
+RESERVED = (*(key.partition(":")[2] for key in (INADMISSIBLE, HEALTHY)), *trials.RESERVED)
 
 
 def distinct(names: Sequence[str]) -> None:
@@ -312,7 +312,7 @@ def trace(meters: tuple[Meter, ...], algorithm: Any, environment: Any, base_key:
         return (carry.env, carry.alg, carry.waiting), measure(meters, played)
 
     environment_starts = TracedFunction.trace(first_environment, base_key, environment, seed_index)
-    met = (environment, environment_starts.out) if isinstance(algorithm, Prepares) else ()
+    met = (environment, environment_starts.out) if isinstance(algorithm, InitFromObs) else ()
     algorithm_starts = TracedFunction.trace(first_algorithm, base_key, algorithm, seed_index, *met)
     carry = assemble(environment_starts.out, algorithm_starts.out, {})
     carry = carry._replace(waiting=jax.eval_shape(functools.partial(_waiting), algorithm, environment, carry))

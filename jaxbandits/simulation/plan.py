@@ -27,7 +27,7 @@ class Job:
     environment: Any
     points: tuple[dict[str, Any], ...]  # [H] values of swept fields; one empty point when nothing is swept
     horizon: int
-    stops: np.ndarray  # [M] record points, increasing, the last is the horizon
+    record_points: np.ndarray  # [M] rounds at which values are reported, increasing, the last is the horizon
     n_seeds: int
     first_seed: int
     meters: tuple[Meter, ...]
@@ -138,44 +138,49 @@ class Plan:
         return sum(job.n_trials * job.horizon for job in self.jobs)
 
 
-def record_points(record: Any, horizon: int) -> np.ndarray:
-    """The rounds at which values are reported.
+def resolve_record_points(record_points: Any, horizon: int) -> np.ndarray:
+    """Return `[M]` rounds at which values are reported, increasing; the last is the horizon.
 
     Args:
-      record: a number of evenly spaced points; `"log"` (about 20 per decade, ratio 1.12) or `("log", n)` for n
+      record_points: a number of evenly spaced points; `"log"` (about 20 per decade, ratio 1.12) or `("log", n)` for n
         log-spaced points; or the increasing rounds themselves.
-      horizon: number of rounds; always the last record point.
+      horizon: number of rounds.
 
     Raises:
       InputError: for anything else, or rounds outside `1 .. horizon`.
     """
-    if isinstance(record, str) and record == "log":
-        record = ("log", max(2, int(np.ceil(20 * np.log10(max(horizon, 10))))))
-    if isinstance(record, tuple) and len(record) == 2 and record[0] == "log":
-        if not isinstance(record[1], (int, np.integer)) or record[1] < 1:
-            raise InputError(f'record=("log", n) needs a whole number of at least 1, got {shown(record[1])}')
-        points = np.geomspace(1, horizon, num=int(record[1]))
-    elif isinstance(record, (int, np.integer)) and not isinstance(record, bool):
-        if record < 1:
-            raise InputError(f"record must be at least 1 point, got {record}")
-        points = np.linspace(0, horizon, num=min(int(record), horizon) + 1)[1:]
-    elif isinstance(record, str):
+    if isinstance(record_points, str) and record_points == "log":
+        record_points = ("log", max(2, int(np.ceil(20 * np.log10(max(horizon, 10))))))
+    if isinstance(record_points, tuple) and len(record_points) == 2 and record_points[0] == "log":
+        count = record_points[1]
+        if not isinstance(count, (int, np.integer)) or count < 1:
+            raise InputError(f'record_points=("log", n) needs a whole number of at least 1, got {shown(count)}')
+        rounds = np.geomspace(1, horizon, num=int(count))
+    elif isinstance(record_points, (int, np.integer)) and not isinstance(record_points, bool):
+        if record_points < 1:
+            raise InputError(f"record_points must be at least 1 point, got {record_points}")
+        rounds = np.linspace(0, horizon, num=min(int(record_points), horizon) + 1)[1:]
+    elif isinstance(record_points, str):
         raise InputError(
-            f'record must be a number of points, "log", ("log", n) or increasing rounds, got {shown(record)}'
+            'record_points must be a number of points, "log", ("log", n) or increasing rounds, '
+            f"got {shown(record_points)}"
         )
     else:
-        try:
-            points = np.asarray(record, dtype=float)
-        except (TypeError, ValueError):
-            points = np.asarray(np.nan)
-        fits = (
-            points.ndim == 1
-            and len(points)
-            and np.all(np.diff(points) > 0)
-            and points[0] >= 1
-            and points[-1] <= horizon
-        )
-        if not fits:
-            raise InputError(f"record rounds must increase strictly within 1 .. {horizon}")
-    stops = np.unique(np.rint(points).astype(np.int64))
-    return stops if stops[-1] == horizon else np.append(stops, horizon)
+        rounds = _given_rounds(record_points, horizon)
+    rounds = np.unique(np.rint(rounds).astype(np.int64))
+    return rounds if rounds[-1] == horizon else np.append(rounds, horizon)
+
+
+def _given_rounds(record_points: Any, horizon: int) -> np.ndarray:
+    try:
+        rounds = np.asarray(record_points, dtype=float)
+    except (TypeError, ValueError):
+        rounds = np.asarray(np.nan)
+    if (
+        rounds.ndim != 1
+        or not len(rounds)
+        or not np.all(np.diff(rounds) > 0)
+        or not 1 <= rounds[0] <= rounds[-1] <= horizon
+    ):
+        raise InputError(f"record_points must increase strictly within 1 .. {horizon}")
+    return rounds

@@ -27,7 +27,7 @@ from jaxbandits.simulation.loop import Carry, Trial
 from jaxbandits.simulation.meters import Meter
 from jaxbandits.tracing import target
 from jaxbandits.tracing.vmap_last import TracedFunction
-from jaxbandits.types import Prepares
+from jaxbandits.types import InitFromObs
 
 Device: TypeAlias = Any  # a jax.Device, which type checkers see as a variable
 
@@ -113,7 +113,7 @@ class Program:
         Keys are `bare`, here and in the trials.
         """
         half = self.start_environment(environment, base_key, seed_index)
-        met = (environment, half) if isinstance(algorithm, Prepares) else ()
+        met = (environment, half) if isinstance(algorithm, InitFromObs) else ()
         first = self.start_algorithm(algorithm, base_key, seed_index, *met)
         return loop.assemble(half, first, *self.nothing)
 
@@ -273,7 +273,7 @@ def get_program(
     trial = get_trial(meters, algorithm, environment, device.platform)
     carry = jax.tree.map(many, trial.carry)
     # what the start of a learner does not need is left out: one start then serves all environments
-    met = (env, (carry.streams.observe, carry.streams.step, carry.env)) if isinstance(algorithm, Prepares) else ()
+    met = (env, (carry.streams.observe, carry.streams.step, carry.env)) if isinstance(algorithm, InitFromObs) else ()
     t = one(seed_index)
     env_half, alg_half = trial.start_environment, trial.start_algorithm
     # A start runs once per piece and is large (every arm is its own output): compiled fast rather than well.
@@ -318,7 +318,7 @@ def _start(half: TracedFunction, width: int, part: Any, base_key: jax.Array, see
 def recall(
     environments: Any, points: Sequence[int], recorded: dict[str, np.ndarray], width: int
 ) -> dict[str, np.ndarray]:
-    """What an environment that `Recalls` says of instances: float64 arrays `[..., n]`.
+    """What an environment that `RebuildsInstance` says of instances: float64 arrays `[..., n]`.
 
     Args:
       environments: leaves `[H, ...]` on the host; shared ones have no axis of points.
@@ -354,7 +354,7 @@ def recall(
 
 def _traced_recall(device: Device, environment: Any, recorded: dict[str, Any]) -> TracedFunction:
     def one(environment: Any, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
-        return environment.recall(recorded)
+        return environment.rebuild_instance(recorded)
 
     with target.target_platform(device.platform):
         return TracedFunction.trace(one, environment, recorded)

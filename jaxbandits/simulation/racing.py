@@ -175,7 +175,7 @@ def race(
         if chosen.checkpoint is not None:
             group["checkpoint"] = Path(chosen.checkpoint) / f"seeds-{first + count}"
         learners = {label: Grid(one.algorithm, some) for label, one in grids.items()}
-        result = compare(learners, environment, horizon, count, record=1, **{**settings, **group})
+        result = compare(learners, environment, horizon, count, record_points=1, **{**settings, **group})
         metric = result[next(iter(grids))].metric() if metric is None else metric
         rounds = sum(trials.horizon for trials in result.trials.values())
         scores = []

@@ -12,7 +12,7 @@ from jaxbandits.base import ranges
 from jaxbandits.simulation import driver
 from jaxbandits.simulation.api import jobs_of
 from jaxbandits.simulation.options import COUNT, Options
-from jaxbandits.simulation.plan import Job, record_points
+from jaxbandits.simulation.plan import Job, resolve_record_points
 from jaxbandits.simulation.program import Program, base_key, get_trial
 from jaxbandits.simulation.progress import Progress
 from jaxbandits.simulation.width import bytes_of
@@ -24,13 +24,13 @@ class RoundTimes(NamedTuple):
     """Measured time per round against the number of rounds already played."""
 
     width: int  # trials side by side
-    stops: np.ndarray  # [n] rounds finished at the end of each measured stretch; the first begins at 0
+    stretch_ends: np.ndarray  # [n] rounds finished at the end of each measured stretch; the first begins at 0
     ns: dict[str, np.ndarray]  # per label [its repeats, n], nanoseconds per round and trial; noise may pass zero
     state_bytes: dict[str, int]  # per label, what the algorithm carries from round to round, of one trial
 
     def at(self, label: str, t: float) -> np.ndarray:
         """`[repeats]` nanoseconds per round and trial around round `t`, interpolated between stretches."""
-        middles = self.stops - np.diff(self.stops, prepend=0) / 2.0
+        middles = self.stretch_ends - np.diff(self.stretch_ends, prepend=0) / 2.0
         return np.asarray([np.interp(t, middles, row) for row in self.ns[label]])
 
 
@@ -74,8 +74,8 @@ def time_rounds(
     settings = Options(width=width, progress=progress, title=title)
     device = jax.local_devices()[0]
     jobs = [job for run in jobs_of(algorithms, environment, horizon, width, 1, settings, device) for _, job in run.jobs]
-    stops = record_points(stretches, horizon)
-    calls = np.setdiff1d(np.union1d(stops - 1, stops), [0])
+    stretch_ends = resolve_record_points(stretches, horizon)
+    calls = np.setdiff1d(np.union1d(stretch_ends - 1, stretch_ends), [0])
     ns: dict[str, list[np.ndarray]] = {job.label: [] for job in jobs}
     spent = dict.fromkeys(ns, 0.0)
     programs = []
@@ -97,7 +97,7 @@ def time_rounds(
             bar.update(1)
     arrays = {name: np.stack(rows) for name, rows in ns.items()}
     state_bytes = {job.label: bytes_of(get_trial(job.meters, *job.trial()).carry.alg) for job in jobs}
-    return RoundTimes(width, stops, arrays, state_bytes)
+    return RoundTimes(width, stretch_ends, arrays, state_bytes)
 
 
 def _times(job: Job, program: Program, calls: np.ndarray, first_seed: int) -> np.ndarray:

@@ -21,7 +21,7 @@ import numpy as np
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError, shown
 
-_FORMAT = "jaxbandits sweep 1"
+_FORMAT = "jaxbandits sweep 2"
 _ROOMS = ("parts", "failed", "working")
 _PATIENCE = 0.5  # seconds: a look at the lock of a part is shorter
 

@@ -5,7 +5,7 @@ import math
 from typing import Any, NamedTuple
 
 from jaxbandits.simulation import driver
-from jaxbandits.simulation.plan import Job, Plan, record_points
+from jaxbandits.simulation.plan import Job, Plan, resolve_record_points
 from jaxbandits.sweeps import status
 from jaxbandits.sweeps.sweep import Planned, carry_bytes, result_bytes
 
@@ -73,12 +73,11 @@ def estimate(planned: Planned, workers: int | None = None) -> Estimate:
 
 def _calibrated(job: Job, planned: Planned) -> tuple[float, float]:
     """Seconds of compilation, and nanoseconds per round and lane of one worker."""
-    least = min(len(job.stops), job.horizon)  # as many record points, for the same program
+    least = min(len(job.record_points), job.horizon)  # as many record points, for the same program
     rounds, compile_s = min(job.horizon, max(_ROUNDS, least)), 0.0
     while True:
-        stops = record_points(least, rounds)
         short: dict[str, Any] = {"points": job.points[:1], "n_seeds": min(job.n_seeds, job.width)}
-        small = dataclasses.replace(job, horizon=rounds, stops=stops, **short)
+        small = dataclasses.replace(job, horizon=rounds, record_points=resolve_record_points(least, rounds), **short)
         plan = Plan((small,), planned.sweep.seed)
         (timing,) = driver.run(plan, devices=planned.devices[:1], workers=1, progress=False).timing
         compile_s += timing.compile_s

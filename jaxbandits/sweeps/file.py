@@ -2,7 +2,7 @@
 
     horizon = 10_000
     seeds = 128
-    record = "log"
+    record_points = "log"
 
     [algorithms.oful]
     type = "linear/oful"
@@ -39,7 +39,7 @@ _TABLES = {"algorithms": ALGORITHMS, "environments": ENVIRONMENTS}
 _SHORT = {"alg": "algorithms", "env": "environments"}  # in overrides: of all of them
 _KEYS: dict[str, tuple[type, ...]] = {
     "algorithms": (dict,), "environments": (dict,), "horizon": (int,), "seeds": (int,),
-    "record": (int, str, list, dict), "metrics": (list,), "precision": (str,), "out": (str,), "seed": (int,),
+    "record_points": (int, str, list, dict), "metrics": (list,), "precision": (str,), "out": (str,), "seed": (int,),
     "first_seed": (int,), "width": (int,), "part_trials": (int,),
 }  # fmt: skip
 _NEEDED = ("algorithms", "environments", "horizon", "seeds")
@@ -133,8 +133,8 @@ def sweep_of(document: Document) -> Sweep:
             environments[label] = environment
     plain = ("horizon", "seeds", "metrics", "seed", "first_seed", "width", "part_trials", "precision")
     settings: dict[str, Any] = {key: content[key] for key in plain if key in content}
-    if "record" in content:
-        settings["record"] = _record(content["record"], source)
+    if "record_points" in content:
+        settings["record_points"] = _record_points(content["record_points"], source)
     said = {key: value for key, value in content.items() if key != "out"}
     return Sweep(algorithms=algorithms, environment=environments, source=source, file=said, **settings)
 
@@ -159,14 +159,15 @@ def _with(spec: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     return {**spec, head: _with(spec[head], rest, value) if rest else value}
 
 
-def _record(record: Any, source: str) -> Any:
-    if not isinstance(record, dict):
-        return record
-    if record.keys() != {"log"}:
+def _record_points(record_points: Any, source: str) -> Any:
+    if not isinstance(record_points, dict):
+        return record_points
+    if record_points.keys() != {"log"}:
         raise InputError(
-            f'{source}: record must be a number of points, "log", {{ log = n }} or rounds, got {shown(record)}'
+            f'{source}: record_points must be a number of points, "log", {{ log = n }} or rounds, '
+            f"got {shown(record_points)}"
         )
-    return ("log", record["log"])
+    return ("log", record_points["log"])
 
 
 def _override(content: dict[str, Any], override: str) -> None:

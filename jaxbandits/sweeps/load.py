@@ -113,7 +113,7 @@ class SweepResult:
             return dataclasses.replace(
                 trials,
                 values={name: trials.values[name][:, :, -1:].copy()},  # a view would keep the whole part in memory
-                records=trials.records[-1:],
+                record_points=trials.record_points[-1:],
                 healthy=trials.usable(name),  # at all record points, though only the last one is kept
                 axes={k: v for k, v in trials.axes.items() if k == name},
                 units={k: v for k, v in trials.units.items() if k == name},
@@ -259,7 +259,7 @@ def _in_order(trials: Trials, order: np.ndarray) -> Trials:
         values={name: values[order] for name, values in trials.values.items()},
         points=tuple(trials.points[h] for h in order),
         healthy=trials.healthy[order],
-        outside=trials.outside[order],
+        inadmissible=trials.inadmissible[order],
     )
 
 

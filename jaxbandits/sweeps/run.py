@@ -208,7 +208,7 @@ class _Work:
         about = {
             "trials": part.job.n_trials,
             "failed_trials": _failed(trials),
-            "outside_trials": int((trials.outside > 0).sum()),
+            "inadmissible_trials": int((trials.inadmissible > 0).sum()),
             "wall_s": time.perf_counter() - begin,
             "timing": timing,
         }

@@ -15,8 +15,8 @@ def status(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Returns:
       `parts`, `trials` and `rounds` with the numbers of each state; `failed_trials` (with a NaN or an infinity) and
-      `outside_trials` (inadmissible decisions) of what is done; `rounds_per_s` of one process, None before the first
-      part is done; `seconds_left` at that rate by all that run now; `running` and `failures` part by part.
+      `inadmissible_trials` (inadmissible decisions) of what is done; `rounds_per_s` of one process, None before the
+      first part is done; `seconds_left` at that rate by all that run now; `running` and `failures` part by part.
 
     Raises:
       InputError: when the directory holds no sweep.
@@ -26,7 +26,7 @@ def status(path: str | os.PathLike[str]) -> dict[str, Any]:
     states = {"done": 0, "running": 0, "failed": 0, "missing": 0}
     trials = {"total": 0, "done": 0}
     rounds = {"total": 0, "done": 0}
-    found: dict[str, Any] = {"failed_trials": 0, "outside_trials": 0}
+    found: dict[str, Any] = {"failed_trials": 0, "inadmissible_trials": 0}
     running, failures = [], []
     computed, seconds, left = 0, 0.0, 0
     for part in manifest["parts"]:
@@ -40,7 +40,7 @@ def status(path: str | os.PathLike[str]) -> dict[str, Any]:
             trials["done"] += part["trials"]
             computed += record["timing"]["rounds"]
             seconds += max(1e-9, record["wall_s"] - record["timing"]["compile_s"])
-            for count in ("failed_trials", "outside_trials"):
+            for count in ("failed_trials", "inadmissible_trials"):
                 found[count] += record[count]
         elif files.is_locked(directory.working(name)):
             state = "running"
@@ -74,8 +74,8 @@ def text(found: dict[str, Any]) -> str:
         f"{found['directory']}: {parts['done']:,} of {parts['total']:,} parts done, {parts['running']:,} running, "
         f"{parts['missing']:,} missing, {parts['failed']:,} failed",
         f"{trials['done']:,} of {trials['total']:,} trials, {share(rounds['done'], rounds['total'])} of the rounds",
-        f"{found['failed_trials']:,} trials with a NaN or an infinity, {found['outside_trials']:,} with inadmissible "
-        "decisions",
+        f"{found['failed_trials']:,} trials with a NaN or an infinity, {found['inadmissible_trials']:,} with "
+        "inadmissible decisions",
     ]
     if found["rounds_per_s"] is not None:
         at_rate = f"{found['rounds_per_s'] / 1e6:,.3g} M rounds/s a process"

@@ -32,7 +32,7 @@ class Sweep:
       environment: one environment, or label to environment.
       horizon: rounds per trial; one value or label to value.
       seeds: trials per point; one value or label to value.
-      record: record points as for `simulate`; one value or label to value.
+      record_points: as for `simulate`; one value or label to value.
       meters: extra `Meter`s.
       metrics: names of the metrics that are kept; all by default.
       seed: base seed.
@@ -48,7 +48,7 @@ class Sweep:
     environment: Any
     horizon: int | Mapping[str, int]
     seeds: int | Mapping[str, int]
-    record: Any = 100
+    record_points: Any = 100
     meters: Sequence[Meter] = ()
     metrics: Sequence[str] | None = None
     seed: int = 0
@@ -128,7 +128,9 @@ def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> Planned:
         meters=sweep.meters, seed=sweep.seed, first_seed=sweep.first_seed, width=sweep.width, devices=devices
     )
     used = list(devices) if devices is not None else jax.local_devices()
-    labelled = jobs_of(sweep.algorithms, sweep.environment, sweep.horizon, sweep.seeds, sweep.record, chosen, used[0])
+    labelled = jobs_of(
+        sweep.algorithms, sweep.environment, sweep.horizon, sweep.seeds, sweep.record_points, chosen, used[0]
+    )
     jobs = [job for run in labelled for _, job in run.jobs]
     _check_metrics(sweep.metrics or (), jobs)
     spec = identity.plan_spec(Plan(tuple(jobs), chosen.seed), used)
@@ -165,7 +167,7 @@ def _part_trials(sweep: Sweep, job: Job) -> int:
 def result_bytes(job: Job) -> int:
     """Bytes of what one trial reports, in float64."""
     row = driver.trial_of(job).row
-    return 8 * len(job.stops) * sum(x.size for x in row.values())
+    return 8 * len(job.record_points) * sum(x.size for x in row.values())
 
 
 def carry_bytes(job: Job) -> int:

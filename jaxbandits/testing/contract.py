@@ -21,12 +21,12 @@ from jaxbandits.simulation import Grid, Trials, compare
 from jaxbandits.simulation import program as program_lib
 from jaxbandits.simulation.loop import Carry, play_round, start_trial
 from jaxbandits.testing import rehearsal, speed
-from jaxbandits.types import ArmObs, Prepares, Recommends
+from jaxbandits.types import ArmObs, InitFromObs, Recommends
 
 _ROUNDS = 40
 _ARGUMENTS = {
     "init": ["key"],
-    "prepare": ["state", "obs"],
+    "init_from_obs": ["state", "obs"],
     "select": ["key", "t", "state", "obs"],
     "update": ["key", "t", "state", "obs", "decision", "feedback"],
     "observe": ["key", "t", "state"],
@@ -102,8 +102,8 @@ def _parameters(obj: Any) -> Any:
 def protocol_names_and_fields(algorithm: Any, environment: Any) -> None:
     """Both sides speak the protocol."""
     has_argument_names(algorithm, ("init", "select", "update"))
-    if isinstance(algorithm, Prepares):
-        has_argument_names(algorithm, ("prepare",))
+    if isinstance(algorithm, InitFromObs):
+        has_argument_names(algorithm, ("init_from_obs",))
     name = type(algorithm).__name__
     mend = "say what it is told by `feedback: ClassVar[type] = Reward`"
     assert hasattr(algorithm, "feedback"), f"{name} has no feedback: {mend}"
@@ -195,10 +195,10 @@ def trials_do_not_depend_on_the_split(algorithm: Any, environment: Any) -> None:
 
 def decisions_are_admissible(algorithm: Any, environment: Any) -> None:
     """Where the environment says which decisions are admissible, all of a short run are."""
-    outside = _run(algorithm, environment, seeds=3).outside
-    assert not outside.any(), (
-        f"{int(outside.sum())} of {outside.size * _ROUNDS} decisions are not admissible: an arm's index lies in "
-        "[0, K), a point in the domain (end update with domain.project)"
+    inadmissible = _run(algorithm, environment, seeds=3).inadmissible
+    assert not inadmissible.any(), (
+        f"{int(inadmissible.sum())} of {inadmissible.size * _ROUNDS} decisions are not admissible: an arm's index lies "
+        "in [0, K), a point in the domain (end update with domain.project)"
     )
 
 
@@ -298,7 +298,7 @@ def _data(x: Any) -> np.ndarray:
 
 
 def _run(algorithm: Any, environment: Any, seeds: int, **options: Any) -> Trials:
-    settings = {"width": 32, "progress": False, "record": 4, **options}
+    settings = {"width": 32, "progress": False, "record_points": 4, **options}
     return compare({"learner": algorithm}, environment, _ROUNDS, seeds, **settings)["learner"]
 
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxbandits.base.errors import shown
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.tracing.jax_compat import jaxpr_as_fun
-from jaxbandits.types import ArmObs, Prepares, narrow
+from jaxbandits.types import ArmObs, InitFromObs, narrow
 
 
 class Call(NamedTuple):
@@ -64,8 +64,8 @@ def rehearse(algorithm: Any, environment: Any) -> dict[str, Call]:
     env_state = call(environment, "init", key)
     obs = call(environment, "observe", key, t, env_state)
     state = call(algorithm, "init", key)
-    if isinstance(algorithm, Prepares):
-        state = call(algorithm, "prepare", state, obs)
+    if isinstance(algorithm, InitFromObs):
+        state = call(algorithm, "init_from_obs", state, obs)
     decision = call(algorithm, "select", key, t, state, obs)
     _check_decision(algorithm, decision, obs)
     stepped = call(environment, "step", key, t, env_state, obs, decision)
@@ -102,7 +102,7 @@ def _check_decision(algorithm: Any, decision: Any, obs: Any) -> None:
 
 def _check_state(name: str, method: str, before: Any, after: Any) -> None:
     """`method` returns the state that `init` began with: structure, shapes, types."""
-    first = "prepare" if method == "update" else "init"
+    first = "init_from_obs" if method == "update" else "init"
     assert after is not None or before is None, (
         f"{name}.{method} returned None: it must return the next state (is there a `return` on every path?)"
     )

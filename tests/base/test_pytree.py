@@ -47,7 +47,7 @@ def test_two_links_do_not_share_a_program():
     for link in (links.Bernoulli(), links.Poisson()):
         algorithm = GLBOMD.experiments(dim=2, norm_bound=2.0, link=link)
         environment = GeneralizedLinear(dim=2, n_arms=4, norm_bound=2.0, link=link)
-        result = simulate(algorithm, environment, 200, 32, progress=False, record=1)
+        result = simulate(algorithm, environment, 200, 32, progress=False, record_points=1)
         regret[type(link).__name__] = result.final("regret").mean()
     assert regret["Poisson"] > 2.0 * regret["Bernoulli"]
 

@@ -15,7 +15,7 @@ ENVIRONMENT = LinearConstraints(dim=2, domain=L1Ball())
 
 def run(algorithm, *wanted):
     return compare(
-        {"learner": algorithm}, ENVIRONMENT, 60, 3, record=4, progress=False, width=32,
+        {"learner": algorithm}, ENVIRONMENT, 60, 3, record_points=4, progress=False, width=32,
         meters=[Meter(name, meters.diagnosed(name), reduce) for name, reduce in wanted],
     )["learner"].values  # fmt: skip
 

@@ -100,7 +100,7 @@ class LeastPlayed:
     def init(self, key):
         return None
 
-    def prepare(self, state, obs):
+    def init_from_obs(self, state, obs):
         return Counted(jnp.zeros(obs.arms.shape[0]), obs.arms[0])
 
     def select(self, key, t, state, obs):

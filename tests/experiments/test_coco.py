@@ -22,7 +22,7 @@ def test_figure_1_in_miniature():
     small = dataclasses.replace(
         fig1, panels=lambda horizon: {"figure": fig1.panels(horizon)["figure"]}, claims=fig1.claims[:1]
     )
-    report = run(small, seeds=3, horizon=80, without=("SCOFW-TVC", "OPDP"), progress=False, record=4)
+    report = run(small, seeds=3, horizon=80, without=("SCOFW-TVC", "OPDP"), progress=False, record_points=4)
     assert {item.decision for item in report.judged} == {"not decided"}
     for label, trials in report.results["figure"].trials.items():
         calls = trials.get("oracle_calls")[0, 0]
@@ -130,7 +130,9 @@ def test_the_residual_meter_finds_the_oracle():
     domain = NuclearBall(radius=float(environment.radius), exact_below=1, iterations=2)
     learner = OFW(dim=environment.dim, horizon=30, domain=domain, lipschitz=float(environment.lipschitz))
     seen = Meter("seen", lambda played: played.next_state.last.guess.residual, "max")
-    trials = simulate(learner, environment, 30, 2, meters=[setting.METERS[-1], seen], progress=False, record=3)["OFW"]
+    trials = simulate(learner, environment, 30, 2, meters=[setting.METERS[-1], seen], progress=False, record_points=3)[
+        "OFW"
+    ]
     np.testing.assert_array_equal(trials.values["oracle_residual"], trials.values["seen"])
     assert trials.values["seen"].min() > 0.0
 

@@ -25,7 +25,7 @@ from tests.results import made
 def test_shares_are_of_the_bound_of_the_learner():
     trials = made.trials(
         {"feasible_regret": np.asarray([[[1.0, 6.0]]]), "violation": np.asarray([[[0.5, 2.0]]])},
-        records=np.asarray([4, 16]),
+        record_points=np.asarray([4, 16]),
     )
     bound = theory.theorem_1(1.5, 2.0, 16.0)
     found = toy.shares_of_bounds(trials, OFWTVC(dim=2, horizon=16, lipschitz=1.5, constraint_scale=3.0), None)
@@ -50,7 +50,7 @@ def test_certificates_hold_and_can_fail():
         "halved": OFWTVC(**setting | {"domain": Halved()}, eta_scale=100.0),
     }
     environment = QuadraticConstraints(dim=3, domain=L2Ball())
-    result = compare(learners, environment, 60, 3, record=2, progress=False, width=32, meters=wanted)
+    result = compare(learners, environment, 60, 3, record_points=2, progress=False, width=32, meters=wanted)
     final = {label: {name: trials.final(name) for name in trials.metrics} for label, trials in result.trials.items()}
     for label in ("ofw", "scofw"):
         assert final[label]["lemma_4"].max() <= 1.0 and final[label]["gap_excess"].max() <= 1e-12
@@ -101,7 +101,7 @@ def test_inequality_7_is_left_where_a_term_is_missing():
         "surrogate_regret": [[[3.0, 3.0]]], "loss_regret": [[[1.0, 2.0]]], "potential": [[[1.0, 3.0]]],
         "feasible_regret": [[[0.0, 0.0]]], "violation": [[[0.0, 0.0]]],
     }  # fmt: skip
-    trials = made.trials({name: np.asarray(values) for name, values in rows.items()}, records=np.asarray([1, 2]))
+    trials = made.trials({name: np.asarray(values) for name, values in rows.items()}, record_points=np.asarray([1, 2]))
     found = certificates._derived(trials, OFWTVC(dim=2, horizon=2), None)["inequality_7"]
     np.testing.assert_allclose(found, [[[-0.2, 0.25]]])
 
@@ -128,7 +128,7 @@ def swept(regret, violation):
     """Two seeds, three weights; a horizon of 10."""
     values = {"feasible_regret": regret, "violation": violation}
     arrays = {name: np.asarray(v, float)[..., None] for name, v in values.items()}
-    return made.trials(arrays, points=[{"gamma": g} for g in (1.0, 0.1, 0.01)], records=np.asarray([10]))
+    return made.trials(arrays, points=[{"gamma": g} for g in (1.0, 0.1, 0.01)], record_points=np.asarray([10]))
 
 
 def test_the_frontier_compares_the_best_admitted_points():

@@ -405,7 +405,7 @@ def test_numbers_of_the_study_on_sea():
     (stays,) = [c for c in EXPERIMENTS["oco/e3"].claims if "the learner stays at 4" in c.text]
     assert (stays.low, stays.high) == (pytest.approx(0.99 * 3.1231056), pytest.approx(1.01 * 3.1231056))
     assert e5._means(0.4, 10_000) == pytest.approx((0.004, 0.016, 0.064, 0.15))
-    trials = made.trials({"pseudo_regret": np.asarray([[[6.0]]])}, records=np.asarray([900]))
+    trials = made.trials({"pseudo_regret": np.asarray([[[6.0]]])}, record_points=np.asarray([900]))
     panel = EXPERIMENTS["oco/e5"].panels(900)["s0.2-m0"]
     assert float(e5._over_noise(trials, None, panel)["scaled_regret"].item()) == pytest.approx(1.0)
 

@@ -100,8 +100,8 @@ def test_statistics_count_groups():
     assert float(setting.lowest("p", "a")(measured).mean) == 1.5
     assert float(setting.wins("p", "b", "a")(measured).mean) == 1.5
     longer = {"risk": np.array([[[[9.0, 0.0, 0.0]], [[9.0, 9.0, 0.0]]]] * 2)[None, :, :, 0]}
-    longer = made.trials(longer, axes={"risk": ("group",)}, records=np.array([10, 20]))
-    short = made.trials({"risk": np.full((1, 2, 1, 3), 5.0)}, axes={"risk": ("group",)}, records=np.array([10]))
+    longer = made.trials(longer, axes={"risk": ("group",)}, record_points=np.array([10, 20]))
+    short = made.trials({"risk": np.full((1, 2, 1, 3), 5.0)}, axes={"risk": ("group",)}, record_points=np.array([10]))
     pair = Measured({"p": Result({"short": short, "long": longer})}, {})
     assert float(setting.ahead("p", "short", "long")(pair).mean) == 1.0  # after 10 rounds; two groups after 20
     assert float(setting.ahead("p", "long", "short")(pair).mean) == 1.0
@@ -113,7 +113,7 @@ def test_statistics_count_groups():
 def test_fig8_looks_at_the_preset_horizon():
     panel = EXPERIMENTS["dro/fig8"].panels(48)["heterogeneous"]
     records = np.arange(1, 49)
-    trials = made.trials({"top_k_risk": records[None, None] * 1.0}, records=records)
+    trials = made.trials({"top_k_risk": records[None, None] * 1.0}, record_points=records)
     derived = EXPERIMENTS["dro/fig8"].derive(trials, None, panel)
     assert set(derived["objective_at_preset"].ravel()) == {2.0}
     np.testing.assert_array_equal(derived["objective"], trials.get("top_k_risk"))
@@ -123,7 +123,7 @@ def test_fig8_draws_a_pair_an_axes():
     """What a run leaves out, too: of the pair that stays alone one curve."""
     fig8, records = EXPERIMENTS["dro/fig8"], np.arange(1, 5)
     labels = {"adult": ("SMD(m)", "SMD(m)_a", "Online(1)", "Online(1)_a"), "heterogeneous": ("ATkRO(1)_a",)}
-    trials = made.trials({"objective": np.ones((1, 2, 4))}, records=records)
+    trials = made.trials({"objective": np.ones((1, 2, 4))}, record_points=records)
     results = {name: Result(dict.fromkeys(x, trials)) for name, x in labels.items()}
     report = Report(fig8, "theory", 4, results, {}, ())
     axes = fig8.figures[0].draw(plt, report).axes
@@ -150,7 +150,7 @@ TUNED = Experiment(
     panels=lambda horizon: {"one": Panel("one", Noisy())},
     horizons=lambda horizon, panel, labels: {label: horizon * (2 if label == "long" else 1) for label in labels},
     tuning=Tuning(("tuned",), lambda learner: {"rate": (0.1, 0.5, 0.3)}, "loss", seeds=2),
-    metric="loss", record=4,
+    metric="loss", record_points=4,
 )  # fmt: skip
 
 

@@ -53,7 +53,7 @@ def test_bounds_in_small():
     report = run(EXPERIMENTS["dro/bounds"], seeds=3, horizon=300, without=without, progress=False)
     fixed, anytime = (report.results["max"][label] for label in ("SMD(m)", "SMD(m)_a"))
     assert set(fixed.get("mean_bound").ravel()) == {bounds._THEOREMS["SMD(m)"].at(300)[0]}
-    at = [bounds._THEOREMS["SMD(m)_a"].at(t)[1] for t in anytime.records]
+    at = [bounds._THEOREMS["SMD(m)_a"].at(t)[1] for t in anytime.record_points]
     np.testing.assert_allclose(anytime.get("likely_bound")[0, 0], at)
     np.testing.assert_allclose(anytime.get("share_of_likely"), anytime.get("duality_gap") / np.array(at), rtol=1e-6)
     axes = figures.draw(report, report.experiment.figures[0]).axes

@@ -152,7 +152,7 @@ SMALL = Experiment(
     name="toy/small", title="small", source="nobody", horizon=20, seeds=5, presets={"theory": "none"},
     algorithms=_algorithms,
     panels=lambda horizon: {name: Panel(name, Noisy(), x=x) for name, x in (("one", 1.0), ("two", 2.0))},
-    metric="loss", slow={"slow": 3}, derive=_doubled, record=4, stand_ins={"two": "Numbers"},
+    metric="loss", slow={"slow": 3}, derive=_doubled, record_points=4, stand_ins={"two": "Numbers"},
     claims=tuple(
         Claim(f"low ({name})", "Figure 1", final_mean(name, "first", "loss"), high=9.0, trials=5)
         for name in ("one", "two")

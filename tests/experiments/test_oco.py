@@ -40,11 +40,11 @@ def test_the_noise_of_e5_and_e6_is_divided_out():
     e5, e6 = EXPERIMENTS["oco/e5"], EXPERIMENTS["oco/e6"]
     panel = e5.panels(100)["s0.2-m0"]
     records = np.asarray([4, 100])
-    trials = made.trials({"pseudo_regret": 0.2 * np.sqrt(records)[None, None]}, records=records)
+    trials = made.trials({"pseudo_regret": 0.2 * np.sqrt(records)[None, None]}, record_points=records)
     np.testing.assert_allclose(e5.derive(trials, None, panel)["scaled_regret"], 1.0)
     panel = e6.panels(100)["n-8"]
     uniform, pointwise = (1.0 - (7.0 / 8.0) ** 8) * records, records / 8.0
-    trials = made.trials({"uniform": uniform[None, None], "pointwise": pointwise[None, None]}, records=records)
+    trials = made.trials({"uniform": uniform[None, None], "pointwise": pointwise[None, None]}, record_points=records)
     derived = e6.derive(trials, None, panel)
     np.testing.assert_allclose(derived["uniform_error"], 0.0, atol=1e-12)
     np.testing.assert_allclose(derived["pointwise_error"], 0.0, atol=1e-12)
@@ -63,7 +63,7 @@ def growing(exponents, scale=10.0, seeds=64):
     return Measured(
         {
             panel: Result(
-                {k: made.trials({"regret": scale * (spread[:, None] * records**v)[None]}, records=records)
+                {k: made.trials({"regret": scale * (spread[:, None] * records**v)[None]}, record_points=records)
                  for k, v in of.items()}
             )
             for panel, of in exponents.items()
@@ -168,7 +168,7 @@ def test_restarts_and_radii_by_hand():
     for before, after, counted in ((2.0, 5.0, 1.0), (2.0, 2.0, 0.0)):
         played = state(state=state(bound=jnp.asarray(before)), next_state=state(bound=jnp.asarray(after)))
         assert float(restarts.restarted(played)) == counted
-    trials = made.trials({"restarts": [[[7.0]]], "radius": [[[48.0]]]}, records=np.asarray([1024]))
+    trials = made.trials({"restarts": [[[7.0]]], "radius": [[[48.0]]]}, record_points=np.asarray([1024]))
     found = {name: value.item() for name, value in restarts.shares(trials, None, None).items()}
     assert found == {
         "restarts_over_log": 0.7,

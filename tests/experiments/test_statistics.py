@@ -17,7 +17,7 @@ from tests.results import made
 
 def result_of(curves, records, points=({},)):
     """A result from label to `[H, S, M]` regret curves."""
-    return Result({label: made.trials({"regret": c}, points, records=records) for label, c in curves.items()})
+    return Result({label: made.trials({"regret": c}, points, record_points=records) for label, c in curves.items()})
 
 
 def measured_of(result, times=None):
@@ -346,8 +346,8 @@ def test_unknown_names():
 def test_seeds_are_paired_by_their_global_index(rng):
     """Labels may start at different seeds: what counts is what both ran."""
     a, b = rng.normal(size=(1, 60, 1)), rng.normal(size=(1, 60, 1))
-    shifted = made.trials({"regret": b}, first_seed=10, records=[5])
-    result = Result({"a": made.trials({"regret": a}, records=[5]), "b": shifted})
+    shifted = made.trials({"regret": b}, first_seed=10, record_points=[5])
+    result = Result({"a": made.trials({"regret": a}, record_points=[5]), "b": shifted})
     estimate = statistic.mean_difference("panel", "a", "b")(measured_of(result))
     assert estimate.n == 50
     np.testing.assert_allclose(estimate.mean, np.mean(a[0, 10:, 0] - b[0, :50, 0]))

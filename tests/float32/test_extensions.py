@@ -91,7 +91,7 @@ def test_runs_end_finite_in_float32():
     size = {"n_states": 2, "n_inputs": 1}
     identify = [HvtIdentification.practical(**size, horizon=300, eps=0.99), RecursiveLeastSquares(**size)]
     for algorithms, environment in ((algs, env), (identify, LinearSystem())):
-        result = compare(algorithms, environment, 300, 64, progress=False, record=3)
+        result = compare(algorithms, environment, 300, 64, progress=False, record_points=3)
         for trials in result.trials.values():
             assert trials.healthy.all()
             assert all(np.isfinite(values).all() for values in trials.values.values())

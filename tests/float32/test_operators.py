@@ -30,5 +30,5 @@ def test_states_keep_their_types(name):
 
 def test_a_walk_stays_in_its_ball():
     environment = with_drift(HeavyTailed(dim=2, n_arms=3, noise=noise.Gaussian()), RandomWalk(length=0.5))
-    found = simulate(OFUL(dim=2), environment, 300, 3, record=[300], width=1, progress=False)
+    found = simulate(OFUL(dim=2), environment, 300, 3, record_points=[300], width=1, progress=False)
     assert found["OFUL"].healthy.all() and (found["OFUL"].final("regret") <= 300 * 2 * 1.00001).all()

@@ -27,7 +27,7 @@ def report(experiment: Experiment, seed: int = 0) -> Report:
         names |= {drawing.bound} if isinstance(drawing, Bound) else set()
         names |= {getattr(drawing, "x", "round")} - {"round"}
         names |= {*(getattr(drawing, "reference", None) or ())[:1]}
-    records = range(1, HORIZON + 1) if experiment.record == 3000 else RECORDS  # a whole trace
+    records = range(1, HORIZON + 1) if experiment.record_points == 3000 else RECORDS  # a whole trace
     results, times = {}, {}
     for name, panel in experiment.panels(HORIZON).items():
         of_groups = {m: a for m, a in getattr(panel.environment, "axes", {}).items() if a == ("group",) and m in names}
@@ -41,7 +41,7 @@ def report(experiment: Experiment, seed: int = 0) -> Report:
                 metric: np.cumsum(rng.gamma(2.0, 0.1, (*shape, *sizes.get(metric, ()))), axis=2)
                 for metric in sorted(names)
             }
-            trials[label] = made.trials(values, points, records=records, axes=of_groups | axes)
+            trials[label] = made.trials(values, points, record_points=records, axes=of_groups | axes)
         results[name] = Result(trials, {"wall_s": 1.0})
     if experiment.timed is not None:
         stops = np.linspace(0, HORIZON, 11)[1:].astype(int)

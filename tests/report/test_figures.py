@@ -283,7 +283,9 @@ def test_bound_and_shares_show_the_trials():
 def test_exponents_stand_beside_the_theory():
     records = np.unique(np.geomspace(1, 1000, 40).astype(int))
     grown = {p: records ** (1.0 / (1.0 + p)) * np.ones((1, 60, 1)) for p in (0.5, 1.0)}
-    panels = {f"eps{p:g}": (p, np.nan, {"a": results.trials({"regret": v}, records=records)}) for p, v in grown.items()}
+    panels = {
+        f"eps{p:g}": (p, np.nan, {"a": results.trials({"regret": v}, record_points=records)}) for p, v in grown.items()
+    }
     drawing = Exponents("eps", theory=lambda eps: 1.0 / (1.0 + eps), statement="theory")
     left, right = figures.draw(report_of(panels, (drawing,)), drawing).axes
     np.testing.assert_allclose(left.containers[0].lines[0].get_xydata(), [[0.5, 2 / 3], [1.0, 0.5]])

@@ -28,7 +28,7 @@ def test_one_labelled_curve_with_a_band_per_label_and_point(rng):
     for band in ("mean", "quantile"):
         ax = result.plot("loss", band=band)
         assert _names(ax) == ["a (rate=0.1)", "a (rate=0.25)", "b [40 seeds]"]
-        np.testing.assert_array_equal(ax.lines[1].get_xdata(), a.records)
+        np.testing.assert_array_equal(ax.lines[1].get_xdata(), a.record_points)
         np.testing.assert_array_equal(ax.lines[2].get_xdata(), [10, 20, 30])
         centre = values[1].mean(0) if band == "mean" else np.median(values[1], 0)
         np.testing.assert_allclose(ax.lines[1].get_ydata(), centre)

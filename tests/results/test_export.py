@@ -48,7 +48,7 @@ def test_tidy_tables_hold_every_number_once():
     polars, pandas = pytest.importorskip("polars"), pytest.importorskip("pandas")
     result = made.result()
     frame = result.to_polars()
-    assert frame.columns == ["label", "rate", "seed", "round", "healthy", "outside", "regret", "loss", "risk[0]",
+    assert frame.columns == ["label", "rate", "seed", "round", "healthy", "inadmissible", "regret", "loss", "risk[0]",
                              "risk[1]", "risk[2]"]  # fmt: skip
     assert len(frame) == 3 * 6 * 4 + 4 * 2
     one = frame.filter((polars.col("rate") == 0.2) & (polars.col("seed") == 1) & (polars.col("round") == 40))

@@ -163,13 +163,13 @@ def test_the_library_s_own_regret_is_covered():
     """
     fig1 = EXPERIMENTS["linear/fig1"]
     small = dataclasses.replace(
-        fig1, panels=lambda horizon: {"max": fig1.panels(horizon)["max"]}, claims=(), timed=None, record=10
+        fig1, panels=lambda horizon: {"max": fig1.panels(horizon)["max"]}, claims=(), timed=None, record_points=10
     )
     without = ("HEAVY-OFUL", "CRMM", "uniform")
     whole = run(small, seeds=2048, horizon=1500, without=without, progress=False).results["max"]
     pair = [whole.final("regret", label)[0] for label in ("Hvt-UCB", "OFUL")]
     curves = whole.get("regret", "OFUL")[0][:, 1:]
-    slopes = np.log(whole["OFUL"].records[1:])
+    slopes = np.log(whole["OFUL"].record_points[1:])
     weights = (slopes - slopes.mean()) / np.sum((slopes - slopes.mean()) ** 2)
     rows = np.concatenate([np.stack(pair, axis=1), curves], axis=1)
     found = {

@@ -18,7 +18,7 @@ def _part(whole, points=slice(None), seeds=slice(None)):
         values = {name: array[points, seeds].copy() for name, array in trials.values.items()}
         return dataclasses.replace(
             trials, values=values, points=trials.points[points], seeds=trials.seeds[seeds],
-            healthy=trials.healthy[points, seeds].copy(), outside=trials.outside[points, seeds].copy(),
+            healthy=trials.healthy[points, seeds].copy(), inadmissible=trials.inadmissible[points, seeds].copy(),
         )  # fmt: skip
 
     return Result({label: cut(whole[label]) for label in whole}, whole.info)
@@ -27,7 +27,7 @@ def _part(whole, points=slice(None), seeds=slice(None)):
 def _same(a, b):
     assert a.labels == b.labels
     for label in a:
-        for name in ("seeds", "records", "healthy", "outside"):
+        for name in ("seeds", "record_points", "healthy", "inadmissible"):
             np.testing.assert_array_equal(getattr(a[label], name), getattr(b[label], name))
         assert a[label].points == b[label].points and a[label].values.keys() == b[label].values.keys()
         for name, values in a[label].values.items():
@@ -39,7 +39,7 @@ def whole():
     result = made.result()
     result["swept"].values["loss"][1, 2] = np.nan
     result["swept"].healthy[0, 1] = False
-    result["grouped"].outside[0, 3] = 5
+    result["grouped"].inadmissible[0, 3] = 5
     return result
 
 
@@ -92,7 +92,7 @@ def _swept(**change):
          "algorithm.type of swept differs, 'toy' and 'other'"),
         (_swept(spec={"algorithm": {"type": "toy"}, "horizon": 40, "digest": "d1"}), "digest of swept differs"),
         (_swept(spec={"algorithm": {"type": "toy"}, "horizon": 40, "digest": "d0", "width": 1}), "width of swept"),
-        (_swept(records=np.array([1, 2, 3, 40])), "record points of swept differs"),
+        (_swept(record_points=np.array([1, 2, 3, 40])), "record points of swept differs"),
         (_swept(units={}), "units.loss of swept differs, 'points' and None"),
         (_swept(points=tuple({"ridge": float(i)} for i in range(3))), "swept fields of swept differs"),
         (lambda r: Result(r.trials, r.info | {"base_seed": 1}), "base_seed of the results differs, 0 and 1"),

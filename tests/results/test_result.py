@@ -1,4 +1,4 @@
-"""Labels that differ in points, seeds, records and metrics; summaries, paired differences, their warnings."""
+"""Labels that differ in points, seeds, record points and metrics; summaries, paired differences, their warnings."""
 
 import warnings
 
@@ -115,9 +115,9 @@ def test_failed_trials_are_counted_and_left_out_with_a_warning():
 
 
 def test_inadmissible_decisions_warn():
-    outside = np.zeros((1, 60), np.int64)
-    outside[0, 3] = 4
-    result = Result({"a": made.trials({"loss": np.ones((1, 60, 2))}, outside=outside)})
+    inadmissible = np.zeros((1, 60), np.int64)
+    inadmissible[0, 3] = 4
+    result = Result({"a": made.trials({"loss": np.ones((1, 60, 2))}, inadmissible=inadmissible)})
     with pytest.warns(UserWarning, match="a: 1 of 60 trials made inadmissible decisions, in up to 4 of 20 rounds"):
         result.summary()
 

@@ -18,7 +18,7 @@ def _same(a, b):
         one, other = a[label], b[label]
         if any(getattr(one, name) != getattr(other, name) for name in ("points", "axes", "units", "timing", "spec")):
             return False
-        arrays = [{**t.values, **{k: getattr(t, k) for k in ("seeds", "records", "healthy", "outside")}}
+        arrays = [{**t.values, **{k: getattr(t, k) for k in ("seeds", "record_points", "healthy", "inadmissible")}}
                   for t in (one, other)]  # fmt: skip
         if list(arrays[0]) != list(arrays[1]):
             return False
@@ -103,7 +103,7 @@ def _header(act):
     [
         _with("0:seeds", np.arange(5)),
         _with("0:seeds", np.array(["a"] * 6)),
-        _with("0:records", np.zeros((2, 2), np.int64)),
+        _with("0:record_points", np.zeros((2, 2), np.int64)),
         _with("0:healthy", np.array([["yes"] * 6] * 3)),
         _with("0:values:0", np.array([["x"]])),
         _with("0:values:0", np.zeros((3, 6, 4), complex)),

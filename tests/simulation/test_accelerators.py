@@ -115,7 +115,7 @@ def test_blocks_give_the_rows_of_the_loop_however_rounds_are_cut(monkeypatch, tm
     stops = [1, 2, 66, 128, 300, 333]
 
     def run(**more):
-        settings = {"progress": False, "width": WIDTH, "record": stops, "workers": 1}
+        settings = {"progress": False, "width": WIDTH, "record_points": stops, "workers": 1}
         result = simulate(Shrink(rate=0.01), Noisy(scale=1.0), 333, 40, **settings, **more)["Shrink"]
         return {name: result.get(name) for name in ("loss", "played", "newest")}
 

@@ -23,7 +23,7 @@ from jaxbandits.simulation.program import Pace, Program
 from tests.toys import Noisy, Shrink, Slow
 
 ROOT = Path(__file__).parents[2]
-RUN = {"progress": False, "width": 32, "record": 20}
+RUN = {"progress": False, "width": 32, "record_points": 20}
 
 _SCRIPT = """
 import sys
@@ -31,8 +31,8 @@ import jax
 jax.config.update("jax_enable_x64", True)
 from jaxbandits.simulation import simulate
 from tests.toys import Noisy, Shrink
-result = simulate(Shrink(rate=1e-7), Noisy(scale=1.0), 200_000, 96, workers=1, progress=False, width=32, record=20,
-                  seconds_per_call=0.02, save_every=0.0, checkpoint=sys.argv[1])
+result = simulate(Shrink(rate=1e-7), Noisy(scale=1.0), 200_000, 96, workers=1, progress=False, width=32,
+                  record_points=20, seconds_per_call=0.02, save_every=0.0, checkpoint=sys.argv[1])
 result.save(sys.argv[2])
 """
 
@@ -222,7 +222,7 @@ def test_a_changed_run_is_refused_and_the_field_is_named(tmp_path):
         ({"seed": 1}, "base_seed was 0, now 1"),
         ({"first_seed": 1}, "jobs.Shrink.first_seed was 0, now 1"),
         ({"width": 64}, "jobs.Shrink.width was 32, now 64"),
-        ({"record": 5}, "jobs.Shrink.record was"),
+        ({"record_points": 5}, "jobs.Shrink.record_points was"),
     ):
         with pytest.raises(InputError, match=named):
             simulate(Shrink(rate=0.25), Noisy(), 10, 3, checkpoint=tmp_path, **{**RUN, **change})

@@ -36,7 +36,7 @@ def test_the_rate_of_a_program_is_remembered(monkeypatch):
     seen = []
     original = Pace.rounds
     monkeypatch.setattr(Pace, "rounds", lambda *args: seen.append(original(*args)) or seen[-1])
-    settings = {"progress": False, "width": 32, "record": 1, "workers": 1}
+    settings = {"progress": False, "width": 32, "record_points": 1, "workers": 1}
     simulate(Slow(work=7), Noisy(), 20_000, 32, **settings)
     first, seen[:] = seen[:], []
     simulate(Slow(work=7), Noisy(), 20_000, 32, **settings)
@@ -54,13 +54,15 @@ def test_calls_take_about_the_time_they_should(monkeypatch):
         return result
 
     monkeypatch.setattr(driver, "advance", timed)
-    simulate(Slow(work=20), Noisy(), 300_000, 32, progress=False, width=32, record=1, workers=1, seconds_per_call=0.05)
+    simulate(
+        Slow(work=20), Noisy(), 300_000, 32, progress=False, width=32, record_points=1, workers=1, seconds_per_call=0.05
+    )
     late = called[len(called) // 2 : -1]
     assert len(called) > 5 and 0.01 < np.median(late) < 0.25  # on a machine that others use too
 
 
 def test_an_interrupt_is_answered_soon_even_by_a_slow_learner():
-    slow = {"progress": False, "width": 32, "record": 1, "workers": 2}
+    slow = {"progress": False, "width": 32, "record_points": 1, "workers": 2}
     simulate(Slow(work=20_000), Noisy(), 2, 64, **slow)  # compiled; a round takes some milliseconds
     sent = []
 
@@ -99,7 +101,7 @@ def test_memory_of_rows_is_reserved_once(monkeypatch):
     made = []
     original = np.empty
     monkeypatch.setattr(driver.np, "empty", lambda shape, *a, **k: made.append(shape) or original(shape, *a, **k))
-    simulate(Shrink(), Noisy(), 300, 5, progress=False, width=32, record=300, seconds_per_call=1e-9)
+    simulate(Shrink(), Noisy(), 300, 5, progress=False, width=32, record_points=300, seconds_per_call=1e-9)
     assert (
         len([shape for shape in made if isinstance(shape, tuple) and shape[:1] == (300,)]) == 5
     )  # loss, played, offset, newest, healthy

@@ -199,10 +199,10 @@ def test_an_error_of_the_first_call_that_is_no_fault_of_the_file_is_raised():
 def test_what_is_recalled_of_instances_is_a_program_like_others(cache, monkeypatch):
     @pytree
     class Recalling(Hindsight):
-        def recall(self, recorded):
+        def rebuild_instance(self, recorded):
             return {"scaled": self.scale * recorded["target"]}
 
-        def in_hindsight(self, recorded, records):
+        def in_hindsight(self, recorded, record_points):
             return {"recalled": recorded["scaled"]}
 
         def derive(self, values):

@@ -15,7 +15,7 @@ QUIET = {"progress": False, "width": 32}
 
 def test_sweep_is_the_product_and_reaches_environment_fields():
     grid = {"rate": [0.1, 0.5], "environment.scale": [0.0, 1.0, 2.0]}
-    trials = sweep(Shrink(), Noisy(), 4, 5, grid=grid, record=2, **QUIET)["Shrink"]
+    trials = sweep(Shrink(), Noisy(), 4, 5, grid=grid, record_points=2, **QUIET)["Shrink"]
     assert trials.get("loss").shape == (6, 5, 2)
     assert trials.points[0] == {"rate": 0.1, "environment.scale": 0.0} and trials.points[5]["rate"] == 0.5
     quiet = [h for h, point in enumerate(trials.points) if point["environment.scale"] == 0.0]
@@ -46,18 +46,22 @@ def test_products_and_zips_combine():
 
 def test_static_fields_have_a_program_each_and_one_label():
     grid = product({"work": [3, 1, 2]}, {"environment.scale": [0.0, 1.0]})
-    trials = sweep(Slow(), Noisy(), 6, 3, grid=grid, record=2, **QUIET)["Slow"]
+    trials = sweep(Slow(), Noisy(), 6, 3, grid=grid, record_points=2, **QUIET)["Slow"]
     assert trials.points == tuple(grid)
     for h, point in enumerate(grid):
-        alone = simulate(Slow(work=point["work"]), Noisy(scale=point["environment.scale"]), 6, 3, record=2, **QUIET)
+        alone = simulate(
+            Slow(work=point["work"]), Noisy(scale=point["environment.scale"]), 6, 3, record_points=2, **QUIET
+        )
         for metric in trials.metrics:
             np.testing.assert_array_equal(trials.get(metric)[h], alone.get(metric)[0])
     assert len(np.unique(trials.final("newest")[:, 0])) == 3
-    other = sweep(Slow(), Noisy(), 6, 3, grid={"work": [2], "environment.scale": [0.0]}, record=2, **QUIET)["Slow"]
+    other = sweep(Slow(), Noisy(), 6, 3, grid={"work": [2], "environment.scale": [0.0]}, record_points=2, **QUIET)[
+        "Slow"
+    ]
     assert other.spec == trials.spec  # points are not part of it, so that results can be merged
     assert len(trials.timing["ns_per_round"]) == 3 and trials.timing["rounds"] == 6 * 3 * 6
     interleaved = sweep(
-        Slow(), Noisy(), 6, 3, grid={"environment.scale": [0.0, 1.0], "work": [1, 2]}, record=2, **QUIET
+        Slow(), Noisy(), 6, 3, grid={"environment.scale": [0.0, 1.0], "work": [1, 2]}, record_points=2, **QUIET
     )["Slow"]
     assert [tuple(point.values()) for point in interleaved.points] == [(0.0, 1), (0.0, 2), (1.0, 1), (1.0, 2)]
     np.testing.assert_array_equal(interleaved.final("loss")[2], trials.final("loss")[3])
@@ -66,18 +70,20 @@ def test_static_fields_have_a_program_each_and_one_label():
 def test_every_label_has_its_own_grid():
     result = compare(
         {"many": Grid(Shrink(), {"rate": [0.1, 0.2, 0.3]}), "one": Shrink(), "slow": Grid(Slow(), {"work": [1, 2]})},
-        Noisy(scale=1.0), 5, 4, record=2, **QUIET,
+        Noisy(scale=1.0), 5, 4, record_points=2, **QUIET,
     )  # fmt: skip
     assert {label: len(result[label].points) for label in result} == {"many": 3, "one": 1, "slow": 2}
     assert result["one"].points == ({},)
-    listed = compare([Grid(Shrink(), {"rate": [0.1, 0.2, 0.3]}), Slow()], Noisy(scale=1.0), 5, 4, record=2, **QUIET)
+    listed = compare(
+        [Grid(Shrink(), {"rate": [0.1, 0.2, 0.3]}), Slow()], Noisy(scale=1.0), 5, 4, record_points=2, **QUIET
+    )
     np.testing.assert_array_equal(listed.get("loss", "Shrink"), result.get("loss", "many"))
 
 
 def test_a_traced_grid_compiles_one_program():
-    simulate(Shrink(), Noisy(), 7, 2, record=3, **QUIET)
+    simulate(Shrink(), Noisy(), 7, 2, record_points=3, **QUIET)
     before = program_lib.compiled_count()
-    sweep(Shrink(), Noisy(), 7, 2, grid={"rate": [0, 1, 0.5]}, record=3, **QUIET)  # whole numbers too
+    sweep(Shrink(), Noisy(), 7, 2, grid={"rate": [0, 1, 0.5]}, record_points=3, **QUIET)  # whole numbers too
     assert program_lib.compiled_count() == before
 
 

@@ -19,11 +19,11 @@ def _count_from_zero():
 
 def test_it_is_called_once_per_instance_and_not_per_learner():
     learners = {"a": Shrink(), "b": Shrink(rate=0.1), "many": Grid(Shrink(), {"rate": [0.2, 0.3, 0.4]})}
-    result = compare(learners, Hindsight(), 12, 5, record=3, **QUIET)
+    result = compare(learners, Hindsight(), 12, 5, record_points=3, **QUIET)
     assert Hindsight.called == [1.0] * 5  # five seeds
     for label in learners:
         trials = result[label]
-        np.testing.assert_allclose(trials.get("best_point"), trials.get("target") / trials.records)
+        np.testing.assert_allclose(trials.get("best_point"), trials.get("target") / trials.record_points)
         np.testing.assert_array_equal(trials.get("distance"), np.abs(trials.get("best_point")))
         np.testing.assert_array_equal(trials.get("best_point")[0], result.get("best_point", "a")[0])
     assert result["a"].metrics[:2] == ("distance", "loss")
@@ -31,7 +31,7 @@ def test_it_is_called_once_per_instance_and_not_per_learner():
 
 def test_other_hyperparameters_or_horizons_are_other_instances():
     learners = {"a": Grid(Shrink(), {"environment.scale": [0.0, 2.0]}), "b": Shrink()}
-    compare(learners, Hindsight(), {"a": 12, "b": 8}, 3, record=2, **QUIET)
+    compare(learners, Hindsight(), {"a": 12, "b": 8}, 3, record_points=2, **QUIET)
     assert Hindsight.called == [0.0] * 3 + [2.0] * 3 + [1.0] * 3
 
 
@@ -42,14 +42,14 @@ def test_no_solver_is_asked_about_a_failed_trial():
             state, feedback, outcome = Hindsight.step(self, key, t, state, obs, decision)
             return state, feedback, outcome._replace(target=jnp.where(state > 0, outcome.target, jnp.nan))
 
-    trials = simulate(Shrink(), FailsBelow(), 5, 20, record=2, **QUIET)["Shrink"]
+    trials = simulate(Shrink(), FailsBelow(), 5, 20, record_points=2, **QUIET)["Shrink"]
     lost = np.isnan(trials.final("target"))
     assert 0 < lost.sum() < 20 and len(Hindsight.called) == (~lost).sum()
     np.testing.assert_array_equal(np.isnan(trials.final("best_point")), lost)
 
 
 def test_a_learner_that_is_lost_does_not_matter_to_the_comparator():
-    trials = simulate(Lost(), Hindsight(), 5, 4, record=2, **QUIET)["Lost"]
+    trials = simulate(Lost(), Hindsight(), 5, 4, record_points=2, **QUIET)["Lost"]
     assert np.isfinite(trials.get("best_point")).all() and not trials.healthy.any()
 
 
@@ -64,11 +64,11 @@ def test_a_learner_that_is_lost_does_not_matter_to_the_comparator():
 def test_what_it_returns_is_checked(returned, message):
     @pytree
     class Wrong(Hindsight):
-        def in_hindsight(self, recorded, records):
+        def in_hindsight(self, recorded, record_points):
             return returned
 
     with pytest.raises(InputError, match=message):
-        simulate(Shrink(), Wrong(), 5, 4, record=2, **QUIET)
+        simulate(Shrink(), Wrong(), 5, 4, record_points=2, **QUIET)
 
 
 @pytest.mark.parametrize("seeds", [3, 33])
@@ -81,18 +81,18 @@ def test_what_nobody_recorded_is_computed_again_for_all_instances(seeds, monkeyp
 
     @pytree
     class Recalling(Hindsight):
-        def recall(self, recorded):
+        def rebuild_instance(self, recorded):
             return {"scaled": self.scale * recorded["target"]}
 
-        def in_hindsight(self, recorded, records):
+        def in_hindsight(self, recorded, record_points):
             assert recorded["scaled"].dtype == np.float64
-            return {"recalled": recorded["scaled"], "of": np.full(len(records), float(self.scale))}
+            return {"recalled": recorded["scaled"], "of": np.full(len(record_points), float(self.scale))}
 
         def derive(self, values):
             return {}
 
     result = compare({"a": Grid(Shrink(), {"environment.scale": [0.5, 2.0]}), "b": Shrink()}, Recalling(), 6, seeds,
-                     record=2, **QUIET)  # fmt: skip
+                     record_points=2, **QUIET)  # fmt: skip
     assert traced == [(2,)]
     for label, scales in (("a", [0.5, 2.0]), ("b", [1.0])):
         trials = result[label]
@@ -107,4 +107,4 @@ def test_what_it_needs_must_be_recorded():
         hindsight_needs = ("gradient",)
 
     with pytest.raises(InputError, match="in_hindsight needs the metrics gradient, which are not recorded"):
-        simulate(Shrink(), Needs(), 5, 4, record=2, **QUIET)
+        simulate(Shrink(), Needs(), 5, 4, record_points=2, **QUIET)

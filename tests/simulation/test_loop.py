@@ -15,7 +15,7 @@ TABLE = np.arange(12.0).reshape(4, 3)
 
 def test_every_consumer_of_randomness_has_a_stream_of_its_own_and_every_round_new_draws():
     meter = Meter("draws", draws_of, "last", axes=("consumer",))
-    run = compare({"a": Draws(), "b": Draws(unused=1.0)}, Drawn(), 9, 40, record=9, meters=[meter], **QUIET)
+    run = compare({"a": Draws(), "b": Draws(unused=1.0)}, Drawn(), 9, 40, record_points=9, meters=[meter], **QUIET)
     draws = run.get("draws", "a")[0]  # [seed, round, consumer]
     assert draws.shape == (40, 9, len(CONSUMERS))
     per_trial, per_round = draws[:, 0, [0, 3]], draws[:, :, [1, 2, 4, 5]]
@@ -41,7 +41,7 @@ def test_all_algorithms_meet_the_same_instances_and_noise():
 @pytest.mark.parametrize("width", [1, 32])
 def test_results_do_not_depend_on_how_rounds_are_cut_into_calls(monkeypatch, width):
     meters = [Meter("largest", lambda r: r.feedback.reward, "max"), Meter("newest_round", lambda r: r.t, "last")]
-    settings = {"progress": False, "width": width, "meters": meters, "record": [1, 2, 7, 8, 30, 41]}
+    settings = {"progress": False, "width": width, "meters": meters, "record_points": [1, 2, 7, 8, 30, 41]}
 
     def run(**more):
         environment = {"scalars": Noisy(scale=1.0), "vectors": Vectors(table=TABLE, limit=0.5)}
@@ -55,7 +55,7 @@ def test_results_do_not_depend_on_how_rounds_are_cut_into_calls(monkeypatch, wid
     few_slots = run()
     for other in (one_by_one, fives, few_slots):
         for label in whole:
-            np.testing.assert_array_equal(other[label].outside, whole[label].outside)
+            np.testing.assert_array_equal(other[label].inadmissible, whole[label].inadmissible)
             for metric, values in whole[label].values.items():
                 np.testing.assert_array_equal(other.get(metric, label), values, err_msg=f"{label} {metric}")
 
@@ -63,7 +63,7 @@ def test_results_do_not_depend_on_how_rounds_are_cut_into_calls(monkeypatch, wid
 @pytest.mark.parametrize("width", [1, 32])
 def test_bits_do_not_depend_on_the_number_of_trials_or_workers(width):
     def run(seeds, **more):
-        return simulate(Shrink(), Noisy(scale=1.0), 30, seeds, record=5, progress=False, width=width, **more)
+        return simulate(Shrink(), Noisy(scale=1.0), 30, seeds, record_points=5, progress=False, width=width, **more)
 
     alone, crowd, one_worker, later = run(1), run(70), run(70, workers=1), run(3, first_seed=67)
     for metric in crowd.metrics:
@@ -76,9 +76,9 @@ def test_bits_do_not_depend_on_the_number_of_trials_or_workers(width):
 def test_outcomes_snapshots_and_meters_may_be_arrays_with_named_axes(width):
     meter = Meter("worst", lambda r: r.outcome.risk[:2], "max", axes=("worst_group",), unit="losses")
     environment = Vectors(table=TABLE)
-    trials = simulate(Shrink(rate=0.0), environment, 6, 5, record=[2, 6], meters=[meter], progress=False, width=width)[
-        "Shrink"
-    ]
+    trials = simulate(
+        Shrink(rate=0.0), environment, 6, 5, record_points=[2, 6], meters=[meter], progress=False, width=width
+    )["Shrink"]
     rows = np.concatenate([TABLE, TABLE])[:6] + 1.0
     np.testing.assert_allclose(trials.get("risk"), np.broadcast_to(rows.cumsum(0)[[1, 5]], (1, 5, 2, 3)))
     np.testing.assert_allclose(trials.get("worst")[0, 0], np.maximum.accumulate(rows)[[1, 5]][:, :2])
@@ -93,12 +93,14 @@ def test_outcomes_snapshots_and_meters_may_be_arrays_with_named_axes(width):
 
 
 def test_inadmissible_decisions_are_counted_by_trial():
-    inside = simulate(Shrink(rate=0.0), Vectors(table=TABLE), 7, 4, record=3, **QUIET)["Shrink"]
-    np.testing.assert_array_equal(inside.outside, np.zeros((1, 4)))
-    result = simulate(Shrink(rate=0.5, start=1.0), Vectors(table=TABLE, limit=0.2), 7, 4, record=3, **QUIET)["Shrink"]
-    np.testing.assert_array_equal(result.outside, np.full((1, 4), 3))  # plays 1, 0.5, 0.25 lie above 0.2
-    assert result.outside.dtype == np.int64 and "outside" not in result.values
-    np.testing.assert_array_equal(simulate(Shrink(), Noisy(), 3, 2, **QUIET)["Shrink"].outside, np.zeros((1, 2)))
+    inside = simulate(Shrink(rate=0.0), Vectors(table=TABLE), 7, 4, record_points=3, **QUIET)["Shrink"]
+    np.testing.assert_array_equal(inside.inadmissible, np.zeros((1, 4)))
+    result = simulate(Shrink(rate=0.5, start=1.0), Vectors(table=TABLE, limit=0.2), 7, 4, record_points=3, **QUIET)[
+        "Shrink"
+    ]
+    np.testing.assert_array_equal(result.inadmissible, np.full((1, 4), 3))  # plays 1, 0.5, 0.25 lie above 0.2
+    assert result.inadmissible.dtype == np.int64 and "inadmissible" not in result.values
+    np.testing.assert_array_equal(simulate(Shrink(), Noisy(), 3, 2, **QUIET)["Shrink"].inadmissible, np.zeros((1, 2)))
 
 
 def test_a_record_dictionary_is_what_at_record_returns():

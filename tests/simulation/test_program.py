@@ -43,7 +43,7 @@ def test_shared_data_exist_once_however_many_trials_run_on_them(width):
 
 def test_other_data_of_the_same_shape_reuse_the_program():
     def run(table):
-        settings = {"progress": False, "width": 32, "record": 1}
+        settings = {"progress": False, "width": 32, "record_points": 1}
         return simulate(Shrink(), Vectors(table=table), 4, 2, **settings).final("risk")[0, 0]
 
     first = run(np.zeros((4, 3)))
@@ -132,7 +132,7 @@ def test_programs_are_kept_within_a_bound_least_recently_used_first_out(monkeypa
     device = jax.devices()[0]
 
     def run(work):
-        simulate(Slow(work=work), Noisy(), 3, 2, progress=False, width=1, record=1)
+        simulate(Slow(work=work), Noisy(), 3, 2, progress=False, width=1, record_points=1)
 
     def alive():
         gc.collect()
@@ -211,9 +211,9 @@ def test_what_passes_in_a_round_counts_beside_the_states():
 def test_a_large_trial_runs_alone_by_default():
     trial = trial_of(_job(Shrink(), Noisy()))
     assert bytes_of((trial.carry.env, trial.carry.alg)) == 16
-    result = simulate(Shrink(start=np.ones(2**12)), Noisy2D(), 2, 3, progress=False, record=1)
+    result = simulate(Shrink(start=np.ones(2**12)), Noisy2D(), 2, 3, progress=False, record_points=1)
     assert result["Shrink"].spec["width"] == 1 and len(result["Shrink"].timing["ns_per_round"]) == 3
-    assert simulate(Shrink(), Noisy(), 2, 3, progress=False, record=1)["Shrink"].spec["width"] == 64
+    assert simulate(Shrink(), Noisy(), 2, 3, progress=False, record_points=1)["Shrink"].spec["width"] == 64
 
 
 class Noisy2D(Noisy):

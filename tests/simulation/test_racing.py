@@ -138,7 +138,7 @@ def settings():
 def test_a_race_plays_the_trials_of_the_sweep(settings, tmp_path):
     """The same numbers bit for bit; the same winner; killed and resumed, the same race."""
     found = race(Grid(Shrink(), POINTS), ENVIRONMENT, 20, 32, checkpoint=tmp_path / "race", **settings)
-    whole = sweep(Shrink(), ENVIRONMENT, 20, 32, grid=POINTS, record=1, first_seed=100, progress=False)["Shrink"]
+    whole = sweep(Shrink(), ENVIRONMENT, 20, 32, grid=POINTS, record_points=1, first_seed=100, progress=False)["Shrink"]
     played = ~np.isnan(found.values)
     np.testing.assert_array_equal(found.values[played], whole.final("loss")[played])
     assert found.winner == whole.points[int(whole.final("loss").mean(axis=1).argmin())] == {"rate": 0.9, "start": 1.0}
@@ -187,7 +187,7 @@ def test_failed_points_lose_and_the_first_wins_if_all_fail(settings):
         ({"error": 0.9}, r"error must lie in \(0, 0.5\]"),
         ({"tolerance": -0.1}, "tolerance must lie in"),
         ({"metric": "regert"}, "unknown metric 'regert'"),
-        ({"record": 5}, "unknown option 'record'"),
+        ({"record_points": 5}, "unknown option 'record'"),
     ],
 )
 def test_bad_input_is_one_clear_line(changed, message, settings):

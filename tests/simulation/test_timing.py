@@ -11,7 +11,7 @@ from tests.toys import Noisy, Shrink, Slow
 def test_time_per_round_is_measured_for_every_stretch():
     learners = {"a": Shrink(), "b": Shrink(rate=0.1)}
     times = time_rounds(learners, Noisy(), 1000, repeats=3, stretches=5, progress=False)
-    np.testing.assert_array_equal(times.stops, [200, 400, 600, 800, 1000])
+    np.testing.assert_array_equal(times.stretch_ends, [200, 400, 600, 800, 1000])
     for ns in times.ns.values():
         assert ns.shape == (3, 5) and (np.abs(ns) < 1e6).all()  # noise may pass zero
     np.testing.assert_allclose(times.at("a", 100), times.ns["a"][:, 0])
@@ -34,7 +34,7 @@ def test_patience_ends_after_three_turns():
 @pytest.mark.parametrize("horizon", [1, 2, 3])
 def test_short_horizons_are_timed_too(horizon):
     times = time_rounds({"a": Shrink()}, Noisy(), horizon, repeats=2, progress=False)
-    assert times.stops[-1] == horizon and np.isfinite(times.ns["a"]).all()
+    assert times.stretch_ends[-1] == horizon and np.isfinite(times.ns["a"]).all()
 
 
 @pytest.mark.parametrize("change", [{"patience": float("nan")}, {"patience": 0}, {"repeats": 0}, {"width": 3},

@@ -14,7 +14,7 @@ SWEEP = Sweep(
     environment=Noisy(scale=1.0),
     horizon=20,
     seeds=40,
-    record=4,
+    record_points=4,
     width=32,
     part_trials=70,
 )
@@ -22,7 +22,7 @@ SWEEP = Sweep(
 FILE = """
 horizon = 20
 seeds = 4
-record = [5, 20]
+record_points = [5, 20]
 width = 32
 
 [algorithms.oful]
@@ -45,5 +45,11 @@ def changed(**settings):
 def whole(sweep=SWEEP):
     """The same without files."""
     return compare(
-        sweep.algorithms, sweep.environment, sweep.horizon, sweep.seeds, record=sweep.record, width=32, progress=False
+        sweep.algorithms,
+        sweep.environment,
+        sweep.horizon,
+        sweep.seeds,
+        record_points=sweep.record_points,
+        width=32,
+        progress=False,
     )

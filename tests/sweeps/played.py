@@ -19,8 +19,8 @@ def sweep(horizon):
     from tests.toys import Noisy, Shrink
 
     learner = Grid(Shrink(), {"rate": [1e-7, 1e-6, 1e-5]})
-    return Sweep(algorithms=[learner], environment=Noisy(scale=1.0), horizon=horizon, seeds=64, record=5, width=32,
-                 part_trials=64)  # fmt: skip
+    return Sweep(algorithms=[learner], environment=Noisy(scale=1.0), horizon=horizon, seeds=64, record_points=5,
+                 width=32, part_trials=64)  # fmt: skip
 
 
 def journal(directory):

@@ -28,15 +28,15 @@ def test_a_file_is_a_sweep(write):
     assert isinstance(grid, Grid) and isinstance(grid.algorithm, OFUL)
     assert isinstance(sweep.environment["oful"], HeavyTailed) and sweep.environment["oful"].noise.df == 2.5
     assert grid.points == [{"dim": d, "environment.dim": d, "ridge": r} for d in (2, 3) for r in (0.1, 1.0)]
-    assert (sweep.horizon, sweep.seeds, sweep.record, sweep.width) == (20, 4, [5, 20], 32)
+    assert (sweep.horizon, sweep.seeds, sweep.record_points, sweep.width) == (20, 4, [5, 20], 32)
 
 
 def test_several_environments_and_log_spaced_records(write):
-    more = 'record = { log = 3 }\nhorizon = 20\nseeds = 2\n[algorithms.a]\ntype="linear/oful"\ndim=2\n'
+    more = 'record_points = { log = 3 }\nhorizon = 20\nseeds = 2\n[algorithms.a]\ntype="linear/oful"\ndim=2\n'
     more += "".join(f'[environments.{n}]\ntype="linear/heavy_tailed"\ndim=2\nn_arms=3\n' for n in ("x", "y"))
     sweep = file.sweep_of(file.read(write(more)))
     assert list(sweep.algorithms) == ["a@x", "a@y"] == list(sweep.environment)
-    assert sweep.record == ("log", 3) and isinstance(sweep.algorithms["a@x"], OFUL)
+    assert sweep.record_points == ("log", 3) and isinstance(sweep.algorithms["a@x"], OFUL)
 
 
 def test_overrides(write):
@@ -44,9 +44,9 @@ def test_overrides(write):
     content = file.read(
         path,
         ["horizon=50", "env.dim=5,10", "alg.dim=5,10", "algorithms.oful.ridge=0.5", "env.noise.df=2.1, 3",
-         "record=10,50", "precision=float64", "out=some/where", 'metrics=["regret"]'],
+         "record_points=10,50", "precision=float64", "out=some/where", 'metrics=["regret"]'],
     ).content  # fmt: skip
-    assert content["horizon"] == 50 and content["record"] == [10, 50] and content["metrics"] == ["regret"]
+    assert content["horizon"] == 50 and content["record_points"] == [10, 50] and content["metrics"] == ["regret"]
     assert content["environments"]["student"]["dim"] == {"values": [5, 10], "zip": "d"}
     assert content["algorithms"]["oful"] == {
         "type": "linear/oful", "dim": {"values": [5, 10], "zip": "d"}, "ridge": 0.5
@@ -85,8 +85,8 @@ def test_mistakes_in_overrides(write, override, message):
         ("seeds = 4", "seeds = 0", "mine.toml: seeds must be a whole number in "),
         ("horizon = 20", "horizon = -1", "mine.toml: horizon must be a whole number in "),
         ("seeds = 4", "sedes = 4", "mine.toml: unknown key 'sedes'; did you mean 'seeds'"),
-        ("record = [5, 20]", "record = [5, 30]", "mine.toml: record rounds must increase strictly within 1 .. 20"),
-        ("record = [5, 20]", "record = { lg = 3 }", "mine.toml: record must be"),
+        ("record_points = [5, 20]", "record_points = [5, 30]", "mine.toml: record_points must increase strictly"),
+        ("record_points = [5, 20]", "record_points = { lg = 3 }", "mine.toml: record_points must be"),
         ("width = 32", "width = 33", "mine.toml: width must be 1 or a multiple of 32"),
         ("width = 32", "precision = 'float46'", "mine.toml: precision: unknown precision .* did you mean"),
         ("width = 32", "precision = 'float32'", "mine.toml: precision is float32, but this process computes in"),

@@ -24,7 +24,8 @@ def said(**found):
 # Without noise, so that a gigabyte of equal rows is written in seconds; what is in memory is the same.
 _SWEEP = """
 grid = Grid(Shrink(), {"rate": [0.1 * k for k in range(10)]})
-sweep = Sweep(algorithms={"a": grid}, environment=Noisy(), horizon=100, seeds=100_000, record=100, metrics=["loss"])
+sweep = Sweep(algorithms={"a": grid}, environment=Noisy(), horizon=100, seeds=100_000, record_points=100,
+              metrics=["loss"])
 found = run_sweep(sweep, "all", progress=False)
 said(parts=len(found._records), missing=len(found.missing))
 """
@@ -37,7 +38,7 @@ best = final.best()["a"].index
 said(mean=mean.mean[5].tolist(), trials=int(mean.trials.sum()), final=row.mean, of=row.trials, best=best)
 """
 _ONE_FILE = """
-result = simulate(Shrink(), Noisy(scale=1.0), 100, 100_000, record=100, progress=False)
+result = simulate(Shrink(), Noisy(scale=1.0), 100, 100_000, record_points=100, progress=False)
 result.save("one.npz")
 said(metrics=len(result.metrics))
 """

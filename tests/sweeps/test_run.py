@@ -125,7 +125,7 @@ def test_seeds_may_be_cut_too(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        ({"horizon": 21, "record": [5, 10, 15, 21]}, "jobs.swept.horizon was 20, now 21"),
+        ({"horizon": 21, "record_points": [5, 10, 15, 21]}, "jobs.swept.horizon was 20, now 21"),
         ({"seeds": 41}, "jobs.swept.seeds was 40, now 41"),
         ({"seed": 1}, "base_seed was 0, now 1"),
         ({"part_trials": 40}, "parts was"),

@@ -99,7 +99,7 @@ def test_without_submitit(path, capsys, monkeypatch):
 LONG = """
 horizon = 40_000
 seeds = 64
-record = 5
+record_points = 5
 width = 32
 part_trials = 64
 

@@ -270,7 +270,7 @@ def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_pat
     ((name, panel),) = experiment.panels(50).items()
     checkpoint = tmp_path / "checkpoint" / name
     learners = experiment.algorithms(experiment.preset(None), 50, panel)
-    settings = {"width": experiment.width, "record": experiment.record, "progress": False}
+    settings = {"width": experiment.width, "record_points": experiment.record_points, "progress": False}
     compare(learners, panel.environment, 50, 32, checkpoint=checkpoint, **settings)
     before = {path.name: path.read_bytes() for path in checkpoint.iterdir()}
     assert main([*arguments, "--seeds", "64"]) == 2

@@ -38,7 +38,7 @@ program.MAX_PARTS = program._parts.bound = program._trials.bound = 30  # full af
 work = itertools.count(1)
 for count in (50, 100, 150):
     for _ in range(count):
-        simulate(Slow(work=next(work)), Noisy(), 2, 2, record=1, width=1, progress=False)
+        simulate(Slow(work=next(work)), Noisy(), 2, 2, record_points=1, width=1, progress=False)
     gc.collect()
     traces = sum(type(obj).__name__ == "Jaxpr" for obj in gc.get_objects())
     print(resident_mb(), program.compiled_count(), traces)

@@ -13,7 +13,7 @@ from tests.toys import Noisy, Shrink
 from tests.wrong import WRONG, outcome
 
 A, E = Shrink(), Noisy()
-SETTINGS = {"record": 2, "progress": False, "width": 1}
+SETTINGS = {"record_points": 2, "progress": False, "width": 1}
 MADE = made.result()
 SWEPT = Result({"swept": MADE["swept"]}, MADE.info)
 TWINS = Result({"a": MADE["swept"], "b": MADE["swept"]}, MADE.info)
@@ -29,7 +29,7 @@ def with_one(function, given):
 run = with_one(simulate, {"algorithm": A, "environment": E, "horizon": 3, "seeds": 2} | SETTINGS)
 each = with_one(
     lambda **given: compare({"a": A, "b": A}, **{k: {"a": GIVEN[k], "b": v} for k, v in given.items()}, progress=False),
-    GIVEN := {"environment": E, "horizon": 3, "seeds": 2, "record": 2},
+    GIVEN := {"environment": E, "horizon": 3, "seeds": 2, "record_points": 2},
 )
 timed = with_one(
     time_rounds,
@@ -71,7 +71,7 @@ def entered(**given):
 
 # The call, the pattern of its messages, and the values that it accepts.
 CASES = {
-    **{f"simulate.{k}": (run(k), k, ()) for k in ("algorithm", "environment", "horizon", "seeds", "record")},
+    **{f"simulate.{k}": (run(k), k, ()) for k in ("algorithm", "environment", "horizon", "seeds", "record_points")},
     "option.meters": (run("meters"), "meters", {"empty"}),
     "option.seed": (run("seed"), "seed", {"zero"}),
     "option.first_seed": (run("first_seed"), "first_seed", {"zero"}),
@@ -174,7 +174,7 @@ def test_a_wrong_argument_is_one_line_that_names_it(case, tmp_path, monkeypatch)
     plt.close("all")
 
 
-@pytest.mark.parametrize("name", ["", " ", "a:b", "a\nb", "healthy", "outside", "seed", "round", "label", "point"])
+@pytest.mark.parametrize("name", ["", " ", "a:b", "a\nb", "healthy", "inadmissible", "seed", "round", "label", "point"])
 def test_no_meter_takes_a_name_that_results_use(name):
     with pytest.raises(InputError, match=r"name of a meter|no metric may be called"):
         simulate(A, E, 3, 2, meters=[Meter(name, lambda r: 1.0)], **SETTINGS)

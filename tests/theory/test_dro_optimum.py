@@ -53,7 +53,7 @@ def test_long_runs_come_down_to_the_least_risk(table, cls, k):
         told = {"dim": D, "n_groups": M, "horizon": horizon, "domain": L2Ball(radius=RADIUS)} | (
             {"k": k} if k > 1 else {}
         )
-        found = simulate(cls(**told), environment, horizon, 8, record=1, progress=False).final(metric)
+        found = simulate(cls(**told), environment, horizon, 8, record_points=1, progress=False).final(metric)
         assert np.all(found > value - 1e-6)
         excess.append(np.mean(found) - value)
     assert excess[1] < 0.01 and excess[1] < 0.3 * excess[0], excess
@@ -93,7 +93,7 @@ def test_long_runs_come_down_to_the_optimum_of_the_dro_package(table, cls):
     excess = []
     for horizon in (100, 100_000):
         told = {"dim": D + 1, "n_groups": M, "horizon": horizon, "domain": L2Ball(radius=RADIUS)}
-        least = simulate(cls(**told), environment, horizon, 8, record=1, progress=False).final("max_risk")
+        least = simulate(cls(**told), environment, horizon, 8, record_points=1, progress=False).final("max_risk")
         assert np.all(least > found["robust_loss"] - 1e-6)
         excess.append(np.mean(least) - found["robust_loss"])
     assert excess[1] < 0.01 and excess[1] < 0.3 * excess[0], excess

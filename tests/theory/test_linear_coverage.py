@@ -27,7 +27,7 @@ def oful_ratio(r):
 
 def worst_ratios(algorithm, environment, ratio):
     meters = [Meter("ratio", ratio, "max")]
-    result = simulate(algorithm, environment, HORIZON, TRIALS, meters=meters, record=4, progress=False)
+    result = simulate(algorithm, environment, HORIZON, TRIALS, meters=meters, record_points=4, progress=False)
     assert not result.failed("ratio").any()
     return result.final("ratio")[0]
 
@@ -56,7 +56,7 @@ def test_regret_stays_below_theorem_1():
     horizon, eps, nu = 400, 0.99, 4.387787
     algorithm = HvtUCB.theory(dim=DIM, horizon=horizon, eps=eps, moment_bound=nu)
     environment = HeavyTailed(dim=DIM, n_arms=ARMS, noise=noise.StudentT(df=2.1), eps=eps)
-    regret = simulate(algorithm, environment, horizon, TRIALS, record=1, progress=False).final("regret")[0]
+    regret = simulate(algorithm, environment, horizon, TRIALS, record_points=1, progress=False).final("regret")[0]
     state = algorithm.estimator.init()
     kappa = DIM * np.log1p(horizon / (horizon**-1.0 * DIM * 4.0 * DIM))
     ell = np.log(2.0 * horizon**2 * 8.0 * horizon)

@@ -52,7 +52,7 @@ class SMD(TwoPlayers):
       >>> start = {"hidden": rng.normal(size=(8, 2)), "bias": rng.normal(size=8), "out": np.zeros(8)}
       >>> settings = {"n_groups": 2, "horizon": 1000, "step_w": 0.3, "step_q": 0.01, "domain": WholeSpace()}
       >>> environment = GroupData.from_table(table, loss=Custom(function=network))
-      >>> result = simulate(SMD(start=start, **settings), environment, 1000, 2, record=1, progress=False)
+      >>> result = simulate(SMD(start=start, **settings), environment, 1000, 2, record_points=1, progress=False)
       >>> bool(result.final("max_risk").max() < 0.2)  # of the averaged parameters, for either group; at first log 2
       True
 

@@ -75,7 +75,7 @@ class CRMM:
     feedback: ClassVar[type] = Reward
     source: ClassVar[str] = "Xue et al., NeurIPS 2023"
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
-    prompt: ClassVar[bool] = True  # pulls of one epoch are counted by t
+    needs_immediate_feedback: ClassVar[bool] = True  # pulls of one epoch are counted by t
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     mode: str = static("ons", doc='"ons": online Newton step (theirs); "ls": least squares')
     reps: int = static(11, "[1, inf)", "pulls per epoch; `theory` takes ceil(16 log(4T/delta))")

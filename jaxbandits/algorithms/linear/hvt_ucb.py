@@ -91,7 +91,7 @@ class HvtUCB(HvtConstants):
         del key  # deterministic
         return self.estimator.init()
 
-    def prepare(self, state: HvtState, obs: ArmObs) -> HvtState:
+    def init_from_obs(self, state: HvtState, obs: ArmObs) -> HvtState:
         """Start to carry the scores of arms that never change, where that is faster."""
         return state._replace(scores=fixed_arms.start(obs, state.theta, state.inverse))
 

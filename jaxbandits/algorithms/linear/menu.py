@@ -84,7 +84,7 @@ class MENU:
     feedback: ClassVar[type] = Reward
     source: ClassVar[str] = "Shao et al., NeurIPS 2018"
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
-    prompt: ClassVar[bool] = True  # pulls of one epoch are counted by t
+    needs_immediate_feedback: ClassVar[bool] = True  # pulls of one epoch are counted by t
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     reps: int = static(51, "[2, inf)", "k, pulls per epoch; `theory` takes ceil(24 log(e T / delta))")
     eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")

@@ -101,7 +101,7 @@ class OFUL:
             theta_rounding=zero,
         )
 
-    def prepare(self, state: OFULState, obs: ArmObs) -> OFULState:
+    def init_from_obs(self, state: OFULState, obs: ArmObs) -> OFULState:
         """Start to carry the scores of arms that never change, where that is faster."""
         return state._replace(scores=fixed_arms.start(obs, state.theta, state.inverse))
 

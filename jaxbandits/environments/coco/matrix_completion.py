@@ -234,7 +234,7 @@ class MatrixCompletion:
         words = jax.random.key_data(state.key)
         return {"instance": jnp.concatenate([words & 0xFFFF, words >> 16])}
 
-    def in_hindsight(self, recorded: dict[str, Any], records: Any) -> dict[str, Any]:
+    def in_hindsight(self, recorded: dict[str, Any], record_points: Any) -> dict[str, Any]:
         """Total loss so far of the best fixed points in hindsight, for matrices of some thousand entries.
 
         Returns:
@@ -244,17 +244,21 @@ class MatrixCompletion:
         """
         if self.comparator == "none":
             return {}
-        if self.comparator == "feasible" and self.constraint == "figure" and 2 * records[-1] > math.prod(self.dim):
+        if (
+            self.comparator == "feasible"
+            and self.constraint == "figure"
+            and 2 * record_points[-1] > math.prod(self.dim)
+        ):
             raise InputError(
-                f'MatrixCompletion: with "figure" hardly a point but 0 satisfies {records[-1]} constraints on '
+                f'MatrixCompletion: with "figure" hardly a point but 0 satisfies {record_points[-1]} constraints on '
                 f'{math.prod(self.dim)} entries: comparator="feasible" needs a horizon of at most half as many'
             )
-        cells, normals, bound = self._rounds(recorded["instance"][0], int(records[-1]))
+        cells, normals, bound = self._rounds(recorded["instance"][0], int(record_points[-1]))
         target = np.zeros(self.dim)
         target[np.asarray(self.observed.rows), np.asarray(self.observed.cols)] = self.observed.values
         found: dict[str, list[float]] = {name: [] for name in _IN_HINDSIGHT}
         free = feasible = np.zeros(self.dim)
-        for t in records:
+        for t in record_points:
             weight = np.bincount(cells[:t].ravel(), minlength=target.size).reshape(self.dim).astype(float)
             problem = completed.Problem(weight, target, float(self.radius))
             free = completed.best(problem, free)

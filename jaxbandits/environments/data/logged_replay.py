@@ -114,12 +114,12 @@ class LoggedReplay:
         del key, t
         return rows.arms_of(self.log.seen, state.place, self.n_arms)
 
-    def clock(self, t: jax.Array, state: ReplayState) -> jax.Array:
+    def learner_time(self, t: jax.Array, state: ReplayState) -> jax.Array:
         """Rounds that have counted."""
         del t
         return state.counted
 
-    def counts(self, t: jax.Array, state: ReplayState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
+    def is_counted(self, t: jax.Array, state: ReplayState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
         """Return whether the learner picks the logged arm."""
         del obs
         return (decision.index == jnp.asarray(self.log.index)[state.place.row]) & (t < self.log.reward.shape[0])
@@ -127,7 +127,7 @@ class LoggedReplay:
     def step(
         self, key: jax.Array, t: jax.Array, state: ReplayState, obs: ArmObs, decision: ArmDecision
     ) -> tuple[ReplayState, Reward, ReplayOutcome]:
-        counted = self.counts(t, state, obs, decision)
+        counted = self.is_counted(t, state, obs, decision)
         reward = jnp.asarray(self.log.reward)[state.place.row]
         place = rows.follow(key, t, self.order, self.log.reward.shape[0], state.place)
         outcome = ReplayOutcome(jnp.where(counted, reward, 0.0), counted.astype(reward.dtype))

@@ -98,12 +98,12 @@ class RecordedTrace:
         mask = jnp.arange(arms.shape[-2]) == index
         return FixedArmObs(arms, mask) if arms.ndim == 2 else ArmObs(self._at(arms, t), mask)
 
-    def clock(self, t: jax.Array, state: None) -> jax.Array:
+    def learner_time(self, t: jax.Array, state: None) -> jax.Array:
         """That of the simulation."""
         del state
         return t
 
-    def counts(self, t: jax.Array, state: None, obs: ArmObs, decision: ArmDecision) -> jax.Array:
+    def is_counted(self, t: jax.Array, state: None, obs: ArmObs, decision: ArmDecision) -> jax.Array:
         """Return whether the trace has a round left."""
         del state, obs, decision
         return t < self.trace.reward.shape[0]

@@ -138,12 +138,12 @@ class SyntheticGroups:
         gap = worst - self.least_risk(state, draws.weighted(q, self.weights))
         return draws.measures(risks, self.top_k, self.weights) | {"duality_gap": gap} | instance
 
-    def recall(self, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
+    def rebuild_instance(self, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
         """`attractions` [m, d], a_i = (pi_i - 1/2) w*_i of the instance, which is drawn again from its key."""
         state = self.init(_key_of(recorded["instance"][0]))
         return {"attractions": group_losses.scaled_rows(state.optima, state.correct - 0.5)}
 
-    def in_hindsight(self, recorded: dict[str, Any], records: Any) -> dict[str, Any]:
+    def in_hindsight(self, recorded: dict[str, Any], record_points: Any) -> dict[str, Any]:
         """The optima of the instance, and how far they are certified."""
         a = recorded["attractions"]
         found = {"optimum": self._optimum(a, 1, None)}
@@ -154,7 +154,7 @@ class SyntheticGroups:
         values = {name: answer.value for name, answer in found.items()}
         values["optimum_gap"] = max(answer.gap for answer in found.values())
         risks = {f"{name}_risk": found[name].risks for name in ("optimum", "top_k_optimum") if name in found}
-        return {name: np.array([value] * len(records)) for name, value in (values | risks).items()}
+        return {name: np.array([value] * len(record_points)) for name, value in (values | risks).items()}
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the excess of the risks of a recommendation over the optima."""

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.types import ArmObs, Delays, Derives, InHindsight, Rejects
+from jaxbandits.types import ArmObs, CountsRounds, Delays, Derives, InHindsight
 
 _OWN = 2**31 - 1  # environments split keys, and count blocks of them, from 0
 
@@ -25,7 +25,7 @@ class Operator:
         name, inside = type(self).__name__, self.environment
         if not all(hasattr(inside, method) for method in ("init", "observe", "step")):
             raise InputError(f"{name}.environment must be an environment, got {type(inside).__name__}")
-        if isinstance(inside, Rejects):
+        if isinstance(inside, CountsRounds):
             raise InputError(f"{name}.environment must not be a replay that rejects rounds ({type(inside).__name__})")
         if isinstance(inside, InHindsight):
             raise InputError(f"{name} is for bandits with arms and rewards, which {type(inside).__name__} is not")

@@ -117,7 +117,7 @@ CERTIFICATES = Experiment(
         "inequality_7", "gap_excess", "oracle_shortfall", "regret_share", "violation_share", "norm",
         "feasible_regret", "violation",
     ),
-    record=("log", 12),
+    record_points=("log", 12),
     meters=(
         Meter("lemma_4", meters.lemma_4, "max", unit="share of its bound"),
         Meter("gap_excess", meters.gap_excess, "max"),

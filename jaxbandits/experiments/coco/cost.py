@@ -89,7 +89,7 @@ class Crossover:
 
 def _microseconds(times: Any, label: str) -> np.ndarray:
     """`[repeats]` per round, over a whole trial."""
-    return times.ns[label] @ np.diff(times.stops, prepend=0) / times.stops[-1] / 1e3
+    return times.ns[label] @ np.diff(times.stretch_ends, prepend=0) / times.stretch_ends[-1] / 1e3
 
 
 COST = Experiment(
@@ -102,7 +102,7 @@ COST = Experiment(
     algorithms=_learners,
     panels=_panels,
     metric="violation",
-    record=2,
+    record_points=2,
     timed=Timed((*_MATRICES, *_VECTORS), at=(1,)),
     claims=(
         *(

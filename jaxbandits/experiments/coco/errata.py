@@ -174,8 +174,8 @@ def _lemma_4(played: Round) -> jax.Array:
 def _derived(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     """Per round what sums up over rounds; shares of the bound (41) on violation, as meant and as printed."""
     del panel
-    rate = trials.get("violation") / trials.records
-    derived = {"slope": trials.get("slope_sum") / trials.records, "violation_rate": rate}
+    rate = trials.get("violation") / trials.record_points
+    derived = {"slope": trials.get("slope_sum") / trials.record_points, "violation_rate": rate}
     if isinstance(algorithm, SCOFWTVC):
         G, D, alpha = (float(a) for a in (algorithm.lipschitz, algorithm.domain.diameter, algorithm.curvature))
         scaled = float(algorithm.constraint_scale) * trials.get("violation")
@@ -224,8 +224,10 @@ class Pairs:
                 mean = values.mean(axis=0)
                 half = 2.0 * values.std(axis=0) / np.sqrt(len(values))
                 look = look_of(i) | {"marker": ""}
-                ax.plot(trials.records, mean, label=label, **look)
-                ax.fill_between(trials.records, mean - half, mean + half, color=look["color"], alpha=0.2, linewidth=0)
+                ax.plot(trials.record_points, mean, label=label, **look)
+                ax.fill_between(
+                    trials.record_points, mean - half, mean + half, color=look["color"], alpha=0.2, linewidth=0
+                )
             ax.set(xlabel="round", ylabel=_AXES.get(case.metric, case.metric.replace("_", " ")), title=case.title)
             ax.set_ylim(-0.03 * ax.get_ylim()[1], 1.4 * ax.get_ylim()[1])  # room for the legend
             ax.spines[["top", "right"]].set_visible(False)
@@ -253,7 +255,7 @@ ERRATA = Experiment(
     },
     metric="violation",
     tabulated=("norm", "lemma_4", "feasible_regret", "weight", "away", "slope"),
-    record=("log", 40),
+    record_points=("log", 40),
     meters=(
         Meter("norm", lambda r: points.norm(r.decision.play), "max"),
         Meter("lemma_4", _lemma_4, "max"),

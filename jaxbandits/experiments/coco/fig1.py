@@ -52,7 +52,7 @@ FIG1 = Experiment(
     tabulated=("regret", *setting.TABULATED),
     meters=METERS,
     derive=setting.shares,
-    record=25,
+    record_points=25,
     claims=_claims("figure")
     + _claims("budget")
     + tuple(

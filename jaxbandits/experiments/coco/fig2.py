@@ -39,7 +39,7 @@ FIG2 = Experiment(
     tabulated=("regret", *setting.TABULATED),
     meters=METERS,
     derive=setting.shares,
-    record=25,
+    record_points=25,
     claims=tuple(
         Claim(
             f"{name} ends below LBPM in the mean: cumulative {metric} ({panel})", setting.place("Figure 2", panel),

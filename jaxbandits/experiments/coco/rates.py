@@ -118,7 +118,7 @@ RATES = Experiment(
     metric="feasible_regret",
     tabulated=("violation", "regret_share", "violation_share"),
     derive=shares_of_bounds,
-    record=2,
+    record_points=2,
     claims=(
         _growth("SCOFW-TVC", "feasible_regret", 2.0 / 3.0, "regret", "Theorem 2"),
         _growth("SCOFW-TVC", "violation", 5.0 / 6.0, "violation", "Theorem 2"),

@@ -145,7 +145,7 @@ TRADEOFF = Experiment(
     },
     metric="feasible_regret",
     tabulated=("violation",),
-    record=4,
+    record_points=4,
     claims=(
         *(
             Claim(

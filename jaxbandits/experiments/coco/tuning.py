@@ -74,7 +74,7 @@ def search(
 
     points = [{name: getattr(learner(knobs), name, None) for name in _SWEPT} for knobs in grid]
     points = [{name: number for name, number in point.items() if number is not None} for point in points]
-    settings = {"record": 1, "meters": METERS, "first_seed": FIRST_SEED, "progress": False, **options}
+    settings = {"record_points": 1, "meters": METERS, "first_seed": FIRST_SEED, "progress": False, **options}
     trials = compare({label: Grid(learner(Knobs()), points)}, environment, rounds, seeds, **settings)[label]
     means = {name: trials.final(name).mean(axis=1) for name in ("loss", "zero_loss", "violation", "oracle_calls")}
     means["loss"] = np.where(np.isfinite(means["loss"]), means["loss"], np.inf)

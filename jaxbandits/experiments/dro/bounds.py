@@ -90,7 +90,11 @@ def _anytime(label: str) -> bool:
 def _with_bounds(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     """Fixed steps have a bound at their horizon only, anytime forms one at every round."""
     environment, gap = panel.environment, trials.get("duality_gap")
-    at = np.full(len(trials.records), float(trials.horizon)) if hasattr(algorithm, "horizon") else trials.records
+    at = (
+        np.full(len(trials.record_points), float(trials.horizon))
+        if hasattr(algorithm, "horizon")
+        else trials.record_points
+    )
     (theorem,) = (theorem for theorem in _THEOREMS.values() if theorem.learner is type(algorithm))
     bounds = np.array([theorem.at(float(t), environment.n_groups) for t in at]).T
     mean, likely = (np.broadcast_to(bound, gap.shape) for bound in bounds)
@@ -121,14 +125,16 @@ class GapsBesideBounds:
             trials = report.results[theorem.panel][name]
             good = trials.usable("duality_gap")[0]
             gap = np.maximum(trials.get("duality_gap")[0, good], 1e-6)
-            ax.plot(trials.records, gap.mean(axis=0), color="#0072B2")
-            ax.plot(trials.records, gap.max(axis=0), color="#0072B2", linestyle=":")
+            ax.plot(trials.record_points, gap.mean(axis=0), color="#0072B2")
+            ax.plot(trials.record_points, gap.max(axis=0), color="#0072B2", linestyle=":")
             for metric, look in (("mean_bound", "--"), ("likely_bound", "-.")):
                 bound = trials.get(metric)[0, 0]
                 if _anytime(name):
-                    ax.plot(trials.records, bound, color="#000000", linestyle=look)
+                    ax.plot(trials.record_points, bound, color="#000000", linestyle=look)
                 else:  # at the horizon only
-                    ax.plot(trials.records[-1], bound[-1], color="#000000", marker="_v"[look == "-."], linestyle="")
+                    ax.plot(
+                        trials.record_points[-1], bound[-1], color="#000000", marker="_v"[look == "-."], linestyle=""
+                    )
             ax.axhline(1.0, color="0.6", linewidth=0.8)
             ax.set(xscale="log", yscale="log", title=f"{name}, {theorem.source}")
             ax.spines[["top", "right"]].set_visible(False)
@@ -162,7 +168,7 @@ BOUNDS = Experiment(
     metric="duality_gap",
     tabulated=("share_of_mean", "share_of_likely"),
     derive=_with_bounds,
-    record=("log", 40),
+    record_points=("log", 40),
     claims=tuple(
         Claim(f"{name}: the mean duality gap is below its bound", theorem.source,
               final_mean(theorem.panel, name, "share_of_mean"), high=1.0, trials=TRIALS)

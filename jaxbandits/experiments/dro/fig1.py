@@ -100,7 +100,7 @@ FIG1 = Experiment(
     algorithms=_algorithms,
     panels=_panels,
     metric="distance",
-    record=("log", 40),
+    record_points=("log", 40),
     claims=(
         _exact("the maximal risk is least at w = 0.5", lambda: float(ExampleGroups().optimum(1)[0]), 0.5),
         _exact("where it is 0.25", lambda: float(ExampleGroups().optimum(1)[1]), 0.25),

@@ -55,7 +55,7 @@ FIG2 = Experiment(
     algorithms=_algorithms,
     panels=panels,
     metric="max_risk",
-    record=("log", 40),
+    record_points=("log", 40),
     claims=tuple(
         Claim(f"per iteration {first} is below {second}: final maximal risk ({panel})", f"Figure 2({letter})",
               mean_difference(panel, first, second, metric="max_risk"), high=0.0, trials=SEEDS)

@@ -35,7 +35,7 @@ FIG3 = Experiment(
     horizons=lambda horizon, panel, labels: {label: _rounds(horizon, panel)[label] for label in labels},
     metric="max_risk",
     tabulated=("samples",),
-    record=("log", 40),
+    record_points=("log", 40),
     claims=tuple(
         claim
         for letter, panel in (("a", "synthetic"), ("b", "adult"))

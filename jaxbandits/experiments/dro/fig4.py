@@ -77,7 +77,7 @@ FIG4 = Experiment(
     metric="mean_risk",
     tabulated=("first_risk", "last_risk"),
     derive=outlier,
-    record=("log", 40),
+    record_points=("log", 40),
     width=1,  # a vector of 1000 fills the machine, and 20 trials would leave 12 of 32 lanes empty
     claims=(
         *(

@@ -43,7 +43,7 @@ FIG5 = Experiment(
     metric="mean_risk",
     tabulated=("first_risk", "last_risk"),
     derive=outlier,
-    record=("log", 40),
+    record_points=("log", 40),
     claims=(
         *(
             Claim(f"SMPA_m is faster on all groups: below {label} on 6 of 6 after as many rounds", "Figure 5",

@@ -50,7 +50,7 @@ FIG6 = Experiment(
     horizons=lambda horizon, panel, labels: {label: _rounds(horizon, panel)[label] for label in labels},
     metric="top_k_risk",
     tabulated=("excess_top_k_risk", "samples"),
-    record=("log", 40),
+    record_points=("log", 40),
     width=1,  # a vector of 1000 fills the machine, and 20 trials would leave 12 of 32 lanes empty
     claims=(
         Claim("ATkRO(m) is faster per iteration: final mean of the 3 largest risks below ATkRO(k)'s", "Figure 6(a)",

@@ -67,7 +67,7 @@ FIG7 = Experiment(
     metric="top_k_risk",
     tabulated=("first_risk", "other_risk", "max_risk"),
     derive=_derived,
-    record=("log", 40),
+    record_points=("log", 40),
     width=1,  # a vector of 1000 fills the machine, and 20 trials would leave 12 of 32 lanes empty
     claims=(
         *(

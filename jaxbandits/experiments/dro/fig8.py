@@ -85,7 +85,7 @@ def _q_grid(learner: Any) -> tuple[float, ...]:
 def _objective(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     """What a panel minimises, and its value where the fixed steps were made for, in every record."""
     value = trials.get(_minimised(algorithm, panel))
-    at = int(np.argmin(np.abs(trials.records - trials.horizon / _BEYOND)))
+    at = int(np.argmin(np.abs(trials.record_points - trials.horizon / _BEYOND)))
     return {"objective": value, "objective_at_preset": np.broadcast_to(value[..., at : at + 1], value.shape)}
 
 
@@ -119,7 +119,7 @@ FIG8 = Experiment(
     metric="objective",
     tabulated=("objective_at_preset",),
     derive=_objective,
-    record=2 * _BEYOND,
+    record_points=2 * _BEYOND,
     width=1,  # 20 trials would leave 12 of 32 lanes empty
     claims=_claims(),
     tuning=tuning(_minimised, w=(0.1, 0.3, 1.0, 3.0, 6.0, 10.0), q=_q_grid, part=_BEYOND),

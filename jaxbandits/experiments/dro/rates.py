@@ -184,7 +184,7 @@ RATES = Experiment(
     panels=_panels,
     metric="duality_gap",
     horizons=_horizons,
-    record=2,
+    record_points=2,
     claims=tuple(
         Claim(f"{label}: the gap falls as T^(-1/2); here: its exponent between T/64 and T is below {-0.5 + FLAT:g}",
               _upper(label), _across(_PANEL_OF[label], label), high=-0.5 + FLAT,

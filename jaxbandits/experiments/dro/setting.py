@@ -146,7 +146,7 @@ def ahead(panel: str, name: str, other: str) -> Statistic:
     def statistic(measured: Measured) -> Estimate:
         pair = [measured.results[panel][label] for label in (name, other)]
         good = pair[0].usable("risk")[0] & pair[1].usable("risk")[0]
-        at = min(int(np.searchsorted(pair[1].records, pair[0].records[-1])), len(pair[1].records) - 1)
+        at = min(int(np.searchsorted(pair[1].record_points, pair[0].record_points[-1])), len(pair[1].record_points) - 1)
         below = pair[0].final("risk")[0] < pair[1].get("risk")[0, :, at]
         return mean_interval(below.sum(axis=-1)[good].astype(float))._replace(failed=int((~good).sum()))
 

@@ -97,7 +97,7 @@ class Experiment:
       figures: what is drawn.
       meters: extra meters.
       derive: from (trials, their algorithm, panel) to further metrics `[H, S, M]`, such as a bound of the theory.
-      record: record points, as for `jaxbandits.compare`.
+      record_points: as for `jaxbandits.compare`.
       slow: label to seeds, for learners too slow to run all of them.
       width: trials side by side; None: the default.
       timed: what is timed.
@@ -125,7 +125,7 @@ class Experiment:
     figures: tuple[Drawing, ...] = (Curves(),)
     meters: tuple[Meter, ...] = ()
     derive: Callable[[Trials, Any, Panel], Mapping[str, Any]] | None = None
-    record: Any = 100
+    record_points: Any = 100
     slow: Mapping[str, int] = dataclasses.field(default_factory=dict)
     width: int | None = None
     timed: Timed | None = None

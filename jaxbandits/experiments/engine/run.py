@@ -97,7 +97,7 @@ def run(
         if experiment.tuning is not None and preset in experiment.tuning.presets:
             algorithms[name], tuned[name], edges[name] = _tuned(experiment, algorithms[name], panel, rounds, options)
         each = {label: min(seeds, experiment.slow.get(label, seeds)) for label in algorithms[name]}
-        settings = {"record": experiment.record, "width": experiment.width, "meters": experiment.meters}
+        settings = {"record_points": experiment.record_points, "width": experiment.width, "meters": experiment.meters}
         settings |= {
             "checkpoint": None if checkpoint is None else checkpoint / name,
             "title": _of(name, i, len(panels)),
@@ -171,7 +171,7 @@ def _tuned(
     grids = {label: Grid(x, grid) for label, x in algorithms.items() if (grid := tuning.grid(x))}
     if not grids:
         return dict(algorithms), {}, ()
-    settings = {"record": 1, "width": experiment.width, **options, "first_seed": FIRST_SEED}
+    settings = {"record_points": 1, "width": experiment.width, **options, "first_seed": FIRST_SEED}
     each = {label: tuning.slow.get(label, (tuning.seeds, tuning.part)) for label in grids}
     lengths = {label: rounds[label] if isinstance(rounds, Mapping) else rounds for label in grids}
     lengths = {label: max(1, length // each[label][1]) for label, length in lengths.items()}

@@ -119,11 +119,11 @@ def growth_exponent(panel: str, name: str, metric: str = "regret", since: float 
 def exponent(trials: Trials, metric: str = "regret", since: float = 0.1) -> Estimate:
     """`growth_exponent` of the trials of one label."""
     good = trials.usable(metric)[0]
-    late = trials.records >= since * trials.horizon
+    late = trials.record_points >= since * trials.horizon
     failed = int((~good).sum())
     if late.sum() < 3:
         return Estimate(*_NOTHING, n=int(good.sum()), failed=failed)
-    log_t, curves = np.log(trials.records[late]), trials.get(metric)[0, good][:, late]
+    log_t, curves = np.log(trials.record_points[late]), trials.get(metric)[0, good][:, late]
     return _slope(log_t, curves)._replace(failed=failed)
 
 
@@ -236,10 +236,10 @@ def late_rate(panel: str, name: str, metric: str = "regret") -> Statistic:
         trials = measured.results[panel][name]
         good = trials.usable(metric)[0]
         curves = trials.get(metric)[0, good]
-        half = int(np.argmin(np.abs(trials.records - 0.5 * trials.horizon)))
-        if half == len(trials.records) - 1:
+        half = int(np.argmin(np.abs(trials.record_points - 0.5 * trials.horizon)))
+        if half == len(trials.record_points) - 1:
             return Estimate(*_NOTHING, n=len(curves))
-        rate = (curves[:, -1] - curves[:, half]) / (trials.horizon - trials.records[half])
+        rate = (curves[:, -1] - curves[:, half]) / (trials.horizon - trials.record_points[half])
         return mean_interval(rate)._replace(failed=int((~good).sum()))
 
     return statistic
@@ -268,7 +268,7 @@ def time_growth(panel: str, name: str, since: float = 0.1) -> Statistic:
 
     def statistic(measured: Measured) -> Estimate:
         times, rows = _timed(measured, panel, name)
-        return _time_slope(times.stops, _log(rows), since)
+        return _time_slope(times.stretch_ends, _log(rows), since)
 
     return statistic
 
@@ -279,7 +279,7 @@ def advantage_growth(panel: str, slow: str, fast: str, since: float = 0.1) -> St
     def statistic(measured: Measured) -> Estimate:
         (times, a), (_, b) = (_timed(measured, panel, name) for name in (slow, fast))
         turns = min(len(a), len(b))
-        return _time_slope(times.stops, _log(a[:turns]) - _log(b[:turns]), since)
+        return _time_slope(times.stretch_ends, _log(a[:turns]) - _log(b[:turns]), since)
 
     return statistic
 
@@ -300,7 +300,7 @@ def total_time(panel: str, name: str) -> Statistic:
 
     def statistic(measured: Measured) -> Estimate:
         times, rows = _timed(measured, panel, name)
-        seconds = _log(rows @ np.diff(times.stops, prepend=0) / 1e9)
+        seconds = _log(rows @ np.diff(times.stretch_ends, prepend=0) / 1e9)
         estimate = t_interval(seconds[np.isfinite(seconds)])
         return Estimate(*map(np.exp, estimate[:3]), n=estimate.n, interval_at=_mapped(np.exp, estimate.interval_at))
 
@@ -316,7 +316,7 @@ def total_time_ratio(slow: tuple[str, str], fast: tuple[str, str]) -> Statistic:
     def statistic(measured: Measured) -> Estimate:
         pair = [_timed(measured, *who) for who in (slow, fast)]
         turns = min(len(rows) for _, rows in pair)
-        a, b = (_log(rows[:turns] @ np.diff(times.stops, prepend=0)) for times, rows in pair)
+        a, b = (_log(rows[:turns] @ np.diff(times.stretch_ends, prepend=0)) for times, rows in pair)
         estimate = t_interval((a - b)[np.isfinite(a - b)])
         return Estimate(*map(np.exp, estimate[:3]), n=estimate.n, interval_at=_mapped(np.exp, estimate.interval_at))
 

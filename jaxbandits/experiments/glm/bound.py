@@ -31,7 +31,7 @@ def _proved(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
 
 def _with_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     del panel
-    bound = theorem_2(algorithm, trials.records, trials.get("optimal_slope"))
+    bound = theorem_2(algorithm, trials.record_points, trials.get("optimal_slope"))
     return {"bound": bound, "share_of_bound": trials.get("regret") / bound}
 
 
@@ -50,7 +50,7 @@ BOUND = Experiment(
     metric="regret",
     meters=(meters.optimal_slope(),),
     derive=_with_bound,
-    record="log",
+    record_points="log",
     claims=tuple(
         Claim(
             f"regret stays below the explicit bound with probability at least 1 - delta; here: in over 99 % ({name})",

@@ -89,7 +89,7 @@ class RegretAgainstTime:
         rows = {row.label: row for row in report.results[panel].summary("regret")}
         for label, ns in times.ns.items():
             i, row = report.order(_UNDRAWN).index(label), rows[label]
-            seconds = float(np.median(ns @ np.diff(times.stops, prepend=0))) / 1e9
+            seconds = float(np.median(ns @ np.diff(times.stretch_ends, prepend=0))) / 1e9
             reach = [[row.mean - row.low], [row.high - row.mean]]
             look = curves.look(i) | {"linestyle": ""}
             ax.errorbar(seconds, row.mean, reach, label=label, capsize=2, markersize=6, **look)

@@ -64,7 +64,7 @@ def _areas(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     Between marks, those of the next mark. `ellipses` is the area of GLB-OMD's ellipse over GLM-UCB's, neither cut.
     """
     del algorithm, panel
-    shape = (1, len(trials.seeds), len(trials.records))
+    shape = (1, len(trials.seeds), len(trials.record_points))
     names = [f"{what} {name}" for what in ("area", "inside") for name in _NAMES]
     values = {name: np.full(shape, np.nan) for name in (*names, "ellipses")}
     for seed in range(len(trials.seeds)):
@@ -130,7 +130,7 @@ REGIONS = Experiment(
     tabulated=("area OFUGLB", "area GLM-UCB", "ellipses"),
     meters=_TRACE,
     derive=_areas,
-    record=3000,
+    record_points=3000,
     claims=(
         Claim(
             "the ellipse of GLB-OMD is far smaller than GLM-UCB's: a tenth of its area at most, on average",

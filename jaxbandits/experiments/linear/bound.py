@@ -19,7 +19,7 @@ def _noise_power(r: Round) -> Any:
 
 def _with_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     del panel
-    bound = theorem_1(algorithm, trials.records, trials.get("noise_power"))
+    bound = theorem_1(algorithm, trials.record_points, trials.get("noise_power"))
     return {"bound": bound, "share_of_bound": trials.get("regret") / bound}
 
 
@@ -29,7 +29,7 @@ BOUND = THEOREMS.experiment(
     title="regret beside the explicit bound",
     meters=(Meter("noise_power", _noise_power),),
     derive=_with_bound,
-    record="log",
+    record_points="log",
     claims=(
         *mostly_below(
             "Hvt-UCB",

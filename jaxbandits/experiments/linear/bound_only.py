@@ -35,7 +35,7 @@ def corollary_1(algorithm: HvtUCB, rounds: np.ndarray) -> np.ndarray:
 def _with_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     del panel
     regret = trials.get("regret")
-    bound = np.broadcast_to(corollary_1(algorithm, trials.records), regret.shape)
+    bound = np.broadcast_to(corollary_1(algorithm, trials.record_points), regret.shape)
     return {"bound": bound, "share_of_bound": regret / bound}
 
 
@@ -52,7 +52,7 @@ BOUND_ONLY = THEOREMS.experiment(
     tabulated=("error_ratio",),
     meters=(meters.coverage(),),
     derive=_with_bound,
-    record="log",
+    record_points="log",
     claims=(
         *mostly_below(
             "Hvt-UCB",

@@ -32,7 +32,7 @@ def _leverage(r: Round) -> Any:
 
 def _shares_of_rounds(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     del algorithm, panel
-    return {f"{name}_share": trials.get(name) / trials.records for name in ("clipped", "leverage")}
+    return {f"{name}_share": trials.get(name) / trials.record_points for name in ("clipped", "leverage")}
 
 
 COVERAGE = THEOREMS.experiment(

@@ -38,7 +38,7 @@ EXPONENT = THEOREMS.experiment(
     float64=True,  # V^{-1} drifts in float32 from about 1e5 rounds on
     title="growth of regret against the order of the moment",
     horizon=2**17,
-    record="log",
+    record_points="log",
     presets={"practical": f"tuned on Figure 1: {scaled('hvt_ucb')}", "theory": THEORY["theory"]},
     panels=lambda horizon: {
         f"eps{eps:g}": Panel(

@@ -55,7 +55,7 @@ NOISELESS = Experiment(
     algorithms=_multipliers,
     panels=_panels,
     metric="regret",
-    record=4,
+    record_points=4,
     claims=(
         Claim(
             "without noise regret is polylogarithmic in T for eps = 1: it grows no faster than the explicit bound, "

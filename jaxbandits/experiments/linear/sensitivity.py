@@ -47,7 +47,7 @@ SENSITIVITY = Experiment(
         )
     },
     metric="regret",
-    record=6,
+    record_points=6,
     claims=(
         Claim(
             "nu overstated 10 times at most doubles the mean regret",

@@ -32,7 +32,7 @@ def _thresholds(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
 
 def _share_of_rewards(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     del algorithm, panel
-    return {"truncated_share": trials.get("truncated") / trials.records}
+    return {"truncated_share": trials.get("truncated") / trials.record_points}
 
 
 _LIGHT = {f"gaussian-{name}": title for name, title in TITLES.items()}

@@ -79,7 +79,7 @@ ANYTIME = Experiment(
     algorithms=_learners,
     panels=_panels,
     metric="regret",
-    record=("log", 40),
+    record_points=("log", 40),
     claims=_claims(),
     notes=(OURS, "Pseudo-Huber losses on R^2 against their minimiser at ||u||. Epoch k has 2^(k-1) rounds and starts "
            "anew: the start-up cost of the meta algorithm, which rules here, is paid in every epoch that lasts long "

@@ -82,7 +82,7 @@ BOUNDED = Experiment(
     metric="regret",
     tabulated=("share_of_bound",),
     derive=share_of_bound,
-    record=("log", 50),
+    record_points=("log", 50),
     claims=(
         *(
             Claim(

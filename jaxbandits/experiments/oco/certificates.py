@@ -66,7 +66,7 @@ CERTIFICATES = Experiment(
     },
     metric="negative_slack",
     tabulated=("projection_residual", "precondition", "stability", "meta_precondition", "meta_excess", "regret"),
-    record=8,
+    record_points=8,
     meters=(
         Meter("projection_residual", meters.worst_projection, "max"),
         Meter("precondition", meters.worst_precondition, "max"),

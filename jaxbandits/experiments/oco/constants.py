@@ -25,7 +25,7 @@ CONSTANTS = Experiment(
         "iid": Panel("i.i.d. linear losses, m = 0.1, s = 0.9", LinearLosses(dim=2, mean=0.1, noise_scale=0.9))
     },
     metric="regret",
-    record=8,
+    record_points=8,
     notes=(OURS, "Every map passes through the paper's constants; the third one stays there."),
     figures=(Heatmap({"c_eta": 64.0, "c_A": 4.0, "c_corr": 32.0}),),
 )

@@ -27,7 +27,7 @@ CONSTANTS_CA = Experiment(
         "norm-4": Panel("pseudo-Huber losses, ||u|| = 4", PseudoHuberLosses(dim=2, center=4.0, noise_scale=0.2))
     },
     metric="regret",
-    record=4,
+    record_points=4,
     claims=(
         Claim(
             "start-up is the meta algorithm's: c_meta = 8 loses less than half of what the paper's 32 does", "ours",

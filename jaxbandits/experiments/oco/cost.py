@@ -45,7 +45,7 @@ COST = Experiment(
         f"d-{dim}": Panel(f"d = {dim}", PseudoHuberLosses(dim=dim), x=float(dim)) for dim in _DIMENSIONS
     },
     metric="regret",
-    record=4,
+    record_points=4,
     timed=Timed(tuple(f"d-{dim}" for dim in _DIMENSIONS), at=(None,)),
     claims=(
         Claim(

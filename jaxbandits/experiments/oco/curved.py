@@ -71,7 +71,7 @@ CURVED = Experiment(
     metric="regret",
     tabulated=("share_of_bound",),
     derive=share_of_bound,
-    record=("log", 50),
+    record_points=("log", 50),
     claims=tuple(
         Claim(
             f"curved losses: OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1, in the mean "

@@ -45,7 +45,7 @@ DIMENSION = Experiment(
     algorithms=_learners,
     panels=_panels,
     metric="regret",
-    record=("log", 20),
+    record_points=("log", 20),
     claims=(
         *(
             Claim(

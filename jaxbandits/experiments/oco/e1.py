@@ -97,7 +97,7 @@ E1 = Experiment(
     panels=_e1_panels,
     metric="regret",
     derive=share_of_bound,
-    record=("log", 60),
+    record_points=("log", 60),
     claims=tuple(
         Claim(
             f"OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1, in the mean ({name})",

@@ -63,7 +63,7 @@ E2 = Experiment(
         for name, norm in _NORM_PANELS.items()
     },
     metric="regret",
-    record=("log", 50),
+    record_points=("log", 50),
     claims=(
         Claim(
             "CA-OONS (repaired) pays at most ||u||^2: log-log slope of regret in ||u|| >= 4 at most 2",

@@ -55,7 +55,7 @@ def _e5_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
 
 def _over_noise(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     del algorithm
-    return {"scaled_regret": trials.get("pseudo_regret") / (panel.x * np.sqrt(trials.records))}
+    return {"scaled_regret": trials.get("pseudo_regret") / (panel.x * np.sqrt(trials.record_points))}
 
 
 E5 = Experiment(
@@ -69,7 +69,7 @@ E5 = Experiment(
     panels=_e5_panels,
     metric="scaled_regret",
     derive=_over_noise,
-    record=("log", 40),
+    record_points=("log", 40),
     claims=tuple(
         Claim(
             f"{name} scales with the noise: the worst scaled regret at s = 0.05 is within 3 times that at s = 0.8",

@@ -21,10 +21,10 @@ def _per_round(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any
     del algorithm
     n = panel.x
     return {
-        "pointwise_variance": trials.get("pointwise") / trials.records,
-        "uniform_variance": trials.get("uniform") / trials.records,
-        "uniform_error": np.abs(trials.get("uniform") / trials.records - (1.0 - (1.0 - 1.0 / n) ** n)),
-        "pointwise_error": np.abs(trials.get("pointwise") / trials.records - 1.0 / n),
+        "pointwise_variance": trials.get("pointwise") / trials.record_points,
+        "uniform_variance": trials.get("uniform") / trials.record_points,
+        "uniform_error": np.abs(trials.get("uniform") / trials.record_points - (1.0 - (1.0 - 1.0 / n) ** n)),
+        "pointwise_error": np.abs(trials.get("pointwise") / trials.record_points - 1.0 / n),
     }
 
 

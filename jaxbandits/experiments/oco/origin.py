@@ -52,7 +52,7 @@ ORIGIN = Experiment(
     algorithms=_learners,
     panels=_panels,
     metric="regret",
-    record=("log", 60),
+    record_points=("log", 60),
     claims=(
         *(
             Claim(

@@ -28,13 +28,13 @@ def restarted(played: Round) -> jax.Array:
 def shares(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     """Restarts and the radius D_t over what is said of them, with t for T at every record."""
     del algorithm, panel
-    rounds = np.maximum(trials.records, 2).astype(float)
+    rounds = np.maximum(trials.record_points, 2).astype(float)
     restarts, radius = trials.get("restarts"), trials.get("radius")
     return {
         "restarts_over_log": restarts / np.log2(rounds),
         "restarts_over_half_log": restarts / (0.5 * np.log2(rounds) + 2.0),
         "radius_over_root": radius / np.sqrt(rounds),
-        "log2_of_rounds": np.broadcast_to(np.log2(trials.records), restarts.shape),
+        "log2_of_rounds": np.broadcast_to(np.log2(trials.record_points), restarts.shape),
     }
 
 
@@ -76,7 +76,7 @@ RESTARTS = Experiment(
     panels=_panels,
     metric="restarts",
     tabulated=("radius_over_root",),
-    record=("log", 60),
+    record_points=("log", 60),
     meters=(Meter("restarts", restarted, "sum"), Meter("radius", lambda r: r.state.bound, "last")),
     derive=shares,
     claims=tuple(

@@ -50,7 +50,7 @@ VARIATION = Experiment(
     metric="regret",
     tabulated=("share_of_bound",),
     derive=share_of_bound,
-    record=("log", 20),
+    record_points=("log", 20),
     claims=tuple(
         Claim(
             f"{name} ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1, in the mean (m = {amplitude:g})",

@@ -329,7 +329,7 @@ def test_what_the_constants_do_on_a_learnable_constraint():
             name: getattr(OFWTVC, name)(dim=5, horizon=horizon, lipschitz=2.0)
             for name in ("theory", "printed", "practical")
         }
-        result = compare(presets, environment, horizon=horizon, seeds=64, record=1, progress=False)
+        result = compare(presets, environment, horizon=horizon, seeds=64, record_points=1, progress=False)
         loss, best, violation = (
             np.asarray([result.final(metric, name).mean() for name in presets])
             for metric in ("loss", "feasible_comparator_loss", "violation")

@@ -189,6 +189,6 @@ def test_coverage(ridge):
     """theta* is in both sets of every round of every run, with warm-up rounds and with few."""
     environment = GeneralizedLinear(dim=2, n_arms=10, fresh_arms=True, norm_bound=3.0)
     algorithm = AdaOFUECOLog(dim=2, capacity=300, norm_bound=3.0, ridge=ridge)
-    result = simulate(algorithm, environment, 300, 64, record=1, meters=[glm_meters.coverage()], progress=False)
+    result = simulate(algorithm, environment, 300, 64, record_points=1, meters=[glm_meters.coverage()], progress=False)
     ratio = result.final("error_ratio")[0]
     assert ratio.max() < 1.0 and np.median(ratio) > 0.05

@@ -139,6 +139,6 @@ def test_coverage(radius):
     """theta* is inside every set of every run; the typical ratio says that the sets have the right size."""
     environment = GeneralizedLinear(dim=2, n_arms=10, fresh_arms=True, norm_bound=3.0)
     algorithm = ECOLog(dim=2, norm_bound=3.0, radius_rule=radius)
-    result = simulate(algorithm, environment, 300, 64, record=1, meters=[glm_meters.coverage()], progress=False)
+    result = simulate(algorithm, environment, 300, 64, record_points=1, meters=[glm_meters.coverage()], progress=False)
     ratio = result.final("error_ratio")[0]
     assert ratio.max() < 1.0 and 0.12 < np.median(ratio) < 0.7

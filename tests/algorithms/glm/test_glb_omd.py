@@ -270,7 +270,7 @@ class TestProperties:
     def test_a_link_of_your_own_in_a_run(self):
         environment = GeneralizedLinear.fixed(link=Binomial(n=4.0), norm_bound=2.0)
         algorithm = GLBOMD(dim=2, link=Binomial(n=4.0), norm_bound=2.0)
-        result = simulation.simulate(algorithm, environment, 1000, 32, record=2, progress=False)
+        result = simulation.simulate(algorithm, environment, 1000, 32, record_points=2, progress=False)
         error = result.get("estimation_error")[0]
         assert np.all(error.mean(axis=0) < [0.8, 0.6]) and not result.failed("regret").any()
 
@@ -321,9 +321,9 @@ class TestCentre:
         environment = GeneralizedLinear.exponential()
         learners = {"glb": self.learner(), "uniform": Uniform(dim=3)}
         glb = simulation.simulate(
-            learners["glb"], environment, 2000, 64, record=1, meters=[glm_meters.coverage()], progress=False
+            learners["glb"], environment, 2000, 64, record_points=1, meters=[glm_meters.coverage()], progress=False
         )
-        uniform = simulation.simulate(learners["uniform"], environment, 2000, 64, record=1, progress=False)
+        uniform = simulation.simulate(learners["uniform"], environment, 2000, 64, record_points=1, progress=False)
         assert np.mean(glb.final("estimation_error")) < 0.25  # of a diameter of 2
         assert glb.final("error_ratio").max() < 1.0
         ratio = glb.final("regret") / uniform.final("regret")

@@ -54,13 +54,13 @@ def test_meters_along_a_run(name):
     wrong = GeneralizedLinear(dim=2, n_arms=5, fresh_arms=True, norm_bound=S, link=Gaussian(variance=4.0))
     algorithm = GLBOMD(dim=2, link=LINKS[name], norm_bound=S, ridge=0.5)
     extra = [glm_meters.lemma_4_slack(), glm_meters.kappa(), glm_meters.optimal_slope()]
-    result = simulation.simulate(algorithm, wrong, 200, 32, record=8, meters=extra, progress=False)
+    result = simulation.simulate(algorithm, wrong, 200, 32, record_points=8, meters=extra, progress=False)
     assert result.get("lemma_4_slack").min() > 0.0
     np.testing.assert_allclose(result.get("kappa"), 1.0)  # of the environment's link: mu' = 1
     np.testing.assert_allclose(result.final("optimal_slope"), 200.0)
     right = GeneralizedLinear(dim=2, n_arms=5, fresh_arms=True, norm_bound=S, link=LINKS[name])
     result = simulation.simulate(
-        algorithm, right, 200, 32, record=2, meters=[glm_meters.coverage(), glm_meters.kappa()], progress=False
+        algorithm, right, 200, 32, record_points=2, meters=[glm_meters.coverage(), glm_meters.kappa()], progress=False
     )
     assert result.final("error_ratio").min() > 0.0 and result.final("error_ratio").max() < 1.0
     largest = 1.0 / LINKS[name].slope_bounds(-S, S)[0]
@@ -123,7 +123,7 @@ def test_regret_of_the_paper_s_setting():
             "data": GLBOMD.experiments(dim=2, norm_bound=S, radius_rule="data"),
         }
         environment = GeneralizedLinear(dim=2, n_arms=20, norm_bound=S)
-        result = simulation.compare(learners, environment, 3000, 512, record=1, progress=False)
+        result = simulation.compare(learners, environment, 3000, 512, record_points=1, progress=False)
         finals[S] = {name: result.final("regret", name)[0] for name in learners}
     for S, final in finals.items():
         assert final["theory"].mean() < 0.1 * final["uniform"].mean(), S

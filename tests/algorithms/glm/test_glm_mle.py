@@ -276,7 +276,7 @@ def test_rotation_and_permutation(method):
 def test_arms_that_change_under_counts_end_the_trial():
     """Regret is made of means and would stay finite: the trial is reported as lost instead."""
     environment = GeneralizedLinear(dim=3, n_arms=ARMS, fresh_arms=True, norm_bound=3.0)
-    result = simulate(GLMUCB(dim=3, n_arms=ARMS, horizon=10), environment, 10, 2, record=1, progress=False)
+    result = simulate(GLMUCB(dim=3, n_arms=ARMS, horizon=10), environment, 10, 2, record_points=1, progress=False)
     assert not result["GLMUCB"].healthy.any() and np.isfinite(result.get("regret")).all()
 
 

@@ -125,6 +125,6 @@ def test_coverage(name):
     """theta* is inside every set of every run, and a set of a fiftieth of the radius is not a confidence set."""
     environment = GeneralizedLinear(dim=2, n_arms=10, fresh_arms=True, link=LINKS[name], norm_bound=BOUNDS[name])
     algorithm = GLOC(dim=2, link=LINKS[name], norm_bound=BOUNDS[name])
-    result = simulate(algorithm, environment, 300, 64, record=1, meters=[glm_meters.coverage()], progress=False)
+    result = simulate(algorithm, environment, 300, 64, record_points=1, meters=[glm_meters.coverage()], progress=False)
     ratio = result.final("error_ratio")[0]
     assert ratio.max() < 1.0 and ratio.min() > 0.02

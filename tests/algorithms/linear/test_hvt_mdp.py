@@ -191,7 +191,7 @@ def test_learning_pays(cls):
     told = {"eps": 0.99, "moment_bound": 1.31} if cls is HvtMDP else {"noise_scale": 1.31}
     alg = cls.practical(dim=2, steps=2, horizon=600, **told)
     env = LinearMDP(n_states=3, n_actions=3, dim=2, steps=2)
-    result = simulate(alg, env, 600, 256, progress=False, record=[300, 600])
+    result = simulate(alg, env, 600, 256, progress=False, record_points=[300, 600])
     first, both = np.moveaxis(result.get("regret")[0], -1, 0)
     gain = first - (both - first)
     assert gain.mean() > 4 * gain.std(ddof=1) / 16

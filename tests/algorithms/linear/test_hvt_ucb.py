@@ -390,6 +390,8 @@ def test_practical_needs_noise_of_the_scale_of_the_rewards(spread, low, high):
     """
     environment = HeavyTailed(dim=2, n_arms=20, noise=Gaussian(spread=spread))
     learner = HvtUCB.practical(dim=2, horizon=20_000, eps=0.99)
-    regret = simulate(learner, environment, 20_000, 256, record=[10_000, 20_000], progress=False).get("regret")[0]
+    regret = simulate(learner, environment, 20_000, 256, record_points=[10_000, 20_000], progress=False).get("regret")[
+        0
+    ]
     share = np.mean(regret[:, 1] - regret[:, 0] > 10.0)
     assert low <= share <= high

@@ -110,7 +110,7 @@ def test_the_textbook_learner_beside_the_library(dim):
     """LinUCB is OFUL in other words: the same plays."""
     env = HeavyTailed(dim=dim, n_arms=ARMS, noise=Gaussian(spread=NOISE))
     learners = {"library": OFUL(dim=dim, noise_scale=NOISE), "LinUCB": TextbookLinUCB(dim=dim)}
-    result = compare(learners, env, ROUNDS, SEEDS, record=ROUNDS, meters=(PLAYED,))
+    result = compare(learners, env, ROUNDS, SEEDS, record_points=ROUNDS, meters=(PLAYED,))
     np.testing.assert_array_equal(result.get("played", "LinUCB"), result.get("played", "library"))
     for metric, close in (("regret", 1e-12), ("estimation_error", 1e-9)):
         theirs, ours = (result.get(metric, label) for label in ("LinUCB", "library"))
@@ -121,7 +121,7 @@ def test_the_textbook_learner_beside_the_library(dim):
 def test_thompson_sampling_learns(dim):
     env = HeavyTailed(dim=dim, n_arms=ARMS, noise=Gaussian(spread=NOISE))
     learners = {"Thompson": TextbookThompson(dim=dim), "uniform": Uniform(dim=dim)}
-    result = compare(learners, env, ROUNDS, SEEDS, record=ROUNDS)
+    result = compare(learners, env, ROUNDS, SEEDS, record_points=ROUNDS)
     assert result.final("regret", "Thompson").mean() < 0.8 * result.final("regret", "uniform").mean()
 
 
@@ -131,7 +131,7 @@ def test_library_learners_on_a_textbook_environment(dim):
         "library": OFUL(dim=dim, noise_scale=NOISE, beta_scale=0.1),
         "Hvt-UCB": HvtUCB.practical(dim=dim, horizon=ROUNDS),
     }
-    result = compare(learners, TextbookBandit(dim=dim), ROUNDS, SEEDS, record=ROUNDS, meters=(PLAYED,))
+    result = compare(learners, TextbookBandit(dim=dim), ROUNDS, SEEDS, record_points=ROUNDS, meters=(PLAYED,))
     for label in learners:
         played = result.get("played", label)
         assert (played[..., 1::2] % 2 == 0).all()  # the mask

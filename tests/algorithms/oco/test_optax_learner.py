@@ -207,7 +207,7 @@ def plays_of_gradient(algorithm, targets):
 def test_sweep_over_hyperparameters():
     """Every point has the bits of its own run; the values enter the one compiled program as arguments."""
     environment = LinearLosses(dim=3)
-    settings = {"record": 3, "progress": False, "width": 32}
+    settings = {"record_points": 3, "progress": False, "width": 32}
     learner = OptaxLearner(dim=3, make=optax.adam, hyperparameters={"learning_rate": 0.1, "b1": 0.9}, domain=L2Ball())
     rates, momenta = [0.01, 0.1, 1.0], [0.0, 0.9]
     simulate(learner, environment, 50, 4, **settings)
@@ -227,7 +227,7 @@ def test_sweep_over_hyperparameters():
 
 def test_compare_with_other_learners():
     learners = {"ogd": OGD(dim=2), "sgd": OptaxLearner.sgd(dim=2, learning_rate=2.0, domain=L2Ball())}
-    result = compare(learners, LinearLosses(dim=2), 40, 5, record=2, progress=False, width=32)
+    result = compare(learners, LinearLosses(dim=2), 40, 5, record_points=2, progress=False, width=32)
     np.testing.assert_allclose(result.get("loss", "sgd"), result.get("loss", "ogd"), rtol=1e-11)
 
 

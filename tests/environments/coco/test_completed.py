@@ -72,7 +72,7 @@ def test_regret_of_a_run():
     """Against the best of many random points of the ball, which do no better; feasible points do no better than any."""
     environment = MatrixCompletion.stand_in((5, 7), 20, batch=4, constraint="budget", radius=9.0, comparator="feasible")
     learner = OFW(dim=(5, 7), horizon=12, domain=NuclearBall(radius=9.0), lipschitz=float(environment.lipschitz))
-    values = simulate(learner, environment, 12, 1, progress=False, record=1)["OFW"].values
+    values = simulate(learner, environment, 12, 1, progress=False, record_points=1)["OFW"].values
     np.testing.assert_allclose(values["regret"], values["loss"] - values["comparator_loss"])
     np.testing.assert_allclose(values["feasible_regret"], values["loss"] - values["feasible_comparator_loss"])
     assert np.all(values["comparator_loss"] <= values["feasible_comparator_loss"] * (1 + 1e-5))

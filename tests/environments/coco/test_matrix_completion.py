@@ -278,7 +278,7 @@ class TestWithOFWTVC:
         algorithm = OFWTVC.practical(
             dim=(20, 26), horizon=1500, domain=NuclearBall(radius=170.0), lipschitz=float(environment.lipschitz)
         )
-        trials = simulate(algorithm, environment, 1500, 2, progress=False, record=5)["OFWTVC"]
+        trials = simulate(algorithm, environment, 1500, 2, progress=False, record_points=5)["OFWTVC"]
         loss, zero = (trials.values[name].mean(axis=(0, 1)) for name in ("loss", "zero_loss"))
         assert loss[-1] - loss[-2] < 0.5 * (zero[-1] - zero[-2])
 
@@ -297,7 +297,7 @@ def test_movielens_size():
         Meter("residual", lambda played: played.next_state.run.last.guess.residual, "max"),
         Meter("norm", lambda played: jnp.linalg.norm(played.decision.play)),
     ]
-    trials = simulate(algorithm, environment, 100, 1, progress=False, record=2, meters=meters)["OFWTVC"]
+    trials = simulate(algorithm, environment, 100, 1, progress=False, record_points=2, meters=meters)["OFWTVC"]
     assert trials.values["residual"].max() < 0.5
     ratio = trials.values["violation"][..., -1] / trials.values["norm"][..., -1]
     assert ratio == pytest.approx(1 / np.sqrt(6 * np.pi), rel=0.6)

@@ -62,7 +62,7 @@ EVENT = Meter("row", lambda r: r.env_state.place.row, "last")
 def run(environment, rounds, *meters, learner=None):
     learner = Follow(dim=environment.dim) if learner is None else learner
     found = simulate(
-        learner, environment, rounds, SEEDS, record=rounds, meters=[*METERS, *meters], width=32, progress=False
+        learner, environment, rounds, SEEDS, record_points=rounds, meters=[*METERS, *meters], width=32, progress=False
     )
     return next(iter(found.trials.values()))
 
@@ -90,7 +90,7 @@ def test_a_table_of_all_rewards(rng):
         fixed = np.cumsum(offered, axis=0).max(axis=1) - np.cumsum(paid)
         np.testing.assert_allclose(trials.get("fixed_arm_regret")[0, s], fixed, **close)
     assert not np.array_equal(trials.get("row")[0, 0], trials.get("row")[0, 1])
-    assert trials.metrics[0] == "regret" and trials.units["regret"] == "reward" and not trials.outside.any()
+    assert trials.metrics[0] == "regret" and trials.units["regret"] == "reward" and not trials.inadmissible.any()
 
 
 def test_orders_of_rows(key):
@@ -191,7 +191,7 @@ def test_a_trace_gives_the_estimate_of_its_data(rng):
         theta = np.linalg.solve(ridge * np.eye(P) + x[used].T @ x[used], x[used].T @ reward[used])
         np.testing.assert_allclose(trials.get("theta")[0, 0, n - 1], theta, rtol=1e-10)
     np.testing.assert_allclose(trials.get("reward")[0, 0, rounds:], reward.sum(), rtol=1e-12)
-    assert not trials.outside.any()
+    assert not trials.inadmissible.any()
 
 
 def test_a_trace_with_the_arms_that_were_shown(rng):

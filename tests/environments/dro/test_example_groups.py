@@ -96,6 +96,6 @@ def test_learners_come_near_the_optimum(k, w):
     """The theorem's steps with D^2 = 1/2, G = 2 on [0, 1]: within 0.1 after 4,000 rounds (0.03 after 40,000)."""
     settings = {"dim": 1, "n_groups": 16, "horizon": 4000, "lipschitz": 2.0, "domain": Box(dim=1, low=0.0, high=1.0)}
     learner = SMD(**settings) if k == 1 else ATkROm(k=k, **settings)
-    trials = simulate(learner, ExampleGroups(top_k=k), 4000, 4, record=1, progress=False)
+    trials = simulate(learner, ExampleGroups(top_k=k), 4000, 4, record_points=1, progress=False)
     assert np.abs(trials.final("distance")).max() < 0.1
-    assert trials.final("duality_gap").min() >= 0.0 and not next(iter(trials.trials.values())).outside.any()
+    assert trials.final("duality_gap").min() >= 0.0 and not next(iter(trials.trials.values())).inadmissible.any()

@@ -160,10 +160,10 @@ def test_passes_of_trials_differ_and_are_uniform(key):
 def test_a_run_tells_of_what_it_overdrew():
     """Online(1) draws 40 rows of 17; the summary warns, and rows are counted exactly."""
     environment = GroupData.from_table(table(), order="once")
-    trials = simulate(Online(dim=3, n_groups=3, horizon=40), environment, 40, 2, record=2, progress=False)
+    trials = simulate(Online(dim=3, n_groups=3, horizon=40), environment, 40, 2, record_points=2, progress=False)
     counts, over = (trials.get(name)[0] for name in ("group_samples", "overdrawn"))
     np.testing.assert_array_equal(over, np.maximum(counts - np.asarray(SIZES), 0))
-    assert trials["Online"].outside.min() > 0
+    assert trials["Online"].inadmissible.min() > 0
     with pytest.warns(UserWarning, match="made inadmissible decisions"):
         trials.table("max_risk")
 
@@ -184,7 +184,9 @@ def test_a_network_learns_what_no_line_can():
     start = rng.normal(size=(3, 8)), np.zeros(8)
     deep = SMD(start=start, **settings), GroupData.from_table(made, loss=Custom(function=network))
     linear = SMD(dim=3, **settings), GroupData.from_table(made)
-    deep, linear = (simulate(*pair, 400, 2, record=2, progress=False).final("max_risk") for pair in (deep, linear))
+    deep, linear = (
+        simulate(*pair, 400, 2, record_points=2, progress=False).final("max_risk") for pair in (deep, linear)
+    )
     assert deep.max() < 0.3 < 0.6 < linear.min()
 
 

@@ -27,7 +27,7 @@ def short_run():
     """Two learners, three instances: metrics of risks, samples and optima."""
     environment = SyntheticGroups.heterogeneous(dim=6, n_groups=5, radius=2.0, top_k=2, weights=WEIGHTS)
     learners = {"all": SMD(dim=6, n_groups=5, horizon=60), "one": Online(dim=6, n_groups=5, horizon=60)}
-    return environment, compare(learners, environment, 60, 3, record=3, progress=False)
+    return environment, compare(learners, environment, 60, 3, record_points=3, progress=False)
 
 
 def instance_of(environment, trials, seed):
@@ -51,7 +51,7 @@ def test_risks_by_name(short_run):
 
 def test_samples_are_those_really_drawn(short_run):
     _, result = short_run
-    records = result["all"].records
+    records = result["all"].record_points
     np.testing.assert_array_equal(result["all"].get("samples")[0], np.broadcast_to(5 * records, (3, 3)))
     np.testing.assert_array_equal(result["all"].get("group_samples")[0], np.broadcast_to(records[:, None], (3, 3, 5)))
     np.testing.assert_array_equal(result["one"].get("samples")[0], np.broadcast_to(records, (3, 3)))

@@ -178,7 +178,7 @@ class TestBandit:
             "glb": GLBOMD.experiments(dim=11, norm_bound=6.0, delta=0.01, beta_scale=0.1),
             "uniform": Uniform(dim=11),
         }
-        result = simulation.compare(learners, Covertype.stand_in(rows=4000), 1000, 32, record=1, progress=False)
+        result = simulation.compare(learners, Covertype.stand_in(rows=4000), 1000, 32, record_points=1, progress=False)
         glb, uniform = (result.final("regret", name)[0] for name in learners)
         gap = uniform - glb
         assert gap.mean() > 5.0 * gap.std() / np.sqrt(32) and glb.mean() < 0.5 * uniform.mean()
@@ -190,7 +190,7 @@ class TestBandit:
         environment = Covertype.from_clusters(clusters(rows, 5))
         validate(environment)
         assert (environment.dataset, environment.n_arms, environment.dim) == ("my forest", 5, 4)
-        result = simulation.simulate(Uniform(dim=4), environment, 20, 2, record=1, progress=False)
+        result = simulation.simulate(Uniform(dim=4), environment, 20, 2, record_points=1, progress=False)
         assert result["Uniform"].healthy.all() and np.all(result.final("regret") > 0.0)
 
     @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_one_cell_is_always_hit(key):
 def test_rounds_and_trials_are_drawn_apart():
     """Through the simulation: the mean over all rounds, and no correlation between the totals of the trials."""
     rounds, seeds, n = 500, 64, 4
-    result = simulate(OGD(dim=1), CellNoise(n_cells=n), rounds, seeds, record=1, progress=False)
+    result = simulate(OGD(dim=1), CellNoise(n_cells=n), rounds, seeds, record_points=1, progress=False)
     totals = result.final("pointwise")[0]
     p = 1.0 / n
     assert abs(totals.sum() / (rounds * seeds) - p) <= 5.0 * np.sqrt(p * (1.0 - p) / (rounds * seeds))

@@ -107,7 +107,7 @@ METERS = [Meter("arm", lambda r: r.decision.index, "last"), Meter("told", lambda
 
 def run(environment, learner=None):
     learner = Bold() if learner is None else learner
-    found = simulate(learner, environment, T, SEEDS, record=T, meters=METERS, width=32, progress=False)
+    found = simulate(learner, environment, T, SEEDS, record_points=T, meters=METERS, width=32, progress=False)
     return next(iter(found.trials.values()))
 
 
