@@ -134,8 +134,8 @@ def test_content_that_does_not_fit_is_one_line(tmp_path, change):
 
 def test_other_files_are_one_line(tmp_path):
     path = made.result().save(tmp_path / "r.npz")
-    _rewritten(path, _header(lambda h: h.update(format="jaxbandits result 3")))
-    with pytest.raises(InputError, match="has format 'jaxbandits result 3', this version reads 'jaxbandits result 4'"):
+    _rewritten(path, _header(lambda h: h.update(format="jaxbandits result 4")))
+    with pytest.raises(InputError, match="has format 'jaxbandits result 4', this version reads 'jaxbandits result 5'"):
         Result.load(path)
     for header in (b"", b"\xff\xfe", b"[" * 100_000, b"3", b"{}"):
         files.write_npz(path, {"header": np.frombuffer(header, np.uint8)})
