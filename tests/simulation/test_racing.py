@@ -187,7 +187,7 @@ def test_failed_points_lose_and_the_first_wins_if_all_fail(settings):
         ({"error": 0.9}, r"error must lie in \(0, 0.5\]"),
         ({"tolerance": -0.1}, "tolerance must lie in"),
         ({"metric": "regert"}, "unknown metric 'regert'"),
-        ({"record_points": 5}, "unknown option 'record'"),
+        ({"record_points": 5}, "unknown option 'record_points'"),
     ],
 )
 def test_bad_input_is_one_clear_line(changed, message, settings):
