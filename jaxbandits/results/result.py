@@ -425,7 +425,7 @@ class Result:
         return cls(*store.load(path))
 
     def to_xarray(self) -> dict[str, Any]:
-        """Per label an `xarray.Dataset`: labels may differ in points, seeds and records. Needs the extra `xarray`.
+        """Per label an `xarray.Dataset`: labels may differ in points and seeds. Needs the extra `xarray`.
 
         Dimensions are the swept fields where the points are a full grid (so `sel(ridge=0.1)` works), else `point` with
         the fields as coordinates; then `seed`, `round`, and the named axes of a metric.
@@ -435,8 +435,8 @@ class Result:
     def to_polars(self) -> Any:
         """A tidy `polars.DataFrame`: a row per (label, point, seed, round). Needs the extra `frames`.
 
-        Columns: label, swept fields, seed, round, healthy, inadmissible, metrics; vector metrics have one per entry, such as
-        `risk[2]`. Null where a label has no such field or metric.
+        Columns: label, swept fields, seed, round, healthy, inadmissible, metrics; vector metrics have one per entry,
+        such as `risk[2]`. Null where a label has no such field or metric.
         """
         return export.polars(self.trials)
 

@@ -59,4 +59,4 @@ def test_one_round_of_the_smallest_problem(algorithm, environment):
     for metric, values in trials.values.items():
         assert np.isfinite(values).all(), metric
     assert trials.healthy.all()
-    assert not trials.outside.any()
+    assert not trials.inadmissible.any()
