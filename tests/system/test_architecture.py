@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import json
 import pkgutil
 import re
 import subprocess
@@ -133,6 +134,14 @@ def test_tests_mirror_the_package():
         names = _all_imports(path)
         if any(name.startswith("tests.reference") for name in names) and room.name != "reference":
             assert any(name.startswith("jaxbandits") for name in names), f"{path} is about references alone"
+
+
+def test_durations_name_tests_that_exist():
+    root = PACKAGE.parent
+    for file, tests in json.loads((root / "tests" / "durations.json").read_text()).items():
+        text = (root / file).read_text()
+        for name in {test.partition("[")[0].rpartition("::")[2] for test in tests}:
+            assert f"def {name}(" in text, f"tests/durations.json names {file}::{name}"
 
 
 def _all_imports(path: Path) -> set[str]:

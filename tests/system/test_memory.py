@@ -50,8 +50,8 @@ for count in (50, 100, 150):
 def test_different_problems_do_not_fill_the_memory():
     """With a full cache of programs 150 further problems leave neither traces nor memory, but for fragments.
 
-    From 250 to 500 problems 410 to 420 MB were resident; a full cache of 256 has 802 to 803 MB of heap. JAX itself keeps
-    traces of `jnp`'s functions for new shapes; these problems have one shape.
+    From 250 to 500 problems 410 to 420 MB were resident; a full cache of 256 has 802 to 803 MB of heap. JAX itself
+    keeps traces of `jnp`'s functions for new shapes; these problems have one shape.
     """
     run = subprocess.run([sys.executable, "-c", _PROBLEMS], capture_output=True, text=True, check=True, cwd=ROOT)
     rows = [line.split() for line in run.stdout.splitlines()]
