@@ -1,6 +1,7 @@
 """Claims made from one statement: the sentence names what the statistic compares, and the claimed side of it."""
 
 import math
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,7 @@ from jaxbandits.experiments.engine.statements import equivalent, higher, lower, 
 from jaxbandits.experiments.engine.study import Study
 from tests.experiments.test_declared_claims import told
 
-SETTING = {"says": "{second} loses", "place": "Figure 9"}
+SETTING: dict[str, Any] = {"says": "{second} loses", "place": "Figure 9"}
 
 
 def test_a_claim_for_every_panel_and_rival_in_order():
