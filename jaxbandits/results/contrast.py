@@ -7,26 +7,25 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError, shown
 from jaxbandits.results import curves, intervals, pairs
+from jaxbandits.results.labelled import LabelledTrials
 from jaxbandits.results.listing import named
 from jaxbandits.results.trials import Trials, known
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from jaxbandits.results.result import Result
-
 _MOST_CURVES = curves.MOST_CURVES
 
 
 def sensitivity(
-    result: "Result",
+    result: LabelledTrials,
     metric: str | None,
     field: str,
     points: Mapping[str, Any] | Sequence[int] | None,
     ax: "Axes | None",
     level: float,
 ) -> "Axes":
-    """Draws final means against one swept field: what `Result.sensitivity` says."""
+    """Draws final means against one swept field, as `Result.sensitivity` documents."""
     level = intervals.checked_level(level)
     metric, of = result.measured(metric)
     lines: dict[str, list[tuple[float, Any]]] = {}
@@ -64,7 +63,7 @@ def sensitivity(
 
 
 def contrast(
-    result: "Result",
+    result: LabelledTrials,
     first: str,
     second: str,
     metric: str | None,
@@ -74,7 +73,7 @@ def contrast(
     ax: "Axes | None",
     level: float,
 ) -> "Axes":
-    """Draws paired differences of two labels over one field or two: what `Result.contrast` says."""
+    """Draws paired differences of two labels over one field or two, as `Result.contrast` documents."""
     a, b = result.one(first), result.one(second)
     metric = a.metric(metric)
     b.metric(metric)

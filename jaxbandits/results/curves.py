@@ -7,13 +7,12 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError, shown
 from jaxbandits.results import intervals
+from jaxbandits.results.labelled import LabelledTrials
 from jaxbandits.results.table import plain
 from jaxbandits.results.trials import Trials, known
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from jaxbandits.results.result import Result
 
 # Okabe & Ito's palette, distinguishable with colour-vision deficiency; then colours of Tol's that are none of these.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442",
@@ -25,7 +24,7 @@ MOST_CURVES = 20
 
 
 def draw(
-    result: "Result",
+    result: LabelledTrials,
     metric: str | None = None,
     *,
     x: str = "round",
@@ -36,7 +35,7 @@ def draw(
     order: Sequence[str] | None = None,
     **settings: Any,
 ) -> "Axes":
-    """Draws one curve per label, hyperparameter point and entry: what `Result.plot` says.
+    """Draws one curve per label, hyperparameter point and entry, as `Result.plot` documents.
 
     A label that is in `order` begins with the colour of its place there, whatever else is drawn.
     """
@@ -116,7 +115,7 @@ def _legend(curve: _Curve, failed: int, most_seeds: int) -> str:
 
 
 def heatmap(
-    result: "Result",
+    result: LabelledTrials,
     metric: str | None,
     first: str | None,
     second: str | None,
@@ -125,7 +124,7 @@ def heatmap(
     ax: "Axes | None",
     at: Mapping[str, int],
 ) -> "Axes":
-    """Draws means over two swept fields: what `Result.heatmap` says."""
+    """Draws means over two swept fields, as `Result.heatmap` documents."""
     trials = result.one(label)
     metric = trials.metric(metric)
     if first is None and second is None and len(trials.points[0]) == 2:
@@ -169,7 +168,7 @@ def tick(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _chosen(result: "Result", algorithms: Any, of: Mapping[str, Trials], metric: str) -> list[str]:
+def _chosen(result: LabelledTrials, algorithms: Any, of: Mapping[str, Trials], metric: str) -> list[str]:
     if algorithms is None:
         return list(of)
     if isinstance(algorithms, str) or not isinstance(algorithms, Sequence) or not algorithms:

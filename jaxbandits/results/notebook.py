@@ -2,19 +2,16 @@
 
 import html
 import itertools
-from typing import TYPE_CHECKING
 
 from jaxbandits.results import summary
+from jaxbandits.results.labelled import LabelledTrials
 from jaxbandits.results.table import cells
-
-if TYPE_CHECKING:
-    from jaxbandits.results.result import Result
 
 _MOST_ROWS = 20
 _LEFT = ' style="text-align:left"'
 
 
-def page(result: "Result") -> str:
+def page(result: LabelledTrials) -> str:
     """The sizes of every label, and the summary of the first metric (at most 20 rows of each)."""
     sizes = [
         [

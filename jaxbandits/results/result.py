@@ -3,7 +3,7 @@
 import dataclasses
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +15,12 @@ from jaxbandits.results import select as select_lib
 from jaxbandits.results import summary as summary_lib
 from jaxbandits.results import table as table_lib
 from jaxbandits.results.along import Growth, Reached
+from jaxbandits.results.labelled import LabelledTrials
 from jaxbandits.results.listing import Listing
 from jaxbandits.results.pairs import Pair
 from jaxbandits.results.select import Best, By
 from jaxbandits.results.summary import Row
-from jaxbandits.results.trials import Trials, in_order, known, sizes
+from jaxbandits.results.trials import Trials, sizes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,16 +29,13 @@ _SHOWN = 5  # labels in `repr`
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class Result(LabelledTrials):
     """Result of a run: one set of trials per label, each with points, seeds, record points and metrics of its own.
 
     Attributes:
       trials: label to `Trials`; `result[label]` is short for `result.trials[label]`.
       info: versions, devices, workers, wall time, start, base seed.
     """
-
-    trials: dict[str, Trials]
-    info: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Labels and sizes, never numbers."""
@@ -49,78 +47,6 @@ class Result:
     def _repr_html_(self) -> str:
         """A small table, for notebooks."""
         return notebook.page(self)
-
-    def __getitem__(self, label: str) -> Any:
-        """The trials of a label; where there is one label only, a metric's name gives its values `[H, S, M, ...]`.
-
-        Raises:
-          InputError: for any other name.
-        """
-        if isinstance(label, str) and label not in self.trials and label in self.metrics:
-            if len(self.trials) == 1:
-                return self.get(label)
-            first = next(name for name, trials in self.trials.items() if label in trials.values)
-            raise InputError(f"{label!r} is a metric, and several labels have it: result[{first!r}][{label!r}]")
-        return self.trials[known("label", label, self.trials)]
-
-    def __iter__(self) -> Iterator[str]:
-        """Over the labels."""
-        return iter(self.trials)
-
-    def __len__(self) -> int:
-        """Return the number of labels."""
-        return len(self.trials)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Labels in the order they were given."""
-        return tuple(self.trials)
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of all metrics that some label measured: `regret` first where there is one."""
-        return in_order(name for trials in self.trials.values() for name in trials.metrics)
-
-    def one(self, label: str | None) -> Trials:
-        """The trials of a label, which may be left out where there is only one.
-
-        Raises:
-          InputError: for an unknown label, or none among several.
-        """
-        if label is None and len(self.trials) != 1:
-            raise InputError(f"name one of the labels: {', '.join(self.trials)}")
-        return next(iter(self.trials.values())) if label is None else self.trials[known("label", label, self.trials)]
-
-    def get(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
-        """`[H, S, M, ...]` of a metric (the first by default) of a label (may be left out where there is only one).
-
-        Raises:
-          InputError: for unknown names, or no label among several.
-        """
-        return self.one(label).get(metric)
-
-    def final(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
-        """`[H, S, ...]`: the last record point."""
-        return self.one(label).final(metric)
-
-    def usable(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
-        """`[H, S]` True for trials that did not fail."""
-        return self.one(label).usable(metric)
-
-    def failed(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
-        """`[H, S]` True for trials with a NaN or an infinity in the metric, or a NaN in their state."""
-        return self.one(label).failed(metric)
-
-    def measured(self, metric: str | None = None) -> tuple[str, dict[str, Trials]]:
-        """A metric (the first by default) and the labels that measured it.
-
-        Raises:
-          InputError: when none did.
-        """
-        if not self.metrics:
-            raise InputError("nothing was measured")
-        name = self.metrics[0] if metric is None else known("metric", metric, self.metrics)
-        return name, {label: trials for label, trials in self.trials.items() if name in trials.values}
 
     def summary(self, metric: str | None = None, level: float = 0.95, **at: int) -> list[Row]:
         """One row per label that measured the metric, hyperparameter point and entry, at the last record point.

@@ -4,22 +4,20 @@ import dataclasses
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError, shown
+from jaxbandits.results.labelled import LabelledTrials
 from jaxbandits.results.trials import Trials
-
-if TYPE_CHECKING:
-    from jaxbandits.results.result import Result
 
 _FORMAT = "jaxbandits result 5"
 _ARRAYS = ("seeds", "record_points", "healthy", "inadmissible")
 
 
-def save(result: "Result", path: str | os.PathLike[str]) -> Path:
+def save(result: LabelledTrials, path: str | os.PathLike[str]) -> Path:
     """Writes one compressed file, atomically (`.npz` is appended if missing), and returns its path.
 
     Raises:
