@@ -1,6 +1,7 @@
 """Imports point one way, every algorithm is registered and has a reference, public names are documented."""
 
 import ast
+import graphlib
 import importlib
 import inspect
 import json
@@ -67,6 +68,14 @@ def test_imports_point_one_way():
         room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
         wrong = _imports(path) - ALLOWED[room]
         assert not wrong, f"{path.relative_to(PACKAGE)} imports {', '.join(sorted(wrong))}"
+
+
+def test_no_module_imports_itself_in_a_circle():
+    """Imports inside functions and for type checkers count too."""
+    paths = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
+    modules = {name.removesuffix(".__init__"): path for name, path in paths.items() if name != "jaxbandits.__init__"}
+    graph = {name: {*_all_imports(path)} & modules.keys() - {name} for name, path in modules.items()}
+    graphlib.TopologicalSorter(graph).prepare()  # a CycleError names the circle
 
 
 def test_reports_know_no_particular_experiment():
