@@ -81,7 +81,7 @@ def test_rewards_of_poisson_bandits_are_told_to_be_at_most_100():
 
 def test_who_promises_coverage_gets_a_claim():
     """One claim a learner and panel; the one about GLB-OMD with lambda = d says that nobody promised it."""
-    begins = {"GLB-OMD, lambda = d": "GLB-OMD with lambda = d, which no theorem covers"}
+    begins = {"GLB-OMD, lambda = d": "GLB-OMD, lambda = d, which no theorem covers"}
     for name in ("glm/coverage", "glm/coverage-links"):
         experiment = EXPERIMENTS[name]
         for key, panel in experiment.panels(100).items():

@@ -3,18 +3,25 @@
 Each function takes one panel or several, and one rival or several, and returns a claim for each pair of them.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.statistic import (
     Statistic,
+    final_mean,
+    growth_across,
+    growth_exponent,
     mean_difference,
     mean_ratio,
     median_difference,
     share_below,
+    time_growth,
+    total_time_ratio,
+    worst_ratio,
 )
-from jaxbandits.experiments.engine.thresholds import COMPARABLE
+from jaxbandits.experiments.engine.thresholds import COMPARABLE, FLAT, GROWS
 
 Panels = str | Iterable[str] | Mapping[str, str]
 
@@ -70,18 +77,28 @@ def higher(
 
 
 def equivalent(
-    first: str, second: str, *, on: Panels, says: str, place: str, within: float = COMPARABLE, metric: str = "regret"
+    first: str,
+    second: str | Iterable[str],
+    *,
+    on: Panels,
+    says: str,
+    place: str,
+    within: float = COMPARABLE,
+    metric: str = "regret",
+    **fields: Any,
 ) -> tuple[Claim, ...]:
     """Claim of equivalence: the ratio of two mean metrics lies between 1/within and within; arguments as in `lower`."""
     return tuple(
         Claim(
-            f"{says}: mean {_words(metric)} within {within:g} times either way{where}",
+            f"{says.format(second=other)}: mean {_words(metric)} within {within:g} times either way{where}",
             place,
-            mean_ratio(panel, first, second, metric),
+            mean_ratio(panel, first, other, metric),
             low=1.0 / within,
             high=within,
+            **fields,
         )
         for panel, where in _panels(on)
+        for other in _several(second)
     )
 
 
@@ -120,11 +137,174 @@ def mostly_below(
     )
 
 
+def mean_within(
+    name: str,
+    metric: str,
+    *,
+    on: Panels,
+    says: str,
+    place: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+    **fields: Any,
+) -> tuple[Claim, ...]:
+    """Claim that the mean final metric of a learner lies in `(low, high)`; arguments as in `mostly_below`."""
+    return tuple(
+        Claim(
+            f"{says}: mean {_words(metric)} of {name} {_between(low, high)}{where}",
+            place,
+            final_mean(panel, name, metric),
+            low,
+            high,
+            **fields,
+        )
+        for panel, where in _panels(on)
+    )
+
+
+def growth(
+    name: str,
+    *,
+    on: Panels,
+    says: str,
+    place: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+    metric: str = "regret",
+    **fields: Any,
+) -> tuple[Claim, ...]:
+    """Claim that a mean metric grows as a power of t in `(low, high)` over the last decade; arguments as in `lower`."""
+    return tuple(
+        Claim(
+            f"{says}: log-log slope of mean {_words(metric)} of {name} {_between(low, high)}{where}",
+            place,
+            growth_exponent(panel, name, metric),
+            low,
+            high,
+            **fields,
+        )
+        for panel, where in _panels(on)
+    )
+
+
+def growth_over_panels(
+    name: str,
+    panels: Mapping[str, float],
+    axis: str,
+    *,
+    says: str,
+    place: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+    metric: str = "regret",
+    **fields: Any,
+) -> Claim:
+    """Claim that the mean final metric grows over panels as a power in `(low, high)` of what they differ in.
+
+    Args:
+      name: label of the learner.
+      panels: name to the value that differs, > 0.
+      axis: what that value is, for the sentence.
+      says: as in `lower`.
+      place: as in `lower`.
+      low: least exponent.
+      high: largest exponent.
+      metric: name of the metric.
+      **fields: further fields of `Claim`.
+    """
+    slope = f"log-log slope of mean {_words(metric)} of {name} against {axis}"
+    statistic = growth_across(panels, name, metric)
+    return Claim(f"{says}: {slope} {_between(low, high)}", place, statistic, low, high, **fields)
+
+
+def panel_ratio(
+    name: str,
+    panel: str,
+    over: str,
+    *,
+    says: str,
+    place: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+    metric: str = "regret",
+    **fields: Any,
+) -> Claim:
+    """Claim that a learner's mean final metric in one panel is between `low` and `high` times that in another.
+
+    Args:
+      name: label of the learner.
+      panel: whose mean is divided.
+      over: whose mean divides it.
+      says: as in `lower`.
+      place: as in `lower`.
+      low: least ratio.
+      high: largest ratio.
+      metric: name of the metric.
+      **fields: further fields of `Claim`.
+    """
+    text = f"{says}: mean {_words(metric)} of {name} at {panel} {_between(low, high)} times that at {over}"
+    return Claim(text, place, worst_ratio((panel,), (over,), name, metric), low, high, **fields)
+
+
+def trial_time_ratio(
+    name: str, panel: str, over: str, *, says: str, place: str, low: float = -math.inf, high: float = math.inf
+) -> Claim:
+    """Claim about the times of a whole trial of one learner in two panels; arguments as in `panel_ratio`."""
+    text = f"{says}: time of a trial of {name} at {panel} {_between(low, high)} times that at {over}"
+    return Claim(text, place, total_time_ratio((panel, name), (over, name)), low, high, trials=3)
+
+
+def slower(
+    slow: str | Iterable[str],
+    fast: str | Iterable[str],
+    *,
+    on: str,
+    place: str,
+    says: str = "",
+    times: float = 1.0,
+    at_most: float = math.inf,
+) -> tuple[Claim, ...]:
+    """Claim that a trial of one learner takes between `times` and `at_most` times as long as one of another.
+
+    Args:
+      slow: label of the learner, or several.
+      fast: label of the other one, or several.
+      on: timed panel.
+      place: as in `lower`.
+      says: as in `lower`, with `{slow}` and `{fast}`; "": nothing.
+      times: > 0.
+      at_most: > `times`.
+    """
+    amount = "longer than" if times == 1.0 else f"more than {times:g} times as long as"
+    limit = "" if math.isinf(at_most) else f", and less than {at_most:g} times"
+    return tuple(
+        Claim(
+            (says.format(slow=a, fast=b) + ": " if says else "")
+            + f"a trial of {a} takes {amount} one of {b}{limit} ({on})",
+            place,
+            total_time_ratio((on, a), (on, b)),
+            low=times,
+            high=at_most,
+            trials=3,
+        )
+        for a in _several(slow)
+        for b in _several(fast)
+    )
+
+
+def round_cost(name: str, *, on: str, place: str, grows: bool) -> Claim:
+    """Claim that a round of a learner costs more the later it is, or that it does not; `on` is a timed panel."""
+    how, low, high = ("more", GROWS, math.inf) if grows else ("no more", -math.inf, FLAT)
+    text = f"a round of {name} costs {how} the later it is: log-log slope of its time {_between(low, high)}"
+    return Claim(text, place, time_growth(on, name), low, high, trials=3)
+
+
 def _comparisons(
     first: str, second: str | Iterable[str], on: Panels, says: str, factor: float, average: str, metric: str
 ) -> Iterable[tuple[str, str, Statistic]]:
     """Yield the sentence up to the comparison, what stands behind it, and the paired difference."""
-    times = "" if factor == 1.0 else f"1/{1.0 / factor:g} of " if factor < 1.0 else f"{factor:g} times "
+    whole = factor < 1.0 and (1.0 / factor).is_integer()
+    times = "" if factor == 1.0 else f"1/{1.0 / factor:g} of " if whole else f"{factor:g} times "
     for panel, where in _panels(on):
         for other in _several(second):
             text = f"{says.format(second=other)}: {average} {_words(metric)} of {first}"
@@ -149,3 +329,9 @@ def _several(names: str | Iterable[str]) -> tuple[str, ...]:
 
 def _words(metric: str) -> str:
     return metric.replace("_", " ")
+
+
+def _between(low: float, high: float) -> str:
+    if math.isinf(low):
+        return f"below {high:g}"
+    return f"above {low:g}" if math.isinf(high) else f"between {low:.3g} and {high:.3g}"

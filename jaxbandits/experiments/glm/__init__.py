@@ -13,5 +13,15 @@ from jaxbandits.experiments.glm.kappa_star import KAPPA_STAR
 from jaxbandits.experiments.glm.regions import REGIONS
 
 EXPERIMENTS = (
-    FIG1, FIG1_TV, FIG2, FIG3, COVERTYPE, COVERAGE, COVERAGE_LINKS, BOUND, KAPPA, KAPPA_STAR, REGIONS,
-)  # fmt: skip
+    FIG1,
+    FIG1_TV,
+    FIG2,
+    FIG3,
+    COVERTYPE,
+    COVERAGE,
+    COVERAGE_LINKS,
+    BOUND,
+    KAPPA,
+    KAPPA_STAR,
+    REGIONS,
+)

@@ -7,11 +7,10 @@ from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.diagnostics import glm as meters
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
-from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Bound
-from jaxbandits.experiments.engine.statistic import share_below
-from jaxbandits.experiments.glm.setting import DELTA, PAPER, TRIALS
+from jaxbandits.experiments.engine.statements import mostly_below
+from jaxbandits.experiments.glm.setting import DELTA, THEOREMS
 from jaxbandits.results.trials import Trials
 from jaxbandits.theory.glm import theorem_2
 
@@ -23,10 +22,11 @@ _BOUNDED = {  # panel: family, S
 }
 
 
-def _proved(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _glb_omd(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset, horizon
-    told = {"norm_bound": float(panel.environment.norm_bound), "link": panel.environment.link}
-    return {"GLB-OMD": GLBOMD.theory(dim=panel.environment.dim, delta=DELTA, **told)}
+    environment: Any = panel.environment
+    norm_bound = float(environment.norm_bound)
+    return {"GLB-OMD": GLBOMD.theory(dim=environment.dim, norm_bound=norm_bound, link=environment.link, delta=DELTA)}
 
 
 def _with_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
@@ -35,35 +35,37 @@ def _with_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, An
     return {"bound": bound, "share_of_bound": trials.get("regret") / bound}
 
 
-BOUND = Experiment(
-    name="glm/bound",
+BOUND = THEOREMS.experiment(
+    "bound",
+    "Theorem 2",
     title="regret beside the explicit bound, generalised linear bandits",
-    source=f"{PAPER}, Theorem 2",
-    horizon=3000,
-    seeds=TRIALS,
     presets={"theory": "every constant as the paper states it"},
-    algorithms=_proved,
+    algorithms=_glb_omd,
     panels=lambda horizon: {
         name: Panel(title, GeneralizedLinear.fixed(link=link, norm_bound=size))
         for name, (title, link, size) in _BOUNDED.items()
     },
-    metric="regret",
     meters=(meters.optimal_slope(),),
     derive=_with_bound,
     record_points="log",
-    claims=tuple(
-        Claim(
-            f"regret stays below the explicit bound with probability at least 1 - delta; here: in over 99 % ({name})",
-            "Theorem 2", share_below(name, "GLB-OMD", "share_of_bound"), low=0.99, trials=1000,
-        )
-        for name in _BOUNDED
-    )
-    + tuple(
-        Claim(
-            f"the bound is loose: regret is below a thousandth of it in more than 99 % of trials ({name})",
-            "ours, on Theorem 2", share_below(name, "GLB-OMD", "share_of_bound", 1e-3), low=0.99, trials=1000,
-        )
-        for name in ("S3", "S5")
+    claims=(
+        *mostly_below(
+            "GLB-OMD",
+            "share_of_bound",
+            on=_BOUNDED.keys(),
+            says="regret stays below the explicit bound with probability at least 1 - delta",
+            place="Theorem 2",
+            trials=1000,
+        ),
+        *mostly_below(
+            "GLB-OMD",
+            "share_of_bound",
+            on=("S3", "S5"),
+            threshold=1e-3,
+            says="the bound is loose: regret is below a thousandth of it",
+            place="ours, on Theorem 2",
+            trials=1000,
+        ),
     ),
     notes=(
         "kappa_* is that of each trial; kappa is the worst of the ball, 1 / c_mu, which makes the bound larger. The "
@@ -74,4 +76,4 @@ BOUND = Experiment(
         "1e6 promises nothing yet.",
     ),
     figures=(Bound(),),
-)  # fmt: skip
+)

@@ -1,4 +1,4 @@
-"""Theorem 1 and the rivals' own: does theta* stay in the confidence sets?"""
+"""Theorem 1 and the rivals' own: theta* in the confidence sets."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,37 +14,35 @@ from jaxbandits.diagnostics import glm as meters
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli, Poisson
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Interpretation, Panel
+from jaxbandits.experiments.engine.experiment import Interpretation, Panel
 from jaxbandits.experiments.engine.figures import Shares
-from jaxbandits.experiments.engine.statistic import share_below
-from jaxbandits.experiments.glm.setting import DELTA, PAPER, TRIALS
-
-_THEORY = {"theory": "every constant as its paper states it; lambda = d where the label says so"}
+from jaxbandits.experiments.engine.statements import mostly_below
+from jaxbandits.experiments.glm.setting import DELTA, THEOREMS
 
 
-def _covered(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """Methods with confidence sets, each with the constants of its promise; GLB-OMD also with lambda = d, without."""
+def _with_confidence_sets(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+    """Make each learner with the constants of its promise; GLB-OMD also with lambda = d, which promises nothing."""
     del preset
-    environment = panel.environment
-    told = {"dim": environment.dim, "norm_bound": float(environment.norm_bound), "delta": DELTA}
-    general = {**told, "link": environment.link}
+    environment: Any = panel.environment
+    common = {"dim": environment.dim, "norm_bound": float(environment.norm_bound), "delta": DELTA}
+    linked = {**common, "link": environment.link}
     learners = {
-        "OFUGLB": OFUGLB.theory(**general, n_arms=environment.n_arms),
-        "GLB-OMD, theory": GLBOMD.theory(**general),
-        "GLB-OMD, lambda = d": GLBOMD.experiments(**general),
-        "GLB-OMD, data radius": GLBOMD.practical(**general),
+        "OFUGLB": OFUGLB.theory(**linked, n_arms=environment.n_arms),
+        "GLB-OMD, theory": GLBOMD.theory(**linked),
+        "GLB-OMD, lambda = d": GLBOMD.experiments(**linked),
+        "GLB-OMD, data radius": GLBOMD.practical(**linked),
     }
     if isinstance(environment.link, Bernoulli):
-        learners["OFULog-r"] = OFULogR.theory(**told, n_arms=environment.n_arms)
-        learners["ECOLog"] = ECOLog.experiments(**told)
-        learners["ada-OFU-ECOLog"] = AdaOFUECOLog.theory(**told, n_arms=environment.n_arms)
-        learners["GLM-UCB"] = GLMUCB.theory(**general, n_arms=environment.n_arms, horizon=horizon)
+        learners["OFULog-r"] = OFULogR.theory(**common, n_arms=environment.n_arms)
+        learners["ECOLog"] = ECOLog.experiments(**common)
+        learners["ada-OFU-ECOLog"] = AdaOFUECOLog.theory(**common, n_arms=environment.n_arms)
+        learners["GLM-UCB"] = GLMUCB.theory(**linked, n_arms=environment.n_arms, horizon=horizon)
     if not isinstance(environment.link, Poisson):  # whose noise is not sub-Gaussian
-        learners["GLOC"] = GLOC.experiments(**general)
+        learners["GLOC"] = GLOC.experiments(**linked)
     return learners
 
 
-# Who promises that theta* stays in all sets: where, and with which probability.
+# Learner to where theta* is promised to stay in all sets, and with which probability.
 _PROMISES = {
     "OFUGLB": ("Lee, Yun & Jun, Theorem 3.1", 1 - DELTA),
     "GLB-OMD, theory": ("Theorem 1", 1 - DELTA),
@@ -59,29 +57,26 @@ GENERAL = ("OFUGLB", "GLB-OMD, theory", "GLB-OMD, data radius")
 
 
 def coverage_claims(panel: str, names: Iterable[str]) -> tuple[Claim, ...]:
-    """That the sets of those who promise it hold theta*; and those of lambda = d."""
-    promised = tuple(
-        Claim(
-            f"{name} keeps theta* in all its confidence sets in at least {_PROMISES[name][1]:.0%} of trials ({panel})",
-            _PROMISES[name][0], share_below(panel, name, "error_ratio"), low=_PROMISES[name][1], trials=1000,
-        )
-        for name in names
-    )  # fmt: skip
-    unpromised = Claim(
-        f"GLB-OMD with lambda = d, which no theorem covers, does so too ({panel})",
-        "ours", share_below(panel, "GLB-OMD, lambda = d", "error_ratio"), low=1 - DELTA, trials=1000,
-    )  # fmt: skip
-    return (*promised, unpromised)
+    """Claim that the confidence sets hold theta*: those of learners that promise it, and those with lambda = d."""
+    unpromised = "GLB-OMD, lambda = d"
+    return (
+        *(claim for name in names for claim in _covers(panel, name, *_PROMISES[name])),
+        *_covers(panel, unpromised, "ours", 1 - DELTA, ", which no theorem covers,"),
+    )
 
 
-COVERAGE = Experiment(
-    name="glm/coverage",
+def _covers(panel: str, name: str, place: str, share: float, aside: str = "") -> tuple[Claim, ...]:
+    says = f"{name}{aside} keeps theta* in all its confidence sets"
+    return mostly_below(name, "error_ratio", on=panel, says=says, place=place, share=share, trials=1000)
+
+
+COVERAGE = THEOREMS.experiment(
+    "coverage",
+    "Theorem 1; the rivals' own theorems",
     title="estimation error over the confidence radius, logistic bandits",
-    source=f"{PAPER}, Theorem 1; the rivals' own theorems",
     horizon=1000,
-    seeds=TRIALS,
-    presets=_THEORY,
-    algorithms=_covered,
+    presets={"theory": "every constant as its paper states it; lambda = d where the label says so"},
+    algorithms=_with_confidence_sets,
     panels=lambda horizon: {
         f"S{size}": Panel(f"S = {size}", GeneralizedLinear.fixed(norm_bound=float(size))) for size in (3, 5)
     },

@@ -9,23 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from jaxbandits.environments.glm.covertype import Covertype
-from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel, Timed
+from jaxbandits.experiments.engine.experiment import Panel, Timed
 from jaxbandits.experiments.engine.figures import Against, Curves
-from jaxbandits.experiments.engine.statistic import mean_difference, total_time_ratio
+from jaxbandits.experiments.engine.statements import higher, lower, slower
 from jaxbandits.experiments.engine.thresholds import COMPARABLE, MUCH
-from jaxbandits.experiments.glm.setting import (
-    MLE,
-    MOST,
-    PAPER,
-    PER_PANEL,
-    PRESETS,
-    TUNED,
-    TUNING,
-    grid,
-    learners,
-    scales,
-)
+from jaxbandits.experiments.glm import setting
 from jaxbandits.results import curves
 
 if TYPE_CHECKING:
@@ -34,25 +22,28 @@ if TYPE_CHECKING:
     from jaxbandits.experiments.engine.run import Report
 
 _FACTORS = (1.0, 0.1, 0.02)
-_COVERTYPE = {"bound": 6.0, "delta": 0.01}
-_KEPT = ("OFUGLB", "OFULog-r", "GLB-OMD", "GLB-OMD, data radius", "ECOLog", "GLOC", "GLM-UCB", "RS-GLinCB", "uniform")
+_PLAYED = ("OFUGLB", "OFULog-r", "GLB-OMD", "GLB-OMD, data radius", "ECOLog", "GLOC", "GLM-UCB", "RS-GLinCB", "uniform")
 _UNDRAWN = ("GLM-UCB", "uniform")
+_JUDGED = ("x0.1", "x0.02")
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """Those of the figure, every radius times the factor of the panel."""
-    told = learners(preset, horizon, panel.environment, **_COVERTYPE, fixed_arms=True)
-    told["RS-GLinCB"] = dataclasses.replace(told["RS-GLinCB"], kappa=200.0)
-    return {name: _shrunk(told[name], panel.x) for name in _KEPT}
+    """Make the learners of the figure, every radius times the factor of the panel."""
+    every = setting.learners(preset, horizon, panel.environment, bound=6.0, delta=0.01, fixed_arms=True)
+    every["RS-GLinCB"] = dataclasses.replace(every["RS-GLinCB"], kappa=200.0)
+    return {name: _shrunk(every[name], panel.x) for name in _PLAYED}
 
 
 def _shrunk(learner: Any, factor: float) -> Any:
-    return dataclasses.replace(learner, **{name: factor * getattr(learner, name) for name in scales(learner)})
+    return dataclasses.replace(learner, **{name: factor * getattr(learner, name) for name in setting.scales(learner)})
 
 
 def _below(learner: Any) -> Mapping[str, tuple[float, ...]]:
-    """The grid of the other figures, times the radii that the learner has in the panel."""
-    return {name: tuple(getattr(learner, name) * value for value in values) for name, values in grid(learner).items()}
+    """Return the grid of the other figures, times the radii that the learner has in the panel."""
+    return {
+        name: tuple(getattr(learner, name) * value for value in values)
+        for name, values in setting.grid(learner).items()
+    }
 
 
 def _covertype_panels(environment: Covertype) -> Mapping[str, Panel]:
@@ -76,14 +67,14 @@ class RegretAgainstTime:
     """Mean regret of each learner against the time of one of its trials, in the timed panel (Figure 4, right).
 
     Attributes:
-      name: see `jaxbandits.experiments.engine.figures.Drawing`.
+      name: of its files.
     """
 
     timed: ClassVar[bool] = True
     name: str = "scatter"
 
     def draw(self, plt: Any, report: "Report") -> "Figure":
-        """One mark a learner: medians of time over repeats, means of regret with their intervals."""
+        """Draw one mark a learner: medians of time over repeats, means of regret with their intervals."""
         figure, ax = plt.subplots(figsize=(8.0, 4.6), layout="constrained")
         ((panel, _), times), *_ = report.times.items()
         rows = {row.label: row for row in report.results[panel].summary("regret")}
@@ -99,39 +90,41 @@ class RegretAgainstTime:
         return figure
 
 
-COVERTYPE = Experiment(
-    name="glm/covertype",
+COVERTYPE = setting.FIGURES.experiment(
+    "covertype",
+    "Figure 4 (v2: 5)",
     title="stand-in for Covertype: synthetic data of the same shape",
-    source=f"{PAPER}, Figure 4 (v2: 5)",
     horizon=1000,
-    seeds=MOST,
-    presets=PRESETS | TUNED,
     algorithms=_learners,
     panels=lambda horizon: _covertype_panels(_stand_in()),
     from_file=_from_file,
     stand_ins={f"x{factor:g}": "Covertype" for factor in _FACTORS},
-    metric="regret",
-    claims=tuple(
-        Claim(
-            f"GLB-OMD does not compromise performance: mean regret at most {COMPARABLE:g} times {rival}'s ({panel})",
-            "Figure 4; Appendix F.3", mean_difference(panel, "GLB-OMD", rival, factor=COMPARABLE), high=0.0, trials=16,
-        )
-        for panel in ("x0.1", "x0.02")
-        for rival in ("OFUGLB", "ECOLog", "OFULog-r", "RS-GLinCB")
-    )
-    + tuple(
-        Claim(
-            f"GLB-OMD is significantly faster: {rival} takes more than {MUCH:g} times as long, 32 trials at once",
-            "Figure 4; Appendix F.3", total_time_ratio(("x0.1", rival), ("x0.1", "GLB-OMD")), low=MUCH, trials=3,
-        )
-        for rival in ("OFUGLB", "ECOLog", "OFULog-r", "GLM-UCB", "RS-GLinCB")
-    )
-    + tuple(
-        Claim(
-            f"GLOC, the cheapest, pays for its speed: its mean regret is above GLB-OMD's ({panel})",
-            "ours, on Figure 4, right", mean_difference(panel, "GLOC", "GLB-OMD"), low=0.0, trials=16,
-        )
-        for panel in ("x0.1", "x0.02")
+    claims=(
+        *lower(
+            "GLB-OMD",
+            ("OFUGLB", "ECOLog", "OFULog-r", "RS-GLinCB"),
+            on=_JUDGED,
+            factor=COMPARABLE,
+            says="GLB-OMD does not compromise performance",
+            place="Figure 4; Appendix F.3",
+            trials=16,
+        ),
+        *slower(
+            ("OFUGLB", "ECOLog", "OFULog-r", "GLM-UCB", "RS-GLinCB"),
+            "GLB-OMD",
+            on="x0.1",
+            says="GLB-OMD is significantly faster, 32 trials at once",
+            place="Figure 4; Appendix F.3",
+            times=MUCH,
+        ),
+        *higher(
+            "GLOC",
+            "GLB-OMD",
+            on=_JUDGED,
+            says="GLOC, the cheapest, pays for its speed",
+            place="ours, on Figure 4, right",
+            trials=16,
+        ),
     ),
     notes=(
         "K = 60 clusters, d = 11, S = 6, delta = 0.01. kappa = 200 reaches RS-GLinCB only: GLM-UCB and GLOC take the "
@@ -142,19 +135,17 @@ COVERTYPE = Experiment(
         "Regret is by cluster averages, which no logistic model fits exactly.",
         "`--data FILE` takes the real covtype.data or covtype.data.gz; without it the figure is a stand-in.",
         "Likelihood methods run on the first 64 seeds; comparisons are paired on those.",
-        TUNING,
+        setting.TUNING,
         "Here multipliers, tuned once or in the panel, come on top of the factor of the panel. At most points "
         "RS-GLinCB's warm-up outlasts the third of the rounds on which it is tuned: these tie, and where no point is "
         "better it keeps the radii of the panel.",
     ),
-    slow={name: 64 for name in MLE if name != "RS-GLinCB, tuned"},
-    width=32,
+    slow={name: 64 for name in setting.MLE if name != "RS-GLinCB, tuned"},
     figures=(
         Curves(not_drawn=_UNDRAWN, logarithmic=True, times=True),
         Against("factor on the radii", not_drawn=_UNDRAWN),
         RegretAgainstTime(),
     ),
     timed=Timed(("x0.1",), at=(None,)),
-    float64=True,
-    tuning=dataclasses.replace(PER_PANEL, grid=_below),
-)  # fmt: skip
+    tuning=dataclasses.replace(setting.PER_PANEL, grid=_below),
+)

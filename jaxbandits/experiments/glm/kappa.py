@@ -1,5 +1,6 @@
 """Theorem 2 and Table 1: regret against kappa."""
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,64 +11,55 @@ from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.glm.gloc import GLOC
 from jaxbandits.diagnostics import glm as meters
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
-from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Interpretation, Panel
+from jaxbandits.experiments.engine.experiment import Interpretation, Panel
 from jaxbandits.experiments.engine.figures import Against
-from jaxbandits.experiments.engine.statistic import growth_across, worst_ratio
+from jaxbandits.experiments.engine.statements import growth_over_panels, panel_ratio
 from jaxbandits.experiments.engine.thresholds import COMPARABLE
-from jaxbandits.experiments.glm.setting import DELTA, PAPER, TRIALS
+from jaxbandits.experiments.glm.setting import DELTA, THEOREMS
 
-_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9)
-
-
-def _kappa(size: int) -> float:
-    return float(2.0 + 2.0 * np.cosh(size))
+_KAPPA = {f"S{size}": float(2.0 + 2.0 * np.cosh(size)) for size in range(1, 10)}  # over the ball of radius S
 
 
-def _against_kappa(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _one_pass(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset, horizon
-    told = {"dim": 2, "norm_bound": float(panel.environment.norm_bound), "delta": DELTA}
+    common = {"dim": 2, "norm_bound": float(panel.environment.norm_bound), "delta": DELTA}
     return {
-        "GLB-OMD": GLBOMD.experiments(**told),
-        "GLB-OMD, theory": GLBOMD.theory(**told),
-        "GLB-OMD, data radius": GLBOMD.practical(**told),
-        "ECOLog": ECOLog.experiments(**told),
-        "GLOC": GLOC.experiments(**told),
+        "GLB-OMD": GLBOMD.experiments(**common),
+        "GLB-OMD, theory": GLBOMD.theory(**common),
+        "GLB-OMD, data radius": GLBOMD.practical(**common),
+        "ECOLog": ECOLog.experiments(**common),
+        "GLOC": GLOC.experiments(**common),
     }
 
 
-_BY_KAPPA = {f"S{size}": _kappa(size) for size in _SIZES}
+_against_kappa = functools.partial(growth_over_panels, panels=_KAPPA, axis="kappa", trials=1000)
+_FREE = {"place": "ours, on Theorem 2 (an upper bound)", "high": 0.1}
 
-KAPPA = Experiment(
-    name="glm/kappa",
+KAPPA = THEOREMS.experiment(
+    "kappa",
+    "Theorem 2 and Table 1",
     title="regret against kappa, logistic bandits",
-    source=f"{PAPER}, Theorem 2 and Table 1",
-    horizon=3000,
-    seeds=TRIALS,
     presets={"experiments": "constants of the theorems, but lambda = d where the label does not say 'theory'"},
-    algorithms=_against_kappa,
+    algorithms=_one_pass,
     panels=lambda horizon: {
-        f"S{size}": Panel(f"S = {size}", GeneralizedLinear.fixed(norm_bound=float(size)), x=_kappa(size))
-        for size in _SIZES
+        name: Panel(f"S = {size}", GeneralizedLinear.fixed(norm_bound=float(size)), x=kappa)
+        for size, (name, kappa) in enumerate(_KAPPA.items(), start=1)
     },
-    metric="regret",
     meters=(meters.kappa(), meters.optimal_slope()),
     claims=(
-        Claim(
-            "regret of GLB-OMD is free of kappa: it grows slower than kappa^0.1 from S = 1 to 9",
-            "ours, on Theorem 2 (an upper bound)", growth_across(_BY_KAPPA, "GLB-OMD"), high=0.1, trials=1000,
+        _against_kappa("GLB-OMD", says="regret of GLB-OMD is free of kappa", **_FREE),
+        _against_kappa("GLB-OMD, theory", says="so it is with the lambda of Theorem 1", **_FREE),
+        _against_kappa(
+            "GLOC", says="regret of GLOC is not free of kappa", place="ours (Table 1 has an upper bound)", low=0.25
         ),
-        Claim(
-            "the same with the lambda of Theorem 1",
-            "ours, on Theorem 2 (an upper bound)", growth_across(_BY_KAPPA, "GLB-OMD, theory"), high=0.1, trials=1000,
-        ),
-        Claim(
-            "regret of GLOC is not: it grows faster than kappa^0.25",
-            "ours (Table 1 has an upper bound)", growth_across(_BY_KAPPA, "GLOC"), low=0.25, trials=1000,
-        ),
-        Claim(
-            f"regret of GLB-OMD does not grow much: its mean at S = 9 is at most {COMPARABLE:g} times that at S = 3",
-            "Figure 3; Appendix F.2", worst_ratio(("S9",), ("S3",), "GLB-OMD"), high=COMPARABLE, trials=1000,
+        panel_ratio(
+            "GLB-OMD",
+            "S9",
+            "S3",
+            says="regret of GLB-OMD does not grow much",
+            place="Figure 3; Appendix F.2",
+            high=COMPARABLE,
+            trials=1000,
         ),
     ),
     notes=(
@@ -81,4 +73,4 @@ KAPPA = Experiment(
         )
     },
     figures=(Against("kappa"),),
-)  # fmt: skip
+)

@@ -10,47 +10,55 @@ from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.glm.ofuglb import OFUGLB
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Against
-from jaxbandits.experiments.engine.statistic import growth_across
-from jaxbandits.experiments.glm.setting import DELTA, MOST, PAPER
+from jaxbandits.experiments.engine.statements import growth_over_panels
+from jaxbandits.experiments.glm.setting import DELTA, MOST, THEOREMS
 
 _NORM, _ARMS = 5.0, 20
 _LENGTHS = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 def _circle(length: float) -> np.ndarray:
-    """`[20, 2]` arms of one length, evenly spaced: whatever theta*, the best one is at most 9 degrees away."""
+    """Place `[20, 2]` arms of one length, evenly spaced: whatever theta*, the best one is at most 9 degrees away."""
     angles = 2.0 * np.pi * np.arange(_ARMS) / _ARMS
     return length * np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
 def kappa_star(length: float) -> float:
-    """1 / mean of mu' at the best arm over the directions of theta*, for arms of this length."""
+    """Return 1 / mean of mu' at the best arm over the directions of theta*, for arms of this length."""
     angles = np.pi / _ARMS * (np.arange(1000) + 0.5) / 1000  # between an arm and the middle to the next one
     z = _NORM * length * np.cos(angles)
     return float(1.0 / np.mean(np.exp(-z) / (1.0 + np.exp(-z)) ** 2))
 
 
 def _same_ball(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """All panels have S = 5 and so one kappa over the ball, one lambda, one radius."""
+    """Make the learners for S = 5, which all panels share: one kappa over the ball, one lambda, one radius."""
     del preset, horizon, panel
-    told = {"dim": 2, "norm_bound": _NORM, "delta": DELTA}
+    common = {"dim": 2, "norm_bound": _NORM, "delta": DELTA}
     return {
-        "OFUGLB": OFUGLB.theory(**told, n_arms=_ARMS),
-        "GLB-OMD": GLBOMD.experiments(**told),
-        "GLB-OMD, data radius": GLBOMD.practical(**told),
-        "ECOLog": ECOLog.experiments(**told),
+        "OFUGLB": OFUGLB.theory(**common, n_arms=_ARMS),
+        "GLB-OMD": GLBOMD.experiments(**common),
+        "GLB-OMD, data radius": GLBOMD.practical(**common),
+        "ECOLog": ECOLog.experiments(**common),
     }
 
 
-_BY_KAPPA_STAR = {f"r{length:g}": kappa_star(length) for length in _LENGTHS}
+_KAPPA_STAR = {f"r{length:g}": kappa_star(length) for length in _LENGTHS}
 
-KAPPA_STAR = Experiment(
-    name="glm/kappa-star",
+
+def _falls(says: str, high: float) -> tuple[Claim, ...]:
+    place = "ours, on Theorem 2 and Table 1 (upper bounds)"
+    return tuple(
+        growth_over_panels(name, _KAPPA_STAR, "kappa_*", says=says, place=place, high=high)
+        for name in ("GLB-OMD", "OFUGLB", "ECOLog")
+    )
+
+
+KAPPA_STAR = THEOREMS.experiment(
+    "kappa-star",
+    "Theorem 2 and Table 1",
     title="regret against the curvature at the best arm, logistic bandits",
-    source=f"{PAPER}, Theorem 2 and Table 1",
-    horizon=3000,
     seeds=MOST,
     presets={"experiments": "constants of the theorems, but lambda = d"},
     algorithms=_same_ball,
@@ -62,20 +70,9 @@ KAPPA_STAR = Experiment(
         )
         for length in _LENGTHS
     },
-    metric="regret",
-    claims=tuple(
-        Claim(
-            f"regret of {name} falls as kappa_* grows: log-log slope of its mean below 0",
-            "ours, on Theorem 2 and Table 1 (upper bounds)", growth_across(_BY_KAPPA_STAR, name), high=0.0,
-        )
-        for name in ("GLB-OMD", "OFUGLB", "ECOLog")
-    )
-    + tuple(
-        Claim(
-            f"at least as fast as the leading term sqrt(T / kappa_*): slope below -0.5 ({name})",
-            "ours, on Theorem 2 and Table 1 (upper bounds)", growth_across(_BY_KAPPA_STAR, name), high=-0.5,
-        )
-        for name in ("GLB-OMD", "OFUGLB", "ECOLog")
+    claims=(
+        *_falls("regret falls as kappa_* grows", 0.0),
+        *_falls("regret falls at least as fast as the leading term sqrt(T / kappa_*)", -0.5),
     ),
     notes=(
         "S = 5 throughout, hence one kappa (150) over the ball; 20 arms evenly spaced on a circle, whose radius makes "
@@ -88,4 +85,4 @@ KAPPA_STAR = Experiment(
     width=32,
     figures=(Against("kappa_*"),),
     float64=True,
-)  # fmt: skip
+)

@@ -11,9 +11,9 @@ from jaxbandits.diagnostics import confidence_regions as plane
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.statistic import final_mean, metric_difference
-from jaxbandits.experiments.glm.setting import DELTA, PAPER
+from jaxbandits.experiments.glm.setting import DELTA, THEOREMS
 from jaxbandits.results import curves
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _MARKS = (50, 500, 3000)
 _NORM = 3.0
 _NAMES = ("GLB-OMD", "OFUGLB", "GLM-UCB")
+_PLACE = "v2 Figure 3"
 
 
 def _player(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
@@ -41,7 +42,11 @@ _TRACE = (
 
 
 def regions_of(trials: Trials, seed: int, rounds: int) -> tuple[list[plane.Region], np.ndarray, float]:
-    """The three regions after so many rounds of one trial, not cut by the ball; theta*; the radius of the ball."""
+    """Compute the three regions after `rounds` rounds of one trial, not cut by the ball.
+
+    Returns:
+      The regions, theta* and the radius of the ball.
+    """
     xs, rs, theta = (trials.get(name)[0, seed] for name in ("arm", "reward", "theta"))
     xs, rs = xs[:rounds], rs[:rounds]
     learner = GLBOMD.experiments(dim=2, norm_bound=_NORM, delta=DELTA)
@@ -54,14 +59,15 @@ def regions_of(trials: Trials, seed: int, rounds: int) -> tuple[list[plane.Regio
 
 
 def marks(horizon: int) -> tuple[int, ...]:
-    """The rounds at which regions are drawn and measured."""
+    """Return the rounds at which regions are drawn and measured."""
     return (*(mark for mark in _MARKS if mark < horizon), horizon)
 
 
 def _areas(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
-    """Area of each region within the ball as a share of it, and whether theta* is inside.
+    """Measure the area of each region within the ball as a share of it, and whether theta* is inside.
 
-    Between marks, those of the next mark. `ellipses` is the area of GLB-OMD's ellipse over GLM-UCB's, neither cut.
+    Rounds between two marks have the values of the later one. `ellipses` is the area of GLB-OMD's ellipse over
+    GLM-UCB's, neither cut by the ball.
     """
     del algorithm, panel
     shape = (1, len(trials.seeds), len(trials.record_points))
@@ -87,13 +93,13 @@ class Regions:
     """The three confidence regions of the first trial in the plane, after 50, 500 and all rounds.
 
     Attributes:
-      name: see `jaxbandits.experiments.engine.figures.Drawing`.
+      name: of its files.
     """
 
     name: str = "regions"
 
     def draw(self, plt: Any, report: "Report") -> "Figure":
-        """One column per mark, each with the ball, the regions and theta*."""
+        """Draw one column per mark, each with the ball, the regions and theta*."""
         (result,) = report.results.values()
         trials, at = result["GLB-OMD"], marks(report.horizon)
         size = (3.7 * len(at) + 1.7, 4.8)
@@ -117,11 +123,10 @@ class Regions:
         return figure
 
 
-REGIONS = Experiment(
-    name="glm/regions",
+REGIONS = THEOREMS.experiment(
+    "regions",
+    _PLACE,
     title="confidence regions of one trace in the plane, logistic bandits",
-    source=f"{PAPER}, v2 Figure 3",
-    horizon=3000,
     seeds=32,
     presets={"experiments": "GLB-OMD with lambda = d plays; every region is computed from its plays and rewards"},
     algorithms=_player,
@@ -134,19 +139,31 @@ REGIONS = Experiment(
     claims=(
         Claim(
             "the ellipse of GLB-OMD is far smaller than GLM-UCB's: a tenth of its area at most, on average",
-            "v2 Figure 3", final_mean("S3", "GLB-OMD", "ellipses"), high=0.1, trials=32,
+            _PLACE,
+            final_mean("S3", "GLB-OMD", "ellipses"),
+            high=0.1,
+            trials=32,
         ),
         Claim(
-            "within the ball, which GLM-UCB's covers, the region of GLB-OMD has at most half of its area",
-            "v2 Figure 3", final_mean("S3", "GLB-OMD", "area GLB-OMD"), high=0.5, trials=32,
+            "within the ball, which GLM-UCB's covers, the region of GLB-OMD has at most half of the ball's area",
+            _PLACE,
+            final_mean("S3", "GLB-OMD", "area GLB-OMD"),
+            high=0.5,
+            trials=32,
         ),
         Claim(
-            "that of OFUGLB too",
-            "v2 Figure 3", final_mean("S3", "GLB-OMD", "area OFUGLB"), high=0.5, trials=32,
+            "within the ball the region of OFUGLB has at most half of the ball's area too",
+            _PLACE,
+            final_mean("S3", "GLB-OMD", "area OFUGLB"),
+            high=0.5,
+            trials=32,
         ),
         Claim(
             "the region of GLB-OMD is comparable to OFUGLB's: within the ball at most twice its area, on average",
-            "v2 Figure 3", metric_difference("S3", "GLB-OMD", "area GLB-OMD", "area OFUGLB", 2.0), high=0.0, trials=32,
+            _PLACE,
+            metric_difference("S3", "GLB-OMD", "area GLB-OMD", "area OFUGLB", 2.0),
+            high=0.0,
+            trials=32,
         ),
     ),
     notes=(
@@ -156,4 +173,4 @@ REGIONS = Experiment(
     ),
     figures=(Regions(),),
     float64=True,
-)  # fmt: skip
+)

@@ -1,4 +1,4 @@
-"""What the figures of "Generalized Linear Bandits" (Zhang et al., NeurIPS 2025) share: learners, panels, notes."""
+"""Setting of the figures of "Generalized Linear Bandits" (Zhang et al., NeurIPS 2025): learners, panels, tuning."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -20,27 +20,35 @@ from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli
 from jaxbandits.experiments.engine.experiment import Panel, Tuning
+from jaxbandits.experiments.engine.study import Study
 from jaxbandits.experiments.engine.tuning import TOLERANCE
 
-HORIZON, DELTA = 3000, 0.05
-PAPER = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025"
+DELTA = 0.05
+_PAPER = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025"
 PRESETS = {
     "experiments": "constants of the theorems, but lambda = d (lambda_t = d log(1 + t) for likelihood methods), as the "
     "paper's figures have it; 'tuned' RS-GLinCB has the constants of its authors' code",
     "theory": "as before, but GLB-OMD with the lambda that Theorem 1 needs",
 }
 _IN_FIGURES = {  # label: name in the table
-    "OFUGLB": "ofuglb", "OFULog-r": "ofulog_r", "GLB-OMD": "glb_omd", "GLB-OMD, data radius": "glb_omd_data",
-    "ECOLog": "ecolog", "GLOC": "gloc", "GLM-UCB": "glm_ucb", "RS-GLinCB": "rs_glincb",
-    "RS-GLinCB, tuned": "rs_glincb_code", "OFUL-MLogB": "oful_mlogb", "ada-OFU-ECOLog": "ada_ofu_ecolog",
-}  # fmt: skip
+    "OFUGLB": "ofuglb",
+    "OFULog-r": "ofulog_r",
+    "GLB-OMD": "glb_omd",
+    "GLB-OMD, data radius": "glb_omd_data",
+    "ECOLog": "ecolog",
+    "GLOC": "gloc",
+    "GLM-UCB": "glm_ucb",
+    "RS-GLinCB": "rs_glincb",
+    "RS-GLinCB, tuned": "rs_glincb_code",
+    "OFUL-MLogB": "oful_mlogb",
+    "ada-OFU-ECOLog": "ada_ofu_ecolog",
+}
+_MULTIPLIED = (f"{k} {', '.join(f'{v:g}' for v in MULTIPLIERS[name].values())}" for k, name in _IN_FIGURES.items())
 TUNED = {
     "practical": "as experiments, but every radius times a multiplier, tuned once on Figure 1 "
-    "(benchmarks/sweeps/glm_tuning.toml): "
-    + "; ".join(f"{label} {', '.join(f'{v:g}' for v in MULTIPLIERS[name].values())}"
-                for label, name in _IN_FIGURES.items()),
+    f"(benchmarks/sweeps/glm_tuning.toml): {'; '.join(_MULTIPLIED)}",
     "tuned": "as practical, but every learner tuned in each panel, on the same grid and seeds of their own",
-}  # fmt: skip
+}
 TUNING = (
     "Presets practical and tuned multiply radii, 36 points a learner: one radius by 1e-4 to 1, or two by six "
     "multipliers each from 0.003 to 1 (RS-GLinCB, ada-OFU-ECOLog), on seeds that judge nothing: 64, and 16 after a "
@@ -56,28 +64,25 @@ COUNTS = (
     "With fixed arms the likelihood needs only counts and reward sums of K arms: likelihood methods are exact and cost "
     "O(K) a round instead of O(t)."
 )
-HISTORY = "With fresh arms likelihood methods keep every round, and a round costs them O(t), as in the paper's timings."
 WORST_KAPPA = (
     "RS-GLinCB is told the largest kappa of the ball, 1 / c_mu = 22, 150, 1099 and 8105 at S = 3, 5, 7 and 9, since it "
     "cannot know that of its instance, which is smaller (the paper quotes 21, 137 and 963 at S = 3, 5 and 7)."
 )
 ADA = "ada-OFU-ECOLog has a reconstructed warm-up, to whose rounds it fits a likelihood; tabulated, not drawn."
 MLE = ("OFUGLB", "OFULog-r", "GLM-UCB", "RS-GLinCB", "RS-GLinCB, tuned")
-
-
 RADII = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 RADII_ALONE = tuple(np.geomspace(1e-4, 1.0, len(RADII) ** 2).tolist())
 _SCALES = ("gamma_scale", "beta_scale", "rho_scale", "warmup_scale")
 
 
 def grid(learner: Any) -> Mapping[str, tuple[float, ...]]:
-    """As many multipliers for every learner: of its radius, or of both."""
+    """Return as many multipliers for every learner: of its radius, or of both."""
     names = scales(learner)
     return dict.fromkeys(names, RADII_ALONE if len(names) == 1 else RADII)
 
 
 def scales(learner: Any) -> list[str]:
-    """The fields that multiply its radii; for level sets the root of the level."""
+    """Return the fields that multiply its radii; for level sets the root of the level."""
     fields = {field.name for field in dataclasses.fields(learner)}
     return [name for name in _SCALES if name in fields]
 
@@ -85,7 +90,7 @@ def scales(learner: Any) -> list[str]:
 def learners(
     preset: str, horizon: int, environment: Any, *, bound: float, delta: float = DELTA, fixed_arms: bool
 ) -> dict[str, Any]:
-    """The learners of the figures, in the order of their legends and tables.
+    """Make the learners of the figures, in the order of their legends and tables.
 
     Args:
       preset: see `PRESETS`.
@@ -95,40 +100,35 @@ def learners(
       delta: failure probability.
       fixed_arms: likelihood methods keep counts instead of all rounds.
     """
-    played = _learners(preset, horizon, environment, bound=bound, delta=delta, fixed_arms=fixed_arms)
-    if preset != "practical":
-        return played
-    table = {label: MULTIPLIERS[_IN_FIGURES[label]] if label in _IN_FIGURES else {} for label in played}
-    return {label: dataclasses.replace(learner, **table[label]) for label, learner in played.items()}
-
-
-def _learners(
-    preset: str, horizon: int, environment: Any, *, bound: float, delta: float, fixed_arms: bool
-) -> dict[str, Any]:
     link = getattr(environment, "link", Bernoulli())
     logistic = isinstance(link, Bernoulli)
-    told = {"dim": environment.dim, "norm_bound": bound, "delta": delta}
-    keeps: dict[str, Any] = {"n_arms": environment.n_arms} if fixed_arms else {"capacity": horizon}
-    general = {**told, "link": link}
+    common = {"dim": environment.dim, "norm_bound": bound, "delta": delta}
+    linked = {**common, "link": link}
+    history: dict[str, Any] = {"n_arms": environment.n_arms} if fixed_arms else {"capacity": horizon}
     largest = {"horizon": horizon, "reward_bound": 1.0 if logistic else 100.0}
-    return {
-        "OFUGLB": OFUGLB.theory(**general, **keeps),
-        **({"OFULog-r": OFULogR.theory(**told, **keeps)} if logistic else {}),
-        "GLB-OMD": getattr(GLBOMD, "experiments" if preset in TUNED else preset)(**general),
-        "GLB-OMD, data radius": GLBOMD.practical(**general),
-        **({"ECOLog": ECOLog.experiments(**told)} if logistic else {}),
-        "GLOC": GLOC.experiments(**general),
-        "GLM-UCB": GLMUCB.theory(**general, **keeps, **largest),
-        "RS-GLinCB": RSGLinCB.experiments(**general, **keeps, **largest),
-        "RS-GLinCB, tuned": RSGLinCB.practical(**general, **keeps, **largest),
-        **({"OFUL-MLogB": OFULMLogB.theory(**told)} if logistic else {}),
-        **({"ada-OFU-ECOLog": AdaOFUECOLog.theory(**told, **keeps)} if logistic else {}),
+    found = {
+        "OFUGLB": OFUGLB.theory(**linked, **history),
+        **({"OFULog-r": OFULogR.theory(**common, **history)} if logistic else {}),
+        "GLB-OMD": getattr(GLBOMD, "experiments" if preset in TUNED else preset)(**linked),
+        "GLB-OMD, data radius": GLBOMD.practical(**linked),
+        **({"ECOLog": ECOLog.experiments(**common)} if logistic else {}),
+        "GLOC": GLOC.experiments(**linked),
+        "GLM-UCB": GLMUCB.theory(**linked, **history, **largest),
+        "RS-GLinCB": RSGLinCB.experiments(**linked, **history, **largest),
+        "RS-GLinCB, tuned": RSGLinCB.practical(**linked, **history, **largest),
+        **({"OFUL-MLogB": OFULMLogB.theory(**common)} if logistic else {}),
+        **({"ada-OFU-ECOLog": AdaOFUECOLog.theory(**common, **history)} if logistic else {}),
         "uniform": Uniform(dim=environment.dim),
+    }
+    if preset != "practical":
+        return found
+    return {
+        k: dataclasses.replace(v, **MULTIPLIERS[_IN_FIGURES[k]]) if k in _IN_FIGURES else v for k, v in found.items()
     }
 
 
-def told_the_norm(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """S is the norm of theta*."""
+def learners_given_norm(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+    """Make the learners with S = the norm of theta*."""
     environment = panel.environment
     return learners(
         preset, horizon, environment, bound=float(environment.norm_bound), fixed_arms=not environment.fresh_arms
@@ -136,7 +136,7 @@ def told_the_norm(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
 
 
 def norms(sizes: Sequence[int], link: Any, fresh: bool) -> dict[str, Panel]:
-    """A panel for each norm S of theta*, with fresh arms each round or one arm set a trial."""
+    """Make a panel for each norm S of theta*, with fresh arms each round or one arm set a trial."""
     make = GeneralizedLinear.tv if fresh else GeneralizedLinear.fixed
     panels = {}
     for size in sizes:
@@ -147,10 +147,20 @@ def norms(sizes: Sequence[int], link: Any, fresh: bool) -> dict[str, Panel]:
 
 # Tabulated: the curves of the first three would flatten all others, and there are eight colours.
 UNDRAWN = ("GLM-UCB", "OFUL-MLogB", "uniform", "ada-OFU-ECOLog")
-SIZES, POISSON_SIZES = (3, 5, 7, 9), (3, 5, 7)
 PER_PANEL = Tuning(
     ("tuned",), grid, "regret", seeds=64, slow=dict.fromkeys((*MLE, "ada-OFU-ECOLog"), (16, 3)), tolerance=TOLERANCE
 )
 MOST, SOME = 512, 256  # seeds of one-pass and of likelihood methods
-TRIALS = 1024  # of experiments on theorems
 SEEDS_NOTE = f"Methods that fit a likelihood run on the first {SOME} seeds of {MOST}; comparisons are paired on those."
+FIGURES = Study(
+    "glm",
+    _PAPER,
+    horizon=3000,
+    seeds=MOST,
+    presets=PRESETS | TUNED,
+    algorithms=learners_given_norm,
+    tuning=PER_PANEL,
+    width=32,
+    float64=True,
+)
+THEOREMS = Study("glm", _PAPER, horizon=3000, seeds=1024)
