@@ -5,9 +5,21 @@ from typing import Any
 
 import pytest
 
-from jaxbandits.experiments.engine.statements import equivalent, higher, lower, mostly_below
+from jaxbandits.experiments.engine.statements import (
+    equivalent,
+    growth,
+    growth_over_panels,
+    higher,
+    lower,
+    mean_within,
+    mostly_below,
+    panel_ratio,
+    round_cost,
+    slower,
+    trial_time_ratio,
+)
 from jaxbandits.experiments.engine.study import Study
-from tests.experiments.test_declared_claims import told
+from tests.experiments.test_declared_claims import flat, told
 
 SETTING: dict[str, Any] = {"says": "{second} loses", "place": "Figure 9"}
 
@@ -46,6 +58,47 @@ def test_equivalence_and_shares():
     (claim,) = mostly_below("A", "error_ratio", on="p", says="it covers", place="Lemma 1", share=0.98, trials=400)
     assert claim.text == "it covers; here: in over 98 % of trials (p)"
     assert (claim.low, claim.high, claim.trials) == (0.98, math.inf, 400)
+
+
+def decision(claim, *measured):
+    return claim.judge(told(*measured)).decision
+
+
+def test_means_growth_and_ratios_over_panels():
+    """A has 100, 200 and 400 where the abscissa is 1, 2 and 4; its mean does not grow in t."""
+    levels = {"p1": {"A": 100.0}, "p2": {"A": 200.0}, "p4": {"A": 400.0}}
+    (claim,) = mean_within("A", "regret", on="p2", low=190.0, high=210.0, **SETTING)
+    assert "mean regret of A between 190 and 210 (p2)" in claim.text and decision(claim, levels) == "holds"
+    (claim,) = mean_within("A", "regret", on="p4", high=210.0, **SETTING)
+    assert "below 210 (p4)" in claim.text and decision(claim, levels) == "does not hold"
+    for high, verdict in ((1.1, "holds"), (0.9, "does not hold")):
+        claim = growth_over_panels("A", {"p1": 1.0, "p2": 2.0, "p4": 4.0}, "size", high=high, **SETTING)
+        assert f"against size below {high:g}" in claim.text and decision(claim, levels) == verdict
+    for low, verdict in ((3.9, "holds"), (4.1, "does not hold")):
+        claim = panel_ratio("A", "p4", "p1", low=low, **SETTING)
+        assert f"at p4 above {low:g} times that at p1" in claim.text and decision(claim, levels) == verdict
+    (claim,) = growth("A", on="p1", high=0.5, **SETTING)
+    assert "log-log slope of mean regret of A below 0.5 (p1)" in claim.text
+
+
+def test_times_of_trials_and_rounds():
+    """A round of A takes 100 ns at p and 300 ns at q; one of B takes as many as it is late."""
+    times = {"p": {"A": flat(100.0), "B": lambda t: 10.0 * t}, "q": {"A": flat(300.0)}}
+    claims = {
+        slower("B", "A", on="p", place="Table 1", says="{fast} is fast")[0]: "holds",
+        slower("B", "A", on="p", place="Table 1", times=80.0)[0]: "does not hold",
+        slower("B", "A", on="p", place="Table 1", at_most=20.0)[0]: "does not hold",
+        trial_time_ratio("A", "q", "p", low=2.0, high=4.0, **SETTING): "holds",
+        trial_time_ratio("A", "q", "p", high=2.0, **SETTING): "does not hold",
+        round_cost("A", on="p", place="Table 1", grows=False): "holds",
+        round_cost("A", on="p", place="Table 1", grows=True): "does not hold",
+        round_cost("B", on="p", place="Table 1", grows=True): "holds",
+    }
+    for claim, verdict in claims.items():
+        assert decision(claim, {}, times) == verdict, claim.text
+    first, second, third, *_ = (claim.text for claim in claims)
+    assert first == "A is fast: a trial of B takes longer than one of A (p)"
+    assert "takes more than 80 times as long as one of A (p)" in second and "less than 20 times" in third
 
 
 def test_an_experiment_has_the_fields_of_its_study_and_its_own_in_their_place():
