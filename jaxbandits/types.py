@@ -1,7 +1,7 @@
-"""The protocol: what passes between algorithm, environment and loop (docs/protocol.md draws it).
+"""Protocol of algorithms and environments, and the types that pass between them and the loop (docs/protocol.md).
 
-    obs      = environment.observe(key, t, env_state)                      what the learner may see before it plays
-    decision = algorithm.select(key, t, state, obs)                        reads its state, never changes it
+    obs      = environment.observe(key, t, env_state)
+    decision = algorithm.select(key, t, state, obs)
     env_state, feedback, outcome = environment.step(key, t, env_state, obs, decision)
     state    = algorithm.update(key, t, state, obs, decision, narrow(feedback, algorithm.feedback))
 
@@ -19,20 +19,20 @@ from jaxbandits.numerics.linalg import Vector
 
 
 class ArmObs(NamedTuple):
-    """Linear and generalised linear bandits: the arms of this round."""
+    """Arms of a round of a linear or generalised linear bandit."""
 
     arms: jax.Array  # [K, d]
     mask: Any = None  # [K] True where the arm may be played; None: all of them
 
 
 class FixedArmObs(ArmObs):
-    """Arms that are the same in every round of a trial; the mask may change. A fact of the type, known to Python."""
+    """Arms that are the same in every round of a trial; the mask may change. The type is known during tracing."""
 
     __slots__ = ()
 
 
 class ArmDecision(NamedTuple):
-    """Which arm is played."""
+    """Arm that is played."""
 
     index: jax.Array  # [] int32
     x: Vector  # [d]
@@ -51,7 +51,7 @@ class PointDecision(NamedTuple):
 
 
 class GroupDecision(NamedTuple):
-    """Group DRO: a model, group weights, and the groups from which one sample each is drawn (loss taken at `play`)."""
+    """Decision of group DRO: a model, group weights, and the groups of one sample each; the loss is that of `play`."""
 
     play: Vector  # [d]  w_t
     weights: jax.Array  # [m]  q_t
@@ -79,7 +79,7 @@ class Gradient(NamedTuple):
     grad: Any  # [Q, d]
 
     def first(self) -> "Gradient":
-        """`[]` loss and `[d]` gradient at the first of them."""
+        """Return the loss `[]` and the gradient `[d]` at the first queried point."""
         return trees.row(self, 0)
 
 
@@ -100,7 +100,7 @@ class FullInformation(NamedTuple):
     oracle: Any  # a pytree with value(x) and gradient(x)
 
     def first(self) -> Gradient:
-        """`[]` loss and `[d]` gradient at the first queried point."""
+        """Return the loss `[]` and the gradient `[d]` at the first queried point."""
         return Gradient(self.loss, self.grad).first()
 
 
@@ -113,7 +113,7 @@ class Constrained(NamedTuple):
     con_grad: Any  # [Q, d]
 
     def first(self) -> "Constrained":
-        """Loss, constraint `[]` and their gradients `[d]` at the first queried point."""
+        """Return loss and constraint `[]` and their gradients `[d]` at the first queried point."""
         return trees.row(self, 0)
 
 
@@ -124,7 +124,7 @@ class ConstrainedValue(NamedTuple):
     con: jax.Array  # [Q]
 
     def first(self) -> "ConstrainedValue":
-        """Loss and constraint `[]` at the first queried point."""
+        """Return loss and constraint `[]` at the first queried point."""
         return trees.row(self, 0)
 
 
@@ -142,7 +142,7 @@ class PolicyDecision(NamedTuple):
 
 
 class Episode(NamedTuple):
-    """What one episode shows of the rewards."""
+    """Features and rewards of one episode."""
 
     features: jax.Array  # [H, d]  phi(s_h, a_h) of the pairs visited
     rewards: jax.Array  # [H]
@@ -163,39 +163,81 @@ class SystemObs(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """Identification has no action: the learner says where the system goes next."""
+    """Predicted next state; identification has no action."""
 
     next_state: jax.Array  # [n]
 
 
 class NextState(NamedTuple):
-    """Where the system went."""
+    """Next state of the system."""
 
     next_state: jax.Array  # [n]
 
 
 class ScaledNextState(NamedTuple):
-    """Where the system went, with the moment scale of each coordinate of its disturbance."""
+    """Next state of the system, with the moment scale of each coordinate of its disturbance."""
 
     next_state: jax.Array  # [n]
     noise_scale: jax.Array  # [n]
 
 
 class Algorithm(Protocol):
-    """A frozen pytree: traced fields are hyperparameters (one trial may differ from the next), static fields sizes."""
+    """A frozen pytree: traced fields are hyperparameters (they may differ between trials), static fields are sizes.
 
-    feedback: Any  # the Feedback class it needs: the loop hands over those fields and no others
+    The methods are pure functions of one trial; the loop maps them over trials. Shapes and types of the state are the
+    same after every round.
+    """
 
-    def init(self, key: jax.Array) -> Any: ...
-    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: Any) -> Any: ...
-    def update(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any, feedback: Any) -> Any: ...
+    feedback: Any  # the Feedback class that it needs: `update` receives these fields and no others
+
+    def init(self, key: jax.Array) -> Any:
+        """Make the state before the first round.
+
+        Args:
+          key: `[]` random key of its own.
+
+        Returns:
+          A pytree of arrays, which holds the constants that follow from hyperparameters, too.
+        """
+        ...
+
+    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: Any) -> Any:
+        """Choose the decision of a round; the state is only read.
+
+        Args:
+          key: `[]` random key of this call.
+          t: `[]` int32, rounds played before, from 0.
+          state: of `init` or the last `update`.
+          obs: observation, such as `ArmObs`; None in online convex optimisation.
+
+        Returns:
+          A decision that the environment knows: `ArmDecision`, `PointDecision`, `GroupDecision`, ...
+        """
+        ...
+
+    def update(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any, feedback: Any) -> Any:
+        """Compute the next state from the feedback of a round.
+
+        Args:
+          key: `[]` random key of this call.
+          t: `[]` int32, the round that the feedback belongs to, from 0.
+          state: the present one.
+          obs: the observation of round t.
+          decision: that of round t.
+          feedback: the fields that the class `feedback` declares: rewards `[]` or losses `[Q]` in units of the
+            environment, gradients `[Q, d]`.
+
+        Returns:
+          The next state, with the shapes and types of the present one.
+        """
+        ...
 
 
 @runtime_checkable
 class InitFromObs(Protocol):
-    """Optional: a learner whose first state depends on what it sees, such as the number of arms.
+    """Optional: a learner whose first state depends on the observation, such as the number of arms.
 
-    Called once, after `init`, with the observation of round 0. It draws nothing at random.
+    The loop calls it once, after `init`, with the observation of round 0. It draws nothing at random.
     """
 
     def init_from_obs(self, state: Any, obs: Any) -> Any: ...
@@ -203,9 +245,11 @@ class InitFromObs(Protocol):
 
 @runtime_checkable
 class Recommends(Protocol):
-    """Optional: an algorithm with an output besides what it plays (an estimate, an averaged iterate)."""
+    """Optional: an algorithm with an output besides its plays (an estimate, an averaged iterate)."""
 
-    def recommend(self, state: Any) -> Any: ...
+    def recommend(self, state: Any) -> Any:
+        """Return the output, which `Evaluates.at_record` receives."""
+        ...
 
 
 @runtime_checkable
@@ -213,24 +257,58 @@ class HasConfidenceSet(Protocol):
     """Optional: a learner with a confidence set around its estimate."""
 
     def radius(self, t: Any, state: Any) -> jax.Array:
-        """`[]` in the norm of its design, after t rounds, with which round t is played; every multiplier included."""
+        """Return the radius `[]` of round t, after t rounds, in the norm of the design, with all multipliers."""
         ...
 
 
 class Environment(Protocol):
-    """A frozen pytree too, so that noise levels and drifts are sweepable.
-
-    `step` returns the next state, everything any learner may be told, and the `Outcome`: a NamedTuple of numbers or
-    arrays (of the same shape in every round) that are summed (`regret`, `loss`, `violation`, ...).
+    """A frozen pytree, too, so that noise levels and drifts are sweepable.
 
     Two class variables may describe the metrics of outcome, `at_record`, `in_hindsight` and `derive`:
     `axes: ClassVar[dict[str, tuple[str, ...]]]` names the axes of arrays (`{"risk": ("group",)}`), and
-    `units: ClassVar[dict[str, str]]` says what is counted (`{"regret": "reward"}`).
+    `units: ClassVar[dict[str, str]]` names their units (`{"regret": "reward"}`).
     """
 
-    def init(self, key: jax.Array) -> Any: ...
-    def observe(self, key: jax.Array, t: jax.Array, state: Any) -> Any: ...
-    def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]: ...
+    def init(self, key: jax.Array) -> Any:
+        """Draw the instance of a trial.
+
+        Args:
+          key: `[]` random key of its own.
+
+        Returns:
+          The state before the first round, a pytree of arrays.
+        """
+        ...
+
+    def observe(self, key: jax.Array, t: jax.Array, state: Any) -> Any:
+        """Return the observation that the learner receives before it decides.
+
+        Args:
+          key: `[]` random key of this call.
+          t: `[]` int32, rounds played before, from 0.
+          state: of the environment.
+
+        Returns:
+          Such as `ArmObs` with arms `[K, d]`; None without observations.
+        """
+        ...
+
+    def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
+        """Play a round.
+
+        Args:
+          key: `[]` random key of this call.
+          t: `[]` int32, rounds played before, from 0.
+          state: of the environment.
+          obs: the observation of this round.
+          decision: that of the learner.
+
+        Returns:
+          The next state; the feedback, a NamedTuple with all fields that any learner may declare; and the outcome, a
+          NamedTuple of numbers or arrays (of the same shape in every round), which are summed: `regret`, `loss`,
+          `violation`, ..., in the units of `units`.
+        """
+        ...
 
 
 @runtime_checkable
@@ -247,8 +325,8 @@ class Admits(Protocol):
 class Delays(Protocol):
     """Optional: an environment whose feedback reaches the learner so many rounds late.
 
-    The learner is then told the round that the feedback belongs to: `update` receives its `t`, `obs` and `decision`.
-    Until the first feedback arrives its state stays the first one; what is late at the end never arrives. A learner
+    `update` receives `t`, `obs` and `decision` of the round that the feedback belongs to. The state stays the first one
+    until the first feedback arrives; feedback that is due after the horizon never arrives. A learner
     that needs the feedback of a round before the next one declares `needs_immediate_feedback: ClassVar[bool] = True`
     and is refused.
     """
@@ -261,15 +339,15 @@ class Delays(Protocol):
 class CountsRounds(Protocol):
     """Optional: an environment with rounds that do not count, such as events of a log that show another arm.
 
-    After such a round the learner's state is what it was before, and its `t` does not move on.
+    Such a round leaves the learner's state and its `t` as they are.
     """
 
     def learner_time(self, t: jax.Array, state: Any) -> jax.Array:
-        """`[]` int32: rounds that have counted, the learner's `t`."""
+        """Return `[]` int32, the number of rounds that have counted: the learner's `t`."""
         ...
 
     def is_counted(self, t: jax.Array, state: Any, obs: Any, decision: Any) -> jax.Array:
-        """`[]` whether this round counts; `state` is the one before it."""
+        """Return `[]` whether this round counts; `state` is the one before it."""
         ...
 
 
@@ -300,7 +378,7 @@ class InHindsight(Protocol):
 
 @runtime_checkable
 class RebuildsInstance(Protocol):
-    """Optional, beside `InHindsight`: what that needs of an instance and nobody records, such as its parameters.
+    """Optional, for `InHindsight`: quantities of an instance that no metric records, such as its parameters.
 
     Written in JAX for one instance: from the metrics that `in_hindsight` asks for to further named arrays, which join
     them. Compiled, and mapped over the instances of a run.
@@ -324,7 +402,7 @@ F = TypeVar("F")
 
 
 def narrow(feedback: Any, declared: type[F]) -> F:
-    """The fields that the algorithm declared, and no others: a zeroth-order method cannot see a gradient.
+    """Return the fields that the algorithm declared, and no others: a zeroth-order method cannot see a gradient.
 
     Raises:
       InputError: before anything runs, when the environment does not offer a declared field.

@@ -14,6 +14,7 @@ from pathlib import Path
 import jaxbandits
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.environments import ENVIRONMENTS
+from jaxbandits.types import Algorithm, Environment
 
 PACKAGE = Path(jaxbandits.__file__).parent
 _NUMERIC = {"base", "tracing", "numerics"}
@@ -195,6 +196,13 @@ def test_what_is_said_of_precision_names_its_test():
             assert (root / "tests" / file).is_file(), f"{path.relative_to(root)} names {file}"
             known = (root / "tests" / file).read_text()
             assert f"def {test}(" in known, f"{path.relative_to(root)} names {file}::{test}"
+
+
+def test_the_protocol_is_documented_where_it_is_defined():
+    for protocol, methods in ((Algorithm, ("init", "select", "update")), (Environment, ("init", "observe", "step"))):
+        for method in methods:
+            text = vars(protocol)[method].__doc__ or ""
+            assert "Args:" in text and "Returns:" in text and "`[]`" in text, f"{protocol.__name__}.{method}"
 
 
 def test_public_names_exist_and_are_documented():
