@@ -3,13 +3,14 @@
 from jaxbandits.base.errors import InputError, shown
 from jaxbandits.experiments import coco, dro, glm, linear, oco
 from jaxbandits.experiments.engine.claim import Claim, Verdict
-from jaxbandits.experiments.engine.experiment import Experiment
+from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.study import Study
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment for family in (linear, glm, oco, coco, dro) for experiment in family.EXPERIMENTS
 }
 
-__all__ = ["EXPERIMENTS", "Claim", "Experiment", "Verdict", "register_experiment"]
+__all__ = ["EXPERIMENTS", "Claim", "Experiment", "Panel", "Study", "Verdict", "register_experiment"]
 
 
 def register_experiment(experiment: Experiment) -> None:
