@@ -24,8 +24,8 @@ import pytest
 
 FLOAT32 = Path(__file__).parent / "float32"
 AS_SHIPPED = (FLOAT32, FLOAT32.parent / "simulation")
-DURATIONS = FLOAT32.parent / "durations.json"  # by file and test: CPU seconds; null for slow ones not measured yet
-QUICK_SECONDS = 30.0  # up to which `make test` runs a test
+DURATIONS = FLOAT32.parent / "durations.json"  # CPU seconds from 1 on, by file and test; null: slow, not measured
+QUICK_SECONDS = 15.0  # up to which `make test` runs a test
 FAST_COMPILE = (
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_disable_hlo_passes="
     "while-loop-constant-sinking,while-loop-invariant-code-motion,while-loop-simplifier,while-loop-concat-code-motion"
@@ -153,7 +153,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     table = json.loads(DURATIONS.read_text(encoding="utf-8"))
     for test, seconds in _measured.items():
         file, _, name = test.partition("::")
-        table.setdefault(file, {})[name] = round(seconds, 2)
+        table.setdefault(file, {}).pop(name, None)
+        if seconds >= 1.0:
+            table[file][name] = round(seconds, 1)
+    table = {file: tests for file, tests in table.items() if tests}
     DURATIONS.write_text(json.dumps(table, indent=0, sort_keys=True) + "\n", encoding="utf-8")
 
 
