@@ -14,12 +14,11 @@ from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.environments.oco.sequences import Constant, Corrupted, Drift, Piecewise
-from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Against, Curves
-from jaxbandits.experiments.engine.statistic import final_mean, growth_across, mean_difference
+from jaxbandits.experiments.engine.statements import growth_over_panels, higher, lower, mean_within
 from jaxbandits.experiments.engine.thresholds import MODEST
-from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY, share_of_bound
+from jaxbandits.experiments.oco.setting import STUDY, share_of_bound
 from jaxbandits.theory.oco import visible_bound
 
 _DIM = 2
@@ -70,63 +69,61 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     }
 
 
-BOUNDED = Experiment(
-    name="oco/bounded",
+BOUNDED = STUDY.experiment(
+    "bounded",
+    "Theorems 4.1 and 4.5",
     title="CA-OONS and CLA-OONS on balls of radius R, beside learners that are told D = 2R",
-    source=f"ours, on {PAPER}, Theorems 4.1 and 4.5",
     horizon=2**14,
     seeds=128,
-    presets=THEORY,
     algorithms=_learners,
     panels=_panels,
-    metric="regret",
     tabulated=("share_of_bound",),
     derive=share_of_bound,
     record_points=("log", 50),
     claims=(
-        *(
-            Claim(
-                f"on a domain of diameter D CA-OONS recovers D^2 + D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant "
-                f"1: it ends below that in the mean ({name})", "ours, on Theorem 4.1",
-                final_mean(name, "CA-OONS", "share_of_bound"), high=1.0,
-            )
-            for name in (*_RADII, *_MOVING)
+        *mean_within(
+            "CA-OONS",
+            "share_of_bound",
+            on=(*_RADII, *_MOVING),
+            says="on domains of diameter D CA-OONS recovers D^2 + D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
+            place="ours, on Theorem 4.1",
+            high=1.0,
         ),
-        Claim(
-            "CA-OONS pays at most D^2 on a domain of diameter D: log-log slope of regret in D at most 2",
-            "ours, on Theorem 4.1",
-            growth_across(_DIAMETERS, "CA-OONS"), high=2.0,
+        growth_over_panels(
+            "CA-OONS",
+            _DIAMETERS,
+            "D",
+            says="CA-OONS pays at most D^2 on a domain of diameter D",
+            place="ours, on Theorem 4.1",
+            high=2.0,
         ),
-        *(
-            Claim(
-                f"not to know D has a modest price: CA-OONS loses at most {MODEST:g} times what OONS does, which is "
-                f"told ({name})", "ours",
-                mean_difference(name, "CA-OONS", "OONS, told D", factor=MODEST), high=0.0,
-            )
-            for name in _RADII
+        *lower(
+            "CA-OONS",
+            "OONS, told D",
+            on=tuple(_RADII),
+            factor=MODEST,
+            says="not to know D has a modest price",
+            place="ours",
         ),
-        *(
-            Claim(
-                f"where the mean changes, a hint is worth more than D: OGD, told D, loses more than {learner} ({name})",
-                "ours",
-                mean_difference(name, "OGD, told D", learner), low=0.0,
-            )
-            for name in _MOVING
-            for learner in ("CA-OONS", "CLA-OONS")
+        *higher(
+            "OGD, told D",
+            ("CA-OONS", "CLA-OONS"),
+            on=tuple(_MOVING),
+            says="where the mean changes, a hint is worth more than D",
+            place="ours",
         ),
-        *(
-            Claim(
-                f"where the mean changes, it costs nothing not to be told D: CA-OONS loses no more than optimistic "
-                f"OMD, told D ({name})", "ours",
-                mean_difference(name, "CA-OONS", "optimistic OMD, told D"), high=0.0,
-            )
-            for name in _MOVING
+        *lower(
+            "CA-OONS",
+            "optimistic OMD, told D",
+            on=tuple(_MOVING),
+            says="where the mean changes, it costs nothing not to know D",
+            place="ours",
         ),
     ),
     notes=(
-        OURS, "Linear losses on the ball of radius R of R^2, G = 1: i.i.d. with m = 0.1, s = 0.9, else m = s = 0.5. "
+        "Linear losses on the ball of radius R of R^2, G = 1: i.i.d. with m = 0.1, s = 0.9, else m = s = 0.5. "
         "Regret is against the best fixed point of the ball in hindsight; where the mean moves it may be negative.",
         "Base learner j of CA-OONS plays on the ball of radius min(2^j, R).",
     ),
     figures=(Against("D"), Curves(logarithmic=True)),
-)  # fmt: skip
+)

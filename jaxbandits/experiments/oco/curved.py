@@ -7,18 +7,10 @@ from typing import Any
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
 from jaxbandits.environments.oco.quadratic_losses import QuadraticLosses
 from jaxbandits.environments.oco.sequences import Alternating, Corrupted, Drift
-from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Against, Curves
-from jaxbandits.experiments.engine.statistic import final_mean, growth_exponent, mean_difference
-from jaxbandits.experiments.oco.setting import (
-    OURS,
-    PAPER,
-    RADIUS_FOR_D,
-    THEORY,
-    on_the_ball,
-    share_of_bound,
-)
+from jaxbandits.experiments.engine.statements import growth, higher, lower, mean_within
+from jaxbandits.experiments.oco.setting import RADIUS_FOR_D, STUDY, on_the_ball, share_of_bound
 from jaxbandits.theory.oco import visible_bound
 
 _DIM = 5
@@ -59,53 +51,44 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
 
 _PANELS = tuple(_environments(4096))
 
-CURVED = Experiment(
-    name="oco/curved",
+CURVED = STUDY.experiment(
+    "curved",
+    "Theorem 3.2",
     title="regret beside D (sqrt(sigma^2) + sqrt(Sigma^2)), curved losses on the unit ball of R^5",
-    source=f"ours, on {PAPER}, Theorem 3.2",
     horizon=2**14,
     seeds=128,
-    presets=THEORY,
     algorithms=_learners,
     panels=_panels,
-    metric="regret",
     tabulated=("share_of_bound",),
     derive=share_of_bound,
     record_points=("log", 50),
-    claims=tuple(
-        Claim(
-            f"curved losses: OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1, in the mean "
-            f"({name})",
-            "ours, on Theorem 3.2",
-            final_mean(name, "OONS", "share_of_bound"), high=1.0,
-        )
-        for name in _PANELS
-    )
-    + tuple(
-        Claim(
-            f"sigma^2 + Sigma^2 grow in proportion to T: OONS's regret grows at most as T^(1/2), exponent over the "
-            f"last decade ({name})", "ours, on Theorem 3.2",
-            growth_exponent(name, "OONS"), high=0.5,
-        )
-        for name in ("iid-0.5", "huber", "flips-1")
-    )
-    + tuple(
-        Claim(
-            f"the same dependence as optimistic OMD, which knows the same: OONS loses no more in the mean ({name})",
-            "ours, on Remark 3.3",
-            mean_difference(name, "OONS", "optimistic OMD"), high=0.0,
-        )
-        for name in _PANELS
-    )
-    + tuple(
-        Claim(
-            f"where the mean changes, a hint helps: OGD loses more than OONS ({name})", "ours",
-            mean_difference(name, "OGD", "OONS"), low=0.0,
-        )
-        for name in ("corrupted", "drift")
+    claims=(
+        *mean_within(
+            "OONS",
+            "share_of_bound",
+            on=_PANELS,
+            says="on curved losses OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
+            place="ours, on Theorem 3.2",
+            high=1.0,
+        ),
+        *growth(
+            "OONS",
+            on=("iid-0.5", "huber", "flips-1"),
+            says="sigma^2 + Sigma^2 grow in proportion to T: regret of OONS grows at most as T^(1/2)",
+            place="ours, on Theorem 3.2",
+            high=0.5,
+        ),
+        *lower(
+            "OONS",
+            "optimistic OMD",
+            on=_PANELS,
+            says="OONS depends on the variances as optimistic OMD does, which knows the same",
+            place="ours, on Remark 3.3",
+        ),
+        *higher("OGD", "OONS", on=("corrupted", "drift"), says="where the mean changes, a hint helps", place="ours"),
     ),
     notes=(
-        OURS, "Quadratic losses around a centre 0.5 v_t with noise, L = 1, and pseudo-Huber losses, all on the unit "
+        "Quadratic losses around a centre 0.5 v_t with noise, L = 1, and pseudo-Huber losses, all on the unit "
         "ball; learners are told its G. Regret is against the best fixed point in hindsight (of pseudo-Huber losses: "
         "against the minimiser of the mean).",
         "Curvature that nobody is told of makes regret smaller than the bound for linear losses: the theorem holds a "
@@ -113,4 +96,4 @@ CURVED = Experiment(
     ),
     interpretations={"radius-for-D": RADIUS_FOR_D},
     figures=(Against("D (sqrt(sigma^2) + sqrt(Sigma^2))"), Curves(logarithmic=True)),
-)  # fmt: skip
+)

@@ -14,11 +14,10 @@ from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.algorithms.oco.parameter_free_md import ParameterFreeMD
 from jaxbandits.algorithms.oco.scale_free_ftrl import ScaleFreeFTRL
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
-from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Against, Curves
-from jaxbandits.experiments.engine.statistic import growth_across, mean_difference
-from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY, VALUES
+from jaxbandits.experiments.engine.statements import growth_over_panels, higher, lower
+from jaxbandits.experiments.oco.setting import STUDY, VALUES
 
 _NORMS = (1, 2, 4, 8, 16, 32)
 
@@ -50,55 +49,56 @@ def _unbounded_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str,
 _NORM_PANELS = {f"norm-{norm}": norm for norm in _NORMS}
 _LARGE = {name: norm for name, norm in _NORM_PANELS.items() if norm >= 4}
 
-E2 = Experiment(
-    name="oco/e2",
+E2 = STUDY.experiment(
+    "e2",
+    "Theorems 4.1 and 4.5",
     title="regret against ||u||, pseudo-Huber losses on R^2",
-    source=f"ours, on {PAPER}, Theorems 4.1 and 4.5",
     horizon=2**13,
-    seeds=256,
-    presets=THEORY,
     algorithms=_unbounded_learners,
     panels=lambda horizon: {
         name: Panel(f"||u|| = {norm}", PseudoHuberLosses(dim=2, center=float(norm), noise_scale=0.2), x=float(norm))
         for name, norm in _NORM_PANELS.items()
     },
-    metric="regret",
     record_points=("log", 50),
     claims=(
-        Claim(
-            "CA-OONS (repaired) pays at most ||u||^2: log-log slope of regret in ||u|| >= 4 at most 2",
-            "ours, on Theorem 4.1 (repaired)",
-            growth_across(_LARGE, "CA-OONS"), high=2.0,
+        growth_over_panels(
+            "CA-OONS",
+            _LARGE,
+            "||u|| >= 4",
+            says="CA-OONS (repaired) pays at most ||u||^2",
+            place="ours, on Theorem 4.1 (repaired)",
+            high=2.0,
         ),
-        Claim(
-            "CLA-OONS pays at most ||u||^4: log-log slope of regret in ||u|| >= 4 at most 4",
-            "ours, on Theorem 4.5",
-            growth_across(_LARGE, "CLA-OONS"), high=4.0,
+        growth_over_panels(
+            "CLA-OONS",
+            _LARGE,
+            "||u|| >= 4",
+            says="CLA-OONS pays at most ||u||^4",
+            place="ours, on Theorem 4.5",
+            high=4.0,
         ),
-        *(
-            Claim(
-                f"the repair costs nothing: CA-OONS on played gradients loses less than as printed (||u|| = {norm})",
-                "ours", mean_difference(f"norm-{norm}", "CA-OONS", "CA-OONS as printed"), high=0.0,
-            )
-            for norm in (4, 8, 16, 32)
+        *lower(
+            "CA-OONS",
+            "CA-OONS as printed",
+            on=tuple(_LARGE),
+            says="the repair, CA-OONS on played gradients, costs nothing",
+            place="ours",
         ),
-        *(
-            Claim(
-                f"one learner whose radius grows (and that is not told G) loses less than N mixed ones: CLA-OONS "
-                f"against CA-OONS (||u|| = {norm})", "ours",
-                mean_difference(f"norm-{norm}", "CLA-OONS", "CA-OONS"), high=0.0,
-            )
-            for norm in (1, 8, 32)
+        *lower(
+            "CLA-OONS",
+            "CA-OONS",
+            on=("norm-1", "norm-8", "norm-32"),
+            says="one learner whose radius grows, and that is not given G, loses less than N mixed ones",
+            place="ours",
         ),
-        Claim(
-            "a wrong diameter is fatal: optimistic OMD with D = 2 loses more than CA-OONS at ||u|| = 8", "ours",
-            mean_difference("norm-8", "optimistic OMD, D = 2", "CA-OONS"), low=0.0,
-        ),
+        *higher("optimistic OMD, D = 2", "CA-OONS", on="norm-8", says="a wrong diameter is fatal", place="ours"),
     ),
-    notes=(OURS, "Regret is against u = ||u|| e_1, the minimiser of the mean loss. The theorems state rates; start-up "
-           "constants (128 G D_i and more) rule at this horizon.",
-           "What CLA-OONS saves against CA-OONS is the start-up cost of the meta algorithm, which it does without; "
-           "adapting to G gains nothing here, where the G = 1 that CA-OONS is told is right."),
+    notes=(
+        "Regret is against u = ||u|| e_1, the minimiser of the mean loss. The theorems state rates; start-up "
+        "constants (128 G D_i and more) rule at this horizon.",
+        "What CLA-OONS saves against CA-OONS is the start-up cost of the meta algorithm, which it does without; "
+        "adapting to G gains nothing here, where the G = 1 that CA-OONS is told is right.",
+    ),
     interpretations={"values": VALUES},
     figures=(Against("||u||"), Curves(logarithmic=True)),
-)  # fmt: skip
+)

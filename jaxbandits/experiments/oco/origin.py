@@ -10,13 +10,13 @@ from jaxbandits.algorithms.oco.parameter_free_md import ParameterFreeMD
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
 from jaxbandits.environments.oco.sequences import Alternating
-from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Curves
-from jaxbandits.experiments.engine.statistic import growth_exponent, mean_difference, share_below
+from jaxbandits.experiments.engine.statements import growth, higher, mostly_below
 from jaxbandits.experiments.engine.thresholds import FLAT, MUCH, always
-from jaxbandits.experiments.oco.setting import OURS, PAPER, THEORY, VALUES
+from jaxbandits.experiments.oco.setting import STUDY, VALUES
 
+_PANELS = ("flips", "noise")
 _SMALL = 8  # further radii 1, 1/2, ..., 1/128
 _BET = 1.0  # eps of KT betting, which it never loses against 0
 
@@ -42,62 +42,58 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     }
 
 
-ORIGIN = Experiment(
-    name="oco/origin",
+ORIGIN = STUDY.experiment(
+    "origin",
+    "Theorems 4.1 and 4.5",
     title="regret against u = 0",
-    source=f"ours, on {PAPER}, Theorems 4.1 and 4.5",
     horizon=2**15,
     seeds=200,
-    presets=THEORY,
     algorithms=_learners,
     panels=_panels,
-    metric="regret",
     record_points=("log", 60),
     claims=(
-        *(
-            Claim(
-                f"O~(0) at u = 0: CA-OONS's regret against the origin does not grow with T, exponent over the last "
-                f"decade below {FLAT} ({name})", "Theorem 4.1",
-                growth_exponent(name, "CA-OONS"), high=FLAT,
-            )
-            for name in ("flips", "noise")
+        *growth(
+            "CA-OONS",
+            on=_PANELS,
+            says="O~(0) at u = 0: regret of CA-OONS against the origin does not grow with T",
+            place="Theorem 4.1",
+            high=FLAT,
         ),
-        *(
-            Claim(
-                f"as the proof has it, with 2 for ||u||: CA-OONS's regret against the origin grows at most as T^(1/2) "
-                f"({name})", "ours, on Appendix D",
-                growth_exponent(name, "CA-OONS"), high=0.5,
-            )
-            for name in ("flips", "noise")
+        *growth(
+            "CA-OONS",
+            on=_PANELS,
+            says="as the proof has it, with 2 for ||u||, regret of CA-OONS against the origin grows at most as T^(1/2)",
+            place="ours, on Appendix D",
+            high=0.5,
         ),
-        *(
-            Claim(
-                f"at u = 0 G^2 (sigma_1:T + G_1:T)^(1/2) is left: CLA-OONS's regret against the origin grows at most "
-                f"as T^(1/2) ({name})", "ours, on Theorem 4.5",
-                growth_exponent(name, "CLA-OONS"), high=0.5,
-            )
-            for name in ("flips", "noise")
+        *growth(
+            "CLA-OONS",
+            on=_PANELS,
+            says="at u = 0 G^2 (sigma_1:T + G_1:T)^(1/2) is left: regret of CLA-OONS grows at most as T^(1/2)",
+            place="ours, on Theorem 4.5",
+            high=0.5,
         ),
-        *(
-            Claim(
-                f"radii 1, 1/2, ... beside the paper's 2, 4, ... cut the regret against the origin by {MUCH:g} "
-                f"({name})",
-                "ours",
-                mean_difference(name, "CA-OONS", "CA-OONS, small radii too", factor=MUCH), low=0.0,
-            )
-            for name in ("flips", "noise")
+        *higher(
+            "CA-OONS",
+            "CA-OONS, small radii too",
+            on=_PANELS,
+            factor=MUCH,
+            says="radii 1, 1/2, ... beside the paper's 2, 4, ... cut the regret against the origin",
+            place="ours",
         ),
-        *(
-            Claim(
-                f"KT betting never loses more than its first wealth of {_BET:g} against the origin, in more than 98 % "
-                f"of trials ({name})", "Orabona & Pal 2016",
-                share_below(name, "KT betting", "regret", 1.001 * _BET), low=always(200), trials=200,
-            )
-            for name in ("flips", "noise")
+        *mostly_below(
+            "KT betting",
+            "regret",
+            on=_PANELS,
+            threshold=1.001 * _BET,
+            share=always(200),
+            says=f"KT betting never loses more than its first wealth of {_BET:g} against the origin",
+            place="Orabona & Pal 2016",
+            trials=200,
         ),
     ),
     notes=(
-        OURS, "The statement of Theorem 4.1 reads O~(0) at u = 0; its proof has max(||u||, D_1) with D_1 = 2 in place "
+        "The statement of Theorem 4.1 reads O~(0) at u = 0; its proof has max(||u||, D_1) with D_1 = 2 in place "
         "of ||u||, hence the root of the variances. Both readings are judged.",
         "Rates are of bounds, for large T: until V_t reaches 16384 G^2 (CLA-OONS, whose cap falls as its ball grows: "
         "later) step sizes stay at their cap.",
@@ -105,4 +101,4 @@ ORIGIN = Experiment(
     ),
     interpretations={"values": VALUES},
     figures=(Curves(logarithmic=True),),
-)  # fmt: skip
+)

@@ -5,18 +5,10 @@ from typing import Any
 
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.environments.oco.sequences import Alternating
-from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Against
-from jaxbandits.experiments.engine.statistic import final_mean, growth_across
-from jaxbandits.experiments.oco.setting import (
-    OURS,
-    PAPER,
-    RADIUS_FOR_D,
-    THEORY,
-    on_the_ball,
-    share_of_bound,
-)
+from jaxbandits.experiments.engine.statements import growth_over_panels, mean_within
+from jaxbandits.experiments.oco.setting import RADIUS_FOR_D, STUDY, on_the_ball, share_of_bound
 from jaxbandits.theory.oco import visible_bound
 
 _AMPLITUDES = (0.05, 0.1, 0.2, 0.4, 0.8)
@@ -38,37 +30,43 @@ def _variation_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str,
 
 _OPTIMISTIC = ("OONS", "OONS, practical", "optimistic OMD", "optimistic FTRL 2023")
 
-VARIATION = Experiment(
-    name="oco/variation",
+VARIATION = STUDY.experiment(
+    "variation",
+    "Theorem 3.2",
     title="regret against the amplitude m of a mean that flips every round: Sigma^2 = 4 m^2 a round",
-    source=f"ours, on {PAPER}, Theorem 3.2",
     horizon=2**15,
-    seeds=256,
-    presets=THEORY,
     algorithms=_variation_learners,
     panels=_variation_panels,
-    metric="regret",
     tabulated=("share_of_bound",),
     derive=share_of_bound,
     record_points=("log", 20),
-    claims=tuple(
-        Claim(
-            f"{name} ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1, in the mean (m = {amplitude:g})",
-            "ours, on Theorem 3.2",
-            final_mean(panel, name, "share_of_bound"), high=1.0,
-        )
-        for name in ("OONS", "OONS, practical")
-        for panel, amplitude in _AMPLITUDE_PANELS.items()
-    )
-    + tuple(
-        Claim(
-            f"{name}: regret grows at most in proportion to Sigma: log-log slope in m at most 1", "ours",
-            growth_across(_AMPLITUDE_PANELS, name), high=1.0,
-        )
-        for name in _OPTIMISTIC
+    claims=(
+        *(
+            claim
+            for name in ("OONS", "OONS, practical")
+            for claim in mean_within(
+                name,
+                "share_of_bound",
+                on=_AMPLITUDE_PANELS.keys(),
+                says=f"{name} ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
+                place="ours, on Theorem 3.2",
+                high=1.0,
+            )
+        ),
+        *(
+            growth_over_panels(
+                name,
+                _AMPLITUDE_PANELS,
+                "m",
+                says="regret grows at most in proportion to Sigma",
+                place="ours",
+                high=1.0,
+            )
+            for name in _OPTIMISTIC
+        ),
     ),
     notes=(
-        OURS, "Linear losses on the unit ball of R^2; the noise is small, s = 0.05, and G = 1 is told throughout.",
+        "Linear losses on the unit ball of R^2; the noise is small, s = 0.05, and G = 1 is told throughout.",
         "The theorem bounds regret at every m, by something that grows at most in proportion to m; it says nothing "
         "about the slope of the regret below that bound. While A_t is about 16 G^2 I the last gradient as a hint costs "
         "OONS about m^2/16 a round, a slope of 2, until its curvature has grown.",
@@ -76,4 +74,4 @@ VARIATION = Experiment(
     ),
     interpretations={"radius-for-D": RADIUS_FOR_D},
     figures=(Against("m"),),
-)  # fmt: skip
+)
