@@ -20,6 +20,7 @@ from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
 from jaxbandits.experiments.engine.claim import Measured
 from jaxbandits.experiments.engine.experiment import Panel, Tuning
 from jaxbandits.experiments.engine.statistic import Statistic
+from jaxbandits.experiments.engine.study import Study
 from jaxbandits.results.intervals import Estimate, mean_interval
 from jaxbandits.results.trials import Trials
 
@@ -35,6 +36,7 @@ OURS = (
     "G = 4) are ours; curves are of the averaged models. The factors of the preset demonstration were picked so that "
     "the paper's claims show: they are no evidence for a ranking."
 )
+STUDY = Study("dro", PAPER, seeds=SEEDS, presets=PRESETS, record_points=("log", 40), notes=(OURS,))
 STAND_IN = "Adult is the real data where JAXBANDITS_DATA names a directory with adult/, else a labelled stand-in."
 
 DIM, N_GROUPS = 1000, 20
