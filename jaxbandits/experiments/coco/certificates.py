@@ -71,7 +71,7 @@ def _potential(played: Round) -> jax.Array:
 
 
 def _derived(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
-    """How far inequality (7) is left at a record point, relative to its terms, and the shares of the theorems' bounds.
+    """Measure the slack of inequality (7) at record points, relative to its terms, and shares of the theorems' bounds.
 
     Positive `inequality_7` means that it fails; its largest value so far.
     """

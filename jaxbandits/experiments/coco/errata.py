@@ -1,4 +1,4 @@
-"""What is wrong or missing in the paper, shown by runs with and without the remedy."""
+"""Errata of the paper, shown by runs with and without the remedy."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -146,7 +146,7 @@ def _weight(played: Round) -> jax.Array:
 
 
 def _away(played: Round) -> jax.Array:
-    """How far a learner's centre is from the mean target, over the distance of that; 0 where there is none."""
+    """Return the distance of a learner's centre from the mean target over the norm of that; 0 where there is none."""
     target = getattr(played.env_state, "target", None)
     last = getattr(played.next_state, "last", None)
     if target is None or last is None:

@@ -1,4 +1,4 @@
-"""How regret and violation grow with the horizon, every horizon a run of its own."""
+"""Growth of regret and violation with the horizon, every horizon a run of its own."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What the figures on matrix completion share: the learners, their knobs, how these were chosen, and extra meters.
+"""Setting of the figures on matrix completion: the learners, their knobs, how these were chosen, and extra meters.
 
 Wang, Wan & Zhang, "Revisiting Projection-Free Online Learning with Time-Varying Constraints" (AAAI 2025), Section 5.
 """
@@ -130,7 +130,7 @@ def bandit_theory(environment: MatrixCompletion, horizon: int, start: Any = None
 
 
 def _told(environment: MatrixCompletion, horizon: int, start: Any) -> tuple[dict[str, Any], float, float]:
-    """What every learner is told, the factor that gives g the Lipschitz constant of f, and that constant G."""
+    """Return the common constants, the factor that gives g the Lipschitz constant of f, and that constant G."""
     bound, steep = float(environment.lipschitz), environment.constraint_lipschitz
     domain = NuclearBall(radius=float(environment.radius))
     told = {"dim": environment.dim, "horizon": horizon, "domain": domain, "lipschitz": bound}
@@ -176,7 +176,7 @@ def bandit_stand_in(constraint: str) -> MatrixCompletion:
 
 
 class Problem(NamedTuple):
-    """What learners are tuned on."""
+    """Return the objective that learners are tuned on."""
 
     environment: MatrixCompletion
     make: Callable[..., dict[str, Any]]  # from environment, rounds and knobs to the learners
@@ -208,7 +208,7 @@ def on_filmtrust(path: Path) -> Callable[[str], MatrixCompletion]:
 
 
 def problem(figure: str, constraint: str, on_data: bool) -> str:
-    """What knobs are stored under."""
+    """Return the name that knobs are stored under."""
     return figure + ("-data" if on_data else "") + ("-budget" if constraint == "budget" else "")
 
 
@@ -237,7 +237,7 @@ def panels(environment_of: Callable[[str], MatrixCompletion]) -> dict[str, Panel
 
 
 def place(figure: str, panel: str) -> str:
-    """Where the paper says it of a panel: it has no budget."""
+    """Return the place in the paper; "ours" for panels with a budget, which the paper has not."""
     return f"ours, on {figure}" if panel == "budget" else figure
 
 

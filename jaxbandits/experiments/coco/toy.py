@@ -1,4 +1,4 @@
-"""What the numerical study on small synthetic problems shares: its source, and what learners are told."""
+"""Setting of the numerical study on small synthetic problems: its source, and the constants of the learners."""
 
 from collections.abc import Mapping
 from typing import Any

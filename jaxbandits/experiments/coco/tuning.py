@@ -48,7 +48,7 @@ Powers = tuple[int, int]
 
 
 class Tuned(NamedTuple):
-    """What the last stage found."""
+    """Return the findings of the last stage."""
 
     knobs: Knobs
     relative_loss: float  # over that of the decision 0

@@ -83,7 +83,7 @@ def _q_grid(learner: Any) -> tuple[float, ...]:
 
 
 def _objective(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
-    """What a panel minimises, and its value where the fixed steps were made for, in every record."""
+    """Return the objective of a panel, and its value at the horizon of the fixed steps, at every record point."""
     value = trials.get(_minimised(algorithm, panel))
     at = int(np.argmin(np.abs(trials.record_points - trials.horizon / _BEYOND)))
     return {"objective": value, "objective_at_preset": np.broadcast_to(value[..., at : at + 1], value.shape)}

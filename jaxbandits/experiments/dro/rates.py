@@ -1,4 +1,4 @@
-"""How fast duality gaps fall with the rounds, and grow with the groups at equally many samples."""
+"""Rates at which duality gaps fall with the rounds, and grow with the groups at equally many samples."""
 
 import dataclasses
 import math

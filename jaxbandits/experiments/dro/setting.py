@@ -1,4 +1,4 @@
-"""What the figures of the paper on group DRO share: its source, presets, sizes, data and the claims' statistics.
+"""Setting of the figures of the paper on group DRO: its source, presets, sizes, data and the claims' statistics.
 
 L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group Distributionally Robust
 Optimization and Beyond", JMLR (arXiv:2302.09267). The paper states no step sizes, no radius, no number of trials and
@@ -43,7 +43,7 @@ DIM, N_GROUPS = 1000, 20
 
 
 def space(panel: Panel) -> dict[str, Any]:
-    """What learners are told of a panel's problem."""
+    """Return the constants of a panel's problem that learners are given."""
     environment = panel.environment
     if isinstance(environment, GroupData):
         return {"dim": environment.dim, "domain": L2Ball(radius=10.0), "lipschitz": 4.0}

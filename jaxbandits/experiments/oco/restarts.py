@@ -1,4 +1,4 @@
-"""How often CLA-OONS restarts, and how far its ball grows."""
+"""Restarts of CLA-OONS, and the growth of its ball."""
 
 from collections.abc import Mapping
 from typing import Any
