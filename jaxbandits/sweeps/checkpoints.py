@@ -32,7 +32,7 @@ class PartStore(Store):
         self._lock = threading.Lock()
 
     def load(self, piece: Piece, carry_shape: Any) -> Progress | None:
-        """What is known of a piece; nothing where its file is damaged: a sweep computes that piece again."""
+        """Load the progress of a batch; None for a damaged file, whose batch a sweep computes again."""
         try:
             return super().load(piece, carry_shape)
         except InputError as error:

@@ -27,7 +27,7 @@ _PATIENCE = 0.5  # seconds: a look at the lock of a part is shorter
 
 
 class Directory:
-    """Where a sweep lives."""
+    """Directory of a sweep."""
 
     def __init__(self, path: str | os.PathLike[str]):
         """A directory, which need not exist."""
@@ -41,7 +41,7 @@ class Directory:
         return self.path / "manifest.json"
 
     def read_manifest(self) -> dict[str, Any]:
-        """What the sweep is.
+        """Read the manifest of the sweep.
 
         Raises:
           InputError: when there is none here, or it is damaged or of another version.
@@ -94,7 +94,7 @@ class Directory:
         return self.path / "failed" / f"{name}.json"
 
     def working(self, name: str) -> Path:
-        """Where a part is computed."""
+        """Return the directory in which a part is computed."""
         return self.path / "working" / name
 
     def record(self, name: str) -> dict[str, Any] | None:
@@ -106,7 +106,7 @@ class Directory:
             return None
 
     def is_whole(self, name: str, record: dict[str, Any]) -> bool:
-        """Whether the results of a part are those that were recorded, bit for bit."""
+        """Return whether the results of a part have the recorded checksum."""
         try:
             return checksum(self.result(name)) == record.get("sha256")
         except OSError:

@@ -1,4 +1,4 @@
-"""What a sweep will cost, after a short calibration of every program."""
+"""Expected cost of a sweep, after a short calibration of every program."""
 
 import dataclasses
 import math

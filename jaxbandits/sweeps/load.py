@@ -31,7 +31,7 @@ class Mean(NamedTuple):
 
 
 class SweepResult:
-    """What a directory holds of a sweep by now; only what is asked for is read."""
+    """Results of a sweep in a directory, complete or not; files are read on request."""
 
     def __init__(self, path: str | os.PathLike[str]):
         """Reads the manifest.

@@ -109,7 +109,7 @@ def run_planned(
 
 
 def manifest_of(planned: Planned) -> dict[str, Any]:
-    """What the directory of a sweep says that it is."""
+    """Return the manifest of a planned sweep."""
     labels = {
         run.label: {
             "points": [dict(point) for point in run.whole.points],
@@ -135,7 +135,7 @@ def manifest_of(planned: Planned) -> dict[str, Any]:
 
 
 def _refuse_another(directory: Directory, planned: Planned, saved: dict[str, Any], now: dict[str, Any]) -> None:
-    """What differs, in the words of the file if it does there."""
+    """Raise an error that names the first difference between two manifests, by the key of the file if it is there."""
     if saved.get("spec") == now["spec"]:
         return
     files = saved.get("file"), json.loads(json.dumps(now["file"], default=str))

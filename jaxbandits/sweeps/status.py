@@ -1,4 +1,4 @@
-"""How far a sweep is, from its directory alone: any process may look, at any time, and changes nothing."""
+"""Status of a sweep, read from its directory alone by any process at any time."""
 
 import os
 from typing import Any

@@ -17,7 +17,7 @@ _TIMEOUTS = 1000  # how often a job is queued again when its time is up: a sweep
 
 @dataclasses.dataclass(frozen=True)
 class Share:
-    """What a job does: one command. Queued again after a timeout or a preemption, it goes on from its checkpoints."""
+    """Job that runs one command; queued again after a timeout or a preemption, it resumes from its checkpoints."""
 
     main: Callable[[Sequence[str]], int]  # the command line
     arguments: tuple[str, ...]
@@ -34,7 +34,7 @@ class Share:
             raise RuntimeError(f"jaxbandits ended with exit code {code}")
 
     def checkpoint(self) -> Any:
-        """What submitit queues in place of an interrupted job: the same."""
+        """Return the submission that replaces an interrupted job: the same one."""
         return _submitit().helpers.DelayedSubmission(self)
 
 

@@ -1,4 +1,4 @@
-"""What a sweep runs, and its parts: rectangles of trials of one program, the unit of files, locks, shards and retry."""
+"""Sweeps and their parts: rectangles of trials of one program, the unit of files, locks, shards and retries."""
 
 import dataclasses
 import json
@@ -25,7 +25,7 @@ PRECISIONS = ("float32", "float64")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """What to run: as for `compare`, with everything that determines numbers, and how results are cut into files.
+    """Declaration of a sweep: the arguments of `compare` that determine numbers, and the size of its files.
 
     Attributes:
       algorithms: label to algorithm or `Grid`, or a list.

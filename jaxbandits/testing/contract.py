@@ -194,7 +194,7 @@ def trials_do_not_depend_on_the_split(algorithm: Any, environment: Any) -> None:
 
 
 def decisions_are_admissible(algorithm: Any, environment: Any) -> None:
-    """Where the environment says which decisions are admissible, all of a short run are."""
+    """Check that all decisions of a short run are admissible, if the environment tells."""
     inadmissible = _run(algorithm, environment, seeds=3).inadmissible
     assert not inadmissible.any(), (
         f"{int(inadmissible.sum())} of {inadmissible.size * _ROUNDS} decisions are not admissible: an arm's index lies "

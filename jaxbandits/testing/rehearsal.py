@@ -126,7 +126,7 @@ def _check_state(name: str, method: str, before: Any, after: Any) -> None:
 
 
 def repeated_keys(call: Call) -> str | None:
-    """What is wrong with how a method uses its key, if anything."""
+    """Return an error message if a method uses its key twice, otherwise None."""
     traced = jax.jit(jaxpr_as_fun(call.program))
     with jax.debug_key_reuse(True):  # looks at what is traced below `jit`: the program, its Python does not run again
         try:
