@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from jaxbandits.base.version import __version__
-from jaxbandits.commands import cite, look, report, reproduce, results, sweeps
+from jaxbandits.commands import cite, look, report, reproduce, results, sweeps, tune
 
 _OBJECTS = 300_000  # more than JAX, this package and the traces of a learner make; some ten megabytes of garbage
 
@@ -53,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"jaxbandits {__version__}")
     parser.set_defaults(main=main)  # the jobs of `submit` run commands
     commands = parser.add_subparsers(metavar="command", required=True)
-    for group in (reproduce, report, sweeps, look, results, cite):  # in the order of `--help`
+    for group in (reproduce, report, sweeps, tune, look, results, cite):  # in the order of `--help`
         group.add(commands)
     return parser
 

@@ -53,17 +53,19 @@ def _told(*rows: tuple[str, str, str, str, str]) -> list[Mutant]:
 
 MUTANTS = [
     *_of(
+        _ENGINE, "tests/experiments/test_tuning.py",
+        ("nearness of constants", "tuning.py", "best([multipliers[i]", "best([found.candidates[i].point"),
+        ("a table forgets its rows", "tuning.py", "dict(self.module.MULTIPLIERS)", "{}"),
+    ),
+    *_of(
         "jaxbandits/simulation/", "tests/simulation/test_racing.py",
         ("races without parts of the error", "racing.py", "/ max(n_points - 1, 1)  #", "  #"),
         ("looks that cost nothing", "racing.py", "2.0 * alpha / looks", "2.0 * alpha * looks"),
         ("bets on any gain", "racing.py", "np.minimum(difference / loss, _MOST)", "difference / (0.1 * loss) + 0.5"),
         ("tolerance against the leader", "racing.py", "1.0 + math.copysign(tolerance", "1.0 - math.copysign(tolerance"),
+        ("ties of tuning ignored", "racing.py", "least + tolerance * abs(least)", "least"),
+        ("farthest of tuned points", "racing.py", "return min(alike, key", "return max(alike, key"),
         ("points that failed stay", "racing.py", "active = active[~failed]", "active = active[active >= 0]"),
-    ),
-    *_of(
-        _ENGINE, "tests/experiments/test_tuning.py::test_the_least_mean_is_taken_and_of_near_ones_that_by_1",
-        ("ties of tuning ignored", "tuning.py", "least + tolerance * abs(least)", "least"),
-        ("farthest of tuned points", "tuning.py", "return min(alike, key", "return max(alike, key"),
     ),
     *_of(
         _ENGINE, _CLAIMS,

@@ -5,12 +5,14 @@ from jaxbandits.experiments import coco, dro, glm, linear, oco
 from jaxbandits.experiments.engine.claim import Claim, Verdict
 from jaxbandits.experiments.engine.experiment import Experiment, Panel
 from jaxbandits.experiments.engine.study import Study
+from jaxbandits.experiments.engine.tuning import MultiplierTable
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment for family in (linear, glm, oco, coco, dro) for experiment in family.EXPERIMENTS
 }
+TABLES: dict[str, MultiplierTable] = {"coco": coco.TABLE, "glm": glm.TABLE, "linear": linear.TABLE}
 
-__all__ = ["EXPERIMENTS", "Claim", "Experiment", "Panel", "Study", "Verdict", "register_experiment"]
+__all__ = ["EXPERIMENTS", "TABLES", "Claim", "Experiment", "Panel", "Study", "Verdict", "register_experiment"]
 
 
 def register_experiment(experiment: Experiment) -> None:

@@ -8,8 +8,7 @@ import pytest
 from jaxbandits.algorithms.coco.ofw import OFW
 from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.coco import setting, tuning
-from jaxbandits.experiments.coco.setting import Knobs
+from jaxbandits.experiments.coco import setting
 from jaxbandits.experiments.engine.run import run
 from jaxbandits.simulation import simulate
 from jaxbandits.simulation.meters import Meter
@@ -57,12 +56,12 @@ def test_on_a_file_of_the_user(tmp_path, name, line, lines, batch):
             assert start == pytest.approx(share * 1e4 if panel_name == "vertex" else 0.0)
 
 
-def test_knobs_multiply_the_constants_of_the_presets():
+def test_multipliers_multiply_the_constants_of_the_presets():
     environment = setting.stand_in("figure")
-    ones = {name: Knobs() for name in setting.FULL}
-    base, moved = (
-        setting.full_information(environment, 100, knobs) for knobs in (ones, {k: Knobs(10.0, 100.0) for k in ones})
-    )
+    ones = setting.plain_multipliers(setting.FULL)
+    first = dict.fromkeys(("eta", "curvature"), 10.0)
+    tens = dict.fromkeys(setting.FULL, first | dict.fromkeys(("gamma", "eps", "dual_step"), 100.0))
+    base, moved = (setting.full_information(environment, 100, multipliers) for multipliers in (ones, tens))
     for name, first, second in (
         ("OFW-TVC", "eta_scale", "gamma"), ("SCOFW-TVC", "curvature", None), ("LPM", "eta", "eps"),
         ("OPDP", "eta_scale", "dual_step"),
@@ -77,52 +76,11 @@ def test_knobs_multiply_the_constants_of_the_presets():
     )
 
 
-def test_every_problem_has_knobs_for_its_learners():
-    for figure, labels in (("fig1", setting.FULL), ("fig2", setting.BANDIT)):
-        for constraint in setting.CONSTRAINTS:
-            for on_data in (False, True):
-                assert set(setting.tuned(setting.problem(figure, constraint, on_data))) == set(labels)
-
-
 def test_regret_under_the_budget_is_against_the_best_that_keeps_it():
     values = {name: np.full((1, 1, 1), k) for k, name in enumerate(("loss", "zero_loss", "violation", "norm"), 1)}
     both = made.trials({**values, "regret": np.full((1, 1, 1), 9.0), "feasible_regret": np.full((1, 1, 1), 7.0)})
     assert setting.shares(both, None, None)["regret"] == 7.0
     assert "regret" not in setting.shares(made.trials(values), None, None)
-
-
-class TestSearch:
-    def test_means_of_every_pair(self):
-        grid = [Knobs(first, 1.0) for first in (1e-4, 1.0, 100.0)]
-        problem = setting.problem_of("fig1", "figure", None)
-        found = tuning.search(problem.environment, problem.make, "OPDP", problem.labels, 60, grid)
-        losses = {knobs.first: means["loss"] for knobs, means in found.items()}
-        assert set(found) == set(grid) and len(set(losses.values())) == 3
-        assert {means["oracle_calls"] for means in found.values()} == {60.0}
-
-    @pytest.mark.parametrize(
-        ("best", "stage", "found", "at_edge", "asked"),
-        [
-            ((2, -3), tuning.Stage(1.0, 7, 1), (2, -3), False, 49 + 7),  # -3 is an edge at first
-            ((3, 0), tuning.Stage(1.0, 3, 1), (3, 0), False, 9 + 3 * 3),
-            ((9, 0), tuning.Stage(1.0, 3, 1), (4, 0), True, 9 + 3 * 3),
-        ],
-    )
-    def test_the_grid_grows_towards_the_best(self, best, stage, found, at_edge, asked):
-        seen = []
-
-        def loss(grid):
-            seen.extend(grid)
-            return {powers: 1.0 + abs(powers[0] - best[0]) + abs(powers[1] - best[1]) for powers in grid}
-
-        assert tuning.narrowed(loss, (0, 0), stage) == (found, at_edge)
-        assert len(seen) == len(set(seen)) == asked
-
-    def test_of_equal_losses_the_plainest_knobs(self):
-        losses = {(0, 8): 1.0, (0, 4): 1.0005, (2, 4): 1.0, (0, 0): 1.01}
-        assert tuning.chosen(losses) == (0, 4)
-        assert tuning.chosen({(0, 0): np.inf, (4, 4): 5.0}) == (4, 4)
-        assert [tuning.value(power) for power in (-2, -1, 0, 1, 8)] == [0.1, 0.316, 1.0, 3.16, 1e4]
 
 
 def test_the_residual_meter_finds_the_oracle():

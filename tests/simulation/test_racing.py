@@ -120,6 +120,23 @@ def test_a_point_with_a_failed_trial_drops_out_at_once(rng):
     assert rivals == dict.fromkeys(range(4)) and np.isnan(played[:, 8:]).all()
 
 
+def test_the_least_mean_is_taken_and_of_near_ones_that_by_1():
+    points = [{"a": 0.01, "b": 1.0}, {"a": 0.1, "b": 0.3}, {"a": 1.0, "b": 1.0}, {"a": 0.1, "b": 3.0}]
+    assert best(points, [5.0, 3.0, 9.0, 4.0]) == 1
+    assert best(points, [3.02, 3.0, 3.02, 3.01], 0.01) == 2
+    assert best(points, [3.0, 3.02, 3.04, 9.0], 0.01) == 1  # (0.1, 0.3) is nearer to (1, 1) than (0.01, 1); 3.04 is out
+    assert best(points, [3.0, 3.02, 3.04, 9.0]) == 0
+    assert best(points, [-3.02, -3.0, -2.0, 0.0], 0.01) == 1  # objectives may be negative
+    assert best(points, [math.inf, math.inf, 7.0, math.inf], 0.5) == 2
+    assert best([{"a": 0.0}, {"a": 0.5}], [1.0, 1.0]) == 1
+
+
+def test_a_choice_at_the_end_of_a_range_is_marked():
+    points = [{"a": a, "b": b, "c": 1.0} for a in (0.1, 0.3, 1.0) for b in (0.3, 1.0, 3.0)]
+    assert not at_edge(points, {"a": 0.3, "b": 1.0, "c": 1.0})
+    assert at_edge(points, {"a": 1.0, "b": 1.0, "c": 1.0}) and at_edge(points, {"a": 0.3, "b": 0.3, "c": 1.0})
+
+
 def test_flags_and_names_have_no_distance_from_one():
     points = [{"a": 0.1, "mode": "x", "flag": True}, {"a": 0.5, "mode": "y", "flag": False}]
     assert best(points, [1.0, 1.0]) == 1 and at_edge(points, points[0])

@@ -127,7 +127,7 @@ class AdaOFUECOLog:
 
     @classmethod
     def practical(cls, *, dim: int, **changes: Any) -> "AdaOFUECOLog":
-        """Use the theory with the tuned multipliers (`benchmarks/sweeps/glm_tuning_slow.toml`)."""
+        """Use the theory with the tuned multipliers (`jaxbandits tune glm`)."""
         return cls.theory(**{"dim": dim, **MULTIPLIERS["ada_ofu_ecolog"]} | changes)
 
     @classmethod

@@ -91,7 +91,7 @@ class ECOLog:
 
     @classmethod
     def practical(cls, *, dim: int, **changes: Any) -> "ECOLog":
-        """Use the theory with the tuned multiplier (`benchmarks/sweeps/glm_tuning.toml`, tuned at S = 3 and 5)."""
+        """Use the theory with the tuned multiplier (`jaxbandits tune glm`, tuned at S = 3 and 5)."""
         return cls.theory(**{"dim": dim, **MULTIPLIERS["ecolog"]} | changes)
 
     @classmethod

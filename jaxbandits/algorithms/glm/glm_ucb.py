@@ -99,7 +99,7 @@ class GLMUCB:
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "GLMUCB":
-        """Use the theory with the tuned multiplier (`benchmarks/sweeps/glm_tuning_slow.toml`)."""
+        """Use the theory with the tuned multiplier (`jaxbandits tune glm`)."""
         return cls.theory(**{"dim": dim, "horizon": horizon, **MULTIPLIERS["glm_ucb"]} | changes)
 
     @classmethod

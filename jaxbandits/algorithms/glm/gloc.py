@@ -94,7 +94,7 @@ class GLOC:
 
     @classmethod
     def practical(cls, *, dim: int, **changes: Any) -> "GLOC":
-        """Use the theory with the tuned multiplier (`benchmarks/sweeps/glm_tuning.toml`)."""
+        """Use the theory with the tuned multiplier (`jaxbandits tune glm`)."""
         return cls.theory(**{"dim": dim, **MULTIPLIERS["gloc"]} | changes)
 
     @classmethod

@@ -95,7 +95,7 @@ class OFUGLB:
 
     @classmethod
     def practical(cls, *, dim: int, **changes: Any) -> "OFUGLB":
-        """Use the theory with the tuned multiplier (`benchmarks/sweeps/glm_tuning_slow.toml`)."""
+        """Use the theory with the tuned multiplier (`jaxbandits tune glm`)."""
         return cls.theory(**{"dim": dim, **MULTIPLIERS["ofuglb"]} | changes)
 
     @classmethod

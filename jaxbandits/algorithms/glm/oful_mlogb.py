@@ -75,7 +75,7 @@ class OFULMLogB:
 
     @classmethod
     def practical(cls, *, dim: int, **changes: Any) -> "OFULMLogB":
-        """Use the theory with the tuned multiplier (`benchmarks/sweeps/glm_tuning.toml`)."""
+        """Use the theory with the tuned multiplier (`jaxbandits tune glm`)."""
         return cls.theory(**{"dim": dim, **MULTIPLIERS["oful_mlogb"]} | changes)
 
     @classmethod

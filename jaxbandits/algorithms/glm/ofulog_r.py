@@ -84,7 +84,7 @@ class OFULogR:
 
     @classmethod
     def practical(cls, *, dim: int, **changes: Any) -> "OFULogR":
-        """Use the theory with the tuned multiplier (`benchmarks/sweeps/glm_tuning_slow.toml`)."""
+        """Use the theory with the tuned multiplier (`jaxbandits tune glm`)."""
         return cls.theory(**{"dim": dim, **MULTIPLIERS["ofulog_r"]} | changes)
 
     @classmethod

@@ -100,7 +100,7 @@ class CRMM:
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "CRMM":
-        """Use least squares, lambda = d, 11 pulls and the tuned multiplier (`benchmarks/sweeps/linear_tuning.toml`)."""
+        """Use least squares, lambda = d, 11 pulls and the tuned multiplier (`jaxbandits tune linear`)."""
         preset = {"mode": "ls", "reps": 11, "ridge": float(ranges.integer("dim", dim)), **MULTIPLIERS["crmm"]}
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | preset | changes)
 

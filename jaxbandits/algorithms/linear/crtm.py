@@ -92,7 +92,7 @@ class CRTM:
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "CRTM":
-        """Use least squares, lambda = d and the tuned multipliers (`benchmarks/sweeps/linear_tuning.toml`)."""
+        """Use least squares, lambda = d and the tuned multipliers (`jaxbandits tune linear`)."""
         preset = {"mode": "ls", "ridge": float(ranges.integer("dim", dim)), **MULTIPLIERS["crtm"]}
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | preset | changes)
 

@@ -130,7 +130,7 @@ class HeavyOFUL:
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HeavyOFUL":
-        """Use c0 = c1 = 1 and the tuned multipliers (`benchmarks/sweeps/linear_tuning_slow.toml`), else the theory."""
+        """Use c0 = c1 = 1 and the tuned multipliers (`jaxbandits tune linear`), else the theory."""
         tuned: dict[str, Any] = {"c0": 1.0, "c1": 1.0, **MULTIPLIERS["heavy_oful"]}
         return cls.theory(**{"dim": dim, "horizon": horizon, "eps": eps} | tuned | changes)
 

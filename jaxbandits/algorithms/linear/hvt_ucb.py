@@ -64,7 +64,7 @@ class HvtUCB(HvtConstants):
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HvtUCB":
-        """Use the theory with the tuned multipliers (`benchmarks/sweeps/linear_tuning.toml`), tuned on Figure 1.
+        """Use the theory with the tuned multipliers (`jaxbandits tune linear`), tuned on Figure 1.
 
         Meant for noise whose scale is that of the rewards, 0.3 S L and more. With less noise, a share of the trials
         settles on a wrong arm and has linear regret, in float64 as in float32: of 256 trials with d = 2, 20 arms and

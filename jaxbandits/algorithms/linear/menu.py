@@ -105,7 +105,7 @@ class MENU:
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "MENU":
-        """Use ridge lambda = d, 51 pulls an epoch and the tuned multiplier (`benchmarks/sweeps/linear_tuning.toml`)."""
+        """Use ridge lambda = d, 51 pulls an epoch and the tuned multiplier (`jaxbandits tune linear`)."""
         ranges.numbers("horizon", horizon, "[1, 1e18]")  # only `theory` needs it, for the number of pulls
         ridge = float(ranges.integer("dim", dim))
         return cls(**{"dim": dim, "eps": eps, "reps": 51, "ridge": ridge, **MULTIPLIERS["menu"]} | changes)

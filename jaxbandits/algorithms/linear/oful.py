@@ -82,7 +82,7 @@ class OFUL:
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: Any) -> "OFUL":
-        """Use the theory with the tuned multiplier (`benchmarks/sweeps/linear_tuning.toml`)."""
+        """Use the theory with the tuned multiplier (`jaxbandits tune linear`)."""
         fields: dict[str, Any] = {"dim": dim, "horizon": horizon, "noise_scale": noise_scale, **MULTIPLIERS["oful"]}
         return cls.theory(**fields | changes)
 

@@ -100,7 +100,7 @@ class TOFU:
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "TOFU":
-        """Use ridge lambda = d and the tuned multipliers (`benchmarks/sweeps/linear_tuning_slow.toml`)."""
+        """Use ridge lambda = d and the tuned multipliers (`jaxbandits tune linear`)."""
         tuned: dict[str, Any] = {"ridge": float(ranges.integer("dim", dim)), **MULTIPLIERS["tofu"]}
         return cls.theory(**{"dim": dim, "horizon": horizon, "eps": eps} | tuned | changes)
 

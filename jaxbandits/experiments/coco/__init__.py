@@ -6,6 +6,8 @@ from jaxbandits.experiments.coco.errata import ERRATA
 from jaxbandits.experiments.coco.fig1 import FIG1
 from jaxbandits.experiments.coco.fig2 import FIG2
 from jaxbandits.experiments.coco.rates import RATES
+from jaxbandits.experiments.coco.setting import TABLE
 from jaxbandits.experiments.coco.tradeoff import TRADEOFF
 
+__all__ = ["EXPERIMENTS", "TABLE"]
 EXPERIMENTS = (FIG1, FIG2, RATES, TRADEOFF, CERTIFICATES, ERRATA, COST)

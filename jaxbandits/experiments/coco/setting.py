@@ -1,20 +1,21 @@
-"""Setting of the figures on matrix completion: the learners, their knobs, how these were chosen, and extra meters.
+"""Setting of the figures on matrix completion: the learners, their multipliers and tuning, and extra meters.
 
 Wang, Wan & Zhang, "Revisiting Projection-Free Online Learning with Time-Varying Constraints" (AAAI 2025), Section 5.
 """
 
 import dataclasses
 import functools
-import json
+import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.algorithms.coco import multipliers as table
 from jaxbandits.algorithms.coco.bfw_tvc import BFWTVC
 from jaxbandits.algorithms.coco.lbpm import LBPM
 from jaxbandits.algorithms.coco.lpm import LPM
@@ -31,50 +32,43 @@ from jaxbandits.environments.datasets.movielens import load_movielens
 from jaxbandits.environments.datasets.ratings import low_rank_ratings
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Curves
+from jaxbandits.experiments.engine.tuning import Multipliers, MultiplierTable, TunedLearner, Tuning
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
 
 PAPER = "Wang, Wan & Zhang, AAAI 2025"
 MOST_CALLS = 100  # of the oracle at the end of a block: that many rounds of the learners with one a round
 DELTA = 0.3  # length of a perturbation, of the inner radius
-STORED = Path(__file__).with_name("tuned.json")  # written by `tuning`
 PRESETS = {
-    "tuned": "two knobs a learner, chosen by the final loss on other seeds, the same search for all (coco.tuning)",
+    "tuned": "two multipliers a learner, tuned alike by the final loss on other seeds (jaxbandits tune coco)",
     "theory": "every constant as the papers state it, g normalised",
 }
 
 
-class Knobs(NamedTuple):
-    """Two multipliers of a learner's constants; what they multiply stands beside each learner."""
-
-    first: float = 1.0
-    second: float = 1.0
-
-
 def full_information(
-    environment: MatrixCompletion, horizon: int, knobs: Mapping[str, Knobs], start: Any = None
+    environment: MatrixCompletion, horizon: int, multipliers: Mapping[str, Multipliers], start: Any = None
 ) -> dict[str, Any]:
-    """The learners of Figure 1: (eta, gamma), (curvature, gamma), (eta, eps), (eta, dual step)."""
+    """The learners of Figure 1, from label to multipliers."""
     told, scale, bound = _told(environment, horizon, start)
     domain, share = told["domain"], environment.batch / len(environment.observed)
-    ofw, scofw, lpm, opdp = (knobs[name] for name in ("OFW-TVC", "SCOFW-TVC", "LPM", "OPDP"))
+    ofw, scofw, lpm, opdp = (multipliers[label] for label in FULL)
     gamma = 0.5 * horizon**-0.75
-    curvature = scofw.first * share  # the mean curvature of the observed entries
+    curvature = scofw["curvature"] * share  # the mean curvature of the observed entries
     return {
         "OFW-TVC": OFWTVC.practical(
-            **told, constraint_scale=scale, eta_scale=10.0 * ofw.first, gamma=gamma * ofw.second
+            **told, constraint_scale=scale, eta_scale=10.0 * ofw["eta"], gamma=gamma * ofw["gamma"]
         ),
         "SCOFW-TVC": SCOFWTVC.theory(
             **told, constraint_scale=scale, curvature=curvature,
-            gamma=scofw.second * bound / (bound + curvature * domain.diameter),
+            gamma=scofw["gamma"] * bound / (bound + curvature * domain.diameter),
         ),
         "LPM": LPM.practical(
-            **told, eta=lpm.first * environment.radius / bound * horizon**-0.75,
-            eps=lpm.second * 1.8 * environment.radius**2 * horizon**-0.5, most_calls=MOST_CALLS,
+            **told, eta=lpm["eta"] * environment.radius / bound * horizon**-0.75,
+            eps=lpm["eps"] * 1.8 * environment.radius**2 * horizon**-0.5, most_calls=MOST_CALLS,
         ),
         "OPDP": OPDP(
-            **told, hard=True, eta_scale=opdp.first,
-            dual_step=opdp.second * horizon ** (-5 / 6) / (bound * domain.diameter),
+            **told, hard=True, eta_scale=opdp["eta"],
+            dual_step=opdp["dual_step"] * horizon ** (-5 / 6) / (bound * domain.diameter),
         ),
     }  # fmt: skip
 
@@ -92,27 +86,28 @@ def full_information_theory(environment: MatrixCompletion, horizon: int, start: 
 
 
 def bandit(
-    environment: MatrixCompletion, horizon: int, knobs: Mapping[str, Knobs], start: Any = None
+    environment: MatrixCompletion, horizon: int, multipliers: Mapping[str, Multipliers], start: Any = None
 ) -> dict[str, Any]:
-    """The learners of Figure 2: (eta, gamma), (curvature, gamma), (eta, dual step); delta = 0.3 r."""
+    """The learners of Figure 2, from label to multipliers; delta = 0.3 r."""
     told, scale, bound = _told(environment, horizon, start)
     domain, size = told["domain"], math.prod(environment.dim)
     inner, values = float(domain.inner_radius(environment.dim)), float(environment.value_bound)
     told |= {"delta": DELTA * inner}
     share = environment.batch / len(environment.observed)
-    bfw, scbfw, lbpm = (knobs[name] for name in ("BFW-TVC", "SCBFW-TVC", "LBPM"))
+    bfw, scbfw, lbpm = (multipliers[label] for label in BANDIT)
     return {
         "BFW-TVC": BFWTVC.practical(
-            **told, constraint_scale=scale, value_bound=values, eta_scale=bfw.first,
-            gamma=0.5 * horizon**-0.75 * bfw.second,
+            **told, constraint_scale=scale, value_bound=values, eta_scale=bfw["eta"],
+            gamma=0.5 * horizon**-0.75 * bfw["gamma"],
         ),
         "SCBFW-TVC": SCBFWTVC.practical(
-            **told, constraint_scale=scale, curvature=scbfw.first * share, gamma=2.0 * horizon**0.5 * scbfw.second
+            **told, constraint_scale=scale, curvature=scbfw["curvature"] * share,
+            gamma=2.0 * horizon**0.5 * scbfw["gamma"],
         ),
         "LBPM": LBPM(
             **told, value_bound=values,
-            eta=lbpm.first * environment.radius * (size * values) ** -0.5 * horizon**-0.75,
-            dual_step=lbpm.second * horizon**-0.75 / (bound * environment.radius), most_calls=MOST_CALLS,
+            eta=lbpm["eta"] * environment.radius * (size * values) ** -0.5 * horizon**-0.75,
+            dual_step=lbpm["dual_step"] * horizon**-0.75 / (bound * environment.radius), most_calls=MOST_CALLS,
         ),
     }  # fmt: skip
 
@@ -175,26 +170,6 @@ def bandit_stand_in(constraint: str) -> MatrixCompletion:
     )  # fmt: skip
 
 
-class Problem(NamedTuple):
-    """Return the objective that learners are tuned on."""
-
-    environment: MatrixCompletion
-    make: Callable[..., dict[str, Any]]  # from environment, rounds and knobs to the learners
-    labels: tuple[str, ...]
-    rounds: int
-
-
-def problem_of(figure: str, constraint: str, data: Path | None) -> Problem:
-    """The problem of Figure 1 or 2, on a file of ratings or in small."""
-    make, labels = (full_information, FULL) if figure == "fig1" else (bandit, BANDIT)
-    if data is None:
-        environment = (stand_in if figure == "fig1" else bandit_stand_in)(constraint)
-        rounds = 1500 if figure == "fig1" else 4096
-        return Problem(dataclasses.replace(environment, comparator="none"), make, labels, rounds)
-    environment = (on_movielens if figure == "fig1" else on_filmtrust)(data)(constraint)
-    return Problem(environment, make, labels, environment.rounds_of_a_pass)
-
-
 def on_movielens(path: Path) -> Callable[[str], MatrixCompletion]:
     """From the constraint: the user's MovieLens-100k, a hundred ratings a round."""
     ratings = load_movielens(path)
@@ -208,18 +183,8 @@ def on_filmtrust(path: Path) -> Callable[[str], MatrixCompletion]:
 
 
 def problem(figure: str, constraint: str, on_data: bool) -> str:
-    """Return the name that knobs are stored under."""
+    """Return the name of a problem in the table of multipliers."""
     return figure + ("-data" if on_data else "") + ("-budget" if constraint == "budget" else "")
-
-
-def tuned(name: str) -> dict[str, Knobs]:
-    """The knobs of a problem, by label."""
-    return {label: Knobs(*found["knobs"]) for label, found in _stored()[name].items()}
-
-
-@functools.cache
-def _stored() -> dict[str, dict[str, Any]]:
-    return json.loads(STORED.read_text())
 
 
 CONSTRAINTS = ("figure", "budget")
@@ -249,8 +214,9 @@ def learners(figure: str, on_data: bool, preset: str, horizon: int, panel: Panel
         start = random_vertex(environment) * (1.0 if full else 1.0 - DELTA)
     if preset == "theory":
         return (full_information_theory if full else bandit_theory)(environment, horizon, start)
-    knobs = tuned(problem(figure, environment.constraint, on_data))
-    return (full_information if full else bandit)(environment, horizon, knobs, start)
+    name = problem(figure, environment.constraint, on_data)
+    multipliers = {label: table.MULTIPLIERS[f"{name}/{label}"] for label in (FULL if full else BANDIT)}
+    return (full_information if full else bandit)(environment, horizon, multipliers, start)
 
 
 def random_vertex(environment: MatrixCompletion) -> np.ndarray:
@@ -266,10 +232,11 @@ NOTES = (
     "itself is not strongly convex).",
     "tau = 10^4 on real data, and 2.27 times the norm of a full matrix of ratings in small, which is the same share.",
     "g is scaled to the Lipschitz constant of f for the TVC learners; violation is in the units of g.",
-    "Knobs were chosen from x_1 = 0 by the final loss alone, on other seeds, for real data on the data themselves "
-    "(python -m jaxbandits.experiments.coco.tuning): violation is a by-product, and the constraint has little weight "
-    "in most winners. Those of one size do not carry over to another. tuned.json says on how many trials each choice "
-    "rests: fewer than 90 a seed are a coarser search or a few points tried, none are the constants' own.",
+    "Multipliers were chosen from x_1 = 0 by the final loss alone, on other seeds, for real data on the data "
+    "themselves (jaxbandits tune coco): violation is a by-product, and the constraint has little weight in most "
+    "winners. Those of one size do not carry over to another. The table, algorithms/coco/multipliers.py, says on how "
+    "many trials each choice rests: fewer than 90 a seed are a coarser search or a few points tried; of none, the "
+    "constants are the learner's own.",
     "Regret, in small, is against the best point of the ball, under the budget against the best that keeps it. With "
     "this tau some point of the ball fits every observed entry, and one within the budget does up to 0.2 % of the loss "
     "of the decision 0: regret is the loss, up to that. So it is on the data, where it is not drawn: the ball holds "
@@ -305,3 +272,68 @@ def figures(regret: bool) -> tuple[Curves, ...]:
         for metric in drawn
     )
     return (*by_round, *(Curves(metric=metric, x="oracle_calls", name=f"{metric}-calls") for metric in drawn))
+
+
+# Tuning --------------------------------------------------------------------------------------------------------------
+
+SCALED = {  # class to the constants that have multipliers, in `full_information` and `bandit`
+    OFWTVC: ("eta", "gamma"),
+    SCOFWTVC: ("curvature", "gamma"),
+    LPM: ("eta", "eps"),
+    OPDP: ("eta", "dual_step"),
+    BFWTVC: ("eta", "gamma"),
+    SCBFWTVC: ("curvature", "gamma"),
+    LBPM: ("eta", "dual_step"),
+}
+DECADES = tuple(10.0**k for k in range(-4, 6))
+_ONES = dict.fromkeys(itertools.chain(*SCALED.values()), 1.0)
+_ROUNDS = {"fig1": 1500, "fig2": 4096}  # in small
+
+
+def plain_multipliers(labels: Sequence[str]) -> dict[str, Multipliers]:
+    """Return multipliers of 1 for every label."""
+    return dict.fromkeys(labels, _ONES)
+
+
+def _tuned_learners(figure: str, path: Path | None) -> dict[str, TunedLearner]:
+    """Return the learners of a figure: each under the paper's constraint and under the budget, on data or in small."""
+    make, labels = (full_information, FULL) if figure == "fig1" else (bandit, BANDIT)
+
+    @functools.cache
+    def problem_of(constraint: str) -> tuple[dict[str, Panel], int]:
+        if path is None:
+            environment = (stand_in if figure == "fig1" else bandit_stand_in)(constraint)
+            return {constraint: Panel(figure, dataclasses.replace(environment, comparator="none"))}, _ROUNDS[figure]
+        environment = (on_movielens if figure == "fig1" else on_filmtrust)(path)(constraint)
+        return {constraint: Panel(figure, environment)}, environment.rounds_of_a_pass
+
+    def learner(constraint: str, label: str) -> TunedLearner:
+        def build(panel: Panel, horizon: int, multipliers: Multipliers) -> Any:
+            own = {label: {**_ONES, **multipliers}}
+            return make(panel.environment, horizon, plain_multipliers(labels) | own)[label]
+
+        named = label if path is None else f"{label} on data"
+        return TunedLearner(named, build, functools.partial(problem_of, constraint))
+
+    pairs = itertools.product(CONSTRAINTS, labels)
+    return {f"{problem(figure, constraint, path is not None)}/{label}": learner(constraint, label)
+            for constraint, label in pairs}  # fmt: skip
+
+
+TABLE = MultiplierTable(
+    table,
+    Tuning(
+        presets=(),
+        grid=lambda learner: dict.fromkeys(SCALED[type(learner)], DECADES),
+        metric="loss",
+        seeds=32,
+        part=3,  # over fewer rounds the choice is another: on MovieLens, in 45 rounds, no step loses less than 0 does
+        slow=dict.fromkeys((f"{label} on data" for label in (*FULL, *BANDIT)), (1, 3)),
+        tolerance=1e-3,
+        refinement=math.sqrt(10.0),
+    ),
+    _tuned_learners("fig1", None) | _tuned_learners("fig2", None),
+    from_file=lambda path: _tuned_learners("fig1", path) | _tuned_learners("fig2", path),
+    options={"meters": METERS},
+    preset="tuned",
+)

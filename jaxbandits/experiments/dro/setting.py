@@ -18,9 +18,10 @@ from jaxbandits.environments.datasets.adult import HELD_OUT, adult_like, load_ad
 from jaxbandits.environments.dro.group_data import GroupData
 from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
 from jaxbandits.experiments.engine.claim import Measured
-from jaxbandits.experiments.engine.experiment import Panel, Tuning
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.statistic import Statistic
 from jaxbandits.experiments.engine.study import Study
+from jaxbandits.experiments.engine.tuning import Tuning
 from jaxbandits.results.intervals import Estimate, mean_interval
 from jaxbandits.results.trials import Trials
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.figures import Curves, Drawing
+from jaxbandits.experiments.engine.tuning import Tuning
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
 
@@ -36,32 +37,6 @@ class Timed:
     panels: tuple[str, ...]
     at: tuple[int | None, ...] = (1, None)
     unit: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class Tuning:
-    """Equal tuning: the same grid for every learner, chosen on seeds of its own, judged on those of the run.
-
-    Attributes:
-      presets: where learners are tuned; elsewhere they stay as `algorithms` gives them.
-      grid: from a learner to field -> values; nothing for a learner that is played as it is.
-      metric: what is least in the mean, at the end of the run; or from (learner, panel) to its name, where learners
-        have objectives of their own.
-      seeds: how many choose; they are none of those that judge.
-      part: the choice is made after one part of so many of the rounds of the run.
-      slow: label to seeds and part of its own, for learners too slow for those of the others.
-      tolerance: relative; of points whose means are that close, the multipliers nearest to 1 are taken.
-      standard: whether the budget `standard` runs these presets too, without the slow labels and without timings.
-    """
-
-    presets: tuple[str, ...]
-    grid: Callable[[Any], Mapping[str, tuple[float, ...]]]
-    metric: str | Callable[[Any, Panel], str]
-    seeds: int = 4
-    part: int = 1
-    slow: Mapping[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
-    tolerance: float = 0.0
-    standard: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

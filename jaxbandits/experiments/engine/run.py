@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.experiments.engine.claim import Measured, Verdict
 from jaxbandits.experiments.engine.experiment import Experiment, Panel
-from jaxbandits.experiments.engine.tuning import FIRST_SEED, at_edge, best
+from jaxbandits.experiments.engine.tuning import tune, with_multipliers
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes, compare, time_rounds
 from jaxbandits.simulation.grid import Grid
@@ -161,31 +160,27 @@ def _tuned(
     panel: Panel,
     rounds: Any,
     options: dict[str, Any],
-) -> tuple[dict[str, Any], dict[str, dict[str, Any]], tuple[str, ...]]:
-    """The learners with the best points of their grids, on seeds that no run judges by; these points; whose are edges.
+) -> tuple[dict[str, Any], dict[str, dict[str, float]], tuple[str, ...]]:
+    """Return the learners with multipliers that were chosen in the panel; these; labels chosen at an edge of a grid.
 
     The seeds that choose are the same however many judge.
     """
-    tuning = experiment.tuning
-    assert tuning is not None
-    grids = {label: Grid(x, grid) for label, x in algorithms.items() if (grid := tuning.grid(x))}
-    if not grids:
-        return dict(algorithms), {}, ()
-    settings = {"record_points": 1, "width": experiment.width, **options, "first_seed": FIRST_SEED}
-    each = {label: tuning.slow.get(label, (tuning.seeds, tuning.part)) for label in grids}
-    lengths = {label: rounds[label] if isinstance(rounds, Mapping) else rounds for label in grids}
-    lengths = {label: max(1, length // each[label][1]) for label, length in lengths.items()}
-    seeds = {label: number for label, (number, _) in each.items()}
-    found = compare(grids, panel.environment, lengths, seeds, **settings)
-    learners, points, edges = dict(algorithms), {}, []
-    for label in grids:
-        trials, algorithm = found[label], algorithms[label]
-        metric = tuning.metric if isinstance(tuning.metric, str) else tuning.metric(algorithm, panel)
-        scores = np.where(trials.usable(metric), trials.final(metric), np.inf).mean(axis=1)
-        points[label] = trials.points[best(trials.points, scores, tuning.tolerance)]
-        edges += [label] if at_edge(trials.points, points[label]) else []
-        learners[label] = dataclasses.replace(algorithm, **points[label])
-    return learners, points, tuple(edges)
+    assert experiment.tuning is not None
+    learners, multipliers, edges = dict(algorithms), {}, []
+    for label, learner in algorithms.items():
+        horizon = rounds[label] if isinstance(rounds, Mapping) else rounds
+        choice = tune(
+            experiment.tuning,
+            label,
+            lambda panel, horizon, values, learner=learner: with_multipliers(learner, values),
+            {label: panel},
+            horizon,
+            **{"width": experiment.width, **options, "title": f"tuning {label}"},
+        )
+        if choice is not None:
+            multipliers[label], learners[label] = choice.multipliers, with_multipliers(learner, choice.multipliers)
+            edges += [label] if choice.at_edge else []
+    return learners, multipliers, tuple(edges)
 
 
 def _with_derived(experiment: Experiment, result: Result, algorithms: Mapping[str, Any], panel: Panel) -> Result:

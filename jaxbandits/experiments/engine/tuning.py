@@ -1,42 +1,309 @@
-"""Choice of a point of a grid of multipliers from its mean regrets: one rule for tables and for runs."""
+"""Tuning by races: of the learners of a panel within a run, and of tables of multipliers that presets read.
 
-import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+One declaration (`Tuning`) says what is tried, by what metric, on how many seeds; one function (`tune`) races the points
+of one learner on the mean of one panel or several. Seeds that choose judge nothing: figures are judged on seeds from 0.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-FIRST_SEED = 1_000_000  # of those that choose: figures are judged on seeds from 0 on
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import field_kind
+from jaxbandits.simulation import Grid, race
+from jaxbandits.simulation.racing import at_edge, best
+
+FIRST_SEED = 1_000_000
 TOLERANCE = 0.01  # relative; means that close are alike
 
+Multipliers: TypeAlias = Mapping[str, float]
+Build: TypeAlias = Callable[[Any, int, Multipliers], Any]  # from panel, rounds of a trial and multipliers to a learner
 
-def best(points: Sequence[Mapping[str, Any]], means: Sequence[float] | np.ndarray, tolerance: float = 0.0) -> int:
-    """The point with the least mean; of those within the tolerance, the one whose multipliers are nearest to 1.
+
+@dataclasses.dataclass(frozen=True)
+class Tuning:
+    """Equal tuning: the same grid for every learner, chosen on seeds of its own, judged on those of the run.
+
+    Attributes:
+      presets: where a run tunes learners in each panel; elsewhere they stay as `algorithms` gives them.
+      grid: from a learner to field -> values; nothing for a learner that is played as it is.
+      metric: what is least in the mean, at the end of the run; or from (learner, panel) to its name, where learners
+        have objectives of their own.
+      seeds: how many choose, of a point that stays in the race to its end.
+      part: the choice is made after one part of so many of the rounds of the run.
+      slow: label to seeds and part of its own, for learners too slow for those of the others.
+      tolerance: relative; of points whose means are that close, the multipliers nearest to 1 are taken.
+      standard: whether the budget `standard` runs these presets too, without the slow labels and without timings.
+      refinement: factor; if it is not 0 a second race follows, after all rounds: 1 / factor, 1 and factor times every
+        multiplier of the winner.
+    """
+
+    presets: tuple[str, ...]
+    grid: Callable[[Any], Mapping[str, Sequence[float]]]
+    metric: str | Callable[[Any, Any], str]
+    seeds: int = 4
+    part: int = 1
+    slow: Mapping[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
+    tolerance: float = 0.0
+    standard: bool = False
+    refinement: float = 0.0
+
+
+class Choice(NamedTuple):
+    """The multipliers that a race has chosen for a learner.
+
+    Attributes:
+      multipliers: field to value.
+      metric: whose mean is the least.
+      mean: of the metric over seeds and panels.
+      n_points: that were raced.
+      seeds: of a point that stayed to the end.
+      horizon: rounds of a trial.
+      at_edge: True if a multiplier is the least or the largest of its values: the best may lie beyond.
+      rounds: that were played, in all.
+      grid_rounds: that all points would have played on all seeds.
+    """
+
+    multipliers: dict[str, float]
+    metric: str
+    mean: float
+    n_points: int
+    seeds: int
+    horizon: int
+    at_edge: bool
+    rounds: int
+    grid_rounds: int
+
+    @property
+    def evidence(self) -> str:
+        """One line that says on what the choice rests."""
+        edge = " (edge)" if self.at_edge else ""
+        metric = self.metric.replace("_", " ")
+        sizes = f"{self.n_points} points, {self.seeds} seed{'s' * (self.seeds > 1)}, {self.horizon:,} rounds"
+        return f"mean {metric} {self.mean:.4g}{edge}: {sizes}"
+
+
+def tune(
+    tuning: Tuning, label: str, build: Build, panels: Mapping[str, Any], horizon: int, **options: Any
+) -> Choice | None:
+    """Race the multipliers of one learner; None if its grid is empty.
 
     Args:
-      points: field to multiplier.
-      means: of each; infinite where a trial failed.
-      tolerance: relative, of the size of the least mean.
+      tuning: what is tried.
+      label: of the learner.
+      build: the learner, from a panel, the rounds of a trial and multipliers (none: as it is).
+      panels: name to panel; the mean over them decides.
+      horizon: rounds of a trial, of which the tuning may play a part.
+      **options: as for `jaxbandits.compare`; with `checkpoint`, each race has a directory there.
 
-    Returns:
-      Its index; nearness is that of logarithms, all fields together, and of equal ones the first counts.
+    Raises:
+      InputError: for a field that the learner does not have, and as `race`.
     """
-    least = min(means)
-    if not math.isfinite(least):
-        return 0
-    limit = least + tolerance * abs(least)
-    alike = [i for i, mean in enumerate(means) if mean <= limit]
-    return min(alike, key=lambda i: _from_one(points[i]))
+    panel = next(iter(panels.values()))
+    learner = build(panel, horizon, {})
+    grid = tuning.grid(learner)
+    if not grid:
+        return None
+    seeds, part = tuning.slow.get(label, (tuning.seeds, tuning.part))
+    metric = tuning.metric if isinstance(tuning.metric, str) else tuning.metric(learner, panel)
+    settings = {"metric": metric, "tolerance": tuning.tolerance, "first_seed": FIRST_SEED}
+    choice = _choose(build, panels, max(1, horizon // part), seeds, _product(grid), _named(options, "grid") | settings)
+    if not tuning.refinement:
+        return choice
+    factors = (1.0 / tuning.refinement, 1.0, tuning.refinement)
+    finer = {field: [value * factor for factor in factors] for field, value in choice.multipliers.items()}
+    last = _choose(build, panels, horizon, seeds, _product(finer), _named(options, "refinement") | settings)
+    return last._replace(
+        n_points=choice.n_points + last.n_points,
+        at_edge=at_edge(_product(grid), choice.multipliers),
+        rounds=choice.rounds + last.rounds,
+        grid_rounds=choice.grid_rounds + last.grid_rounds,
+    )
 
 
-def at_edge(points: Sequence[Mapping[str, Any]], point: Mapping[str, Any]) -> bool:
-    """Return whether a field takes the least or the largest of several values: the best may lie beyond."""
-    for field, value in point.items():
-        values = {other[field] for other in points}
-        if len(values) > 1 and value in (min(values), max(values)):
-            return True
-    return False
+def with_multipliers(learner: Any, multipliers: Multipliers) -> Any:
+    """Return the learner with other values of some fields.
+
+    Raises:
+      InputError: for a field that it does not have.
+    """
+    for field in multipliers:
+        field_kind(learner, field)
+    return dataclasses.replace(learner, **multipliers)
 
 
-def _from_one(point: Mapping[str, Any]) -> float:
-    return math.hypot(*(math.log(value) if value > 0.0 else math.inf for value in point.values()))
+def _choose(
+    build: Build,
+    panels: Mapping[str, Any],
+    horizon: int,
+    seeds: int,
+    multipliers: list[dict[str, float]],
+    settings: Mapping[str, Any],
+) -> Choice:
+    grids = {}
+    for name, panel in panels.items():
+        learners = [build(panel, horizon, point) for point in multipliers]
+        grids[name] = Grid(learners[0], _differences(learners))
+    environments = {name: panel.environment for name, panel in panels.items()}
+    found = race(grids, environments, horizon, seeds, **settings)
+    # Fields may be multiples of the multipliers, whose distance from 1 is what counts.
+    left = [i for i, entry in enumerate(found.candidates) if entry.outcome in ("winner", "survivor")]
+    means = [found.candidates[i].mean for i in left]
+    winner = left[best([multipliers[i] for i in left], means, found.tolerance)]
+    return Choice(
+        multipliers=multipliers[winner],
+        metric=found.metric,
+        mean=found.candidates[winner].mean,
+        n_points=len(multipliers),
+        seeds=seeds,
+        horizon=horizon,
+        at_edge=at_edge(multipliers, multipliers[winner]),
+        rounds=found.rounds,
+        grid_rounds=found.grid_rounds,
+    )
+
+
+def _product(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def _differences(learners: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return field to value for each learner: the numbers in which they differ."""
+    columns = {
+        field.name: [getattr(learner, field.name) for learner in learners] for field in dataclasses.fields(learners[0])
+    }
+    numbers = {name: values for name, values in columns.items() if all(map(_is_number, values))}
+    swept = [name for name, values in numbers.items() if len(set(map(float, values))) > 1]
+    return [{name: numbers[name][i] for name in swept} for i in range(len(learners))]
+
+
+def _is_number(value: Any) -> bool:
+    return ranges.is_real(value) and not np.ndim(value)
+
+
+def _named(options: Mapping[str, Any], stage: str) -> dict[str, Any]:
+    """Return options with a directory and a title for one race."""
+    checkpoint, title = options.get("checkpoint"), options.get("title", "")
+    found = {**options, "title": f"{title}, {stage}".removeprefix(", ")}
+    return found if checkpoint is None else found | {"checkpoint": Path(checkpoint) / stage}
+
+
+# Tables --------------------------------------------------------------------------------------------------------------
+
+
+class TunedLearner(NamedTuple):
+    """A learner of a table and the problems that it is tuned on.
+
+    Attributes:
+      label: by which `Tuning.slow` knows it.
+      build: the learner, from a panel, the rounds of a trial and multipliers.
+      problems: returns panels, whose mean decides, and the rounds of a trial.
+    """
+
+    label: str
+    build: Build
+    problems: Callable[[], tuple[Mapping[str, Any], int]]
+
+
+@dataclasses.dataclass(frozen=True)
+class MultiplierTable:
+    """A table of multipliers that presets read: `jaxbandits tune` races its learners and writes its module.
+
+    Attributes:
+      module: that holds `MULTIPLIERS` (name of the learner -> field -> value) and `EVIDENCE` (name -> text).
+      tuning: how its learners are tuned.
+      learners: by name.
+      from_file: from a data file of the user to the learners that are tuned on it; None: there are none.
+      options: of `jaxbandits.compare` for all races, such as `meters`.
+      preset: that reads it.
+      float64: tuned in double precision, else in single.
+    """
+
+    module: ModuleType
+    tuning: Tuning
+    learners: Mapping[str, TunedLearner]
+    from_file: Callable[[Path], Mapping[str, TunedLearner]] | None = None
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    preset: str = "practical"
+    float64: bool = False
+
+    @property
+    def path(self) -> Path:
+        """The file that holds the table."""
+        return Path(str(self.module.__file__))
+
+    def tune(
+        self, name: str, learner: TunedLearner, horizon: int | None = None, seeds: int | None = None, **options: Any
+    ) -> Choice:
+        """Race the multipliers of one learner; other rounds and seeds than declared are for trying out.
+
+        Raises:
+          InputError: as `race`.
+        """
+        panels, rounds = learner.problems()
+        tuning = self.tuning
+        if seeds is not None:
+            slow = {label: (seeds, part) for label, (_, part) in tuning.slow.items()}
+            tuning = dataclasses.replace(tuning, seeds=seeds, slow=slow)
+        settings = {**self.options, "title": name, **options}
+        choice = tune(tuning, learner.label, learner.build, panels, rounds if horizon is None else horizon, **settings)
+        assert choice is not None, f"{name} has no grid"
+        return choice
+
+    def text(self, chosen: Mapping[str, Choice]) -> str:
+        """Return the module with new choices in place of those of the same names."""
+        multipliers, evidence = dict(self.module.MULTIPLIERS), dict(self.module.EVIDENCE)
+        for name, choice in chosen.items():
+            multipliers[name] = {field: float(f"{value:.4g}") for field, value in choice.multipliers.items()}
+            evidence[name] = choice.evidence
+        lines, reasons = [], []
+        for name in sorted(multipliers):
+            values = ", ".join(f'"{field}": {value!r}' for field, value in multipliers[name].items())
+            lines.append(f'    "{name}": {{{values}}},\n')
+            reasons.append(f'    "{name}": "{evidence[name]}",\n')
+        parts = {"multipliers": "".join(lines), "evidence": "".join(reasons)}
+        return (_HEADER + _MODULE).format(family=self.path.parent.name, preset=self.preset, **parts)
+
+
+def learners_of_figures(
+    names: Mapping[str, str],
+    algorithms: Callable[[Any], Mapping[str, Any]],
+    panels: Callable[[], Mapping[str, Any]],
+    horizon: int,
+) -> dict[str, TunedLearner]:
+    """Return learners whose multipliers are fields, and whose constants are those of the whole horizon.
+
+    Args:
+      names: label of a learner to its name in the table.
+      algorithms: from a panel to label -> learner.
+      panels: returns the panels whose mean decides.
+      horizon: rounds of a trial.
+    """
+
+    def learner(label: str) -> TunedLearner:
+        def build(panel: Any, horizon: int, multipliers: Multipliers) -> Any:
+            del horizon
+            return with_multipliers(algorithms(panel)[label], multipliers)
+
+        return TunedLearner(label, build, lambda: (panels(), horizon))
+
+    return {name: learner(label) for label, name in names.items()}
+
+
+_HEADER = (
+    '"""Tuned multipliers of the constants in the presets `{preset}`, by name of the learner; generated, not edited.\n'
+)
+_MODULE = '''
+`jaxbandits tune {family}` races the points of a grid and writes this (docs/verdicts.md).
+"""
+
+MULTIPLIERS: dict[str, dict[str, float]] = {{
+{multipliers}}}
+EVIDENCE: dict[str, str] = {{
+{evidence}}}
+'''

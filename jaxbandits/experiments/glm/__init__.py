@@ -11,7 +11,9 @@ from jaxbandits.experiments.glm.fig3 import FIG3
 from jaxbandits.experiments.glm.kappa import KAPPA
 from jaxbandits.experiments.glm.kappa_star import KAPPA_STAR
 from jaxbandits.experiments.glm.regions import REGIONS
+from jaxbandits.experiments.glm.setting import TABLE
 
+__all__ = ["EXPERIMENTS", "TABLE"]
 EXPERIMENTS = (
     FIG1,
     FIG1_TV,

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from jaxbandits.algorithms.glm import multipliers
 from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog
 from jaxbandits.algorithms.glm.ecolog import ECOLog
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.glm.glm_ucb import GLMUCB
 from jaxbandits.algorithms.glm.gloc import GLOC
-from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.glm.ofuglb import OFUGLB
 from jaxbandits.algorithms.glm.oful_mlogb import OFULMLogB
 from jaxbandits.algorithms.glm.ofulog_r import OFULogR
@@ -19,9 +19,9 @@ from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB
 from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli
-from jaxbandits.experiments.engine.experiment import Panel, Tuning
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.study import Study
-from jaxbandits.experiments.engine.tuning import TOLERANCE
+from jaxbandits.experiments.engine.tuning import TOLERANCE, MultiplierTable, Tuning, learners_of_figures
 
 DELTA = 0.05
 _PAPER = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025"
@@ -43,18 +43,20 @@ _IN_FIGURES = {  # label: name in the table
     "OFUL-MLogB": "oful_mlogb",
     "ada-OFU-ECOLog": "ada_ofu_ecolog",
 }
-_MULTIPLIED = (f"{k} {', '.join(f'{v:g}' for v in MULTIPLIERS[name].values())}" for k, name in _IN_FIGURES.items())
+_MULTIPLIED = (
+    f"{k} {', '.join(f'{v:g}' for v in multipliers.MULTIPLIERS[name].values())}" for k, name in _IN_FIGURES.items()
+)
 TUNED = {
     "practical": "as experiments, but every radius times a multiplier, tuned once on Figure 1 "
-    f"(benchmarks/sweeps/glm_tuning.toml): {'; '.join(_MULTIPLIED)}",
+    f"(jaxbandits tune glm): {'; '.join(_MULTIPLIED)}",
     "tuned": "as practical, but every learner tuned in each panel, on the same grid and seeds of their own",
 }
 TUNING = (
     "Presets practical and tuned multiply radii, 36 points a learner: one radius by 1e-4 to 1, or two by six "
-    "multipliers each from 0.003 to 1 (RS-GLinCB, ada-OFU-ECOLog), on seeds that judge nothing: 64, and 16 after a "
-    "third of the rounds for learners that fit a likelihood. Practical: once, on Figure 1 with S = 3 and 5, whatever "
-    "is played elsewhere (python tools/multipliers.py glm); tuned: in each panel. After a third of the rounds greed "
-    "looks better than it is: GLM-UCB and OFULog-r took multipliers at or near the lower end of the grid."
+    "multipliers each from 0.003 to 1 (RS-GLinCB, ada-OFU-ECOLog), by races on seeds that judge nothing: 64, and 32 "
+    "(in the table 16) after a third of the rounds for learners that fit a likelihood. Practical: once, on Figure 1 "
+    "with S = 3 and 5, whatever is played elsewhere (jaxbandits tune glm); tuned: in each panel. After a third of the "
+    "rounds greed looks better than it is: GLM-UCB and OFULog-r took multipliers at or near the lower end of the grid."
 )
 UNSTATED = (
     "The paper states neither d, K, the arms nor delta. Here: K = 20 arms uniform in the unit ball, delta = 0.05, and "
@@ -123,7 +125,8 @@ def learners(
     if preset != "practical":
         return found
     return {
-        k: dataclasses.replace(v, **MULTIPLIERS[_IN_FIGURES[k]]) if k in _IN_FIGURES else v for k, v in found.items()
+        k: dataclasses.replace(v, **multipliers.MULTIPLIERS[_IN_FIGURES[k]]) if k in _IN_FIGURES else v
+        for k, v in found.items()
     }
 
 
@@ -148,7 +151,7 @@ def norms(sizes: Sequence[int], link: Any, fresh: bool) -> dict[str, Panel]:
 # Tabulated: the curves of the first three would flatten all others, and there are eight colours.
 UNDRAWN = ("GLM-UCB", "OFUL-MLogB", "uniform", "ada-OFU-ECOLog")
 PER_PANEL = Tuning(
-    ("tuned",), grid, "regret", seeds=64, slow=dict.fromkeys((*MLE, "ada-OFU-ECOLog"), (16, 3)), tolerance=TOLERANCE
+    ("tuned",), grid, "regret", seeds=64, slow=dict.fromkeys((*MLE, "ada-OFU-ECOLog"), (32, 3)), tolerance=TOLERANCE
 )
 MOST, SOME = 512, 256  # seeds of one-pass and of likelihood methods
 SEEDS_NOTE = f"Methods that fit a likelihood run on the first {SOME} seeds of {MOST}; comparisons are paired on those."
@@ -164,3 +167,14 @@ FIGURES = Study(
     float64=True,
 )
 THEOREMS = Study("glm", _PAPER, horizon=3000, seeds=1024)
+TABLE = MultiplierTable(
+    multipliers,
+    PER_PANEL,
+    learners_of_figures(
+        _IN_FIGURES,
+        lambda panel: learners_given_norm("tuned", 3000, panel),
+        lambda: norms((3, 5), Bernoulli(), fresh=False),
+        3000,
+    ),
+    float64=True,
+)

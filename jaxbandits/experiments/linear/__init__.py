@@ -16,10 +16,12 @@ from jaxbandits.experiments.linear.mdp import MDP
 from jaxbandits.experiments.linear.noiseless import NOISELESS
 from jaxbandits.experiments.linear.scale import SCALE
 from jaxbandits.experiments.linear.sensitivity import SENSITIVITY
+from jaxbandits.experiments.linear.setting import TABLE
 from jaxbandits.experiments.linear.sysid import SYSID
 from jaxbandits.experiments.linear.table1 import TABLE1
 from jaxbandits.experiments.linear.truncation import TRUNCATION
 
+__all__ = ["EXPERIMENTS", "TABLE"]
 EXPERIMENTS = (
     FIG1, FIG2, FIG3, FIG4, FIG5, TABLE1, DROP, TRUNCATION, COVERAGE, COVERAGE_RIVALS, BOUND, BOUND_ONLY, EXPONENT,
     SCALE, NOISELESS, SENSITIVITY, HEAVY_OFUL, MDP, SYSID,

@@ -270,7 +270,7 @@ class TestWithOFWTVC:
     def test_every_learner_of_the_figures_plays_matrices(self):
         """Shapes and types only: nothing is compiled."""
         for make, labels in ((setting.full_information, setting.FULL), (setting.bandit, setting.BANDIT)):
-            for learner in make(SMALL, 50, {label: setting.Knobs() for label in labels}).values():
+            for learner in make(SMALL, 50, setting.plain_multipliers(labels)).values():
                 contract.state_shape_is_fixed(learner, SMALL)
 
     def test_it_learns_what_can_be_learned(self):

@@ -1,0 +1,103 @@
+"""`tune`: the written tables of multipliers."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jaxbandits.commands.arguments import number, path, settings, whole
+
+if TYPE_CHECKING:
+    from jaxbandits.experiments.engine.tuning import MultiplierTable, TunedLearner
+
+
+def add(commands: Any) -> None:
+    """Add the parser of `tune`."""
+    about = settings()
+    tune = commands.add_parser(
+        "tune", help="race the multipliers of a family's presets and write their table; the same command resumes"
+    )
+    tune.add_argument("family", help="coco, glm or linear")
+    tune.add_argument(
+        "--include", action="append", default=[], metavar="NAME",
+        help="tune this learner of the table, or all that begin with NAME/ (may be repeated; others stay as they are)",
+    )  # fmt: skip
+    tune.add_argument("--data", type=Path, help="tune the learners for the user's own copy of a data set")
+    tune.add_argument("--seeds", type=whole, help="other seeds than declared; the table is printed, not written")
+    tune.add_argument("--horizon", type=whole, help="other rounds than declared; the table is printed, not written")
+    tune.add_argument("--dry-run", action="store_true", help="print the table instead of writing it")
+    tune.add_argument("--out", type=path, help="directory of the checkpoints (default: results/tune-FAMILY)")
+    tune.add_argument("--workers", type=whole, help=about["workers"])
+    tune.add_argument(
+        "--save-every", type=number, default=10.0, metavar="SECONDS", help=f"{about['save_every']} (default: 10)"
+    )
+    tune.add_argument("--quiet", action="store_true", help=f"without {about['progress']}")
+    tune.set_defaults(run=_tune)
+
+
+def _tune(arguments: argparse.Namespace) -> int:
+    import warnings
+
+    import jax
+
+    from jaxbandits.base import files
+    from jaxbandits.base.errors import unknown_name
+    from jaxbandits.experiments import TABLES
+
+    warnings.simplefilter("ignore")  # a race plays few trials at a time
+    if arguments.family not in TABLES:
+        raise unknown_name("table of", arguments.family, TABLES)
+    table = TABLES[arguments.family]
+    learners = _learners(table, arguments)
+    jax.config.update("jax_enable_x64", table.float64)
+    out = arguments.out or Path("results") / f"tune-{arguments.family}"
+    chosen, checkpoints = {}, {name: out / name.replace("/", "-") for name in learners}
+    with files.lock_directory(out):
+        for i, (name, learner) in enumerate(learners.items(), start=1):
+            chosen[name] = choice = table.tune(
+                name, learner, arguments.horizon, arguments.seeds, checkpoint=checkpoints[name],
+                workers=arguments.workers, save_every=arguments.save_every, progress=not arguments.quiet,
+            )  # fmt: skip
+            values = ", ".join(f"{field} = {value:.4g}" for field, value in choice.multipliers.items())
+            share = f"{100 * choice.rounds / choice.grid_rounds:.0f} % of the rounds of the grid"
+            print(f"[{i}/{len(learners)}] {name}: {values}; {choice.evidence}; {share}", file=sys.stderr)
+        text = table.text(chosen)
+        if arguments.dry_run or arguments.horizon or arguments.seeds:
+            print(text, end="")
+        else:
+            files.write_atomically(table.path, text.encode())
+            print("wrote", table.path, sep="\n  ")
+        for directory in checkpoints.values():
+            _discard(directory)
+    played, whole_grids = (sum(getattr(x, name) for x in chosen.values()) for name in ("rounds", "grid_rounds"))
+    print(f"{played:,} rounds, {100 * played / whole_grids:.0f} % of those of the grids", file=sys.stderr)
+    return 0
+
+
+def _learners(table: "MultiplierTable", arguments: argparse.Namespace) -> "dict[str, TunedLearner]":
+    """Return the learners of a table that are asked for."""
+    from jaxbandits.base.errors import InputError, unknown_name
+
+    learners = dict(table.learners)
+    if arguments.data is not None:
+        if table.from_file is None:
+            raise InputError(f"{arguments.family} takes no data file: leave --data out")
+        learners = dict(table.from_file(arguments.data))
+    for name in arguments.include:
+        if not any(known == name or known.startswith(f"{name}/") for known in learners):
+            raise unknown_name("learner", name, learners)
+    chosen = {name: x for name, x in learners.items() if {name, name.rpartition("/")[0]} & set(arguments.include)}
+    return chosen if arguments.include else learners
+
+
+def _discard(directory: Path) -> None:
+    """Remove the checkpoints of finished races."""
+    import contextlib
+
+    from jaxbandits.simulation import checkpoint
+
+    for spec in list(directory.rglob("spec.json")):
+        checkpoint.discard(spec.parent)
+    for place in (*sorted(directory.rglob("*"), reverse=True), directory):
+        with contextlib.suppress(OSError):  # somebody else's files stay, and so what holds them
+            place.rmdir()
