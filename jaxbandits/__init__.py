@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from jaxbandits.simulation import Options as Options
     from jaxbandits.simulation import Race as Race
     from jaxbandits.simulation import Round as Round
-    from jaxbandits.simulation import Until as Until
+    from jaxbandits.simulation import StoppingRule as StoppingRule
     from jaxbandits.simulation import compare as compare
     from jaxbandits.simulation import product as product
     from jaxbandits.simulation import race as race

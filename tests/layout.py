@@ -27,6 +27,6 @@ def compiled_rounds(algorithm, environment, width=64, rounds=8):
 
     pair = as_arrays((algorithm, environment))
     key = jax.random.key(0, impl="threefry2x32")
-    carry = jax.eval_shape(lambda pair: loop.start_trial(*pair, key, jnp.int32(0)), pair)
+    carry = jax.eval_shape(lambda pair: loop.init_trial(key, *pair, jnp.int32(0)), pair)
     lowered = jax.jit(whole).lower(jax.tree.map(many, pair), jax.tree.map(many, carry))
     return lowered.compile({"xla_backend_optimization_level": 0}).as_text()

@@ -33,7 +33,7 @@ def main() -> None:
     from jaxbandits import simulate
     from jaxbandits.simulation import driver
     from jaxbandits.simulation.plan import Job
-    from jaxbandits.simulation.program import Blocks
+    from jaxbandits.simulation.program import BlockProgram
     from jaxbandits.testing import speed
     from jaxbandits.tracing import target
 
@@ -58,9 +58,9 @@ def main() -> None:
             compile_s = first[type(algorithm).__name__].timing["compile_s"]
             cells.append(f"{width * horizon / best / 1e6:10.1f} ({compile_s:4.1f})")
             job = Job("one", algorithm, environment, ({},), horizon, np.array([horizon]), width, 0, (), width)
-            advance = driver.program_of(job, device).advance  # compiled already
-            if isinstance(advance, Blocks):
-                text = advance.block.as_text()
+            program = driver.compile_job(job, device)  # compiled already
+            if isinstance(program, BlockProgram):
+                text = program.play_block.as_text()
                 counts = f"{speed.kernels(text):8d}{len(speed.open_loops(text)):6d}"
         dtype = "float64" if arguments.float64 else "float32"
         print(f"{case.name:30s} {dtype:8s}{counts}" + "".join(f"{c:>18s}" for c in cells), flush=True)

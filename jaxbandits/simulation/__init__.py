@@ -7,10 +7,10 @@ from jaxbandits.simulation.grid import Grid, product, zipped
 from jaxbandits.simulation.meters import Meter, Round
 from jaxbandits.simulation.options import Options
 from jaxbandits.simulation.racing import Race, race
+from jaxbandits.simulation.stopping import StoppingRule
 from jaxbandits.simulation.timing import RoundTimes, time_rounds
-from jaxbandits.simulation.until import Until
 
 __all__ = [
-    "Grid", "Meter", "Options", "Race", "Result", "Round", "RoundTimes", "Trials", "Until", "compare", "product",
+    "Grid", "Meter", "Options", "Race", "Result", "Round", "RoundTimes", "StoppingRule", "Trials", "compare", "product",
     "race", "simulate", "sweep", "time_rounds", "zipped",
 ]  # fmt: skip

@@ -1,10 +1,10 @@
-"""Checkpoints: one directory per run, one file per piece, every file replaced atomically.
+"""Checkpoints: one directory per run, one file per batch, every file replaced atomically.
 
     spec.json          everything that determines the numbers of the run; it must be the same on resume
-    piece-0-00012.npz  job 0, piece 12: the rows so far and, unless it is finished, the trials' state
+    batch-0-00012.npz  job 0, batch 12: values at the record points reached and, unless it is finished, the trials
 
-A file is written under a temporary name, synced, then renamed: killed at any instant, the previous file survives. The
-directory is locked by the process that writes it. Nothing is pickled.
+A file is written under a temporary name, synced, then renamed: if the process is killed, the previous file survives.
+The directory is locked by the process that writes it. Nothing is pickled.
 """
 
 import contextlib
@@ -18,24 +18,24 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.files import lock_directory, read_json, read_npz, write_json, write_npz
-from jaxbandits.simulation.plan import Piece, Plan
-from jaxbandits.simulation.program import bare
+from jaxbandits.simulation.compilation import key_data
+from jaxbandits.simulation.plan import Batch, Plan
 
 _FORMAT = "jaxbandits checkpoint 6"
 
 
-class Progress(NamedTuple):
-    """A piece between two calls of `advance`."""
+class BatchCheckpoint(NamedTuple):
+    """A batch of trials between two calls of its program."""
 
-    rounds: int  # that were played
-    rows: dict[str, np.ndarray]  # [M so far, ..., W]
-    carry: Any | None  # host copy of the trials, their keys bare; None once the piece is finished
-    seconds: float  # that it took
+    rounds: int  # already played
+    block_values: dict[str, np.ndarray]  # [record points reached, ..., W]
+    carry: Any | None  # the trials on the host, with `key_data` of keys; None once the batch is finished
+    seconds: float  # of computation
 
 
 def discard(directory: Path) -> None:
-    """Removes what a checkpoint consists of, and nothing else; the directory too if that leaves it empty."""
-    for pattern in ("spec.json", "piece-*.npz", ".lock", "*.tmp"):
+    """Remove the files of a checkpoint, and its directory if nothing else is in it."""
+    for pattern in ("spec.json", "batch-*.npz", ".lock", "*.tmp"):
         for path in directory.glob(pattern):
             path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
@@ -43,28 +43,34 @@ def discard(directory: Path) -> None:
 
 
 class Store:
-    """The checkpoint directory of one run; a context manager that holds the lock."""
+    """Checkpoint directory of one run; a context manager that holds its lock."""
 
     def __init__(self, directory: str | os.PathLike[str], plan: Plan, spec: dict[str, Any]):
-        """A directory for a plan; `spec` is everything that determines its numbers, and must be that of a resume."""
+        """Choose a directory.
+
+        Args:
+          directory: its path; it need not exist.
+          plan: what is run.
+          spec: everything that determines the numbers of the plan; that of a resume must be equal.
+        """
         self.directory = Path(directory)
         self.plan = plan
         self.spec = json.loads(json.dumps(spec))  # as it reads back: lists for tuples
-        self._held = contextlib.ExitStack()
+        self._exit_stack = contextlib.ExitStack()
 
     def __enter__(self) -> "Store":
-        self._held.enter_context(lock_directory(self.directory))
+        self._exit_stack.enter_context(lock_directory(self.directory))
         try:
             self._check_spec()
         except BaseException:
-            self._held.close()
+            self._exit_stack.close()
             raise
         for leftover in self.directory.glob("*.tmp"):
             leftover.unlink(missing_ok=True)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._held.close()
+        self._exit_stack.close()
 
     def _check_spec(self) -> None:
         path = self.directory / "spec.json"
@@ -75,48 +81,52 @@ class Store:
                     f"{self.directory} holds another run: {first_difference(saved, self.spec)}; "
                     "give the same settings to resume, or another directory"
                 )
-        elif any(self.directory.glob("piece-*.npz")):
-            raise InputError(f"{self.directory} holds checkpoint pieces but no spec.json; choose another directory")
+        elif any(self.directory.glob("batch-*.npz")):
+            raise InputError(f"{self.directory} holds batches, but no spec.json; choose another directory")
         else:
             write_json(path, {"format": _FORMAT, "spec": self.spec})
 
     @property
     def resumes(self) -> bool:
-        """Whether an earlier call left something to go on from."""
-        return any(self.directory.glob("piece-*.npz"))
+        """True if an earlier call saved a batch."""
+        return any(self.directory.glob("batch-*.npz"))
 
-    def _path(self, piece: Piece) -> Path:
-        return self.directory / f"piece-{piece.job}-{piece.index:05d}.npz"
+    def _path(self, batch: Batch) -> Path:
+        return self.directory / f"batch-{batch.job}-{batch.index:05d}.npz"
 
-    def save(self, piece: Piece, progress: Progress) -> None:
-        """Replaces the file of a piece."""
-        arrays = {f"row:{name}": rows for name, rows in progress.rows.items()}
-        if progress.carry is not None:
-            arrays |= {f"carry:{i}": leaf for i, leaf in enumerate(jax.tree.leaves(progress.carry))}
-        counts = {"rounds": np.asarray(progress.rounds), "seconds": np.asarray(progress.seconds)}
-        write_npz(self._path(piece), {**counts, **arrays})
+    def save(self, batch: Batch, checkpoint: BatchCheckpoint) -> None:
+        """Replace the file of a batch."""
+        arrays = {f"values:{name}": values for name, values in checkpoint.block_values.items()}
+        if checkpoint.carry is not None:
+            arrays |= {f"carry:{i}": leaf for i, leaf in enumerate(jax.tree.leaves(checkpoint.carry))}
+        counts = {"rounds": np.asarray(checkpoint.rounds), "seconds": np.asarray(checkpoint.seconds)}
+        write_npz(self._path(batch), {**counts, **arrays})
 
-    def load(self, piece: Piece, carry_shape: Any) -> Progress | None:
-        """What is known of a piece; None if nothing.
+    def load(self, batch: Batch, carry_shape: Any) -> BatchCheckpoint | None:
+        """Return the checkpoint of a batch; None if there is none.
+
+        Args:
+          batch: which.
+          carry_shape: shapes of its trials.
 
         Raises:
-          InputError: if the file is damaged, naming it (delete it to compute that piece again).
+          InputError: if the file is damaged, naming it (delete it to compute that batch again).
         """
-        path = self._path(piece)
+        path = self._path(batch)
         if not path.exists():
             return None
         arrays = read_npz(path)
         if not {"rounds", "seconds"} <= set(arrays):
             raise InputError(f"{path} is damaged or not a jaxbandits file; delete it to compute it again")
-        rows = {name[4:]: array for name, array in arrays.items() if name.startswith("row:")}
+        block_values = {name[7:]: array for name, array in arrays.items() if name.startswith("values:")}
         leaves = [arrays[f"carry:{i}"] for i in range(sum(name.startswith("carry:") for name in arrays))]
         if not leaves:
-            return Progress(int(arrays["rounds"]), rows, None, float(arrays["seconds"]))
-        like = jax.tree.leaves(jax.eval_shape(lambda carry: jax.tree.map(bare, carry), carry_shape))
+            return BatchCheckpoint(int(arrays["rounds"]), block_values, None, float(arrays["seconds"]))
+        like = jax.tree.leaves(jax.eval_shape(lambda carry: jax.tree.map(key_data, carry), carry_shape))
         if [(x.shape, x.dtype) for x in leaves] != [(x.shape, x.dtype) for x in like]:
             raise InputError(f"{path} does not fit this run (its arrays differ); delete it to compute it again")
         carry = jax.tree.unflatten(jax.tree.structure(carry_shape), leaves)
-        return Progress(int(arrays["rounds"]), rows, carry, float(arrays["seconds"]))
+        return BatchCheckpoint(int(arrays["rounds"]), block_values, carry, float(arrays["seconds"]))
 
 
 def _read_spec(path: Path) -> dict[str, Any]:
@@ -127,7 +137,7 @@ def _read_spec(path: Path) -> dict[str, Any]:
 
 
 def first_difference(saved: Any, now: Any, path: str = "") -> str:
-    """Names the first field in which two specs differ."""
+    """Name the first field in which two specifications differ."""
     if isinstance(saved, dict) and isinstance(now, dict):
         for key in [*now, *(k for k in saved if k not in now)]:
             if saved.get(key) != now.get(key):

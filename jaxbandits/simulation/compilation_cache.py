@@ -1,14 +1,14 @@
-"""Where compiled programs are kept between processes, so that a second one finds those of the first.
+"""The directory of compiled programs, from which a second process reads those of the first.
 
-A cache is on by default, in the user's cache directory, one folder a kind of CPU (programs compiled for one may not run
-on another); it forgets what was not used for longest. On a CPU it is `executables`, which needs a trace only; elsewhere
-JAX's own, which needs the lowered program.
+The cache is on by default, in the user's cache directory, one folder for each kind of CPU (programs compiled for one
+may not run on another); the least recently used files are deleted. On a CPU it is `executables`, which needs only a
+trace to find a program; on accelerators JAX's own, which needs the lowered program.
 
     JAXBANDITS_CACHE=off          no cache
-    JAXBANDITS_CACHE=/some/where  there instead
+    JAXBANDITS_CACHE=/some/where  another directory
     JAX_COMPILATION_CACHE_DIR, jax_compilation_cache_dir, jax_enable_compilation_cache: JAX's own settings win
 
-It is an aid: where its directory cannot be written, nothing is cached and nothing fails.
+The cache is an aid: if its directory cannot be written, nothing is cached and nothing fails.
 """
 
 import functools
@@ -26,18 +26,18 @@ from jaxbandits.tracing import target
 from jaxbandits.tracing.jax_compat import executables, reset_cache
 
 _SETTING = "JAXBANDITS_CACHE"
-_LARGEST = 2**30  # bytes, of JAX's
-_QUICK = 0.05  # seconds of compilation below which a program is not worth a file there
+_LARGEST = 2**30  # bytes of JAX's cache
+_QUICK = 0.05  # seconds of compilation below which a program is not saved there
 
 
-def kept_for(device: Any) -> Executables | None:
-    """The programs that earlier processes compiled for a device; None where there is no cache, or where JAX has one.
+def executables_for(device: Any) -> Executables | None:
+    """Return the directory of programs for a device; None if there is no cache, or if JAX's own is in use.
 
-    JAX's is switched on for an accelerator. Like every JAX setting it belongs to the process: other functions jitted in
-    it are cached too.
+    For an accelerator JAX's cache is switched on. Like every JAX setting it belongs to the process: other functions
+    that are jitted in it are cached too.
     """
     if jax.config.jax_compilation_cache_dir is not None or not jax.config.jax_enable_compilation_cache:
-        return None  # besides, what was read from JAX's cache cannot be kept once more: its functions are lost
+        return None  # besides, programs that were read from JAX's cache cannot be serialised again
     directory = _directory()
     if directory is None:
         return None
@@ -48,7 +48,7 @@ def kept_for(device: Any) -> Executables | None:
 
 
 def _enable(directory: Path) -> None:
-    """Switches JAX's cache on."""
+    """Switch JAX's cache on."""
     jax.config.update("jax_compilation_cache_dir", str(directory))
     jax.config.update("jax_compilation_cache_max_size", _LARGEST)
     if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
@@ -58,13 +58,13 @@ def _enable(directory: Path) -> None:
 
 @functools.cache
 def _directory() -> Path | None:
-    """The directory of this process, made; None where it is switched off or cannot be written."""
-    directory = choose(os.environ, cpu_kind())
+    """Return the directory of this process, created; None if it is switched off or cannot be written."""
+    directory = choose_directory(os.environ, cpu_kind())
     return directory if directory is not None and _usable(directory) else None
 
 
-def choose(environment: Mapping[str, str], kind: str) -> Path | None:
-    """The directory for this kind of CPU; None when switched off, or when there is no home directory."""
+def choose_directory(environment: Mapping[str, str], kind: str) -> Path | None:
+    """Return the directory for a kind of CPU; None if switched off, or without a home directory."""
     wanted = environment.get(_SETTING, "")
     if wanted.lower() in ("off", "0", "no", "false"):
         return None
@@ -78,13 +78,13 @@ def choose(environment: Mapping[str, str], kind: str) -> Path | None:
 
 
 def cpu_kind() -> str:
-    """A digest of the instruction set of this machine: a home directory may be shared by different ones."""
+    """Return a digest of the instruction set of this machine, since several machines may share a home directory."""
     features = platform.processor()
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         features += next(line for line in lines if line.lower().startswith(("flags", "features")))
     except (OSError, StopIteration):
-        pass  # no Linux: the name of the processor must do
+        pass  # not Linux: only the name of the processor is known
     # Flags for XLA may restrict the instruction set further; JAX's own key covers them.
     return hashlib.sha256(f"{platform.machine()} {features}".encode()).hexdigest()[:16]
 

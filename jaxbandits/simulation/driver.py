@@ -1,8 +1,8 @@
-"""The driver: worker threads take pieces from a queue; progress, checkpoints and interrupts live here, outside jit.
+"""The driver: worker threads that play the batches of a plan, with progress, checkpoints and interrupts.
 
-One worker per core on CPU (XLA releases the GIL while it computes) or per accelerator. A worker runs a piece from its
-start (or its checkpoint) to the horizon, in calls whose number of rounds follows from the measured rate: a call takes
-about `seconds_per_call`, so that progress moves and an interrupt is answered within about that time.
+One worker per core on a CPU (XLA releases the GIL while it computes) or per accelerator. A worker takes a batch from a
+queue and plays it from its start or its checkpoint to the horizon, in calls of about `seconds_per_call`: the number of
+rounds of a call follows from the measured rate. Between calls progress is shown and an interrupt is answered.
 """
 
 import collections
@@ -21,16 +21,17 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import shared_leaves
-from jaxbandits.simulation import progress as progress_lib
-from jaxbandits.simulation.checkpoint import Progress, Store
-from jaxbandits.simulation.loop import Trial
-from jaxbandits.simulation.plan import Job, Piece, Plan
-from jaxbandits.simulation.program import Device, Program, base_key, get_program, get_trial, to_host
+from jaxbandits.simulation.checkpoint import BatchCheckpoint, Store
+from jaxbandits.simulation.compilation import Device
+from jaxbandits.simulation.loop import TracedTrial
+from jaxbandits.simulation.plan import Batch, Job, Plan
+from jaxbandits.simulation.program import Program, base_key, get_program, get_trial, to_host
+from jaxbandits.simulation.progress import ProgressBar
 from jaxbandits.tracing import target
 
-_ROW_SLOTS = (16, 128, 1024)  # few sizes, so that runs with other record points find the same program
-_ROW_BYTES = 2**26  # of all rows that a call may return
-_TICK = 0.5  # seconds between two looks at what compiles
+_RECORD_CAPACITIES = (16, 128, 1024)  # few sizes, so that runs with other record points share programs
+_MAX_RECORD_BYTES = 2**26  # of the block values that one call returns
+_REFRESH_SECONDS = 0.5  # of the progress bar during compilation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,15 +40,15 @@ class Timing:
 
     compile_s: float
     run_s: float
-    rounds: int  # trial-rounds computed here, padding not counted, resumed rounds not counted
-    ns_per_round: tuple[float, ...]  # of every piece, whoever began it, per lane (padding included)
+    rounds: int  # trial-rounds computed in this run, without padding and without resumed rounds
+    ns_per_round: tuple[float, ...]  # per batch, of one slot (padding included), over all runs that played the batch
 
 
 @dataclasses.dataclass(frozen=True)
 class Output:
-    """Raw rows of a run."""
+    """Raw results of a run."""
 
-    rows: list[dict[str, np.ndarray]]  # per job, by `reduce:name`: [trials, M, ...] block values
+    block_values: list[dict[str, np.ndarray]]  # per job, by `reduce:name`: [trials, M, ...]
     timing: list[Timing]
     wall_s: float
     devices: tuple[str, ...]
@@ -70,47 +71,52 @@ def run(
     title: str = "",
     stages: bool = True,
 ) -> Output:
-    """Computes every piece of a plan.
+    """Compute every batch of a plan.
 
     Args:
       plan: what to run.
       devices: JAX devices; None: all of the default backend.
-      workers: threads; None: one per available core on CPU, one per device otherwise.
-      seconds_per_call: how long compiled code runs between two looks at the clock.
-      save_every: seconds between checkpoints of an unfinished piece.
+      workers: threads; None: one per available core on a CPU, one per device otherwise.
+      seconds_per_call: duration of a call of compiled code.
+      save_every: seconds between checkpoints of an unfinished batch.
       store: checkpoint directory, already locked; None: no checkpoints.
-      progress: a bar on standard error.
-      title: what it says in front of the labels that it runs.
-      stages: where nobody watches, a line for every stage; else one at the end.
+      progress: show a progress bar on standard error.
+      title: text of the bar in front of the labels that it runs.
+      stages: print a line for every stage where there is no bar; else only one at the end.
     """
     devices = list(devices) if devices is not None else jax.local_devices()
     if workers is None:
         workers = default_workers(devices)
-    workers = max(1, min(workers, len(plan.pieces)))
-    bar = progress_lib.Progress(plan.total_rounds, "rounds", title, progress, scale=True, stages=stages)
-    return _Run(plan, devices, workers, seconds_per_call, save_every, store, bar).output()
+    workers = max(1, min(workers, len(plan.batches)))
+    bar = ProgressBar(plan.total_rounds, "rounds", title, progress, scale=True, stages=stages)
+    return _Run(plan, devices, workers, seconds_per_call, save_every, store, bar).run()
 
 
 def default_workers(devices: Sequence[Device]) -> int:
-    """Threads: one per core where the only device is the CPU, one per device otherwise."""
-    by_cores = len(devices) == 1 and not target.is_accelerator(devices[0].platform)
-    return available_cores() if by_cores else len(devices)
+    """Return the number of threads: one per core if the only device is the CPU, else one per device."""
+    is_cpu = len(devices) == 1 and not target.is_accelerator(devices[0].platform)
+    return available_cores() if is_cpu else len(devices)
 
 
 def available_cores() -> int:
-    """Cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def row_slots(job: Job, row: dict[str, Any]) -> int:
-    """Record points that one call can report: all of them, in round numbers, within memory."""
-    bytes_of_one = job.width * sum(x.size * x.dtype.itemsize for x in row.values())
-    wanted = next((n for n in _ROW_SLOTS if n >= len(job.record_points)), _ROW_SLOTS[-1])
-    return max(1, min(wanted, _ROW_BYTES // bytes_of_one))
+def record_capacity(job: Job, block_values: dict[str, Any]) -> int:
+    """Return the number of record points that one call can report.
+
+    Args:
+      job: what is run; the capacity is enough for all of its record points, within memory.
+      block_values: shapes of what a trial reports at a record point.
+    """
+    bytes_of_point = job.width * sum(x.size * x.dtype.itemsize for x in block_values.values())
+    enough = next((n for n in _RECORD_CAPACITIES if n >= len(job.record_points)), _RECORD_CAPACITIES[-1])
+    return max(1, min(enough, _MAX_RECORD_BYTES // bytes_of_point))
 
 
 class _Run:
-    """One run of a plan; the mutable state that its workers share."""
+    """One run of a plan: the mutable state that its workers share."""
 
     def __init__(
         self,
@@ -120,46 +126,47 @@ class _Run:
         seconds_per_call: float,
         save_every: float,
         store: Store | None,
-        bar: progress_lib.Progress,
+        bar: ProgressBar,
     ):
-        self.plan, self.devices, self.workers, self.store = plan, devices, workers, store
+        self.plan, self.devices, self.workers, self.store, self.bar = plan, devices, workers, store, bar
         self.seconds_per_call, self.save_every = seconds_per_call, save_every
         self.base_key = {device: base_key(plan.base_seed, device) for device in devices}
         self.stop = threading.Event()
         self.lock = threading.Lock()
-        self.played: collections.Counter[str] = collections.Counter()  # label: pieces that workers are playing
-        self.bar = bar
+        self.running: collections.Counter[str] = collections.Counter()  # label: batches that workers are playing
+        # Per job:
+        self.compile_s = [0.0] * len(plan.jobs)
         self.run_s = [0.0] * len(plan.jobs)
         self.rounds = [0] * len(plan.jobs)
         self.ns_per_round: list[list[float]] = [[] for _ in plan.jobs]
-        self.compile_s = [0.0] * len(plan.jobs)
+        self.block_values: list[dict[str, np.ndarray]] = [{} for _ in plan.jobs]
+        # Per job and device:
         self.programs: dict[tuple[int, Device], Program] = {}
-        self.shared: dict[tuple[int, Device], list[Any]] = {}  # shared leaves, on the device once per job
-        self.settings: dict[tuple[int, Device], tuple[np.ndarray, tuple[Any, Any]]] = {}  # `[W]` points, what they are
-        self.rows: list[dict[str, np.ndarray]] = [{} for _ in plan.jobs]
+        self.shared: dict[tuple[int, Device], list[Any]] = {}  # shared leaves, on the device
+        self.latest: dict[tuple[int, Device], tuple[np.ndarray, tuple[Any, Any]]] = {}  # `[W]` points, hyperparameters
 
-    def output(self) -> Output:
+    def run(self) -> Output:
         begin = time.perf_counter()
-        pieces: queue.SimpleQueue[Piece] = queue.SimpleQueue()
-        for piece in self.plan.pieces:
-            pieces.put(piece)
+        batches: queue.SimpleQueue[Batch] = queue.SimpleQueue()
+        for batch in self.plan.batches:
+            batches.put(batch)
         with self.bar, ThreadPoolExecutor(self.workers, thread_name_prefix="jaxbandits") as pool:
             futures = []
             try:
                 if self.store and self.store.resumes:
-                    self.bar.note(f"resuming from {self.store.directory}")
+                    self.bar.print_note(f"resuming from {self.store.directory}")
                 n = len(self.plan.jobs)
-                self.bar.stage(f"compiling {n} program{'s' * (n > 1)}")
-                futures = [pool.submit(self._compile, j) for j in range(n)]  # different jobs at once
-                self._wait(futures)
-                self.bar.stage(f"simulating {', '.join(dict.fromkeys(job.label for job in self.plan.jobs))}")
+                self.bar.begin_stage(f"compiling {n} program{'s' * (n > 1)}")
+                futures = [pool.submit(self._compile, j) for j in range(n)]  # several jobs at a time
+                self._wait_for_programs(futures)
+                self.bar.begin_stage(f"simulating {', '.join(dict.fromkeys(job.label for job in self.plan.jobs))}")
                 futures = [
-                    pool.submit(self._work, pieces, self.devices[i % len(self.devices)]) for i in range(self.workers)
+                    pool.submit(self._work, batches, self.devices[i % len(self.devices)]) for i in range(self.workers)
                 ]
                 for future in futures:
                     future.result()
             except BaseException:
-                self.stop.set()  # the other workers finish their call, save, and leave
+                self.stop.set()  # the other workers finish their call, save, and stop
                 for future in futures:
                     future.cancel()
                 failures = [f.exception() for f in futures if not f.cancelled()]  # waits for all of them
@@ -168,216 +175,228 @@ class _Run:
                     raise first from None
                 raise
         per_job = zip(self.compile_s, self.run_s, self.rounds, map(tuple, self.ns_per_round), strict=True)
-        used = tuple(f"{d.platform}:{d.device_kind}" for d in self.devices)
-        wall_s = time.perf_counter() - begin
-        return Output(self.rows, [Timing(*row) for row in per_job], wall_s, used, self.workers)
+        return Output(
+            block_values=self.block_values,
+            timing=[Timing(*costs) for costs in per_job],
+            wall_s=time.perf_counter() - begin,
+            devices=tuple(f"{d.platform}:{d.device_kind}" for d in self.devices),
+            workers=self.workers,
+        )
 
-    def _wait(self, compiling: Sequence[Future[None]]) -> None:
-        """Waits for the programs; meanwhile the bar says how many there are by now, and how long it has taken."""
-        waiting, n = set(compiling), len(compiling)
-        while waiting:
-            done, waiting = wait(waiting, timeout=_TICK, return_when=FIRST_EXCEPTION)
+    def _compile(self, index: int) -> None:
+        """Compile the program of a job for every device that will run it."""
+        job = self.plan.jobs[index]
+        for device in self.devices[: self.workers]:
+            if self.stop.is_set():
+                raise _StoppedError
+            self.programs[index, device] = program = compile_job(job, device)
+            self.compile_s[index] += program.compile_s
+
+    def _wait_for_programs(self, futures: Sequence[Future[None]]) -> None:
+        """Wait for compilations; meanwhile the bar shows their number and the time."""
+        pending, n = set(futures), len(futures)
+        while pending:
+            done, pending = wait(pending, timeout=_REFRESH_SECONDS, return_when=FIRST_EXCEPTION)
             for future in done:
                 future.result()
-            if waiting:
-                ready = sum(future.done() for future in compiling)
-                self.bar.name(f"compiling, {ready} of {n} programs done")
-                self.bar.tick()
+            if pending:
+                n_done = sum(future.done() for future in futures)
+                self.bar.describe(f"compiling, {n_done} of {n} programs done")
+                self.bar.refresh()
 
-    def _work(self, pieces: "queue.SimpleQueue[Piece]", device: Device) -> None:
+    def _work(self, batches: "queue.SimpleQueue[Batch]", device: Device) -> None:
+        """Play batches on a device until none is left."""
         try:
             while not self.stop.is_set():
                 try:
-                    piece = pieces.get_nowait()
+                    batch = batches.get_nowait()
                 except queue.Empty:
                     return
-                label = self.plan.jobs[piece.job].label
-                self._name(label, +1)
-                rows = self._play(piece, device)
-                self._name(label, -1)
-                self._collect(piece, rows)
+                label = self.plan.jobs[batch.job].label
+                self._count_running(label, +1)
+                block_values = self._play(batch, device)
+                self._count_running(label, -1)
+                self._collect(batch, block_values)
         except BaseException:
             self.stop.set()
             raise
 
-    def _name(self, label: str, change: int) -> None:
-        """Says who is played now: a piece of a label has begun (+1) or ended (-1)."""
+    def _count_running(self, label: str, change: int) -> None:
+        """Count a batch of a label that has begun (+1) or ended (-1), and show the labels that run."""
         with self.lock:
-            self.played[label] += change
-            if names := ", ".join(label for label, pieces in self.played.items() if pieces):
-                self.bar.name(names)
+            self.running[label] += change
+            if labels := ", ".join(label for label, count in self.running.items() if count):
+                self.bar.describe(labels)
 
-    def _collect(self, piece: Piece, rows: dict[str, np.ndarray]) -> None:
-        """Puts the rows `[M, ..., W]` of a finished piece into their places, padding dropped."""
-        job, of_job = self.plan.jobs[piece.job], self.rows[piece.job]
+    def _collect(self, batch: Batch, block_values: dict[str, np.ndarray]) -> None:
+        """Copy the values `[M, ..., W]` of a finished batch to their places, without padding."""
+        job, of_job = self.plan.jobs[batch.job], self.block_values[batch.job]
         with self.lock:
-            for name, values in rows.items():
+            for name, values in block_values.items():
                 if name not in of_job:
                     of_job[name] = np.empty((job.n_trials, *values.shape[:-1]), values.dtype)
-                of_job[name][piece.first : piece.first + piece.count] = np.moveaxis(values, -1, 0)[: piece.count]
+                of_job[name][batch.first : batch.first + batch.count] = np.moveaxis(values, -1, 0)[: batch.count]
 
-    def _play(self, piece: Piece, device: Device) -> dict[str, np.ndarray]:
-        """One piece from its start or its checkpoint to the horizon: rows `[M, ..., W]`."""
-        job, program = self.plan.jobs[piece.job], self.programs[piece.job, device]
-        saved = self.store.load(piece, program.carry_shape) if self.store else None
-        t, rows = (saved.rounds, saved.rows) if saved else (0, {})
-        self._report(piece, 0.0, t, played=False)
-        seconds = saved.seconds if saved else 0.0  # of this piece, earlier calls included
+    def _play(self, batch: Batch, device: Device) -> dict[str, np.ndarray]:
+        """Play a batch from its start or its checkpoint to the horizon; return block values `[M, ..., W]`."""
+        job, program = self.plan.jobs[batch.job], self.programs[batch.job, device]
+        saved = self.store.load(batch, program.carry_shape) if self.store else None
+        t, block_values = (saved.rounds, saved.block_values) if saved else (0, {})
+        self._report(batch, 0.0, t, computed=False)
+        seconds = saved.seconds if saved else 0.0  # of this batch, earlier runs included
         if t == job.horizon:
-            self._timed(piece, seconds)
-            return rows
-        rows = {name: _with_room(values, len(job.record_points)) for name, values in rows.items()}
-        algorithm, environment, seed_index = self._arguments(piece, device)
+            self._time(batch, seconds)
+            return block_values
+        block_values = {name: _with_room(values, len(job.record_points)) for name, values in block_values.items()}
+        algorithm, environment, seed_index = self._arguments(batch, device)
         begin = time.perf_counter()
         if saved:
             carry = jax.device_put(saved.carry, device)
         else:
             carry = program.start(algorithm, environment, self.base_key[device], seed_index)
-            jax.block_until_ready(carry)  # so that the first call is charged for its own rounds only
-        last_save, last_rounds = time.perf_counter(), None
+            jax.block_until_ready(carry)  # so that the time of the first call is that of its rounds
+        last_save, previous = time.perf_counter(), None
         while t < job.horizon:
             if self.stop.is_set():
-                self._save(piece, t, rows, carry, seconds)
+                self._save(batch, t, block_values, carry, seconds)
                 raise _StoppedError
             called = time.perf_counter()
-            n_rounds = program.pace.rounds(last_rounds, self.seconds_per_call)
-            carry, end = advance(program, job, algorithm, environment, carry, t, n_rounds, rows)
+            rounds = program.rate.rounds_in(self.seconds_per_call, previous)
+            carry, end = play_call(program, job, algorithm, environment, carry, t, rounds, block_values)
             now = time.perf_counter()
-            program.pace.measured(now - called, end - t, self.seconds_per_call)
+            program.rate.update(now - called, end - t, self.seconds_per_call)
             seconds += now - begin
-            self._report(piece, now - begin, end - t, played=True)
-            last_rounds, t, begin = end - t, end, now
+            self._report(batch, now - begin, end - t, computed=True)
+            previous, t, begin = end - t, end, now
             if self.store and t < job.horizon and now - last_save >= self.save_every:
-                self._save(piece, t, rows, carry, seconds)
+                self._save(batch, t, block_values, carry, seconds)
                 last_save = begin = time.perf_counter()
-        self._save(piece, t, rows, None, seconds)
-        self._timed(piece, seconds)
-        return rows
+        self._save(batch, t, block_values, None, seconds)
+        self._time(batch, seconds)
+        return block_values
 
-    def _timed(self, piece: Piece, seconds: float) -> None:
-        job = self.plan.jobs[piece.job]
-        with self.lock:
-            self.ns_per_round[piece.job].append(seconds / (job.horizon * job.width) * 1e9)
+    def _arguments(self, batch: Batch, device: Device) -> tuple[Any, Any, Any]:
+        """Return algorithm, environment and seed indices of a batch.
 
-    def _arguments(self, piece: Piece, device: Device) -> tuple[Any, Any, Any]:
-        """What the program of a piece is called with; seeds from the host, for a transfer of theirs is waited for.
-
-        Hyperparameters go to the device when they are others than those of the piece before, shared data once.
+        Hyperparameters are transferred to the device only if they differ from those of the batch before, shared data
+        once. Seed indices stay on the host: a transfer of their own would be waited for.
         """
-        job, where = self.plan.jobs[piece.job], (piece.job, device)
-        points, seed_index = job.lanes(piece.first, piece.count)
+        job, where = self.plan.jobs[batch.job], (batch.job, device)
+        points, seed_index = job.slots(batch.first, batch.count)
         with self.lock:
-            last = self.settings.get(where)
-        if last is not None and np.array_equal(last[0], points):
-            return *last[1], seed_index
-        leaves, structure = jax.tree.flatten(settings := job.settings(points))
-        common = shared_leaves(settings)
+            latest = self.latest.get(where)
+        if latest is not None and np.array_equal(latest[0], points):
+            return *latest[1], seed_index
+        pair = job.at_points(points)
+        leaves, structure = jax.tree.flatten(pair)
+        is_shared = shared_leaves(pair)
         with self.lock:
             if where not in self.shared:
-                data = [leaf for leaf, is_common in zip(leaves, common, strict=True) if is_common]
+                data = [leaf for leaf, shared in zip(leaves, is_shared, strict=True) if shared]
                 self.shared[where] = jax.device_put(data, device)
-            data = iter(self.shared[where])
-        own = iter(jax.device_put([x for x, is_common in zip(leaves, common, strict=True) if not is_common], device))
-        settings = jax.tree.unflatten(structure, [next(data) if is_common else next(own) for is_common in common])
+            shared_data = iter(self.shared[where])
+        of_batch = [leaf for leaf, shared in zip(leaves, is_shared, strict=True) if not shared]
+        transferred = iter(jax.device_put(of_batch, device))
+        leaves = [next(shared_data) if shared else next(transferred) for shared in is_shared]
+        pair = jax.tree.unflatten(structure, leaves)
         with self.lock:
-            self.settings[where] = points, settings
-        return *settings, seed_index
+            self.latest[where] = points, pair
+        return *pair, seed_index
 
-    def _compile(self, index: int) -> None:
-        """Compiles the program of a job for every device that will run it."""
-        job = self.plan.jobs[index]
-        for device in self.devices[: self.workers]:
-            if self.stop.is_set():
-                raise _StoppedError
-            self.programs[index, device] = program = program_of(job, device)
-            self.compile_s[index] += program.compile_s
-
-    def _report(self, piece: Piece, seconds: float, rounds: int, played: bool) -> None:
+    def _report(self, batch: Batch, seconds: float, rounds: int, computed: bool) -> None:
         with self.lock:
-            self.run_s[piece.job] += seconds
-            self.rounds[piece.job] += rounds * piece.count * played
-            self.bar.update(rounds * piece.count, played)
+            self.run_s[batch.job] += seconds
+            self.rounds[batch.job] += rounds * batch.count * computed
+            self.bar.update(rounds * batch.count, computed)
 
-    def _save(self, piece: Piece, t: int, rows: dict[str, np.ndarray], carry: Any | None, seconds: float) -> None:
+    def _time(self, batch: Batch, seconds: float) -> None:
+        job = self.plan.jobs[batch.job]
+        with self.lock:
+            self.ns_per_round[batch.job].append(seconds / (job.horizon * job.width) * 1e9)
+
+    def _save(
+        self, batch: Batch, t: int, block_values: dict[str, np.ndarray], carry: Any | None, seconds: float
+    ) -> None:
         if self.store:
-            done = int(np.searchsorted(self.plan.jobs[piece.job].record_points, t, side="right"))
-            kept = {name: values[:done] for name, values in rows.items()}
-            self.store.save(piece, Progress(t, kept, None if carry is None else to_host(carry), seconds))
+            n = int(np.searchsorted(self.plan.jobs[batch.job].record_points, t, side="right"))
+            recorded = {name: values[:n] for name, values in block_values.items()}
+            carry = None if carry is None else to_host(carry)
+            self.store.save(batch, BatchCheckpoint(t, recorded, carry, seconds))
 
 
-def trial_of(job: Job, device: Device | None = None) -> Trial:
-    """One trial of a job, traced for the device, by default JAX's.
-
-    Raises:
-      InputError: when algorithm and environment do not fit together.
-    """
-    with _explained(job):
-        return get_trial(job.meters, *job.trial(), device and device.platform)
-
-
-def program_of(job: Job, device: Device) -> Program:
-    """The compiled program of a job.
+def trace_job(job: Job, device: Device | None = None) -> TracedTrial:
+    """Trace one trial of a job for a device, by default JAX's.
 
     Raises:
-      InputError: when algorithm and environment do not fit together, or a program cannot be made of them.
+      InputError: if algorithm and environment do not fit together.
     """
-    slots = row_slots(job, trial_of(job, device).row)
-    with _explained(job):
-        return get_program(job.meters, *job.trial(), job.width, slots, device)
+    with _named_errors(job):
+        return get_trial(job.meters, *job.at_point(), device and device.platform)
+
+
+def compile_job(job: Job, device: Device) -> Program:
+    """Compile the program of a job.
+
+    Raises:
+      InputError: if algorithm and environment do not fit together, or no program can be made of them.
+    """
+    capacity = record_capacity(job, trace_job(job, device).block_values)
+    with _named_errors(job):
+        return get_program(job.meters, *job.at_point(), job.width, capacity, device)
 
 
 @contextlib.contextmanager
-def _explained(job: Job) -> Iterator[None]:
-    """Says in one line what fits together with what does not; the trace is above that line."""
+def _named_errors(job: Job) -> Iterator[None]:
+    """Turn any error into an `InputError` of one line that names algorithm and environment."""
     try:
         yield
     except InputError:
         raise
     except Exception as error:
-        what = " ".join(str(error).split())[:300]
-        where = f"{job.label} does not run on {type(job.environment).__name__}"
-        raise InputError(f"{where}: {type(error).__name__}: {what}") from error
+        message = " ".join(str(error).split())[:300]
+        pair = f"{job.label} does not run on {type(job.environment).__name__}"
+        raise InputError(f"{pair}: {type(error).__name__}: {message}") from error
 
 
-def advance(
+def play_call(
     program: Program,
     job: Job,
     algorithm: Any,
     environment: Any,
     carry: Any,
     t: int,
-    n_rounds: int,
-    rows: dict[str, np.ndarray],
+    rounds: int,
+    block_values: dict[str, np.ndarray],
 ) -> tuple[Any, int]:
-    """One call: plays `n_rounds` rounds or fewer (to the horizon, or as far as there is room to report).
+    """Play rounds of a batch in one call: up to the horizon, and to as many record points as a call can report.
 
     Args:
       program: of the job.
       job: what is run.
-      algorithm: arguments of the piece on the device.
+      algorithm: arguments of the batch on the device.
       environment: the same.
       carry: the trials after `t` rounds.
       t: rounds already played.
-      n_rounds: how many more to play at most (accelerators: to the end of a block).
-      rows: `[M, ..., W]` by name; receives the rows of the record points on the way (made at the first call).
+      rounds: how many more to play at most (accelerators: to the end of a block).
+      block_values: `[M, ..., W]` by name; receives the values of the record points on the way (made by the first call).
 
     Returns:
-      The trials afterwards, and how many rounds they have played.
+      The trials afterwards, and the number of rounds that they have played.
     """
-    done = int(np.searchsorted(job.record_points, t, side="right"))
-    stops = job.record_points[done : done + program.row_slots]
-    end = min(t + n_rounds, int(stops[-1]))
-    carry, block, end = program.play(algorithm, environment, carry, t, end, stops)
-    for name, values in block.items():
+    n_done = int(np.searchsorted(job.record_points, t, side="right"))
+    record_points = job.record_points[n_done : n_done + program.record_capacity]
+    end = min(t + rounds, int(record_points[-1]))
+    carry, new_values, end = program.play(algorithm, environment, carry, t, end, record_points)
+    for name, values in new_values.items():
         values = values[..., None] if job.width == 1 else values
-        if name not in rows:
-            rows[name] = np.empty((len(job.record_points), *values.shape[1:]), values.dtype)
-        rows[name][done : done + len(values)] = values
+        if name not in block_values:
+            block_values[name] = np.empty((len(job.record_points), *values.shape[1:]), values.dtype)
+        block_values[name][n_done : n_done + len(values)] = values
     return carry, end
 
 
-def _with_room(rows: np.ndarray, n: int) -> np.ndarray:
-    """Rows `[M so far, ...]` at the beginning of an array of `n`."""
-    room = np.empty((n, *rows.shape[1:]), rows.dtype)
-    room[: len(rows)] = rows
-    return room
+def _with_room(values: np.ndarray, n: int) -> np.ndarray:
+    """Return an array of n record points that begins with `values` `[record points reached, ...]`."""
+    longer = np.empty((n, *values.shape[1:]), values.dtype)
+    longer[: len(values)] = values
+    return longer

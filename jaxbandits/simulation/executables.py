@@ -1,16 +1,16 @@
-"""Compiled programs on disk, found by what was traced: a later process neither lowers them nor asks XLA.
+"""Compiled programs on disk, found by their traces: a later process neither lowers nor compiles them.
 
-JAX's own cache is found by the lowered program, and of a second process's time most is lowering. Here the key is a
-digest of the traces that a program is made of (`tracing.traces`), of the source of this package, which makes it of
-them, of versions, of every setting of JAX, and of the device: nothing that a user changes can find an older program.
+JAX's own cache is keyed by the lowered program, and lowering is most of the time of a second process. Here the key is a
+digest of the traces that a program is made of (`tracing.traces`), the source of this package, versions, every setting
+of JAX, and the device: after a change of any of these no older program is found.
 
-Programs are what JAX makes of them, pickles of machine code: a directory for them is as trusted as the environment that
-runs them, and a file that another user wrote is not read. Whatever cannot be kept or read back is compiled.
+The files are JAX's serialised executables, pickles of machine code: their directory is as trusted as the environment
+that runs them, and a file that another user wrote is not read. A program that cannot be saved or read is compiled.
 
 Machine code may call functions of its process by name (custom calls). JAX looks up the addresses of LAPACK's routines
-when it lowers a program that needs them; a process that only reads such a program back looks them up first, for a call
-to a missing address ends the process. Programs with any other custom call (host callbacks, FFI targets of a user) are
-not kept: a later process may not have registered them.
+when it lowers a program that needs them. A process that only reads such a program back looks them up first, since a
+call to a missing address ends the process. Programs with any other custom call (host callbacks, FFI targets of a user)
+are not saved: a later process may not have registered them.
 """
 
 import contextlib
@@ -32,12 +32,12 @@ from jaxbandits.base.versions import versions
 from jaxbandits.tracing.jax_compat import executables
 from jaxbandits.tracing.traces import trace_digest
 
-LARGEST = 2**30  # bytes kept; beyond, what was not used for longest goes
+LARGEST = 2**30  # bytes of all files; beyond, the least recently used are deleted
 _LOADED_AT = time.time()
 _LAPACK = "lapack_"  # how the names of jaxlib's LAPACK targets begin
 _TARGET = re.compile(r'custom_call\b(?: @"?([^\s("]+))?')  # of StableHLO; written otherwise, the name is empty
 _WITH_LAPACK, _PLAIN = b"L", b"P"  # first byte of a file
-_OF_THE_CACHE = ("jax_compilation_cache", "jax_persistent_cache")  # where JAX keeps programs says nothing of them
+_CACHE_SETTINGS = ("jax_compilation_cache", "jax_persistent_cache")  # settings that no program depends on
 
 
 class Executables:
@@ -47,17 +47,17 @@ class Executables:
         self.directory = directory
 
     def load(self, key: str, args: Any, out: Any, device: Any) -> Any | None:
-        """A program (`jax.stages.Compiled`) that was saved under this key, None where there is none.
+        """Return the program (`jax.stages.Compiled`) that was saved under a key; None if there is none.
 
         Args:
-          key: of `key_of`.
+          key: of `executable_key`.
           args: its arguments, or pytrees of their structure.
-          out: what it returns, likewise.
-          device: where it will run.
+          out: its results, likewise.
+          device: that will run it.
         """
         path = self.directory / key
         try:
-            if not _is_ours(path):
+            if not _is_own_file(path):
                 return None
             content = path.read_bytes()
             if content[:1] == _WITH_LAPACK:
@@ -65,20 +65,20 @@ class Executables:
             packed = zlib.decompress(content[1:])
             trees = jax.tree.structure((args, {})), jax.tree.structure(out)
             program = executables().deserialize_and_load(packed, *trees, device.client, [device])
-            os.utime(path)  # used now
-        except OSError:  # there is none
+            os.utime(path)  # the time of its last use
+        except OSError:  # no such file
             return None
-        except Exception:  # damaged, or of a JAX that keeps programs otherwise: it is compiled again
+        except Exception:  # damaged, or in the format of another JAX: it is compiled again
             with contextlib.suppress(OSError):
                 path.unlink()
             return None
         return program
 
     def save(self, key: str, lowered: Any, program: Any) -> None:
-        """Keep a program on disk, unless it makes custom calls other than LAPACK's or cannot be written.
+        """Save a program, unless it makes custom calls other than LAPACK's or cannot be written.
 
         Args:
-          key: of `key_of`.
+          key: of `executable_key`.
           lowered: the program before compilation (`jax.stages.Lowered`).
           program: the program (`jax.stages.Compiled`).
         """
@@ -89,12 +89,12 @@ class Executables:
             packed = zlib.compress(executables().serialize(program)[0], 1)
             self.directory.mkdir(parents=True, exist_ok=True)
             write_atomically(self.directory / key, (_WITH_LAPACK if targets else _PLAIN) + packed)
-            self._forget()
-        except Exception:  # an aid: JAX cannot keep programs with callbacks, a disk may be full
+            self._evict()
+        except Exception:  # the cache is an aid: JAX cannot serialise callbacks, a disk may be full
             return
 
-    def _forget(self) -> None:
-        """Keeps what was used last."""
+    def _evict(self) -> None:
+        """Delete the least recently used files beyond `LARGEST`."""
         files = sorted((s.st_mtime, s.st_size, path) for path in self.directory.iterdir() if (s := path.stat()))
         excess = sum(size for _, size, _ in files) - LARGEST
         for _, size, path in files:
@@ -105,7 +105,7 @@ class Executables:
 
 
 def custom_calls(lowered: Any) -> set[str]:
-    """Names of the functions outside the program that a lowered program (`jax.stages.Lowered`) calls."""
+    """Return the names of external functions that a lowered program (`jax.stages.Lowered`) calls."""
     return set(_TARGET.findall(lowered.as_text()))
 
 
@@ -115,31 +115,28 @@ def _initialize_lapack() -> None:
     jax.jit(lax_linalg.cholesky).trace(jax.ShapeDtypeStruct((1, 1), "float32")).lower(lowering_platforms=("cpu",))
 
 
-def _is_ours(path: Path) -> bool:
-    """Whether this user wrote a file; Windows has no such number."""
+def _is_own_file(path: Path) -> bool:
+    """Return whether this user wrote a file; on Windows, where files have no such number, True."""
     return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
 
 
-def key_of(
+def executable_key(
     name: str, jaxprs: Sequence[Any], shapes: Any, facts: Any, options: dict[str, Any], device: Any
 ) -> str | None:
-    """The key of a program.
+    """Return the key of a program; None if a trace has no digest, or the package may have changed in this process.
 
     Args:
-      name: how it is made of its traces.
+      name: of the function of this package that makes the program of its traces.
       jaxprs: the traces.
       shapes: of its arguments.
-      facts: what else it is made with, a JSON value.
+      facts: further inputs of that function, a JSON value.
       options: of its compilation.
-      device: where it runs.
-
-    Returns:
-      None where the traces hold what has no digest, or the package may have changed since this process began.
+      device: that runs it.
     """
     try:
         traced, package = trace_digest(*jaxprs), _package()
-        settings = sorted((key, repr(x)) for key, x in jax.config.values.items() if not key.startswith(_OF_THE_CACHE))
-    except Exception:  # a JAX whose traces or settings look otherwise: nothing is kept
+        settings = sorted((key, repr(x)) for key, x in jax.config.values.items() if not key.startswith(_CACHE_SETTINGS))
+    except Exception:  # a JAX whose traces or settings look otherwise: nothing is saved
         return None
     if traced is None or package is None:
         return None
@@ -153,6 +150,6 @@ def key_of(
 
 @functools.cache
 def _package() -> str | None:
-    """The digest of the package; None where a file was written after it was read, and is not what runs."""
+    """Return the digest of the package; None if a file was written after it was imported."""
     changed = any(path.stat().st_mtime >= _LOADED_AT for path in package_files())
     return None if changed else package_digest()

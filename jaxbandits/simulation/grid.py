@@ -1,4 +1,4 @@
-"""Grids of hyperparameter points: products of fields, fields that move together, one grid per algorithm.
+"""Grids of hyperparameter points: products of fields, fields that vary together, one grid per algorithm.
 
     sweep(ours, environment, 10_000, 100, grid={"beta_scale": [0.1, 1.0], "environment.noise.df": [2.1, 3.0]})
     compare({"ours": Grid(ours, {"beta_scale": [0.1, 1.0]}), "baseline": baseline}, environment, 10_000, 100)
@@ -37,7 +37,7 @@ class Grid:
 
 
 def product(*factors: Points) -> list[Point]:
-    """Every combination of the points of several grids; the last one moves fastest.
+    """Return every combination of the points of several grids; the last one varies fastest.
 
     Args:
       *factors: field to values, or lists of points.
@@ -54,13 +54,13 @@ def product(*factors: Points) -> list[Point]:
     combined = []
     for row in itertools.product(*map(checked_points, factors)):
         fields = [field for point in row for field in point]
-        _once_each(fields)
+        _check_unique(fields)
         combined.append({field: value for point in row for field, value in point.items()})
     return combined
 
 
 def zipped(fields: Mapping[str, Sequence[Any]]) -> list[Point]:
-    """Fields that move together: the first values of all of them, then the second ones, and so on.
+    """Return the points of fields that vary together: their first values, then their second ones, and so on.
 
     Args:
       fields: field to values, equally many each.
@@ -82,7 +82,7 @@ def zipped(fields: Mapping[str, Sequence[Any]]) -> list[Point]:
 
 
 def checked_points(points: Points) -> list[Point]:
-    """A grid as a list of points with plain numbers.
+    """Return a grid as a list of points with plain numbers.
 
     Raises:
       InputError: for anything else, or for points with different fields.
@@ -93,7 +93,7 @@ def checked_points(points: Points) -> list[Point]:
     if not isinstance(points, (list, tuple)) or not all(isinstance(point, Mapping) for point in points):
         raise InputError(f"a grid must map fields to lists of values, or be a list of points, got {shown(points)}")
     for point in points:
-        _once_each([_field(field) for field in point])
+        _check_unique([_field(field) for field in point])
     rows = [{_field(field): _value(field, value) for field, value in point.items()} for point in points]
     if not rows or not rows[0] or any(row.keys() != rows[0].keys() for row in rows):
         raise InputError("a grid must have at least one point, the same fields in each, and at least one field")
@@ -103,7 +103,7 @@ def checked_points(points: Points) -> list[Point]:
 def _columns(fields: Any) -> dict[str, list[Any]]:
     if not isinstance(fields, Mapping):
         raise InputError(f"a grid must map fields to lists of values, got {shown(fields)}")
-    _once_each([_field(field) for field in fields])
+    _check_unique([_field(field) for field in fields])
     columns = {}
     for field, values in fields.items():
         if isinstance(values, (str, Mapping)) or not np.iterable(values):
@@ -134,7 +134,7 @@ def _value(field: str, value: Any) -> Any:
     )
 
 
-def _once_each(fields: list[str]) -> None:
+def _check_unique(fields: list[str]) -> None:
     for field in fields:
         if fields.count(field) > 1:
             raise InputError(f"a grid names one field twice: {field!r}")

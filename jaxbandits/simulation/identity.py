@@ -1,4 +1,4 @@
-"""What a run is, as JSON: the specification in its results, and everything that a resume needs to find unchanged."""
+"""The identity of a run as JSON: the specification in its results, and the guard of a resume."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,31 +10,31 @@ from jaxbandits.base.digests import digest
 from jaxbandits.simulation.plan import Job, Plan
 from jaxbandits.simulation.program import Device
 
-_INLINE = 64  # record points and hyperparameter points beyond are written as a digest
+_INLINE = 64  # longer lists of record points or hyperparameter points are written as a digest
 
 
 def job_spec(job: Job, base_seed: int, devices: Sequence[Device]) -> dict[str, Any]:
-    """What a label ran, but for its points and seeds: results of equal specifications can be merged."""
-    described = {**_described(job), "base_seed": base_seed}
+    """Return the specification of a label without points and seeds; results of equal ones can be merged."""
+    described = {**_describe(job), "base_seed": base_seed}
     return {**described, "digest": digest(spec.guard(described, job.width, devices))}
 
 
 def plan_spec(plan: Plan, devices: Sequence[Device]) -> dict[str, Any]:
-    """Everything that determines the numbers of a run: it guards a resume, and its fields say what changed."""
+    """Return everything that determines the numbers of a run; a resume compares it field by field."""
     jobs: dict[str, Any] = {}
     for job in plan.jobs:
-        several = sum(other.label == job.label for other in plan.jobs) > 1
-        name = f"{job.label} {len(jobs)}" if several else job.label
-        while name in jobs:  # of another label, which ends in a number
+        is_split = sum(other.label == job.label for other in plan.jobs) > 1
+        name = f"{job.label} {len(jobs)}" if is_split else job.label
+        while name in jobs:  # another label that ends in a number
             name += "+"
-        rows = _short([list(point.items()) for point in job.points])
-        jobs[name] = {**_described(job), "points": rows, "seeds": job.n_seeds, "first_seed": job.first_seed}
+        points = _short([list(point.items()) for point in job.points])
+        jobs[name] = {**_describe(job), "points": points, "seeds": job.n_seeds, "first_seed": job.first_seed}
     described = {"jobs": jobs, "base_seed": plan.base_seed}
     return {**described, **spec.guard(described, 0, devices)}
 
 
-def _described(job: Job) -> dict[str, Any]:
-    from jaxbandits.catalogue import to_spec  # all names there are, which is more than most runs import
+def _describe(job: Job) -> dict[str, Any]:
+    from jaxbandits.catalogue import to_spec  # here: it imports every part, more than most runs need
 
     return {
         "algorithm": to_spec(job.algorithm),

@@ -1,18 +1,24 @@
-"""The loop: one trial's round, a piece of trials side by side, blocks of rounds between record points.
+"""The round loop: one round of one trial, batches of trials, and the rounds up to the next record points.
 
-Pure functions. `start_environment` draws the instance of a trial, `start_algorithm` the first state of its learner;
-`advance` plays a piece and returns a row of block values at each record point it reaches. A trial's key depends on its
-global seed index only, and its environment streams do not depend on the algorithm: all methods meet the same instances
-and the same noise.
+    obs                           = environment.observe(observe_key, t, env_state)
+    decision                      = algorithm.select(select_key, t, alg_state, obs)
+    env_state, feedback, outcome  = environment.step(step_key, t, env_state, obs, decision)
+    alg_state                     = algorithm.update(update_key, t, alg_state, obs, decision, feedback)
 
-The trial axis is the last one of everything that has one, hyperparameters included: an operation on vectors `[d]` is
-then one loop over `d W` contiguous numbers. Shared data have no trial axis, and one trial alone is not mapped at all.
+`init_trial` and `play_round` are that, for one trial. `trace_trial` traces both once; `play_rounds` maps the traced
+round over a batch of trials and loops over t. All functions are pure; `simulation.program` compiles them.
+
+Keys of a trial depend on its global seed index only, and those of its environment do not depend on the algorithm: all
+algorithms meet the same instances and the same noise.
+
+The trial axis is the last one of every batched array, hyperparameters included: an operation on vectors `[d]` is then
+one loop over `d W` contiguous numbers for W trials. Shared data have no trial axis, and a batch of one trial has none.
 """
 
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,17 +29,20 @@ from jaxbandits.base import trees
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import shared_leaves
 from jaxbandits.numerics import rng
-from jaxbandits.results import trials
 from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation.meters import Meter, Round
+from jaxbandits.simulation.recording import check_metric_names, measure, take_snapshot
 from jaxbandits.tracing import batching
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.vmap_last import TracedFunction
-from jaxbandits.types import Admits, CountsRounds, Delays, Evaluates, FixedArmObs, InitFromObs, Recommends, narrow
+from jaxbandits.types import CountsRounds, Delays, FixedArmObs, InitFromObs, narrow
 
 
 class Streams(NamedTuple):
-    """One key per consumer; round t uses `fold_in(stream, t)`, which XLA drops where nobody draws from it."""
+    """Base keys of a trial, one for each consumer of randomness.
+
+    Round t draws from `fold_in(stream, t)`; XLA drops that where no draw is made.
+    """
 
     observe: jax.Array
     step: jax.Array
@@ -41,121 +50,165 @@ class Streams(NamedTuple):
     update: jax.Array
 
 
-class Carry(NamedTuple):
-    """Everything a trial is between two rounds."""
-
-    streams: Streams
-    env: Any
-    alg: Any
-    totals: dict[str, jax.Array]  # by `reduce:name`: of the block since the last record point
-    waiting: Any = ()  # `Told` of the rounds whose feedback is late, leaves `[delay, ...]`; nothing where none is
-
-
-class Told(NamedTuple):
-    """What a learner is told of a round."""
+class Interaction(NamedTuple):
+    """The part of a round that the learner may see: the arguments of its update."""
 
     obs: Any
     decision: Any
     feedback: Any
 
 
-Half: TypeAlias = tuple[jax.Array, jax.Array, Any]  # two streams and a state
+class Carry(NamedTuple):
+    """Complete state of a trial; the carry of the round loop."""
+
+    streams: Streams
+    env_state: Any
+    alg_state: Any
+    totals: dict[str, jax.Array]  # by `reduce:name`, of the rounds since the last record point
+    delay_buffer: Any = ()  # `Interaction` of the rounds whose feedback is late, leaves `[delay, ...]`; else empty
 
 
-def start_environment(environment: Any, base_key: jax.Array, seed_index: jax.Array) -> Half:
-    """The environment's half of a fresh trial: its streams (observe, step) and its state."""
-    for_env, _ = _split_trial(base_key, seed_index)
-    init, observe, step = rng.split(for_env, 3)
-    return observe, step, environment.init(init)
+class EnvInit(NamedTuple):
+    """An environment at the start of a trial: its streams and its first state."""
+
+    observe: jax.Array
+    step: jax.Array
+    state: Any
 
 
-def start_algorithm(algorithm: Any, base_key: jax.Array, seed_index: jax.Array, *met: Any) -> Half:
-    """The algorithm's half of a fresh trial: its streams (select, update) and its state.
+class AlgInit(NamedTuple):
+    """An algorithm at the start of a trial: its streams and its first state."""
+
+    select: jax.Array
+    update: jax.Array
+    state: Any
+
+
+def init_environment(base_key: jax.Array, environment: Any, seed_index: jax.Array) -> EnvInit:
+    """Draw the instance of a trial.
 
     Args:
-      algorithm: hyperparameters of one trial.
       base_key: of the run.
-      seed_index: of the trial.
-      *met: the environment and its half, if the algorithm `InitFromObs`; other learners start without.
+      environment: its hyperparameters in this trial.
+      seed_index: `[]` global index of the trial.
     """
-    _, for_alg = _split_trial(base_key, seed_index)
-    init, select, update = rng.split(for_alg, 3)
-    state = algorithm.init(init)
+    env_key, _ = _player_keys(base_key, seed_index)
+    init_key, observe, step = rng.split(env_key, 3)
+    return EnvInit(observe=observe, step=step, state=environment.init(init_key))
+
+
+def init_algorithm(
+    base_key: jax.Array, algorithm: Any, seed_index: jax.Array, environment: Any = None, env_init: Any = None
+) -> AlgInit:
+    """Make the first state of a learner.
+
+    Args:
+      base_key: of the run.
+      algorithm: its hyperparameters in this trial.
+      seed_index: `[]` global index of the trial.
+      environment: the environment of this trial, for a learner that is `InitFromObs`; others start without it.
+      env_init: the `EnvInit` of that environment, likewise.
+    """
+    _, alg_key = _player_keys(base_key, seed_index)
+    init_key, select, update = rng.split(alg_key, 3)
+    state = algorithm.init(init_key)
     if isinstance(algorithm, InitFromObs):
-        environment, (observe, _, env_state) = met
         t = jnp.int32(0)
-        state = algorithm.init_from_obs(state, environment.observe(rng.fold_in(observe, t), t, env_state))
-    return select, update, state
+        obs = environment.observe(rng.fold_in(env_init.observe, t), t, env_init.state)
+        state = algorithm.init_from_obs(state, obs)
+    return AlgInit(select=select, update=update, state=state)
 
 
-def _split_trial(base_key: jax.Array, seed_index: jax.Array) -> tuple[jax.Array, jax.Array]:
-    for_env, for_alg = rng.split(jax.random.fold_in(base_key, seed_index))
-    return for_env, for_alg
+def _player_keys(base_key: jax.Array, seed_index: jax.Array) -> tuple[jax.Array, jax.Array]:
+    env_key, alg_key = rng.split(jax.random.fold_in(base_key, seed_index))
+    return env_key, alg_key
 
 
-def assemble(environment_half: Half, algorithm_half: Half, totals: dict[str, jax.Array], waiting: Any = ()) -> Carry:
-    """A fresh trial (or a piece of them) from its halves, empty totals, and zeros where feedback will wait."""
-    observe, step, env = environment_half
-    select, update, alg = algorithm_half
-    return Carry(Streams(observe, step, select, update), env, alg, totals, waiting)
+def init_carry(
+    env_init: EnvInit, alg_init: AlgInit, totals: dict[str, jax.Array] | None = None, delay_buffer: Any = ()
+) -> Carry:
+    """Put the starts of environment and algorithm together, for one trial or a batch.
+
+    Args:
+      env_init: of `init_environment`.
+      alg_init: of `init_algorithm`.
+      totals: empty totals of all metrics; none by default.
+      delay_buffer: zeros in place of late feedback.
+    """
+    streams = Streams(env_init.observe, env_init.step, alg_init.select, alg_init.update)
+    return Carry(streams, env_init.state, alg_init.state, totals or {}, delay_buffer)
 
 
-def start_trial(algorithm: Any, environment: Any, base_key: jax.Array, seed_index: jax.Array) -> Carry:
-    """A fresh trial, of which nothing is measured yet."""
-    half = start_environment(environment, base_key, seed_index)
-    carry = assemble(half, start_algorithm(algorithm, base_key, seed_index, environment, half), {})
-    return carry._replace(waiting=_waiting(algorithm, environment, carry))
-
-
-def _waiting(algorithm: Any, environment: Any, carry: Carry) -> Any:
-    """Zeros where feedback will wait."""
-    delay = _delay(algorithm, environment)
-    if not delay:
-        return ()
-    waits = jax.eval_shape(lambda carry: _kept(_meet(algorithm, environment, jnp.int32(0), carry)[1]), carry)
-    return jax.tree.map(lambda x: jnp.zeros((delay, *x.shape), x.dtype), waits)
+def init_trial(base_key: jax.Array, algorithm: Any, environment: Any, seed_index: jax.Array) -> Carry:
+    """Start a trial, without totals of metrics; arguments as for `init_environment` and `init_algorithm`."""
+    env_init = init_environment(base_key, environment, seed_index)
+    carry = init_carry(env_init, init_algorithm(base_key, algorithm, seed_index, environment, env_init))
+    return carry._replace(delay_buffer=_init_delay_buffer(algorithm, environment, carry))
 
 
 def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> tuple[Carry, Round]:
-    """One round of one trial; its totals stay as they are."""
-    clock = environment.learner_time(t, carry.env) if isinstance(environment, CountsRounds) else t
-    stepped, told = _meet(algorithm, environment, t, carry, clock)
-    env_state, feedback, outcome = stepped
-    key, delay, waiting = rng.fold_in(carry.streams.update, t), _delay(algorithm, environment), carry.waiting
+    """Play one round of one trial.
+
+    Args:
+      algorithm: its hyperparameters in this trial.
+      environment: the same.
+      t: `[]` int32, rounds finished before this one.
+      carry: the trial before the round.
+
+    Returns:
+      The trial after the round, with the totals it had, and the round as meters see it.
+    """
+    delay = _feedback_delay(algorithm, environment)
+    learner_time = environment.learner_time(t, carry.env_state) if isinstance(environment, CountsRounds) else t
+    (env_state, feedback, outcome), interaction = _interact(algorithm, environment, t, learner_time, carry)
+    update_key = rng.fold_in(carry.streams.update, t)
+    delay_buffer = carry.delay_buffer
     if delay:
-        then, waiting = _exchanged(told, waiting, t, delay)
-        # a branch, for t is the same for all trials; the update is that of the round that the feedback belongs to
-        alg_state = batching.cond(
-            t >= delay, lambda: algorithm.update(key, t - delay, carry.alg, *then), lambda: carry.alg
+        delayed, delay_buffer = _rotate_delay_buffer(delay_buffer, interaction, t, delay)
+        alg_state = batching.cond(  # a real branch, since t is the same for all trials
+            t >= delay,
+            lambda: algorithm.update(update_key, t - delay, carry.alg_state, *delayed),
+            lambda: carry.alg_state,
         )
     else:
-        alg_state = algorithm.update(key, clock, carry.alg, *told)
+        alg_state = algorithm.update(update_key, learner_time, carry.alg_state, *interaction)
     if isinstance(environment, CountsRounds):
-        counts = environment.is_counted(t, carry.env, told.obs, told.decision)
-        alg_state = trees.where(counts, alg_state, carry.alg)
+        is_counted = environment.is_counted(t, carry.env_state, interaction.obs, interaction.decision)
+        alg_state = trees.where(is_counted, alg_state, carry.alg_state)
     played = Round(
-        t, algorithm, environment, carry.env, carry.alg, alg_state, told.obs, told.decision, feedback, outcome
+        t=t,
+        algorithm=algorithm,
+        environment=environment,
+        env_state=carry.env_state,
+        state=carry.alg_state,
+        next_state=alg_state,
+        obs=interaction.obs,
+        decision=interaction.decision,
+        feedback=feedback,
+        outcome=outcome,
     )
-    # once: else the next round repeats the making of these states
-    return carry._replace(env=barrier(env_state), alg=barrier(alg_state), waiting=waiting), played
+    # Barriers: without them XLA computes the new states again in every consumer of the next round.
+    carry = carry._replace(env_state=barrier(env_state), alg_state=barrier(alg_state), delay_buffer=delay_buffer)
+    return carry, played
 
 
-def _meet(algorithm: Any, environment: Any, t: jax.Array, carry: Carry, clock: Any = None) -> tuple[Any, Told]:
-    """What the environment returns of a round, and what the learner may be told of it."""
-    clock = t if clock is None else clock
-    observe, step, select, _ = (rng.fold_in(stream, t) for stream in carry.streams)
-    obs = environment.observe(observe, t, carry.env)
-    decision = algorithm.select(select, clock, carry.alg, obs)
-    stepped = environment.step(step, t, carry.env, obs, decision)
-    told = barrier(narrow(stepped[1], algorithm.feedback))  # else every consumer repeats the draw behind it
-    return stepped, Told(obs, decision, told)
+def _interact(
+    algorithm: Any, environment: Any, t: jax.Array, learner_time: jax.Array, carry: Carry
+) -> tuple[tuple[Any, Any, Any], Interaction]:
+    """Observe, select and step; return the results of `environment.step`, and the interaction that the learner sees."""
+    observe_key, step_key, select_key, _ = (rng.fold_in(stream, t) for stream in carry.streams)
+    obs = environment.observe(observe_key, t, carry.env_state)
+    decision = algorithm.select(select_key, learner_time, carry.alg_state, obs)
+    env_state, feedback, outcome = environment.step(step_key, t, carry.env_state, obs, decision)
+    # Barrier: without it every consumer computes the draw behind the feedback again.
+    return (env_state, feedback, outcome), Interaction(obs, decision, barrier(narrow(feedback, algorithm.feedback)))
 
 
-def _delay(algorithm: Any, environment: Any) -> int:
-    """Rounds by which feedback is late.
+def _feedback_delay(algorithm: Any, environment: Any) -> int:
+    """Return the number of rounds by which feedback is late.
 
     Raises:
-      InputError: where it is late for a learner that cannot wait.
+      InputError: if it is late for a learner that needs it at once.
     """
     delay = environment.feedback_delay if isinstance(environment, Delays) else 0
     if delay and getattr(algorithm, "needs_immediate_feedback", False):
@@ -165,256 +218,225 @@ def _delay(algorithm: Any, environment: Any) -> int:
     return delay
 
 
-def _kept(told: Told) -> Told:
-    """Without arms that never change: they need not be kept."""
-    fixed = isinstance(told.obs, FixedArmObs)
-    return told._replace(obs=told.obs._replace(arms=())) if fixed else told
+def _init_delay_buffer(algorithm: Any, environment: Any, carry: Carry) -> Any:
+    """Return zeros `[delay, ...]` of the interactions whose feedback is late; () if none is."""
+    delay = _feedback_delay(algorithm, environment)
+    if not delay:
+        return ()
+
+    def first_interaction(carry: Carry) -> Interaction:
+        t = jnp.int32(0)
+        return _without_fixed_arms(_interact(algorithm, environment, t, t, carry)[1])
+
+    shapes = jax.eval_shape(first_interaction, carry)
+    return jax.tree.map(lambda x: jnp.zeros((delay, *x.shape), x.dtype), shapes)
 
 
-def _exchanged(told: Told, waiting: Told, t: jax.Array, delay: int) -> tuple[Told, Told]:
-    """What has waited for `delay` rounds, and what waits now."""
+def _rotate_delay_buffer(
+    buffer: Interaction, interaction: Interaction, t: jax.Array, delay: int
+) -> tuple[Interaction, Interaction]:
+    """Take the interaction of round `t - delay` out of the buffer and put that of round t in its place."""
     slot = lax.rem(t, jnp.asarray(delay, t.dtype))
-    then = jax.tree.map(lambda kept: lax.dynamic_index_in_dim(kept, slot, 0, keepdims=False), waiting)
-    # read before it is written: else XLA copies all that waits in every round
-    then, waiting = barrier((then, waiting))
-    waiting = jax.tree.map(
-        lambda kept, x: lax.dynamic_update_index_in_dim(kept, jnp.asarray(x, kept.dtype), slot, 0), waiting, _kept(told)
+    delayed = jax.tree.map(lambda x: lax.dynamic_index_in_dim(x, slot, 0, keepdims=False), buffer)
+    # Read before write: otherwise XLA copies the whole buffer in every round.
+    delayed, buffer = barrier((delayed, buffer))
+    buffer = jax.tree.map(
+        lambda x, new: lax.dynamic_update_index_in_dim(x, jnp.asarray(new, x.dtype), slot, 0),
+        buffer,
+        _without_fixed_arms(interaction),
     )
-    if isinstance(told.obs, FixedArmObs):
-        then = then._replace(obs=then.obs._replace(arms=told.obs.arms))
-    return then, waiting
+    if isinstance(interaction.obs, FixedArmObs):
+        delayed = delayed._replace(obs=delayed.obs._replace(arms=interaction.obs.arms))
+    return delayed, buffer
 
 
-INADMISSIBLE = "sum:inadmissible"  # rounds whose decision was inadmissible
-HEALTHY = "snapshot:healthy"  # whether the states hold no NaN
+def _without_fixed_arms(interaction: Interaction) -> Interaction:
+    """Drop arms that never change within a trial: those of the present round serve for every earlier one."""
+    if not isinstance(interaction.obs, FixedArmObs):
+        return interaction
+    return interaction._replace(obs=interaction.obs._replace(arms=()))
 
 
-def measure(meters: tuple[Meter, ...], played: Round) -> dict[str, jax.Array]:
-    """The values of one round, keyed `reduce:name`: the outcome's fields, the extra meters, inadmissible decisions.
-
-    Raises:
-      InputError: at trace time, for what is no number or array and for metrics of one name.
-    """
-    if not hasattr(played.outcome, "_asdict"):
-        raise InputError(f"an outcome must be a NamedTuple of numbers or arrays, got {type(played.outcome).__name__}")
-    values = {f"sum:{name}": _number(f"outcome {name!r}", v) for name, v in played.outcome._asdict().items()}
-    for meter in meters:
-        values[f"{meter.reduce}:{meter.name}"] = _number(f"meter {meter.name!r}", _measured(meter, played))
-    distinct([*played.outcome._fields, *(meter.name for meter in meters)])
-    if isinstance(played.environment, Admits):
-        admitted = played.environment.admits(played.env_state, played.obs, played.decision)
-        values[INADMISSIBLE] = jnp.asarray(~jnp.asarray(admitted, bool), jnp.int32)
-    return values
-
-
-def _measured(meter: Meter, played: Round) -> Any:
-    try:
-        return meter.measure(played)
-    except Exception as error:
-        what = " ".join(str(error).split())[:300]
-        raise InputError(f"meter {meter.name!r} cannot be measured: {type(error).__name__}: {what}") from error
-
-
-def _number(what: str, value: Any) -> jax.Array:
-    try:
-        array = jnp.asarray(value)
-        if jnp.issubdtype(array.dtype, jnp.complexfloating) or not array.size:
-            raise TypeError
-        return array.astype(jnp.result_type(float))
-    except Exception:  # TypeError, ValueError, and what JAX says of values of another transformation
-        raise InputError(f"{what} must be a real number or an array, got {type(value).__name__}") from None
-
-
-RESERVED = (*(key.partition(":")[2] for key in (INADMISSIBLE, HEALTHY)), *trials.RESERVED)
-
-
-def distinct(names: Sequence[str]) -> None:
-    """Checks at trace time that no metric hides another, or what the loop itself reports."""
-    for name in names:
-        if name in RESERVED:
-            raise InputError(f"no metric may be called {name!r}: every result has it; choose another name")
-        if list(names).count(name) > 1:
-            raise InputError(f"two metrics have the name {name!r}; rename the meter")
-
-
-def snapshot(environment: Any, algorithm: Any, env_state: Any, alg_state: Any) -> dict[str, jax.Array]:
-    """The environment's own evaluation at a record point, if it has one, and whether the trial is free of NaN."""
-    floats = [x for x in jax.tree.leaves((env_state, alg_state)) if jnp.issubdtype(x.dtype, jnp.floating)]
-    healthy = jnp.ones((), bool)
-    for x in floats:
-        healthy = healthy & ~jnp.isnan(x).any()
-    values = {}
-    if isinstance(environment, Evaluates):
-        recommendation = algorithm.recommend(alg_state) if isinstance(algorithm, Recommends) else None
-        at_record = environment.at_record(env_state, recommendation)
-        if not isinstance(at_record, dict):
-            raise InputError(f"at_record must return name to number or array, got {type(at_record).__name__}")
-        distinct(list(at_record))
-        values = {f"snapshot:{name}": _number(f"metric {name!r}", value) for name, value in at_record.items()}
-    return values | {HEALTHY: healthy}
-
-
-def mapped(function: Callable[..., Any], width: int, shared: Sequence[Any], *batched: Any) -> Any:
-    """`function(*shared, *batched)` over the trial axis, which is last; of one trial, which has no such axis, itself.
+def vmap_trials(function: Callable[..., Any], width: int, shared: Sequence[Any], *batched: Any) -> Any:
+    """Call a function of one trial on a batch; the trial axis is the last one, and absent if the width is 1.
 
     Args:
-      function: what one trial does, or its record.
-      width: number of trials.
+      function: `function(*shared, *batched)` of one trial, plain or traced.
+      width: W, number of trials.
       shared: arguments without a trial axis.
-      *batched: arguments with one; shared fields in them have none.
+      *batched: arguments with one, leaves `[..., W]`; leaves of shared fields have none.
     """
     if width == 1:
         return function(*shared, *batched)
     args = (*shared, *batched)
-    with_axis = [False] * len(jax.tree.leaves(shared)) + [not common for common in shared_leaves(batched)]
+    is_batched = [False] * len(jax.tree.leaves(shared)) + [not is_shared for is_shared in shared_leaves(batched)]
     if not isinstance(function, TracedFunction):
         leaves, structure = jax.tree.flatten(args)
-        of_one = [
-            jax.ShapeDtypeStruct(x.shape[:-1] if has_it else jnp.shape(x), x.dtype)
-            for x, has_it in zip(leaves, with_axis, strict=True)
+        shapes = [
+            jax.ShapeDtypeStruct(x.shape[:-1] if has_trials else jnp.shape(x), x.dtype)
+            for x, has_trials in zip(leaves, is_batched, strict=True)
         ]
-        function = TracedFunction.trace(function, *jax.tree.unflatten(structure, of_one))
-    return function.vmap(width, with_axis, *args)
+        function = TracedFunction.trace(function, *jax.tree.unflatten(structure, shapes))
+    return function.vmap(width, is_batched, *args)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Trial:
-    """What one trial does, traced once, and the shapes of what it carries and reports.
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class TracedTrial:
+    """The functions of one trial, each traced once, with the shapes of what they carry and report.
 
-    All programs of a job, whatever their width, are made of these records.
+    All programs of a job, whatever their width, are made of these traces.
     """
 
-    start_environment: TracedFunction  # of (base_key, environment, seed_index)
-    start_algorithm: TracedFunction  # of (base_key, algorithm, seed_index, *met)
-    round: TracedFunction  # of (t, algorithm, environment, carry) to the next (env, alg, waiting) and its values
-    snapshot: TracedFunction
-    carry: Carry
-    row: dict[str, Any]  # what a record point reports
-    passed: Any  # observation, decision, and of the feedback what the learner is told
+    init_environment: TracedFunction  # (base_key, environment, seed_index) -> EnvInit
+    init_algorithm: TracedFunction  # (base_key, algorithm, seed_index, environment, env_init) -> AlgInit
+    play_round: TracedFunction  # (t, algorithm, environment, carry) -> next carry without streams and totals, metrics
+    snapshot: TracedFunction  # (environment, algorithm, env_state, alg_state) -> metrics at a record point
+    carry: Carry  # shapes
+    block_values: dict[str, Any]  # shapes of what is reported at a record point, by `reduce:name`
+    interaction: list[Any]  # shapes of the arrays that environment and learner exchange in a round
 
 
-def trace(meters: tuple[Meter, ...], algorithm: Any, environment: Any, base_key: Any, seed_index: Any) -> Trial:
-    """Traces one trial, from the shapes of its arguments; here wrong names and values of metrics come to light."""
-    passed: list[Any] = []
+def trace_trial(
+    meters: tuple[Meter, ...], algorithm: Any, environment: Any, base_key: Any, seed_index: Any
+) -> TracedTrial:
+    """Trace the functions of one trial for the shapes of these arguments.
 
-    # Functions of their own: what JAX remembers of them goes when they go.
-    def first_environment(base_key: Any, environment: Any, seed_index: Any) -> Half:
-        return start_environment(environment, base_key, seed_index)
+    Raises:
+      InputError: for metrics with wrong names or values, and for feedback that the algorithm cannot use.
+    """
+    interaction: list[Any] = []
 
-    def first_algorithm(base_key: Any, algorithm: Any, seed_index: Any, *met: Any) -> Half:
-        return start_algorithm(algorithm, base_key, seed_index, *met)
-
-    def one_round(t: jax.Array, algorithm: Any, environment: Any, carry: Carry) -> tuple[Any, dict[str, jax.Array]]:
+    def measured_round(t: jax.Array, algorithm: Any, environment: Any, carry: Carry) -> tuple[Carry, dict[str, Any]]:
         carry, played = play_round(algorithm, environment, t, carry)
-        told = jax.tree.leaves((played.obs, played.decision, narrow(played.feedback, algorithm.feedback)))
-        arrays = [x for x in told if isinstance(x, (jax.Array, np.ndarray))]
-        passed.extend(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays)
-        return (carry.env, carry.alg, carry.waiting), measure(meters, played)
+        exchanged = jax.tree.leaves((played.obs, played.decision, narrow(played.feedback, algorithm.feedback)))
+        arrays = [x for x in exchanged if isinstance(x, (jax.Array, np.ndarray))]
+        interaction.extend(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays)
+        return carry._replace(streams=None), measure(meters, played)
 
-    environment_starts = TracedFunction.trace(first_environment, base_key, environment, seed_index)
-    met = (environment, environment_starts.out) if isinstance(algorithm, InitFromObs) else ()
-    algorithm_starts = TracedFunction.trace(first_algorithm, base_key, algorithm, seed_index, *met)
-    carry = assemble(environment_starts.out, algorithm_starts.out, {})
-    carry = carry._replace(waiting=jax.eval_shape(functools.partial(_waiting), algorithm, environment, carry))
-    round_ = TracedFunction.trace(one_round, seed_index, algorithm, environment, carry)  # t is a number like a seed
-    at_record = TracedFunction.trace(functools.partial(snapshot), environment, algorithm, carry.env, carry.alg)
-    totals = round_.out[1]
-    distinct([name for key in (*totals, *at_record.out) if (name := key.partition(":")[2]) not in RESERVED])
-    return Trial(
-        environment_starts, algorithm_starts, round_, at_record, carry._replace(totals=totals), totals | at_record.out,
-        passed,
-    )  # fmt: skip
+    # `partial` makes new functions: what JAX's caches hold by function is freed with them.
+    traced_env_init = TracedFunction.trace(functools.partial(init_environment), base_key, environment, seed_index)
+    visible = (environment, traced_env_init.out) if isinstance(algorithm, InitFromObs) else ()
+    traced_alg_init = TracedFunction.trace(functools.partial(init_algorithm), base_key, algorithm, seed_index, *visible)
+    carry = init_carry(traced_env_init.out, traced_alg_init.out)
+    delay_buffer = jax.eval_shape(functools.partial(_init_delay_buffer), algorithm, environment, carry)
+    carry = carry._replace(delay_buffer=delay_buffer)
+    t = seed_index  # a number of the same type
+    traced_round = TracedFunction.trace(measured_round, t, algorithm, environment, carry)
+    states = (carry.env_state, carry.alg_state)
+    traced_snapshot = TracedFunction.trace(functools.partial(take_snapshot), environment, algorithm, *states)
+    totals = traced_round.out[1]
+    check_metric_names([*totals, *traced_snapshot.out])
+    return TracedTrial(
+        init_environment=traced_env_init,
+        init_algorithm=traced_alg_init,
+        play_round=traced_round,
+        snapshot=traced_snapshot,
+        carry=carry._replace(totals=totals),
+        block_values=totals | traced_snapshot.out,
+        interaction=interaction,
+    )
 
 
-def advance(
-    trial: Trial,
+def play_rounds(
+    trial: TracedTrial,
     width: int,
     algorithm: Any,
     environment: Any,
     carry: Carry,
-    t0: jax.Array,
+    t: jax.Array,
     end: jax.Array,
-    stops: jax.Array,
+    record_points: jax.Array,
 ) -> tuple[Carry, dict[str, jax.Array]]:
-    """Plays rounds `t0 <= t < end` of a piece and reports at every stop on the way.
+    """Play a batch of trials up to round `end` and report at every record point on the way.
 
-    The rounds are outside and the trials inside, so that `t` is one scalar for all trials: a schedule on `t` stays a
-    branch where a counter in the state would become a select. A call may end anywhere: what was measured since the
-    last stop is part of the carry, so that no result depends on how the rounds are cut into calls.
+    The loop over rounds is outside and the batch inside, so that t is one scalar for all trials: a schedule on t stays
+    a branch, whereas a counter in the state would make it a select. A call may end anywhere: totals since the last
+    record point are part of the carry, so that no result depends on how rounds are cut into calls.
 
     Args:
-      trial: what one does (static).
+      trial: traced functions of one trial (static).
       width: W trials (static); 1 has no trial axis.
       algorithm: hyperparameters, leaves `[..., W]`, shared ones without `W`.
       environment: the same.
-      carry: the trials, leaves `[..., W]`.
-      t0: rounds already played.
-      end: rounds played afterwards.
-      stops: `[C]` increasing record points after `t0`, in rounds; of those after `end` the rows mean nothing.
+      carry: the trials after t rounds, leaves `[..., W]`.
+      t: `[]` int32, rounds already played.
+      end: `[]` int32, rounds played afterwards.
+      record_points: `[C]` increasing record points after `t`, in rounds.
 
     Returns:
-      The trials afterwards, and per `reduce:name` an array `[C, ..., W]`: values of the block that ends at each stop.
+      The trials afterwards, and by `reduce:name` an array `[C, ..., W]`: values of the block of rounds that ends at
+      each record point. Entries of record points after `end` are undefined.
     """
-    body = _round_of_a_piece(trial, width, algorithm, environment, carry.streams)
+    n_points, streams = len(record_points), carry.streams
+    body_fun = _round_body(trial, width, algorithm, environment, streams)
 
-    def report(states: States) -> dict[str, jax.Array]:
-        return mapped(trial.snapshot, width, (), environment, algorithm, *states[:2])
+    def snapshot(carry: Carry) -> dict[str, jax.Array]:
+        return vmap_trials(trial.snapshot, width, (), environment, algorithm, carry.env_state, carry.alg_state)
 
-    absent = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(report, carry[1:]))
+    def play_block(loop_carry: Any) -> Any:
+        """Play up to the next record point, or to the end if that comes first."""
+        i, t, carry, block_values = loop_carry
+        record_point = record_points[jnp.minimum(i, n_points - 1)]
+        block_end = jnp.where(i < n_points, jnp.minimum(record_point, end), end)
+        carry = lax.fori_loop(t, block_end, body_fun, carry)
+        is_recorded = (i < n_points) & (block_end == record_point)  # one scalar for all trials: `cond` is a branch
+        values = carry.totals | lax.cond(is_recorded, snapshot, lambda _: no_snapshot, carry)
+        block_values = {k: lax.dynamic_update_index_in_dim(block_values[k], x, i, 0) for k, x in values.items()}
+        totals = {k: jnp.where(is_recorded, meters_lib.empty_total(k, x), x) for k, x in carry.totals.items()}
+        return i + is_recorded, block_end, carry._replace(totals=totals), block_values
 
-    def block(loop_state: Any) -> Any:
-        i, t, states, rows = loop_state
-        stop = stops[jnp.minimum(i, len(stops) - 1)]
-        until = jnp.where(i < len(stops), jnp.minimum(stop, end), end)
-        states = lax.fori_loop(t, until, body, states)
-        reached = (i < len(stops)) & (until == stop)  # one scalar for all trials: a real branch
-        totals = states[2]
-        row = totals | lax.cond(reached, report, lambda _: absent, states)
-        rows = {key: lax.dynamic_update_index_in_dim(rows[key], x, i, 0) for key, x in row.items()}
-        fresh = {key: jnp.where(reached, meters_lib.zero(key, x), x) for key, x in totals.items()}
-        return i + reached, until, (*states[:2], fresh, states[3]), rows
-
-    rows = {key: jnp.zeros((len(stops), *x.shape), x.dtype) for key, x in (carry.totals | absent).items()}
-    begin = (jnp.int32(0), t0, carry[1:], rows)
-    _, _, states, rows = lax.while_loop(lambda loop_state: loop_state[1] < end, block, begin)
-    return Carry(carry.streams, *states), rows
+    carry = carry._replace(streams=None)  # constants of the loop, no part of its carry
+    no_snapshot = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(snapshot, carry))
+    block_values = {k: jnp.zeros((n_points, *x.shape), x.dtype) for k, x in (carry.totals | no_snapshot).items()}
+    init_val = (jnp.int32(0), t, carry, block_values)
+    _, _, carry, block_values = lax.while_loop(lambda loop_carry: loop_carry[1] < end, play_block, init_val)
+    return carry._replace(streams=streams), block_values
 
 
 def play_block(
-    trial: Trial, width: int, rounds: int, algorithm: Any, environment: Any, carry: Carry, t: jax.Array
+    trial: TracedTrial, width: int, rounds: int, algorithm: Any, environment: Any, carry: Carry, t: jax.Array
 ) -> tuple[Carry, jax.Array]:
-    """Plays `rounds` (static) rounds of a piece from round `t` on: `advance` where a loop must have a known length.
+    """Play a fixed number of rounds of a batch: the part of `play_rounds` for devices that need loops of known length.
+
+    Args:
+      trial: as in `play_rounds`, like all arguments but the next.
+      width: W trials (static).
+      rounds: how many are played (static).
+      algorithm: hyperparameters.
+      environment: hyperparameters.
+      carry: the trials.
+      t: `[]` int32, rounds already played.
 
     Returns:
-      The trials afterwards, and how many rounds they have played.
+      The trials afterwards, and the number of rounds that they have played.
     """
-    body = _round_of_a_piece(trial, width, algorithm, environment, carry.streams)
-    last = lax.fori_loop(0, rounds, lambda i, states: body(t + i.astype(t.dtype), states), carry[1:])
-    return Carry(carry.streams, *last), t + rounds
+    body_fun = _round_body(trial, width, algorithm, environment, carry.streams)
+    last = lax.fori_loop(0, rounds, lambda i, c: body_fun(t + i.astype(t.dtype), c), carry._replace(streams=None))
+    return last._replace(streams=carry.streams), t + rounds
 
 
-def report_block(
-    trial: Trial, width: int, algorithm: Any, environment: Any, carry: Carry
+def record_block(
+    trial: TracedTrial, width: int, algorithm: Any, environment: Any, carry: Carry
 ) -> tuple[Carry, dict[str, jax.Array]]:
-    """A record point of a piece: the trials, with nothing measured yet, and the values of the block that ends here."""
-    row = carry.totals | mapped(trial.snapshot, width, (), environment, algorithm, carry.env, carry.alg)
-    fresh = {key: meters_lib.zero(key, x) for key, x in carry.totals.items()}
-    return carry._replace(totals=fresh), row
+    """Report a batch at a record point, after `play_block`; return the trials with empty totals, and the values."""
+    states = (carry.env_state, carry.alg_state)
+    values = carry.totals | vmap_trials(trial.snapshot, width, (), environment, algorithm, *states)
+    totals = {key: meters_lib.empty_total(key, x) for key, x in carry.totals.items()}
+    return carry._replace(totals=totals), values
 
 
-States: TypeAlias = tuple[Any, Any, dict[str, jax.Array], Any]  # a carry without its streams
+def _round_body(
+    trial: TracedTrial, width: int, algorithm: Any, environment: Any, streams: Streams
+) -> Callable[[jax.Array, Carry], Carry]:
+    """Return the body of a loop over rounds: it plays round t of a batch and adds its metrics to the totals.
 
+    The streams are constants of the loop; in the carry of the body they are None.
+    """
 
-def _round_of_a_piece(
-    trial: Trial, width: int, algorithm: Any, environment: Any, streams: Streams
-) -> Callable[[jax.Array, States], States]:
-    """A round of all trials and what it adds to their totals; the streams are constants of the loop."""
+    def body_fun(t: jax.Array, carry: Carry) -> Carry:
+        before = carry._replace(streams=streams, totals={})
+        after, metrics = vmap_trials(trial.play_round, width, (t,), algorithm, environment, before)
+        totals = {key: meters_lib.add_to_total(key, carry.totals[key], x) for key, x in metrics.items()}
+        return after._replace(totals=totals)
 
-    def body(t: jax.Array, states: States) -> States:
-        env, alg, totals, waiting = states
-        carry = Carry(streams, env, alg, {}, waiting)
-        (env, alg, waiting), values = mapped(trial.round, width, (t,), algorithm, environment, carry)
-        totals = {key: meters_lib.add(key, totals[key], value) for key, value in values.items()}
-        return env, alg, totals, waiting
-
-    return body
+    return body_fun

@@ -1,10 +1,10 @@
-"""Meters: what is recorded of a run, as block reductions between record points.
+"""Meters: metrics of a run, reduced over the block of rounds between two record points.
 
-Every field of an environment's `Outcome` is summed by default. Further meters look at a whole `Round`. A meter's block
-values are combined over blocks on the host in float64, so that memory does not grow with the horizon.
+Every field of an environment's `Outcome` is summed by default. Further meters are functions of a whole `Round`. Blocks
+are combined on the host in float64, so that memory does not grow with the horizon.
 
-Within a block a sum is a plain one in the precision of the run. In float32 a block of 10^4 rounds that add 0.1 each is
-off by 1e-4 of itself, one of 10^6 by 1e-2, and a count ends at 2^24: record more often, or run in float64.
+Within a block a sum is a plain one in the precision of the run. In float32 a block of 10^4 rounds that add 0.1 each has
+a relative error of 1e-4, one of 10^6 rounds of 1e-2, and a count ends at 2^24: use more record points, or float64.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ from jaxbandits.base.errors import InputError, shown
 
 
 class Round(NamedTuple):
-    """One round of one trial, as a meter sees it."""
+    """One round of one trial: the argument of a meter."""
 
     t: jax.Array  # [] rounds finished before this one
     algorithm: Any  # hyperparameters
@@ -38,7 +38,7 @@ Reduce = Literal["sum", "max", "last"]
 
 @dataclasses.dataclass(frozen=True)
 class Meter:
-    """A number or an array per round and how it is reduced over rounds, entry by entry.
+    """A number or an array per round, and its reduction over rounds, entry by entry.
 
     Attributes:
       name: of the metric.
@@ -55,11 +55,11 @@ class Meter:
     unit: str = ""
 
 
-def checked(meters: Any) -> tuple[Meter, ...]:
-    """Meters as a tuple.
+def check_meters(meters: Any) -> tuple[Meter, ...]:
+    """Return a list of meters as a tuple, checked.
 
     Raises:
-      InputError: for anything that is no list of meters with names and reductions that exist.
+      InputError: for anything but a list of meters with different names and known reductions.
     """
     if not isinstance(meters, (list, tuple)) or not all(isinstance(meter, Meter) for meter in meters):
         raise InputError(f"meters must be Meter objects in a list, got {shown(meters)}")
@@ -86,32 +86,32 @@ def checked(meters: Any) -> tuple[Meter, ...]:
     return tuple(meters)
 
 
-def zero_of(key: str) -> float:
-    """What an empty block holds; `key` is `reduce:name`."""
+def initial_total(key: str) -> float:
+    """Return the total of no rounds, for a metric by its key `reduce:name`."""
     return -np.inf if key.startswith("max:") else 0.0
 
 
-def zero(key: str, like: Any) -> jax.Array:
-    """An empty block of the shape and dtype of `like`."""
-    return jnp.full(like.shape, zero_of(key), like.dtype)
+def empty_total(key: str, like: Any) -> jax.Array:
+    """Return the total of no rounds, in the shape and dtype of `like`."""
+    return jnp.full(like.shape, initial_total(key), like.dtype)
 
 
-def add(key: str, total: jax.Array, value: jax.Array) -> jax.Array:
-    """One more round in a block."""
+def add_to_total(key: str, total: jax.Array, value: jax.Array) -> jax.Array:
+    """Return the total after one more round."""
     if key.startswith("sum:"):
         return total + value
     return jnp.maximum(total, value) if key.startswith("max:") else value
 
 
-def over_blocks(key: str, blocks: np.ndarray) -> np.ndarray:
-    """Block values `[trials, M, ...]` to the value at each record point, in float64."""
-    blocks = blocks.astype(np.float64)
+def combine_blocks(key: str, block_values: np.ndarray) -> np.ndarray:
+    """Return the value at each record point, in float64, from values `[trials, M, ...]` of the blocks between them."""
+    block_values = block_values.astype(np.float64)
     if key.startswith("sum:"):
-        return np.cumsum(blocks, axis=1)
-    return np.maximum.accumulate(blocks, axis=1) if key.startswith("max:") else blocks
+        return np.cumsum(block_values, axis=1)
+    return np.maximum.accumulate(block_values, axis=1) if key.startswith("max:") else block_values
 
 
-def order(key: str) -> tuple[int, str]:
-    """Sorts `reduce:name` keys: what the environment charges for first, snapshots last."""
+def sort_key(key: str) -> tuple[int, str]:
+    """Return a key that sorts metrics `reduce:name`: sums first (what the environment charges), snapshots last."""
     reduce, _, name = key.partition(":")
     return ("sum", "max", "last", "snapshot").index(reduce), name

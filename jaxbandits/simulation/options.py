@@ -1,4 +1,4 @@
-"""What `simulate`, `compare`, `sweep` and the command line can be told besides what to run."""
+"""Settings of a run that `simulate`, `compare`, `sweep` and the command line share."""
 
 import dataclasses
 import os
@@ -8,34 +8,34 @@ from typing import Any
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, shown, unknown_name
 from jaxbandits.simulation import meters as meters_lib
+from jaxbandits.simulation.compilation import Device
 from jaxbandits.simulation.meters import Meter
-from jaxbandits.simulation.program import Device
 
 COUNT = f"[1, {2**31 - 1}]"  # rounds, trials, threads: counted in int32
 MAX_SEED = 2**31 - 1  # global seed indices are int32 too
-# Loops over 8 trials are unrolled by LLVM and then round differently lane by lane (seen in float64); from 16 on every
-# lane runs the same vector code, so a trial has the same bits wherever it stands in a piece. 32 leaves a margin.
+# LLVM unrolls loops over 8 trials, which then round differently from slot to slot (seen in float64); from 16 on every
+# slot runs the same vector code, so a trial has the same bits in any slot of a batch. 32 leaves a margin.
 WIDTH_UNIT = 32
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Options:
-    """Settings of a run; the first four determine numbers, the others only how they are computed.
+    """Settings of a run: the first four determine its numbers, the others only the computation.
 
     Attributes:
       meters: extra `Meter`s, a list.
       seed: base seed, 0 to 2^32 - 1; every random draw of the run follows from it.
       first_seed: global index of the first trial: more trials later, or elsewhere, continue where these end.
-      width: trials side by side in one program, 1 or a multiple of 32; by default from the bytes that one trial touches
-        in a round (64 for small ones, 1 from 32 KB on). Numbers depend on it in their last bits.
+      width: trials in a batch, side by side in one program: 1 or a multiple of 32; by default from the bytes of a round
+        of one trial (64 for small ones, 1 from 32 KB on). Numbers depend on it in their last bits.
       devices: JAX devices; all of the default backend by default.
       workers: threads; one per core by default, one per device where there are several or an accelerator.
-      seconds_per_call: how long compiled code runs between two looks at the clock: how soon an interrupt is answered
-        and the bar moves.
+      seconds_per_call: duration of a call of compiled code: the progress bar moves and an interrupt is answered after
+        each call.
       checkpoint: a directory: killed at any instant, the same call resumes bit for bit.
       save_every: seconds between checkpoints of trials that are not finished.
-      progress: a bar on standard error.
-      title: what the bar says in front of the labels that it runs.
+      progress: show a progress bar on standard error.
+      title: text of the bar in front of the labels that it runs.
     """
 
     meters: Sequence[Meter] = ()
@@ -51,7 +51,7 @@ class Options:
     title: str = ""
 
     def __post_init__(self) -> None:
-        """Checks every setting; whole numbers become ints."""
+        """Check every setting; whole numbers become ints."""
         if self.width is not None and ranges.integer("width", self.width, COUNT) > 1 and self.width % WIDTH_UNIT:
             raise InputError(f"width must be 1 or a multiple of {WIDTH_UNIT}, got {self.width}")
         if self.devices is not None and not _are_devices(self.devices):
@@ -63,7 +63,7 @@ class Options:
         if not isinstance(self.title, str):
             raise InputError(f"title must be text, got {shown(self.title)}")
         checked = {
-            "meters": meters_lib.checked(self.meters),
+            "meters": meters_lib.check_meters(self.meters),
             "seed": ranges.integer("seed", self.seed, f"[0, {2**32 - 1}]"),
             "first_seed": ranges.integer("first_seed", self.first_seed, f"[0, {MAX_SEED}]"),
             "width": None if self.width is None else int(self.width),
@@ -76,8 +76,8 @@ class Options:
             object.__setattr__(self, name, value)
 
 
-def options(**settings: Any) -> Options:
-    """Checked options.
+def make_options(**settings: Any) -> Options:
+    """Return checked options.
 
     Raises:
       InputError: for an unknown name, with the closest ones, or a value that is not allowed.

@@ -1,8 +1,9 @@
-"""The plan of a run: jobs cut into pieces. The piece is the unit of scheduling, memory, checkpoint and retry.
+"""The plan of a run: jobs, each a sequence of batches of trials.
 
 A trial is (hyperparameter point, seed). The trials of a job are numbered point by point, seed by seed, and run in
-pieces of one fixed width; the last piece is padded with repeats of its last trial. So every split of the work executes
-the same compiled program, and no result depends on the split.
+batches of one fixed width; the last batch is padded with repeats of its last trial. So every split of the work runs the
+same compiled program, and no result depends on the split. The batch is the unit of scheduling, memory, checkpoint and
+retry.
 """
 
 import dataclasses
@@ -15,15 +16,15 @@ from jaxbandits.base.errors import InputError, shown
 from jaxbandits.base.pytree import as_numpy, field_kind, map_traced, replace, validate
 from jaxbandits.simulation.meters import Meter
 
-ENVIRONMENT = "environment."  # what a swept field of the environment begins with
+ENVIRONMENT = "environment."  # prefix of swept fields of the environment
 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One compiled program's worth of trials: an algorithm on an environment, over H points and S seeds."""
+    """Trials that one compiled program runs: an algorithm on an environment, at H points and S seeds."""
 
     label: str
-    algorithm: Any  # values of swept fields are overridden by the points
+    algorithm: Any  # the points replace the values of its swept fields
     environment: Any
     points: tuple[dict[str, Any], ...]  # [H] values of swept fields; one empty point when nothing is swept
     horizon: int
@@ -31,11 +32,11 @@ class Job:
     n_seeds: int
     first_seed: int
     meters: tuple[Meter, ...]
-    width: int  # trials side by side: 1 or a multiple of 32
+    width: int  # trials in a batch: 1 or a multiple of 32
 
     @property
     def n_trials(self) -> int:
-        """Hyperparameter points times seeds."""
+        """H S, hyperparameter points times seeds."""
         return len(self.points) * self.n_seeds
 
     @property
@@ -44,14 +45,14 @@ class Job:
         return np.arange(self.first_seed, self.first_seed + self.n_seeds)
 
     @functools.cached_property
-    def batched(self) -> tuple[Any, Any]:
-        """Algorithm and environment with leaves `[H, ...]` on the host; shared ones have no axis of points.
+    def stacked(self) -> tuple[Any, Any]:
+        """Algorithm and environment of all points: leaves `[H, ...]` on the host; shared ones have no axis of points.
 
         Raises:
           InputError: for points that name no traced field, or values out of range.
         """
         pair = as_numpy((self.algorithm, self.environment))
-        repeat = functools.partial(_repeated, n=len(self.points))
+        repeat = functools.partial(_repeat, n=len(self.points))
         algorithm, environment = (map_traced(repeat, obj) for obj in pair)
         for field in self.points[0]:
             column = np.asarray([point[field] for point in self.points])
@@ -64,51 +65,46 @@ class Job:
             validate(environment)
         return as_numpy((algorithm, environment))
 
-    def of_width(self, width: int) -> "Job":
-        """The same job in pieces of another width."""
-        job = dataclasses.replace(self, width=width)
-        job.__dict__["batched"] = self.batched  # which has no piece in it
-        return job
+    def at_point(self, point: int = 0) -> tuple[Any, Any]:
+        """Return algorithm and environment of one hyperparameter point."""
+        return map_traced(lambda leaf: leaf[point], self.stacked)
 
-    def trial(self, point: int = 0) -> tuple[Any, Any]:
-        """Algorithm and environment of one hyperparameter point."""
-        return map_traced(lambda leaf: leaf[point], self.batched)
+    def at_points(self, points: np.ndarray) -> tuple[Any, Any]:
+        """Return algorithm and environment of `[W]` points: traced leaves `[..., W]`, for W = 1 without that axis."""
+        if self.width == 1:
+            return self.at_point(int(points[0]))
+        return map_traced(lambda leaf: np.ascontiguousarray(np.moveaxis(leaf[points], 0, -1)), self.stacked)
 
-    def piece(self, first: int, count: int) -> tuple[Any, Any, np.ndarray]:
-        """Arguments of a program for the trials `first .. first + count`, padding included.
+    def slots(self, first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the hyperparameter points `[W]` and the global seed indices `[W]` of the slots of a batch.
 
-        Returns:
-          Algorithm, environment and global seed indices; traced leaves `[..., W]`, without the axis when W is 1.
+        Args:
+          first: number of its first trial.
+          count: of its trials; the slots beyond repeat the last one.
         """
-        points, seeds = self.lanes(first, count)
-        return *self.settings(points), seeds
-
-    def lanes(self, first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """`[W]` hyperparameter points and global seed indices of the trials `first .. first + count`, with padding."""
         trial = np.minimum(np.arange(first, first + self.width), first + count - 1)
         points, seeds = np.divmod(trial, self.n_seeds)
         seeds = (seeds + self.first_seed).astype(np.int32)
         return points, seeds if self.width > 1 else seeds[0]
 
-    def settings(self, points: np.ndarray) -> tuple[Any, Any]:
-        """Algorithm and environment of `[W]` hyperparameter points: traced leaves `[..., W]`, for W = 1 `[...]`."""
-        if self.width == 1:
-            return self.trial(int(points[0]))
-        return map_traced(lambda leaf: np.ascontiguousarray(np.moveaxis(leaf[points], 0, -1)), self.batched)
+    def batch(self, first: int, count: int) -> tuple[Any, Any, np.ndarray]:
+        """Return algorithm, environment and global seed indices of a batch, as `slots` and `at_points` have them."""
+        points, seeds = self.slots(first, count)
+        return *self.at_points(points), seeds
 
 
-def _repeated(leaf: Any, n: int) -> np.ndarray:
+def _repeat(leaf: Any, n: int) -> np.ndarray:
     return np.broadcast_to(np.asarray(leaf), (n, *leaf.shape))
 
 
-def _with_column(obj: Any, batched: Any, field: str, column: np.ndarray) -> Any:
-    """`batched` with the values `[H]` of a field; a static field has its one value already."""
-    return batched if field_kind(obj, field) == "static" else replace(batched, field, column)
+def _with_column(obj: Any, stacked: Any, field: str, column: np.ndarray) -> Any:
+    """Return `stacked` with values `[H]` of a field; a static field has its one value already."""
+    return stacked if field_kind(obj, field) == "static" else replace(stacked, field, column)
 
 
 @dataclasses.dataclass(frozen=True)
-class Piece:
-    """Trials `first .. first + count` of a job."""
+class Batch:
+    """Trials `first .. first + count` of a job, which run side by side."""
 
     job: int
     index: int
@@ -124,10 +120,10 @@ class Plan:
     base_seed: int
 
     @property
-    def pieces(self) -> list[Piece]:
-        """All pieces, job after job."""
+    def batches(self) -> list[Batch]:
+        """All batches, job after job."""
         return [
-            Piece(j, i, first, min(job.width, job.n_trials - first))
+            Batch(j, i, first, min(job.width, job.n_trials - first))
             for j, job in enumerate(self.jobs)
             for i, first in enumerate(range(0, job.n_trials, job.width))
         ]

@@ -1,462 +1,357 @@
-"""Compiled programs: the one place that jits. One program (its starts and `advance`) serves every piece of a job.
+"""Compiled programs: one program (its starts and its rounds) serves every batch of a job.
 
-A program depends on the structure of algorithm and environment, the shapes of shared data, the piece width, the room
-for rows per call and the device; never on hyperparameter values, seeds or the horizon. Programs are kept for later
-runs of the process, up to `MAX_PARTS`; the one that was not used for longest goes first.
+A program depends on the structure of algorithm and environment, the shapes of shared data, the batch width, the number
+of record points per call and the device; never on hyperparameter values, seeds or the horizon. Traces and compiled
+functions are cached for later runs of the process (`simulation.compilation`).
 """
 
-import collections
+import abc
 import dataclasses
 import functools
-import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base.digests import user_code_digests
 from jaxbandits.base.pytree import map_traced
-from jaxbandits.simulation import compilation_cache, loop
+from jaxbandits.simulation import loop
 from jaxbandits.simulation import meters as meters_lib
-from jaxbandits.simulation.executables import key_of
-from jaxbandits.simulation.loop import Carry, Trial
+from jaxbandits.simulation.compilation import (
+    FAST_CODE,
+    FAST_COMPILE,
+    MAX_COMPILED,
+    CacheSource,
+    CompileUnit,
+    Device,
+    LRUCache,
+    RateEstimator,
+    cache_key,
+    clear_compiled,
+    compile_cached,
+)
+from jaxbandits.simulation.loop import Carry, TracedTrial
 from jaxbandits.simulation.meters import Meter
 from jaxbandits.tracing import target
 from jaxbandits.tracing.vmap_last import TracedFunction
 from jaxbandits.types import InitFromObs
 
-Device: TypeAlias = Any  # a jax.Device, which type checkers see as a variable
-
-_LARGEST_STEP = 8  # a call has at most so many times the rounds of the one before it: early rounds may be cheap
-MAX_PARTS = 256  # compiled functions that are kept, three to a program (accelerators: five); some megabytes each
 BLOCK = 64  # rounds of one call on an accelerator, where a round takes longer than a call costs
-_NO_STOP = 2**31 - 1
+_NO_RECORD_POINT = 2**31 - 1
+
+_traces = LRUCache(MAX_COMPILED)
 
 
-class Pace:
-    """How fast a program is, as last measured. It outlives a run, so that the next one starts from it."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Program(abc.ABC):
+    """Compiled functions of one job, batch width and device."""
 
-    def __init__(self) -> None:
-        self._seconds_per_round: float | None = None
-
-    def rounds(self, last: int | None, seconds: float) -> int:
-        """Rounds that a call may play to take about `seconds`; the first call ever plays one.
-
-        Args:
-          last: rounds of the call before it in this piece; None for the first.
-          seconds: what a call should take.
-        """
-        if self._seconds_per_round is None:
-            return 1
-        fits = max(1, int(min(seconds / self._seconds_per_round, 2**31)))
-        return fits if last is None else min(fits, last * _LARGEST_STEP)
-
-    def measured(self, seconds: float, rounds: int, wanted: float) -> None:
-        """Takes note of a call. A slower one counts only if it was long enough not to be mostly cost of the call."""
-        new, old = seconds / rounds, self._seconds_per_round
-        if old is None or new < old or seconds > 0.1 * wanted:
-            self._seconds_per_round = new
-
-
-@dataclasses.dataclass(frozen=True)
-class Blocks:
-    """`advance` in programs whose loops all have a known number of steps: `tracing.target` says where, and why.
-
-    From one record point to the next blocks of `BLOCK` rounds are played, what is left round by round. Which program
-    plays a round follows from the record points alone, so that no bit depends on how rounds are cut into calls.
-    """
-
-    block: Any  # jax.stages.Compiled: `loop.play_block` of BLOCK rounds
-    single: Any  # of one
-    report: Any
-
-    def play(
-        self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, stops: np.ndarray, device: Device
-    ) -> tuple[Carry, dict[str, np.ndarray], int]:
-        """As `Program.play`; plays the block that `end` lies in to its end. Nothing waits before the last one."""
-        rows: list[Any] = []
-        now = jax.device_put(np.int32(t), device)
-        while t < end:
-            stop = int(stops[len(rows)])
-            rounds, play = (BLOCK, self.block) if stop - t >= BLOCK else (1, self.single)
-            carry, now = play(algorithm, environment, carry, now)
-            t += rounds
-            if t == stop:
-                carry, row = self.report(algorithm, environment, carry)
-                rows.append(row)
-        jax.block_until_ready(carry)
-        names = rows[0] if rows else ()
-        return carry, {name: np.stack([np.asarray(row[name]) for row in rows]) for name in names}, t
-
-
-@dataclasses.dataclass(frozen=True)
-class Program:
-    """The compiled start and advance of one job on one device."""
-
-    start_environment: Any  # jax.stages.Compiled, shared by all algorithms on this environment
-    start_algorithm: Any
-    advance: Any  # jax.stages.Compiled of `loop.advance`, or Blocks
-    pace: Pace
+    init_environment: Any  # jax.stages.Compiled, shared by all algorithms on this environment
+    init_algorithm: Any
+    rate: RateEstimator
     carry_shape: Carry  # ShapeDtypeStructs
-    nothing: tuple[Any, Any]  # on the device: totals of fresh trials, and zeros where feedback will wait
-    row_slots: int  # record points that one call can report
+    empty_buffers: tuple[Any, Any]  # totals of no rounds and an empty delay buffer, on the device
+    record_capacity: int  # record points that one call can report
     compile_s: float
     device: Device
 
     def start(self, algorithm: Any, environment: Any, base_key: jax.Array, seed_index: Any) -> Carry:
-        """A piece of fresh trials: leaves of `algorithm`, `environment` and `seed_index` as `advance` takes them.
-
-        Keys are `bare`, here and in the trials.
-        """
-        half = self.start_environment(environment, base_key, seed_index)
-        met = (environment, half) if isinstance(algorithm, InitFromObs) else ()
-        first = self.start_algorithm(algorithm, base_key, seed_index, *met)
-        return loop.assemble(half, first, *self.nothing)
-
-    def play(
-        self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, stops: np.ndarray
-    ) -> tuple[Carry, dict[str, np.ndarray], int]:
-        """Plays rounds `t` to `end` of a piece.
+        """Start a batch of trials.
 
         Args:
-          algorithm: arguments of the piece on the device.
+          algorithm: arguments of the batch, leaves `[..., W]` (without W if it is 1; shared ones too).
+          environment: the same.
+          base_key: `key_data` of the key of the run.
+          seed_index: `[W]` global seed indices.
+
+        Returns:
+          The trials; their streams are `key_data`.
+        """
+        env_init = self.init_environment(base_key, environment, seed_index)
+        visible = (environment, env_init) if isinstance(algorithm, InitFromObs) else ()
+        alg_init = self.init_algorithm(base_key, algorithm, seed_index, *visible)
+        return loop.init_carry(env_init, alg_init, *self.empty_buffers)
+
+    @abc.abstractmethod
+    def play(
+        self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, record_points: np.ndarray
+    ) -> tuple[Carry, dict[str, np.ndarray], int]:
+        """Play rounds `t` to `end` of a batch.
+
+        Args:
+          algorithm: arguments of the batch on the device.
           environment: the same.
           carry: the trials after `t` rounds.
           t: rounds already played.
-          end: rounds played afterwards; in `Blocks` it may be a few more.
-          stops: `[<= row_slots]` the record points after `t`; `end` is none that lies behind the last of them.
+          end: rounds played afterwards, at most the last of the record points.
+          record_points: `[<= record_capacity]` the record points after `t`.
 
         Returns:
-          The trials afterwards, `[reached, ..., W]` rows of the record points on the way, and how many rounds the
-          trials have played.
+          The trials afterwards; by `reduce:name` `[n, ..., W]` block values of the record points on the way; and the
+          number of rounds that the trials have played.
         """
-        if isinstance(self.advance, Blocks):
-            return self.advance.play(algorithm, environment, carry, t, end, stops, self.device)
-        padded = np.pad(stops, (0, self.row_slots - len(stops)), constant_values=_NO_STOP).astype(np.int32)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LoopProgram(Program):
+    """A program whose calls play any number of rounds."""
+
+    play_rounds: Any  # jax.stages.Compiled of `loop.play_rounds`
+
+    def play(
+        self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, record_points: np.ndarray
+    ) -> tuple[Carry, dict[str, np.ndarray], int]:
+        """As `Program.play`; exactly to `end`."""
+        missing = self.record_capacity - len(record_points)
+        padded = np.pad(record_points, (0, missing), constant_values=_NO_RECORD_POINT).astype(np.int32)
         # From the host: a transfer of its own would be waited for, which takes as long as thousands of rounds.
-        carry, block = self.advance(algorithm, environment, carry, np.int32(t), np.int32(end), padded)
-        reached = int(np.searchsorted(stops, end, side="right"))
-        return carry, {name: values[:reached] for name, values in to_host(block).items()}, end
+        carry, block_values = self.play_rounds(algorithm, environment, carry, np.int32(t), np.int32(end), padded)
+        n = int(np.searchsorted(record_points, end, side="right"))
+        return carry, {name: values[:n] for name, values in to_host(block_values).items()}, end
 
 
-class Shelf:
-    """What was made, by key, up to a bound; the entry that was not used for longest goes first. Each is made once."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BlockProgram(Program):
+    """A program whose calls play a fixed number of rounds: `tracing.target` says for which devices, and why.
 
-    def __init__(self, bound: int):
-        self.bound = bound
-        self._made: collections.OrderedDict[Hashable, Future[Any]] = collections.OrderedDict()
-        self._lock = threading.Lock()
+    From one record point to the next blocks of `BLOCK` rounds are played, and the remainder round by round. Which
+    function plays a round follows from the record points alone, so that no bit depends on how rounds are cut into
+    calls.
+    """
 
-    def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """The entry of a key; whoever asks while another thread makes it waits for that one."""
-        with self._lock:
-            mine = key not in self._made
-            future = self._made.setdefault(key, Future())
-            self._made.move_to_end(key)
-            while len(self._made) > self.bound:
-                self._made.popitem(last=False)
-        if mine:
-            try:
-                future.set_result(make())
-            except BaseException as error:
-                with self._lock:
-                    self._made.pop(key, None)  # the next one tries again
-                future.set_exception(error)
-        return future.result()
+    play_block: Any  # jax.stages.Compiled: `loop.play_block` of BLOCK rounds
+    play_round: Any  # of one
+    record_block: Any
 
-    def clear(self) -> None:
-        """Forgets everything."""
-        with self._lock:
-            self._made.clear()
-
-    def __len__(self) -> int:
-        return len(self._made)
+    def play(
+        self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, record_points: np.ndarray
+    ) -> tuple[Carry, dict[str, np.ndarray], int]:
+        """As `Program.play`; to the end of the block that `end` lies in. Only the last call is waited for."""
+        recorded: list[dict[str, Any]] = []
+        device_t = jax.device_put(np.int32(t), self.device)
+        while t < end:
+            record_point = int(record_points[len(recorded)])
+            rounds, play = (BLOCK, self.play_block) if record_point - t >= BLOCK else (1, self.play_round)
+            carry, device_t = play(algorithm, environment, carry, device_t)
+            t += rounds
+            if t == record_point:
+                carry, values = self.record_block(algorithm, environment, carry)
+                recorded.append(values)
+        jax.block_until_ready(carry)
+        names = recorded[0] if recorded else ()
+        return carry, {name: np.stack([np.asarray(values[name]) for values in recorded]) for name in names}, t
 
 
-_parts = Shelf(MAX_PARTS)
-_trials = Shelf(MAX_PARTS)
-
-
-class Made(NamedTuple):
-    """What a part is made of: it says which program on disk is the same."""
-
-    traces: tuple[TracedFunction, ...]
-    out: Any  # of the structure of what it returns
-    names: tuple[str, ...] = ()  # of the metrics in it
-
-    @classmethod
-    def by(cls, half: TracedFunction) -> "Made":
-        """Of one trace, which returns what the part returns."""
-        return cls((half,), half.out)
-
-
-class Part(NamedTuple):
-    """A function of a program, and what it is compiled for."""
-
-    name: tuple[Hashable, ...]  # what it is, what it measures, and last the number of trials side by side
-    function: Callable[..., Any]
-    static: tuple[Any, ...]  # its first arguments
-    args: tuple[Any, ...]  # shapes of the others
-    options: dict[str, Any]  # for XLA on a CPU
-    made: Made | None = None  # None: it is not kept on disk
-
-
-class FromDisk:
-    """A program that an earlier process compiled. Where its first call fails, it is compiled again and called anew."""
-
-    def __init__(self, program: Callable[..., Any], compile_again: Callable[[], Callable[..., Any]]):
-        self._program, self._compile_again = program, compile_again
-        self._proven, self._lock = False, threading.Lock()
-
-    def __call__(self, *args: Any) -> Any:
-        """Call the program."""
-        if self._proven:
-            return self._program(*args)
-        with self._lock:
-            try:
-                out = jax.block_until_ready(self._program(*args))  # an error shows when the results are waited for
-            except Exception:
-                self._program = self._program if self._proven else self._compile_again()
-                out = self._program(*args)
-            self._proven = True
-        return out
-
-
-def get_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Any, platform: str | None = None) -> Trial:
-    """One trial of a job, traced.
+def get_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Any, platform: str | None = None) -> TracedTrial:
+    """Return the traced trial of a job.
 
     Args:
       meters: extra meters.
       algorithm: hyperparameters of one trial.
       environment: the same.
-      platform: where it will run; None: where JAX's default device is.
+      platform: of the device that will run it; None: of JAX's default device.
     """
     shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (algorithm, environment, *_seed_shapes()))
     platform = platform or jax.default_backend()
 
-    def make() -> Trial:
+    def build() -> TracedTrial:
         with target.target_platform(platform):
-            return loop.trace(meters, *shapes)
+            return loop.trace_trial(meters, *shapes)
 
-    return _trials.get((meters, platform, *_key(shapes, meters)), make)
+    return _traces.get((meters, platform, *cache_key(shapes, meters)), build)
 
 
 def get_program(
-    meters: tuple[Meter, ...], algorithm: Any, environment: Any, width: int, row_slots: int, device: Device
+    meters: tuple[Meter, ...], algorithm: Any, environment: Any, width: int, record_capacity: int, device: Device
 ) -> Program:
-    """The program for these structures; each part is compiled at most once while it is kept.
+    """Return the program for these structures; functions in the cache are not compiled again.
 
     Args:
       meters: extra meters.
       algorithm: hyperparameters of one trial.
       environment: the same.
-      width: trials per piece.
-      row_slots: record points that one call can report.
+      width: trials per batch.
+      record_capacity: record points that one call can report.
       device: where it runs.
     """
     begin = time.perf_counter()
-    where = jax.sharding.SingleDeviceSharding(device)
+    sharding = jax.sharding.SingleDeviceSharding(device)
 
-    def one(x: Any) -> Any:
-        return jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=where)
+    def of_one(x: Any) -> Any:
+        return jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding)
 
-    def many(x: Any) -> Any:
-        return one(x) if width == 1 else jax.ShapeDtypeStruct((*x.shape, width), x.dtype, sharding=where)
+    def of_batch(x: Any) -> Any:
+        return of_one(x) if width == 1 else jax.ShapeDtypeStruct((*x.shape, width), x.dtype, sharding=sharding)
 
-    alg, env = (jax.tree.map(one, map_traced(many, obj)) for obj in (algorithm, environment))
-    base_key, seed_index = _seed_shapes()
-    trials = (one(base_key), many(seed_index))
     trial = get_trial(meters, algorithm, environment, device.platform)
-    carry = jax.tree.map(many, trial.carry)
-    # what the start of a learner does not need is left out: one start then serves all environments
-    met = (env, (carry.streams.observe, carry.streams.step, carry.env)) if isinstance(algorithm, InitFromObs) else ()
-    t = one(seed_index)
-    env_half, alg_half = trial.start_environment, trial.start_algorithm
-    # A start runs once per piece and is large (every arm is its own output): compiled fast rather than well.
-    starts = (
-        Part(("environment", width), _start, (env_half, width), (env, *trials), _FAST_COMPILE, Made.by(env_half)),
-        Part(("algorithm", width), _start, (alg_half, width), (alg, *trials, *met), _FAST_COMPILE, Made.by(alg_half)),
-    )
+    alg, env = (jax.tree.map(of_one, map_traced(of_batch, obj)) for obj in (algorithm, environment))
+    carry = jax.tree.map(of_batch, trial.carry)
+    base_key, seed_index = _seed_shapes()
+    t = of_one(seed_index)
+    units = _init_units(trial, width, alg, env, of_one(base_key), of_batch(seed_index), carry)
     if target.is_accelerator(device.platform):
-        args = (alg, env, carry, t)
-        advances = {
-            "block": Part(("block", meters, width), loop.play_block, (trial, width, BLOCK), args, _FAST_CODE),
-            "single": Part(("single", meters, width), loop.play_block, (trial, width, 1), args, _FAST_CODE),
-            "report": Part(("report", width), loop.report_block, (trial, width), args[:3], _FAST_CODE),
-        }
+        units |= _block_units(trial, width, (alg, env, carry), t, meters)
     else:
-        rounds = (t, t, jax.ShapeDtypeStruct((row_slots,), np.int32, sharding=where))
-        made = Made((trial.round, trial.snapshot), (trial.carry, trial.row), tuple(trial.row))
-        args = (alg, env, carry, *rounds)
-        advances = {"advance": Part(("advance", meters, width), loop.advance, (trial, width), args, _FAST_CODE, made)}
-    with ThreadPoolExecutor(2 + len(advances)) as pool:  # XLA compiles outside the GIL
-        halves = [pool.submit(_once, part, device) for part in starts]
-        rest = {name: pool.submit(_once, part, device) for name, part in advances.items()}
-        (env_start, _), (alg_start, _) = (half.result() for half in halves)
-        parts = {name: part.result()[0] for name, part in rest.items()}
-        pace = next(iter(rest.values())).result()[1]
-    advance = parts["advance"] if "advance" in parts else Blocks(**parts)
-    totals = {key: np.full(x.shape, meters_lib.zero_of(key), x.dtype) for key, x in carry.totals.items()}
-    waiting = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), carry.waiting)
-    nothing = jax.device_put((totals, waiting), device)  # once: a transfer for every piece costs as much as its start
-    return Program(env_start, alg_start, advance, pace, carry, nothing, row_slots, time.perf_counter() - begin, device)
+        points = jax.ShapeDtypeStruct((record_capacity,), np.int32, sharding=sharding)
+        units["play_rounds"] = _loop_unit(trial, width, (alg, env, carry), (t, t, points), meters)
+    with ThreadPoolExecutor(len(units)) as pool:  # XLA compiles without holding the GIL
+        futures = {name: pool.submit(compile_cached, unit, device) for name, unit in units.items()}
+        compiled = {name: future.result() for name, future in futures.items()}
+    totals = {key: np.full(x.shape, meters_lib.initial_total(key), x.dtype) for key, x in carry.totals.items()}
+    delay_buffer = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), carry.delay_buffer)
+    program_class = LoopProgram if "play_rounds" in compiled else BlockProgram
+    _, rate = compiled["play_rounds" if "play_rounds" in compiled else "play_block"]
+    return program_class(
+        **{name: executable for name, (executable, _) in compiled.items()},
+        rate=rate,
+        carry_shape=carry,
+        # Once per program: a transfer for every batch would take as long as its start.
+        empty_buffers=jax.device_put((totals, delay_buffer), device),
+        record_capacity=record_capacity,
+        compile_s=time.perf_counter() - begin,
+        device=device,
+    )
+
+
+def _init_units(
+    trial: TracedTrial, width: int, alg: Any, env: Any, base_key: Any, seed_index: Any, carry: Carry
+) -> dict[str, CompileUnit]:
+    """Return the two starts. Each runs once per batch and is large (every arm is its own output): compiled fast."""
+    # Only a learner that needs it gets the environment: the start of any other serves all environments.
+    env_init = loop.EnvInit(observe=carry.streams.observe, step=carry.streams.step, state=carry.env_state)
+    visible = (env, env_init) if isinstance(alg, InitFromObs) else ()
+    return {
+        "init_environment": CompileUnit(
+            name=("init_environment", width),
+            function=_init,
+            static_args=(trial.init_environment, width),
+            args=(base_key, env, seed_index),
+            cpu_options=FAST_COMPILE,
+            source=CacheSource.from_trace(trial.init_environment),
+        ),
+        "init_algorithm": CompileUnit(
+            name=("init_algorithm", width),
+            function=_init,
+            static_args=(trial.init_algorithm, width),
+            args=(base_key, alg, seed_index, *visible),
+            cpu_options=FAST_COMPILE,
+            source=CacheSource.from_trace(trial.init_algorithm),
+        ),
+    }
+
+
+def _init(init: TracedFunction, width: int, base_key: jax.Array, *batched: Any) -> Any:
+    return loop.vmap_trials(init, width, (base_key,), *batched)
+
+
+def _loop_unit(
+    trial: TracedTrial, width: int, args: tuple[Any, ...], rounds: tuple[Any, ...], meters: tuple[Meter, ...]
+) -> CompileUnit:
+    traces = (trial.play_round, trial.snapshot)
+    return CompileUnit(
+        name=("play_rounds", meters, width),
+        function=loop.play_rounds,
+        static_args=(trial, width),
+        args=(*args, *rounds),
+        cpu_options=FAST_CODE,
+        source=CacheSource(traces, out=(trial.carry, trial.block_values), names=tuple(trial.block_values)),
+    )
+
+
+def _block_units(
+    trial: TracedTrial, width: int, args: tuple[Any, ...], t: Any, meters: tuple[Meter, ...]
+) -> dict[str, CompileUnit]:
+    def play(name: str, rounds: int) -> CompileUnit:
+        return CompileUnit((name, meters, width), loop.play_block, (trial, width, rounds), (*args, t), FAST_CODE)
+
+    record = CompileUnit(("record_block", width), loop.record_block, (trial, width), args, FAST_CODE)
+    return {
+        "play_block": play("play_block", BLOCK),
+        "play_round": play("play_round", 1),
+        "record_block": record,
+    }
 
 
 @functools.cache
 def _seed_shapes() -> tuple[Any, Any]:
+    """Return the shapes of a base key and of a seed index (a round t has the shape of the latter)."""
     return jax.eval_shape(lambda: (jax.random.key(0, impl="threefry2x32"), jnp.int32(0)))
 
 
-def _start(half: TracedFunction, width: int, part: Any, base_key: jax.Array, seed_index: jax.Array, *met: Any) -> Any:
-    return loop.mapped(half, width, (base_key,), part, seed_index, *met)
-
-
-def recall(
+def rebuild_instances(
     environments: Any, points: Sequence[int], recorded: dict[str, np.ndarray], width: int
 ) -> dict[str, np.ndarray]:
-    """What an environment that `RebuildsInstance` says of instances: float64 arrays `[..., n]`.
+    """Call `rebuild_instance` of an environment that is `RebuildsInstance` for many instances.
 
     Args:
       environments: leaves `[H, ...]` on the host; shared ones have no axis of points.
       points: `[n]` the hyperparameter point of each instance.
-      recorded: by name `[..., n]`.
+      recorded: by name `[..., n]` recorded metrics of the instances.
       width: instances side by side.
+
+    Returns:
+      By name `[..., n]` float64 arrays.
     """
     device, real = jax.local_devices()[0], jnp.result_type(float)
-    first_one = (
+    first_args = (
         map_traced(lambda leaf: leaf[0], environments),
         {name: array[..., 0].astype(real) for name, array in recorded.items()},
     )
-    one = _trials.get(("recall", device.platform, *_key(first_one)), lambda: _traced_recall(device, *first_one))
-    pieces = []
+    key = ("rebuild_instance", device.platform, *cache_key(first_args))
+    trace = _traces.get(key, lambda: _trace_rebuild_instance(device, *first_args))
+    batches = []
     for first in range(0, len(points), width):
-        lanes = np.minimum(np.arange(first, first + width), len(points) - 1)  # the last piece is filled up
-        of = np.asarray(points)[lanes]
+        instances = np.minimum(np.arange(first, first + width), len(points) - 1)  # the last batch is padded
+        batch_points = np.asarray(points)[instances]
         args = jax.device_put(
             (
-                map_traced(lambda leaf, of=of: np.moveaxis(leaf[of], 0, -1), environments),
-                {name: array[..., lanes].astype(real) for name, array in recorded.items()},
+                map_traced(lambda leaf, points=batch_points: np.moveaxis(leaf[points], 0, -1), environments),
+                {name: array[..., instances].astype(real) for name, array in recorded.items()},
             ),
             device,
         )
-        shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), args)
-        program, _ = _once(Part(("recall", width), _recall, (one, width), shapes, _FAST_COMPILE, Made.by(one)), device)
-        pieces.append(to_host(program(*args)))
+        unit = CompileUnit(
+            name=("rebuild_instance", width),
+            function=_rebuild_instance,
+            static_args=(trace, width),
+            args=jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), args),
+            cpu_options=FAST_COMPILE,
+            source=CacheSource.from_trace(trace),
+        )
+        executable, _ = compile_cached(unit, device)
+        batches.append(to_host(executable(*args)))
     return {
-        name: np.concatenate([np.asarray(piece[name], np.float64) for piece in pieces], -1)[..., : len(points)]
-        for name in pieces[0]
+        name: np.concatenate([np.asarray(batch[name], np.float64) for batch in batches], -1)[..., : len(points)]
+        for name in batches[0]
     }
 
 
-def _traced_recall(device: Device, environment: Any, recorded: dict[str, Any]) -> TracedFunction:
-    def one(environment: Any, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
+def _trace_rebuild_instance(device: Device, environment: Any, recorded: dict[str, Any]) -> TracedFunction:
+    def rebuild_instance(environment: Any, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
         return environment.rebuild_instance(recorded)
 
     with target.target_platform(device.platform):
-        return TracedFunction.trace(one, environment, recorded)
+        return TracedFunction.trace(rebuild_instance, environment, recorded)
 
 
-def _recall(one: TracedFunction, width: int, environments: Any, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
-    return loop.mapped(one, width, (), environments, recorded)
-
-
-def is_key(x: Any) -> bool:
-    """Whether an array, or what stands for its shape, holds keys."""
-    return bool(jnp.issubdtype(x.dtype, jax.dtypes.prng_key))
-
-
-def bare(x: Any) -> Any:
-    """An array, of keys their data `[..., 2]`: JAX calls programs of plain arrays without detours in Python."""
-    return jax.random.key_data(x) if is_key(x) else x
-
-
-def _as_key(data: jax.Array) -> jax.Array:
-    return jax.random.wrap_key_data(data, impl="threefry2x32")
-
-
-def _bare_shape(x: Any) -> Any:
-    return jax.ShapeDtypeStruct((*x.shape, 2), np.uint32, sharding=x.sharding) if is_key(x) else x
+def _rebuild_instance(trace: TracedFunction, width: int, *args: Any) -> dict[str, jax.Array]:
+    return loop.vmap_trials(trace, width, (), *args)
 
 
 def base_key(seed: int, device: Device) -> jax.Array:
-    """The `bare` key that a run begins with: that of `jax.random.key(seed)`, which would compile a program for it."""
-    return jax.device_put(np.array([0, seed], np.uint32), device)  # a seed is below 2^32
-
-
-def _key(args: Any, also: Any = ()) -> tuple[Hashable, ...]:
-    """What programs of these shapes have in common, the users' code in it and in `also` included."""
-    leaves, structure = jax.tree.flatten(args)
-    shapes = tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
-    return structure, shapes, bool(jax.config.jax_enable_x64), user_code_digests(args, also)
-
-
-def _once(part: Part, device: Device) -> tuple[Any, Pace]:
-    """Compiles a part unless that has been done, here or in an earlier process; with the pace measured so far.
-
-    What is compiled takes and returns `bare` keys.
-    """
-    function, static, args = part.function, part.static, part.args
-
-    def plain(*plain_args: Any) -> Any:
-        """A function of its own: what JAX remembers of it goes when it goes."""
-        keys = jax.tree.map(lambda x, like: _as_key(x) if is_key(like) else x, plain_args, args)
-        return jax.tree.map(bare, function(*static, *keys))
-
-    def compile_and_save(save: Callable[[Any, Any], None] | None) -> Any:
-        with target.target_platform(device.platform):
-            lowered = jax.jit(plain).lower(*jax.tree.map(_bare_shape, args))
-        program = _build(lowered, device, part.options)
-        if save:
-            save(lowered, program)
-        return program
-
-    def build() -> tuple[Any, Pace]:
-        kept = compilation_cache.kept_for(device)
-        key = _key_on_disk(part, part.made, device) if kept and part.made else None
-        if not (kept and part.made and key):
-            return compile_and_save(None), Pace()
-        save = functools.partial(kept.save, key)
-        found = kept.load(key, args, part.made.out, device)
-        return FromDisk(found, lambda: compile_and_save(save)) if found else compile_and_save(save), Pace()
-
-    return _parts.get((part.name, *_key(args, part.name), device), build)
-
-
-def _key_on_disk(part: Part, made: Made, device: Device) -> str | None:
-    traces = [trace.jaxpr for trace in made.traces]
-    return key_of(str(part.name[0]), traces, part.args, (part.name[-1], made.names), part.options, device)
+    """Return the `key_data` of `jax.random.key(seed)`, which would compile a program; a seed is below 2^32."""
+    return jax.device_put(np.array([0, seed], np.uint32), device)
 
 
 def clear_programs() -> None:
-    """Forgets every compiled program (for tests and for measuring compile time)."""
-    _parts.clear()
-    _trials.clear()
-
-
-def compiled_count() -> int:
-    """How many compiled parts this process keeps."""
-    return len(_parts)
-
-
-_FAST_COMPILE = {"xla_backend_optimization_level": 0}
-_FAST_CODE = {"xla_cpu_prefer_vector_width": 512}  # measured 1.1x to 1.25x with AVX-512, nothing lost without
-
-
-def _build(lowered: Any, device: Device, cpu_options: dict[str, Any]) -> Any:
-    if target.is_accelerator(device.platform):
-        return lowered.compile()
-    try:
-        return lowered.compile(compiler_options=cpu_options)
-    except jax.errors.JaxRuntimeError as error:  # an older jaxlib without the option
-        if "No such compile option" not in str(error):
-            raise
-        return lowered.compile()
+    """Drop all traces and compiled functions of this process (for tests and to measure compilation)."""
+    clear_compiled()
+    _traces.clear()
 
 
 def to_host(tree: Any) -> Any:
-    """Waits for the computation and copies it to NumPy arrays."""
+    """Wait for arrays and copy them to the host."""
     return jax.tree.map(np.asarray, tree)

@@ -1,90 +1,90 @@
-"""What a run says while it runs: a bar on a terminal or in a notebook, a line per stage where nobody watches."""
+"""Progress of a run: a bar on a terminal or in a notebook, elsewhere a line per stage on standard error."""
 
 import sys
 import time
 from typing import Any
 
 
-def watched() -> bool:
-    """Whether standard error is a terminal or a notebook: elsewhere a bar would fill a log."""
+def is_interactive() -> bool:
+    """Return whether standard error is a terminal or a notebook: elsewhere a bar would fill a log."""
     return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
-class Progress:
-    """A bar with a name for its stage; a context manager. Silent if not wanted.
+class ProgressBar:
+    """Progress bar that names the present stage; a context manager.
 
-    Where nobody watches, every stage and the end write a line each.
+    If standard error is not interactive there is no bar; every stage and the end print a line each.
     """
 
-    def __init__(self, total: int, unit: str, title: str, wanted: bool, scale: bool = False, stages: bool = True):
-        """A bar over `total` of a unit.
+    def __init__(self, total: int, unit: str, title: str, enabled: bool, scale: bool = False, stages: bool = True):
+        """Begin at zero.
 
         Args:
-          total: how many there are.
-          unit: of what, in the plural.
-          title: what every line begins with.
-          wanted: whether anything is said.
-          scale: whether numbers get k and M.
-          stages: whether stages write lines; else the end only.
+          total: number of units.
+          unit: their name, in the plural.
+          title: beginning of every line.
+          enabled: False: no output at all.
+          scale: write numbers with k and M.
+          stages: print a line for every stage where there is no bar; else only one at the end.
         """
-        self._front, self._unit = f"{title}: " if title else "", unit
-        self._lines, self._stages = wanted and not watched(), stages
-        self._begun, self._done, self._before = time.perf_counter(), 0, 0
+        self._prefix, self._unit = f"{title}: " if title else "", unit
+        self._prints_lines, self._prints_stages = enabled and not is_interactive(), stages
+        self._begin, self._done, self._resumed = time.perf_counter(), 0, 0
         self._bar: Any = None
-        if wanted and not self._lines:
-            from tqdm.auto import tqdm  # asyncio with it, for nothing where nobody watches
+        if enabled and not self._prints_lines:
+            from tqdm.auto import tqdm  # here: it imports asyncio, which runs without a bar do not need
 
             self._bar = tqdm(
                 total=total, unit=f" {unit}", unit_scale=scale, smoothing=0.1, dynamic_ncols=True, desc=title or None
             )
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "ProgressBar":
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if exc[0] is None and self._lines and self._done:
-            seconds = time.perf_counter() - self._begun
-            played = self._done - self._before
-            rate = f", {_short(played / seconds)} {self._unit}/s" if played and seconds > 0.0 else ""
-            self._write(f"{self._done:,} {self._unit} in {seconds:.1f} s{rate}")
+        if exc[0] is None and self._prints_lines and self._done:
+            seconds = time.perf_counter() - self._begin
+            computed = self._done - self._resumed
+            rate = f", {_format_rate(computed / seconds)} {self._unit}/s" if computed and seconds > 0.0 else ""
+            self._print(f"{self._done:,} {self._unit} in {seconds:.1f} s{rate}")
         if self._bar is not None:
             self._bar.close()
 
-    def note(self, text: str) -> None:
-        """Something that is said once, on a line of its own."""
-        if self._lines:
-            self._write(text)
+    def print_note(self, text: str) -> None:
+        """Print a line."""
+        if self._prints_lines:
+            self._print(text)
         elif self._bar is not None:
-            self._bar.write(self._front + text, file=sys.stderr)
+            self._bar.write(self._prefix + text, file=sys.stderr)
 
-    def stage(self, text: str) -> None:
-        """What is done now, in front of the bar; a line where there is none."""
-        if self._lines and self._stages:
-            self._write(text)
-        self.name(text)
+    def begin_stage(self, text: str) -> None:
+        """Name the present stage in front of the bar, or print it as a line if there is no bar."""
+        if self._prints_lines and self._prints_stages:
+            self._print(text)
+        self.describe(text)
 
-    def name(self, text: str) -> None:
-        """What is done now, in front of the bar only."""
+    def describe(self, text: str) -> None:
+        """Change the text in front of the bar."""
         if self._bar is not None:
-            self._bar.set_description(self._front + text)
+            self._bar.set_description(self._prefix + text)
 
-    def update(self, n: int, played: bool = True) -> None:
-        """So many more are done; not `played`: they were found done."""
+    def update(self, n: int, computed: bool = True) -> None:
+        """Count n more units; not `computed` if a checkpoint had them."""
         self._done += n
-        self._before += 0 if played else n
+        self._resumed += 0 if computed else n
         if self._bar is not None:
             self._bar.update(n)
 
-    def tick(self) -> None:
-        """Shows that time passes."""
+    def refresh(self) -> None:
+        """Draw the bar again, with the time that has passed."""
         if self._bar is not None:
             self._bar.refresh()
 
-    def _write(self, text: str) -> None:
-        print(self._front + text, file=sys.stderr, flush=True)
+    def _print(self, text: str) -> None:
+        print(self._prefix + text, file=sys.stderr, flush=True)
 
 
-def _short(rate: float) -> str:
+def _format_rate(rate: float) -> str:
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if rate >= size:
             return f"{rate / size:.3g}{letter}"

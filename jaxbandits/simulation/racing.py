@@ -42,7 +42,7 @@ from jaxbandits.results.listing import Listing, named
 from jaxbandits.results.table import number, plain
 from jaxbandits.simulation.api import compare
 from jaxbandits.simulation.grid import Grid, Point, checked_points
-from jaxbandits.simulation.options import COUNT, WIDTH_UNIT, options
+from jaxbandits.simulation.options import COUNT, WIDTH_UNIT, make_options
 
 FEWEST = 8  # seeds of the first look
 _GROUP, _GROUPS = 4, 16  # seeds of a group at least, and groups at most
@@ -162,7 +162,7 @@ def race(
     seeds = ranges.integer("seeds", seeds, COUNT)
     error = ranges.real("error", error, "(0, 0.5]")
     tolerance = ranges.real("tolerance", tolerance, "[0, 1)")
-    chosen = options(**settings)
+    chosen = make_options(**settings)
     grids = _labelled(grid, environment)
     points = checked_points(next(iter(grids.values())).points)
     rounds = 0  # of one seed of one point, on all labels together

@@ -1,6 +1,6 @@
-"""Checkpoints of a part: finished pieces are written together, every `save_every` seconds.
+"""Checkpoints of a part: finished batches are written together, every `save_every` seconds.
 
-A part of quick trials finishes hundreds of pieces a second; a file for each would take longer than the trials do.
+A part of quick trials finishes hundreds of batches a second; writing a file for each would take longer than the trials.
 """
 
 import os
@@ -10,47 +10,47 @@ import time
 from typing import Any
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.simulation.checkpoint import Progress, Store
-from jaxbandits.simulation.plan import Piece, Plan
+from jaxbandits.simulation.checkpoint import BatchCheckpoint, Store
+from jaxbandits.simulation.plan import Batch, Plan
 
 
 class PartStore(Store):
-    """A `Store` that holds finished pieces back for a while; what is left of them is written when a run is stopped."""
+    """A `Store` that delays the files of finished batches; a run that is stopped writes them before it ends."""
 
     def __init__(self, directory: str | os.PathLike[str], plan: Plan, spec: dict[str, Any], save_every: float):
-        """As a `Store`.
+        """Choose a directory.
 
         Args:
-          directory: where.
+          directory: its path; it need not exist.
           plan: the part.
           spec: everything that determines its numbers.
-          save_every: seconds between two writings of finished pieces.
+          save_every: seconds between writes of finished batches.
         """
         super().__init__(directory, plan, spec)
-        self._save_every, self._written = save_every, time.perf_counter()
-        self._held_back: list[tuple[Piece, Progress]] = []
+        self._save_every, self._last_write = save_every, time.perf_counter()
+        self._delayed: list[tuple[Batch, BatchCheckpoint]] = []
         self._lock = threading.Lock()
 
-    def load(self, piece: Piece, carry_shape: Any) -> Progress | None:
-        """Load the progress of a batch; None for a damaged file, whose batch a sweep computes again."""
+    def load(self, batch: Batch, carry_shape: Any) -> BatchCheckpoint | None:
+        """Return the checkpoint of a batch; None also if its file is damaged: a sweep computes that batch again."""
         try:
-            return super().load(piece, carry_shape)
+            return super().load(batch, carry_shape)
         except InputError as error:
             print(f"jaxbandits: {error}: done now", file=sys.stderr)
             return None
 
-    def save(self, piece: Piece, progress: Progress) -> None:
-        """Replaces the file of a piece: at once, or with others when they are due if it is finished."""
-        if progress.carry is not None:
-            super().save(piece, progress)
+    def save(self, batch: Batch, checkpoint: BatchCheckpoint) -> None:
+        """Replace the file of a batch: at once if it is unfinished, else with others when they are due."""
+        if checkpoint.carry is not None:
+            super().save(batch, checkpoint)
         with self._lock:
-            if progress.carry is None:
-                self._held_back.append((piece, progress))
-            if time.perf_counter() - self._written >= self._save_every:
+            if checkpoint.carry is None:
+                self._delayed.append((batch, checkpoint))
+            if time.perf_counter() - self._last_write >= self._save_every:
                 self._write()
 
     def __exit__(self, *exc: object) -> None:
-        """Leaves the directory; a run that was stopped is written down first."""
+        """Release the directory, after writing the delayed batches of a run that was stopped."""
         try:
             if exc[0] is not None:
                 self._write()
@@ -58,7 +58,7 @@ class PartStore(Store):
             super().__exit__(*exc)
 
     def _write(self) -> None:
-        while self._held_back:
-            super().save(*self._held_back[0])
-            self._held_back.pop(0)
-        self._written = time.perf_counter()
+        while self._delayed:
+            super().save(*self._delayed[0])
+            self._delayed.pop(0)
+        self._last_write = time.perf_counter()

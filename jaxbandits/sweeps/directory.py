@@ -151,7 +151,7 @@ class Directory:
     def played(self, name: str, width: int) -> int:
         """Trial-rounds in the checkpoint of a part, padding counted: about what is done of it."""
         found = 0
-        for path in (self.working(name) / "checkpoint").glob("piece-*.npz"):
+        for path in (self.working(name) / "checkpoint").glob("batch-*.npz"):
             with contextlib.suppress(Exception), np.load(path, allow_pickle=False) as arrays:  # a file that is going
                 found += int(arrays["rounds"]) * width
         return found

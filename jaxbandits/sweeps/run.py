@@ -231,7 +231,7 @@ class _Work:
         if len(self.known) > _KNOWN:
             self.known.clear()
         spec = planned.described(part)
-        trials = collect.trials_of(part.job, output.rows[0], output.timing[0], self.known, spec)
+        trials = collect.collect_trials(part.job, output.block_values[0], output.timing[0], self.known, spec)
         return dataclasses.replace(trials, timing={}), trials.timing
 
     def _kept(self, trials: Trials) -> Trials:

@@ -12,7 +12,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError, shown, unknown_name
 from jaxbandits.simulation import collect, driver, identity
-from jaxbandits.simulation.api import Labelled, jobs_of
+from jaxbandits.simulation.jobs import LabelJobs, make_jobs
 from jaxbandits.simulation.meters import Meter
 from jaxbandits.simulation.options import COUNT, Options
 from jaxbandits.simulation.plan import Job, Plan
@@ -81,7 +81,7 @@ class Planned:
 
     sweep: Sweep
     devices: list[Any]
-    labelled: list[Labelled]
+    labelled: list[LabelJobs]
     jobs: list[Job]  # one per program
     parts: list[Part]
     spec: dict[str, Any]  # everything that determines its numbers
@@ -128,7 +128,7 @@ def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> Planned:
         meters=sweep.meters, seed=sweep.seed, first_seed=sweep.first_seed, width=sweep.width, devices=devices
     )
     used = list(devices) if devices is not None else jax.local_devices()
-    labelled = jobs_of(
+    labelled = make_jobs(
         sweep.algorithms, sweep.environment, sweep.horizon, sweep.seeds, sweep.record_points, chosen, used[0]
     )
     jobs = [job for run in labelled for _, job in run.jobs]
@@ -152,7 +152,7 @@ def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> Planned:
 def _check_metrics(wanted: Sequence[str], jobs: Sequence[Job]) -> None:
     """Before anything is computed, where names do not come from whole runs."""
     for job in jobs if wanted else ():
-        known = collect.metrics_of(job, driver.trial_of(job).row)
+        known = collect.metric_names(job, driver.trace_job(job).block_values)
         missing = [] if known is None else [metric for metric in wanted if metric not in known]
         if known is not None and missing:
             raise InputError(f"metrics: {unknown_name('metric', missing[0], known)}")
@@ -166,13 +166,13 @@ def _part_trials(sweep: Sweep, job: Job) -> int:
 
 def result_bytes(job: Job) -> int:
     """Bytes of what one trial reports, in float64."""
-    row = driver.trial_of(job).row
-    return 8 * len(job.record_points) * sum(x.size for x in row.values())
+    block_values = driver.trace_job(job).block_values
+    return 8 * len(job.record_points) * sum(x.size for x in block_values.values())
 
 
 def carry_bytes(job: Job) -> int:
     """Bytes of what one trial holds while it runs."""
-    return bytes_of(driver.trial_of(job).carry)
+    return bytes_of(driver.trace_job(job).carry)
 
 
 def _parts(label: str, positions: Sequence[int], job: Job, spec: dict[str, Any], number: int) -> list[Part]:

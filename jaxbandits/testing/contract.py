@@ -17,9 +17,8 @@ import numpy as np
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, shown
 from jaxbandits.base.pytree import as_arrays, field_table, replace, validate
-from jaxbandits.simulation import Grid, Trials, compare
-from jaxbandits.simulation import program as program_lib
-from jaxbandits.simulation.loop import Carry, play_round, start_trial
+from jaxbandits.simulation import Grid, Trials, compare, compilation
+from jaxbandits.simulation.loop import Carry, init_trial, play_round
 from jaxbandits.testing import rehearsal, speed
 from jaxbandits.types import ArmObs, InitFromObs, Recommends
 
@@ -142,12 +141,12 @@ def masked_arms_are_never_played(algorithm: Any, environment: Any) -> None:
     if not isinstance(seen, ArmObs):
         return
     carry = _start(algorithm, environment)
-    obs = environment.observe(jax.random.key(1), jnp.int32(0), carry.env)
+    obs = environment.observe(jax.random.key(1), jnp.int32(0), carry.env_state)
     n_arms = obs.arms.shape[0]
 
     @jax.jit
     def played_under(mask):
-        return algorithm.select(jax.random.key(2), jnp.int32(0), carry.alg, obs._replace(mask=mask)).index
+        return algorithm.select(jax.random.key(2), jnp.int32(0), carry.alg_state, obs._replace(mask=mask)).index
 
     for k in (0, n_arms // 2, n_arms - 1):
         played = int(played_under(jnp.arange(n_arms) == k))
@@ -164,7 +163,7 @@ def stays_finite(algorithm: Any, environment: Any) -> None:
         carry = _start(algorithm, environment)
         for t in range(3):
             carry = _round(_Told(algorithm, jnp.asarray(scale)), environment, jnp.int32(t), carry)
-        for leaf in jax.tree.leaves(carry.alg):
+        for leaf in jax.tree.leaves(carry.alg_state):
             if jnp.issubdtype(leaf.dtype, jnp.floating):
                 assert not np.isnan(leaf).any(), (
                     f"the state is NaN after feedback scaled by {scale:g}: guard divisions, logarithms and exponentials"
@@ -205,7 +204,7 @@ def decisions_are_admissible(algorithm: Any, environment: Any) -> None:
 def every_traced_field_can_be_swept(algorithm: Any, environment: Any) -> None:
     """A sweep over each numeric field equals separate runs, bit for bit, and compiles nothing new."""
     _run(algorithm, environment, seeds=2)
-    compiled = program_lib.compiled_count()
+    compiled = compilation.compiled_count()
     for field, values in _sweepable(algorithm):
         swept = _run(Grid(algorithm, {field: values}), environment, seeds=2)
         for h, value in enumerate(values):
@@ -213,7 +212,7 @@ def every_traced_field_can_be_swept(algorithm: Any, environment: Any) -> None:
             for metric, expected in alone.values.items():
                 same = np.array_equal(swept.values[metric][h], expected[0], equal_nan=True)
                 assert same, f"sweeping {field} gives another {metric} than running {field}={value:g} alone"
-    assert program_lib.compiled_count() == compiled, "new hyperparameter values compiled a new program"
+    assert compilation.compiled_count() == compiled, "new hyperparameter values compiled a new program"
 
 
 def recommendation_is_finite(algorithm: Any, environment: Any) -> None:
@@ -276,7 +275,7 @@ class _Told:
 # Compiled once for all checks of a pair, not operation by operation.
 @jax.jit
 def _start(algorithm: Any, environment: Any) -> Carry:
-    return start_trial(algorithm, environment, _key(), jnp.int32(3))
+    return init_trial(_key(), algorithm, environment, jnp.int32(3))
 
 
 @jax.jit

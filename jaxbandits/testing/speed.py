@@ -25,11 +25,11 @@ def vmap_fallbacks(algorithm: Any, environment: Any) -> list[VmapFallback]:
     t, key = jnp.int32(0), jax.random.key(0, impl="threefry2x32")
 
     def first(algorithm: Any, environment: Any) -> tuple[Any, Any, Any]:
-        carry = loop.start_trial(algorithm, environment, key, t)
-        obs = environment.observe(key, t, carry.env)
-        decision = algorithm.select(key, t, carry.alg, obs)
-        _, feedback, _ = environment.step(key, t, carry.env, obs, decision)
-        return carry.alg, obs, narrow(feedback, algorithm.feedback)
+        carry = loop.init_trial(key, algorithm, environment, t)
+        obs = environment.observe(key, t, carry.env_state)
+        decision = algorithm.select(key, t, carry.alg_state, obs)
+        _, feedback, _ = environment.step(key, t, carry.env_state, obs, decision)
+        return carry.alg_state, obs, narrow(feedback, algorithm.feedback)
 
     def many(x: Any) -> Any:
         return jax.ShapeDtypeStruct((*x.shape, _WIDTH), x.dtype)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from jaxbandits.estimation.fixed_arms import REFRESH
 from jaxbandits.numerics import inverse_factors
-from jaxbandits.simulation.loop import play_round, start_trial
+from jaxbandits.simulation.loop import init_trial, play_round
 
 
 @functools.partial(jax.jit, static_argnums=(2, 3))
@@ -15,13 +15,13 @@ def largest_drift(algorithm, environment, rounds, trials):
     """The largest over rounds, arms and trials, of `width_sq` and of `mean`."""
 
     def begin(seed):
-        carry = start_trial(algorithm, environment, jax.random.key(3, impl="threefry2x32"), seed)
+        carry = init_trial(jax.random.key(3, impl="threefry2x32"), algorithm, environment, seed)
         worst = {"width_sq": jnp.zeros(()), "mean": jnp.zeros(())}
-        return carry, jnp.trace(inverse_factors.to_dense(carry.alg.inverse)), jnp.zeros(()), worst
+        return carry, jnp.trace(inverse_factors.to_dense(carry.alg_state.inverse)), jnp.zeros(()), worst
 
     def one_round(t, carry, at_refresh, path, worst):
         carry, played = play_round(algorithm, environment, t, carry)
-        before, after, arms = played.state, carry.alg, played.obs.arms
+        before, after, arms = played.state, carry.alg_state, played.obs.arms
         path = path + jnp.linalg.norm(after.theta - before.theta)
         eps, norm_sq = jnp.finfo(path.dtype).eps, (arms * arms) @ jnp.ones(arms.shape[1])
         unit = (REFRESH + 4 * arms.shape[1]) * eps

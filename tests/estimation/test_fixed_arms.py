@@ -15,7 +15,7 @@ from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.estimation import fixed_arms
 from jaxbandits.simulation import simulate
-from jaxbandits.simulation.loop import play_round, start_trial
+from jaxbandits.simulation.loop import init_trial, play_round
 from jaxbandits.types import ArmObs, FixedArmObs, Reward
 from tests.estimation.scores import largest_drift
 
@@ -38,14 +38,14 @@ LEARNERS = {
 
 def plays(algorithm, environment, seeds=8):
     def trial(seed):
-        carry = start_trial(algorithm, environment, jax.random.key(7, impl="threefry2x32"), seed)
+        carry = init_trial(jax.random.key(7, impl="threefry2x32"), algorithm, environment, seed)
 
         def one_round(carry, t):
             carry, played = play_round(algorithm, environment, t, carry)
-            return carry, (played.decision.index, algorithm.recommend(carry.alg))
+            return carry, (played.decision.index, algorithm.recommend(carry.alg_state))
 
         carry, rows = jax.lax.scan(one_round, carry, jnp.arange(ROUNDS, dtype=jnp.int32))
-        return rows, carry.alg.scores
+        return rows, carry.alg_state.scores
 
     return jax.jit(jax.vmap(trial))(jnp.arange(seeds, dtype=jnp.int32))
 
@@ -64,8 +64,8 @@ def test_plays_are_the_same_in_float64(learner, dim, available):
 
 def test_nothing_is_carried_where_arms_change():
     for environment, carries in ((GeneralizedLinear.tv(dim=6), False), (GeneralizedLinear.fixed(dim=6), True)):
-        carry = jax.eval_shape(start_trial, *as_arrays((OFUL(dim=6), environment)), jax.random.key(0), jnp.int32(0))
-        assert (carry.alg.scores is not None) == carries
+        carry = jax.eval_shape(init_trial, jax.random.key(0), *as_arrays((OFUL(dim=6), environment)), jnp.int32(0))
+        assert (carry.alg_state.scores is not None) == carries
 
 
 def test_the_mask_may_be_new_in_every_round():
@@ -115,8 +115,8 @@ def test_a_learner_prepares_for_what_it_sees_in_round_zero():
 
     @jax.jit
     def shown():
-        carry = start_trial(algorithm, environment, jax.random.key(0), jnp.int32(0))
-        return carry.alg.shown, play_round(algorithm, environment, jnp.int32(0), carry)[1].obs.arms[0]
+        carry = init_trial(jax.random.key(0), algorithm, environment, jnp.int32(0))
+        return carry.alg_state.shown, play_round(algorithm, environment, jnp.int32(0), carry)[1].obs.arms[0]
 
     np.testing.assert_allclose(*shown(), rtol=1e-14)
     result = simulate(algorithm, environment, 40, 3, progress=False, width=32)

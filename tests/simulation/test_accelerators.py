@@ -27,19 +27,19 @@ KEY = jax.random.key(3, impl="threefry2x32")
 
 
 def _trial(algorithm, environment):
-    return loop.trace((), *as_arrays((algorithm, environment)), KEY, jnp.int32(0))
+    return loop.trace_trial((), *as_arrays((algorithm, environment)), KEY, jnp.int32(0))
 
 
 def _arguments(algorithm, environment):
-    """Algorithm, environment and carry of a piece, as `play_block` takes them, of fresh trials."""
+    """Algorithm, environment and carry of a batch, as `play_block` takes them, of fresh trials."""
     totals = _trial(algorithm, environment).carry.totals
     pair = as_arrays((algorithm, environment))
     algorithm, environment = map_traced(lambda x: jnp.broadcast_to(x[..., None], (*x.shape, WIDTH)), pair)
 
     def start(algorithm, environment, seed_index):
-        return loop.start_trial(algorithm, environment, KEY, seed_index)
+        return loop.init_trial(KEY, algorithm, environment, seed_index)
 
-    carry = loop.mapped(start, WIDTH, (), algorithm, environment, jnp.arange(WIDTH, dtype=jnp.int32))
+    carry = loop.vmap_trials(start, WIDTH, (), algorithm, environment, jnp.arange(WIDTH, dtype=jnp.int32))
     return algorithm, environment, carry._replace(totals={k: jnp.zeros((*x.shape, WIDTH)) for k, x in totals.items()})
 
 
@@ -82,7 +82,7 @@ def test_every_loop_of_a_round_has_a_known_length(name):
 
 def test_a_trial_is_traced_for_the_platform_where_it_will_run():
     pair = as_arrays((ALGORITHMS["linear/hvt_ucb"].example, ENVIRONMENTS["linear/heavy_tailed"].example))
-    on_cpu, on_gpu = (str(program.get_trial((), *pair, platform).round.jaxpr) for platform in ("cpu", "gpu"))
+    on_cpu, on_gpu = (str(program.get_trial((), *pair, platform).play_round.jaxpr) for platform in ("cpu", "gpu"))
     assert "while[" in on_cpu and "while[" not in on_gpu
 
 
@@ -126,7 +126,7 @@ def test_blocks_give_the_rows_of_the_loop_however_rounds_are_cut(monkeypatch, tm
     normal = run()
     program.clear_programs()
     monkeypatch.setattr(target, "is_accelerator", lambda platform: True)
-    calls, original = [], driver.advance
+    calls, original = [], driver.play_call
 
     def counted(*arguments):
         if len(calls) == 30:
@@ -137,7 +137,7 @@ def test_blocks_give_the_rows_of_the_loop_however_rounds_are_cut(monkeypatch, tm
         return carry, end
 
     whole = run()
-    monkeypatch.setattr(driver, "advance", counted)
+    monkeypatch.setattr(driver, "play_call", counted)
     short_calls = {"seconds_per_call": 1e-9, "checkpoint": tmp_path}
     with pytest.raises(KeyboardInterrupt):
         run(**short_calls, save_every=0.0)

@@ -19,7 +19,8 @@ from jaxbandits.base.versions import versions
 from jaxbandits.linear import HeavyTailed, HvtUCB
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import Grid, Meter, checkpoint, compare, driver, simulate, sweep
-from jaxbandits.simulation.program import Pace, Program
+from jaxbandits.simulation.compilation import RateEstimator
+from jaxbandits.simulation.program import Program
 from tests.toys import Noisy, Shrink, Slow
 
 ROOT = Path(__file__).parents[2]
@@ -48,10 +49,10 @@ def test_sigkill_and_resume_end_bit_for_bit_as_the_uninterrupted_run(tmp_path):
     whole = simulate(Shrink(rate=1e-7), Noisy(scale=1.0), 200_000, 96, **settings)
     directory, out = tmp_path / "checkpoint", tmp_path / "result.npz"
     kills = 0
-    for pieces_before_kill in (1, 2, 3):  # once in the first piece, once in each later one
+    for batches_before_kill in (1, 2, 3):  # once in the first batch, once in each later one
         process = _launch(directory, out)
         deadline = time.monotonic() + 60
-        while process.poll() is None and len(list(directory.glob("piece-*.npz"))) < pieces_before_kill:
+        while process.poll() is None and len(list(directory.glob("batch-*.npz"))) < batches_before_kill:
             assert time.monotonic() < deadline
             time.sleep(0.002)
         if process.poll() is None:
@@ -71,14 +72,14 @@ def test_an_unfinished_piece_is_continued_not_recomputed(tmp_path, monkeypatch):
     saved = []
     original = checkpoint.Store.save
 
-    def failing(self, piece, progress):
-        original(self, piece, progress)
+    def failing(self, batch, progress):
+        original(self, batch, progress)
         saved.append(progress.rounds)
         if progress.rounds == 147:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(checkpoint.Store, "save", failing)
-    monkeypatch.setattr(Pace, "rounds", lambda self, last, seconds: 7)
+    monkeypatch.setattr(RateEstimator, "rounds", lambda self, last, seconds: 7)
     with pytest.raises(KeyboardInterrupt):
         simulate(Shrink(rate=0.01), Noisy(scale=1.0), 400, 5, checkpoint=tmp_path, save_every=0.0, **RUN)
     monkeypatch.undo()
@@ -124,8 +125,8 @@ def test_a_run_stopped_before_its_first_record_point_resumes(tmp_path, monkeypat
     with pytest.raises(driver._StoppedError):
         simulate(Shrink(), Noisy(scale=1.0), 40, 20, checkpoint=tmp_path, **RUN)
     monkeypatch.undo()
-    (piece,) = tmp_path.glob("piece-*.npz")
-    assert int(files.read_npz(piece)["rounds"]) == 0
+    (batch,) = tmp_path.glob("batch-*.npz")
+    assert int(files.read_npz(batch)["rounds"]) == 0
     again = simulate(Shrink(), Noisy(scale=1.0), 40, 20, checkpoint=tmp_path, **RUN)
     whole = simulate(Shrink(), Noisy(scale=1.0), 40, 20, **RUN)
     np.testing.assert_array_equal(again.get("loss"), whole.get("loss"))
@@ -249,7 +250,7 @@ def test_two_writers_are_refused(tmp_path):
 
 def test_a_damaged_piece_is_named_and_the_others_survive(tmp_path):
     simulate(Shrink(), Noisy(scale=1.0), 40, 80, checkpoint=tmp_path, **RUN)
-    victim, *others = sorted(tmp_path.glob("piece-*.npz"))
+    victim, *others = sorted(tmp_path.glob("batch-*.npz"))
     content = victim.read_bytes()
     for damaged in (b"", content[: len(content) // 2], b"not an npz file"):
         victim.write_bytes(damaged)

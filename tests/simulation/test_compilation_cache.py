@@ -10,7 +10,7 @@ import pytest
 from jax.experimental.compilation_cache import compilation_cache as of_jax
 
 from jaxbandits.simulation import compilation_cache
-from jaxbandits.simulation.compilation_cache import choose, cpu_kind
+from jaxbandits.simulation.compilation_cache import choose_directory, cpu_kind
 
 ROOT = Path(__file__).parents[2]
 RUN = """
@@ -41,12 +41,12 @@ def run(**environment):
 
 def test_the_directory_follows_the_settings(tmp_path):
     home = {"XDG_CACHE_HOME": str(tmp_path)}
-    assert choose(home, "zen") == tmp_path / "jaxbandits" / "programs" / "zen"
-    assert choose(home, "zen") != choose(home, "skylake")
-    assert choose(home | {"JAXBANDITS_CACHE": str(tmp_path / "mine")}, "zen") == tmp_path / "mine" / "zen"
+    assert choose_directory(home, "zen") == tmp_path / "jaxbandits" / "programs" / "zen"
+    assert choose_directory(home, "zen") != choose_directory(home, "skylake")
+    assert choose_directory(home | {"JAXBANDITS_CACHE": str(tmp_path / "mine")}, "zen") == tmp_path / "mine" / "zen"
     for off in ("off", "0", "OFF"):
-        assert choose(home | {"JAXBANDITS_CACHE": off}, "zen") is None
-    assert choose({}, "zen") == Path.home() / ".cache" / "jaxbandits" / "programs" / "zen"
+        assert choose_directory(home | {"JAXBANDITS_CACHE": off}, "zen") is None
+    assert choose_directory({}, "zen") == Path.home() / ".cache" / "jaxbandits" / "programs" / "zen"
     assert cpu_kind() == cpu_kind()
 
 
@@ -78,10 +78,10 @@ def test_an_accelerator_has_the_cache_of_jax(tmp_path, monkeypatch):
     try:
         jax.config.update("jax_compilation_cache_dir", None)
         jax.config.update("jax_enable_compilation_cache", True)
-        assert compilation_cache.kept_for(jax.local_devices()[0]).directory == tmp_path
-        assert compilation_cache.kept_for(Accelerator()) is None
+        assert compilation_cache.executables_for(jax.local_devices()[0]).directory == tmp_path
+        assert compilation_cache.executables_for(Accelerator()) is None
         assert jax.config.jax_compilation_cache_dir == str(tmp_path)
-        assert compilation_cache.kept_for(jax.local_devices()[0]) is None  # from now on it has its programs
+        assert compilation_cache.executables_for(jax.local_devices()[0]) is None  # from now on it has its programs
     finally:
         for name, value in before.items():
             jax.config.update(name, value)

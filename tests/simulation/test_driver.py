@@ -1,4 +1,4 @@
-"""Calls by measured rate: interrupts are answered soon, however slow the learner is; rows have room from the start."""
+"""Calls by measured rate: interrupts are answered soon, however slow the learner; values have room from the start."""
 
 import os
 import signal
@@ -10,32 +10,32 @@ import pytest
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.simulation import compare, driver, simulate
-from jaxbandits.simulation.program import Pace
+from jaxbandits.simulation.compilation import RateEstimator
 from tests.toys import Noisy, Shrink, Slow
 
 
 def test_the_first_call_is_short_and_later_ones_follow_the_measured_rate():
-    pace = Pace()
-    assert pace.rounds(None, 0.2) == 1
-    pace.measured(0.001, 1, 0.2)  # mostly cost of the call
-    assert pace.rounds(1, 0.2) == 8  # grows step by step: early rounds may be cheap
-    pace.measured(0.001, 8, 0.2)
-    assert pace.rounds(8, 0.2) == 64
-    pace.measured(0.2, 200_000, 0.2)
-    assert pace.rounds(150_000, 0.2) == 200_000
-    assert pace.rounds(None, 0.2) == 200_000  # the next piece, or the next run, starts from it
-    pace.measured(0.001, 3, 0.2)  # the last rounds before a horizon say little about the rate
-    assert pace.rounds(None, 0.2) == 200_000
-    pace.measured(3.0, 150_000, 0.2)  # it became slower
-    assert pace.rounds(150_000, 0.2) == 10_000
-    pace.measured(5.0, 1, 0.2)
-    assert pace.rounds(1, 0.2) == 1
+    rate = RateEstimator()
+    assert rate.rounds_in(0.2, None) == 1
+    rate.update(0.001, 1, 0.2)  # mostly cost of the call
+    assert rate.rounds_in(0.2, 1) == 8  # grows step by step: early rounds may be cheap
+    rate.update(0.001, 8, 0.2)
+    assert rate.rounds_in(0.2, 8) == 64
+    rate.update(0.2, 200_000, 0.2)
+    assert rate.rounds_in(0.2, 150_000) == 200_000
+    assert rate.rounds_in(0.2, None) == 200_000  # the next batch, or the next run, starts from it
+    rate.update(0.001, 3, 0.2)  # the last rounds before a horizon say little about the rate
+    assert rate.rounds_in(0.2, None) == 200_000
+    rate.update(3.0, 150_000, 0.2)  # it became slower
+    assert rate.rounds_in(0.2, 150_000) == 10_000
+    rate.update(5.0, 1, 0.2)
+    assert rate.rounds_in(0.2, 1) == 1
 
 
-def test_the_rate_of_a_program_is_remembered(monkeypatch):
+def test_the_rate_of_a_program_outlives_a_run(monkeypatch):
     seen = []
-    original = Pace.rounds
-    monkeypatch.setattr(Pace, "rounds", lambda *args: seen.append(original(*args)) or seen[-1])
+    original = RateEstimator.rounds_in
+    monkeypatch.setattr(RateEstimator, "rounds_in", lambda *args: seen.append(original(*args)) or seen[-1])
     settings = {"progress": False, "width": 32, "record_points": 1, "workers": 1}
     simulate(Slow(work=7), Noisy(), 20_000, 32, **settings)
     first, seen[:] = seen[:], []
@@ -45,7 +45,7 @@ def test_the_rate_of_a_program_is_remembered(monkeypatch):
 
 def test_calls_take_about_the_time_they_should(monkeypatch):
     called = []
-    original = driver.advance
+    original = driver.play_call
 
     def timed(*arguments):
         begin = time.perf_counter()
@@ -53,7 +53,7 @@ def test_calls_take_about_the_time_they_should(monkeypatch):
         called.append(time.perf_counter() - begin)
         return result
 
-    monkeypatch.setattr(driver, "advance", timed)
+    monkeypatch.setattr(driver, "play_call", timed)
     simulate(
         Slow(work=20), Noisy(), 300_000, 32, progress=False, width=32, record_points=1, workers=1, seconds_per_call=0.05
     )
@@ -81,7 +81,7 @@ def test_an_interrupt_is_answered_soon_even_by_a_slow_learner():
     assert time.perf_counter() - sent[0] < 2.0  # a call takes 0.2 s on a quiet machine
 
 
-def test_the_bar_names_who_is_played_and_says_what_is_resumed(tmp_path, capsys):
+def test_the_bar_names_the_labels_that_run_and_a_resume(tmp_path, capsys):
     settings = {"width": 32, "workers": 1, "seconds_per_call": 1e-6, "checkpoint": tmp_path, "title": "panel"}
     learners = {"first": Shrink(), "second": Shrink(rate=0.25)}
     compare(learners, Noisy(), 10, 32, **settings)
@@ -97,7 +97,7 @@ def test_the_bar_names_who_is_played_and_says_what_is_resumed(tmp_path, capsys):
         compare(learners, Noisy(), 10, 32, title=3)
 
 
-def test_memory_of_rows_is_reserved_once(monkeypatch):
+def test_memory_of_block_values_is_reserved_once(monkeypatch):
     made = []
     original = np.empty
     monkeypatch.setattr(driver.np, "empty", lambda shape, *a, **k: made.append(shape) or original(shape, *a, **k))

@@ -10,8 +10,8 @@ from jax.experimental.compilation_cache import compilation_cache as of_jax
 
 from jaxbandits.base.digests import package_digest
 from jaxbandits.base.pytree import pytree
-from jaxbandits.simulation import compilation_cache, executables, program, simulate
-from jaxbandits.simulation.executables import Executables, key_of
+from jaxbandits.simulation import compilation, compilation_cache, executables, program, simulate
+from jaxbandits.simulation.executables import Executables, executable_key
 from jaxbandits.simulation.meters import Meter
 from tests.toys import Hindsight, Noisy, Shrink
 
@@ -25,7 +25,7 @@ def double(x):
 
 def key(function=double, shapes=((3,),), name="advance", facts=(64, ("sum:loss",)), options=()):
     args = tuple(jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes)
-    return key_of(name, [jax.make_jaxpr(function)(*args)], args, facts, dict(options), DEVICE)
+    return executable_key(name, [jax.make_jaxpr(function)(*args)], args, facts, dict(options), DEVICE)
 
 
 def test_a_key_holds_all_that_a_program_depends_on(monkeypatch):
@@ -148,7 +148,7 @@ def test_what_was_not_used_for_longest_goes(tmp_path, monkeypatch, compiling):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch, compiling):
-    monkeypatch.setattr(compilation_cache, "kept_for", lambda device: Executables(tmp_path))
+    monkeypatch.setattr(compilation_cache, "executables_for", lambda device: Executables(tmp_path))
     program.clear_programs()
     yield tmp_path
     program.clear_programs()
@@ -166,7 +166,7 @@ def test_programs_are_found_again_and_play_the_same(cache, monkeypatch):
     def build(*_):
         raise AssertionError("compiled although it is there")
 
-    monkeypatch.setattr(program, "_build", build)
+    monkeypatch.setattr(compilation, "_compile", build)
     again = run().get("loss")
     np.testing.assert_array_equal(first, again)
 
@@ -193,31 +193,31 @@ def test_an_error_of_the_first_call_that_is_no_fault_of_the_file_is_raised():
         raise FloatingPointError("a NaN")
 
     with pytest.raises(FloatingPointError, match="a NaN"):
-        program.FromDisk(fails, lambda: fails)(1.0)
+        compilation.LoadedExecutable(fails, lambda: fails)(1.0)
 
 
-def test_what_is_recalled_of_instances_is_a_program_like_others(cache, monkeypatch):
+def test_rebuilt_instances_are_a_program_like_others(cache, monkeypatch):
     @pytree
-    class Recalling(Hindsight):
+    class Rebuilding(Hindsight):
         def rebuild_instance(self, recorded):
             return {"scaled": self.scale * recorded["target"]}
 
         def in_hindsight(self, recorded, record_points):
-            return {"recalled": recorded["scaled"]}
+            return {"rebuilt": recorded["scaled"]}
 
         def derive(self, values):
             return {}
 
-    def recalled(scale):
+    def rebuilt(scale):
         program.clear_programs()
-        trials = simulate(Shrink(), Recalling(scale=scale), 10, 2, progress=False)
-        return trials.get("recalled"), scale * trials.get("target")
+        trials = simulate(Shrink(), Rebuilding(scale=scale), 10, 2, progress=False)
+        return trials.get("rebuilt"), scale * trials.get("target")
 
-    first, _ = recalled(2.0)
+    first, _ = rebuilt(2.0)
     assert len(list(cache.iterdir())) == 4
-    monkeypatch.setattr(program, "_build", lambda *_: pytest.fail("compiled although it is there"))
-    np.testing.assert_array_equal(recalled(2.0)[0], first)
-    np.testing.assert_allclose(*recalled(4.0), rtol=1e-15)
+    monkeypatch.setattr(compilation, "_compile", lambda *_: pytest.fail("compiled although it is there"))
+    np.testing.assert_array_equal(rebuilt(2.0)[0], first)
+    np.testing.assert_allclose(*rebuilt(4.0), rtol=1e-15)
 
 
 def test_another_meter_or_update_is_not_taken_for_it(cache):

@@ -6,8 +6,7 @@ import pytest
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import pytree
-from jaxbandits.simulation import Grid, compare, product, simulate, sweep, zipped
-from jaxbandits.simulation import program as program_lib
+from jaxbandits.simulation import Grid, compare, compilation, product, simulate, sweep, zipped
 from tests.toys import Noisy, Shrink, Slow, Vectors
 
 QUIET = {"progress": False, "width": 32}
@@ -26,7 +25,7 @@ def test_sweep_is_the_product_and_reaches_environment_fields():
     np.testing.assert_allclose(listed.final("loss")[:, 0], [1.875, 2.734375])
 
 
-@pytest.mark.parametrize("seeds", [3, 64])  # all points in a piece; two pieces a point, which share what they are
+@pytest.mark.parametrize("seeds", [3, 64])  # all points in a batch; two batches a point, which share what they are
 def test_points_of_a_sweep_are_the_runs_of_their_values(seeds):
     grid = {"rate": [0.2, 0.7], "environment.scale": [1, 2]}
     swept = sweep(Shrink(), Noisy(), 9, seeds, grid=grid, **QUIET)["Shrink"]
@@ -82,9 +81,9 @@ def test_every_label_has_its_own_grid():
 
 def test_a_traced_grid_compiles_one_program():
     simulate(Shrink(), Noisy(), 7, 2, record_points=3, **QUIET)
-    before = program_lib.compiled_count()
+    before = compilation.compiled_count()
     sweep(Shrink(), Noisy(), 7, 2, grid={"rate": [0, 1, 0.5]}, record_points=3, **QUIET)  # whole numbers too
-    assert program_lib.compiled_count() == before
+    assert compilation.compiled_count() == before
 
 
 @pytest.mark.parametrize(

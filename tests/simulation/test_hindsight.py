@@ -74,7 +74,7 @@ def test_what_it_returns_is_checked(returned, message):
 @pytest.mark.parametrize("seeds", [3, 33])
 def test_what_nobody_recorded_is_computed_again_for_all_instances(seeds, monkeypatch):
     """From what is recorded and the point's own fields, compiled once: more instances than one call takes, too."""
-    traced, trace = [], program._traced_recall
+    traced, trace = [], program._trace_rebuild_instance
     monkeypatch.setattr(
         program, "_traced_recall", lambda *args: (traced.append(args[2]["target"].shape), trace(*args))[1]
     )

@@ -1,4 +1,4 @@
-"""Streams, blocks and calls: what a round draws, what a record point reports, however the rounds are cut."""
+"""Streams, blocks and calls: draws of a round and values of a record point, however the rounds are cut."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import pytree
 from jaxbandits.simulation import Meter, compare, driver, simulate
-from jaxbandits.simulation.program import Pace
+from jaxbandits.simulation.compilation import RateEstimator
 from tests.toys import CONSUMERS, Drawn, Draws, Noisy, Shrink, Vectors, draws_of
 
 QUIET = {"progress": False, "width": 32}
@@ -49,11 +49,11 @@ def test_results_do_not_depend_on_how_rounds_are_cut_into_calls(monkeypatch, wid
 
     whole = run(seconds_per_call=100.0)
     one_by_one = run(seconds_per_call=1e-9, workers=1)
-    monkeypatch.setattr(Pace, "rounds", lambda self, last, seconds: 5)
+    monkeypatch.setattr(RateEstimator, "rounds_in", lambda self, seconds, previous: 5)
     fives = run()
-    monkeypatch.setattr(driver, "_ROW_SLOTS", (2,))  # no room for more than two record points a call
-    few_slots = run()
-    for other in (one_by_one, fives, few_slots):
+    monkeypatch.setattr(driver, "_RECORD_CAPACITIES", (2,))  # no room for more than two record points a call
+    small_capacity = run()
+    for other in (one_by_one, fives, small_capacity):
         for label in whole:
             np.testing.assert_array_equal(other[label].inadmissible, whole[label].inadmissible)
             for metric, values in whole[label].values.items():

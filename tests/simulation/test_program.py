@@ -9,11 +9,12 @@ import pytest
 
 from jaxbandits.base.pytree import pytree
 from jaxbandits.dro import SMD, Online, SyntheticGroups
-from jaxbandits.simulation import Meter, loop, simulate
+from jaxbandits.simulation import Meter, compilation, loop, simulate
 from jaxbandits.simulation import program as program_lib
-from jaxbandits.simulation.api import jobs_of
-from jaxbandits.simulation.driver import program_of, trial_of
-from jaxbandits.simulation.options import options
+from jaxbandits.simulation.compilation import LRUCache
+from jaxbandits.simulation.driver import compile_job, trace_job
+from jaxbandits.simulation.jobs import make_jobs
+from jaxbandits.simulation.options import make_options
 from jaxbandits.simulation.plan import Job
 from jaxbandits.simulation.width import bytes_of, bytes_of_round, default_width
 from jaxbandits.types import PointDecision
@@ -25,19 +26,19 @@ def _job(algorithm, environment, width=32, n_seeds=64):
 
 
 def _text(program):
-    return program.advance.as_text()
+    return program.play_rounds.as_text()
 
 
 @pytest.mark.parametrize("width", [1, 64])
 def test_shared_data_exist_once_however_many_trials_run_on_them(width):
     table = np.random.default_rng(0).random((2000, 3))
     job = _job(Shrink(), Vectors(table=table), width)
-    program = program_of(job, jax.devices()[0])
-    memory = program.advance.memory_analysis()
+    program = compile_job(job, jax.devices()[0])
+    memory = program.play_rounds.memory_analysis()
     assert table.nbytes <= memory.argument_size_in_bytes < table.nbytes + 200 * width  # not once per trial
     assert memory.temp_size_in_bytes + memory.generated_code_size_in_bytes < table.nbytes  # and no constant
     assert f"f64[2000,3,{width}]" not in _text(program) and f"f64[{width},2000,3]" not in _text(program)
-    environment = job.piece(0, width)[1]
+    environment = job.batch(0, width)[1]
     assert environment.table.shape == table.shape and environment.limit.shape == ((width,) if width > 1 else ())
 
 
@@ -47,9 +48,9 @@ def test_other_data_of_the_same_shape_reuse_the_program():
         return simulate(Shrink(), Vectors(table=table), 4, 2, **settings).final("risk")[0, 0]
 
     first = run(np.zeros((4, 3)))
-    compiled = program_lib.compiled_count()
+    compiled = compilation.compiled_count()
     np.testing.assert_allclose(run(np.ones((4, 3))) - first, 4.0)
-    assert program_lib.compiled_count() == compiled
+    assert compilation.compiled_count() == compiled
 
 
 def test_data_go_to_the_device_once_per_job(monkeypatch):
@@ -61,16 +62,16 @@ def test_data_go_to_the_device_once_per_job(monkeypatch):
         return original(x, *arguments, **settings)
 
     monkeypatch.setattr(jax, "device_put", counting)
-    simulate(Shrink(), Vectors(table=np.ones((50, 3))), 4, 5, progress=False, width=1, workers=2)  # five pieces
+    simulate(Shrink(), Vectors(table=np.ones((50, 3))), 4, 5, progress=False, width=1, workers=2)  # five batches
     assert len(put) == 1
 
 
 def test_a_trial_is_traced_once_for_all_widths(monkeypatch):
-    traced, trace = [], loop.trace
+    traced, trace = [], loop.trace_trial
     monkeypatch.setattr(loop, "trace", lambda *args: (traced.append(1), trace(*args))[1])
     program_lib.clear_programs()
     for width in (1, 32):
-        program_of(_job(Shrink(), Noisy(), width), jax.devices()[0])
+        compile_job(_job(Shrink(), Noisy(), width), jax.devices()[0])
     assert len(traced) == 1
 
 
@@ -99,13 +100,13 @@ def test_a_global_that_changed_is_another_program(learner, metric, monkeypatch):
         return result.final(metric)[0, 0]
 
     before = run()
-    compiled = program_lib.compiled_count()
-    assert run() == before and program_lib.compiled_count() == compiled
+    compiled = compilation.compiled_count()
+    assert run() == before and compilation.compiled_count() == compiled
     monkeypatch.setitem(globals(), "SHIFT", 3.0)
     assert run() != before
-    compiled = program_lib.compiled_count()
+    compiled = compilation.compiled_count()
     monkeypatch.setitem(globals(), "SHIFT", 1.0)
-    assert run() == before and program_lib.compiled_count() == compiled  # those of before are still there
+    assert run() == before and compilation.compiled_count() == compiled  # those of before are still there
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**31, 2**32 - 1])
@@ -115,20 +116,20 @@ def test_a_run_begins_with_the_key_of_its_seed(seed):
 
 
 def test_one_trial_alone_has_no_axis_of_trials():
-    alone, many = (program_of(_job(Shrink(), Noisy(), width), jax.devices()[0]) for width in (1, 32))
-    assert alone.carry_shape.alg.shape == () and many.carry_shape.alg.shape == (32,)
+    alone, many = (compile_job(_job(Shrink(), Noisy(), width), jax.devices()[0]) for width in (1, 32))
+    assert alone.carry_shape.alg_state.shape == () and many.carry_shape.alg_state.shape == (32,)
     assert alone.carry_shape.streams.step.shape == () and alone.carry_shape.totals["sum:loss"].shape == ()
 
 
 def test_the_trial_axis_is_last():
-    many = program_of(_job(Shrink(), Vectors(table=np.ones((4, 3)))), jax.devices()[0])
+    many = compile_job(_job(Shrink(), Vectors(table=np.ones((4, 3)))), jax.devices()[0])
     assert many.carry_shape.totals["sum:risk"].shape == (3, 32)
 
 
 def test_programs_are_kept_within_a_bound_least_recently_used_first_out(monkeypatch):
-    shelf = program_lib.Shelf(6)
-    monkeypatch.setattr(program_lib, "_parts", shelf)
-    monkeypatch.setattr(program_lib, "_trials", program_lib.Shelf(6))
+    cache = LRUCache(6)
+    monkeypatch.setattr(compilation, "_compiled", cache)
+    monkeypatch.setattr(program_lib, "_traces", LRUCache(6))
     device = jax.devices()[0]
 
     def run(work):
@@ -144,29 +145,29 @@ def test_programs_are_kept_within_a_bound_least_recently_used_first_out(monkeypa
     for work in range(3, 8):
         run(work)
         run(2)  # used again and again, and so never forgotten
-    assert len(shelf) <= 6
+    assert len(cache) <= 6
     assert alive() <= before + 4
     compiled = []
-    monkeypatch.setattr(program_lib, "_build", lambda *_: compiled.append(1))
-    run_parts = program_of(_job(Slow(work=2), Noisy(), 1, 2), device)
-    assert run_parts.advance is not None and not compiled
+    monkeypatch.setattr(compilation, "_compile", lambda *_: compiled.append(1))
+    program = compile_job(_job(Slow(work=2), Noisy(), 1, 2), device)
+    assert program.play_rounds is not None and not compiled
 
 
-def test_a_shelf_makes_each_entry_once_and_again_after_a_failure():
-    shelf, made = program_lib.Shelf(2), []
+def test_a_cache_builds_each_value_once_and_again_after_a_failure():
+    cache, built = LRUCache(2), []
 
-    def make(name):
-        made.append(name)
-        if name == "bad" and made.count("bad") == 1:
+    def build(name):
+        built.append(name)
+        if name == "bad" and built.count("bad") == 1:
             raise ValueError(name)
         return name
 
     for name in ("a", "b", "a", "c", "a", "b"):  # b goes when c comes
-        assert shelf.get(name, lambda name=name: make(name)) == name
-    assert made == ["a", "b", "c", "b"]
+        assert cache.get(name, lambda name=name: build(name)) == name
+    assert built == ["a", "b", "c", "b"]
     with pytest.raises(ValueError, match="bad"):
-        shelf.get("bad", lambda: make("bad"))
-    assert shelf.get("bad", lambda: make("bad")) == "bad"
+        cache.get("bad", lambda: build("bad"))
+    assert cache.get("bad", lambda: build("bad")) == "bad"
 
 
 def test_the_default_width_falls_with_the_bytes_of_a_trial():
@@ -197,20 +198,22 @@ def test_what_passes_in_a_round_counts_beside_the_states():
 
     def width(learner, **sizes):
         told = {"dim": sizes["dim"], "n_groups": sizes["n_groups"]}
-        return jobs_of([learner(horizon=9, **told)], SyntheticGroups(**told), 9, 1, 1, options(), cpu)[0].whole.width
+        return make_jobs([learner(horizon=9, **told)], SyntheticGroups(**told), 9, 1, 1, make_options(), cpu)[
+            0
+        ].whole.width
 
     cpu = jax.devices("cpu")[0]
     assert width(SMD, dim=10, n_groups=10) == width(Online, dim=10, n_groups=10) == 64
     assert width(SMD, dim=1000, n_groups=20) == width(Online, dim=1000, n_groups=20) == 1
-    trial = trial_of(_job(SMD(dim=50, n_groups=20, horizon=9), SyntheticGroups(dim=50, n_groups=20)))
-    states, rows = bytes_of((trial.carry.env, trial.carry.alg)), bytes_of(trial.passed)
+    trial = trace_job(_job(SMD(dim=50, n_groups=20, horizon=9), SyntheticGroups(dim=50, n_groups=20)))
+    states, rows = bytes_of((trial.carry.env_state, trial.carry.alg_state)), bytes_of(trial.interaction)
     assert rows > 20 * 50 * jnp.result_type(float).itemsize  # the gradients, not the rows behind them
     assert bytes_of_round(trial) == 2 * states + rows < 2 * (states + 1.2 * 20 * 50 * 8)
 
 
 def test_a_large_trial_runs_alone_by_default():
-    trial = trial_of(_job(Shrink(), Noisy()))
-    assert bytes_of((trial.carry.env, trial.carry.alg)) == 16
+    trial = trace_job(_job(Shrink(), Noisy()))
+    assert bytes_of((trial.carry.env_state, trial.carry.alg_state)) == 16
     result = simulate(Shrink(start=np.ones(2**12)), Noisy2D(), 2, 3, progress=False, record_points=1)
     assert result["Shrink"].spec["width"] == 1 and len(result["Shrink"].timing["ns_per_round"]) == 3
     assert simulate(Shrink(), Noisy(), 2, 3, progress=False, record_points=1)["Shrink"].spec["width"] == 64

@@ -1,10 +1,10 @@
-"""What a run says: lines where nobody watches, a bar on a terminal."""
+"""Progress of a run: lines where nobody watches, a bar on a terminal."""
 
 import io
 import sys
 
 from jaxbandits.simulation import progress
-from jaxbandits.simulation.progress import Progress
+from jaxbandits.simulation.progress import ProgressBar
 
 
 class Terminal(io.StringIO):
@@ -13,14 +13,14 @@ class Terminal(io.StringIO):
 
 
 def play():
-    with Progress(1_000_000, "rounds", "panel (2 of 3)", True, scale=True) as bar:
-        bar.note("resuming from here")
-        bar.stage("compiling 2 programs")
-        bar.name("compiling, 1 of 2 programs done")
-        bar.tick()
-        bar.stage("simulating A, B")
-        bar.update(400_000, played=False)
-        bar.name("A")
+    with ProgressBar(1_000_000, "rounds", "panel (2 of 3)", True, scale=True) as bar:
+        bar.print_note("resuming from here")
+        bar.begin_stage("compiling 2 programs")
+        bar.describe("compiling, 1 of 2 programs done")
+        bar.refresh()
+        bar.begin_stage("simulating A, B")
+        bar.update(400_000, computed=False)
+        bar.describe("A")
         bar.update(600_000)
 
 
@@ -38,8 +38,8 @@ def test_a_line_per_stage_where_nobody_watches(capsys, monkeypatch):
 
 def test_a_line_at_the_end_only(capsys):
     """As for the parts of a sweep, of which there may be thousands."""
-    with Progress(3, "rounds", "part 1 of 9", True, stages=False) as bar:
-        bar.stage("compiling")
+    with ProgressBar(3, "rounds", "part 1 of 9", True, stages=False) as bar:
+        bar.begin_stage("compiling")
         bar.update(3)
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("part 1 of 9: 3 rounds in ")
@@ -56,9 +56,9 @@ def test_a_bar_that_moves_where_somebody_does(monkeypatch):
 
 def test_nothing_is_said_unasked(capsys, monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with Progress(3, "rounds", "", False) as bar:
-        bar.note("resuming")
-        bar.stage("compiling")
-        bar.tick()
+    with ProgressBar(3, "rounds", "", False) as bar:
+        bar.print_note("resuming")
+        bar.begin_stage("compiling")
+        bar.refresh()
         bar.update(3)
     assert sys.stderr.getvalue() == capsys.readouterr().err == ""

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.simulation import Meter, compare, simulate
-from jaxbandits.simulation import program as program_lib
+from jaxbandits.simulation import Meter, compare, compilation, simulate
 from jaxbandits.simulation.plan import resolve_record_points
 from tests.toys import Lost, NeedsGradient, Noisy, Shrink
 
@@ -44,9 +43,9 @@ def test_the_base_seed_changes_every_trial():
 
 def test_new_values_never_compile_again():
     simulate(Shrink(rate=0.2), Noisy(scale=0.3), 7, 2, record_points=3, **QUIET)
-    before = program_lib.compiled_count()
+    before = compilation.compiled_count()
     simulate(Shrink(rate=1, start=3), Noisy(scale=2.0), 9, 5, record_points=3, seed=9, **QUIET)
-    assert program_lib.compiled_count() == before
+    assert compilation.compiled_count() == before
 
 
 def test_meters_reduce_by_sum_maximum_and_last():

@@ -1,34 +1,43 @@
-"""Seeds added until every pair is decided: what is run, what is said, and how often it is wrong."""
+"""Seeds added until every pair is decided: which groups run, what is reported, and how often it is wrong."""
 
 import numpy as np
 import pytest
 
-from jaxbandits import OFUL, Grid, HeavyTailed, Until, compare
+from jaxbandits import OFUL, Grid, HeavyTailed, Options, StoppingRule, compare
 from jaxbandits.base.errors import InputError
 from jaxbandits.results import pairs
 from jaxbandits.results.result import Result
-from jaxbandits.simulation import until as until_lib
+from jaxbandits.simulation import stopping
 from tests.results import made
 
 SEEDS = 20
 
 
-def runner(shift, rng, calls):
-    """A run of learners whose losses share an instance and differ by shifts and noise of their own."""
+@pytest.fixture
+def play(rng, monkeypatch):
+    """Runs of learners whose losses share an instance and differ by shifts and noise of their own."""
 
-    def run(labels, first, checkpoint):
-        calls.append((tuple(labels), first, checkpoint))
-        shared = rng.gamma(2.0, size=SEEDS)
-        return Result({label: made.trials({"loss": (shared + shift[label] + rng.normal(size=SEEDS))[None, :, None]},
-                                          first_seed=first) for label in labels}, {"base_seed": 0})  # fmt: skip
+    def play(rule, shifts, calls=None, **settings):
+        def run_comparison(algorithms, environment, horizon, seeds, record_points, options):
+            if calls is not None:
+                calls.append((tuple(algorithms), options.first_seed, options.checkpoint))
+            shared = rng.gamma(2.0, size=seeds)
+            losses = {label: shared + shift + rng.normal(size=seeds) for label, shift in algorithms.items()}
+            trials = {
+                label: made.trials({"loss": loss[None, :, None]}, first_seed=options.first_seed)
+                for label, loss in losses.items()
+            }
+            return Result(trials, {"base_seed": 0})
 
-    return run
+        monkeypatch.setattr(stopping, "run_comparison", run_comparison)
+        return stopping.run_until_decided(rule, shifts, None, 10, SEEDS, 1, Options(**settings))
+
+    return play
 
 
-def test_groups_go_to_labels_with_an_open_pair(rng, tmp_path):
-    calls = []
-    run = runner({"a": 0.0, "b": 0.0, "far": 50.0}, rng, calls)
-    result = until_lib.run(Until(looks=3), ["a", "b", "far"], SEEDS, run, 100, tmp_path)
+def test_groups_go_to_labels_with_an_open_pair(play, tmp_path):
+    calls, shifts = [], {"a": 0.0, "b": 0.0, "far": 50.0}
+    result = play(StoppingRule(looks=3), shifts, calls, first_seed=100, checkpoint=tmp_path)
     assert calls[0] == (("a", "b", "far"), 100, tmp_path / "look-1")
     assert [call[:2] for call in calls[1:]] == [(("a", "b"), 120), (("a", "b"), 140)]
     assert [len(result[label].seeds) for label in result] == [60, 60, 20]
@@ -48,23 +57,22 @@ def test_groups_go_to_labels_with_an_open_pair(rng, tmp_path):
         assert pair.difference[1:3] == pytest.approx((float(wanted.low), float(wanted.high)), rel=1e-12)
 
 
-def test_it_stops_when_all_is_decided(rng):
+def test_it_stops_when_all_is_decided(play):
     calls = []
-    result = until_lib.run(Until(), ["a", "b"], SEEDS, runner({"a": 0.0, "b": 50.0}, rng, calls))
+    result = play(StoppingRule(), {"a": 0.0, "b": 50.0}, calls)
     assert len(calls) == 1 and result.info["until"]["pairs"][0]["decided"]
 
 
-def test_equal_learners_are_comparable_once_a_margin_is_met(rng):
+def test_equal_learners_are_comparable_once_a_margin_is_met(play):
     """They run no further, nor do pairs that differ by more than the margin; what lies between goes on."""
     calls = []
-    run = runner({"a": 0.0, "b": 0.0, "far": 9.0}, rng, calls)
-    result = until_lib.run(Until(looks=10, margin=1.0), ["a", "b", "far"], SEEDS, run)
+    result = play(StoppingRule(looks=10, margin=1.0), {"a": 0.0, "b": 0.0, "far": 9.0}, calls)
     said = result.info["until"]
     assert 1 < said["look"] < 10 and said["margin"] == 1.0 and calls[-1][0] == ("a", "b")
     verdicts = [(p["decided"], p["comparable"]) for p in said["pairs"]]
     assert verdicts[1:] == [(True, False)] * 2 and verdicts[0][1]
     assert "comparable" in str(result.pairs()) and not any(pair.comparable for pair in result.pairs(margin=0.0))
-    at_margin = until_lib.run(Until(looks=3, margin=1.0), ["a", "b"], SEEDS, runner({"a": 0.0, "b": 1.0}, rng, []))
+    at_margin = play(StoppingRule(looks=3, margin=1.0), {"a": 0.0, "b": 1.0})
     assert not at_margin.pairs()[0].comparable
 
 
@@ -115,11 +123,11 @@ def test_what_is_spent_adds_up():
         assert spent.sum() == pytest.approx(alpha, rel=1e-9) and (np.diff(spent) >= 0.0).all() and spent[0] >= 0.0
 
 
-def test_the_code_errs_as_the_rule_does(rng):
+def test_the_code_errs_as_the_rule_does(play):
     """Runs of the code itself: with an error of one half allowed it is wrong in some, and in no more than that."""
     wrong = 0
     for _ in range(40):
-        result = until_lib.run(Until(looks=3, level=0.5), ["a", "b"], SEEDS, runner({"a": 0.0, "b": 0.0}, rng, []))
+        result = play(StoppingRule(looks=3, level=0.5), {"a": 0.0, "b": 0.0})
         wrong += result.info["until"]["pairs"][0]["decided"]
     assert 1 <= wrong <= 20 + 5 * np.sqrt(10)
 
@@ -127,9 +135,9 @@ def test_the_code_errs_as_the_rule_does(rng):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"until": "done"}, "until must be 'decided' or Until"),
+        ({"until": "done"}, "until must be 'decided' or StoppingRule"),
         ({"until": "decided", "algorithms": {"a": OFUL(dim=2)}}, "2 to 20 labels and points in pairs, got 1"),
-        ({"until": Until(), "algorithms": [Grid(OFUL(dim=2), {"ridge": range(1, 22)})]}, "got 21"),
+        ({"until": StoppingRule(), "algorithms": [Grid(OFUL(dim=2), {"ridge": range(1, 22)})]}, "got 21"),
         ({"until": "decided", "seeds": {"a": 3, "b": 4}}, "the size of a group, one number"),
         ({"until": "decided", "seeds": 0}, "seeds must be a whole number"),
     ],
@@ -140,4 +148,4 @@ def test_what_cannot_be_decided_is_refused_before_it_runs(settings, message):
         compare(given.pop("algorithms"), HeavyTailed(dim=2, n_arms=3), 5, progress=False, **given)
     for wrong in ({"looks": 0}, {"level": 95}):
         with pytest.raises(InputError):
-            Until(**wrong)
+            StoppingRule(**wrong)

@@ -36,18 +36,18 @@ def _play(directory, horizon, save_every, instant):
     said = os.open(journal(directory), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     save, load = Store.save, Store.load
 
-    def say(what, store, piece, progress):
-        line = f"{what} {store.directory.parent.name} {piece.index} {progress.rounds} {progress.carry is None}\n"
+    def say(what, store, batch, progress):
+        line = f"{what} {store.directory.parent.name} {batch.index} {progress.rounds} {progress.carry is None}\n"
         os.write(said, line.encode())
 
-    def saved(self, piece, progress):
-        save(self, piece, progress)
-        say("saved", self, piece, progress)
+    def saved(self, batch, progress):
+        save(self, batch, progress)
+        say("saved", self, batch, progress)
 
-    def loaded(self, piece, shape):
-        progress = load(self, piece, shape)
+    def loaded(self, batch, shape):
+        progress = load(self, batch, shape)
         if progress is not None:
-            say("loaded", self, piece, progress)
+            say("loaded", self, batch, progress)
         return progress
 
     Store.save, Store.load = saved, loaded

@@ -60,21 +60,21 @@ def _times(directory):
 
 
 def _kept(directory):
-    """Rounds of every piece that are on disk now, infinity for those of finished parts."""
+    """Rounds of every batch that are on disk now, infinity for those of finished parts."""
     found = {}
-    for path in directory.glob("working/*/checkpoint/piece-*.npz"):
+    for path in directory.glob("working/*/checkpoint/batch-*.npz"):
         with np.load(path) as arrays:
             found[path.parents[1].name, int(path.stem[-5:])] = int(arrays["rounds"])
     for path in directory.glob("parts/*.json"):
         if Directory(directory).record(path.stem):
-            found |= dict.fromkeys([(path.stem, piece) for piece in (0, 1)], math.inf)
+            found |= dict.fromkeys([(path.stem, batch) for batch in (0, 1)], math.inf)
     return found
 
 
 def _journal(directory, what):
     path = played.journal(directory)
     rows = [line.split() for line in path.read_text().splitlines()] if path.exists() else []
-    return [((part, int(piece)), int(rounds)) for kind, part, piece, rounds, _ in rows if kind == what]
+    return [((part, int(batch)), int(rounds)) for kind, part, batch, rounds, _ in rows if kind == what]
 
 
 def _done(directory):
@@ -106,13 +106,13 @@ def test_sigkill_at_random_instants(kills, horizon, save_every, patience, tmp_pa
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         code = player.end()
-        for piece, rounds in _journal(directory, "loaded")[read:]:
-            assert rounds == kept.get(piece, rounds)  # it goes on from where the last one was
-            resumed += piece in kept
+        for batch, rounds in _journal(directory, "loaded")[read:]:
+            assert rounds == kept.get(batch, rounds)  # it goes on from where the last one was
+            resumed += batch in kept
         assert _done(directory) >= before
         now = _kept(directory)
-        assert all(now[piece] >= rounds for piece, rounds in _journal(directory, "saved"))
-        assert all(now[piece] >= rounds for piece, rounds in kept.items())
+        assert all(now[batch] >= rounds for batch, rounds in _journal(directory, "saved"))
+        assert all(now[batch] >= rounds for batch, rounds in kept.items())
         if code == -signal.SIGKILL:
             count += 1
             continue
@@ -124,4 +124,4 @@ def test_sigkill_at_random_instants(kills, horizon, save_every, patience, tmp_pa
     assert player.end() == 0
     assert contents(directory) == whole and resumed >= kills // 4
     assert not list(tmp_path.rglob("*.tmp")) and not list((directory / "working").iterdir())
-    print(f"{count} kills, {ended} sweeps ended in between, {resumed} pieces resumed")
+    print(f"{count} kills, {ended} sweeps ended in between, {resumed} batches resumed")

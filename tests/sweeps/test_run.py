@@ -342,13 +342,13 @@ def test_points_of_static_fields_come_out_in_their_order(tmp_path):
 
 
 def test_an_interrupted_part_goes_on_where_it_was(tmp_path, monkeypatch):
-    """Finished pieces that were held back are written down, and are not computed again."""
+    """Finished batches that were held back are written down, and are not computed again."""
     sweep = changed(part_trials=240)
     collected, original = [], driver._Run._collect
 
-    def interrupted(self, piece, rows):
-        original(self, piece, rows)
-        collected.append(piece.index)
+    def interrupted(self, batch, rows):
+        original(self, batch, rows)
+        collected.append(batch.index)
         if len(collected) == 3:
             raise KeyboardInterrupt
 
@@ -356,7 +356,7 @@ def test_an_interrupted_part_goes_on_where_it_was(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, sweep, workers=1)
     monkeypatch.undo()
-    assert len(list(tmp_path.rglob("piece-*.npz"))) == 3 and not contents(tmp_path)
+    assert len(list(tmp_path.rglob("batch-*.npz"))) == 3 and not contents(tmp_path)
     seen = status_lib.status(tmp_path)
     assert seen["parts"]["missing"] == 2 and seen["rounds"]["done"] == 3 * 32 * 20
     found = run(tmp_path, sweep, workers=1)
@@ -367,16 +367,16 @@ def test_an_interrupted_part_goes_on_where_it_was(tmp_path, monkeypatch):
 def test_a_damaged_piece_is_computed_again(tmp_path, monkeypatch, capsys):
     sweep, original = changed(algorithms={"fixed": Shrink()}, seeds=96, part_trials=96), driver._Run._collect
 
-    def interrupted(self, piece, rows):
-        original(self, piece, rows)
-        if piece.index == 1:
+    def interrupted(self, batch, rows):
+        original(self, batch, rows)
+        if batch.index == 1:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(driver._Run, "_collect", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, sweep, workers=1)
     monkeypatch.undo()
-    victim, *others = sorted(tmp_path.rglob("piece-*.npz"))
+    victim, *others = sorted(tmp_path.rglob("batch-*.npz"))
     assert len(others) == 1
     victim.write_bytes(victim.read_bytes()[:50])
     found = run(tmp_path, sweep, workers=1)

@@ -16,6 +16,7 @@ from jaxbandits.base.pytree import as_arrays
 from jaxbandits.dro import SMD, SyntheticGroups
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.simulation import driver, program
+from jaxbandits.simulation.compilation import LRUCache
 from jaxbandits.simulation.plan import Job
 from jaxbandits.simulation.width import bytes_of
 from jaxbandits.types import Gradient, narrow
@@ -26,7 +27,7 @@ HOMOGENEOUS = SyntheticGroups.homogeneous(dim=1000, n_groups=20)
 _PROBLEMS = """
 import gc
 import itertools
-from jaxbandits.simulation import program, simulate
+from jaxbandits.simulation import compilation, program, simulate
 from jaxbandits.types import Gradient, narrow
 from tests.toys import Noisy, Slow
 
@@ -34,14 +35,14 @@ def resident_mb():
     pages = int(open("/proc/self/statm").read().split()[1])
     return pages * 4096 / 1e6
 
-program.MAX_PARTS = program._parts.bound = program._trials.bound = 30  # full after 15 problems
+compilation._compiled.capacity = program._traces.capacity = 30  # full after 15 problems
 work = itertools.count(1)
 for count in (50, 100, 150):
     for _ in range(count):
         simulate(Slow(work=next(work)), Noisy(), 2, 2, record_points=1, width=1, progress=False)
     gc.collect()
     traces = sum(type(obj).__name__ == "Jaxpr" for obj in gc.get_objects())
-    print(resident_mb(), program.compiled_count(), traces)
+    print(resident_mb(), compilation.compiled_count(), traces)
 """
 
 
@@ -63,7 +64,7 @@ def test_different_problems_do_not_fill_the_memory():
 
 def test_traces_of_evicted_problems_are_freed(monkeypatch):
     """JAX drops its traces of a problem once the cache has dropped it."""
-    monkeypatch.setattr(program, "_trials", program.Shelf(3))
+    monkeypatch.setattr(program, "_traces", LRUCache(3))
 
     def traces(first):
         for work in range(first, first + 6):
@@ -81,11 +82,11 @@ def test_one_program_serves_every_horizon(name):
     environment = ENVIRONMENTS[entry.environments[0]].example
     width, analysed = 64, {}
     for horizon in (1_000, 1_000_000):
-        stops = np.linspace(0, horizon, 11)[1:].astype(int)
-        job = Job(name, entry.example, environment, ({},), horizon, stops, width, 0, (), width)
-        analysed[horizon] = driver.program_of(job, jax.devices()[0])
-    assert analysed[1_000].advance is analysed[1_000_000].advance
-    memory = analysed[1_000].advance.memory_analysis()
+        record_points = np.linspace(0, horizon, 11)[1:].astype(int)
+        job = Job(name, entry.example, environment, ({},), horizon, record_points, width, 0, (), width)
+        analysed[horizon] = driver.compile_job(job, jax.devices()[0])
+    assert analysed[1_000].play_rounds is analysed[1_000_000].play_rounds
+    memory = analysed[1_000].play_rounds.memory_analysis()
     state = bytes_of(analysed[1_000].carry_shape)
     assert memory.temp_size_in_bytes < 8 * state + 100_000
 
@@ -105,8 +106,8 @@ def test_groups_are_drawn_round_by_round():
     """d = 1000, m = 20: no value of the program has an axis of rounds, and memory is that of one round's samples."""
     learner, environment, width, rounds = SMD(dim=1000, n_groups=20, horizon=777), HOMOGENEOUS, 1, 777
     job = Job("SMD(m)", learner, environment, ({},), rounds, np.array([rounds]), width, 0, (), width)
-    program = driver.program_of(job, jax.devices()[0])
-    memory = program.advance.memory_analysis()
+    program = driver.compile_job(job, jax.devices()[0])
+    memory = program.play_rounds.memory_analysis()
     of_a_round = 20 * 1000 * jnp.result_type(float).itemsize
     assert memory.temp_size_in_bytes < 8 * of_a_round + 100_000
     assert bytes_of(program.carry_shape) < 3 * of_a_round  # the instance, the models of the two players' averages

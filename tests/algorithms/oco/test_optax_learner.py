@@ -19,8 +19,7 @@ from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.whole_space import WholeSpace
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.numerics.losses import PseudoHuber
-from jaxbandits.simulation import compare, simulate, sweep
-from jaxbandits.simulation import program as program_lib
+from jaxbandits.simulation import compare, compilation, simulate, sweep
 from jaxbandits.types import FullInformation, Gradient
 
 KEY = jax.random.key(0)
@@ -211,7 +210,7 @@ def test_sweep_over_hyperparameters():
     learner = OptaxLearner(dim=3, make=optax.adam, hyperparameters={"learning_rate": 0.1, "b1": 0.9}, domain=L2Ball())
     rates, momenta = [0.01, 0.1, 1.0], [0.0, 0.9]
     simulate(learner, environment, 50, 4, **settings)
-    compiled = program_lib.compiled_count()
+    compiled = compilation.compiled_count()
     grid = {"hyperparameters.learning_rate": rates, "hyperparameters.b1": momenta, "domain.radius": [0.5]}
     swept = sweep(learner, environment, 50, 4, grid=grid, **settings)
     assert swept.get("loss").shape == (6, 4, 3)
@@ -221,7 +220,7 @@ def test_sweep_over_hyperparameters():
         )  # fmt: skip
         expected = simulate(alone, environment, 50, 4, **settings)
         np.testing.assert_array_equal(swept.get("loss")[i], expected.get("loss")[0])
-    assert program_lib.compiled_count() == compiled
+    assert compilation.compiled_count() == compiled
     assert len(np.unique(swept.get("loss")[:, 0, -1])) == 6
 
 

@@ -74,7 +74,7 @@ def instances():
     @jax.jit
     @jax.vmap
     def drawn(seed):
-        observe, step, state = loop.start_environment(INSIDE, jax.random.key(0, impl="threefry2x32"), seed)
+        observe, step, state = loop.init_environment(jax.random.key(0, impl="threefry2x32"), INSIDE, seed)
         keys = jax.vmap(lambda t: jax.random.fold_in(step, t))(jnp.arange(T))
         mask = jax.vmap(lambda t: INSIDE.observe(jax.random.fold_in(observe, t), t, state).mask)(jnp.arange(T))
         return state.arms, state.theta, mask, jax.vmap(INSIDE.noise.sample)(keys), keys
@@ -146,7 +146,7 @@ def test_delays_add_up_and_none_is_none():
 
     def waiting(environment, learner=Bold()):  # noqa: B008 (it is frozen)
         key = jax.random.key(0)
-        return jax.eval_shape(lambda: loop.start_trial(learner, environment, key, jnp.int32(0))).waiting
+        return jax.eval_shape(lambda: loop.init_trial(key, learner, environment, jnp.int32(0))).delay_buffer
 
     assert waiting(with_delay(INSIDE, 0)) == waiting(INSIDE) == ()
     two = with_noise(with_delay(with_noise(with_delay(INSIDE, 3), noise.Gaussian()), 4), noise.Gaussian())
@@ -341,7 +341,7 @@ def test_every_bandit_learner_waits_unchanged_or_is_refused_in_one_line():
         environment = with_delay(ENVIRONMENTS[entry.environments[0]].example, 3)
         pair = as_arrays((entry.example, environment))
         try:
-            carry = jax.eval_shape(lambda a, e: loop.start_trial(a, e, jax.random.key(0), jnp.int32(0)), *pair)
+            carry = jax.eval_shape(lambda a, e: loop.init_trial(jax.random.key(0), a, e, jnp.int32(0)), *pair)
             after = jax.eval_shape(lambda a, e, c: loop.play_round(a, e, jnp.int32(0), c)[0], *pair, carry)
         except InputError as error:
             assert "\n" not in str(error)

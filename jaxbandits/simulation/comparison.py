@@ -1,0 +1,51 @@
+"""One run of several algorithms on paired seeds, from jobs to a result."""
+
+import time
+from typing import Any
+
+import jax
+
+from jaxbandits.base.versions import versions
+from jaxbandits.results.result import Result
+from jaxbandits.simulation import driver
+from jaxbandits.simulation.checkpoint import Store
+from jaxbandits.simulation.collect import Hindsight, collect_trials, join_points
+from jaxbandits.simulation.identity import job_spec, plan_spec
+from jaxbandits.simulation.jobs import make_jobs
+from jaxbandits.simulation.options import Options
+from jaxbandits.simulation.plan import Plan
+
+
+def run_comparison(
+    algorithms: Any, environment: Any, horizon: Any, seeds: Any, record_points: Any, options: Options
+) -> Result:
+    """Run every label once; arguments as for `compare`.
+
+    Raises:
+      InputError: bad input, in one line.
+    """
+    devices = list(options.devices) if options.devices is not None else jax.local_devices()
+    label_jobs = make_jobs(algorithms, environment, horizon, seeds, record_points, options, devices[0])
+    plan = Plan(tuple(job for label in label_jobs for _, job in label.jobs), options.seed)
+    settings = {
+        "devices": devices, "workers": options.workers, "seconds_per_call": options.seconds_per_call,
+        "save_every": options.save_every, "progress": options.progress, "title": options.title,
+    }  # fmt: skip
+    begin = time.time()
+    if options.checkpoint is None:
+        output = driver.run(plan, **settings)
+    else:
+        with Store(options.checkpoint, plan, plan_spec(plan, devices)) as store:
+            output = driver.run(plan, store=store, **settings)
+    outputs = iter(zip(output.block_values, output.timing, strict=True))
+    hindsight: Hindsight = {}
+    trials = {}
+    for label, whole, jobs in label_jobs:
+        spec = job_spec(whole, plan.base_seed, devices)
+        parts = [(positions, collect_trials(job, *next(outputs), hindsight, spec)) for positions, job in jobs]
+        trials[label] = join_points(parts, label)
+    info = {
+        "versions": versions(), "devices": output.devices, "workers": output.workers, "wall_s": output.wall_s,
+        "started_unix_s": begin, "base_seed": plan.base_seed,
+    }  # fmt: skip
+    return Result(trials, info)

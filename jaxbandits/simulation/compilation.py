@@ -1,0 +1,223 @@
+"""Compilation of single functions, cached in this process and on disk (`simulation.compilation_cache`).
+
+A compiled function is found by its `CompileUnit`: its name, the structures and shapes of its arguments, the user's code
+in them, and the device. Up to `MAX_COMPILED` are kept, the least recently used one goes first.
+
+Compiled functions take and return random keys as plain arrays (`key_data`): JAX calls programs of plain arrays without
+detours in Python.
+"""
+
+import collections
+import functools
+import threading
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from typing import Any, NamedTuple, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.base.digests import user_code_digests
+from jaxbandits.simulation import compilation_cache
+from jaxbandits.simulation.executables import executable_key
+from jaxbandits.tracing import target
+from jaxbandits.tracing.vmap_last import TracedFunction
+
+Device: TypeAlias = Any  # a jax.Device, which type checkers take for a variable
+
+MAX_COMPILED = 256  # compiled functions in the cache, three to a program (accelerators: five); some megabytes each
+FAST_COMPILE = {"xla_backend_optimization_level": 0}
+FAST_CODE = {"xla_cpu_prefer_vector_width": 512}  # measured 1.1x to 1.25x with AVX-512, nothing lost without
+_LARGEST_STEP = 8  # a call has at most so many times the rounds of the call before it: early rounds may be cheap
+
+
+class LRUCache:
+    """Bounded LRU cache. Concurrent requests for a key build its value once."""
+
+    def __init__(self, capacity: int):
+        self.capacity = capacity
+        self._values: collections.OrderedDict[Hashable, Future[Any]] = collections.OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, build: Callable[[], Any]) -> Any:
+        """Return the value of a key; if there is none, build it, or wait for the thread that does."""
+        with self._lock:
+            is_new = key not in self._values
+            future = self._values.setdefault(key, Future())
+            self._values.move_to_end(key)
+            while len(self._values) > self.capacity:
+                self._values.popitem(last=False)
+        if is_new:
+            try:
+                future.set_result(build())
+            except BaseException as error:
+                with self._lock:
+                    self._values.pop(key, None)  # a later request tries again
+                future.set_exception(error)
+        return future.result()
+
+    def clear(self) -> None:
+        """Drop all values."""
+        with self._lock:
+            self._values.clear()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+class RateEstimator:
+    """Estimate of the seconds that a program takes per round, from its calls in this process."""
+
+    def __init__(self) -> None:
+        self._seconds_per_round: float | None = None
+
+    def rounds_in(self, seconds: float, previous: int | None) -> int:
+        """Return the number of rounds that a call may play to take about `seconds`; 1 before any call was timed.
+
+        Args:
+          seconds: what a call should take.
+          previous: rounds of the call before it in this batch; None for the first.
+        """
+        if self._seconds_per_round is None:
+            return 1
+        rounds = max(1, int(min(seconds / self._seconds_per_round, 2**31)))
+        return rounds if previous is None else min(rounds, previous * _LARGEST_STEP)
+
+    def update(self, seconds: float, rounds: int, target_seconds: float) -> None:
+        """Account for a call; a slower one only if it was too long to be mostly overhead of the call."""
+        new, old = seconds / rounds, self._seconds_per_round
+        if old is None or new < old or seconds > 0.1 * target_seconds:
+            self._seconds_per_round = new
+
+
+class CacheSource(NamedTuple):
+    """The traces that a compiled function is made of: they identify it on disk."""
+
+    traces: tuple[TracedFunction, ...]
+    out: Any  # of the structure of its results
+    names: tuple[str, ...] = ()  # of the metrics in them
+
+    @classmethod
+    def from_trace(cls, trace: TracedFunction) -> "CacheSource":
+        """Identify a function by one trace that has the same results."""
+        return cls((trace,), trace.out)
+
+
+class CompileUnit(NamedTuple):
+    """A function to compile, and for which arguments."""
+
+    name: tuple[Hashable, ...]  # of the function, its meters, and last the batch width
+    function: Callable[..., Any]
+    static_args: tuple[Any, ...]  # its first arguments
+    args: tuple[Any, ...]  # shapes of the others
+    cpu_options: dict[str, Any]  # for XLA on a CPU
+    source: CacheSource | None = None  # None: it is not kept on disk
+
+
+class LoadedExecutable:
+    """A compiled function from disk. If its first call fails, the function is compiled again and called anew."""
+
+    def __init__(self, executable: Callable[..., Any], compile_again: Callable[[], Callable[..., Any]]):
+        self._executable, self._compile_again = executable, compile_again
+        self._succeeded, self._lock = False, threading.Lock()
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the function."""
+        if self._succeeded:
+            return self._executable(*args)
+        with self._lock:
+            try:
+                results = jax.block_until_ready(self._executable(*args))  # errors show when results are waited for
+            except Exception:
+                self._executable = self._executable if self._succeeded else self._compile_again()
+                results = self._executable(*args)
+            self._succeeded = True
+        return results
+
+
+_compiled = LRUCache(MAX_COMPILED)
+
+
+def compile_cached(unit: CompileUnit, device: Device) -> tuple[Any, RateEstimator]:
+    """Return a compiled function and its rate estimator: from this process, from disk, or newly compiled.
+
+    It takes and returns the `key_data` of random keys.
+    """
+
+    def plain(*args: Any) -> Any:
+        # A new function for every unit: what JAX's caches hold by function is freed with it.
+        args = jax.tree.map(lambda x, like: _wrap_key_data(x) if is_key(like) else x, args, unit.args)
+        return jax.tree.map(key_data, unit.function(*unit.static_args, *args))
+
+    def compile_and_save(save: Callable[[Any, Any], None] | None) -> Any:
+        with target.target_platform(device.platform):
+            lowered = jax.jit(plain).lower(*jax.tree.map(_key_data_shape, unit.args))
+        executable = _compile(lowered, device, unit.cpu_options)
+        if save:
+            save(lowered, executable)
+        return executable
+
+    def build() -> tuple[Any, RateEstimator]:
+        on_disk = compilation_cache.executables_for(device)
+        key = _disk_key(unit, unit.source, device) if on_disk and unit.source else None
+        if not (on_disk and unit.source and key):
+            return compile_and_save(None), RateEstimator()
+        save = functools.partial(on_disk.save, key)
+        loaded = on_disk.load(key, unit.args, unit.source.out, device)
+        executable = LoadedExecutable(loaded, lambda: compile_and_save(save)) if loaded else compile_and_save(save)
+        return executable, RateEstimator()
+
+    return _compiled.get((unit.name, *cache_key(unit.args, unit.name), device), build)
+
+
+def cache_key(args: Any, more: Any = ()) -> tuple[Hashable, ...]:
+    """Return a key of program arguments: their structure and shapes, and the users' code in them or in `more`."""
+    leaves, structure = jax.tree.flatten(args)
+    shapes = tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
+    return structure, shapes, bool(jax.config.jax_enable_x64), user_code_digests(args, more)
+
+
+def _disk_key(unit: CompileUnit, source: CacheSource, device: Device) -> str | None:
+    jaxprs = [trace.jaxpr for trace in source.traces]
+    facts = (unit.name[-1], source.names)
+    return executable_key(str(unit.name[0]), jaxprs, unit.args, facts, unit.cpu_options, device)
+
+
+def _compile(lowered: Any, device: Device, cpu_options: dict[str, Any]) -> Any:
+    if target.is_accelerator(device.platform):
+        return lowered.compile()
+    try:
+        return lowered.compile(compiler_options=cpu_options)
+    except jax.errors.JaxRuntimeError as error:  # an older jaxlib without the option
+        if "No such compile option" not in str(error):
+            raise
+        return lowered.compile()
+
+
+def clear_compiled() -> None:
+    """Drop all compiled functions of this process."""
+    _compiled.clear()
+
+
+def compiled_count() -> int:
+    """Return the number of compiled functions in the cache of this process."""
+    return len(_compiled)
+
+
+def is_key(x: Any) -> bool:
+    """Return True for an array of random keys, or a shape that stands for one."""
+    return bool(jnp.issubdtype(x.dtype, jax.dtypes.prng_key))
+
+
+def key_data(x: Any) -> Any:
+    """Return the `[..., 2]` words of an array of random keys; any other array as it is."""
+    return jax.random.key_data(x) if is_key(x) else x
+
+
+def _wrap_key_data(data: jax.Array) -> jax.Array:
+    return jax.random.wrap_key_data(data, impl="threefry2x32")
+
+
+def _key_data_shape(x: Any) -> Any:
+    return jax.ShapeDtypeStruct((*x.shape, 2), np.uint32, sharding=x.sharding) if is_key(x) else x

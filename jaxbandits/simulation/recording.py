@@ -1,0 +1,91 @@
+"""What a round and a record point report: metrics by `reduce:name`, checked while they are traced."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base.errors import InputError
+from jaxbandits.results import trials
+from jaxbandits.simulation.meters import Meter, Round
+from jaxbandits.types import Admits, Evaluates, Recommends
+
+INADMISSIBLE = "sum:inadmissible"  # number of rounds with an inadmissible decision
+HEALTHY = "snapshot:healthy"  # False if a state holds a NaN
+RESERVED = ("inadmissible", "healthy", *trials.RESERVED)  # no metric may have these names
+
+
+def measure(meters: tuple[Meter, ...], played: Round) -> dict[str, jax.Array]:
+    """Return the metrics of one round by `reduce:name`: fields of the outcome, meters, inadmissible decisions.
+
+    Raises:
+      InputError: at trace time, for values that are no real numbers or arrays, and for metrics of one name.
+    """
+    if not hasattr(played.outcome, "_asdict"):
+        raise InputError(f"an outcome must be a NamedTuple of numbers or arrays, got {type(played.outcome).__name__}")
+    values = {f"sum:{name}": _number(f"outcome {name!r}", v) for name, v in played.outcome._asdict().items()}
+    for meter in meters:
+        values[f"{meter.reduce}:{meter.name}"] = _number(f"meter {meter.name!r}", _call(meter, played))
+    _check_names([*played.outcome._fields, *(meter.name for meter in meters)])
+    if isinstance(played.environment, Admits):
+        is_admissible = played.environment.admits(played.env_state, played.obs, played.decision)
+        values[INADMISSIBLE] = jnp.asarray(~jnp.asarray(is_admissible, bool), jnp.int32)
+    return values
+
+
+def take_snapshot(environment: Any, algorithm: Any, env_state: Any, alg_state: Any) -> dict[str, jax.Array]:
+    """Return the metrics of a record point by `snapshot:name`: `at_record` of the environment, absence of NaN.
+
+    Raises:
+      InputError: at trace time, for values that are no real numbers or arrays, and for metrics of one name.
+    """
+    floats = [x for x in jax.tree.leaves((env_state, alg_state)) if jnp.issubdtype(x.dtype, jnp.floating)]
+    is_healthy = jnp.ones((), bool)
+    for x in floats:
+        is_healthy = is_healthy & ~jnp.isnan(x).any()
+    values = {}
+    if isinstance(environment, Evaluates):
+        recommendation = algorithm.recommend(alg_state) if isinstance(algorithm, Recommends) else None
+        at_record = environment.at_record(env_state, recommendation)
+        if not isinstance(at_record, dict):
+            raise InputError(f"at_record must return name to number or array, got {type(at_record).__name__}")
+        _check_names(list(at_record))
+        values = {f"snapshot:{name}": _number(f"metric {name!r}", value) for name, value in at_record.items()}
+    return values | {HEALTHY: is_healthy}
+
+
+def check_metric_names(keys: Sequence[str]) -> None:
+    """Check that all metrics of a trial, given by `reduce:name`, have different names.
+
+    Raises:
+      InputError: naming the one that occurs twice.
+    """
+    names = (key.partition(":")[2] for key in keys)
+    _check_names([name for name in names if name not in RESERVED])
+
+
+def _check_names(names: Sequence[str]) -> None:
+    for name in names:
+        if name in RESERVED:
+            raise InputError(f"no metric may be called {name!r}: every result has it; choose another name")
+        if list(names).count(name) > 1:
+            raise InputError(f"two metrics have the name {name!r}; rename the meter")
+
+
+def _call(meter: Meter, played: Round) -> Any:
+    try:
+        return meter.measure(played)
+    except Exception as error:
+        message = " ".join(str(error).split())[:300]
+        raise InputError(f"meter {meter.name!r} cannot be measured: {type(error).__name__}: {message}") from error
+
+
+def _number(source: str, value: Any) -> jax.Array:
+    try:
+        array = jnp.asarray(value)
+        if jnp.issubdtype(array.dtype, jnp.complexfloating) or not array.size:
+            raise TypeError
+        return array.astype(jnp.result_type(float))
+    except Exception:  # TypeError, ValueError, and what JAX raises for values of another transformation
+        raise InputError(f"{source} must be a real number or an array, got {type(value).__name__}") from None

@@ -1,0 +1,153 @@
+"""A group-sequential test: seeds are added in groups until every pair of contestants is decided.
+
+After each group the mean paired difference of every pair gets an interval. A pair is decided once its interval excludes
+zero, and comparable once the interval lies within a margin around zero, if one was given.
+
+Each of n pairs has an n-th of the error `1 - level`, which it spends over the looks by the function of O'Brien and
+Fleming: little at first, when there are few seeds. The shares of all looks and pairs add up to `1 - level`. So the
+probability that any interval misses its mean at any look, hence that any decision is wrong, is at most `1 - level`,
+however looks and pairs depend on each other, as far as each interval keeps its level; for this they are corrected for
+skewness (`results.pairs`). A test at 5 % that is repeated until it rejects would err in a third of all runs.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, shown
+from jaxbandits.results import intervals, pairs
+from jaxbandits.results.merge import merge
+from jaxbandits.results.result import Result
+from jaxbandits.simulation.comparison import run_comparison
+from jaxbandits.simulation.grid import Grid, checked_points
+from jaxbandits.simulation.jobs import label_algorithms, per_label
+from jaxbandits.simulation.options import COUNT, Options
+
+DECIDED = "decided"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StoppingRule:
+    """Rule by which `compare(until=...)` stops adding seeds.
+
+    Attributes:
+      metric: the scalar metric that decides, at the horizon; None: the first.
+      looks: groups of seeds at most, each of `seeds` seeds (50 or more for skewed quantities).
+      level: probability that no decision is wrong, in (0, 1).
+      margin: an irrelevant difference, in units of the metric: a pair whose interval lies within `margin` of zero is
+        comparable and needs no more seeds. 0: equal learners run to the last look.
+    """
+
+    metric: str | None = None
+    looks: int = 10
+    level: float = 0.95
+    margin: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        object.__setattr__(self, "looks", ranges.integer("looks", self.looks, "[1, 1000]"))
+        object.__setattr__(self, "level", intervals.checked_level(self.level))
+        object.__setattr__(self, "margin", float(ranges.numbers("margin", self.margin, "[0, inf)")))
+
+
+def check_rule(until: Any) -> StoppingRule:
+    """Return the rule that an argument of `compare` stands for.
+
+    Raises:
+      InputError: for anything but "decided" and a `StoppingRule`.
+    """
+    if isinstance(until, StoppingRule):
+        return until
+    if until != DECIDED:
+        raise InputError(f"until must be {DECIDED!r} or StoppingRule(...), got {shown(until)}")
+    return StoppingRule()
+
+
+def run_until_decided(
+    rule: StoppingRule,
+    algorithms: Any,
+    environment: Any,
+    horizon: Any,
+    seeds: Any,
+    record_points: Any,
+    options: Options,
+) -> Result:
+    """Run groups of seeds, each for the labels that have an undecided pair; arguments as for `compare`.
+
+    Returns:
+      One result; its `info["until"]` holds the rule, the number of groups, and every pair at its last look.
+
+    Raises:
+      InputError: for seeds that differ from label to label, too many contestants, and as `run_comparison`.
+    """
+    labelled = label_algorithms(algorithms)
+    n_contestants = sum(len(checked_points(a.points)) if isinstance(a, Grid) else 1 for a in labelled.values())
+    if not 2 <= n_contestants <= pairs.MOST:
+        raise InputError(f"until compares 2 to {pairs.MOST} labels and points in pairs, got {n_contestants}")
+    environments = per_label("environment", environment, labelled)
+    horizons = per_label("horizon", horizon, labelled)
+    all_record_points = per_label("record_points", record_points, labelled)
+    if isinstance(seeds, Mapping):
+        raise InputError("with until, seeds is the size of a group, one number for all labels")
+    seeds = ranges.integer("seeds", seeds, COUNT)
+
+    results: list[Result] = []
+    latest: dict[tuple[str, str], pairs.Pair] = {}  # a settled pair stays as it was when it was settled
+    metric, active = "", list(labelled)
+    for look in range(rule.looks):
+        results.append(
+            run_comparison(
+                {label: labelled[label] for label in active},
+                {label: environments[label] for label in active},
+                {label: horizons[label] for label in active},
+                seeds,
+                {label: all_record_points[label] for label in active},
+                _group_options(options, look, seeds),
+            )
+        )
+        metric, trials = merge(results).measured(rule.metric)
+        contestants = {label: pairs.contestants({label: of_label}, None) for label, of_label in trials.items()}
+        everyone = [contestant for of_label in contestants.values() for contestant in of_label]
+        for pair in pairs.pairs(everyone, metric, rule.level, rule.looks, seeds, rule.margin):
+            names = (pair.first, pair.second)
+            if names not in latest or not latest[names].settled:
+                latest[names] = pair
+        unsettled = {name for names, pair in latest.items() if not pair.settled for name in names}
+        active = [label for label in labelled if any(c.name in unsettled for c in contestants.get(label, ()))]
+        if not active:
+            break
+    merged = merge(results)
+    info = {
+        "metric": metric,
+        "level": rule.level,
+        "looks": rule.looks,
+        "margin": rule.margin,
+        "look": len(results),
+        "seeds_per_look": seeds,
+        "pairs": [_describe(pair) for pair in latest.values()],
+    }
+    return dataclasses.replace(merged, info=merged.info | {"until": info})
+
+
+def _group_options(options: Options, look: int, seeds: int) -> Options:
+    """Return the options of one group of seeds: it continues where the group before ended."""
+    first_seed = options.first_seed + look * seeds
+    title = f"{options.title}, seeds from {first_seed:,} on".removeprefix(", ")
+    checkpoint = None if options.checkpoint is None else Path(options.checkpoint) / f"look-{look + 1}"
+    return dataclasses.replace(options, first_seed=first_seed, title=title, checkpoint=checkpoint)
+
+
+def _describe(pair: pairs.Pair) -> dict[str, Any]:
+    difference = pair.difference
+    return {
+        "first": pair.first,
+        "second": pair.second,
+        "decided": pair.decided,
+        "comparable": pair.comparable,
+        "mean": float(difference.mean),
+        "low": float(difference.low),
+        "high": float(difference.high),
+        "seeds": difference.n,
+    }
