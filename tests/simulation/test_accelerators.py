@@ -63,7 +63,7 @@ def test_a_block_has_loops_of_known_length_and_the_numbers_of_the_normal_form():
     assert open_loops(of_loops)
     assert '"known_trip_count"' in of_blocks and open_loops(of_blocks) == [] and kernels(of_blocks) > kernels(of_loops)
     (expected, _), (reached, t) = normal(*arguments, jnp.int32(0)), fixed(*arguments, jnp.int32(0))
-    norms = np.linalg.norm(expected.alg.theta, axis=0)
+    norms = np.linalg.norm(expected.alg_state.theta, axis=0)
     assert t == 40 and (norms > 0.3 * (1 - 1e-9)).any() and (norms <= 0.3 * (1 + 1e-12)).all()
     for a, b in zip(jax.tree.leaves(expected[1:]), jax.tree.leaves(reached[1:]), strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-10, atol=1e-12)  # 40 rounds of some 100 roundings each

@@ -66,7 +66,7 @@ def test_sigkill_and_resume_end_bit_for_bit_as_the_uninterrupted_run(tmp_path):
         np.testing.assert_array_equal(resumed.get(name), whole.get(name), err_msg=name)
 
 
-def test_an_unfinished_piece_is_continued_not_recomputed(tmp_path, monkeypatch):
+def test_an_unfinished_batch_is_continued_not_recomputed(tmp_path, monkeypatch):
     """Saved in the middle of a block, resumed in other calls: the sums of that block so far are part of the file."""
     whole = simulate(Shrink(rate=0.01), Noisy(scale=1.0), 400, 5, **RUN)
     saved = []
@@ -79,7 +79,7 @@ def test_an_unfinished_piece_is_continued_not_recomputed(tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(checkpoint.Store, "save", failing)
-    monkeypatch.setattr(RateEstimator, "rounds", lambda self, last, seconds: 7)
+    monkeypatch.setattr(RateEstimator, "rounds_in", lambda self, seconds, previous: 7)
     with pytest.raises(KeyboardInterrupt):
         simulate(Shrink(rate=0.01), Noisy(scale=1.0), 400, 5, checkpoint=tmp_path, save_every=0.0, **RUN)
     monkeypatch.undo()

@@ -76,7 +76,7 @@ def test_what_nobody_recorded_is_computed_again_for_all_instances(seeds, monkeyp
     """From what is recorded and the point's own fields, compiled once: more instances than one call takes, too."""
     traced, trace = [], program._trace_rebuild_instance
     monkeypatch.setattr(
-        program, "_traced_recall", lambda *args: (traced.append(args[2]["target"].shape), trace(*args))[1]
+        program, "_trace_rebuild_instance", lambda *args: (traced.append(args[2]["target"].shape), trace(*args))[1]
     )
 
     @pytree

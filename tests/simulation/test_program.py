@@ -68,7 +68,7 @@ def test_data_go_to_the_device_once_per_job(monkeypatch):
 
 def test_a_trial_is_traced_once_for_all_widths(monkeypatch):
     traced, trace = [], loop.trace_trial
-    monkeypatch.setattr(loop, "trace", lambda *args: (traced.append(1), trace(*args))[1])
+    monkeypatch.setattr(loop, "trace_trial", lambda *args: (traced.append(1), trace(*args))[1])
     program_lib.clear_programs()
     for width in (1, 32):
         compile_job(_job(Shrink(), Noisy(), width), jax.devices()[0])
