@@ -1,8 +1,8 @@
-"""Digests: of JSON values, of arrays, of this package's source, and of code that a user wrote.
+"""Digests of JSON values, of arrays, of this package's source, and of code that a user wrote.
 
-A digest of code answers one question: could this function or class compute other numbers than the one that had the same
-name before? It covers the source of the module that defines it and of the user's modules that this one uses, and of
-every function its byte code, constants, defaults, closure and the global names it reads, recursively.
+The digest of a function or class changes whenever it might compute other numbers under the same name. It covers the
+source of the module that defines it and of the user's modules that this one imports, and recursively the byte code,
+constants, defaults, closure and global names of each function.
 """
 
 import contextlib
@@ -24,42 +24,42 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 def digest(value: Any) -> str:
-    """A digest of a JSON value, independent of the order of its keys."""
+    """Return a digest of a JSON value, independent of the order of its keys."""
     return _sha(json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode())
 
 
 def array_digest(array: np.ndarray) -> str:
-    """A digest of an array: its type, shape and bytes."""
+    """Return a digest of an array: of its type, shape and bytes."""
     head = f"{array.dtype.name} {array.shape} ".encode()
     return _sha(head, np.ascontiguousarray(array))
 
 
 @functools.cache
 def package_digest() -> str:
-    """A digest of the source of this package: every .py file, by its path and content."""
+    """Return a digest of the source of this package: of the path and content of every .py file."""
     parts = ((str(path.relative_to(_PACKAGE)).encode(), path.read_bytes()) for path in package_files())
     return _sha(*itertools.chain.from_iterable(parts))
 
 
 def package_files() -> list[Path]:
-    """The .py files of this package."""
+    """Return the .py files of this package."""
     return sorted(_PACKAGE.rglob("*.py"))
 
 
 def code_digest(obj: Any) -> str:
-    """A digest of what a function, class or callable object computes; equal for equal code and equal captured values.
+    """Return a digest of a function, class or callable object, equal for equal code and equal captured values.
 
-    Functions of this package, of installed packages and of the standard library count by name: their versions are
-    another part of what guards a run.
+    Functions of this package, of installed packages and of the standard library count by name: the versions of these
+    packages guard a run separately.
     """
     return digest(_describe(obj, {}))
 
 
 def user_code_digests(*objects: Any) -> tuple[str, ...]:
-    """Digests of the users' classes and functions that objects are made of: instances and their fields, containers.
+    """Return digests of all user-defined classes and functions in objects, their fields and containers of them.
 
-    Programs that one process keeps are found by it, too: a function that a user changed (a cell of a notebook that ran
-    once more) is not the one that was compiled.
+    They are part of the keys of compiled programs in a process: if a user changes a function (a notebook cell runs
+    again), programs are compiled for the new one.
     """
     found: dict[int, Any] = {}
     seen: set[int] = set()
@@ -90,8 +90,8 @@ def user_code_digests(*objects: Any) -> tuple[str, ...]:
 
 
 def is_user_code(obj: Any) -> bool:
-    """Whether a class or function was written by the user, not by this package or an installed one."""
-    return _is_users_module(getattr(obj, "__module__", None))
+    """Return whether a class or function is the user's, of neither this package nor an installed one."""
+    return _is_user_module(getattr(obj, "__module__", None))
 
 
 def _sha(*parts: Any) -> str:
@@ -102,7 +102,7 @@ def _sha(*parts: Any) -> str:
 
 
 def _describe(obj: Any, seen: dict[int, int]) -> Any:
-    """A JSON value that differs where the code, or a value that it captured, differs."""
+    """Return a JSON value that differs if the code, or a value that it captures, differs."""
     if obj is None or isinstance(obj, (bool, int, str)):
         return obj
     if isinstance(obj, (float, complex, bytes, range, slice, type(...))):
@@ -138,7 +138,7 @@ def _describe(obj: Any, seen: dict[int, int]) -> Any:
     if is_user_code(type(obj)) or dataclasses.is_dataclass(obj):
         slots = {name: getattr(obj, name) for name in getattr(type(obj), "__slots__", ()) if hasattr(obj, name)}
         return ["object", _describe(type(obj), seen), _items(slots | getattr(obj, "__dict__", {}), seen)]
-    # The repr of an object that says nothing of itself holds its address: it equals no other, so no run resumes it.
+    # A default repr holds the address of the object, which differs in every process: such a run is never resumed.
     return ["value", type(obj).__module__, type(obj).__qualname__, repr(obj)]
 
 
@@ -171,8 +171,8 @@ def _callable(obj: Any, seen: dict[int, int]) -> Any:
 
 
 def _is_written(name: str, value: Any) -> bool:
-    """Whether an attribute of a class is the user's: not a descriptor, nor what a dataclass generates."""
-    if isinstance(value, types.FunctionType):  # what is typed after `python -c` stands in "<string>", too
+    """Return whether the user wrote an attribute of a class: not a descriptor, not generated by a dataclass."""
+    if isinstance(value, types.FunctionType):  # the code of `python -c` has the file name "<string>", too
         return value.__code__.co_filename != "<string>" or name not in _GENERATED
     if name.startswith("__"):
         return False
@@ -203,24 +203,24 @@ def _content(cell: Any) -> Any:
 
 
 def _code(code: types.CodeType, seen: dict[int, int]) -> Any:
-    """Byte code, constants and names: what a function does, wherever it stands in its file."""
+    """Describe a function by its byte code, constants and names, whatever its place in the file."""
     constants = [_describe(constant, seen) for constant in code.co_consts]
     return [code.co_code.hex(), constants, *map(list, (code.co_names, code.co_varnames, code.co_freevars))]
 
 
 def _names(code: types.CodeType) -> set[str]:
-    """The names that a function and the functions inside it look up."""
+    """Return the names that a function and the functions inside it look up."""
     inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
     return set(code.co_names).union(*map(_names, inner))
 
 
 def _module(module: types.ModuleType, seen: dict[int, int]) -> Any:
-    """The source of a user's module and of the user's modules that it uses; null for others, and for a prompt."""
-    if not _is_users_module(module.__name__):
+    """Describe a user's module by its source and the user's modules that it uses; None for others and for a prompt."""
+    if not _is_user_module(module.__name__):
         return None
     values = vars(module).values()
     named = (value.__name__ if isinstance(value, types.ModuleType) else _module_of(value) for value in values)
-    used = sorted({name for name in named if name is not None and _is_users_module(name)})
+    used = sorted({name for name in named if name is not None and _is_user_module(name)})
     file = getattr(module, "__file__", None)
     source = None
     if file is not None:
@@ -234,18 +234,18 @@ def _module_of(value: Any) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _is_users_module(name: Any) -> bool:
+def _is_user_module(name: Any) -> bool:
     module = sys.modules.get(name) if isinstance(name, str) else None
     if module is None:
         return False
     file = getattr(module, "__file__", None)
     if file is None:
         return name == "__main__"  # a prompt or a notebook; other modules without a file are built in
-    return _is_users_file(file)
+    return _is_user_file(file)
 
 
 @functools.cache
-def _is_users_file(file: str) -> bool:
+def _is_user_file(file: str) -> bool:
     path = Path(file).resolve()
     installed = {"site-packages", "dist-packages"} & set(path.parts)
     return not installed and not any(path.is_relative_to(root) for root in _roots())
@@ -253,5 +253,5 @@ def _is_users_file(file: str) -> bool:
 
 @functools.cache
 def _roots() -> tuple[Path, ...]:
-    """Where this package and the standard library lie."""
+    """Return the directories of this package and of the standard library."""
     return (_PACKAGE, *(Path(sysconfig.get_path(key)).resolve() for key in ("stdlib", "platstdlib")))

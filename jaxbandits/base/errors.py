@@ -1,4 +1,4 @@
-"""The one exception for mistakes in what a user asked for; its message is a single line that says what is allowed."""
+"""Exception for mistakes of the user, with messages of one line that say what is allowed."""
 
 import difflib
 from collections.abc import Iterable
@@ -6,14 +6,15 @@ from typing import Any
 
 
 class InputError(ValueError):
-    """Bad input: what is wrong, what is allowed. The command line prints it and exits with code 2."""
+    """Error in the input of a user. The command line prints the message and exits with code 2."""
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
-    """An `InputError` for a name that is not in a registry, with the closest known names."""
+    """Make an `InputError` for a name that is not among the known ones, which suggests the closest of these."""
     names = sorted(known)
-    of = {known.casefold(): known for known in reversed(names)}  # whoever writes `heavy-oful` means `HEAVY-OFUL`
-    close = [of[match] for match in difflib.get_close_matches(str(name).casefold(), of, n=3, cutoff=0.4)]
+    by_lower_case = {known.casefold(): known for known in reversed(names)}  # `heavy-oful` is close to `HEAVY-OFUL`
+    matches = difflib.get_close_matches(str(name).casefold(), by_lower_case, n=3, cutoff=0.4)
+    close = [by_lower_case[match] for match in matches]
     hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {', '.join(names)}"
     return InputError(f"unknown {kind} {shown(name)}; {hint}")
 

@@ -1,6 +1,7 @@
-"""Files that survive a kill: written under a temporary name, synced, renamed; directories held by one process.
+"""Atomic files with checksums, and locks on directories.
 
-Nothing is pickled, and reading a file never executes code.
+A file is written under a temporary name, synced and renamed, so that it survives a killed process. Nothing is pickled,
+and reading a file never executes code.
 """
 
 import contextlib
@@ -22,19 +23,19 @@ _CHECKSUMS = "sha256.json"  # the last member of an npz file: array name -> chec
 
 
 class LockedError(InputError):
-    """Another process writes there."""
+    """Error: another process holds the directory."""
 
 
 class UnwritableError(InputError):
-    """A file or directory cannot be written: permission, a full disk."""
+    """Error: a file or directory cannot be written (permission, full disk)."""
 
 
 @contextlib.contextmanager
 def lock_directory(directory: Path, patience: float = 0.0) -> Iterator[None]:
-    """Creates a directory and holds it against other processes.
+    """Create a directory and lock it against other processes.
 
     Args:
-      directory: which.
+      directory: its path.
       patience: seconds to wait for another process to leave.
 
     Raises:
@@ -57,7 +58,10 @@ def lock_directory(directory: Path, patience: float = 0.0) -> Iterator[None]:
 
 
 def is_locked(directory: Path) -> bool:
-    """Whether a process holds a directory now; leaves no trace where none ever did, or where nothing can be written."""
+    """Return whether a process holds a directory now.
+
+    Writes nothing if no process ever held it; False if the lock cannot be opened.
+    """
     path = directory / ".lock"
     if not path.exists():
         return False
@@ -73,7 +77,7 @@ def is_locked(directory: Path) -> bool:
 
 
 def make_directory(directory: Path) -> None:
-    """Creates a directory and checks that it can be written.
+    """Create a directory and check that it can be written.
 
     Raises:
       InputError: naming the path and the reason.
@@ -87,13 +91,13 @@ def make_directory(directory: Path) -> None:
 
 
 def _refusal(directory: Path) -> str:
-    """Why a directory cannot be written, which `os.access` does not say."""
+    """Return why a directory cannot be written, which `os.access` does not say."""
     read_only = hasattr(os, "statvfs") and os.statvfs(directory).f_flag & os.ST_RDONLY
     return "read-only file system" if read_only else "permission denied"
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Temporary name, fsync, rename: the old file or the new one survives a kill, never half of one.
+    """Replace a file by temporary name, fsync and rename: after a kill the old or the new file is there, never a part.
 
     Raises:
       InputError: naming the path when it cannot be written (full disk, read-only directory).
@@ -104,7 +108,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def open_atomically(path: Path) -> Iterator[IO[bytes]]:
-    """A file to be written bit by bit, which takes its name when it is complete, as `write_atomically` does.
+    """Open a file for writing that gets its name when the block ends without an error, as in `write_atomically`.
 
     Raises:
       InputError: naming the path when it cannot be written.
@@ -125,7 +129,7 @@ def open_atomically(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_npz(path: Path, arrays: dict[str, np.ndarray], compress: bool = False) -> None:
-    """An npz file with a checksum of every array, replaced atomically.
+    """Write an npz file with a checksum of every array, atomically.
 
     Raises:
       InputError: when it cannot be written.
@@ -143,11 +147,11 @@ def write_npz(path: Path, arrays: dict[str, np.ndarray], compress: bool = False)
 
 
 def read_npz(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of an npz file that `write_npz` wrote.
+    """Read all arrays of an npz file that `write_npz` wrote.
 
     Raises:
-      InputError: one line that names the file, when it is missing, truncated, of another kind, or any bit of what it
-        holds has changed.
+      InputError: one line that names the file, when it is missing, truncated, of another kind, or any bit of it has
+        changed.
     """
     with _reading(path), zipfile.ZipFile(io.BytesIO(_content(path))) as archive:
         checksums = json.loads(archive.read(_CHECKSUMS))
@@ -157,7 +161,7 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """A JSON value with its checksum, replaced atomically.
+    """Write a JSON value with its checksum, atomically.
 
     Raises:
       InputError: when it cannot be written.
@@ -166,7 +170,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The JSON value that `write_json` wrote.
+    """Read the JSON value that `write_json` wrote.
 
     Raises:
       InputError: one line that names the file, when it is missing, not such a file, or its content has changed.
@@ -179,7 +183,7 @@ def read_json(path: Path) -> Any:
 
 
 class _Hashed:
-    """A file that is written through a hash."""
+    """File whose content is hashed as it is written."""
 
     def __init__(self, file: IO[bytes]):
         self._file, self._sha = file, hashlib.sha256()
@@ -197,7 +201,7 @@ def _member(name: str, method: int) -> zipfile.ZipInfo:
 
 
 def _read_array(data: bytes, checksum: str) -> np.ndarray:
-    if hashlib.sha256(data).hexdigest() != checksum:  # before anything is made of what may be damaged
+    if hashlib.sha256(data).hexdigest() != checksum:  # before damaged data are parsed
         raise ValueError
     return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
 
@@ -217,7 +221,7 @@ def _content(path: Path) -> bytes:
 
 @contextlib.contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Whatever a damaged file makes a parser raise is one line."""
+    """Turn any error of a parser into an `InputError` of one line that calls the file damaged."""
     try:
         yield
     except InputError:

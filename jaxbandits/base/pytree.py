@@ -1,12 +1,12 @@
-"""Frozen dataclass pytrees: traced hyperparameters, static sizes, shared data, ranges declared once beside each field.
+"""Frozen dataclass pytrees with three kinds of fields, each declared with its range and meaning.
 
 `@pytree` turns a class into a frozen, keyword-only dataclass registered with JAX. Its fields are of three kinds:
 
-* *traced*, `param(default, "(0, 1]", "what it is")`: a real number of the theory; sweepable, never recompiles. The
-  range is what `validate` enforces and `jaxbandits show` prints.
+* *traced*, `param(default, "(0, 1]", "its meaning")`: a hyperparameter, a real number. It can be swept; new values
+  need no new compilation. `validate` enforces the range, `jaxbandits show` prints it.
 * *static*, `static()`: a size or a name, part of the compiled program.
-* *shared*, `shared()`: data (tables, contexts, recorded traces), which exist once however many trials run on them:
-  handed to the program without a trial axis, neither copied per trial nor baked in as constants, never swept.
+* *shared*, `shared()`: data (tables, contexts, recorded traces) that all trials of a job read. The program takes them
+  once, without a trial axis: they are neither copied per trial nor compiled in as constants, and never swept.
 """
 
 import dataclasses
@@ -32,12 +32,18 @@ Kind: TypeAlias = Literal["traced", "static", "shared", "object"]  # object: a n
 
 
 def static(default: Any = dataclasses.MISSING, range: str | None = None, doc: str = "") -> Any:
-    """A field that fixes a shape or a Python branch; hashable, part of the compiled program."""
+    """Declare a static field: it fixes a shape or a Python branch, and must be hashable.
+
+    Args:
+      default: its value.
+      range: an interval of whole numbers, as for `param`; None: any hashable value.
+      doc: one line for `jaxbandits show`.
+    """
     return dataclasses.field(default=default, metadata={_KIND: "static", _RANGE: range, _DOC: doc})
 
 
 def shared(default: Any = dataclasses.MISSING, range: str | None = None, doc: str = "") -> Any:
-    """A field of data that all trials of a job share: an array, or a pytree of arrays (None where there is none).
+    """Declare a shared field: data of all trials of a job, an array or a pytree of arrays (None: no data).
 
     Args:
       default: its value.
@@ -48,14 +54,14 @@ def shared(default: Any = dataclasses.MISSING, range: str | None = None, doc: st
 
 
 def param(default: Any = dataclasses.MISSING, range: str | None = None, doc: str = "", *, factory: Any = None) -> Any:
-    """A traced field: a number, an array, or a nested pytree (pass `factory` for a nested default).
+    """Declare a traced field: a number, an array, or a nested pytree (pass `factory` for a nested default).
 
     Args:
-      default: its value; `None` means "derived", as the docstring of the class says.
+      default: its value; None: derived from other fields, as the docstring of the class says.
       range: an interval such as `"(0, 1]"`, `"(0, inf)"` or `"[0, inf]"`; every entry of the field must lie in it.
         `BOOL` for a flag.
       doc: one line for `jaxbandits show`.
-      factory: called for the default instead, when the default is itself a pytree.
+      factory: called for the default, if that is itself a pytree.
     """
     metadata = {_KIND: "traced", _RANGE: range, _DOC: doc}
     if factory is not None:
@@ -65,7 +71,7 @@ def param(default: Any = dataclasses.MISSING, range: str | None = None, doc: str
 
 @dataclasses.dataclass(frozen=True)
 class _SharedKey:
-    """The key of a shared field in the paths of a tree's leaves: it marks everything below it as shared."""
+    """Key of a shared field in the path of a leaf: it marks all leaves below it as shared."""
 
     name: str
 
@@ -75,7 +81,7 @@ class _SharedKey:
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 def pytree(cls: type[T]) -> type[T]:
-    """Frozen keyword-only dataclass, registered with JAX as a pytree."""
+    """Make a class a frozen, keyword-only dataclass, registered with JAX as a pytree."""
     cls = dataclasses.dataclass(frozen=True, kw_only=True, eq=False)(cls)
     fields = dataclasses.fields(typing.cast(Any, cls))
     meta = [f.name for f in fields if is_static(f)]
@@ -106,29 +112,29 @@ def named_constructors(cls: type) -> dict[str, Callable[..., Any]]:
 
 
 def is_static(field: dataclasses.Field) -> bool:
-    """Whether a field was declared with `static()`."""
+    """Return whether a field was declared with `static()`."""
     return field.metadata.get(_KIND) == "static"
 
 
 def is_shared(field: dataclasses.Field) -> bool:
-    """Whether a field was declared with `shared()`."""
+    """Return whether a field was declared with `shared()`."""
     return field.metadata.get(_KIND) == "shared"
 
 
 def shared_leaves(tree: Any) -> tuple[bool, ...]:
-    """For each leaf of a tree, in the order of `jax.tree.leaves`: whether it lies in a shared field."""
+    """Return for each leaf of a tree, in the order of `jax.tree.leaves`, whether it lies in a shared field."""
     return tuple(any(isinstance(key, _SharedKey) for key in path) for path, _ in jax.tree.leaves_with_path(tree))
 
 
 def map_traced(function: Callable[[Any], Any], tree: T) -> T:
-    """A tree with `function` applied to every leaf but the shared ones."""
+    """Apply a function to every leaf of a tree but the shared ones."""
     leaves, structure = jax.tree.flatten(tree)
-    new = [leaf if common else function(leaf) for leaf, common in zip(leaves, shared_leaves(tree), strict=True)]
+    new = [leaf if is_common else function(leaf) for leaf, is_common in zip(leaves, shared_leaves(tree), strict=True)]
     return jax.tree.unflatten(structure, new)
 
 
 class FieldInfo(typing.NamedTuple):
-    """One row of `jaxbandits show`: dotted name, kind, default or value, range, meaning."""
+    """Row of `jaxbandits show`, for one field: dotted name, kind, default or value, range, meaning."""
 
     name: str
     kind: Kind
@@ -140,10 +146,11 @@ class FieldInfo(typing.NamedTuple):
 REQUIRED = "required"  # in the place of a default
 
 
-def field_table(of: Any, prefix: str = "") -> Iterator[FieldInfo]:
-    """The fields of a pytree dataclass, nested ones by dotted name: values of an object, defaults of a class."""
-    for field in dataclasses.fields(of):
-        value, name = (_default(field) if isinstance(of, type) else getattr(of, field.name)), prefix + field.name
+def field_table(obj: Any, prefix: str = "") -> Iterator[FieldInfo]:
+    """Yield the fields of a pytree dataclass, nested ones by dotted name: values of an object, defaults of a class."""
+    for field in dataclasses.fields(obj):
+        value = _default(field) if isinstance(obj, type) else getattr(obj, field.name)
+        name = prefix + field.name
         kind: Kind = field.metadata.get(_KIND, "traced")
         if dataclasses.is_dataclass(value) and kind == "traced":
             yield FieldInfo(name, "object", type(value).__name__, None, field.metadata.get(_DOC, ""))
@@ -159,9 +166,9 @@ def _default(field: dataclasses.Field) -> Any:
 
 
 def validate(obj: Any, label: str = "") -> None:
-    """Checks every concrete field of a pytree dataclass against its declared kind and range.
+    """Check every field of a pytree dataclass against its declared kind and range.
 
-    Ranges are checked in the precision that the field will have: 1e308 is no float32, and 1e-50 is zero there.
+    Ranges are checked in the precision that the field will have: in float32, 1e308 is infinite and 1e-50 is zero.
 
     Raises:
       InputError: one line naming the class, the field, the offending value and what is allowed.
@@ -223,7 +230,7 @@ def _check_shared(name: str, value: Any, allowed: str | None) -> None:
 
 
 def as_arrays(tree: T) -> T:
-    """Strongly typed leaves: numbers and floating arrays in the default float dtype, integer and boolean arrays kept.
+    """Convert leaves to strongly typed arrays: numbers and floats in the default float dtype, integers and bools as is.
 
     New values then never retrace: a Python scalar would enter as a weak type and become strong after one step.
     """
@@ -231,7 +238,7 @@ def as_arrays(tree: T) -> T:
 
 
 def as_numpy(tree: T) -> T:
-    """The same as NumPy arrays, which is quicker where nothing is computed with them yet."""
+    """Convert leaves to NumPy arrays of the types of `as_arrays`, which is faster on the host."""
     return jax.tree.map(lambda leaf: np.asarray(leaf, dtype=_strong(leaf)), tree)
 
 
@@ -244,7 +251,11 @@ def _strong(leaf: Any) -> Any:
 
 
 def replace(obj: T, path: str, value: Any) -> T:
-    """`dataclasses.replace` of a traced field, along a dotted path; refuses every other one by name."""
+    """Replace a traced field, along a dotted path.
+
+    Raises:
+      InputError: naming the field, if there is none or it is not a traced one.
+    """
     kind = field_kind(obj, path)
     if kind == "static":
         raise InputError(
@@ -256,15 +267,15 @@ def replace(obj: T, path: str, value: Any) -> T:
 
 
 def set_field(obj: T, path: str, value: Any) -> T:
-    """`dataclasses.replace` of any field, along a dotted path."""
-    head, _, rest = path.partition(".")
-    if rest:
-        value = set_field(getattr(obj, head), rest, value)
-    return dataclasses.replace(typing.cast(Any, obj), **{head: value})
+    """Replace any field, along a dotted path."""
+    name, _, inner_path = path.partition(".")
+    if inner_path:
+        value = set_field(getattr(obj, name), inner_path, value)
+    return dataclasses.replace(typing.cast(Any, obj), **{name: value})
 
 
 def field_kind(obj: Any, path: str) -> Kind:
-    """The kind of a field, along a dotted path.
+    """Return the kind of a field, along a dotted path.
 
     Raises:
       InputError: naming the fields there are, for one that is not among them.

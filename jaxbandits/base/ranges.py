@@ -1,4 +1,7 @@
-"""Ranges of arguments: what is checked of every field and of the arguments of presets, and how a message says it."""
+"""Checks of numbers and flags against declared ranges: for fields, for the arguments of presets and of functions.
+
+Every function takes the name that an error message gives the value, and raises `InputError` of one line.
+"""
 
 import functools
 from typing import Any
@@ -13,20 +16,16 @@ BOOL = "True or False"  # the range of a flag
 
 
 def integer(name: str, value: Any, allowed: str = "[1, inf)") -> int:
-    """One whole number of an interval.
-
-    Raises:
-      InputError: one line, as for all functions here.
-    """
+    """Return a whole number of an interval as an int."""
     check_concrete(name, value)
-    one = is_real(value) and not np.ndim(value)
-    if not one or not np.isfinite(value) or value != int(value) or not _inside(np.asarray(value, float), allowed):
+    is_number = is_real(value) and not np.ndim(value)
+    if not is_number or not np.isfinite(value) or value != int(value) or not _inside(np.asarray(value, float), allowed):
         raise InputError(f"{name} must be a whole number in {allowed}, got {shown(value)}")
     return int(value)
 
 
 def real(name: str, value: Any, allowed: str) -> float:
-    """One number of an interval."""
+    """Return a number of an interval as a float."""
     check_numbers(name, value, allowed)
     if np.ndim(value):
         raise InputError(f"{name} must be one number in {allowed}, got an array of shape {np.shape(value)}")
@@ -34,20 +33,20 @@ def real(name: str, value: Any, allowed: str) -> float:
 
 
 def numbers(name: str, value: Any, allowed: str) -> Any:
-    """A number of an interval, or an array of them."""
+    """Return a number of an interval, or an array of them."""
     check_numbers(name, value, allowed)
     return np.asarray(value) if isinstance(value, (list, tuple)) else value
 
 
 def flag(name: str, value: Any) -> bool:
-    """True or False."""
+    """Return a flag as a bool."""
     if not isinstance(value, (bool, np.bool_)):
         raise InputError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)
 
 
 def check_flag(name: str, value: Any) -> None:
-    """True or False, or an array of them."""
+    """Check that a value is a bool, or an array of bools."""
     check_concrete(name, value)
     dtype = getattr(value, "dtype", None)  # an array of flags when they are swept
     if not isinstance(value, bool) and (dtype is None or not jnp.issubdtype(dtype, jnp.bool_)):
@@ -66,13 +65,13 @@ def is_traced(x: Any) -> bool:
 
 
 def check_concrete(name: str, value: Any) -> None:
-    """No value under `jit`, `vmap` or `grad`."""
+    """Check that a value is not traced by `jit`, `vmap` or `grad`."""
     if any(is_traced(leaf) for leaf in jax.tree.leaves(value)):
         raise InputError(f"{name} is a value under a JAX transformation; runs take concrete numbers")
 
 
 def check_numbers(name: str, value: Any, allowed: str) -> None:
-    """Numbers of an interval, which they do not leave in the precision that computes: 1e308 is no float32."""
+    """Check that numbers lie in an interval, also in the default float precision: in float32, 1e308 is infinite."""
     check_concrete(name, value)
     if not is_real(value):
         raise InputError(f"{name} must be a number in {allowed}, got {shown(value)}")
@@ -82,21 +81,23 @@ def check_numbers(name: str, value: Any, allowed: str) -> None:
     check_range(name, array, allowed)
     precision, exact = jnp.result_type(float), array.astype(float)
     with np.errstate(over="ignore"):
-        held = exact.astype(precision).astype(float)
-    lost = ~_inside(held, allowed) | (np.isinf(held) & np.isfinite(exact))
-    if lost.any():
-        raise InputError(f"{name} must lie in {allowed}, got {array[lost][0]}, which is {held[lost][0]} in {precision}")
+        rounded = exact.astype(precision).astype(float)
+    bad = ~_inside(rounded, allowed) | (np.isinf(rounded) & np.isfinite(exact))
+    if bad.any():
+        raise InputError(
+            f"{name} must lie in {allowed}, got {array[bad][0]}, which is {rounded[bad][0]} in {precision}"
+        )
 
 
 def check_range(name: str, array: np.ndarray, allowed: str) -> None:
-    """All entries in an interval."""
+    """Check that all entries of an array lie in an interval."""
     bad = ~_inside(array.astype(float), allowed)
     if bad.any():
         raise InputError(f"{name} must lie in {allowed}, got {array[bad][0]}")
 
 
 def is_real(value: Any) -> bool:
-    """Whether a value is a real number or an array of them; truth values and text are none."""
+    """Return whether a value is a real number or an array of them; bools and strings are rejected."""
     if isinstance(value, (str, bytes)):
         return False
     dtype = getattr(value, "dtype", None)

@@ -1,6 +1,7 @@
-"""Objects to JSON and back, bit for bit: the name of everything that runs.
+"""Specifications: objects as JSON values and back, bit for bit.
 
-`to_spec` writes an algorithm, an environment or a part of one as a JSON value, `from_spec` makes an equal object of it:
+`to_spec` writes an algorithm, an environment or a part of one as a JSON value, `from_spec` makes an equal object of it.
+Checkpoints, manifests, sweep files and reports name what runs by its specification:
 
     {"type": "linear/heavy_tailed", "dim": 2, "noise": {"type": "noise/student_t", "df": 2.1, "spread": 1.0}, ...}
 
@@ -11,11 +12,11 @@
     NumPy scalar                    {"number": 0.5, "dtype": "float32"}
     array                           {"array": [...], "dtype": "float64", "shape": [2, 3]}, or its digest when it is big
     function or class with a name   {"function": "optax/adam"}
-    any other                       {"code": "module:name", "digest": "..."}: told from others, but not read back
+    any other                       {"code": "module:name", "digest": "..."}: can be compared, but not read back
 
-Names come from the written-out registries (`jaxbandits.catalogue`); a user's class that is in none appears as
-`module:QualName`. A user's class carries a digest of its code. Reading imports no module and runs no code but the
-constructors of registered classes.
+Names come from the registries (`jaxbandits.catalogue`); a class that is in none appears as `module:QualName`. A user's
+class carries a digest of its code. Reading imports no module and runs no code but the constructors of registered
+classes.
 """
 
 import dataclasses
@@ -36,9 +37,8 @@ from jaxbandits.base.pytree import validate
 from jaxbandits.base.ranges import is_traced
 from jaxbandits.base.versions import versions
 
-# Written inside the spec up to so many entries; beyond, as a digest.
-_INLINE = 64
-_DEEPEST = 40
+_INLINE = 64  # entries up to which an array is written into the specification; a longer one as a digest
+_DEEPEST = 40  # levels of nesting
 _DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
            "float16", "bfloat16", "float32", "float64")  # fmt: skip
 _TAGS = {"type", "float", "tuple", "dict", "number", "array", "function", "code"}
@@ -49,7 +49,7 @@ NameOf = Callable[[Any], str | None]
 
 
 def to_spec(obj: Any, name_of: NameOf, data: MutableMapping[str, np.ndarray] | None = None) -> Any:
-    """The JSON value that names an object.
+    """Write an object as a JSON value.
 
     Args:
       obj: an algorithm, environment, part, or any nest of lists, dicts, tuples, numbers and arrays of them.
@@ -57,16 +57,16 @@ def to_spec(obj: Any, name_of: NameOf, data: MutableMapping[str, np.ndarray] | N
       data: receives the big arrays, by digest.
 
     Raises:
-      InputError: for values that have no place in a specification (complex numbers, text arrays, tracers).
+      InputError: for values that a specification cannot hold (complex numbers, text arrays, tracers).
     """
     return _write(obj, name_of, {} if data is None else data, type(obj).__name__, 0)
 
 
 def from_spec(value: Any, names: Names, data: Mapping[str, np.ndarray] | None = None, where: str = "spec") -> Any:
-    """The object that a JSON value names; missing fields take their defaults.
+    """Make the object that a JSON value specifies; missing fields take their defaults.
 
     Args:
-      value: what `to_spec` wrote, or what a person wrote by hand.
+      value: written by `to_spec` or by hand.
       names: the registry, name -> class or function.
       data: the big arrays, by digest.
       where: the place that errors name, such as `"algorithms.OFUL"`.
@@ -80,11 +80,11 @@ def from_spec(value: Any, names: Names, data: Mapping[str, np.ndarray] | None = 
 
 
 def guard(spec: Any, width: int, devices: Any) -> dict[str, Any]:
-    """Everything else that determines the numbers of a run: a resume needs all of it to be equal.
+    """Return everything that determines the numbers of a run; a run is resumed only if all of it is equal.
 
     Args:
       spec: the specification of the run, digests of the user's code included (`to_spec` puts them in).
-      width: trials per compiled piece.
+      width: trials in a batch of the compiled program.
       devices: the devices that compute.
     """
     flags = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if "device_count" not in flag]
@@ -135,7 +135,7 @@ def _write(obj: Any, name_of: NameOf, data: MutableMapping[str, np.ndarray], whe
 
 
 def _fields(obj: Any) -> dict[str, Any] | None:
-    """What an object is rebuilt from: what it says (`spec_fields`), or the fields of a dataclass or named tuple."""
+    """Return the arguments that rebuild an object: its `spec_fields()`, or the fields of a dataclass or named tuple."""
     if isinstance(obj, type):
         return None
     if isinstance(obj, tuple):
@@ -163,7 +163,7 @@ def _write_array(obj: Any, data: MutableMapping[str, np.ndarray], where: str) ->
 
 
 def _plain(array: np.ndarray, where: str) -> list[Any]:
-    """Entries as JSON values; those that are not finite as text."""
+    """Return the entries of an array as JSON values; infinities and NaN as text."""
     if array.dtype.name not in _DTYPES:
         raise InputError(f"{where} must be a real number, got {array.dtype}")
     if jnp.issubdtype(array.dtype, jnp.floating):
@@ -226,7 +226,7 @@ def _read_object(value: dict[str, Any], names: Names, inner: Any, where: str) ->
     fields = {key: inner(item, where=f"{where}.{key}") for key, item in given.items()}
     try:
         return cls(**fields)
-    except Exception as error:  # whatever a constructor, perhaps not ours, says about values of the wrong type
+    except Exception as error:  # a constructor, perhaps of another package, may raise anything for wrong types
         raise InputError(f"{where}: {_first_line(error)}") from None
 
 
@@ -287,7 +287,7 @@ def _only(value: dict[str, Any], allowed: set[str], where: str) -> None:
 
 
 def _validate(obj: Any, where: str) -> None:
-    """Ranges of every dataclass, wherever it stands."""
+    """Check the ranges of every dataclass in an object, at any depth."""
     if isinstance(obj, dict):
         for key, item in obj.items():
             _validate(item, f"{where}.{key}")
@@ -297,7 +297,7 @@ def _validate(obj: Any, where: str) -> None:
     elif dataclasses.is_dataclass(obj) and not isinstance(obj, type):
         try:
             validate(obj, where)
-        except Exception as error:  # an InputError; or whatever the `check` of a class that is not ours raises
+        except Exception as error:  # an InputError, or any error from the `check` of another package's class
             text = _first_line(error)
             raise InputError(text if text.startswith(where) else f"{where}: {text}") from None
 

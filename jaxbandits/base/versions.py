@@ -1,4 +1,4 @@
-"""The versions that a run depends on, for manifests and checkpoints."""
+"""Versions of the packages that a run depends on, for manifests and checkpoints."""
 
 import functools
 import platform
@@ -10,7 +10,7 @@ from jaxbandits.base.version import __version__
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Python and the packages whose version can change numbers, those with algorithms and environments included."""
+    """Return the versions of Python and of the packages that can change numbers, plugins included."""
     found = {"python": platform.python_version(), "jaxbandits": __version__}
     for package in ("jax", "jaxlib", "numpy"):
         try:

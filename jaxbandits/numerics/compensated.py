@@ -1,8 +1,9 @@
-"""Sums over many rounds that keep their digits: Kahan's, with the rounding error of the total carried beside it.
+"""Kahan sums for sums over many rounds: the total, and the rounding error of its last addition.
 
-A plain sum of n terms of one size is off by up to n roundings of the total, and in float32 stops to grow after 10^7
-rounds. CompensatedSum, it is off by two roundings of the sum of all sizes until n reaches the inverse of the machine
-epsilon (10^7 in float32; numerics/test_compensated.py::test_float32_sum_is_rounded_once), and by little more beyond.
+A plain sum of n terms of one size has an error of up to n roundings of the total, and in float32 stops growing after
+10^7 rounds. The error of a Kahan sum is two roundings of the sum of absolute values until n reaches the inverse of the
+machine epsilon (10^7 in float32; numerics/test_compensated.py::test_float32_sum_is_rounded_once), and little more
+beyond.
 """
 
 from typing import NamedTuple
@@ -15,18 +16,18 @@ from jaxbandits.tracing.batching import trials_last
 
 
 class CompensatedSum(NamedTuple):
-    """A running sum of arrays, as part of a state: shape and type stay those of its start."""
+    """Running sum of arrays of one shape and type, as part of a state."""
 
     total: jax.Array  # [...]  the sum
-    error: jax.Array  # [...]  what the last rounding added to `total` in excess: less than the total can show
+    error: jax.Array  # [...]  excess of `total` from the rounding of the last addition
 
     @classmethod
-    def init(cls, at: jax.Array) -> "CompensatedSum":
-        """The sum whose first summand is `at`: zeros of the right form for an empty one."""
-        return cls(at, jnp.zeros_like(at))
+    def init(cls, first: jax.Array) -> "CompensatedSum":
+        """Return the sum of one summand; of zeros, for an empty sum of their shape."""
+        return cls(total=first, error=jnp.zeros_like(first))
 
     def add(self, x: jax.Array) -> "CompensatedSum":
-        """With one more summand."""
+        """Add a summand."""
         return CompensatedSum(*_add(self.total, self.error, x))
 
 

@@ -1,13 +1,13 @@
-"""Logarithms and exponentials in float64 as vector code, for XLA:CPU; log Gamma in few operations.
+"""Logarithms and exponentials in float64 as vector code, for XLA:CPU; log Gamma and a sine in few operations.
 
-It asks the C library for logarithms, one number at a time. With x = 2^e m and m in [sqrt(1/2), sqrt(2)), f = m - 1 and
-s = f / (2 + f),
+XLA:CPU computes logarithms by calls to the C library, one number at a time. With x = 2^e m and m in
+[sqrt(1/2), sqrt(2)), f = m - 1 and s = f / (2 + f),
 
     log x = e log 2 + log(1 + f),   log(1 + f) = 2 artanh s = f - (f^2 / 2 - s (f^2 / 2 + r)),
     r     = 2 s^2 / 3 + 2 s^4 / 5 + ... + 2 s^18 / 19
 
-where what is left out is below 3e-17 of the result, and log 2 is split so that its product with e is exact. The error
-is below one unit in the last place (0.9; the C library: 0.6), the speed four times that of XLA's.
+where the truncation is below 3e-17 of the result, and log 2 is split so that its product with e is exact. The error is
+below one unit in the last place (0.9; the C library: 0.6), at four times the speed of XLA's.
 
 XLA's exponential divides. With x = n log 2 + r and |r| <= log 2 / 2,
 
@@ -15,7 +15,7 @@ XLA's exponential divides. With x = n log 2 + r and |r| <= log 2 / 2,
 
 whose truncation is below 2e-17 of the result, does not: 1.2 times as fast, to 1.1 units in the last place (XLA's: 1.7).
 
-In float32 XLA has vector code of its own for both, which is used there, and on accelerators.
+In float32, and on accelerators, XLA's own functions are used: they are vector code.
 """
 
 import math
@@ -42,19 +42,19 @@ _Q = (
 
 
 def log(x: ArrayLike) -> jax.Array:
-    """`jnp.log`."""
+    """Compute `jnp.log`."""
     x = jnp.asarray(x)
     return _log(x) if x.dtype == jnp.float64 and not target.targets_accelerator() else jnp.log(x)
 
 
 def log1p(x: ArrayLike) -> jax.Array:
-    """`jnp.log1p`; in float64 to two units in the last place."""
+    """Compute `jnp.log1p`; in float64 to two units in the last place."""
     x = jnp.asarray(x)
     if x.dtype != jnp.float64 or target.targets_accelerator():
         return jnp.log1p(x)
-    y = lax.optimization_barrier(1.0 + x)  # else XLA takes y - 1 for x
-    lost = (x - (y - 1.0)) / y  # to first order what 1 + x leaves out
-    return _log(y) + jnp.where((y > 0.0) & (y < jnp.inf), lost, 0.0)
+    y = lax.optimization_barrier(1.0 + x)  # else XLA simplifies y - 1 to x
+    correction = (x - (y - 1.0)) / y  # for the rounding of 1 + x, to first order
+    return _log(y) + jnp.where((y > 0.0) & (y < jnp.inf), correction, 0.0)
 
 
 @jax.custom_jvp
@@ -81,7 +81,7 @@ def _tangent(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax
 
 
 def exp(x: ArrayLike) -> jax.Array:
-    """`jnp.exp`; in float64 what is below the least normal number is 0."""
+    """Compute `jnp.exp`; in float64, results below the least normal number are 0."""
     x = jnp.asarray(x)
     return _exp(x) if x.dtype == jnp.float64 and not target.targets_accelerator() else jnp.exp(x)
 
@@ -109,9 +109,9 @@ _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 /
 
 
 def log_gamma(x: ArrayLike) -> jax.Array:
-    """`jax.scipy.special.gammaln` for x >= 0, in a tenth of its operations: they are most of what a start compiles.
+    """Compute `jax.scipy.special.gammaln` for x >= 0 in a tenth of its operations, which compile faster.
 
-    Stirling's series from 8 on, where what is left out is below 1e-15; smaller numbers by
+    Stirling's series from 8 on, with a truncation below 1e-15; smaller numbers by
     `Gamma(x + 8) = x (x + 1) ... (x + 7) Gamma(x)`.
     """
     x = jnp.asarray(x)
@@ -122,8 +122,20 @@ def log_gamma(x: ArrayLike) -> jax.Array:
         product = product * (below + k)
     y = jnp.where(small, x + _SHIFT, x)
     inverse = 1.0 / y
-    square, rest = inverse * inverse, jnp.zeros_like(y)
+    square, series = inverse * inverse, jnp.zeros_like(y)
     for coefficient in reversed(_STIRLING):
-        rest = rest * square + coefficient
-    above = (y - 0.5) * (log(y) - 1.0) - 0.5 + 0.5 * math.log(2.0 * math.pi) + rest * inverse
+        series = series * square + coefficient
+    above = (y - 0.5) * (log(y) - 1.0) - 0.5 + 0.5 * math.log(2.0 * math.pi) + series * inverse
     return above - jnp.where(small, log(product), 0.0)
+
+
+def sin_half_pi(v: jax.Array) -> jax.Array:
+    """Compute `sin(pi v / 2)` for v in [-1, 1] as an odd Taylor polynomial, truncated below the rounding of its type.
+
+    XLA's sine first reduces its argument, which on this range is most of its cost.
+    """
+    order = 7 if v.dtype == jnp.float32 else 12  # truncation 7e-10 and 6e-21
+    square, total = v * v, jnp.zeros_like(v)
+    for k in reversed(range(order)):
+        total = total * square + (-1.0) ** k * (math.pi / 2.0) ** (2 * k + 1) / math.factorial(2 * k + 1)
+    return total * v

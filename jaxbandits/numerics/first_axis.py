@@ -1,24 +1,15 @@
 """Reductions over the first axis of an array, fast under `vmap` over trials: written out where the axis is short."""
 
 import functools
-from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxbandits.numerics import elementary
 from jaxbandits.numerics.linalg import UNROLLED
 from jaxbandits.tracing import short_axes
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import trials_last
-
-
-def _reduce(
-    x: jax.Array, pair: Callable[[jax.Array, jax.Array], jax.Array], whole: Callable[..., jax.Array]
-) -> jax.Array:
-    """Reduce by `pair`, entry by entry, or by `whole` where the axis is long."""
-    return whole(x, axis=0) if x.shape[0] > UNROLLED else functools.reduce(pair, list(x))
 
 
 def _maximum(a: jax.Array, b: jax.Array) -> jax.Array:
@@ -29,7 +20,7 @@ def _maximum(a: jax.Array, b: jax.Array) -> jax.Array:
 @trials_last
 def max(x: jax.Array) -> jax.Array:
     """Return the maximum `[...]` of `[n, ...]`, for numbers without NaN."""
-    return _reduce(x, _maximum, jnp.max)
+    return jnp.max(x, axis=0) if x.shape[0] > UNROLLED else functools.reduce(_maximum, list(x))
 
 
 @trials_last
@@ -52,10 +43,3 @@ def argmin(x: jax.Array) -> jax.Array:
         index = jnp.where(x[k] < least, k, index)
         least = jnp.minimum(least, x[k])
     return index
-
-
-@trials_last
-def logsumexp(x: jax.Array) -> jax.Array:
-    """Return the logarithm `[...]` of the sum of exponentials of `[n, ...]`."""
-    top = _reduce(x, _maximum, jnp.max)
-    return top + elementary.log(barrier(_reduce(elementary.exp(x - top), jnp.add, jnp.sum)))

@@ -1,7 +1,7 @@
-"""Losses of a round as data: a pytree of parameters with a value and a gradient, which can be asked at any point.
+"""Convex losses of a round as pytrees of parameters, with a value and a gradient at any point.
 
-An environment draws the parameters; whoever holds the loss may evaluate it at as many points as the protocol allows.
-All are convex. `evaluate` asks at several points at once.
+An environment draws the parameters, and evaluates the loss at as many points of a learner as the protocol allows;
+`evaluate` does so for several points at once.
 """
 
 from typing import Any, NamedTuple, Protocol
@@ -16,7 +16,7 @@ from jaxbandits.numerics.linalg import Vector
 
 
 class Loss(Protocol):
-    """A convex function of a point `[d]`."""
+    """Convex function of a point `[d]`."""
 
     def value(self, x: Vector) -> jax.Array: ...
     def gradient(self, x: Vector) -> Vector: ...
@@ -56,7 +56,7 @@ class PseudoHuber(NamedTuple):
     def value(self, x: Vector) -> jax.Array:
         error = x - self.target
         square = error @ error
-        return square / (jnp.sqrt(1.0 + square) + 1.0)  # the difference, without its cancellation near the target
+        return square / (jnp.sqrt(1.0 + square) + 1.0)  # without the cancellation of the difference near the target
 
     def gradient(self, x: Vector) -> Vector:
         error = x - self.target
@@ -103,15 +103,15 @@ class ScaledLoss(NamedTuple):
 
 
 def log_loss(margin: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """`ln(1 + exp(-margin))` and its derivative, elementwise, to full relative accuracy at both ends."""
+    """Return `ln(1 + exp(-margin))` and its derivative, elementwise, to full relative accuracy at both ends."""
     small = elementary.exp(-jnp.abs(margin))
     value = jnp.maximum(-margin, 0.0) + elementary.log1p(small)
     return value, -jnp.where(margin < 0.0, 1.0, small) / (1.0 + small)
 
 
 def evaluate(loss: Loss, points: Any) -> tuple[jax.Array, Any]:
-    """`[Q]` values and `[Q, d]` gradients at points `[Q, d]`."""
-    if len(jax.tree.leaves(points)[0]) == 1:  # by far the most frequent: no further axis
+    """Return values `[Q]` and gradients `[Q, d]` of a loss at points `[Q, d]`."""
+    if len(jax.tree.leaves(points)[0]) == 1:  # by far the most frequent number; needs no vmap
         x = trees.row(points, 0)
         return trees.stack(loss.value(x)), trees.stack(loss.gradient(x))
     return jax.vmap(loss.value)(points), jax.vmap(loss.gradient)(points)

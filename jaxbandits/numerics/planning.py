@@ -20,14 +20,14 @@ UNROLL = 8  # steps that become straight code: a loop over few steps inside the 
 
 
 class Plan(NamedTuple):
-    """A policy that is optimal for the rewards given, and its values."""
+    """Optimal policy for given rewards, and its values."""
 
     actions: jax.Array  # [H, nS] int32
     values: jax.Array  # [H, nS]
 
 
 def backward_induction(rewards: jax.Array, transitions: jax.Array) -> Plan:
-    """The best policy and its values; of equally good actions the first.
+    """Return an optimal policy and its values; of equally good actions it plays the first.
 
     Args:
       rewards: `[H, nS, nA]`.
@@ -43,7 +43,7 @@ def backward_induction(rewards: jax.Array, transitions: jax.Array) -> Plan:
 
 
 def policy_values(actions: jax.Array, rewards: jax.Array, transitions: jax.Array) -> jax.Array:
-    """The values `[H, nS]` of a policy.
+    """Return the values `[H, nS]` of a policy.
 
     Args:
       actions: `[H, nS]` int32.
@@ -51,8 +51,8 @@ def policy_values(actions: jax.Array, rewards: jax.Array, transitions: jax.Array
       transitions: `[nS, nA, nS]`.
     """
 
-    def step(following: jax.Array, row: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        reward, action = row
+    def step(following: jax.Array, inputs: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        reward, action = inputs
         q = reward + transitions @ following
         value = jnp.take_along_axis(q, action[:, None], axis=1)[:, 0]
         return value, value
@@ -60,8 +60,8 @@ def policy_values(actions: jax.Array, rewards: jax.Array, transitions: jax.Array
     return _backward(step, (rewards, actions))
 
 
-def _backward(step: Callable, rows: Any) -> Any:
-    """What the steps make of V_{H+1} = 0 and the rows of each, from the last one."""
-    rewards = jax.tree.leaves(rows)[0]
-    start = jnp.zeros(rewards.shape[1], rewards.dtype)
-    return lax.scan(step, start, rows, reverse=True, unroll=min(len(rewards), UNROLL))[1]
+def _backward(step: Callable, inputs: Any) -> Any:
+    """Scan over the steps h = H ... 1 from V_{H+1} = 0, with the inputs `[H, ...]` of each; return stacked outputs."""
+    rewards = jax.tree.leaves(inputs)[0]
+    init = jnp.zeros(rewards.shape[1], rewards.dtype)
+    return lax.scan(step, init, inputs, reverse=True, unroll=min(len(rewards), UNROLL))[1]

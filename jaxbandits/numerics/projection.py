@@ -1,13 +1,13 @@
-"""Minimisers of a quadratic over a Euclidean ball, cut by an ellipsoid or not, by Newton steps on the secular equation.
+"""Minimisers of quadratics over a Euclidean ball, or its intersection with an ellipsoid, by the secular equation.
 
-The stationary points are `x(mu)` with the least multiplier `mu >= 0` for which `||x(mu)|| <= radius`. Newton on
-`1/radius - 1/||x(mu)||` from `mu = 0` approaches the root from the left, monotonically. The loop is a `while_loop`:
-under `vmap` it runs as often as the worst trial of the piece needs, and not at all when every trial is inside.
-Rescaling `x(0)` to the sphere instead would be the projection in the Euclidean norm: a different point.
+The minimiser is `x(mu)` for the least multiplier `mu >= 0` with `||x(mu)|| <= radius`. Newton's method on
+`1/radius - 1/||x(mu)||` from `mu = 0` approaches the root monotonically from the left. Under `vmap` the loop runs as
+often as the worst trial of the batch needs, and not at all if every trial is inside the ball. Rescaling `x(0)` to the
+sphere would be the projection in the Euclidean norm, another point.
 
-Points count as inside up to 8 roundings of the radius. Where x is played, rescaling clears these. An estimate must be
-left alone: on the sphere it would be pulled towards 0 a little in every round, also where its data say nothing, and the
-pulls add up (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits).
+Points count as inside up to 8 roundings of the radius. A point that is played is rescaled to the ball exactly. An
+estimate is not: each rescaling would pull it towards 0 a little, also in directions without data, and these errors add
+up over rounds (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits).
 """
 
 from collections.abc import Callable
@@ -24,29 +24,30 @@ from jaxbandits.numerics.linalg import Symmetric, Vector
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import while_loop
 
-Path: TypeAlias = Callable[[jax.Array], tuple[Vector, Vector]]  # mu to x(mu) and -dx/dmu
+Path: TypeAlias = Callable[[jax.Array], tuple[Vector, Vector]]  # from mu to x(mu) and -dx/dmu
 
-_MAX_STEPS = 48  # the worst case measured is 17 (condition number 1e10, norm ratio 1e4): a guard, not a budget
+_MAX_STEPS = 48  # a guard: measured at most 17 (condition number 1e10, norm ratio 1e4)
 
 
 def project_ball(inverse: Inverse, y: Vector, radius: ArrayLike) -> Vector:
-    """`argmin_{||x|| <= radius} ||x - y||_V`, given `V^{-1}`.
+    """Return `argmin_{||x|| <= radius} ||x - y||_V`, given `V^{-1}`.
 
-    `x(mu) = (V + mu I)^{-1} V y = (I + mu V^{-1})^{-1} y`: only the inverse is needed.
+    The inverse suffices: `x(mu) = (V + mu I)^{-1} V y = (I + mu V^{-1})^{-1} y`.
 
     Args:
       inverse: `[d, d]` the positive definite `V^{-1}`, or its factors.
-      y: `[d]` the point to project; returned unchanged when it lies in the ball (up to 8 roundings of the radius).
+      y: `[d]` the point to project; returned unchanged if it lies in the ball (up to 8 roundings of the radius).
       radius: radius of the ball, > 0.
     """
     if isinstance(inverse, InverseFactors):
 
-        def begin(x: Vector) -> tuple[Path, Vector]:
-            here, x = barrier((inverse, x))  # bound to x: XLA would take what depends on V alone out of the loop
-            frame = inverse_factors.shifted_system(here, x)
-            return lambda mu: inverse_factors.solve_shifted(frame, mu), inverse_factors.product(here, x)
+        def make_path(x: Vector) -> tuple[Path, Vector]:
+            # The barrier ties V^{-1} to x: XLA would else move the part that depends on V alone out of the loop.
+            inner_inverse, x = barrier((inverse, x))
+            system = inverse_factors.shifted_system(inner_inverse, x)
+            return lambda mu: inverse_factors.solve_shifted(system, mu), inverse_factors.product(inner_inverse, x)
 
-        return _secular_newton(begin, y, radius)[0]
+        return _secular_newton(make_path, y, radius)[0]
 
     def at(mu: jax.Array) -> tuple[Vector, Vector]:
         system = linalg.factor(jnp.eye(len(inverse), dtype=inverse.dtype) + mu * inverse)
@@ -57,7 +58,7 @@ def project_ball(inverse: Inverse, y: Vector, radius: ArrayLike) -> Vector:
 
 
 def minimise_on_ball(a: Symmetric, b: Vector, radius: ArrayLike) -> Vector:
-    """`argmin_{||x|| <= radius} x'a x / 2 - b'x` for positive definite `a`.
+    """Return `argmin_{||x|| <= radius} x'a x / 2 - b'x` for positive definite `a`.
 
     Args:
       a: `[d, d]` positive definite.
@@ -66,14 +67,14 @@ def minimise_on_ball(a: Symmetric, b: Vector, radius: ArrayLike) -> Vector:
     """
     system = linalg.factor(a)
     x = linalg.solve(system, b)
-    return _inside(*_secular_newton(lambda x: (_shifted(a, b), linalg.solve(system, x)), x, radius), radius)
+    return _rescale(*_secular_newton(lambda x: (_shifted_path(a, b), linalg.solve(system, x)), x, radius), radius)
 
 
 def proximal_on_ball(a: Symmetric, center: Vector, slope: Vector, radius: ArrayLike) -> Vector:
-    """`argmin_{||x|| <= radius} <slope, x> + ||x - center||_a^2 / 2` for positive definite `a`.
+    """Return `argmin_{||x|| <= radius} <slope, x> + ||x - center||_a^2 / 2` for positive definite `a`.
 
     The same point as `minimise_on_ball(a, a @ center - slope, radius)`; inside the ball it is computed as
-    `center - a^{-1} slope`, so that a small step loses nothing to rounding in float32.
+    `center - a^{-1} slope`, so that rounding in float32 is relative to the step, not to the center.
 
     Args:
       a: `[d, d]` positive definite.
@@ -84,21 +85,21 @@ def proximal_on_ball(a: Symmetric, center: Vector, slope: Vector, radius: ArrayL
     system = linalg.factor(a)
     x = center - linalg.solve(system, slope)
 
-    def begin(x: Vector) -> tuple[Path, Vector]:
+    def make_path(x: Vector) -> tuple[Path, Vector]:
         b = a @ center - slope
-        return _shifted(a, b), linalg.solve(system, x)
+        return _shifted_path(a, b), linalg.solve(system, x)
 
-    return _inside(*_secular_newton(begin, x, radius), radius)
+    return _rescale(*_secular_newton(make_path, x, radius), radius)
 
 
-def _inside(x: Vector, norm: jax.Array, radius: ArrayLike) -> Vector:
-    """Without what the last step's rounding left outside; x itself inside and on the sphere."""
-    # Compared, for XLA makes of radius / norm a product with rsqrt: not 1 where they are equal.
+def _rescale(x: Vector, norm: jax.Array, radius: ArrayLike) -> Vector:
+    """Rescale a point outside the ball to the sphere; return x itself inside and on the sphere."""
+    # A comparison, because XLA turns radius / norm into a product with rsqrt, which is not 1 where they are equal.
     return jnp.where(norm > radius, radius / norm, 1.0) * x
 
 
-def _shifted(a: Symmetric, b: Vector) -> Path:
-    """`x(mu) = (a + mu I)^{-1} b` and `-dx/dmu`."""
+def _shifted_path(a: Symmetric, b: Vector) -> Path:
+    """Return the path `x(mu) = (a + mu I)^{-1} b`, with `-dx/dmu`."""
 
     def at(mu: jax.Array) -> tuple[Vector, Vector]:
         system = linalg.factor(a + mu * jnp.eye(len(a), dtype=a.dtype))
@@ -109,31 +110,38 @@ def _shifted(a: Symmetric, b: Vector) -> Path:
 
 
 def _secular_newton(
-    begin: Callable[[Vector], tuple[Path, Vector]], x: Vector, radius: ArrayLike
+    make_path: Callable[[Vector], tuple[Path, Vector]], x: Vector, radius: ArrayLike
 ) -> tuple[Vector, jax.Array]:
-    """The root of `||x(mu)|| = radius` from `x = x(0)`, to 8 roundings, and its norm; x itself when it lies inside.
+    """Solve `||x(mu)|| = radius` to 8 roundings.
 
-    `begin` makes the path and its -dx/dmu(0) of x only then: in a loop of one turn, which most rounds skip.
+    Args:
+      make_path: from x(0) to the path and -dx/dmu(0). It is evaluated in a loop of at most one iteration, which is
+        skipped if x(0) lies inside for all trials, as in most rounds.
+      x: `[d]` x(0).
+      radius: radius of the ball, > 0.
+
+    Returns:
+      x(mu) and its norm; x(0) if that lies inside.
     """
     norm = jnp.linalg.norm(x)
     furthest = radius * (1.0 + 8.0 * jnp.finfo(norm.dtype).eps)
 
-    def outside(carry):
+    def is_outside(carry):
         _, _, _, norm, step = carry
         return (norm > furthest) & (step < _MAX_STEPS)
 
     def search(carry):
         x, norm, _ = carry
-        at, minus_dx = begin(x)
+        path, minus_dx = make_path(x)
 
         def newton(carry):
             mu, x, minus_dx, norm, step = carry
-            # In this order: `norm * norm` overflows in float32 from 1e19 / radius on, and neither factor here does.
+            # In this order no factor overflows; `norm * norm` does in float32 from 1e19 / radius on.
             mu = mu + (norm / radius - 1.0) * (norm * (norm / (x @ minus_dx)))
-            x, minus_dx = at(mu)
+            x, minus_dx = path(mu)
             return mu, x, minus_dx, jnp.linalg.norm(x), step + 1
 
-        _, x, _, norm, _ = while_loop(outside, newton, (jnp.zeros_like(norm), x, minus_dx, norm, 0), _MAX_STEPS)
+        _, x, _, norm, _ = while_loop(is_outside, newton, (jnp.zeros_like(norm), x, minus_dx, norm, 0), _MAX_STEPS)
         return x, norm, False
 
     x, norm, _ = while_loop(lambda carry: carry[2], search, (x, norm, norm > furthest), max_steps=1)
@@ -149,11 +157,11 @@ def project_ball_and_ellipsoid(
     center: Vector,
     width: ArrayLike,
 ) -> Vector:
-    """`argmin ||x - y||_V` over `||x|| <= radius` and `||x - center||_M <= width`.
+    """Return `argmin ||x - y||_V` over `||x|| <= radius` and `||x - center||_M <= width`.
 
-    The multiplier nu of the ellipsoid is the root of its own secular equation, `x(nu)` the minimiser over the ball of
-    `||x - y||^2_V + nu ||x - center||^2_M`: Newton steps inside a bracket, each with a search for that of the ball.
-    Where the ellipsoid does not bind the answer is that of `project_ball`, bit for bit, and the loop does not run.
+    The multiplier nu of the ellipsoid solves a secular equation for `x(nu)`, the minimiser over the ball of
+    `||x - y||^2_V + nu ||x - center||^2_M`: Newton steps inside a bracket, each with a search for the multiplier of the
+    ball. Where the ellipsoid does not bind, the result is that of `project_ball`, bit for bit, and no step is made.
 
     Args:
       v: `[d, d]` positive definite V.
@@ -167,7 +175,7 @@ def project_ball_and_ellipsoid(
     pull, middle = v @ y, metric @ center
 
     def excess(x: Vector) -> jax.Array:
-        """`||x - center||_M / width - 1`."""
+        """Return `||x - center||_M / width - 1`."""
         away = x - center
         return jnp.sqrt(away @ metric @ away) / width - 1.0
 
@@ -175,10 +183,10 @@ def project_ball_and_ellipsoid(
     beyond = excess(first)
     tolerance = jnp.finfo(beyond.dtype).eps ** 0.8
 
-    def unsettled(carry):
+    def is_unsolved(carry):
         _, _, beyond, _, _, step = carry
-        off = jnp.where(step == 0, beyond, jnp.abs(beyond))  # at nu = 0 the inside is the answer
-        return (off > tolerance) & (step < _MAX_STEPS)
+        error = jnp.where(step == 0, beyond, jnp.abs(beyond))  # at nu = 0, a point inside is the solution
+        return (error > tolerance) & (step < _MAX_STEPS)
 
     def newton(carry):
         nu, _, _, low, high, step = carry
@@ -200,8 +208,8 @@ def project_ball_and_ellipsoid(
         return following, x, beyond, low, high, step + 1
 
     zero = jnp.zeros_like(beyond)
-    begin = (zero, first, beyond, zero, jnp.full_like(beyond, jnp.inf), 0)
-    _, x, beyond, _, _, _ = while_loop(unsettled, newton, begin, _MAX_STEPS)
-    # Clears the rounding of the last step, and stays in the ball.
-    onto = center + (x - center) / (1.0 + jnp.maximum(beyond, 0.0))
-    return trees.where(beyond > 0.0, onto, x)
+    init = (zero, first, beyond, zero, jnp.full_like(beyond, jnp.inf), 0)
+    _, x, beyond, _, _, _ = while_loop(is_unsolved, newton, init, _MAX_STEPS)
+    # Removes the rounding error of the last step; the point stays in the ball.
+    on_ellipsoid = center + (x - center) / (1.0 + jnp.maximum(beyond, 0.0))
+    return trees.where(beyond > 0.0, on_ellipsoid, x)

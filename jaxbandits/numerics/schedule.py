@@ -1,4 +1,4 @@
-"""What grows with the round t."""
+"""Powers of the round t and sums over rounds, for step sizes and radii."""
 
 import jax
 import jax.numpy as jnp
@@ -6,15 +6,15 @@ import numpy as np
 
 from jaxbandits.base.pytree import ArrayLike
 
-_LISTED = 32  # sums of so many terms are listed, longer ones come from their expansion, exact to rounding from there on
+_LISTED = 32  # terms up to which sums are in a table; longer ones by their expansion, exact to rounding from there on
 _INVERSE_ROOTS = np.cumsum(1.0 / np.sqrt(np.arange(1, _LISTED + 1)))
 _ZETA_HALF = -1.4603545088095868
 
 
 def power(t: ArrayLike, exponent: jax.Array) -> jax.Array:
-    """`t^exponent`, with t = 0 read as 1, to stay finite where it is not used.
+    """Return `t^exponent`, with t = 0 read as 1, so that it is finite where it is not used.
 
-    The logarithm is of the round, which all trials share: under `vmap` a trial pays for one exponential.
+    All trials share the logarithm of the round: under `vmap` it costs one exponential a trial.
 
     Args:
       t: integer, >= 0.
@@ -24,9 +24,9 @@ def power(t: ArrayLike, exponent: jax.Array) -> jax.Array:
 
 
 def inverse_roots(t: ArrayLike) -> jax.Array:
-    """`1 + 1 / sqrt(2) + ... + 1 / sqrt(t)`, to rounding, at a cost that does not grow (Euler-Maclaurin).
+    """Return `1 + 1 / sqrt(2) + ... + 1 / sqrt(t)`, exact to rounding, at constant cost (Euler-Maclaurin).
 
-    A running sum in float32 would stop to grow after some 10^7 terms.
+    A running sum in float32 would stop growing after some 10^7 terms.
 
     Args:
       t: integer, >= 1.

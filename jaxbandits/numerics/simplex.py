@@ -1,6 +1,6 @@
 """Entropic mirror descent on the simplex and the capped simplex `{0 <= q_i <= 1/k, sum q = 1}`, in log space.
 
-The state of a weights player is `log q`, never q: a concentrated q underflows in float32, its logarithm does not.
+The state of a weights player is `log q`: a concentrated q underflows in float32, its logarithm does not.
 """
 
 import functools
@@ -20,20 +20,20 @@ from jaxbandits.tracing.batching import trials_last, while_loop
 
 _SORTED = 60  # m k up to which the KL projection sorts, by code written out
 _TESTED = 8  # terms of a chain between two barriers
-_MAX_STEPS = 64  # a guard: `tsallis_step` took at most 5 in 2 10^5 random steps of all sizes
+_MAX_STEPS = 64  # a guard: measured at most 5 in 2 10^5 random calls of `tsallis_step` of all sizes
 
 
 def log_uniform(n: int) -> jax.Array:
-    """`[n]` log q of the uniform weights, where mirror descent starts."""
+    """Return `log q` `[n]` of the uniform weights, where mirror descent starts."""
     return jnp.full(n, -math.log(n), float)
 
 
 def mirror_step(log_q: jax.Array, gain: jax.Array, step: ArrayLike, k: int = 1) -> jax.Array:
-    """`log` of `argmax_p step <gain, p> - KL(p, q)` over the weights of at most 1/k each (Hedge for k = 1).
+    """Return the logarithm of `argmax_p step <gain, p> - KL(p, q)` over weights of at most 1/k each (k = 1: Hedge).
 
     Args:
       log_q: `[m]`.
-      gain: `[m]` what the weights player wants more of (minus its losses).
+      gain: `[m]` gains of the weights player (minus its losses).
       step: step size, >= 0.
       k: static, 1 <= k <= m; the cap is 1/k.
     """
@@ -41,18 +41,18 @@ def mirror_step(log_q: jax.Array, gain: jax.Array, step: ArrayLike, k: int = 1) 
 
 
 def kl_projection(log_p: jax.Array, k: int = 1) -> jax.Array:
-    """`log` of the nearest weights of at most 1/k each to an unnormalised p, in the Kullback-Leibler sense.
+    """Return the logarithm of the Kullback-Leibler projection of an unnormalised p onto weights of at most 1/k each.
 
     The solution is `q_i = min(c p_i, 1/k)`. With the j largest entries at the cap, the others share `1 - j/k` in
     proportion to p; the right j is the smallest for which the largest of those others stays below the cap. With
-    `S_j = sum of the others / the largest of the others`, that is `S_j >= k - j`. The test is one-sided, so ties and
-    entries below the rounding of others cannot leave it without an answer, and `j = k - 1` needs none: `S_j >= 1`.
-    Everything is taken relative to the largest uncapped entry, so that float32 sums to one at any scale of p. For k = 1
-    this is plain normalisation, for k = m the uniform weights.
+    `S_j = sum of the others / the largest of the others`, that is `S_j >= k - j`. The test is one-sided, so that some j
+    passes despite ties and entries below the rounding of others; `j = k - 1` always does, because `S_j >= 1`. All
+    entries are taken relative to the largest uncapped one, so that weights sum to one in float32 at any scale of p. For
+    k = 1 this is plain normalisation, for k = m the uniform weights.
 
     For small m k, and on accelerators, the largest entries are sorted and all j are tested. Otherwise a search starts
-    from j = 0 and puts all entries that exceed the cap there, until none does: a few passes over the entries as a rule,
-    k at most, in a loop whose compile time does not depend on k.
+    from j = 0 and caps all entries that exceed the cap, until none does: usually a few passes over the entries, k at
+    most, in a loop whose compile time does not depend on k.
 
     Args:
       log_p: `[m]`; adding a constant changes nothing.
@@ -60,14 +60,14 @@ def kl_projection(log_p: jax.Array, k: int = 1) -> jax.Array:
     """
     if k == log_p.shape[-1]:
         return jnp.full_like(log_p, -math.log(k))
-    searched = k > 1 and not _is_sorted(log_p.shape[-1], k) and not target.targets_accelerator()
-    level, excess = _search(log_p, k) if searched else _test_all(k)(log_p)
+    is_searched = k > 1 and not _is_sorted(log_p.shape[-1], k) and not target.targets_accelerator()
+    level, excess = _search(log_p, k) if is_searched else _test_all(k)(log_p)
     log_cap = -math.log(k)
     return jnp.minimum((log_p - level) + (excess + log_cap), log_cap)
 
 
 def _is_sorted(m: int, k: int) -> bool:
-    """Whether sorting k of m entries is written out."""
+    """Return whether a sort of k of m entries is written out."""
     return m * k <= _SORTED
 
 
@@ -75,15 +75,15 @@ def _is_sorted(m: int, k: int) -> bool:
 def _test_all(k: int) -> Any:
     @trials_last
     def split(log_p: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """The largest uncapped entry, and the logarithm of k times its weight."""
-        top, rest = _split(log_p, k - 1)
-        pivot, total = _sum_exp(rest)
+        """Return the largest uncapped entry, and the logarithm of k times its weight."""
+        top, others = _split(log_p, k - 1)
+        pivot, total = _sum_exp(others)
         level, scaled = pivot, total  # S_j / (k - j) for the right j
         for j in reversed(range(k - 1)):
             total, pivot = 1.0 + elementary.exp(pivot - top[j]) * total, top[j]
             fits = total >= k - j
             level, scaled = jnp.where(fits, pivot, level), jnp.where(fits, total * (1.0 / (k - j)), scaled)
-            if (k - j) % _TESTED == 0:  # else XLA repeats the chain from its start in many kernels
+            if (k - j) % _TESTED == 0:  # else XLA:CPU computes the chain from its start in many kernels
                 total, level, scaled = barrier((total, level, scaled))
         return barrier((level, -elementary.log(scaled)))
 
@@ -91,7 +91,7 @@ def _test_all(k: int) -> Any:
 
 
 def _search(log_p: jax.Array, k: int) -> tuple[jax.Array, jax.Array]:
-    """The largest uncapped entry, and the logarithm of k times its weight."""
+    """Return the largest uncapped entry, and the logarithm of k times its weight."""
 
     def exceeds(carry: tuple[jax.Array, jax.Array]) -> jax.Array:
         return carry[1] > 0.0
@@ -113,11 +113,11 @@ def _search(log_p: jax.Array, k: int) -> tuple[jax.Array, jax.Array]:
 
 
 def tsallis_step(log_q: jax.Array, loss: jax.Array, step: ArrayLike) -> jax.Array:
-    """`log` of `argmin_p step <p, loss> + D(p, q)` over the simplex, D of the 1/2-Tsallis entropy `-2 sum sqrt(q_i)`.
+    """Return `log p` for `p = argmin_p step <p, loss> + D(p, q)` over the simplex, D of the entropy `-2 sum sqrt(q_i)`.
 
-    `1 / sqrt(p_i) = 1 / sqrt(q_i) + step loss_i + nu`. With z = 1 / sqrt(p), the multiplier nu is the root of
-    `F = (sum z_i^-2)^{-1/2} - 1`, concave and increasing: Newton's method reaches it from the left, monotonically, and
-    in one step where all z_i are equal.
+    For this entropy, the 1/2-Tsallis entropy, `1 / sqrt(p_i) = 1 / sqrt(q_i) + step loss_i + nu`. With z = 1 / sqrt(p),
+    the multiplier nu is the root of `F = (sum z_i^-2)^{-1/2} - 1`, concave and increasing: Newton's method reaches it
+    from the left, monotonically, and in one step where all z_i are equal.
 
     Args:
       log_q: `[m]`, finite.
@@ -126,7 +126,7 @@ def tsallis_step(log_q: jax.Array, loss: jax.Array, step: ArrayLike) -> jax.Arra
     """
     root = _above_least(log_q, loss, jnp.asarray(step, loss.dtype))
 
-    def unsolved(carry):
+    def is_unsolved(carry):
         _, excess, _, count = carry
         return (excess > 8.0 * jnp.finfo(loss.dtype).eps) & (count < _MAX_STEPS)
 
@@ -136,7 +136,7 @@ def tsallis_step(log_q: jax.Array, loss: jax.Array, step: ArrayLike) -> jax.Arra
         return nu, *_tsallis_move(root, nu), count + 1
 
     one = jnp.ones_like(root[0])  # from below: the largest p_i is 1 there; the first move, of length 0, evaluates it
-    nu, *_ = while_loop(unsolved, newton, (one, one, jnp.zeros_like(one), -1), _MAX_STEPS + 1)
+    nu, *_ = while_loop(is_unsolved, newton, (one, one, jnp.zeros_like(one), -1), _MAX_STEPS + 1)
     return _tsallis_weights(root, nu)
 
 
@@ -146,7 +146,7 @@ def _above_least(log_q: jax.Array, loss: jax.Array, step: jax.Array) -> jax.Arra
 
 
 def _tsallis_move(root: jax.Array, nu: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """`sqrt(sum p) - 1`, and the step of Newton's method from there."""
+    """Return `sqrt(sum p) - 1`, and the Newton step from there."""
     inverse = 1.0 / (root + nu)
     square = inverse * inverse
     total, cubes = jnp.sum(square), jnp.sum(square * inverse)
@@ -160,52 +160,53 @@ def _tsallis_weights(root: jax.Array, nu: jax.Array) -> jax.Array:
 
 
 def indicator(index: jax.Array, n: int) -> jax.Array:
-    """The unit vector `e_index` in R^n: multiplied, it takes or places one entry without gather and scatter."""
+    """Return the unit vector `e_index` in R^n; products with it read or write an entry without gather or scatter."""
     return (jnp.arange(n, dtype=jnp.int32) == index).astype(jnp.result_type(float))
 
 
 def combine(q: jax.Array, rows: Any) -> Any:
-    """`sum_i q_i rows_i` over the leading axis of every leaf."""
+    """Return `sum_i q_i rows_i` over the leading axis of every leaf."""
     return jax.tree.map(lambda leaf: jnp.tensordot(q, leaf, 1), rows)
 
 
 def mean(rows: Any) -> Any:
-    """`sum_i rows_i / n` over the leading axis of every leaf."""
+    """Return `sum_i rows_i / n` over the leading axis of every leaf."""
     n = len(jax.tree.leaves(rows)[0])
     return combine(jnp.full(n, 1.0 / n), rows)
 
 
 def repeat(q: jax.Array, counts: tuple[int, ...]) -> jax.Array:
-    """`[sum counts]` entry i of `[m]` as often as `counts[i]` says."""
+    """Repeat entry i of `[m]` `counts[i]` times, to `[sum counts]`."""
     return q[np.repeat(np.arange(len(counts)), counts)]
 
 
 def block_sums(values: jax.Array, counts: tuple[int, ...]) -> jax.Array:
-    """`[m]` sums of the first `counts[0]` values, of the next `counts[1]`, ...."""
+    """Return the sums `[m]` of the first `counts[0]` values, the next `counts[1]`, and so on."""
     ends = np.cumsum(counts)
     return jnp.stack([jnp.sum(values[end - n : end]) for n, end in zip(counts, ends, strict=True)])
 
 
 def _split(a: jax.Array, n: int) -> tuple[Any, jax.Array]:
-    """The n largest entries along the first axis in descending order, and the others in any order."""
+    """Return the n largest entries along the first axis in descending order, and the others in any order."""
     if not _is_sorted(a.shape[0], n + 1):
         ordered = jnp.sort(a, axis=0, descending=True) if n else a
         return ordered[:n], ordered[n:]
     others, top = list(a), []
     for _ in range(n):  # n passes of a bubble sort: elementwise, where a sort would run one trial at a time
-        largest, rest = others[0], []
+        largest, smaller = others[0], []
         for entry in others[1:]:
-            rest.append(jnp.minimum(largest, entry))
+            smaller.append(jnp.minimum(largest, entry))
             largest = jnp.maximum(largest, entry)
-        others = barrier(rest)
+        others = barrier(smaller)  # else XLA:CPU computes the earlier passes again in each later one
         top.append(largest)
     return top, jnp.stack(others)
 
 
 def _sum_exp(a: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The largest entry along the first axis, and the sum of exponentials relative to it."""
+    """Return the largest entry along the first axis, and the sum of exponentials relative to it."""
     if a.shape[0] > UNROLLED:
         largest = jnp.max(a, axis=0)
         return largest, jnp.sum(jnp.exp(a - largest), axis=0)
     largest = barrier(functools.reduce(jnp.maximum, list(a)))
-    return largest, barrier(linalg.sum_terms(elementary.exp(a - largest)))  # else both parts of a logarithm add them up
+    # Barrier: else the exponent and the mantissa of its logarithm each compute the sum.
+    return largest, barrier(linalg.sum_terms(elementary.exp(a - largest)))

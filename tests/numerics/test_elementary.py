@@ -58,3 +58,12 @@ def test_log_gamma_is_that_of_the_c_library(real, rng):
     error = np.abs(np.asarray(jax.jit(elementary.log_gamma)(x), np.float64) - exact)
     assert (error <= 3.0 * np.finfo(real).eps * size).all()
     assert elementary.log_gamma(0.0) == np.inf
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), [(jnp.float32, 2.0e-7), (jnp.float64, 4e-16)])
+def test_sine_on_its_range(dtype, rtol):
+    """1.8e-7 with fused multiply-add, as the simulation compiles it; here without."""
+    v = jnp.linspace(-1, 1, 200_001, dtype=dtype)
+    got = jax.jit(elementary.sin_half_pi)(v)
+    assert got.dtype == dtype
+    np.testing.assert_allclose(np.asarray(got, float), np.sin(np.pi / 2 * np.asarray(v, float)), rtol=rtol)

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from jaxbandits.numerics.entropy import entropic_step, hedge_step
+from jaxbandits.numerics.entropy import entropic_step
 from tests.reference.msmwc import entropic
 
 step = jax.jit(entropic_step)
@@ -83,10 +83,8 @@ def test_equal_rates_are_hedge(rng):
     log_q, loss, _ = problems(rng, count=1)
     log_q, loss = log_q[0], loss[0]
     log_q[3] = -np.inf
-    p = np.exp(jax.jit(hedge_step)(log_q, loss, 0.01))
     z = log_q - 0.01 * loss
-    np.testing.assert_allclose(p, np.exp(z - logsumexp(z)), rtol=1e-12)
-    np.testing.assert_allclose(np.exp(step(log_q, loss, 0.01)[0]), p, rtol=1e-9, atol=1e-14)
+    np.testing.assert_allclose(np.exp(step(log_q, loss, 0.01)[0]), np.exp(z - logsumexp(z)), rtol=1e-9, atol=1e-14)
 
 
 def test_steps_add_up(rng):

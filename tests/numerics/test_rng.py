@@ -167,15 +167,6 @@ def test_counters_are_independent(key):
     assert np.abs(correlation - np.eye(4)).max() < 5 / 2**9
 
 
-@pytest.mark.parametrize(("dtype", "rtol"), [(jnp.float32, 2.0e-7), (jnp.float64, 4e-16)])
-def test_sine_on_its_range(dtype, rtol):
-    """1.8e-7 with fused multiply-add, as the simulation compiles it; here without."""
-    v = jnp.linspace(-1, 1, 200_001, dtype=dtype)
-    got = jax.jit(draws.sin_half_pi)(v)
-    assert got.dtype == dtype
-    np.testing.assert_allclose(np.asarray(got, float), np.sin(np.pi / 2 * np.asarray(v, float)), rtol=rtol)
-
-
 @pytest.mark.parametrize("dim", [1, 2, 3, 4])
 def test_unit_vectors(dim, key):
     """One by one and many from one key: unit length, coordinates of the right law, vectors of one key independent."""

@@ -1,0 +1,28 @@
+"""Random draws that keep their tails in float32, one scalar a call, cheap inside a loop over rounds.
+
+`jax.random.uniform` in float32 has a grid of 2^-23: a Pareto draw with tail index 1.5 made from it never exceeds 4e4.
+Here one block of the generator gives 64 random bits, of which the uniform that makes a tail takes 40, so that it
+resolves probabilities down to 2^-41 with full relative precision in any float type.
+
+The functions consume a key by counters (`rng.bits`): a key passed to them must not also be split or folded elsewhere.
+"""
+
+from jaxbandits.numerics.rng.bits import fold_in as fold_in
+from jaxbandits.numerics.rng.bits import random_words as random_words
+from jaxbandits.numerics.rng.bits import split as split
+from jaxbandits.numerics.rng.bits import tail_and_angle as tail_and_angle
+from jaxbandits.numerics.rng.bits import uniform as uniform
+from jaxbandits.numerics.rng.bits import uniform_between as uniform_between
+from jaxbandits.numerics.rng.bits import uniforms as uniforms
+from jaxbandits.numerics.rng.continuous import fisk as fisk
+from jaxbandits.numerics.rng.continuous import lomax as lomax
+from jaxbandits.numerics.rng.continuous import normal as normal
+from jaxbandits.numerics.rng.continuous import normal_vector as normal_vector
+from jaxbandits.numerics.rng.continuous import normals as normals
+from jaxbandits.numerics.rng.continuous import pareto as pareto
+from jaxbandits.numerics.rng.continuous import student_t as student_t
+from jaxbandits.numerics.rng.directions import uniform_ball as uniform_ball
+from jaxbandits.numerics.rng.directions import unit_vector as unit_vector
+from jaxbandits.numerics.rng.directions import unit_vectors as unit_vectors
+from jaxbandits.numerics.rng.discrete import poisson as poisson
+from jaxbandits.numerics.rng.discrete import subset as subset

@@ -1,0 +1,70 @@
+"""Normal, Student t, Pareto, Lomax and Fisk variates, one scalar a call."""
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base import trees
+from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.numerics import elementary
+from jaxbandits.numerics.elementary import sin_half_pi
+from jaxbandits.numerics.rng.bits import random_words, tail_and_angle
+
+
+def normal(key: jax.Array) -> jax.Array:
+    """Draw a standard normal (Box-Muller), with tails to 7.5 standard deviations in any float type."""
+    tail, angle = tail_and_angle(key)
+    return jnp.sqrt(-2.0 * elementary.log(tail)) * sin_half_pi(2.0 * angle - 1.0)
+
+
+def normal_vector(key: jax.Array, dim: int) -> jax.Array:
+    """Draw independent standard normals `[dim]`: the first row of `normals`."""
+    return trees.row(normals(key, 1, dim), 0)
+
+
+def normals(key: jax.Array, count: int, dim: int) -> jax.Array:
+    """Draw standard normals `[count, dim]` by Box-Muller, two from one block, with tails to 6.7 standard deviations.
+
+    Uses the first `count ceil(dim / 2)` blocks of the key.
+    """
+    pairs = (dim + 1) // 2
+    high, low = random_words(key, jnp.arange(count * pairs))
+    real = jnp.result_type(float)
+    radius = jnp.sqrt(-2.0 * elementary.log((high.astype(real) + 0.5) * 2.0**-32))
+    angle = ((low >> 8).astype(real) + 0.5) * 2.0**-23 - 1.0  # in quarter turns; the last bit picks the half
+    sine = radius * sin_half_pi(angle)
+    cosine = radius * sin_half_pi(1.0 - jnp.abs(angle)) * jnp.where(low & 1, 1.0, -1.0)
+    halves = [a.reshape(count, pairs) for a in (sine, cosine)]
+    return jnp.concatenate(halves, axis=1)[:, :dim]
+
+
+def student_t(key: jax.Array, df: ArrayLike) -> jax.Array:
+    """Draw a Student t with finite `df > 0` degrees of freedom, exactly, by Bailey's polar form (Math. Comp. 62, 1994).
+
+    50 times faster on a CPU than a draw through a gamma variate; tails are resolved to probability 2^-41 (float32
+    overflows there when `df < 0.65`).
+    """
+    tail, angle = tail_and_angle(key)
+    radius = jnp.sqrt(df * jnp.expm1(-2.0 / df * elementary.log(tail)))
+    return radius * sin_half_pi(2.0 * angle - 1.0)  # the sine of a uniform angle in (-pi/2, pi/2) is a cosine's law
+
+
+def pareto(key: jax.Array, shape: ArrayLike) -> jax.Array:
+    """Draw a Pareto variate on [1, inf): survival `x^-shape`, mean `shape / (shape - 1)`."""
+    return jnp.exp(-elementary.log(tail_and_angle(key)[0]) / shape)
+
+
+def lomax(key: jax.Array, shape: ArrayLike) -> jax.Array:
+    """Draw a Lomax variate on [0, inf): survival `(1 + x)^-shape`, mean `1 / (shape - 1)`."""
+    return jnp.expm1(-elementary.log(tail_and_angle(key)[0]) / shape)
+
+
+def fisk(key: jax.Array, shape: ArrayLike) -> jax.Array:
+    """Draw a Fisk (log-logistic) variate on [0, inf): survival `1 / (1 + x^shape)`.
+
+    Its mean is `(pi / shape) / sin(pi / shape)`. Its logarithm is symmetric: with a separate draw of the sign both ends
+    have a fine grid.
+    """
+    tail, angle = tail_and_angle(key)
+    half = 0.5 * tail
+    logit = elementary.log1p(-half) - elementary.log(half)
+    return jnp.exp(jnp.where(angle < 0.5, -logit, logit) / shape)
