@@ -9,6 +9,7 @@ import pytest
 import scipy.stats as st
 
 from jaxbandits.numerics import rng as draws
+from jaxbandits.numerics.rng import bits, continuous
 from jaxbandits.tracing.vmap_last import vmap_last
 
 LAWS = {
@@ -55,7 +56,7 @@ def test_keys_and_uniforms_are_those_of_jax():
 @pytest.fixture
 def words(monkeypatch):
     """Draws from given words: the 'key' is the pair."""
-    monkeypatch.setattr(draws, "random_words", lambda key, counter=0: key)
+    monkeypatch.setattr(bits, "random_words", lambda key, counter=0: key)
     return lambda *pair: tuple(jnp.asarray(w, jnp.uint32) for w in pair)
 
 
@@ -81,7 +82,7 @@ def test_floor_of_a_scaled_uniform_stays_below(dtype):
 @pytest.fixture
 def uniforms(monkeypatch):
     """Draws from given uniforms: the 'key' is (tail, angle)."""
-    monkeypatch.setattr(draws, "tail_and_angle", lambda key, counter=0: key)
+    monkeypatch.setattr(continuous, "tail_and_angle", lambda key, counter=0: key)
 
 
 @pytest.mark.parametrize("law", ["pareto", "lomax", "fisk"])
