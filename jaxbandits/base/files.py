@@ -194,6 +194,15 @@ class _Hashed:
         return self._file.write(data)
 
 
+def first_difference(saved: Any, new: Any, path: str = "") -> str:
+    """Return a text that names the first field in which two JSON values differ, and both values."""
+    if isinstance(saved, dict) and isinstance(new, dict):
+        for key in [*new, *(k for k in saved if k not in new)]:
+            if saved.get(key) != new.get(key):
+                return first_difference(saved.get(key), new.get(key), f"{path}.{key}" if path else str(key))
+    return f"{path} was {saved!r}, now {new!r}"
+
+
 def _member(name: str, method: int) -> zipfile.ZipInfo:
     info = zipfile.ZipInfo(name)  # dated 1980: equal arrays make equal files
     info.compress_type = method

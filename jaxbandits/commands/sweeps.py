@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any
 from jaxbandits.commands.arguments import number, path, settings, shard, whole, with_plugins
 
 if TYPE_CHECKING:
-    from jaxbandits.sweeps.sweep import Planned
+    from jaxbandits.sweeps.sweep import SweepPlan
 
 
 def add(commands: Any) -> None:
-    """Adds the parsers of `sweep`, `submit`, `merge`, `status` and `export`."""
+    """Add the parsers of `sweep`, `submit`, `merge`, `status` and `export`."""
     about = settings()
     sweep = commands.add_parser("sweep", parents=[with_plugins()], help="run a sweep file; the same command resumes")
     sweep.add_argument("file", type=Path, help="TOML: algorithms, environments, horizon, seeds (see docs/sweeps.md)")
     sweep.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
-        help="another value than the file's, such as horizon=500 or env.dim=5,10 (may be repeated)",
+        help="override a value of the file, such as horizon=500 or env.dim=5,10 (may be repeated)",
     )  # fmt: skip
     sweep.add_argument("--out", type=path, help="directory of the sweep (default: the file's `out`, or results/FILE)")
-    sweep.add_argument("--dry-run", action="store_true", help="check the file; say what it would cost")
+    sweep.add_argument("--dry-run", action="store_true", help="check the file and print the expected cost")
     sweep.add_argument("--shard", type=shard, default=(1, 1), metavar="I/N", help="every N-th part, from the I-th on")
     sweep.add_argument("--fail-fast", action="store_true", help="stop at the first part that fails")
-    sweep.add_argument("--retry-failed", action="store_true", help="try parts again that failed before")
+    sweep.add_argument("--retry-failed", action="store_true", help="compute parts again that failed before")
     sweep.add_argument("--workers", type=whole, help=about["workers"])
     sweep.add_argument(
         "--save-every", type=number, default=10.0, metavar="SECONDS", help=f"{about['save_every']} (default: 10)"
@@ -37,31 +37,35 @@ def add(commands: Any) -> None:
     )
     submit.add_argument("file", type=Path, help="the sweep file")
     submit.add_argument("--cluster", required=True, metavar="slurm|local", help="local: processes on this machine")
-    submit.add_argument("--jobs", type=whole, default=1, help="how many; job i of n runs `--shard i/n` (default: 1)")
+    submit.add_argument(
+        "--jobs", type=whole, default=1, help="number of jobs; job i of n runs `--shard i/n` (default: 1)"
+    )
     submit.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as for sweep"
     )
     submit.add_argument("--out", type=path, help="directory of the sweep, seen by all nodes (default: as for sweep)")
-    submit.add_argument("--minutes", type=whole, default=60, help="of a job, which then is queued again (default: 60)")
-    submit.add_argument("--cpus", type=whole, help="cores of a job, and threads (default: the cluster's)")
+    submit.add_argument(
+        "--minutes", type=whole, default=60, help="time limit of a job, which is queued again after it (default: 60)"
+    )
+    submit.add_argument("--cpus", type=whole, help="cores and threads of a job (default: the cluster's)")
     submit.add_argument("--gpus", type=whole, help="GPUs of a job (default: the cluster's)")
     submit.add_argument("--memory-gb", type=number, help="memory of a job (default: the cluster's)")
-    submit.add_argument("--partition", help="of the cluster (default: the cluster's)")
-    submit.add_argument("--retry-failed", action="store_true", help="try parts again that failed before")
+    submit.add_argument("--partition", help="partition of the cluster (default: the cluster's)")
+    submit.add_argument("--retry-failed", action="store_true", help="compute parts again that failed before")
     submit.add_argument(
         "--save-every", type=number, default=10.0, metavar="SECONDS", help=f"{about['save_every']} (default: 10)"
     )
-    submit.add_argument("--wait", action="store_true", help="until all jobs have ended")
+    submit.add_argument("--wait", action="store_true", help="wait until all jobs have ended")
     submit.set_defaults(run=_submit)
 
-    merge = commands.add_parser("merge", help="one sweep directory from several of the same sweep, or one result file")
+    merge = commands.add_parser("merge", help="merge directories of one sweep, or result files")
     merge.add_argument("paths", nargs="+", type=Path, help="directories of one sweep, or .npz files of results")
-    merge.add_argument("-o", "--out", type=path, required=True, help="the directory, or the file")
+    merge.add_argument("-o", "--out", type=path, required=True, help="directory or file to write")
     merge.set_defaults(run=_merge)
 
-    status = commands.add_parser("status", help="how far a sweep is")
-    status.add_argument("directory", type=Path, help="of the sweep")
-    status.add_argument("--json", action="store_true", help="for programs")
+    status = commands.add_parser("status", help="print the state of a sweep")
+    status.add_argument("directory", type=Path, help="directory of the sweep")
+    status.add_argument("--json", action="store_true", help="print JSON")
     status.set_defaults(run=_status)
 
     export = commands.add_parser(
@@ -73,73 +77,73 @@ def add(commands: Any) -> None:
     export.set_defaults(run=_export)
 
 
-def _planned(arguments: argparse.Namespace) -> "tuple[Planned, Path]":
-    """The sweep of a file, in its precision, and its directory."""
+def _plan(arguments: argparse.Namespace) -> "tuple[SweepPlan, Path]":
+    """Read a sweep file and set its precision; return the plan and the directory."""
     import jax
 
     from jaxbandits.sweeps import file
-    from jaxbandits.sweeps import sweep as sweep_lib
+    from jaxbandits.sweeps.sweep import plan_sweep
 
     document = file.read(arguments.file, arguments.overrides)
     if document.precision is not None:
         jax.config.update("jax_enable_x64", document.precision == "float64")
-    return sweep_lib.plan(file.sweep_of(document)), document.out if arguments.out is None else arguments.out
+    return plan_sweep(file.make_sweep(document)), document.out if arguments.out is None else arguments.out
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
     from jaxbandits.simulation.options import Options
-    from jaxbandits.sweeps import estimate, run, status
     from jaxbandits.sweeps.directory import Directory
+    from jaxbandits.sweeps.estimate import estimate_cost
+    from jaxbandits.sweeps.run import run_plan
+    from jaxbandits.sweeps.status import format_status, read_status
 
     options = Options(workers=arguments.workers, save_every=arguments.save_every, progress=not arguments.quiet)
-    planned, out = _planned(arguments)
+    plan, out = _plan(arguments)
     if arguments.dry_run:
-        print(estimate.estimate(planned, options.workers).text())
+        print(estimate_cost(plan, options.workers).format())
         return 0
     directory = Directory(out)
     try:
-        result = run.run_planned(
-            planned, directory, arguments.shard, arguments.fail_fast, arguments.retry_failed, options
-        )
+        result = run_plan(plan, directory, arguments.shard, arguments.fail_fast, arguments.retry_failed, options)
     except KeyboardInterrupt:
         print(f"jaxbandits: stopped; the same command resumes in {directory.path}", file=sys.stderr)
         raise
-    print(status.text(status.status(directory.path)))
+    print(format_status(read_status(directory.path)))
     first, n_shards = arguments.shard
-    own = {part.name for part in planned.parts[first - 1 :: n_shards]}  # another shard's failures are its own affair
-    return 1 if own & result.failures.keys() else 0
+    shard_parts = {part.name for part in plan.parts[first - 1 :: n_shards]}
+    return 1 if shard_parts & result.failures.keys() else 0
 
 
 def _submit(arguments: argparse.Namespace) -> int:
-    from jaxbandits.sweeps import status
+    from jaxbandits.sweeps.status import format_status, read_status
     from jaxbandits.sweeps.submit import submit
 
-    planned, out = _planned(arguments)
+    plan, out = _plan(arguments)
     more = [word for override in arguments.overrides for word in ("--set", override)]
     more += [word for file in arguments.plugin for word in ("--plugin", str(Path(file).resolve()))]
     more += ["--save-every", str(arguments.save_every), *["--retry-failed"] * arguments.retry_failed]
     jobs = submit(
-        arguments.main, arguments.file, out, cluster=arguments.cluster, jobs=min(arguments.jobs, len(planned.parts)),
+        arguments.main, arguments.file, out, cluster=arguments.cluster, jobs=min(arguments.jobs, len(plan.parts)),
         arguments=more, minutes=arguments.minutes, cpus=arguments.cpus, gpus=arguments.gpus,
         memory_gb=arguments.memory_gb, partition=arguments.partition,
     )  # fmt: skip
-    print(f"{len(jobs)} jobs for {len(planned.parts):,} parts: {', '.join(job.job_id for job in jobs)}")
-    print(f"logs in {out / 'jobs'}; jaxbandits status {out} says how far they are")
+    print(f"{len(jobs)} jobs for {len(plan.parts):,} parts: {', '.join(job.job_id for job in jobs)}")
+    print(f"logs in {out / 'jobs'}; jaxbandits status {out} prints their state")
     if not arguments.wait:
         return 0
     for job in jobs:
         job.wait()
-    found = status.status(out)
-    print(status.text(found))
-    return 0 if found["parts"]["done"] == found["parts"]["total"] else 1
+    state = read_status(out)
+    print(format_status(state))
+    return 0 if state["parts"]["done"] == state["parts"]["total"] else 1
 
 
 def _merge(arguments: argparse.Namespace) -> int:
     from jaxbandits.base.errors import InputError
     from jaxbandits.results.merge import merge
     from jaxbandits.results.result import Result
-    from jaxbandits.sweeps import status
     from jaxbandits.sweeps.merge import merge_sweeps
+    from jaxbandits.sweeps.status import format_status, read_status
 
     kinds = {path.is_dir() for path in arguments.paths}
     if len(kinds) > 1:
@@ -148,18 +152,18 @@ def _merge(arguments: argparse.Namespace) -> int:
         print("wrote", merge([Result.load(path) for path in arguments.paths]).save(arguments.out), sep="\n  ")
         return 0
     merge_sweeps(arguments.paths, arguments.out)
-    found = status.status(arguments.out)
-    print(status.text(found))
-    return 0 if found["parts"]["done"] == found["parts"]["total"] else 1
+    state = read_status(arguments.out)
+    print(format_status(state))
+    return 0 if state["parts"]["done"] == state["parts"]["total"] else 1
 
 
 def _status(arguments: argparse.Namespace) -> int:
     import json
 
-    from jaxbandits.sweeps import status
+    from jaxbandits.sweeps.status import format_status, read_status
 
-    found = status.status(arguments.directory)
-    print(json.dumps(found, indent=1) if arguments.json else status.text(found))
+    state = read_status(arguments.directory)
+    print(json.dumps(state, indent=1) if arguments.json else format_status(state))
     return 0
 
 

@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.files import lock_directory, read_json, read_npz, write_json, write_npz
+from jaxbandits.base.files import first_difference, lock_directory, read_json, read_npz, write_json, write_npz
 from jaxbandits.simulation.compilation import key_data
 from jaxbandits.simulation.plan import Batch, Plan
 
@@ -134,12 +134,3 @@ def _read_spec(path: Path) -> dict[str, Any]:
     if not isinstance(saved, dict) or saved.get("format") != _FORMAT or not isinstance(saved.get("spec"), dict):
         raise InputError(f"{path} is not a checkpoint of this version of jaxbandits; choose another directory")
     return saved["spec"]
-
-
-def first_difference(saved: Any, now: Any, path: str = "") -> str:
-    """Name the first field in which two specifications differ."""
-    if isinstance(saved, dict) and isinstance(now, dict):
-        for key in [*now, *(k for k in saved if k not in now)]:
-            if saved.get(key) != now.get(key):
-                return first_difference(saved.get(key), now.get(key), f"{path}.{key}" if path else str(key))
-    return f"{path} was {saved!r}, now {now!r}"

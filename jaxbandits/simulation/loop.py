@@ -236,12 +236,12 @@ def _rotate_delay_buffer(
     buffer: Interaction, interaction: Interaction, t: jax.Array, delay: int
 ) -> tuple[Interaction, Interaction]:
     """Take the interaction of round `t - delay` out of the buffer and put that of round t in its place."""
-    slot = lax.rem(t, jnp.asarray(delay, t.dtype))
-    delayed = jax.tree.map(lambda x: lax.dynamic_index_in_dim(x, slot, 0, keepdims=False), buffer)
+    index = lax.rem(t, jnp.asarray(delay, t.dtype))
+    delayed = jax.tree.map(lambda x: lax.dynamic_index_in_dim(x, index, 0, keepdims=False), buffer)
     # Read before write: otherwise XLA copies the whole buffer in every round.
     delayed, buffer = barrier((delayed, buffer))
     buffer = jax.tree.map(
-        lambda x, new: lax.dynamic_update_index_in_dim(x, jnp.asarray(new, x.dtype), slot, 0),
+        lambda x, new: lax.dynamic_update_index_in_dim(x, jnp.asarray(new, x.dtype), index, 0),
         buffer,
         _without_fixed_arms(interaction),
     )

@@ -1,13 +1,13 @@
-"""Swept fields of a sweep file: the values that an inline table stands for, and the points that they make.
+"""SweptField fields of a sweep file: the values of their inline tables, and the points that these make.
 
-    ridge = { values = [0.1, 1.0] }                    these values
+    ridge = { values = [0.1, 1.0] }                    the listed values
     ridge = { range = [0.0, 1.0], n = 5 }              evenly spaced, both ends included
     dim = { range = [2, 10], step = 2 }                2, 4, 6, 8, 10
     beta_scale = { logspace = [1e-3, 1.0], n = 4 }     by equal ratios, both ends included
     ridge = { random = [0.1, 10.0], n = 20 }           uniform draws, log-uniform with `log = true`; `seed = 0`
-    dim = { values = [2, 5], zip = "dim" }             fields with the same `zip` move together
+    dim = { values = [2, 5], zip = "dim" }             fields with the same `zip` vary together
 
-Fields without `zip` are combined with all others (their product).
+The points are the product of the fields; fields with one `zip` count as one.
 """
 
 import math
@@ -26,46 +26,46 @@ KINDS = {
     "logspace": {"logspace", "n", "zip"},
     "random": {"random", "n", "log", "seed", "zip"},
 }
-MOST = 10**6  # points of one algorithm on one environment
-_COUNT = f"[1, {MOST}]"
+MAX_POINTS = 10**6  # of one algorithm on one environment
+_COUNT = f"[1, {MAX_POINTS}]"
 
 
-class Swept(NamedTuple):
+class SweptField(NamedTuple):
     """A field that takes several values."""
 
     path: str  # dotted, within its table
     values: list[Any]
-    group: str | None  # of fields that move together
-    where: str  # the place that errors name
+    group: str | None  # name of the fields that vary together with it
+    where: str  # place in the file, for errors
 
 
-def split(table: dict[str, Any], where: str) -> tuple[dict[str, Any], list[Swept]]:
-    """A table with every swept field at its first value, and the swept fields.
+def split(table: dict[str, Any], where: str) -> tuple[dict[str, Any], list[SweptField]]:
+    """Return a table with every swept field at its first value, and the swept fields.
 
     Raises:
       InputError: naming file, table and key.
     """
-    found: list[Swept] = []
+    found: list[SweptField] = []
     return _split(table, where, "", found), found
 
 
-def _split(value: Any, where: str, path: str, found: list[Swept]) -> Any:
+def _split(value: Any, where: str, path: str, found: list[SweptField]) -> Any:
     if not isinstance(value, dict):
         return value
     if path and "type" not in value and KINDS.keys() & value.keys():
-        swept = Swept(path, _values(value, where, path), _group(value, where), where)
+        swept = SweptField(path, _values(value, where, path), _group(value, where), where)
         found.append(swept)
         return swept.values[0]
     return {key: _split(item, f"{where}.{key}", f"{path}.{key}" if path else key, found) for key, item in value.items()}
 
 
-def points(algorithm: list[Swept], environment: list[Swept]) -> list[Point]:
-    """Every combination of the swept fields of an algorithm and an environment; those that are zipped move together.
+def points(algorithm: list[SweptField], environment: list[SweptField]) -> list[Point]:
+    """Return every combination of the swept fields of an algorithm and an environment; zipped ones vary together.
 
     Raises:
       InputError: for zipped fields with different numbers of values, values that repeat, or too many points.
     """
-    factors: dict[Any, dict[str, Swept]] = {}
+    factors: dict[Any, dict[str, SweptField]] = {}
     for prefix, fields in (("", algorithm), ("environment.", environment)):
         for field in fields:
             name = prefix + field.path
@@ -79,8 +79,10 @@ def points(algorithm: list[Swept], environment: list[Swept]) -> list[Point]:
         if len({tuple((type(x), x) for x in row) for row in rows}) < len(rows):
             raise InputError(f"{next(iter(counts))}: values repeat")
     n_points = math.prod(len(next(iter(fields.values())).values) for fields in factors.values())
-    if n_points > MOST:
-        raise InputError(f"{n_points:,} points, at most {MOST:,} are allowed; `zip` makes random fields move together")
+    if n_points > MAX_POINTS:
+        raise InputError(
+            f"{n_points:,} points, at most {MAX_POINTS:,} are allowed; `zip` makes random fields vary together"
+        )
     rows = [zipped({name: field.values for name, field in fields.items()}) for fields in factors.values()]
     return product(*rows) if rows else []
 
@@ -112,7 +114,7 @@ def _values(table: dict[str, Any], where: str, path: str) -> list[Any]:
     if kind == "logspace":
         return np.geomspace(low, high, n).tolist()
     seed = ranges.integer(f"{where}.seed", table.get("seed", 0), f"[0, {2**32 - 1}]")
-    draws = np.random.default_rng([seed, zlib.crc32(path.encode())]).random(n)  # another field draws others
+    draws = np.random.default_rng([seed, zlib.crc32(path.encode())]).random(n)  # other draws for every field
     if ranges.flag(f"{where}.log", table.get("log", False)):
         return np.exp(math.log(low) + draws * (math.log(high) - math.log(low))).tolist()
     return (low + draws * (high - low)).tolist()
@@ -134,13 +136,13 @@ def _steps(low: Any, high: Any, table: dict[str, Any], where: str) -> list[Any]:
     if type(step) not in (int, float) or not 0 < step < math.inf:
         raise InputError(f"{where}.step: must be a positive number, got {shown(step)}")
     n = math.floor((high - low) / step * (1 + 1e-12)) + 1
-    if n > MOST:
-        raise InputError(f"{where}: {n:,} values, at most {MOST:,} are allowed")
+    if n > MAX_POINTS:
+        raise InputError(f"{where}: {n:,} values, at most {MAX_POINTS:,} are allowed")
     return [low + i * step for i in range(n)]
 
 
 def _group(table: dict[str, Any], where: str) -> str | None:
     group = table.get("zip")
     if group is not None and (not isinstance(group, str) or not group):
-        raise InputError(f"{where}.zip: must be a name, the same for fields that move together, got {shown(group)}")
+        raise InputError(f"{where}.zip: must be a name, the same for fields that vary together, got {shown(group)}")
     return group

@@ -1,4 +1,4 @@
-"""Sweep files: TOML, read strictly; every mistake is one line that names the file, the table and the key.
+"""Sweep files: TOML, read strictly; an error is one line that names the file, the table and the key.
 
     horizon = 10_000
     seeds = 128
@@ -32,45 +32,45 @@ from jaxbandits.base.errors import InputError, shown, unknown_name
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.simulation.grid import Grid
 from jaxbandits.sweeps import fields
-from jaxbandits.sweeps.fields import Swept
+from jaxbandits.sweeps.fields import SweptField
 from jaxbandits.sweeps.sweep import PRECISIONS, Sweep
 
 _TABLES = {"algorithms": ALGORITHMS, "environments": ENVIRONMENTS}
-_SHORT = {"alg": "algorithms", "env": "environments"}  # in overrides: of all of them
+_SHORT = {"alg": "algorithms", "env": "environments"}  # in overrides: all tables
 _KEYS: dict[str, tuple[type, ...]] = {
     "algorithms": (dict,), "environments": (dict,), "horizon": (int,), "seeds": (int,),
     "record_points": (int, str, list, dict), "metrics": (list,), "precision": (str,), "out": (str,), "seed": (int,),
     "first_seed": (int,), "width": (int,), "part_trials": (int,),
 }  # fmt: skip
-_NEEDED = ("algorithms", "environments", "horizon", "seeds")
-_SPELLED = {dict: "a table", int: "a whole number", str: "text", list: "a list"}
-_CHECKED = 64  # values of a swept field that are checked one by one; all of them are when the sweep is planned
+_REQUIRED = ("algorithms", "environments", "horizon", "seeds")
+_TYPE_NAMES = {dict: "a table", int: "a whole number", str: "text", list: "a list"}
+_MAX_CHECKED = 64  # values of a swept field that are checked here; all are checked when the sweep is planned
 
 
 class Document(NamedTuple):
-    """The content of a sweep file, overrides included; names and types of its entries are checked, values are not."""
+    """Content of a sweep file, overrides included; names and types of its entries are checked, values are not."""
 
     source: str
     content: dict[str, Any]
 
     @property
     def precision(self) -> str | None:
-        """The precision that it asks for."""
+        """Precision of the sweep, if the file sets it."""
         return self.content.get("precision")
 
     @property
     def out(self) -> Path:
-        """The directory of its results: `out`, else `results/` and the name of the file."""
+        """Directory of the results: `out`, else `results/` and the name of the file."""
         return Path(self.content.get("out", Path("results") / Path(self.source).stem))
 
 
 def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Document:
-    """Reads a sweep file.
+    """Read a sweep file.
 
     Args:
       path: of the file.
       overrides: such as `"horizon=500"`, `"env.dim=5,10"` (a field of every environment) or
-        `"algorithms.oful.ridge=0.1"`; several values, set apart by commas, are swept. A field that was zipped stays so.
+        `"algorithms.oful.ridge=0.1"`; several values, separated by commas, are swept. A zipped field stays zipped.
 
     Raises:
       InputError: one line that names the file and the place in it.
@@ -95,61 +95,60 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Documen
         if key not in _KEYS:
             raise InputError(f"{source}: {unknown_name('key', key, _KEYS)}")
         if type(value) not in _KEYS[key]:
-            allowed = " or ".join(_SPELLED[kind] for kind in _KEYS[key])
+            allowed = " or ".join(_TYPE_NAMES[kind] for kind in _KEYS[key])
             raise InputError(f"{source}: {key} must be {allowed}, got {shown(value)}")
-    for key in _NEEDED:
+    for key in _REQUIRED:
         if content.get(key) in (None, {}):
             raise InputError(f"{source}: needs {f'a table [{key}.NAME]' if key in _TABLES else key}")
     if "precision" in content and content["precision"] not in PRECISIONS:
         raise InputError(f"{source}: precision: {unknown_name('precision', content['precision'], PRECISIONS)}")
     if content.get("out") == "":
         raise InputError(f"{source}: out must be the path of a directory")
-    for room in _TABLES:
-        for name, table in content[room].items():
+    for role in _TABLES:
+        for name, table in content[role].items():
             if not isinstance(table, dict):
-                raise InputError(f"{source}: {room}.{name} must be a table with a type, got {shown(table)}")
+                raise InputError(f"{source}: {role}.{name} must be a table with a type, got {shown(table)}")
     return Document(source, content)
 
 
-def sweep_of(document: Document) -> Sweep:
-    """The sweep that a file describes. The precision of the process must be that of the file by now.
+def make_sweep(document: Document) -> Sweep:
+    """Return the sweep that a file describes. The process must have the precision of the file.
 
     Raises:
       InputError: one line that names the file, the table and the key.
     """
     source, content = document
-    made = {
-        room: {name: _object(room, name, table, source) for name, table in content[room].items()} for room in _TABLES
+    objects = {
+        role: {name: _object(role, name, table, source) for name, table in content[role].items()} for role in _TABLES
     }
     algorithms, environments = {}, {}
-    several = len(made["environments"]) > 1
-    for name, (algorithm, its) in made["algorithms"].items():
-        for place, (environment, theirs) in made["environments"].items():
-            label = f"{name}@{place}" if several else name
+    for alg_name, (algorithm, alg_fields) in objects["algorithms"].items():
+        for env_name, (environment, env_fields) in objects["environments"].items():
+            label = f"{alg_name}@{env_name}" if len(objects["environments"]) > 1 else alg_name
             if label in algorithms:
                 raise InputError(f"{source}: two pairs are named {label!r}: rename an algorithm or an environment")
-            points = fields.points(its, theirs)
+            points = fields.points(alg_fields, env_fields)
             algorithms[label] = Grid(algorithm, points) if points else algorithm
             environments[label] = environment
     plain = ("horizon", "seeds", "metrics", "seed", "first_seed", "width", "part_trials", "precision")
     settings: dict[str, Any] = {key: content[key] for key in plain if key in content}
     if "record_points" in content:
         settings["record_points"] = _record_points(content["record_points"], source)
-    said = {key: value for key, value in content.items() if key != "out"}
-    return Sweep(algorithms=algorithms, environment=environments, source=source, file=said, **settings)
+    file = {key: value for key, value in content.items() if key != "out"}
+    return Sweep(algorithms=algorithms, environment=environments, source=source, file=file, **settings)
 
 
-def _object(room: str, name: str, table: dict[str, Any], source: str) -> tuple[Any, list[Swept]]:
-    """An algorithm or environment with swept fields at their first value, and its swept fields."""
-    where, registry = f"{source}: {room}.{name}", _TABLES[room]
+def _object(role: str, name: str, table: dict[str, Any], source: str) -> tuple[Any, list[SweptField]]:
+    """Return an algorithm or environment with swept fields at their first value, and its swept fields."""
+    where, registry = f"{source}: {role}.{name}", _TABLES[role]
     if table.get("type") not in registry:
         if "type" not in table:
             raise InputError(f"{where}: needs a type, such as {next(iter(registry))!r}")
-        raise InputError(f"{where}.type: {unknown_name(room.removesuffix('s'), table['type'], registry)}")
+        raise InputError(f"{where}.type: {unknown_name(role.removesuffix('s'), table['type'], registry)}")
     spec, swept = fields.split(table, where)
     obj = catalogue.from_spec(spec, where=where)
     for field in swept:
-        for value in field.values[1:_CHECKED]:
+        for value in field.values[1:_MAX_CHECKED]:
             catalogue.from_spec(_with(spec, field.path, value), where=where)
     return obj, swept
 
@@ -171,18 +170,18 @@ def _record_points(record_points: Any, source: str) -> Any:
 
 
 def _override(content: dict[str, Any], override: str) -> None:
-    """Sets one entry, or a field of every algorithm (`alg.`) or environment (`env.`)."""
+    """Set one entry, or a field of every algorithm (`alg.`) or environment (`env.`)."""
     where = f"--set {override}"
     key, equals, text = override.partition("=")
     path = key.strip().split(".")
     if not equals or not all(path):
         raise InputError(f"{where}: must have the form KEY=VALUE, such as horizon=500 or env.dim=5,10")
-    value = _parsed(text.strip(), where)
+    value = _parse(text.strip(), where)
     if path[0] in _SHORT:
-        room = _SHORT[path[0]]
-        paths = [[room, name, *path[1:]] for name in content.get(room, {})]
+        role = _SHORT[path[0]]
+        paths = [[role, name, *path[1:]] for name in content.get(role, {})]
         if len(path) < 2 or not paths:
-            raise InputError(f"{where}: names no field of the {room}")
+            raise InputError(f"{where}: names no field of the {role}")
     else:
         paths = [path]
         if path[0] in _TABLES and (len(path) < 3 or path[1] not in content.get(path[0], {})):
@@ -195,29 +194,29 @@ def _override(content: dict[str, Any], override: str) -> None:
             if not isinstance(table, dict):
                 raise InputError(f"{where}: {name} is no table")
         new, old = copy.deepcopy(value), table.get(last)
-        swept = path[0] in _SHORT or path[0] in _TABLES
-        if isinstance(new, _Several):
-            new = {"values": list(new)} if swept else list(new)
-        if swept and isinstance(old, dict) and "zip" in old and isinstance(new, dict):
+        is_field = path[0] in _SHORT or path[0] in _TABLES
+        if isinstance(new, _ValueList):
+            new = {"values": list(new)} if is_field else list(new)
+        if is_field and isinstance(old, dict) and "zip" in old and isinstance(new, dict):
             new.setdefault("zip", old["zip"])
         table[last] = new
 
 
-class _Several(list):
-    """Values set apart by commas."""
+class _ValueList(list):
+    """Values separated by commas."""
 
 
-def _parsed(text: str, where: str) -> Any:
-    """A TOML value, or several without brackets; what is no TOML is text."""
+def _parse(text: str, where: str) -> Any:
+    """Parse a TOML value, or several without brackets; anything else is text."""
     if not text:
         raise InputError(f"{where}: has no value")
-    for form, several in ((f"x = {text}", False), (f"x = [{text}]", True)):
+    for toml, is_list in ((f"x = {text}", False), (f"x = [{text}]", True)):
         try:
-            value = tomllib.loads(form)["x"]
+            value = tomllib.loads(toml)["x"]
         except tomllib.TOMLDecodeError:
             continue
-        return _Several(value) if several else value
+        return _ValueList(value) if is_list else value
     words = [word.strip() for word in text.split(",")]
     if not all(words) or any(mark in text for mark in "[]{}\"'\n"):
         raise InputError(f"{where}: cannot read the value")
-    return words[0] if len(words) == 1 else _Several(words)
+    return words[0] if len(words) == 1 else _ValueList(words)

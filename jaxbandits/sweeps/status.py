@@ -7,45 +7,46 @@ from jaxbandits.base import files
 from jaxbandits.sweeps.directory import Directory
 
 
-def status(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The state of a sweep as a JSON value.
+def read_status(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the state of a sweep as a JSON value.
 
     Args:
       path: its directory.
 
     Returns:
-      `parts`, `trials` and `rounds` with the numbers of each state; `failed_trials` (with a NaN or an infinity) and
-      `inadmissible_trials` (inadmissible decisions) of what is done; `rounds_per_s` of one process, None before the
-      first part is done; `seconds_left` at that rate by all that run now; `running` and `failures` part by part.
+      `parts`, `trials` and `rounds` with the numbers of each state; of the finished parts `failed_trials` (with a NaN
+      or an infinity) and `inadmissible_trials` (with inadmissible decisions); `rounds_per_s` of one process, None
+      before the first part is done; `seconds_left` for all processes that run now, at that rate; and lists of `running`
+      parts and `failures`.
 
     Raises:
-      InputError: when the directory holds no sweep.
+      InputError: if the directory holds no sweep.
     """
     directory = Directory(path)
     manifest = directory.read_manifest()
     states = {"done": 0, "running": 0, "failed": 0, "missing": 0}
     trials = {"total": 0, "done": 0}
     rounds = {"total": 0, "done": 0}
-    found: dict[str, Any] = {"failed_trials": 0, "inadmissible_trials": 0}
+    bad_trials = {"failed_trials": 0, "inadmissible_trials": 0}
     running, failures = [], []
     computed, seconds, left = 0, 0.0, 0
     for part in manifest["parts"]:
         name = part["name"]
         trials["total"] += part["trials"]
         rounds["total"] += part["rounds"]
-        record = directory.record(name)
-        played = 0 if record else min(part["rounds"], directory.played(name, part["width"]))
+        record = directory.read_record(name)
+        played = 0 if record else min(part["rounds"], directory.count_rounds(name, part["width"]))
         if record is not None:
             state, played = "done", part["rounds"]
             trials["done"] += part["trials"]
             computed += record["timing"]["rounds"]
             seconds += max(1e-9, record["wall_s"] - record["timing"]["compile_s"])
             for count in ("failed_trials", "inadmissible_trials"):
-                found[count] += record[count]
-        elif files.is_locked(directory.working(name)):
+                bad_trials[count] += record[count]
+        elif files.is_locked(directory.working_path(name)):
             state = "running"
             running.append({"part": name, "label": part["label"], "rounds": played, "of": part["rounds"]})
-        elif (error := directory.failure(name)) is not None:
+        elif (error := directory.read_failure(name)) is not None:
             state = "failed"
             failures.append({"part": name, "label": part["label"], "error": error})
         else:
@@ -59,7 +60,7 @@ def status(path: str | os.PathLike[str]) -> dict[str, Any]:
         "parts": {"total": len(manifest["parts"]), **states},
         "trials": trials,
         "rounds": rounds,
-        **found,
+        **bad_trials,
         "rounds_per_s": rate,
         "seconds_left": None if rate is None else left / rate / max(1, len(running)),
         "running": running,
@@ -67,32 +68,31 @@ def status(path: str | os.PathLike[str]) -> dict[str, Any]:
     }
 
 
-def text(found: dict[str, Any]) -> str:
-    """The state of a sweep in a few lines."""
-    parts, trials, rounds = found["parts"], found["trials"], found["rounds"]
+def format_status(state: dict[str, Any]) -> str:
+    """Format the state of a sweep in a few lines."""
+    parts, trials, rounds = state["parts"], state["trials"], state["rounds"]
     lines = [
-        f"{found['directory']}: {parts['done']:,} of {parts['total']:,} parts done, {parts['running']:,} running, "
+        f"{state['directory']}: {parts['done']:,} of {parts['total']:,} parts done, {parts['running']:,} running, "
         f"{parts['missing']:,} missing, {parts['failed']:,} failed",
-        f"{trials['done']:,} of {trials['total']:,} trials, {share(rounds['done'], rounds['total'])} of the rounds",
-        f"{found['failed_trials']:,} trials with a NaN or an infinity, {found['inadmissible_trials']:,} with "
+        f"{trials['done']:,} of {trials['total']:,} trials, {_percent(rounds['done'], rounds['total'])} of the rounds",
+        f"{state['failed_trials']:,} trials with a NaN or an infinity, {state['inadmissible_trials']:,} with "
         "inadmissible decisions",
     ]
-    if found["rounds_per_s"] is not None:
-        at_rate = f"{found['rounds_per_s'] / 1e6:,.3g} M rounds/s a process"
-        more = parts["running"] or parts["missing"]
-        lines.append(f"{at_rate}, {duration(found['seconds_left'])} left" if more else at_rate)
-    lines += [f"running {p['part']} ({p['label']}): {share(p['rounds'], p['of'])}" for p in found["running"]]
-    lines += [f"failed {p['part']} ({p['label']}): {p['error']}" for p in found["failures"]]
+    if state["rounds_per_s"] is not None:
+        rate = f"{state['rounds_per_s'] / 1e6:,.3g} M rounds/s a process"
+        is_unfinished = parts["running"] or parts["missing"]
+        lines.append(f"{rate}, {format_seconds(state['seconds_left'])} left" if is_unfinished else rate)
+    lines += [f"running {p['part']} ({p['label']}): {_percent(p['rounds'], p['of'])}" for p in state["running"]]
+    lines += [f"failed {p['part']} ({p['label']}): {p['error']}" for p in state["failures"]]
     return "\n".join(lines)
 
 
-def share(part: float, whole: float) -> str:
-    """A percentage."""
+def _percent(part: float, whole: float) -> str:
     return f"{100.0 * part / whole:.3g} %"
 
 
-def duration(seconds: float) -> str:
-    """Seconds as a person says them."""
+def format_seconds(seconds: float) -> str:
+    """Format a duration in seconds, minutes or hours."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,4 +1,4 @@
-"""Handing a sweep to a cluster by submitit: each job runs a share of the parts. SLURM queues, nothing here does."""
+"""Submission of a sweep to a cluster by submitit: each job runs a shard of the parts."""
 
 import dataclasses
 import shutil
@@ -12,21 +12,21 @@ from jaxbandits.simulation import driver
 from jaxbandits.simulation.options import COUNT
 
 CLUSTERS = ("slurm", "local")
-_TIMEOUTS = 1000  # how often a job is queued again when its time is up: a sweep may outlast any limit
+_MAX_TIMEOUTS = 1000  # times that a job is queued again after its time limit: a sweep may outlast any limit
 
 
 @dataclasses.dataclass(frozen=True)
-class Share:
+class ShardJob:
     """Job that runs one command; queued again after a timeout or a preemption, it resumes from its checkpoints."""
 
     main: Callable[[Sequence[str]], int]  # the command line
     arguments: tuple[str, ...]
 
     def __call__(self) -> None:
-        """Runs the command.
+        """Run the command.
 
         Raises:
-          RuntimeError: when it fails, so that the queue says so; the reason is in the log above.
+          RuntimeError: if it fails, so that the queue records a failure; the reason is in the log above.
         """
         print("jaxbandits", *self.arguments, flush=True)
         code = self.main(self.arguments)
@@ -52,25 +52,25 @@ def submit(
     memory_gb: float | None = None,
     partition: str | None = None,
 ) -> list[Any]:
-    """Queues a sweep as jobs, of which the i-th of n runs the command with `--shard i/n`.
+    """Queue a sweep as n jobs; the i-th runs the command with `--shard i/n`.
 
-    A copy of the file as it is now, the logs and what submitit keeps go to `out/jobs`, which the nodes must see, too.
+    A copy of the file, the logs and the files of submitit go to `out/jobs`, which the nodes must see, too.
 
     Args:
       main: the command line, called in each job with `sweep COPY ...`.
       file: the sweep file.
       out: the directory of the sweep.
       cluster: `"slurm"`, or `"local"`: processes on this machine, all at once.
-      jobs: how many.
+      jobs: their number.
       arguments: further arguments of the command, such as `--set horizon=500`.
-      minutes: after which a job is stopped and queued again (locally six times at most).
-      cpus: a job's cores, and its threads; None: what the cluster gives, locally an equal share.
-      gpus: a job's GPUs; None: what the cluster gives, locally none.
-      memory_gb: a job's memory; None: what the cluster gives.
+      minutes: time limit, after which a job is stopped and queued again (locally six times at most).
+      cpus: cores and threads of a job; None: the cluster's default, locally an equal share.
+      gpus: GPUs of a job; None: the cluster's default, locally none.
+      memory_gb: memory of a job; None: the cluster's default.
       partition: of the cluster; None: its default.
 
     Returns:
-      The jobs, as submitit has them.
+      The jobs, as objects of submitit.
 
     Raises:
       InputError: an unknown cluster, numbers out of range, submitit or the cluster missing.
@@ -91,7 +91,7 @@ def submit(
     files.write_atomically(copy, file.read_bytes())
     if cluster == "slurm" and shutil.which("srun") is None:
         raise InputError("this machine has no SLURM (no srun): --cluster local runs the jobs as processes here")
-    executor = submitit.AutoExecutor(folder, cluster=cluster, **{f"{cluster}_max_num_timeout": _TIMEOUTS})
+    executor = submitit.AutoExecutor(folder, cluster=cluster, **{f"{cluster}_max_num_timeout": _MAX_TIMEOUTS})
     executor.update_parameters(
         name=f"jaxbandits-{out.name}", timeout_min=minutes, cpus_per_task=cpus, gpus_per_node=gpus, mem_gb=memory_gb,
         slurm_partition=partition, stderr_to_stdout=True,
@@ -99,7 +99,7 @@ def submit(
     threads = () if cpus is None else ("--workers", str(cpus))
     common = ("sweep", str(copy), "--out", str(out.resolve()), "--quiet", *threads, *arguments)
     with executor.batch():
-        queued = [executor.submit(Share(main, (*common, "--shard", f"{i}/{jobs}"))) for i in range(1, jobs + 1)]
+        queued = [executor.submit(ShardJob(main, (*common, "--shard", f"{i}/{jobs}"))) for i in range(1, jobs + 1)]
     return queued
 
 

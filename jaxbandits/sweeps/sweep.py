@@ -11,15 +11,17 @@ import jax.numpy as jnp
 from jaxbandits.base import ranges
 from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError, shown, unknown_name
-from jaxbandits.simulation import collect, driver, identity
+from jaxbandits.simulation.collect import metric_names
+from jaxbandits.simulation.driver import trace_job
+from jaxbandits.simulation.identity import job_spec, plan_spec
 from jaxbandits.simulation.jobs import LabelJobs, make_jobs
 from jaxbandits.simulation.meters import Meter
 from jaxbandits.simulation.options import COUNT, Options
 from jaxbandits.simulation.plan import Job, Plan
 from jaxbandits.simulation.width import bytes_of
 
-_PART_TRIALS = 4096
-_PART_BYTES = 2**28  # of the values of one part
+_MAX_PART_TRIALS = 4096  # by default
+_MAX_PART_BYTES = 2**28  # of the values of one part, by default
 PRECISIONS = ("float32", "float64")
 
 
@@ -34,14 +36,14 @@ class Sweep:
       seeds: trials per point; one value or label to value.
       record_points: as for `simulate`; one value or label to value.
       meters: extra `Meter`s.
-      metrics: names of the metrics that are kept; all by default.
+      metrics: names of the metrics in the results; all by default.
       seed: base seed.
       first_seed: global index of the first trial.
-      width: trials side by side, 1 or a multiple of 32; by default from what one trial holds.
-      part_trials: most trials in one result file; by default 4096, fewer where they would take more than 256 MB.
-      precision: `"float32"` or `"float64"`, which the process must have; by default whatever it has.
-      source: name of the file that it was read from, for messages.
-      file: the content of that file, so that a message can name the field in it that has changed.
+      width: trials in a batch, 1 or a multiple of 32; by default from the size of a trial.
+      part_trials: largest number of trials in one result file; by default 4096, fewer if they exceed 256 MB.
+      precision: `"float32"` or `"float64"`, which must be that of the process; by default that of the process.
+      source: path of the sweep file, for messages.
+      file: the content of the sweep file, so that a message can name a key that has changed.
     """
 
     algorithms: Mapping[str, Any] | Sequence[Any]
@@ -62,12 +64,12 @@ class Sweep:
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """A slice of one program's trials."""
+    """Some of the trials of one program, with a result file of their own."""
 
     name: str  # with a digest of everything that determines its numbers
     label: str
     job: Job
-    positions: tuple[int, ...]  # of its points among those of the label
+    positions: tuple[int, ...]  # of its points in the grid of the label
 
     @property
     def rounds(self) -> int:
@@ -76,24 +78,24 @@ class Part:
 
 
 @dataclasses.dataclass(frozen=True)
-class Planned:
-    """A checked sweep on some devices."""
+class SweepPlan:
+    """Checked sweep with its parts."""
 
     sweep: Sweep
     devices: list[Any]
-    labelled: list[LabelJobs]
+    label_jobs: list[LabelJobs]
     jobs: list[Job]  # one per program
     parts: list[Part]
     spec: dict[str, Any]  # everything that determines its numbers
 
-    def described(self, part: Part) -> dict[str, Any]:
-        """The specification in the result of a part: that of its label, so that parts can be merged."""
-        whole = next(run.whole for run in self.labelled if run.label == part.label)
-        return identity.job_spec(whole, self.sweep.seed, self.devices)
+    def spec_of(self, part: Part) -> dict[str, Any]:
+        """Return the specification in the result of a part: that of its label, so that parts can be merged."""
+        whole = next(label.whole for label in self.label_jobs if label.label == part.label)
+        return job_spec(whole, self.sweep.seed, self.devices)
 
 
-def plan(sweep: Sweep, devices: Sequence[Any] | None = None) -> Planned:
-    """Checks a sweep and cuts it into parts.
+def plan_sweep(sweep: Sweep, devices: Sequence[Any] | None = None) -> SweepPlan:
+    """Check a sweep and divide it into parts.
 
     Raises:
       InputError: bad input, in one line that names the file it is in.
@@ -108,15 +110,15 @@ def plan(sweep: Sweep, devices: Sequence[Any] | None = None) -> Planned:
         raise InputError(f"{sweep.source}: {error}") from None
 
 
-def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> Planned:
+def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> SweepPlan:
     precision = str(jnp.result_type(float))
     if sweep.precision is not None and sweep.precision not in PRECISIONS:
         raise InputError(f"precision must be one of {', '.join(PRECISIONS)}, got {shown(sweep.precision)}")
     if sweep.precision not in (None, precision):
-        on = sweep.precision == "float64"
+        wants_x64 = sweep.precision == "float64"
         raise InputError(
             f"precision is {sweep.precision}, but this process computes in {precision}: "
-            f'jax.config.update("jax_enable_x64", {on}) before'
+            f'jax.config.update("jax_enable_x64", {wants_x64}) before'
         )
     if sweep.metrics is not None and (
         not isinstance(sweep.metrics, (list, tuple))
@@ -124,70 +126,78 @@ def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> Planned:
         or not all(isinstance(metric, str) for metric in sweep.metrics)
     ):
         raise InputError(f"metrics must be a list of names, got {shown(sweep.metrics)}")
-    chosen = Options(
+    options = Options(
         meters=sweep.meters, seed=sweep.seed, first_seed=sweep.first_seed, width=sweep.width, devices=devices
     )
-    used = list(devices) if devices is not None else jax.local_devices()
-    labelled = make_jobs(
-        sweep.algorithms, sweep.environment, sweep.horizon, sweep.seeds, sweep.record_points, chosen, used[0]
+    devices = list(devices) if devices is not None else jax.local_devices()
+    label_jobs = make_jobs(
+        sweep.algorithms, sweep.environment, sweep.horizon, sweep.seeds, sweep.record_points, options, devices[0]
     )
-    jobs = [job for run in labelled for _, job in run.jobs]
+    jobs = [job for label in label_jobs for _, job in label.jobs]
     _check_metrics(sweep.metrics or (), jobs)
-    spec = identity.plan_spec(Plan(tuple(jobs), chosen.seed), used)
+    spec = plan_spec(Plan(tuple(jobs), options.seed), devices)
     spec |= {
-        "labels": [run.label for run in labelled],
+        "labels": [label.label for label in label_jobs],
         "metrics": None if sweep.metrics is None else list(sweep.metrics),
     }
     spec |= {"parts": [_part_trials(sweep, job) for job in jobs]}
-    spec = json.loads(json.dumps(spec))  # as it reads back
+    spec = json.loads(json.dumps(spec))  # as it will be read: lists for tuples
     parts = []
     number = 0
-    for run in labelled:
-        for positions, job in run.jobs:
-            parts += _parts(run.label, positions, job, spec, number)
+    for label in label_jobs:
+        for positions, job in label.jobs:
+            parts += _divide(label.label, positions, job, spec, number)
             number += 1
-    return Planned(sweep, used, labelled, jobs, parts, spec)
+    return SweepPlan(sweep, devices, label_jobs, jobs, parts, spec)
 
 
-def _check_metrics(wanted: Sequence[str], jobs: Sequence[Job]) -> None:
-    """Before anything is computed, where names do not come from whole runs."""
-    for job in jobs if wanted else ():
-        known = collect.metric_names(job, driver.trace_job(job).block_values)
-        missing = [] if known is None else [metric for metric in wanted if metric not in known]
-        if known is not None and missing:
-            raise InputError(f"metrics: {unknown_name('metric', missing[0], known)}")
+def _check_metrics(metrics: Sequence[str], jobs: Sequence[Job]) -> None:
+    """Check the names of metrics before anything is computed, unless only whole runs tell them."""
+    for job in jobs if metrics else ():
+        names = metric_names(job, trace_job(job).block_values)
+        missing = [] if names is None else [metric for metric in metrics if metric not in names]
+        if names is not None and missing:
+            raise InputError(f"metrics: {unknown_name('metric', missing[0], names)}")
 
 
 def _part_trials(sweep: Sweep, job: Job) -> int:
     if sweep.part_trials is not None:
         return ranges.integer("part_trials", sweep.part_trials, COUNT)
-    return max(job.width, min(_PART_TRIALS, _PART_BYTES // result_bytes(job)))
+    return max(job.width, min(_MAX_PART_TRIALS, _MAX_PART_BYTES // result_bytes(job)))
 
 
 def result_bytes(job: Job) -> int:
-    """Bytes of what one trial reports, in float64."""
-    block_values = driver.trace_job(job).block_values
+    """Return the bytes of the values of one trial, in float64."""
+    block_values = trace_job(job).block_values
     return 8 * len(job.record_points) * sum(x.size for x in block_values.values())
 
 
 def carry_bytes(job: Job) -> int:
-    """Bytes of what one trial holds while it runs."""
-    return bytes_of(driver.trace_job(job).carry)
+    """Return the bytes of the state of one trial."""
+    return bytes_of(trace_job(job).carry)
 
 
-def _parts(label: str, positions: Sequence[int], job: Job, spec: dict[str, Any], number: int) -> list[Part]:
-    """Rectangles of points times seeds: whole points where their seeds fit into one part."""
-    trials = spec["parts"][number]
-    n_points, n_seeds = max(1, trials // job.n_seeds), min(trials, job.n_seeds)
-    same = {key: value for key, value in spec.items() if key not in ("jobs", "labels", "parts")} | {"label": label}
+def _divide(label: str, positions: Sequence[int], job: Job, spec: dict[str, Any], number: int) -> list[Part]:
+    """Divide a job into rectangles of points times seeds: whole points if their seeds fit into one part.
+
+    Args:
+      label: whose job.
+      positions: of its points in the grid of the label.
+      job: what is divided.
+      spec: of the sweep.
+      number: of the job among those of the sweep.
+    """
+    part_trials = spec["parts"][number]
+    n_points, n_seeds = max(1, part_trials // job.n_seeds), min(part_trials, job.n_seeds)
+    common = {key: value for key, value in spec.items() if key not in ("jobs", "labels", "parts")} | {"label": label}
     parts = []
     for h in range(0, len(job.points), n_points):
         for s in range(0, job.n_seeds, n_seeds):
             points = job.points[h : h + n_points]
             first, count = job.first_seed + s, min(n_seeds, job.n_seeds - s)
-            piece = dataclasses.replace(job, points=points, first_seed=first, n_seeds=count)
-            rows = [list(point.items()) for point in points]
-            name = digest({**same, "points": rows, "first_seed": first, "seeds": count})[:16]
-            at = tuple(positions[h : h + n_points])
-            parts.append(Part(f"{number:03d}-{len(parts):05d}-{name}", label, piece, at))
+            part_job = dataclasses.replace(job, points=points, first_seed=first, n_seeds=count)
+            listed = [list(point.items()) for point in points]
+            name = digest({**common, "points": listed, "first_seed": first, "seeds": count})[:16]
+            part_positions = tuple(positions[h : h + n_points])
+            parts.append(Part(f"{number:03d}-{len(parts):05d}-{name}", label, part_job, part_positions))
     return parts

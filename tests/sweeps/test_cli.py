@@ -11,7 +11,7 @@ from jaxbandits.cli import main
 from jaxbandits.simulation import driver
 from jaxbandits.sweeps import file
 from jaxbandits.sweeps.load import load_sweep
-from jaxbandits.sweeps.sweep import plan
+from jaxbandits.sweeps.sweep import plan_sweep
 from tests.results import made
 from tests.sweeps.made import FILE
 
@@ -122,7 +122,7 @@ def test_status_does_not_wait_for_jax(tmp_path):
 @pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("**/*.toml")), ids=lambda path: path.stem)
 def test_examples_are_sweeps(path):
     document = file.read(path)
-    planned = plan(file.sweep_of(document._replace(content={**document.content, "precision": "float64"})))
+    planned = plan_sweep(file.make_sweep(document._replace(content={**document.content, "precision": "float64"})))
     assert planned.parts
 
 
@@ -130,5 +130,5 @@ def test_the_file_in_the_documentation_is_a_sweep(tmp_path):
     page = (ROOT / "docs" / "sweeps.md").read_text()
     path = tmp_path / "page.toml"
     path.write_text(page.partition("```toml\n")[2].partition("```")[0])
-    planned = plan(file.sweep_of(file.read(path, ["precision=float64"])))
+    planned = plan_sweep(file.make_sweep(file.read(path, ["precision=float64"])))
     assert len(planned.jobs) == 2 and len(planned.labelled[0].whole.points) == 2 * 5 * 2

@@ -6,7 +6,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.linear import OFUL, HeavyTailed
 from jaxbandits.simulation import Grid
 from jaxbandits.sweeps import file
-from jaxbandits.sweeps.sweep import plan
+from jaxbandits.sweeps.sweep import plan_sweep
 from tests.sweeps.made import FILE
 
 
@@ -23,7 +23,7 @@ def write(tmp_path):
 def test_a_file_is_a_sweep(write):
     document = file.read(write(FILE))
     assert document.out.name == "mine" and document.precision is None
-    sweep = file.sweep_of(document)
+    sweep = file.make_sweep(document)
     grid = sweep.algorithms["oful"]
     assert isinstance(grid, Grid) and isinstance(grid.algorithm, OFUL)
     assert isinstance(sweep.environment["oful"], HeavyTailed) and sweep.environment["oful"].noise.df == 2.5
@@ -34,7 +34,7 @@ def test_a_file_is_a_sweep(write):
 def test_several_environments_and_log_spaced_records(write):
     more = 'record_points = { log = 3 }\nhorizon = 20\nseeds = 2\n[algorithms.a]\ntype="linear/oful"\ndim=2\n'
     more += "".join(f'[environments.{n}]\ntype="linear/heavy_tailed"\ndim=2\nn_arms=3\n' for n in ("x", "y"))
-    sweep = file.sweep_of(file.read(write(more)))
+    sweep = file.make_sweep(file.read(write(more)))
     assert list(sweep.algorithms) == ["a@x", "a@y"] == list(sweep.environment)
     assert sweep.record_points == ("log", 3) and isinstance(sweep.algorithms["a@x"], OFUL)
 
@@ -113,7 +113,7 @@ def test_mistakes_in_overrides(write, override, message):
 def test_mistakes_in_files(write, old, new, message):
     assert FILE.count(old) == 1
     with pytest.raises(InputError, match=message) as error:
-        plan(file.sweep_of(file.read(write(FILE.replace(old, new)))))
+        plan_sweep(file.make_sweep(file.read(write(FILE.replace(old, new)))))
     assert "\n" not in str(error.value)
 
 
@@ -133,7 +133,7 @@ def test_pairs_have_names_of_their_own(write):
     text += rest.replace("[environments.student]", '[environments."b@c"]')
     text += rest.replace("[environments.student]", "[environments.c]")
     with pytest.raises(InputError, match="two pairs are named 'a@b@c'"):
-        file.sweep_of(file.read(write(text)))
+        file.make_sweep(file.read(write(text)))
 
 
 def test_a_file_that_cannot_be_read(tmp_path):

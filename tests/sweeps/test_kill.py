@@ -66,7 +66,7 @@ def _kept(directory):
         with np.load(path) as arrays:
             found[path.parents[1].name, int(path.stem[-5:])] = int(arrays["rounds"])
     for path in directory.glob("parts/*.json"):
-        if Directory(directory).record(path.stem):
+        if Directory(directory).read_record(path.stem):
             found |= dict.fromkeys([(path.stem, batch) for batch in (0, 1)], math.inf)
     return found
 

@@ -14,11 +14,11 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.simulation import Grid, Meter, checkpoint, driver
 from jaxbandits.sweeps import status as status_lib
 from jaxbandits.sweeps.directory import Directory
-from jaxbandits.sweeps.estimate import estimate
+from jaxbandits.sweeps.estimate import estimate_cost
 from jaxbandits.sweeps.load import SweepResult, load_sweep
 from jaxbandits.sweeps.merge import merge_sweeps
 from jaxbandits.sweeps.run import run_sweep
-from jaxbandits.sweeps.sweep import plan
+from jaxbandits.sweeps.sweep import plan_sweep
 from tests.sweeps.made import FILE, SWEEP, changed, whole
 from tests.toys import Noisy, Shrink, Slow
 
@@ -144,11 +144,11 @@ def test_another_sweep_is_refused_and_the_field_is_named(finished, settings, nam
 
 
 def test_names_of_parts_tell_configurations_apart():
-    names = {part.name for part in plan(SWEEP).parts}
+    names = {part.name for part in plan_sweep(SWEEP).parts}
     for settings in ({"seed": 1}, {"horizon": 21}, {"metrics": ["loss"]}, {"first_seed": 40}, {"width": 64},
                      {"environment": Noisy(scale=1.0, fail_at=7.0)}):  # fmt: skip
-        assert not names & {part.name for part in plan(changed(**settings)).parts}, settings
-    assert names == {part.name for part in plan(SWEEP).parts}
+        assert not names & {part.name for part in plan_sweep(changed(**settings)).parts}, settings
+    assert names == {part.name for part in plan_sweep(SWEEP).parts}
 
 
 def test_failed_parts_are_recorded_and_the_others_go_on(tmp_path, monkeypatch, capsys):
@@ -178,9 +178,9 @@ def test_failed_parts_are_recorded_and_the_others_go_on(tmp_path, monkeypatch, c
 
 
 def test_a_part_that_another_process_computes_is_left_to_it(tmp_path, computed):
-    planned = plan(SWEEP)
+    planned = plan_sweep(SWEEP)
     directory, name = Directory(tmp_path), planned.parts[2].name
-    with filelock.FileLock(str(files_made(directory.working(name)) / ".lock")):
+    with filelock.FileLock(str(files_made(directory.working_path(name)) / ".lock")):
         found = run(tmp_path)
         assert found.missing == (name,) and len(computed) == N_PARTS - 1
         seen = status_lib.status(tmp_path)
@@ -311,10 +311,10 @@ def test_strange_directories_are_refused(tmp_path):
 
 
 def test_estimate():
-    found = estimate(plan(SWEEP), workers=2)
+    found = estimate_cost(plan_sweep(SWEEP), workers=2)
     assert (found.trials, found.rounds, found.parts, found.programs) == (280, 5600, 7, 2)
     assert found.part_bytes == 40 * 8 * 4 * len(whole()["swept"].values | {"healthy": 0})
-    assert found.run_s > 0 and "280 trials, 5,600 rounds" in found.text()
+    assert found.run_s > 0 and "280 trials, 5,600 rounds" in found.format()
 
 
 def test_a_file_with_a_program_per_static_value(tmp_path, monkeypatch):
@@ -434,6 +434,6 @@ def test_what_failed_everywhere_stays_failed(copied, tmp_path):
     victim = next((copied / "parts").glob("*.npz"))
     for path in (victim, victim.with_suffix(".json")):
         path.unlink()
-    Directory(copied).fail(victim.stem, "no memory")
+    Directory(copied).write_failure(victim.stem, "no memory")
     found = merge_sweeps([copied], tmp_path / "all")
     assert found.failures == {victim.stem: "no memory"} and found.missing == (victim.stem,)

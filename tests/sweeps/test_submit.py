@@ -15,7 +15,7 @@ import pytest
 from jaxbandits import cli
 from jaxbandits.sweeps import submit as submit_lib
 from jaxbandits.sweeps.directory import Directory
-from jaxbandits.sweeps.submit import Share
+from jaxbandits.sweeps.submit import ShardJob
 from tests.sweeps.made import FILE
 from tests.sweeps.test_run import contents
 
@@ -67,9 +67,9 @@ def test_slurm_gets_an_array_of_shards(path, tmp_path, monkeypatch, capsys):
 
 
 def test_a_share_fails_as_its_command_does(capfd):
-    assert Share(lambda arguments: 0, ("sweep",))() is None
+    assert ShardJob(lambda arguments: 0, ("sweep",))() is None
     with pytest.raises(RuntimeError, match="exit code 1"):
-        Share(lambda arguments: 1, ("sweep", "x.toml"))()
+        ShardJob(lambda arguments: 1, ("sweep", "x.toml"))()
     assert "jaxbandits sweep x.toml" in capfd.readouterr().out
 
 
@@ -207,4 +207,4 @@ def test_two_processes_of_jax_distributed(path, tmp_path, monkeypatch):
     assert ["share 1 2 devices 1 2" in said[0], "share 2 2 devices 1 2" in said[1]] == [True, True], said
     whole = contents(tmp_path / "whole")
     assert len(whole) == 8 and contents(tmp_path / "both") == whole
-    assert not Directory(tmp_path / "both").failure(next(iter(whole)).removesuffix(".npz"))
+    assert not Directory(tmp_path / "both").read_failure(next(iter(whole)).removesuffix(".npz"))

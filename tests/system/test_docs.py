@@ -52,7 +52,7 @@ def test_python_blocks_run(page, elsewhere):
         ]
         assert tuple(tomllib.loads(points)["project"]["entry-points"]) == registry.GROUPS
         Path("late.toml").write_text(Path("mine.toml").read_text() + late)
-        assert set(file.sweep_of(file.read("late.toml")).algorithms) == {"lin_ts@shop", "lin_ts@late"}
+        assert set(file.make_sweep(file.read("late.toml")).algorithms) == {"lin_ts@shop", "lin_ts@late"}
         Path("broken.py").write_text(  # what the page says of an `if`
             Path("my_file.py").read_text().partition("\nregister_")[0].replace(
                 "        root =", "        if state.moment[0] > 0:\n            pass\n        root =", 1

@@ -188,5 +188,6 @@ def test_every_learner_has_one_and_its_own(name):
     entry = ALGORITHMS[name]
     for environment in entry.environments:
         trial = get_trial((), *map(as_arrays, (entry.example, ENVIRONMENTS[environment].example)))
-        digests = [trace_digest(trace.jaxpr) for trace in (trial.init_environment, trial.init_algorithm, trial.play_round)]
+        traces = (trial.init_environment, trial.init_algorithm, trial.play_round)
+        digests = [trace_digest(trace.jaxpr) for trace in traces]
         assert None not in digests and len(set(digests)) == 3

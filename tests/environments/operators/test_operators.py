@@ -183,11 +183,11 @@ def test_sweep_files_and_overrides(tmp_path):
         environment = { type = "linear/heavy_tailed", dim = 2, n_arms = 5 }
         """
     )
-    (grid,) = file.sweep_of(file.read(path)).algorithms.values()
+    (grid,) = file.make_sweep(file.read(path)).algorithms.values()
     assert {point["environment.rounds"] for point in grid.points} == {1, 10}
     assert {point["environment.environment.drift.length"] for point in grid.points} == {0.1, 0.2}
     set_on_the_way = file.read(path, ["env.rounds=3", "env.environment.environment.eps=0.5"])
-    (environment,) = file.sweep_of(set_on_the_way).environment.values()
+    (environment,) = file.make_sweep(set_on_the_way).environment.values()
     assert environment.rounds == 3 and environment.environment.environment.eps == 0.5
 
 
