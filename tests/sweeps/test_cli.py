@@ -131,4 +131,4 @@ def test_the_file_in_the_documentation_is_a_sweep(tmp_path):
     path = tmp_path / "page.toml"
     path.write_text(page.partition("```toml\n")[2].partition("```")[0])
     planned = plan_sweep(file.make_sweep(file.read(path, ["precision=float64"])))
-    assert len(planned.jobs) == 2 and len(planned.labelled[0].whole.points) == 2 * 5 * 2
+    assert len(planned.jobs) == 2 and len(planned.label_jobs[0].whole.points) == 2 * 5 * 2

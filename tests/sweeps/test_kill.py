@@ -78,7 +78,7 @@ def _journal(directory, what):
 
 
 def _done(directory):
-    return status_lib.status(directory)["rounds"]["done"] if (directory / "manifest.json").exists() else 0
+    return status_lib.read_status(directory)["rounds"]["done"] if (directory / "manifest.json").exists() else 0
 
 
 # The kills, the rounds of the sweep, the seconds between checkpoints, and the longest time from the first of a life on.

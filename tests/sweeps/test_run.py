@@ -165,9 +165,9 @@ def test_failed_parts_are_recorded_and_the_others_go_on(tmp_path, monkeypatch, c
     found = run(tmp_path / "all")
     assert len(found.failures) == len(found.missing) == 2 and "luck" in next(iter(found.failures.values()))
     assert capsys.readouterr().err.count("failed: RuntimeError") == 3
-    seen = status_lib.status(tmp_path / "all")
+    seen = status_lib.read_status(tmp_path / "all")
     assert seen["parts"] == {"total": 7, "done": 5, "running": 0, "failed": 2, "missing": 0}
-    assert [f["label"] for f in seen["failures"]] == ["swept", "swept"] and "luck" in status_lib.text(seen)
+    assert [f["label"] for f in seen["failures"]] == ["swept", "swept"] and "luck" in status_lib.format_status(seen)
     with pytest.warns(UserWarning, match="swept: 4 of 6 points are complete"):
         assert [p["rate"] for p in found.load()["swept"].points] == [0.1, 0.1, 0.9, 0.9]
     monkeypatch.setattr(driver, "run", original)
@@ -183,9 +183,9 @@ def test_a_part_that_another_process_computes_is_left_to_it(tmp_path, computed):
     with filelock.FileLock(str(files_made(directory.working_path(name)) / ".lock")):
         found = run(tmp_path)
         assert found.missing == (name,) and len(computed) == N_PARTS - 1
-        seen = status_lib.status(tmp_path)
+        seen = status_lib.read_status(tmp_path)
         assert seen["parts"]["running"] == 1 and seen["running"][0]["part"] == name
-        assert seen["seconds_left"] > 0 and "running" in status_lib.text(seen)
+        assert seen["seconds_left"] > 0 and "running" in status_lib.format_status(seen)
     assert not run(tmp_path).missing
 
 
@@ -195,23 +195,23 @@ def files_made(path):
 
 
 def test_status_counts(finished, copied):
-    seen = status_lib.status(copied)
+    seen = status_lib.read_status(copied)
     assert seen["parts"] == {"total": 7, "done": 7, "running": 0, "failed": 0, "missing": 0}
     assert seen["trials"] == {"total": 280, "done": 280} and seen["rounds"] == {"total": 5600, "done": 5600}
     assert seen["failed_trials"] == 0 and seen["rounds_per_s"] > 0 and seen["seconds_left"] == 0
     json.dumps(seen)
     with pytest.raises(InputError, match="holds no sweep"):
-        status_lib.status(copied / "parts")
+        status_lib.read_status(copied / "parts")
     (copied / "manifest.json").write_text("{}")
     with pytest.raises(InputError, match=r"manifest\.json is damaged"):
-        status_lib.status(copied)
+        status_lib.read_status(copied)
 
 
 def test_failed_trials_are_counted_and_left_out(tmp_path):
     sweep = changed(algorithms={"fixed": Shrink()}, environment=Noisy(fail_at=10.0), part_trials=10)
     found = run(tmp_path, sweep)
     lost = (~whole(sweep)["fixed"].usable("loss")).sum()
-    assert 0 < lost < 40 and status_lib.status(tmp_path)["failed_trials"] == lost
+    assert 0 < lost < 40 and status_lib.read_status(tmp_path)["failed_trials"] == lost
     mean = found.mean("loss")
     assert mean.failed.tolist() == [lost] and np.isfinite(mean.mean).all()
 
@@ -357,7 +357,7 @@ def test_an_interrupted_part_goes_on_where_it_was(tmp_path, monkeypatch):
         run(tmp_path, sweep, workers=1)
     monkeypatch.undo()
     assert len(list(tmp_path.rglob("batch-*.npz"))) == 3 and not contents(tmp_path)
-    seen = status_lib.status(tmp_path)
+    seen = status_lib.read_status(tmp_path)
     assert seen["parts"]["missing"] == 2 and seen["rounds"]["done"] == 3 * 32 * 20
     found = run(tmp_path, sweep, workers=1)
     assert found.load("swept")["swept"].timing["rounds"] == (240 - 3 * 32) * 20
