@@ -1,4 +1,4 @@
-"""Checks that your own algorithm or environment can call."""
+"""Checks of the contract for your own algorithm or environment."""
 
 from jaxbandits.testing.contract import check_algorithm, check_environment
 

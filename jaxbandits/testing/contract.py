@@ -1,15 +1,16 @@
-"""The contract of an algorithm and an environment, as checks on any pair of instances.
+"""Contract of algorithms and environments, as checks on any pair of instances.
 
-`check_algorithm(algorithm, environment)` runs all of them; each is a function of its own, named after what it asserts.
-They raise `AssertionError` with one line that says what broke.
+`check_algorithm(algorithm, environment)` runs all checks. Each is a function whose name states what it asserts, and
+raises `AssertionError` with one line that says what is wrong.
 """
 
 import dataclasses
 import inspect
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,6 +21,7 @@ from jaxbandits.base.pytree import as_arrays, field_table, replace, validate
 from jaxbandits.simulation import Grid, Trials, compare, compilation
 from jaxbandits.simulation.loop import Carry, init_trial, play_round
 from jaxbandits.testing import rehearsal, speed
+from jaxbandits.testing.failures import translate
 from jaxbandits.types import ArmObs, InitFromObs, Recommends
 
 _ROUNDS = 40
@@ -34,15 +36,15 @@ _ARGUMENTS = {
 
 
 def check_algorithm(algorithm: Any, environment: Any, *, quick: bool = False) -> None:
-    """Runs every check of an algorithm on an environment that suits it, and prints what would make it faster, if any.
+    """Run every check of an algorithm on an environment that suits it, and print advice on its speed, if any.
 
     Args:
       algorithm: a small concrete instance.
       environment: a small concrete instance.
-      quick: only look at how its methods are traced, which takes seconds; the rest compiles a dozen programs.
+      quick: only trace its methods, which takes seconds; the other checks compile a dozen programs.
 
     Raises:
-      AssertionError: a sentence or two: the broken promise, what was seen, how to mend it.
+      AssertionError: one line: which part of the contract is broken, what was found, how to mend it.
     """
     for check in TRACED_CHECKS if ranges.flag("quick", quick) else ALGORITHM_CHECKS:
         check(algorithm, environment)
@@ -52,17 +54,17 @@ def check_algorithm(algorithm: Any, environment: Any, *, quick: bool = False) ->
 
 
 def check_environment(environment: Any) -> None:
-    """Checks what an environment promises on its own: names and ranges (with a learner, `check_algorithm` does more).
+    """Check the names and ranges of an environment; `check_algorithm` checks it together with a learner.
 
     Raises:
-      AssertionError: naming the broken promise.
+      AssertionError: one line that says what is wrong.
     """
     has_argument_names(environment, ("init", "observe", "step"))
     is_a_pytree_with_ranges(environment)
 
 
 def has_argument_names(obj: Any, methods: tuple[str, ...]) -> None:
-    """The words of the protocol, in its order."""
+    """Assert that methods have the arguments of the protocol, in its order."""
     assert not isinstance(obj, type), f"{obj.__name__} is a class: make an instance of it"
     for method in methods:
         assert hasattr(obj, method), f"{type(obj).__name__} has no method {method}"
@@ -71,7 +73,7 @@ def has_argument_names(obj: Any, methods: tuple[str, ...]) -> None:
 
 
 def is_a_pytree_with_ranges(obj: Any) -> None:
-    """Frozen, hashable structure, every number a field with a range, and every field with a meaning."""
+    """Assert that an object is frozen and hashable, that every number is a field in its range, and has a docstring."""
     name = type(obj).__name__
     frozen = dataclasses.is_dataclass(obj) and _parameters(obj).frozen
     assert frozen, f"{name} must be a frozen dataclass: decorate the class with @pytree"
@@ -99,12 +101,12 @@ def _parameters(obj: Any) -> Any:
 
 
 def protocol_names_and_fields(algorithm: Any, environment: Any) -> None:
-    """Both sides speak the protocol."""
+    """Assert that algorithm and environment have the methods, feedback and fields of the protocol."""
     has_argument_names(algorithm, ("init", "select", "update"))
     if isinstance(algorithm, InitFromObs):
         has_argument_names(algorithm, ("init_from_obs",))
     name = type(algorithm).__name__
-    mend = "say what it is told by `feedback: ClassVar[type] = Reward`"
+    mend = "declare the feedback it receives, as `feedback: ClassVar[type] = Reward`"
     assert hasattr(algorithm, "feedback"), f"{name} has no feedback: {mend}"
     fields = {field.name for field in dataclasses.fields(algorithm)} if dataclasses.is_dataclass(algorithm) else ()
     assert "feedback" not in fields, f"{name}.feedback is a field, which is swept and saved: {mend}"
@@ -113,29 +115,28 @@ def protocol_names_and_fields(algorithm: Any, environment: Any) -> None:
 
 
 def state_shape_is_fixed(algorithm: Any, environment: Any) -> None:
-    """Every method can be traced and returns what the next one takes; states keep shapes, dtypes, weak types."""
+    """Assert that methods can be traced, return what the next one takes, and keep the shapes and types of states."""
     rehearsal.rehearse(algorithm, environment)
 
 
 def select_is_read_only(algorithm: Any, environment: Any) -> None:
-    """A round uses no key twice, `select` included, and its program is the same whenever it is traced."""
+    """Assert that a method uses its key once, and that its program is the same each time it is traced."""
     for call in rehearsal.rehearse(algorithm, environment).values():
-        repeated = rehearsal.repeated_keys(call)
-        assert repeated is None, repeated
-        # what a method keeps in Python between two calls (an attribute, NumPy's generator) is traced as another program
+        message = rehearsal.find_repeated_key(call)
+        assert message is None, message
+        # What a method stores in Python between two calls (an attribute, NumPy's generator) changes the second trace.
         first, second = call.program, rehearsal.trace(call)
         changed = (
             f"{call.name} is another program when it is traced again: random numbers of NumPy or Python are drawn once "
             "and then stay (draw with the key: jaxbandits.rng, jax.random); what a method keeps belongs into its state"
         )
         assert str(first.jaxpr) == str(second.jaxpr), changed
-        assert len(first.consts) == len(second.consts), changed
-        for x, y in zip(first.consts, second.consts, strict=True):
-            assert np.array_equal(_data(x), _data(y), equal_nan=not _is_key(x)), changed
+        with translate(changed):
+            chex.assert_trees_all_equal(first.consts, second.consts)
 
 
 def masked_arms_are_never_played(algorithm: Any, environment: Any) -> None:
-    """With one arm available, that arm is played."""
+    """Assert that the only available arm is played."""
     algorithm, environment = as_arrays((algorithm, environment))
     seen = jax.eval_shape(lambda: environment.observe(_key(), jnp.int32(0), environment.init(_key())))
     if not isinstance(seen, ArmObs):
@@ -157,12 +158,12 @@ def masked_arms_are_never_played(algorithm: Any, environment: Any) -> None:
 
 
 def stays_finite(algorithm: Any, environment: Any) -> None:
-    """Zero feedback and feedback of size 1e6 leave a finite state."""
+    """Assert that no state is NaN after feedback multiplied by 0, 1 and 1e6."""
     algorithm, environment = as_arrays((algorithm, environment))
     for scale in (0.0, 1.0, 1e6):
         carry = _start(algorithm, environment)
         for t in range(3):
-            carry = _round(_Told(algorithm, jnp.asarray(scale)), environment, jnp.int32(t), carry)
+            carry = _round(_ScaledFeedback(algorithm, jnp.asarray(scale)), environment, jnp.int32(t), carry)
         for leaf in jax.tree.leaves(carry.alg_state):
             if jnp.issubdtype(leaf.dtype, jnp.floating):
                 assert not np.isnan(leaf).any(), (
@@ -171,25 +172,24 @@ def stays_finite(algorithm: Any, environment: Any) -> None:
 
 
 def trials_do_not_depend_on_the_split(algorithm: Any, environment: Any) -> None:
-    """More seeds, other calls, a checkpoint: every trial keeps its bits."""
+    """Assert that trials are the same, bit for bit, with more seeds, in shorter calls, and from a checkpoint."""
     few = _run(algorithm, environment, seeds=3)
     for name, other in (
         ("more seeds", _run(algorithm, environment, seeds=11)),
         ("one round a call", _run(algorithm, environment, seeds=3, seconds_per_call=1e-9)),
         ("a later first seed", _run(algorithm, environment, seeds=2, first_seed=1)),
     ):
-        for metric, values in few.values.items():
-            start = 0 if name == "a later first seed" else 1
-            theirs = other.values[metric][:, start : start + 2]
-            assert np.array_equal(values[:, 1:3], theirs, equal_nan=True), (
-                f"{name} changed {metric}: a trial must depend on its key and state alone, not on what Python remembers"
-            )
+        start = 0 if name == "a later first seed" else 1
+        _assert_same(
+            {metric: values[:, 1:3] for metric, values in few.values.items()},
+            {metric: values[:, start : start + 2] for metric, values in other.values.items()},
+            f"{name} changed {{metric}}: a trial may depend on its key and state alone, not on values kept in Python",
+        )
     with tempfile.TemporaryDirectory() as directory:
         once = _run(algorithm, environment, seeds=3, checkpoint=directory)
         again = _run(algorithm, environment, seeds=3, checkpoint=directory)
-    for metric, values in few.values.items():
-        assert np.array_equal(values, once.values[metric], equal_nan=True), f"a checkpoint changed {metric}"
-        assert np.array_equal(values, again.values[metric], equal_nan=True), f"loading a checkpoint changed {metric}"
+    _assert_same(few.values, once.values, "a checkpoint changed {metric}")
+    _assert_same(few.values, again.values, "loading a checkpoint changed {metric}")
 
 
 def decisions_are_admissible(algorithm: Any, environment: Any) -> None:
@@ -202,27 +202,29 @@ def decisions_are_admissible(algorithm: Any, environment: Any) -> None:
 
 
 def every_traced_field_can_be_swept(algorithm: Any, environment: Any) -> None:
-    """A sweep over each numeric field equals separate runs, bit for bit, and compiles nothing new."""
+    """Assert that a sweep over each numeric field equals separate runs, bit for bit, and compiles nothing new."""
     _run(algorithm, environment, seeds=2)
     compiled = compilation.compiled_count()
     for field, values in _sweepable(algorithm):
         swept = _run(Grid(algorithm, {field: values}), environment, seeds=2)
         for h, value in enumerate(values):
             alone = _run(replace(algorithm, field, value), environment, seeds=2)
-            for metric, expected in alone.values.items():
-                same = np.array_equal(swept.values[metric][h], expected[0], equal_nan=True)
-                assert same, f"sweeping {field} gives another {metric} than running {field}={value:g} alone"
+            _assert_same(
+                {metric: values[0] for metric, values in alone.values.items()},
+                {metric: values[h] for metric, values in swept.values.items()},
+                f"sweeping {field} gives another {{metric}} than running {field}={value:g} alone",
+            )
     assert compilation.compiled_count() == compiled, "new hyperparameter values compiled a new program"
 
 
 def recommendation_is_finite(algorithm: Any, environment: Any) -> None:
-    """`recommend`, where there is one, is finite from the first state on."""
+    """Assert that the recommendation of the first state, if there is one, is finite."""
     if not isinstance(algorithm, Recommends):
         return
-    for leaf in jax.tree.leaves(_first_recommendation(as_arrays(algorithm))):
-        assert np.isfinite(leaf).all(), (
-            "the recommendation of the first state is not finite: recommend something before the first round too"
-        )
+    with translate(
+        "the recommendation of the first state is not finite: recommend something before the first round too"
+    ):
+        chex.assert_tree_all_finite(_first_recommendation(as_arrays(algorithm)))
 
 
 TRACED_CHECKS = (protocol_names_and_fields, state_shape_is_fixed, select_is_read_only)  # nothing is compiled
@@ -238,7 +240,7 @@ ALGORITHM_CHECKS = (
 
 
 def _sweepable(algorithm: Any) -> Iterator[tuple[str, list[float]]]:
-    """Numeric scalar fields with two admissible values each: the example's own and one nearby."""
+    """Yield the numeric scalar fields, each with two admissible values: that of the example and one nearby."""
     for row in field_table(algorithm):
         if row.kind != "traced" or isinstance(row.value, bool) or not isinstance(row.value, (int, float)):
             continue
@@ -254,8 +256,8 @@ def _sweepable(algorithm: Any) -> Iterator[tuple[str, list[float]]]:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class _Told:
-    """The learner, told its feedback times a factor."""
+class _ScaledFeedback:
+    """Learner whose feedback is multiplied by a factor."""
 
     algorithm: Any
     scale: jax.Array
@@ -272,15 +274,15 @@ class _Told:
         return self.algorithm.update(key, t, state, obs, decision, scaled)
 
 
-# Compiled once for all checks of a pair, not operation by operation.
+# Jitted functions of the module: one compilation serves all checks of a pair.
 @jax.jit
 def _start(algorithm: Any, environment: Any) -> Carry:
     return init_trial(_key(), algorithm, environment, jnp.int32(3))
 
 
 @jax.jit
-def _round(told: _Told, environment: Any, t: jax.Array, carry: Carry) -> Carry:
-    return play_round(told, environment, t, carry)[0]
+def _round(learner: _ScaledFeedback, environment: Any, t: jax.Array, carry: Carry) -> Carry:
+    return play_round(learner, environment, t, carry)[0]
 
 
 @jax.jit
@@ -288,12 +290,11 @@ def _first_recommendation(algorithm: Any) -> Any:
     return algorithm.recommend(algorithm.init(_key()))
 
 
-def _is_key(x: Any) -> bool:
-    return jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
-
-
-def _data(x: Any) -> np.ndarray:
-    return np.asarray(jax.random.key_data(x) if _is_key(x) else x)
+def _assert_same(values: Mapping[str, Any], others: Mapping[str, Any], message: str) -> None:
+    """Assert that metrics are equal, bit for bit; `message` names the first other one at `{metric}`."""
+    for metric in values:
+        with translate(message.format(metric=metric)):
+            chex.assert_trees_all_equal(values[metric], others[metric])
 
 
 def _run(algorithm: Any, environment: Any, seeds: int, **options: Any) -> Trials:

@@ -1,4 +1,4 @@
-"""One round traced method by method: what breaks is said of the method that breaks it, and how to mend it."""
+"""Trace of one round, method by method, so that an error names the method that caused it and how to mend it."""
 
 import contextlib
 import dataclasses
@@ -7,19 +7,21 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import chex
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.errors import shown
 from jaxbandits.base.pytree import as_arrays
+from jaxbandits.testing.failures import translate
 from jaxbandits.tracing.jax_compat import jaxpr_as_fun
 from jaxbandits.types import ArmObs, InitFromObs, narrow
 
 
 class Call(NamedTuple):
-    """One call of a method of the protocol: nothing is computed, only shapes are known."""
+    """Traced call of a method of the protocol, with the shapes of its arguments and results."""
 
-    of: Any  # the algorithm or environment as the user made it
+    obj: Any  # the algorithm or environment as the user made it
     method: str
     function: Callable[..., Any]  # of the object with array leaves, and of its arguments
     args: tuple[Any, ...]  # shapes
@@ -28,36 +30,39 @@ class Call(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Class and method."""
-        return f"{type(self.of).__name__}.{self.method}"
+        """Return class and method, as `OFUL.select`."""
+        return f"{type(self.obj).__name__}.{self.method}"
 
 
 def rehearse(algorithm: Any, environment: Any) -> dict[str, Call]:
-    """The calls of a first round by method, each checked: it can be traced, and returns what the next one takes.
+    """Trace the calls of a first round, and check that each method returns what the next one takes.
+
+    Returns:
+      The calls, by `algorithm.` or `environment.` and the method.
 
     Raises:
-      AssertionError: a sentence that names the method, what was seen, and how to mend it.
+      AssertionError: one line that names the method, what was found, and how to mend it.
     """
     calls: dict[str, Call] = {}
-    told_by = algorithm.feedback
+    feedback_type = algorithm.feedback
     arrays = {id(obj): as_arrays(obj) for obj in (algorithm, environment)}
     key = jax.eval_shape(lambda: jax.random.key(0, impl="threefry2x32"))
     t = jax.ShapeDtypeStruct((), jnp.int32)
 
-    def call(of: Any, method: str, *args: Any) -> Any:
-        def function(obj: Any, *args: Any) -> Any:
-            return getattr(obj, method)(*args)
+    def call(obj: Any, method: str, *args: Any) -> Any:
+        def function(with_arrays: Any, *args: Any) -> Any:
+            return getattr(with_arrays, method)(*args)
 
-        args = (arrays[id(of)], *args)
+        args = (arrays[id(obj)], *args)
         try:
             program, shapes = jax.make_jaxpr(lambda *args: function(*args), return_shape=True)(*args)
         except Exception as error:  # whatever the user's code raises
-            raise AssertionError(_explained(of, method, error) + _dims(algorithm, environment, calls)) from error
+            raise AssertionError(_explain(obj, method, error) + _dims(algorithm, environment, calls)) from error
         avals: list[Any] = program.out_avals
         leaves = [jax.ShapeDtypeStruct(x.shape, x.dtype, weak_type=x.weak_type) for x in avals]
         out = jax.tree.unflatten(jax.tree.structure(shapes), leaves)  # shapes of an older JAX lack weak types
-        calls[f"{'environment' if of is environment else 'algorithm'}.{method}"] = Call(
-            of, method, function, args, out, program
+        calls[f"{'environment' if obj is environment else 'algorithm'}.{method}"] = Call(
+            obj, method, function, args, out, program
         )
         return out
 
@@ -74,61 +79,74 @@ def rehearse(algorithm: Any, environment: Any) -> dict[str, Call]:
         f"{where}.step returned {_kind(stepped)}: return (state, feedback, outcome)"
     )
     try:
-        told = narrow(stepped[1], told_by)
+        feedback = narrow(stepped[1], feedback_type)
     except ValueError as error:
         raise AssertionError(f"{type(algorithm).__name__}.feedback: {error}") from error
-    after = call(algorithm, "update", key, t, state, obs, decision, told)
-    _check_state(type(algorithm).__name__, "update", state, after)
-    _check_state(where, "step", env_state, stepped[0])
+    after = call(algorithm, "update", key, t, state, obs, decision, feedback)
+    _check_state(f"{type(algorithm).__name__}.update", state, after, first="init_from_obs or init")
+    _check_state(f"{where}.step", env_state, stepped[0], first="init")
     return calls
 
 
 def _check_decision(algorithm: Any, decision: Any, obs: Any) -> None:
+    """Assert that a decision has the fields, shapes and types that its observation asks for."""
     name = f"{type(algorithm).__name__}.select"
-    arms = isinstance(obs, ArmObs)
-    mend = (
-        "ArmDecision(index, obs.arms[index])" if arms else "a decision of jaxbandits.types, such as PointDecision.at(x)"
+    has_arms = isinstance(obs, ArmObs)
+    mend = "return " + (
+        "ArmDecision(index, obs.arms[index])"
+        if has_arms
+        else "a decision of jaxbandits.types, such as PointDecision.at(x)"
     )
-    assert hasattr(decision, "_fields"), f"{name} returned {_kind(decision)}, not a decision: return {mend}"
-    if not arms:
+    assert hasattr(decision, "_fields"), f"{name} returned {_kind(decision)}, not a decision: {mend}"
+    if not has_arms:
         return
     for field in ("index", "x"):
-        assert field in decision._fields, f"{name} returned {type(decision).__name__} without {field}: return {mend}"
-    index, x, arm = decision.index, decision.x, obs.arms.shape[1:]
-    whole = jnp.issubdtype(index.dtype, jnp.integer) and index.shape == ()
-    assert whole, f"{name}: the index of its decision is {_kind(index)}, not one whole number (jnp.argmax gives one)"
-    assert x.shape == arm, f"{name}: the arm of its decision has shape {x.shape}, those shown have {arm}: return {mend}"
+        assert field in decision._fields, f"{name} returned {type(decision).__name__} without {field}: {mend}"
+    index, x, arm_shape = decision.index, decision.x, obs.arms.shape[1:]
+    with translate(f"{name}: the index of its decision is {_kind(index)}, not one whole number (jnp.argmax gives one)"):
+        chex.assert_type(index, int)
+        chex.assert_shape(index, ())
+    with translate(f"{name}: the arm of its decision has shape {x.shape}, those shown have {arm_shape}: {mend}"):
+        chex.assert_shape(x, arm_shape)
 
 
-def _check_state(name: str, method: str, before: Any, after: Any) -> None:
-    """`method` returns the state that `init` began with: structure, shapes, types."""
-    first = "init_from_obs" if method == "update" else "init"
+def _check_state(name: str, before: Any, after: Any, first: str) -> None:
+    """Assert that a method returns a state of the structure, shapes and types of the first one.
+
+    Args:
+      name: of the method.
+      before: shapes of the first state.
+      after: shapes of the returned state.
+      first: names of the methods that make the first state.
+    """
     assert after is not None or before is None, (
-        f"{name}.{method} returned None: it must return the next state (is there a `return` on every path?)"
+        f"{name} returned None: it must return the next state (is there a `return` on every path?)"
     )
-    same = jax.tree.structure(before) == jax.tree.structure(after)
-    assert same, (
-        f"{name}.{method} returns a state of another structure, {_kind(after)}, than {first} or init, {_kind(before)}: "
-        "the state changes its structure in one round, which a compiled loop cannot do"
-    )
+    with translate(
+        f"{name} returns a state of another structure, {_kind(after)}, than {first}, {_kind(before)}: the state "
+        "changes its structure in one round, which a compiled loop cannot do"
+    ):
+        chex.assert_trees_all_equal_structs(before, after)
     for (path, x), y in zip(jax.tree.leaves_with_path(before), jax.tree.leaves(after), strict=True):
-        where = f"{name}.{method}: state{jax.tree_util.keystr(path)} changes"
-        assert x.shape == y.shape, (
-            f"{where} its shape from {x.shape} to {y.shape} in one round: keep a fixed size (write at an index, add)"
-        )
-        assert x.dtype == y.dtype, (
-            f"{where} from {x.dtype} to {y.dtype} in one round: begin with that type, or cast with .astype"
-        )
-        weak = getattr(x, "weak_type", False), getattr(y, "weak_type", False)
-        assert weak[0] == weak[1], (
-            f"{where} its weak type in one round: begin with an array, jnp.zeros(()), not with a Python number"
+        leaf = f"{name}: state{jax.tree_util.keystr(path)}"
+        with translate(
+            f"{leaf} changes its shape from {x.shape} to {y.shape} in one round: keep a fixed size (write at an index, "
+            "add)"
+        ):
+            chex.assert_equal_shape([x, y])
+        with translate(
+            f"{leaf} changes from {x.dtype} to {y.dtype} in one round: begin with that type, or cast with .astype"
+        ):
+            chex.assert_trees_all_equal_dtypes(x, y)
+        assert getattr(x, "weak_type", False) == getattr(y, "weak_type", False), (
+            f"{leaf} changes its weak type in one round: begin with an array, jnp.zeros(()), not with a Python number"
         )
 
 
-def repeated_keys(call: Call) -> str | None:
+def find_repeated_key(call: Call) -> str | None:
     """Return an error message if a method uses its key twice, otherwise None."""
     traced = jax.jit(jaxpr_as_fun(call.program))
-    with jax.debug_key_reuse(True):  # looks at what is traced below `jit`: the program, its Python does not run again
+    with jax.debug_key_reuse(True):  # examines the program under `jit`; the Python of the method does not run again
         try:
             jax.eval_shape(traced, *jax.tree.leaves(call.args))
         except jax.errors.KeyReuseError:
@@ -140,12 +158,12 @@ def repeated_keys(call: Call) -> str | None:
 
 
 def trace(call: Call) -> Any:
-    """The program of a call, traced now."""
+    """Trace the program of a call again."""
     return jax.make_jaxpr(lambda *args: call.function(*args))(*call.args)
 
 
 def _kind(value: Any) -> str:
-    """A value in words: never its numbers."""
+    """Describe a value by its kind, shape and type."""
     if value is None:
         return "None"
     if hasattr(value, "shape") and hasattr(value, "dtype"):
@@ -156,7 +174,7 @@ def _kind(value: Any) -> str:
 
 
 def _dims(algorithm: Any, environment: Any, calls: dict[str, Call]) -> str:
-    """The usual reason why shapes do not fit."""
+    """Return a hint if algorithm and environment have different dimensions, the usual cause of shape errors."""
     dim, seen = getattr(algorithm, "dim", None), getattr(environment, "dim", None)
     observed = calls.get("environment.observe")
     if observed is not None and isinstance(observed.out, ArmObs):
@@ -166,9 +184,9 @@ def _dims(algorithm: Any, environment: Any, calls: dict[str, Call]) -> str:
     return f" ({type(algorithm).__name__} has dim={dim}, {type(environment).__name__} {seen}: make them equal)"
 
 
-def _explained(of: Any, method: str, error: Exception) -> str:
-    """Class, method and line, what was seen there, how to mend it."""
-    where = f"{type(of).__name__}.{method}{_line(of, method, error)}"
+def _explain(obj: Any, method: str, error: Exception) -> str:
+    """Return the message for an error: class, method and line, what was found, how to mend it."""
+    where = f"{type(obj).__name__}.{method}{_line(obj, method, error)}"
     errors = jax.errors
     if isinstance(error, errors.TracerBoolConversionError):
         return (
@@ -191,10 +209,10 @@ def _explained(of: Any, method: str, error: Exception) -> str:
     return f"{where} raises {type(error).__name__}: {text[:200]}"
 
 
-def _line(of: Any, method: str, error: BaseException) -> str:
-    """The last line of the user's own file on the way to the error, and what stands there."""
+def _line(obj: Any, method: str, error: BaseException) -> str:
+    """Return the number and text of the innermost line of the method's file in the traceback."""
     with contextlib.suppress(AttributeError):
-        file = getattr(type(of), method).__code__.co_filename
+        file = getattr(type(obj), method).__code__.co_filename
         for frame in reversed(list(_frames(error, file))):
             text = linecache.getline(file, frame).strip()
             return f", line {frame}" + (f" ({shown(text)[1:-1]})" if text else "")

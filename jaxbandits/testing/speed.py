@@ -1,4 +1,4 @@
-"""Which equations of a learner's round run on one trial at a time: read off its trace (`tracing.vmap_last.explain`)."""
+"""Advice on speed: the equations of a learner's round without a rule for a batch of trials (`vmap_last.explain`)."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ _SHOWN = 6
 
 
 def vmap_fallbacks(algorithm: Any, environment: Any) -> list[VmapFallback]:
-    """The equations of `select` and `update` that have no rule for trials side by side.
+    """List the equations of `select` and `update` that `vmap_last` has no rule for.
 
     Args:
       algorithm: a small concrete instance.
-      environment: a small concrete instance, for what the learner observes; its own speed does not matter.
+      environment: a small concrete instance, from which the learner gets observations and feedback.
     """
     algorithm, environment = as_arrays((algorithm, environment))
     t, key = jnp.int32(0), jax.random.key(0, impl="threefry2x32")
@@ -37,19 +37,19 @@ def vmap_fallbacks(algorithm: Any, environment: Any) -> list[VmapFallback]:
     state, obs, feedback = jax.tree.map(many, jax.eval_shape(first, algorithm, environment))
     keys = jax.tree.map(many, jax.eval_shape(lambda: key))
 
-    def one(t: Any, algorithm: Any, key: Any, state: Any, obs: Any, feedback: Any) -> Any:
+    def play_round(t: Any, algorithm: Any, key: Any, state: Any, obs: Any, feedback: Any) -> Any:
         for_select, for_update = (jax.random.fold_in(jax.random.fold_in(key, part), t) for part in (0, 1))
         decision = algorithm.select(for_select, t, state, obs)
         return algorithm.update(for_update, t, state, obs, decision, feedback)
 
     batched = (map_traced(many, algorithm), keys, state, obs, feedback)
-    axes = [None, *(None if common else -1 for common in shared_leaves(batched))]
+    axes = [None, *(None if is_shared else -1 for is_shared in shared_leaves(batched))]
     leaves, structure = jax.tree.flatten((t, *batched))
-    return explain(lambda *leaves: one(*jax.tree.unflatten(structure, leaves)), *leaves, in_axes=tuple(axes))
+    return explain(lambda *leaves: play_round(*jax.tree.unflatten(structure, leaves)), *leaves, in_axes=tuple(axes))
 
 
 def advice(algorithm: Any, environment: Any) -> tuple[str, ...]:
-    """One line on the equations of a learner that run on one trial at a time; none where there are none.
+    """Return one line that names the equations of a learner that run on one trial at a time, or none.
 
     Args:
       algorithm: a small concrete instance.

@@ -90,8 +90,8 @@ def test_reports_know_no_particular_experiment():
                 assert name.split(".")[2:3] == ["engine"], f"{path.name} imports {name}"
 
 
-def test_declarations_do_not_load_matplotlib():
-    code = "import sys, jaxbandits.experiments; assert not [m for m in sys.modules if m.startswith('matplotlib')]"
+def test_declarations_and_the_simulator_load_neither_matplotlib_nor_chex():
+    code = "import sys, jaxbandits.experiments, jaxbandits.simulation; assert not {'matplotlib', 'chex'} & {*sys.modules}"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=PACKAGE.parent)
 
 

@@ -268,8 +268,11 @@ TRACED = [
     (NumpyRandomness, "NumpyRandomness.select is another program when it is traced again: random numbers of NumPy"),
     (Hides, "Hides.update is another program when it is traced again.* belongs into its state"),
     (NeedsMore, "NeedsMore.feedback: the algorithm needs Gradient.*gives ScaledReward.*: loss, grad missing"),
-    (WithoutFeedback, "WithoutFeedback has no feedback: say what it is told by `feedback: ClassVar"),
-    (FeedbackAsAField, "FeedbackAsAField.feedback is a field.*say what it is told by `feedback: ClassVar"),
+    (WithoutFeedback, "WithoutFeedback has no feedback: declare the feedback it receives, as `feedback: ClassVar"),
+    (
+        FeedbackAsAField,
+        "FeedbackAsAField.feedback is a field.*declare the feedback it receives, as `feedback: ClassVar",
+    ),
     (Unannotated, r"Unannotated.ridge has no annotation, so it is no field .*write `ridge: Any = param\(1.0, "),
     (OnlyAnnotated, r"field ridge has no meaning \(doc\): write `ridge: Any = param\("),
     (Undocumented, "field more has no meaning"),

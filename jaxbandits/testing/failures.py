@@ -1,0 +1,13 @@
+"""Messages of one line for failed checks."""
+
+import contextlib
+from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def translate(message: str) -> Iterator[None]:
+    """Replace an `AssertionError` raised inside by one with this message; those of chex have several lines."""
+    try:
+        yield
+    except AssertionError:
+        raise AssertionError(message) from None
