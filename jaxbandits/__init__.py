@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from jaxbandits.simulation import simulate as simulate
     from jaxbandits.simulation import sweep as sweep
     from jaxbandits.simulation import time_rounds as time_rounds
-    from jaxbandits.simulation import zipped as zipped
+    from jaxbandits.simulation import zip_fields as zip_fields
     from jaxbandits.sweeps.load import SweepResult as SweepResult
     from jaxbandits.sweeps.load import load_sweep as load_sweep
     from jaxbandits.sweeps.run import run_sweep as run_sweep

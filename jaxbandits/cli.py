@@ -1,4 +1,4 @@
-"""The command line. Nothing heavy is imported before the arguments are known: `--help` answers at once."""
+"""The command line. Nothing heavy is imported before the arguments are parsed, so that `--help` is fast."""
 
 import argparse
 import gc
@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from jaxbandits.base.version import __version__
 from jaxbandits.commands import cite, look, report, reproduce, results, sweeps, tune
 
-_OBJECTS = 300_000  # more than JAX, this package and the traces of a learner make; some ten megabytes of garbage
+_GC_THRESHOLD = 300_000  # objects: more than JAX, this package and the traces of a learner; some ten megabytes
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command; the exit code is 0, 1 when parts of a sweep failed, 2 for a mistake, 130 when interrupted."""
+    """Run a command; return 0, 1 if parts of a sweep failed, 2 for wrong input, 130 if interrupted."""
     arguments = _parser().parse_args(argv)
-    # XLA's banners about slow compilation are no errors of a user's; whatever fails raises.
+    # Silences XLA's messages about slow compilation; errors are raised anyway.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     from jaxbandits.base.errors import InputError
 
@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             plugins.load(plugin)
         code = arguments.run(arguments)
-        sys.stdout.flush()  # here, not when the process goes: whoever reads may have gone
+        sys.stdout.flush()  # here, so that a closed pipe is handled below
         return code
     except InputError as error:
         print(f"jaxbandits: {error}", file=sys.stderr)
@@ -33,16 +33,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("jaxbandits: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # whoever reads has seen enough: `jaxbandits list | head`
+    except BrokenPipeError:  # the reader has closed the pipe, as in `jaxbandits list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
 
 
 def process() -> int:
-    """`main` as all that a process does: nothing is collected while it starts, nor when it goes (0.1 and 0.15 s)."""
-    gc.set_threshold(_OBJECTS)
+    """Run `main` as the only work of a process: no garbage collection at its start (0.1 s) and end (0.15 s)."""
+    gc.set_threshold(_GC_THRESHOLD)
     code = main()
-    gc.freeze()  # what is left goes with the process, not object by object
+    gc.freeze()  # memory is released with the process, not object by object
     return code
 
 
@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="jaxbandits", description="Vectorised simulation of bandit and online-learning algorithms."
     )
     parser.add_argument("--version", action="version", version=f"jaxbandits {__version__}")
-    parser.set_defaults(main=main)  # the jobs of `submit` run commands
+    parser.set_defaults(main=main)  # for `submit`, whose jobs run commands
     commands = parser.add_subparsers(metavar="command", required=True)
     for group in (reproduce, report, sweeps, tune, look, results, cite):  # in the order of `--help`
         group.add(commands)

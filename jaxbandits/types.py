@@ -237,10 +237,12 @@ class Algorithm(Protocol):
 class InitFromObs(Protocol):
     """Optional: a learner whose first state depends on the observation, such as the number of arms.
 
-    The loop calls it once, after `init`, with the observation of round 0. It draws nothing at random.
+    Its method is called once per trial, after `init`, and draws nothing at random.
     """
 
-    def init_from_obs(self, state: Any, obs: Any) -> Any: ...
+    def init_from_obs(self, state: Any, obs: Any) -> Any:
+        """Return the state before the first round, from the state of `init` and the observation of round 0."""
+        ...
 
 
 @runtime_checkable
@@ -318,21 +320,25 @@ class Admits(Protocol):
     A run counts the other rounds of every trial; `state` is the one before the round.
     """
 
-    def admits(self, state: Any, obs: Any, decision: Any) -> jax.Array: ...
+    def admits(self, state: Any, obs: Any, decision: Any) -> jax.Array:
+        """Return `[]` whether a decision is admissible, for the state before the round and its observation."""
+        ...
 
 
 @runtime_checkable
 class Delays(Protocol):
     """Optional: an environment whose feedback reaches the learner so many rounds late.
 
-    `update` receives `t`, `obs` and `decision` of the round that the feedback belongs to. The state stays the first one
-    until the first feedback arrives; feedback that is due after the horizon never arrives. A learner
-    that needs the feedback of a round before the next one declares `needs_immediate_feedback: ClassVar[bool] = True`
-    and is refused.
+    `update` receives `t`, `obs` and `decision` of the round that the feedback belongs to. The learner keeps its first
+    state until the first feedback arrives; feedback that is due after the horizon never arrives. A learner that needs
+    the feedback of a round before the next one declares `needs_immediate_feedback: ClassVar[bool] = True` and is
+    refused.
     """
 
     @property
-    def feedback_delay(self) -> int: ...
+    def feedback_delay(self) -> int:
+        """Number of rounds between a decision and its feedback, 0 or more."""
+        ...
 
 
 @runtime_checkable
@@ -353,49 +359,61 @@ class CountsRounds(Protocol):
 
 @runtime_checkable
 class Evaluates(Protocol):
-    """Optional: an environment with quantities too expensive for every round; called at record points.
+    """Optional: an environment with quantities that are too expensive for every round."""
 
-    Values are numbers or arrays, of the same shape at every record point.
-    """
+    def at_record(self, state: Any, recommendation: Any) -> dict[str, jax.Array]:
+        """Return metrics at a record point by name: numbers or arrays, of the same shapes at every record point.
 
-    def at_record(self, state: Any, recommendation: Any) -> dict[str, jax.Array]: ...
+        Args:
+          state: of the environment.
+          recommendation: of the algorithm, if it `Recommends`; else None.
+        """
+        ...
 
 
 @runtime_checkable
 class InHindsight(Protocol):
     """Optional: an environment with metrics that need the whole run and a solver, such as an offline optimum.
 
-    Called on the host after the run, once per instance: for every hyperparameter point of the environment and every
-    seed, not for every learner, with float64 arrays `[M, ...]` of the metrics named in `hindsight_needs` (sums
-    cumulated) and the `[M]` record points; what those hold must not depend on the learner, or it is called for each
-    that differs. It returns further metrics `[M, ...]`, which `derive` may use.
+    Its method is called on the host after the run, once per instance: for every hyperparameter point of the environment
+    and every seed, not for every learner. If the metrics that it needs differ between learners, it is called for each.
     """
 
-    hindsight_needs: Any  # ClassVar[tuple[str, ...]]
+    hindsight_needs: Any  # ClassVar[tuple[str, ...]]: names of recorded metrics
 
-    def in_hindsight(self, recorded: dict[str, Any], record_points: Any) -> dict[str, Any]: ...
+    def in_hindsight(self, recorded: dict[str, Any], record_points: Any) -> dict[str, Any]:
+        """Return further metrics `[M, ...]` by name, which `derive` may use.
+
+        Args:
+          recorded: by name float64 arrays `[M, ...]` of the metrics in `hindsight_needs` (sums cumulated).
+          record_points: `[M]` rounds.
+        """
+        ...
 
 
 @runtime_checkable
 class RebuildsInstance(Protocol):
     """Optional, for `InHindsight`: quantities of an instance that no metric records, such as its parameters.
 
-    Written in JAX for one instance: from the metrics that `in_hindsight` asks for to further named arrays, which join
-    them. Compiled, and mapped over the instances of a run.
+    Its method is written in JAX for one instance, compiled, and mapped over the instances of a run.
     """
 
-    def rebuild_instance(self, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]: ...
+    def rebuild_instance(self, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
+        """Return arrays by name that are added to the metrics `recorded` which `in_hindsight` receives."""
+        ...
 
 
 @runtime_checkable
 class Derives(Protocol):
-    """Optional: an environment with metrics that follow from others at record points, computed on the host.
+    """Optional: an environment with metrics that follow from others at record points, computed on the host."""
 
-    `derive` receives a float64 array per metric (sums cumulated) with axes (point, seed, record, ...), and returns
-    further ones, such as `regret = loss - comparator_loss`.
-    """
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return further metrics, such as `regret = loss - comparator_loss`.
 
-    def derive(self, values: dict[str, Any]) -> dict[str, Any]: ...
+        Args:
+          values: by name float64 arrays of all metrics (sums cumulated), with axes (point, seed, record point, ...).
+        """
+        ...
 
 
 F = TypeVar("F")
@@ -405,11 +423,11 @@ def narrow(feedback: Any, declared: type[F]) -> F:
     """Return the fields that the algorithm declared, and no others: a zeroth-order method cannot see a gradient.
 
     Raises:
-      InputError: before anything runs, when the environment does not offer a declared field.
+      InputError: during tracing, if the environment does not offer a declared field.
     """
-    for what, cls in (("an algorithm's feedback", declared), ("an environment's feedback", type(feedback))):
+    for owner, cls in (("an algorithm's feedback", declared), ("an environment's feedback", type(feedback))):
         if not hasattr(cls, "_fields"):
-            raise InputError(f"{what} must be a NamedTuple, got {getattr(cls, '__name__', cls)!r}")
+            raise InputError(f"{owner} must be a NamedTuple, got {getattr(cls, '__name__', cls)!r}")
     fields: tuple[str, ...] = getattr(declared, "_fields")  # noqa: B009 (a NamedTuple class; F cannot say so)
     missing = [name for name in fields if not hasattr(feedback, name)]
     if missing:

@@ -20,7 +20,7 @@ from jaxbandits.types import ArmDecision
 def best_arm(arms: jax.Array, mask: Any, score: Callable[[Vector], jax.Array]) -> ArmDecision:
     """The available arm with the largest score.
 
-    Ties go to the smaller index (strict `>` in a fixed order), which is reproducible because trials run in pieces of
+    Ties go to the smaller index (strict `>` in a fixed order), which is reproducible because trials run in batches of
     one fixed width. A NaN score is chosen only when every available score is NaN.
 
     Args:

@@ -39,8 +39,8 @@ def rows(metric: str, of: Mapping[str, Trials], level: float, at: Mapping[str, i
 
 
 def _rows_of(label: str, trials: Trials, metric: str, level: float, at: Mapping[str, int]) -> Iterator[Row]:
-    pieces = trials.timing.get("ns_per_round", ())
-    per_round = float(np.median(pieces)) if len(pieces) else np.nan
+    batches = trials.timing.get("ns_per_round", ())
+    per_round = float(np.median(batches)) if len(batches) else np.nan
     usable = trials.usable(metric)
     entries = trials.entries(metric, at)
     for h, point in enumerate(trials.points):

@@ -29,7 +29,7 @@ class Trials:
         point outside the domain.
       axes: per metric the names of its axes beyond `[H, S, M]`; scalars may be left out.
       units: per metric its unit, "" where it has none.
-      timing: `compile_s`, `run_s` (summed over workers), `rounds`, and `ns_per_round` of every piece.
+      timing: `compile_s`, `run_s` (summed over workers), `rounds`, and `ns_per_round` of every batch.
       spec: the job: algorithm, environment, horizon, record points, meters, width, and the digest of what determines
         the numbers.
 

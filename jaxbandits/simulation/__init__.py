@@ -3,7 +3,7 @@
 from jaxbandits.results.result import Result
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation.api import compare, simulate, sweep
-from jaxbandits.simulation.grid import Grid, product, zipped
+from jaxbandits.simulation.grid import Grid, product, zip_fields
 from jaxbandits.simulation.meters import Meter, Round
 from jaxbandits.simulation.options import Options
 from jaxbandits.simulation.racing import Race, race
@@ -12,5 +12,5 @@ from jaxbandits.simulation.timing import RoundTimes, time_rounds
 
 __all__ = [
     "Grid", "Meter", "Options", "Race", "Result", "Round", "RoundTimes", "StoppingRule", "Trials", "compare", "product",
-    "race", "simulate", "sweep", "time_rounds", "zipped",
+    "race", "simulate", "sweep", "time_rounds", "zip_fields",
 ]  # fmt: skip

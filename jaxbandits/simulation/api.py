@@ -98,8 +98,8 @@ def sweep(
       environment: the environment.
       horizon: rounds per trial.
       seeds: trials per grid point; every point meets the same instances and noise.
-      grid: field to values (their product is run), or a list of points, such as `zipped` and `product` make. A name is
-        a field of the algorithm (`"beta_scale"`), dotted for nested ones; `"environment.noise.df"` is a field of the
+      grid: field to values (their product is run), or a list of points, such as `zip_fields` and `product` make. A name
+        is a field of the algorithm (`"beta_scale"`), dotted for nested ones; `"environment.noise.df"` is a field of the
         environment. Traced fields share one compiled program, values of static fields have one each.
       record_points: as for `simulate`.
       **settings: see `Options`.

@@ -2,7 +2,7 @@
 
     sweep(ours, environment, 10_000, 100, grid={"beta_scale": [0.1, 1.0], "environment.noise.df": [2.1, 3.0]})
     compare({"ours": Grid(ours, {"beta_scale": [0.1, 1.0]}), "baseline": baseline}, environment, 10_000, 100)
-    product({"rate": [0.1, 1.0]}, zipped({"dim": [2, 5], "environment.dim": [2, 5]}))  # four points
+    product({"rate": [0.1, 1.0]}, zip_fields({"dim": [2, 5], "environment.dim": [2, 5]}))  # four points
 
 A name is a field of the algorithm, dotted for nested ones; `environment.` before it means one of the environment.
 Traced fields share one compiled program; every value of a static field (a size, a flag) has a program of its own.
@@ -29,7 +29,7 @@ class Grid:
 
     Attributes:
       algorithm: its other fields stay as they are.
-      points: field to values (their product), or a list of points, such as `product` and `zipped` make.
+      points: field to values (their product), or a list of points, such as `product` and `zip_fields` make.
     """
 
     algorithm: Any
@@ -46,20 +46,19 @@ def product(*factors: Points) -> list[Point]:
       InputError: for a field that is named twice, or anything but numbers and names as values.
 
     Example:
-      >>> product({"rate": [0.1, 1.0]}, zipped({"dim": [2], "environment.dim": [2]}))
+      >>> product({"rate": [0.1, 1.0]}, zip_fields({"dim": [2], "environment.dim": [2]}))
       [{'rate': 0.1, 'dim': 2, 'environment.dim': 2}, {'rate': 1.0, 'dim': 2, 'environment.dim': 2}]
     """
     if not factors:
         raise InputError("product needs at least one grid")
     combined = []
-    for row in itertools.product(*map(checked_points, factors)):
-        fields = [field for point in row for field in point]
-        _check_unique(fields)
-        combined.append({field: value for point in row for field, value in point.items()})
+    for points in itertools.product(*map(list_points, factors)):
+        _check_unique([field for point in points for field in point])
+        combined.append({field: value for point in points for field, value in point.items()})
     return combined
 
 
-def zipped(fields: Mapping[str, Sequence[Any]]) -> list[Point]:
+def zip_fields(fields: Mapping[str, Sequence[Any]]) -> list[Point]:
     """Return the points of fields that vary together: their first values, then their second ones, and so on.
 
     Args:
@@ -69,7 +68,7 @@ def zipped(fields: Mapping[str, Sequence[Any]]) -> list[Point]:
       InputError: for different numbers of values, or anything but numbers and names as values.
 
     Example:
-      >>> zipped({"dim": [2, 5], "environment.dim": [2, 5]})
+      >>> zip_fields({"dim": [2, 5], "environment.dim": [2, 5]})
       [{'dim': 2, 'environment.dim': 2}, {'dim': 5, 'environment.dim': 5}]
     """
     columns = _columns(fields)
@@ -78,10 +77,10 @@ def zipped(fields: Mapping[str, Sequence[Any]]) -> list[Point]:
         raise InputError(
             f"zipped fields need equally many values, got {', '.join(f'{k}: {n}' for k, n in counts.items())}"
         )
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def checked_points(points: Points) -> list[Point]:
+def list_points(points: Points) -> list[Point]:
     """Return a grid as a list of points with plain numbers.
 
     Raises:
@@ -89,15 +88,15 @@ def checked_points(points: Points) -> list[Point]:
     """
     if isinstance(points, Mapping):
         columns = _columns(points)
-        return [dict(zip(columns, row, strict=True)) for row in itertools.product(*columns.values())]
+        return [dict(zip(columns, values, strict=True)) for values in itertools.product(*columns.values())]
     if not isinstance(points, (list, tuple)) or not all(isinstance(point, Mapping) for point in points):
         raise InputError(f"a grid must map fields to lists of values, or be a list of points, got {shown(points)}")
     for point in points:
         _check_unique([_field(field) for field in point])
-    rows = [{_field(field): _value(field, value) for field, value in point.items()} for point in points]
-    if not rows or not rows[0] or any(row.keys() != rows[0].keys() for row in rows):
+    checked = [{_field(field): _value(field, value) for field, value in point.items()} for point in points]
+    if not checked or not checked[0] or any(point.keys() != checked[0].keys() for point in checked):
         raise InputError("a grid must have at least one point, the same fields in each, and at least one field")
-    return rows
+    return checked
 
 
 def _columns(fields: Any) -> dict[str, list[Any]]:

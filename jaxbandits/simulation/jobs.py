@@ -9,7 +9,7 @@ from jaxbandits.base.errors import InputError, shown, unknown_name
 from jaxbandits.base.pytree import field_kind, set_field, validate
 from jaxbandits.simulation.compilation import Device
 from jaxbandits.simulation.driver import trace_job
-from jaxbandits.simulation.grid import Grid, Point, checked_points
+from jaxbandits.simulation.grid import Grid, Point, list_points
 from jaxbandits.simulation.options import COUNT, MAX_SEED, Options
 from jaxbandits.simulation.plan import ENVIRONMENT, Job, resolve_record_points
 from jaxbandits.simulation.width import bytes_of_round, default_width
@@ -51,7 +51,7 @@ def make_jobs(
     for label, algorithm in labelled.items():
         points: list[Point] = [{}]
         if isinstance(algorithm, Grid):
-            algorithm, points = algorithm.algorithm, checked_points(algorithm.points)
+            algorithm, points = algorithm.algorithm, list_points(algorithm.points)
         suffix = f" of {label}"
         rounds = ranges.integer("horizon" + suffix * isinstance(horizon, Mapping), horizons[label], COUNT)
         n_seeds = ranges.integer(

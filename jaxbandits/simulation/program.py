@@ -104,7 +104,7 @@ class LoopProgram(Program):
     def play(
         self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, record_points: np.ndarray
     ) -> tuple[Carry, dict[str, np.ndarray], int]:
-        """As `Program.play`; exactly to `end`."""
+        """Play as in `Program.play`, exactly to `end`."""
         missing = self.record_capacity - len(record_points)
         padded = np.pad(record_points, (0, missing), constant_values=_NO_RECORD_POINT).astype(np.int32)
         # From the host: a transfer of its own would be waited for, which takes as long as thousands of rounds.
@@ -129,7 +129,7 @@ class BlockProgram(Program):
     def play(
         self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, record_points: np.ndarray
     ) -> tuple[Carry, dict[str, np.ndarray], int]:
-        """As `Program.play`; to the end of the block that `end` lies in. Only the last call is waited for."""
+        """Play as in `Program.play`, to the end of the block that `end` lies in; only the last call is waited for."""
         recorded: list[dict[str, Any]] = []
         device_t = jax.device_put(np.int32(t), self.device)
         while t < end:

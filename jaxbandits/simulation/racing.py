@@ -41,7 +41,7 @@ from jaxbandits.results import pairs
 from jaxbandits.results.listing import Listing, named
 from jaxbandits.results.table import number, plain
 from jaxbandits.simulation.api import compare
-from jaxbandits.simulation.grid import Grid, Point, checked_points
+from jaxbandits.simulation.grid import Grid, Point, list_points
 from jaxbandits.simulation.options import COUNT, WIDTH_UNIT, make_options
 
 FEWEST = 8  # seeds of the first look
@@ -164,7 +164,7 @@ def race(
     tolerance = ranges.real("tolerance", tolerance, "[0, 1)")
     chosen = make_options(**settings)
     grids = _labelled(grid, environment)
-    points = checked_points(next(iter(grids.values())).points)
+    points = list_points(next(iter(grids.values())).points)
     rounds = 0  # of one seed of one point, on all labels together
 
     def play(active: np.ndarray, first: int, count: int) -> np.ndarray:
@@ -312,7 +312,7 @@ def _labelled(grid: Any, environment: Any) -> dict[str, Grid]:
         grid = dict.fromkeys(labels, grid)
     if not isinstance(grid, Mapping) or not grid or not all(isinstance(one, Grid) for one in grid.values()):
         raise InputError(f"race needs a Grid(algorithm, points), or label to Grid, got {shown(grid)}")
-    points = [checked_points(one.points) for one in grid.values()]
+    points = [list_points(one.points) for one in grid.values()]
     if any(other != points[0] for other in points[1:]):
         raise InputError("all grids of a race must have the same points")
     if len(points[0]) < 2:

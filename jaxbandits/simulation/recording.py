@@ -1,4 +1,4 @@
-"""What a round and a record point report: metrics by `reduce:name`, checked while they are traced."""
+"""Metrics of a round and of a record point, by `reduce:name`; names and values are checked during tracing."""
 
 from collections.abc import Sequence
 from typing import Any

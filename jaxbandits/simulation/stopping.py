@@ -21,7 +21,7 @@ from jaxbandits.results import intervals, pairs
 from jaxbandits.results.merge import merge
 from jaxbandits.results.result import Result
 from jaxbandits.simulation.comparison import run_comparison
-from jaxbandits.simulation.grid import Grid, checked_points
+from jaxbandits.simulation.grid import Grid, list_points
 from jaxbandits.simulation.jobs import label_algorithms, per_label
 from jaxbandits.simulation.options import COUNT, Options
 
@@ -83,7 +83,7 @@ def run_until_decided(
       InputError: for seeds that differ from label to label, too many contestants, and as `run_comparison`.
     """
     labelled = label_algorithms(algorithms)
-    n_contestants = sum(len(checked_points(a.points)) if isinstance(a, Grid) else 1 for a in labelled.values())
+    n_contestants = sum(len(list_points(a.points)) if isinstance(a, Grid) else 1 for a in labelled.values())
     if not 2 <= n_contestants <= pairs.MOST:
         raise InputError(f"until compares 2 to {pairs.MOST} labels and points in pairs, got {n_contestants}")
     environments = per_label("environment", environment, labelled)

@@ -18,7 +18,7 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, shown, unknown_name
-from jaxbandits.simulation.grid import Point, product, zipped
+from jaxbandits.simulation.grid import Point, product, zip_fields
 
 KINDS = {
     "values": {"values", "zip"},
@@ -75,16 +75,16 @@ def points(algorithm: list[SweptField], environment: list[SweptField]) -> list[P
         if len(set(counts.values())) > 1:
             listed = ", ".join(f"{n} in {where.rpartition(': ')[2]}" for where, n in counts.items())
             raise InputError(f"{next(iter(counts))}: fields of zip {group!r} need equally many values, got {listed}")
-        rows = list(zip(*(field.values for field in fields.values()), strict=True))
-        if len({tuple((type(x), x) for x in row) for row in rows}) < len(rows):
+        values = list(zip(*(field.values for field in fields.values()), strict=True))
+        if len({tuple((type(x), x) for x in row) for row in values}) < len(values):
             raise InputError(f"{next(iter(counts))}: values repeat")
     n_points = math.prod(len(next(iter(fields.values())).values) for fields in factors.values())
     if n_points > MAX_POINTS:
         raise InputError(
             f"{n_points:,} points, at most {MAX_POINTS:,} are allowed; `zip` makes random fields vary together"
         )
-    rows = [zipped({name: field.values for name, field in fields.items()}) for fields in factors.values()]
-    return product(*rows) if rows else []
+    zipped = [zip_fields({name: field.values for name, field in fields.items()}) for fields in factors.values()]
+    return product(*zipped) if zipped else []
 
 
 def _values(table: dict[str, Any], where: str, path: str) -> list[Any]:

@@ -19,7 +19,7 @@ from jaxbandits.experiments.engine.figures import Against, Cost, Exponents, Heat
 from jaxbandits.experiments.engine.run import run
 from jaxbandits.experiments.engine.statistic import final_mean
 from jaxbandits.report import files, finished
-from jaxbandits.simulation.grid import Grid, checked_points
+from jaxbandits.simulation.grid import Grid, list_points
 from tests.toys import Noisy, Shrink
 
 FAST = ("linear/sysid",)
@@ -70,7 +70,7 @@ def test_every_declaration_is_complete(name):
             draws_sweeps = heatmaps or any(getattr(drawing, "swept", False) for drawing in experiment.figures)
             assert swept == (list(labels) if draws_sweeps else [])
             for drawing, algorithm in itertools.product(heatmaps, labels.values()):
-                assert set(drawing.nominal) == set(checked_points(algorithm.points)[0])
+                assert set(drawing.nominal) == set(list_points(algorithm.points)[0])
                 for field, value in drawing.nominal.items():  # the maps pass through what the preset plays
                     assert float(getattr(algorithm.algorithm, field)) == pytest.approx(value)
     timed = experiment.timed

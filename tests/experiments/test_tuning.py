@@ -233,7 +233,7 @@ def test_a_killed_tuning_resumes(toy, monkeypatch, capsys):
 
     monkeypatch.setattr(MultiplierTable, "tune", killed)
     assert cli.main(["tune", "toys", "--quiet", "--out", "here"]) == 130
-    saved = {path: path.stat().st_mtime_ns for path in toy.parents[1].glob("here/a-first/**/piece-*.npz")}
+    saved = {path: path.stat().st_mtime_ns for path in toy.parents[1].glob("here/a-first/**/batch-*.npz")}
     assert saved and not toy.exists()
     (toy.parents[1] / "here" / "mine.txt").write_text("stays")
     seen = []

@@ -9,7 +9,7 @@ from jaxbandits.experiments.engine.figures import Bound
 from jaxbandits.experiments.engine.run import Report
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
-from jaxbandits.simulation.grid import Grid, checked_points
+from jaxbandits.simulation.grid import Grid, list_points
 from tests.results import made
 
 HORIZON, SEEDS, RECORDS = 60, 6, (1, 3, 10, 20, 30, 40, 50, 60)
@@ -35,7 +35,7 @@ def report(experiment: Experiment, seed: int = 0) -> Report:
         sizes |= {metric: tuple(2 for _ in its) for metric, its in axes.items()}
         trials = {}
         for label, algorithm in experiment.algorithms(preset, HORIZON, panel).items():
-            points = checked_points(algorithm.points) if isinstance(algorithm, Grid) else [{}]
+            points = list_points(algorithm.points) if isinstance(algorithm, Grid) else [{}]
             shape = (len(points), SEEDS, len(records))
             values = {
                 metric: np.cumsum(rng.gamma(2.0, 0.1, (*shape, *sizes.get(metric, ()))), axis=2)

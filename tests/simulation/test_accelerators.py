@@ -1,4 +1,4 @@
-"""What differs on accelerators, forced on a CPU: loops of known length, rounds in blocks, and the same numbers."""
+"""Programs for accelerators, forced on a CPU: loops of known length, rounds in blocks, and the same numbers."""
 
 import jax
 import jax.numpy as jnp

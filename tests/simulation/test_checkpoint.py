@@ -182,7 +182,7 @@ class Mine(Shrink):
 
 
 def test_an_edited_module_behind_the_learner_does_not_resume(tmp_path, monkeypatch):
-    """What computes the numbers may lie in another file than the class of the learner."""
+    """The code that computes the numbers may lie in another file than the class of the learner."""
     monkeypatch.syspath_prepend(tmp_path)
 
     def learner(source):
@@ -248,7 +248,7 @@ def test_two_writers_are_refused(tmp_path):
         simulate(Shrink(), Noisy(), 5, 2, checkpoint=tmp_path, **RUN)
 
 
-def test_a_damaged_piece_is_named_and_the_others_survive(tmp_path):
+def test_a_damaged_batch_is_named_and_the_others_survive(tmp_path):
     simulate(Shrink(), Noisy(scale=1.0), 40, 80, checkpoint=tmp_path, **RUN)
     victim, *others = sorted(tmp_path.glob("batch-*.npz"))
     content = victim.read_bytes()

@@ -29,7 +29,7 @@ print(len(compiled), jax.config.jax_compilation_cache_dir)
 
 
 def run(**environment):
-    """How many programs XLA compiled for a process, the directory of JAX's own cache, and what it complained of."""
+    """Return the number of programs that XLA compiled for a process, the directory of JAX's cache, and its errors."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("JAX")}
     done = subprocess.run(
         [sys.executable, "-c", RUN], env={**inherited, **environment}, cwd=ROOT, capture_output=True, text=True

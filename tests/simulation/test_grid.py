@@ -6,7 +6,7 @@ import pytest
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import pytree
-from jaxbandits.simulation import Grid, compare, compilation, product, simulate, sweep, zipped
+from jaxbandits.simulation import Grid, compare, compilation, product, simulate, sweep, zip_fields
 from tests.toys import Noisy, Shrink, Slow, Vectors
 
 QUIET = {"progress": False, "width": 32}
@@ -36,9 +36,9 @@ def test_points_of_a_sweep_are_the_runs_of_their_values(seeds):
 
 
 def test_products_and_zips_combine():
-    assert zipped({"a": [1, 2], "algorithm.b": np.array([0.5, 0.25])}) == [{"a": 1, "b": 0.5}, {"a": 2, "b": 0.25}]
+    assert zip_fields({"a": [1, 2], "algorithm.b": np.array([0.5, 0.25])}) == [{"a": 1, "b": 0.5}, {"a": 2, "b": 0.25}]
     assert product({"a": [1, 2], "c": 3.0}) == [{"a": 1, "c": 3.0}, {"a": 2, "c": 3.0}]
-    assert product({"c": ["x", "y"]}, zipped({"a": [1, 2], "b": [3, 4]})) == [
+    assert product({"c": ["x", "y"]}, zip_fields({"a": [1, 2], "b": [3, 4]})) == [
         {"c": c, "a": a, "b": b} for c in ("x", "y") for a, b in ((1, 3), (2, 4))
     ]
 
@@ -121,7 +121,7 @@ def test_shared_data_static_ranges_and_unequal_zips_are_refused():
     with pytest.raises(InputError, match=r"Slow.work must be a whole number"):
         sweep(Slow(), Noisy(), 5, 2, grid={"work": [1.5]}, **QUIET)
     with pytest.raises(InputError, match="equally many values, got a: 2, b: 1"):
-        zipped({"a": [1, 2], "b": [1]})
+        zip_fields({"a": [1, 2], "b": [1]})
     with pytest.raises(InputError, match="product needs at least one grid"):
         product()
     with pytest.raises(InputError, match="names one field twice: 'a'"):

@@ -51,7 +51,7 @@ def player():
 
 
 def _times(directory):
-    """When files of results and checkpoints were written."""
+    """Return the times at which files of results and checkpoints were written."""
     found = {}
     for path in directory.rglob("*.npz"):
         with contextlib.suppress(FileNotFoundError):  # replaced or discarded while we look

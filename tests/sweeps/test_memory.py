@@ -1,4 +1,4 @@
-"""How much memory many trials take, at its peak, in processes of their own: 10^5 in one file, 10^6 in a sweep."""
+"""Peak memory of many trials, in processes of their own: 10^5 in one file, 10^6 in a sweep."""
 
 import json
 import os

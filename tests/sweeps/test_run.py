@@ -364,7 +364,7 @@ def test_an_interrupted_part_goes_on_where_it_was(tmp_path, monkeypatch):
     equal(found.load(), whole())
 
 
-def test_a_damaged_piece_is_computed_again(tmp_path, monkeypatch, capsys):
+def test_a_damaged_batch_is_computed_again(tmp_path, monkeypatch, capsys):
     sweep, original = changed(algorithms={"fixed": Shrink()}, seeds=96, part_trials=96), driver._Run._collect
 
     def interrupted(self, batch, rows):
@@ -386,7 +386,7 @@ def test_a_damaged_piece_is_computed_again(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(("save_every", "files_written"), [(0.0, 8), (1e9, 0)])
-def test_finished_pieces_are_written_every_so_often(tmp_path, monkeypatch, save_every, files_written):
+def test_finished_batches_are_written_every_so_often(tmp_path, monkeypatch, save_every, files_written):
     written, original = [], checkpoint.Store.save
     monkeypatch.setattr(checkpoint.Store, "save", lambda self, *args: (written.append(args), original(self, *args)))
     run(tmp_path, changed(algorithms={"fixed": Shrink()}, seeds=250, part_trials=250), save_every=save_every)

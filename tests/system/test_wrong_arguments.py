@@ -7,7 +7,7 @@ import pytest
 from jaxbandits import Entry, InputError, check_algorithm, check_environment, register_algorithm
 from jaxbandits.results.merge import merge
 from jaxbandits.results.result import Result
-from jaxbandits.simulation import Grid, Meter, compare, product, simulate, sweep, time_rounds, zipped
+from jaxbandits.simulation import Grid, Meter, compare, product, simulate, sweep, time_rounds, zip_fields
 from tests.results import made
 from tests.toys import Noisy, Shrink
 from tests.wrong import WRONG, outcome
@@ -95,8 +95,10 @@ CASES = {
     "Grid.points": (lambda v: compare({"a": Grid(A, v)}, E, 3, 2, **SETTINGS), "grid", ()),
     "product": (product, "grid", ()),
     "product.values": (lambda v: product({"rate": v}), "rate|grid", ANY_NUMBER | {"text", "texts"}),
-    "zipped": (zipped, "grid", ()),
-    "zipped.values": (lambda v: zipped({"rate": [1], "start": v}), "start|grid", ANY_NUMBER | {"text", "texts"}),
+    "zip_fields": (zip_fields, "grid", ()),
+    "zip_fields.values": (
+        lambda v: zip_fields({"rate": [1], "start": v}), "start|grid", ANY_NUMBER | {"text", "texts"},
+    ),
     "Meter.name": (metered("name"), "name of a meter", {"text"}),
     "Meter.measure": (metered("measure"), "meter 'm'.* measure", {"function"}),  # a round has a length
     "Meter.measure's value": (lambda v: metered("measure")(lambda r: v), "meter 'm'", ANY_NUMBER | {"shape"}),

@@ -78,7 +78,7 @@ FIG4 = Experiment(
     tabulated=("first_risk", "last_risk"),
     derive=outlier,
     record_points=("log", 40),
-    width=1,  # a vector of 1000 fills the machine, and 20 trials would leave 12 of 32 lanes empty
+    width=1,  # a vector of 1000 fills the machine, and 20 trials would leave 12 of 32 slots empty
     claims=(
         *(
             Claim(f"SMPA_m is faster on all groups: below {label} on 20 of 20 after as many rounds", "Figure 4",

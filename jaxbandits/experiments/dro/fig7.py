@@ -68,7 +68,7 @@ FIG7 = Experiment(
     tabulated=("first_risk", "other_risk", "max_risk"),
     derive=_derived,
     record_points=("log", 40),
-    width=1,  # a vector of 1000 fills the machine, and 20 trials would leave 12 of 32 lanes empty
+    width=1,  # a vector of 1000 fills the machine, and 20 trials would leave 12 of 32 slots empty
     claims=(
         *(
             Claim(f"{what}: {metric.replace('_', ' ')}, SMD(m) less {label}", "Figure 7",

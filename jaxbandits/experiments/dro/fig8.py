@@ -120,7 +120,7 @@ FIG8 = Experiment(
     tabulated=("objective_at_preset",),
     derive=_objective,
     record_points=2 * _BEYOND,
-    width=1,  # 20 trials would leave 12 of 32 lanes empty
+    width=1,  # 20 trials would leave 12 of 32 slots empty
     claims=_claims(),
     tuning=tuning(_minimised, w=(0.1, 0.3, 1.0, 3.0, 6.0, 10.0), q=_q_grid, part=_BEYOND),
     notes=(OURS, STAND_IN, f"Fixed steps are made for T / {_BEYOND} rounds (2,000; the paper: 2,000 on Adult, 50,000 "

@@ -17,7 +17,7 @@ from jaxbandits.simulation import RoundTimes, compare, time_rounds
 from jaxbandits.simulation.grid import Grid
 from jaxbandits.simulation.options import COUNT
 
-_REPEATS_ALONE, _REPEATS_WIDE = 30, 5  # timed pieces; beside single trials one wide piece, an average already
+_REPEATS_ALONE, _REPEATS_WIDE = 30, 5  # timed batches; beside single trials one wide batch, an average already
 
 
 @dataclasses.dataclass(frozen=True)
