@@ -257,27 +257,19 @@ def _without_fixed_arms(interaction: Interaction) -> Interaction:
     return interaction._replace(obs=interaction.obs._replace(arms=()))
 
 
-def vmap_trials(function: Callable[..., Any], width: int, shared: Sequence[Any], *batched: Any) -> Any:
+def vmap_trials(function: TracedFunction, width: int, shared: Sequence[Any], *batched: Any) -> Any:
     """Call a function of one trial on a batch; the trial axis is the last one, and absent if the width is 1.
 
     Args:
-      function: `function(*shared, *batched)` of one trial, plain or traced.
+      function: `function(*shared, *batched)` of one trial.
       width: W, number of trials.
       shared: arguments without a trial axis.
       *batched: arguments with one, leaves `[..., W]`; leaves of shared fields have none.
     """
     if width == 1:
         return function(*shared, *batched)
-    args = (*shared, *batched)
     is_batched = [False] * len(jax.tree.leaves(shared)) + [not is_shared for is_shared in shared_leaves(batched)]
-    if not isinstance(function, TracedFunction):
-        leaves, structure = jax.tree.flatten(args)
-        shapes = [
-            jax.ShapeDtypeStruct(x.shape[:-1] if has_trials else jnp.shape(x), x.dtype)
-            for x, has_trials in zip(leaves, is_batched, strict=True)
-        ]
-        function = TracedFunction.trace(function, *jax.tree.unflatten(structure, shapes))
-    return function.vmap(width, is_batched, *args)
+    return function.vmap(width, is_batched, *shared, *batched)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -396,19 +388,9 @@ def play_rounds(
 def play_block(
     trial: TracedTrial, width: int, rounds: int, algorithm: Any, environment: Any, carry: Carry, t: jax.Array
 ) -> tuple[Carry, jax.Array]:
-    """Play a fixed number of rounds of a batch: the part of `play_rounds` for devices that need loops of known length.
+    """Play a fixed number of rounds (static) of a batch, for devices that need loops of known length.
 
-    Args:
-      trial: as in `play_rounds`, like all arguments but the next.
-      width: W trials (static).
-      rounds: how many are played (static).
-      algorithm: hyperparameters.
-      environment: hyperparameters.
-      carry: the trials.
-      t: `[]` int32, rounds already played.
-
-    Returns:
-      The trials afterwards, and the number of rounds that they have played.
+    The other arguments are those of `play_rounds`. Returns the trials and the number of rounds that they have played.
     """
     body_fun = _round_body(trial, width, algorithm, environment, carry.streams)
     last = lax.fori_loop(0, rounds, lambda i, c: body_fun(t + i.astype(t.dtype), c), carry._replace(streams=None))
@@ -418,7 +400,7 @@ def play_block(
 def record_block(
     trial: TracedTrial, width: int, algorithm: Any, environment: Any, carry: Carry
 ) -> tuple[Carry, dict[str, jax.Array]]:
-    """Report a batch at a record point, after `play_block`; return the trials with empty totals, and the values."""
+    """Report a batch at a record point, between calls of `play_block`; return the trials, and the block values."""
     states = (carry.env_state, carry.alg_state)
     values = carry.totals | vmap_trials(trial.snapshot, width, (), environment, algorithm, *states)
     totals = {key: meters_lib.empty_total(key, x) for key, x in carry.totals.items()}

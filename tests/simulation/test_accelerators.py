@@ -12,6 +12,7 @@ from jaxbandits.linear import HvtUCB
 from jaxbandits.numerics import rng
 from jaxbandits.simulation import driver, loop, program, simulate
 from jaxbandits.tracing import batching, target
+from jaxbandits.tracing.vmap_last import TracedFunction
 from tests.hlo import kernels, open_loops
 from tests.toys import Noisy, Shrink
 
@@ -39,6 +40,7 @@ def _arguments(algorithm, environment):
     def start(algorithm, environment, seed_index):
         return loop.init_trial(KEY, algorithm, environment, seed_index)
 
+    start = TracedFunction.trace(start, *pair, jnp.int32(0))
     carry = loop.vmap_trials(start, WIDTH, (), algorithm, environment, jnp.arange(WIDTH, dtype=jnp.int32))
     return algorithm, environment, carry._replace(totals={k: jnp.zeros((*x.shape, WIDTH)) for k, x in totals.items()})
 
