@@ -3,9 +3,13 @@
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
+from jaxbandits.experiments.engine.claim import Measured
 from jaxbandits.experiments.engine.statements import (
+    difference,
+    difference_of_metrics,
     equivalent,
     growth,
     growth_over_panels,
@@ -14,12 +18,15 @@ from jaxbandits.experiments.engine.statements import (
     mean_within,
     mostly_below,
     panel_ratio,
+    rate,
     round_cost,
     slower,
     trial_time_ratio,
 )
 from jaxbandits.experiments.engine.study import Study
+from jaxbandits.results.result import Result
 from tests.experiments.test_declared_claims import flat, told
+from tests.results import made
 
 SETTING: dict[str, Any] = {"says": "{second} loses", "place": "Figure 9"}
 
@@ -79,6 +86,32 @@ def test_means_growth_and_ratios_over_panels():
         assert f"at p4 above {low:g} times that at p1" in claim.text and decision(claim, levels) == verdict
     (claim,) = growth("A", on="p1", high=0.5, **SETTING)
     assert "log-log slope of mean regret of A below 0.5 (p1)" in claim.text
+
+
+def test_differences_of_learners_and_of_metrics():
+    """A has 0.3 more than B; its metric `now` is 0.1 below its metric `then`."""
+    measured = told({"p": {"A": 1.3, "B": 1.0}})
+    for high, verdict in ((0.35, "holds"), (0.28, "does not hold")):
+        (claim,) = difference("A", "B", on="p", low=0.25, high=high, **SETTING)
+        assert claim.text == f"B loses: mean regret of A less that of B between 0.25 and {high:g} (p)"
+        assert claim.judge(measured).decision == verdict
+    values = {"now": np.full((1, 64, 1), 0.9), "then": np.full((1, 64, 1), 1.0)}
+    measured = Measured({"p": Result({"A": made.trials(values)})}, {})
+    for high, verdict in ((0.0, "holds"), (-0.2, "does not hold")):
+        (claim,) = difference_of_metrics("A", "now", "then", on="p", high=high, says="A falls", place="Figure 9")
+        assert claim.text == f"A falls: mean now of A less its then below {high:g} (p)"
+        assert claim.judge(measured).decision == verdict
+
+
+def test_rates_of_the_second_half():
+    """The metric is flat for 500 rounds and grows by 2 a round for 500 more."""
+    curve = np.maximum(0.0, 2.0 * (np.arange(10.0, 1001.0, 10.0) - 500.0))
+    values = {"regret": np.broadcast_to(curve, (1, 64, 100))}
+    measured = Measured({"p": Result({"A": made.trials(values)})}, {})
+    for low, verdict in ((1.9, "holds"), (2.1, "does not hold")):
+        (claim,) = rate("A", on="p", low=low, says="A does not learn", place="Figure 9")
+        assert claim.text == f"A does not learn: mean regret a round in the last half (A) above {low:g} (p)"
+        assert claim.judge(measured).decision == verdict
 
 
 def test_times_of_trials_and_rounds():

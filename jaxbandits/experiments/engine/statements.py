@@ -13,9 +13,11 @@ from jaxbandits.experiments.engine.statistic import (
     final_mean,
     growth_across,
     growth_exponent,
+    late_rate,
     mean_difference,
     mean_ratio,
     median_difference,
+    metric_difference,
     share_below,
     time_growth,
     total_time_ratio,
@@ -102,6 +104,72 @@ def equivalent(
     )
 
 
+def difference(
+    first: str,
+    second: str | Iterable[str],
+    *,
+    on: Panels,
+    says: str,
+    place: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+    metric: str = "regret",
+    **fields: Any,
+) -> tuple[Claim, ...]:
+    """Claim that the mean final metric of a learner less that of another is in `(low, high)`; arguments as `lower`."""
+    return tuple(
+        Claim(
+            f"{says.format(second=other)}: mean {_words(metric)} of {first} less that of {other} "
+            f"{_between(low, high)}{where}",
+            place,
+            mean_difference(panel, first, other, metric=metric),
+            low,
+            high,
+            **fields,
+        )
+        for panel, where in _panels(on)
+        for other in _several(second)
+    )
+
+
+def difference_of_metrics(
+    name: str,
+    first: str,
+    second: str,
+    *,
+    on: Panels,
+    says: str,
+    place: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+    **fields: Any,
+) -> tuple[Claim, ...]:
+    """Claim that one mean final metric of a learner less another one is in `(low, high)`.
+
+    Args:
+      name: label of the learner.
+      first: name of the metric.
+      second: name of the metric that is subtracted.
+      on: as in `lower`.
+      says: as in `lower`.
+      place: as in `lower`.
+      low: least difference.
+      high: largest difference.
+      **fields: further fields of `Claim`.
+    """
+    return tuple(
+        Claim(
+            f"{says}: mean {_words(first)} of {name} less its {_words(second)} {_between(low, high)}{where}",
+            place,
+            metric_difference(panel, name, first, second),
+            low,
+            high,
+            **fields,
+        )
+        for panel, where in _panels(on)
+    )
+
+
 def mostly_below(
     name: str,
     metric: str,
@@ -179,6 +247,31 @@ def growth(
             f"{says}: log-log slope of mean {_words(metric)} of {name} {_between(low, high)}{where}",
             place,
             growth_exponent(panel, name, metric),
+            low,
+            high,
+            **fields,
+        )
+        for panel, where in _panels(on)
+    )
+
+
+def rate(
+    name: str,
+    *,
+    on: Panels,
+    says: str,
+    place: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+    metric: str = "regret",
+    **fields: Any,
+) -> tuple[Claim, ...]:
+    """Claim that a mean metric grows by `(low, high)` a round over the last half; arguments as in `mostly_below`."""
+    return tuple(
+        Claim(
+            f"{says}: mean {_words(metric)} a round in the last half ({name}) {_between(low, high)}{where}",
+            place,
+            late_rate(panel, name, metric),
             low,
             high,
             **fields,

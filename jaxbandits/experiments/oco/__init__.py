@@ -18,7 +18,5 @@ from jaxbandits.experiments.oco.origin import ORIGIN
 from jaxbandits.experiments.oco.restarts import RESTARTS
 from jaxbandits.experiments.oco.variation import VARIATION
 
-EXPERIMENTS = (
-    E1, E2, E3, E4, E5, E6, VARIATION, CURVED, ORIGIN, BOUNDED, ANYTIME, RESTARTS, DIMENSION, CONSTANTS, CONSTANTS_CA,
-    CERTIFICATES, COST,
-)  # fmt: skip
+_REGRET = (E1, E2, E3, E4, E5, E6, VARIATION, CURVED, ORIGIN, BOUNDED, ANYTIME, RESTARTS, DIMENSION)
+EXPERIMENTS = (*_REGRET, CONSTANTS, CONSTANTS_CA, CERTIFICATES, COST)

@@ -10,10 +10,10 @@ from jaxbandits.algorithms.oco.oons import OONS
 from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel, Timed
+from jaxbandits.experiments.engine.experiment import Panel, Timed
 from jaxbandits.experiments.engine.figures import Cost
 from jaxbandits.experiments.engine.statistic import total_time_ratio
-from jaxbandits.experiments.oco.setting import PAPER
+from jaxbandits.experiments.oco.setting import AS_PRINTED, STUDY
 
 
 def _cost_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
@@ -33,42 +33,30 @@ def _cost_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]
 
 _DIMENSIONS = (1, 2, 5, 12)
 
-COST = Experiment(
-    name="oco/cost",
+
+def _at_most(slow: str, fast: str, panel: str, high: float, says: str) -> Claim:
+    """Claim that a trial of a learner takes less than `high` times as long as one of another."""
+    text = f"{says}: a trial of {slow} takes less than {high:.3g} times as long as one of {fast} ({panel})"
+    return Claim(text, "ours", total_time_ratio((panel, slow), (panel, fast)), high=high, trials=3)
+
+
+COST = STUDY.experiment(
+    "cost",
+    "Appendix C.4",
     title="time per round against d and N",
-    source=f"ours, on {PAPER}, Appendix C.4",
     horizon=2**11,
     seeds=128,
-    presets={"theory": "every constant as the papers state it"},
+    presets=AS_PRINTED,
     algorithms=_cost_learners,
     panels=lambda horizon: {
         f"d-{dim}": Panel(f"d = {dim}", PseudoHuberLosses(dim=dim), x=float(dim)) for dim in _DIMENSIONS
     },
-    metric="regret",
     record_points=4,
     timed=Timed(tuple(f"d-{dim}" for dim in _DIMENSIONS), at=(None,)),
     claims=(
-        Claim(
-            "N + 1 gradients a round cost less than twice as much time as one (N = 14, d = 2)",
-            "ours",
-            total_time_ratio(("d-2", "CA-OONS, N = 14"), ("d-2", "CA-OONS, N = 14, one gradient")),
-            high=2.0,
-            trials=3,
-        ),
-        Claim(
-            "CA-OONS costs at most N times OONS (N = 14, d = 12)",
-            "ours",
-            total_time_ratio(("d-12", "CA-OONS, N = 14"), ("d-12", "OONS")),
-            high=14.0,
-            trials=3,
-        ),
-        Claim(
-            "the cost grows at most like N^2, as N K does: N = 14 costs at most (14/3)^2 = 21.8 times N = 3 (d = 2)",
-            "ours",
-            total_time_ratio(("d-2", "CA-OONS, N = 14"), ("d-2", "CA-OONS, N = 3")),
-            high=(14.0 / 3.0) ** 2,
-            trials=3,
-        ),
+        _at_most("CA-OONS, N = 14", "CA-OONS, N = 14, one gradient", "d-2", 2.0, "N + 1 gradients a round cost little"),
+        _at_most("CA-OONS, N = 14", "OONS", "d-12", 14.0, "CA-OONS costs at most N times OONS"),
+        _at_most("CA-OONS, N = 14", "CA-OONS, N = 3", "d-2", (14.0 / 3.0) ** 2, "the cost grows at most like N^2"),
     ),
     notes=(
         "64 trials side by side; drawing the losses and evaluating their gradients (pseudo-Huber) is included.",

@@ -1,6 +1,5 @@
 """Theorem 3.2 where losses are curved: regret on the unit ball beside its bound."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,8 +9,7 @@ from jaxbandits.environments.oco.sequences import Alternating, Corrupted, Drift
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Against, Curves
 from jaxbandits.experiments.engine.statements import growth, higher, lower, mean_within
-from jaxbandits.experiments.oco.setting import RADIUS_FOR_D, STUDY, on_the_ball, share_of_bound
-from jaxbandits.theory.oco import visible_bound
+from jaxbandits.experiments.oco.setting import RADIUS_FOR_D, STUDY, on_the_ball, panels_beside_bounds, share_of_bound
 
 _DIM = 5
 
@@ -35,15 +33,6 @@ def _environments(horizon: int) -> dict[str, tuple[str, Any]]:
     }
 
 
-def _panels(horizon: int) -> Mapping[str, Panel]:
-    panels = {}
-    for name, (title, environment) in _environments(horizon).items():
-        bound = visible_bound(environment, horizon)
-        drawn = name != "drift"  # regret is negative there, and no figure of bounds
-        panels[name] = Panel(title, environment, x=bound if drawn else math.nan, bound=bound)
-    return panels
-
-
 def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset, horizon
     return on_the_ball(_DIM, float(panel.environment.lipschitz))
@@ -58,7 +47,7 @@ CURVED = STUDY.experiment(
     horizon=2**14,
     seeds=128,
     algorithms=_learners,
-    panels=_panels,
+    panels=lambda horizon: panels_beside_bounds(_environments(horizon), horizon, ("drift",)),
     tabulated=("share_of_bound",),
     derive=share_of_bound,
     record_points=("log", 50),

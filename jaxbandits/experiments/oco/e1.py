@@ -1,6 +1,5 @@
 """E1: regret on the unit ball beside the bound of Theorem 3.2."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,8 +19,7 @@ from jaxbandits.environments.oco.sequences import Alternating, Corrupted, Drift,
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Against, Curves
 from jaxbandits.experiments.engine.statements import higher, lower, mean_within
-from jaxbandits.experiments.oco.setting import STUDY, share_of_bound
-from jaxbandits.theory.oco import visible_bound
+from jaxbandits.experiments.oco.setting import STUDY, panels_beside_bounds, share_of_bound
 
 _E1_DIM = 5
 
@@ -77,22 +75,13 @@ _FIXED = ("iid-0.9", "iid-0.3", "iid-0.1", "iid-0", "flips-1", "corrupted", "ran
 _E1_MOVING = ("flips-8", "flips-64", "drift", "piecewise")
 
 
-def _e1_panels(horizon: int) -> Mapping[str, Panel]:
-    panels = {}
-    for name, (title, environment) in _e1_environments(horizon).items():
-        bound = visible_bound(environment, horizon)
-        drawn = name not in _E1_MOVING
-        panels[name] = Panel(title, environment, x=bound if drawn else math.nan, bound=bound)
-    return panels
-
-
 E1 = STUDY.experiment(
     "e1",
     "Theorem 3.2",
     title="regret beside D (sqrt(sigma^2) + sqrt(Sigma^2)), linear losses on the unit ball of R^5",
     horizon=2**17,
     algorithms=_bounded_learners,
-    panels=_e1_panels,
+    panels=lambda horizon: panels_beside_bounds(_e1_environments(horizon), horizon, _E1_MOVING),
     derive=share_of_bound,
     record_points=("log", 60),
     claims=(

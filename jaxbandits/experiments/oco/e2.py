@@ -19,7 +19,8 @@ from jaxbandits.experiments.engine.figures import Against, Curves
 from jaxbandits.experiments.engine.statements import growth_over_panels, higher, lower
 from jaxbandits.experiments.oco.setting import STUDY, VALUES
 
-_NORMS = (1, 2, 4, 8, 16, 32)
+_NORM_PANELS = {f"norm-{norm}": norm for norm in (1, 2, 4, 8, 16, 32)}
+_LARGE = {name: norm for name, norm in _NORM_PANELS.items() if norm >= 4}
 
 
 def _unbounded_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
@@ -45,9 +46,6 @@ def _unbounded_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str,
         "optimistic OMD, D = 2": OptimisticOMD(dim=dim),
     }
 
-
-_NORM_PANELS = {f"norm-{norm}": norm for norm in _NORMS}
-_LARGE = {name: norm for name, norm in _NORM_PANELS.items() if norm >= 4}
 
 E2 = STUDY.experiment(
     "e2",

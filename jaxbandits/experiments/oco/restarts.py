@@ -10,23 +10,22 @@ import numpy as np
 from jaxbandits.algorithms.oco.cla_oons import CLAOONS
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
-from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Curves
-from jaxbandits.experiments.engine.statistic import share_below
+from jaxbandits.experiments.engine.statements import mostly_below
 from jaxbandits.experiments.engine.thresholds import always
-from jaxbandits.experiments.oco.setting import PAPER, THEORY
+from jaxbandits.experiments.oco.setting import THEOREMS, THEORY
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 
 
 def restarted(played: Round) -> jax.Array:
-    """1 where D_{t+1} is not D_t, else 0; for "sum"."""
+    """Return 1 where D_{t+1} is above D_t, else 0 `[]`; a meter that is summed."""
     return jnp.where(played.next_state.bound > played.state.bound, 1.0, 0.0)
 
 
 def shares(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
-    """Restarts and the radius D_t over what is said of them, with t for T at every record."""
+    """Divide restarts and the radius D_t by their claimed orders, with t for T at every record point."""
     del algorithm, panel
     rounds = np.maximum(trials.record_points, 2).astype(float)
     restarts, radius = trials.get("restarts"), trials.get("radius")
@@ -58,17 +57,17 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     return {"CLA-OONS": CLAOONS(dim=dim), "CLA-OONS, practical": CLAOONS.practical(dim=dim)}
 
 
-_SAID = (
+_CLAIMED = (  # metric, its largest value, place, statement
     ("restarts_over_log", 1.0, "Section 4.2", "D_t is updated at most O(log T) times, constant 1: log2(T)"),
     ("restarts_over_half_log", 1.0, "ours, on Appendix E", "D_t is updated at most log2(T) / 2 + 2 times"),
     ("radius_over_root", 1.0, "Appendix E", "as printed, max D_t < sqrt(T)"),
     ("radius_over_root", 2.0, "ours, on Appendix E", "what follows from the update: max D_t <= 2 sqrt(T)"),
 )
 
-RESTARTS = Experiment(
-    name="oco/restarts",
+RESTARTS = THEOREMS.experiment(
+    "restarts",
+    "Section 4.2 and Appendix E",
     title="CLA-OONS: restarts, and the radius of its ball",
-    source=f"{PAPER}, Section 4.2 and Appendix E",
     horizon=2**15,
     seeds=704,
     presets=THEORY,
@@ -80,12 +79,18 @@ RESTARTS = Experiment(
     meters=(Meter("restarts", restarted, "sum"), Meter("radius", lambda r: r.state.bound, "last")),
     derive=shares,
     claims=tuple(
-        Claim(
-            f"{text}, in more than 98 % of trials ({panel})", source,
-            share_below(panel, "CLA-OONS", metric, limit), low=always(200), trials=200,
+        claim
+        for metric, limit, place, says in _CLAIMED
+        for claim in mostly_below(
+            "CLA-OONS",
+            metric,
+            on=("linear", "small", "large", "curved"),
+            says=says,
+            place=place,
+            threshold=limit,
+            share=always(200),
+            trials=200,
         )
-        for metric, limit, source, text in _SAID
-        for panel in ("linear", "small", "large", "curved")
     ),
     notes=(
         "D doubles at least at every restart, and no restart leaves D_t^2 below the sum of gradients' norms (each over "
@@ -94,6 +99,7 @@ RESTARTS = Experiment(
         "a hundred times later.",
     ),
     figures=(
-        Curves(x="log2_of_rounds"), Curves(metric="radius_over_root", x="log2_of_rounds", limit=2.0, name="radius")
+        Curves(x="log2_of_rounds"),
+        Curves(metric="radius_over_root", x="log2_of_rounds", limit=2.0, name="radius"),
     ),
-)  # fmt: skip
+)

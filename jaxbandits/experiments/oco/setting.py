@@ -4,7 +4,8 @@ Wang, Barik, Zhao & Tan, "Parameter-free Algorithms for the Stochastically Exten
 The paper has no experiments: instances, sizes and thresholds are ours, its theorems say what to look for.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from jaxbandits.algorithms.oco.ogd import OGD
@@ -14,13 +15,16 @@ from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.experiments.engine.experiment import Interpretation, Panel
 from jaxbandits.experiments.engine.study import Study
 from jaxbandits.results.trials import Trials
+from jaxbandits.theory.oco import visible_bound
 
 PAPER = "Wang, Barik, Zhao & Tan, NeurIPS 2025"
 OURS = "The paper has no experiments: instances, sizes and thresholds are ours."
 THEORY = {
     "theory": "every constant as the papers state it; 'practical', ours: c_eta = 1, c_A = 1/4, c_corr = 1/2, c_meta = 1"
 }
+AS_PRINTED = {"theory": "every constant as the papers state it"}
 STUDY = Study("oco", f"ours, on {PAPER}", seeds=256, presets=THEORY, notes=(OURS,))
+THEOREMS = Study("oco", PAPER, seeds=256, presets=AS_PRINTED)  # statements of the paper that need no reading of ours
 RADIUS_FOR_D = Interpretation(
     "D is the diameter of X in Assumption 2.2 and bounds ||x|| in the proofs: the radius, 1 here, in the step size",
     {key: {"diameter": 1.0} for key in ("OONS", "OONS, practical")},
@@ -42,6 +46,23 @@ def on_the_ball(dim: int, lipschitz: float = 1.0) -> dict[str, Any]:
         "optimistic FTRL 2023": OptimisticFTRL2023(dim=dim),
         "OGD": OGD(**common),
     }
+
+
+def panels_beside_bounds(
+    environments: Mapping[str, tuple[str, Any]], horizon: int, moving: Collection[str]
+) -> dict[str, Panel]:
+    """Make panels with the bound of Theorem 3.2, against which figures draw regret.
+
+    Args:
+      environments: name to title and environment.
+      horizon: rounds of a trial.
+      moving: names that figures of bounds leave out: regret against a fixed point is negative there.
+    """
+    panels = {}
+    for name, (title, environment) in environments.items():
+        bound = visible_bound(environment, horizon)
+        panels[name] = Panel(title, environment, x=math.nan if name in moving else bound, bound=bound)
+    return panels
 
 
 def share_of_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:

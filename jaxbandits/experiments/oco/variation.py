@@ -11,8 +11,7 @@ from jaxbandits.experiments.engine.statements import growth_over_panels, mean_wi
 from jaxbandits.experiments.oco.setting import RADIUS_FOR_D, STUDY, on_the_ball, share_of_bound
 from jaxbandits.theory.oco import visible_bound
 
-_AMPLITUDES = (0.05, 0.1, 0.2, 0.4, 0.8)
-_AMPLITUDE_PANELS = {f"m-{amplitude:g}": amplitude for amplitude in _AMPLITUDES}
+_AMPLITUDE_PANELS = {f"m-{amplitude:g}": amplitude for amplitude in (0.05, 0.1, 0.2, 0.4, 0.8)}
 
 
 def _variation_panels(horizon: int) -> Mapping[str, Panel]:
