@@ -42,7 +42,7 @@ def test_vacuous_bounds_say_so():
     """Two likely bounds are above 1, the largest gap there is; the others are not called vacuous."""
     texts = [claim.text for claim in EXPERIMENTS["dro/bounds"].claims if "with probability" in claim.text]
     called = {text.partition(":")[0] for text in texts if "vacuous" in text}
-    above = {name for name, theorem in bounds._THEOREMS.items() if theorem.at(40_000, 16)[1] > 1.0}
+    above = {name for name, theorem in bounds.THEOREMS.items() if theorem.at(40_000, 16)[1] > 1.0}
     assert called == above == {"SMD(m)_a", "ATkRO(m)_a"} and len(texts) == 8
 
 
@@ -52,8 +52,8 @@ def test_bounds_in_small():
     without = ("Online(1)", "Online(1)_a", "ATkRO(m)_a", "ATkRO(k)", "ATkRO(1)_a")
     report = run(EXPERIMENTS["dro/bounds"], seeds=3, horizon=300, without=without, progress=False)
     fixed, anytime = (report.results["max"][label] for label in ("SMD(m)", "SMD(m)_a"))
-    assert set(fixed.get("mean_bound").ravel()) == {bounds._THEOREMS["SMD(m)"].at(300)[0]}
-    at = [bounds._THEOREMS["SMD(m)_a"].at(t)[1] for t in anytime.record_points]
+    assert set(fixed.get("mean_bound").ravel()) == {bounds.THEOREMS["SMD(m)"].at(300)[0]}
+    at = [bounds.THEOREMS["SMD(m)_a"].at(t)[1] for t in anytime.record_points]
     np.testing.assert_allclose(anytime.get("likely_bound")[0, 0], at)
     np.testing.assert_allclose(anytime.get("share_of_likely"), anytime.get("duality_gap") / np.array(at), rtol=1e-6)
     axes = figures.draw(report, report.experiment.figures[0]).axes

@@ -1,7 +1,7 @@
 """The explicit bounds of the theorems on duality gaps, where losses do lie in [0, 1]: Example 1."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -16,15 +16,16 @@ from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.domains.box import Box
 from jaxbandits.environments.dro.example_groups import ExampleGroups
-from jaxbandits.experiments.dro.setting import PAPER
+from jaxbandits.experiments.dro import setting
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
-from jaxbandits.experiments.engine.statistic import final_mean, share_below
+from jaxbandits.experiments.engine.experiment import Panel
+from jaxbandits.experiments.engine.statements import mean_within, mostly_below
 from jaxbandits.experiments.engine.thresholds import always
 from jaxbandits.results.trials import Trials
 from jaxbandits.theory import dro as theory
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from jaxbandits.experiments.engine.run import Report
@@ -37,7 +38,7 @@ _PRODUCT = _DIAMETER_SQ * _LIPSCHITZ**2  # D^2 G^2
 
 
 class _Theorem(NamedTuple):
-    """Learner, the panel it plays in, and the theorem about it."""
+    """A learner, the panel it plays in, and the theorem about it."""
 
     learner: type
     panel: str
@@ -50,7 +51,7 @@ class _Theorem(NamedTuple):
         return self.bounds(n_groups, rounds, k, product=_PRODUCT, delta=DELTA)
 
 
-_THEOREMS: Mapping[str, _Theorem] = {
+THEOREMS: Mapping[str, _Theorem] = {
     "SMD(m)": _Theorem(SMD, "max", "Theorem 1", theory.theorem_1),
     "SMD(m)_a": _Theorem(AnytimeSMD, "max", "Theorem 2", theory.theorem_2),
     "Online(1)": _Theorem(Online, "max", "Theorem 5", theory.theorem_5),
@@ -59,6 +60,14 @@ _THEOREMS: Mapping[str, _Theorem] = {
     "ATkRO(m)_a": _Theorem(AnytimeATkROm, "top-5", "Theorem 13", theory.theorem_2),
     "ATkRO(k)": _Theorem(ATkROk, "top-5", "Theorem 15", theory.theorem_14),
     "ATkRO(1)_a": _Theorem(AnytimeATkRO1, "top-5", "Theorem 16", theory.theorem_8),
+}
+ANYTIME = tuple(label for label in THEOREMS if label.endswith("_a"))
+_STYLES = {
+    "mean": {"color": "#0072B2"},
+    "largest of all trials": {"color": "#0072B2", "linestyle": ":"},
+    "bound of the mean": {"color": "#000000", "linestyle": "--"},
+    f"bound of {1.0 - DELTA:.0%} of gaps": {"color": "#000000", "linestyle": "-."},
+    "no gap is larger": {"color": "0.6", "linewidth": 0.8},
 }
 
 
@@ -72,38 +81,30 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset
-    told = {"dim": 1, "n_groups": panel.environment.n_groups, "domain": Box(dim=1, low=0.0, high=1.0)}
-    told |= {"lipschitz": _LIPSCHITZ, "diameter_sq": _DIAMETER_SQ}
+    common = {"dim": 1, "n_groups": panel.environment.n_groups, "domain": Box(dim=1, low=0.0, high=1.0)}
+    common |= {"lipschitz": _LIPSCHITZ, "diameter_sq": _DIAMETER_SQ}
     if (k := panel.environment.top_k) > 1:
-        told["k"] = k
+        common["k"] = k
     return {
-        label: theorem.learner(**told, **({} if _anytime(label) else {"horizon": horizon}))
-        for label, theorem in _THEOREMS.items()
+        label: theorem.learner(**common, **({} if label in ANYTIME else {"horizon": horizon}))
+        for label, theorem in THEOREMS.items()
         if theorem.panel == ("max" if k == 1 else "top-5")
     }
 
 
-def _anytime(label: str) -> bool:
-    return label.endswith("_a")
-
-
 def _with_bounds(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
-    """Fixed steps have a bound at their horizon only, anytime forms one at every round."""
+    """Compute the bounds: of fixed steps at their horizon only, of anytime forms at every round."""
     environment, gap = panel.environment, trials.get("duality_gap")
-    at = (
-        np.full(len(trials.record_points), float(trials.horizon))
-        if hasattr(algorithm, "horizon")
-        else trials.record_points
-    )
-    (theorem,) = (theorem for theorem in _THEOREMS.values() if theorem.learner is type(algorithm))
+    at = np.full_like(trials.record_points, trials.horizon) if hasattr(algorithm, "horizon") else trials.record_points
+    (theorem,) = (theorem for theorem in THEOREMS.values() if theorem.learner is type(algorithm))
     bounds = np.array([theorem.at(float(t), environment.n_groups) for t in at]).T
     mean, likely = (np.broadcast_to(bound, gap.shape) for bound in bounds)
     return {"mean_bound": mean, "likely_bound": likely, "share_of_mean": gap / mean, "share_of_likely": gap / likely}
 
 
 def _vacuous(name: str) -> str:
-    """A warning where the bound of likely gaps is above 1, as no gap is: then every learner is below it."""
-    bound = _THEOREMS[name].at(HORIZON)[1]
+    """Return a warning where the bound of likely gaps is above 1, as no gap is: then every learner is below it."""
+    bound = THEOREMS[name].at(HORIZON)[1]
     return "" if bound < 1.0 else f" (vacuous: the bound is {bound:.2g}, and no gap exceeds 1)"
 
 
@@ -115,51 +116,59 @@ class GapsBesideBounds:
     name: str = "bounds"
 
     def draw(self, plt: Any, report: "Report") -> "Figure":
-        """Makes the figure, without its title."""
+        """Draw the figure, without its title."""
         from matplotlib.lines import Line2D
 
         figure, axes = plt.subplots(2, 4, figsize=(14.5, 6.0), layout="constrained", sharex=True, sharey=True)
-        shown = [name for name, theorem in _THEOREMS.items() if name in report.results[theorem.panel]]
-        for ax, name in zip(axes.flat, shown, strict=False):
-            theorem = _THEOREMS[name]
-            trials = report.results[theorem.panel][name]
-            good = trials.usable("duality_gap")[0]
-            gap = np.maximum(trials.get("duality_gap")[0, good], 1e-6)
-            ax.plot(trials.record_points, gap.mean(axis=0), color="#0072B2")
-            ax.plot(trials.record_points, gap.max(axis=0), color="#0072B2", linestyle=":")
-            for metric, look in (("mean_bound", "--"), ("likely_bound", "-.")):
-                bound = trials.get(metric)[0, 0]
-                if _anytime(name):
-                    ax.plot(trials.record_points, bound, color="#000000", linestyle=look)
-                else:  # at the horizon only
-                    ax.plot(
-                        trials.record_points[-1], bound[-1], color="#000000", marker="_v"[look == "-."], linestyle=""
-                    )
-            ax.axhline(1.0, color="0.6", linewidth=0.8)
-            ax.set(xscale="log", yscale="log", title=f"{name}, {theorem.source}")
+        results = {name: report.results[theorem.panel] for name, theorem in THEOREMS.items()}
+        trials = {name: result[name] for name, result in results.items() if name in result}
+        for ax, name in zip(axes.flat, trials, strict=False):
+            _draw(ax, trials[name], at_every_round=name in ANYTIME)
+            ax.set(xscale="log", yscale="log", title=f"{name}, {THEOREMS[name].source}")
             ax.spines[["top", "right"]].set_visible(False)
-        for ax in axes.flat[len(shown) :]:
+        for ax in axes.flat[len(trials) :]:
             ax.set_axis_off()
         for ax in axes[-1]:
             ax.set_xlabel("round")
         for ax in axes[:, 0]:
             ax.set_ylabel("duality gap")
-        entries = {
-            "mean": Line2D([], [], color="#0072B2"),
-            "largest of all trials": Line2D([], [], color="#0072B2", linestyle=":"),
-            "bound of the mean": Line2D([], [], color="#000000", linestyle="--"),
-            f"bound of {1.0 - DELTA:.0%} of gaps": Line2D([], [], color="#000000", linestyle="-."),
-            "no gap is larger": Line2D([], [], color="0.6", linewidth=0.8),
-        }
-        title = f"{len(trials.seeds)} seeds; bounds of fixed\nsteps: at T only, - and v"
-        figure.legend(entries.values(), entries.keys(), title=title, loc="outside right center", frameon=False)
+        lines = [Line2D([], [], **style) for style in _STYLES.values()]
+        seeds = len(next(iter(trials.values())).seeds)
+        title = f"{seeds} seeds; bounds of fixed\nsteps: at T only, - and v"
+        figure.legend(lines, _STYLES.keys(), title=title, loc="outside right center", frameon=False)
         return figure
 
 
-BOUNDS = Experiment(
-    name="dro/bounds",
+def _draw(ax: "Axes", trials: Trials, at_every_round: bool) -> None:
+    mean, largest, mean_bound, likely_bound, limit = _STYLES.values()
+    gap = np.maximum(trials.get("duality_gap")[0, trials.usable("duality_gap")[0]], 1e-6)
+    ax.plot(trials.record_points, gap.mean(axis=0), **mean)
+    ax.plot(trials.record_points, gap.max(axis=0), **largest)
+    for metric, style, marker in (("mean_bound", mean_bound, "_"), ("likely_bound", likely_bound, "v")):
+        bound = trials.get(metric)[0, 0]
+        if at_every_round:
+            ax.plot(trials.record_points, bound, **style)
+        else:
+            ax.plot(trials.record_points[-1], bound[-1], color=style["color"], marker=marker, linestyle="")
+    ax.axhline(1.0, **limit)
+
+
+def _claims() -> Iterable[Claim]:
+    likely = f"the gap is below its bound with probability at least 1 - delta = {1.0 - DELTA:g}"
+    for name, (_, panel, source, _) in THEOREMS.items():
+        at: dict[str, Any] = {"on": panel, "trials": TRIALS}
+        says = f"{name}: the mean duality gap is below its bound"
+        yield from mean_within(name, "share_of_mean", says=says, place=source, high=1.0, **at)
+        says = f"{name}: {likely}{_vacuous(name)}"
+        yield from mostly_below(name, "share_of_likely", says=says, place=source, share=1.0 - DELTA, **at)
+        says, place = f"{name}: the bound of the mean gap is loose, single gaps are below it", f"ours, on {source}"
+        yield from mostly_below(name, "share_of_mean", says=says, place=place, share=always(TRIALS), **at)
+
+
+BOUNDS = setting.THEOREMS.experiment(
+    "bounds",
+    "Theorems 1-16",
     title="duality gaps beside the explicit bounds, Example 1",
-    source=f"{PAPER}, Theorems 1-16",
     horizon=HORIZON,
     seeds=TRIALS,
     presets={"theory": "the step sizes of the theorems for D^2 = 1/2, G = 2"},
@@ -168,25 +177,7 @@ BOUNDS = Experiment(
     metric="duality_gap",
     tabulated=("share_of_mean", "share_of_likely"),
     derive=_with_bounds,
-    record_points=("log", 40),
-    claims=tuple(
-        Claim(f"{name}: the mean duality gap is below its bound", theorem.source,
-              final_mean(theorem.panel, name, "share_of_mean"), high=1.0, trials=TRIALS)
-        for name, theorem in _THEOREMS.items()
-    )
-    + tuple(
-        Claim(f"{name}: the gap is below its bound with probability at least 1 - delta = {1.0 - DELTA:g}"
-              f"{_vacuous(name)}",
-              theorem.source,
-              share_below(theorem.panel, name, "share_of_likely"), low=1.0 - DELTA, trials=TRIALS)
-        for name, theorem in _THEOREMS.items()
-    )
-    + tuple(
-        Claim(f"{name}: the bounds are loose: over 99 % of gaps are below that of the mean",
-              f"ours, on {theorem.source}",
-              share_below(theorem.panel, name, "share_of_mean"), low=always(TRIALS), trials=TRIALS)
-        for name, theorem in _THEOREMS.items()
-    ),
+    claims=tuple(_claims()),
     notes=(
         "Losses (w - z)^2 on [0, 1] lie in [0, 1], as the theorems ask; logistic losses, as in the paper's "
         "experiments, do not. 16 groups; w_1 = 0, so that D^2 = 1/2 and G = 2. Gaps are exact.",
@@ -195,4 +186,4 @@ BOUNDS = Experiment(
         "310,000 and 190,000 on, eight and five times these rounds.",
     ),
     figures=(GapsBesideBounds(),),
-)  # fmt: skip
+)

@@ -11,16 +11,18 @@ if TYPE_CHECKING:
 
     from jaxbandits.experiments.engine.run import Report
 
+SMALL: dict[str, Any] = {"fontsize": "small", "title_fontsize": "small", "frameon": False}  # legend of one axes
+
 
 @dataclasses.dataclass(frozen=True)
 class PanelCurves:
     """A metric along a run, one axes a panel with a legend of its own: means with t-intervals.
 
     Attributes:
-      panels: which; none: all.
-      metric: which; None: the experiment's.
+      panels: names; empty: all.
+      metric: name; None: that of the experiment.
       x: the abscissa, as for `Result.plot`.
-      logarithmic: whether it is.
+      logarithmic: True for a logarithmic abscissa.
       mark: from the horizon to an abscissa that is marked.
       pairs: panel and two labels of each axes, where not all labels of a panel share one.
       name: see `Drawing`.
@@ -35,14 +37,14 @@ class PanelCurves:
     name: str = "curves"
 
     def draw(self, plt: Any, report: "Report") -> "Figure":
-        """Makes the figure, without its title."""
+        """Draw the figure, without its title."""
         every = [(name, tuple(report.results[name])) for name in self.panels or report.panels]
         pairs = [(name, tuple(label for label in pair if label in report.results[name])) for name, *pair in self.pairs]
         parts = [(name, labels) for name, labels in pairs or every if labels]  # some may be left out of this run
         down = 2 if len(parts) > 3 else 1
         across = math.ceil(len(parts) / down)
-        figure, axes = plt.subplots(down, across, figsize=(max(6.4, 5.2 * across), 4.2 if down == 1 else 7.0),
-                                    layout="constrained", squeeze=False)  # fmt: skip
+        size = (max(6.4, 5.2 * across), 4.2 if down == 1 else 7.0)
+        figure, axes = plt.subplots(down, across, figsize=size, layout="constrained", squeeze=False)
         for ax in axes.flat[len(parts) :]:
             ax.set_axis_off()
         for ax, (name, labels) in zip(axes.flat, parts, strict=False):
@@ -50,7 +52,7 @@ class PanelCurves:
             ax.set_title(report.panels[name].title)
             handles, labels = ax.get_legend_handles_labels()
             title = ax.get_legend().get_title().get_text()
-            ax.legend(handles, labels, title=title, fontsize="small", title_fontsize="small", frameon=False)
+            ax.legend(handles, labels, title=title, **SMALL)
             if self.logarithmic:
                 ax.set_xscale("log")
             if self.mark is not None:
@@ -63,10 +65,10 @@ class GroupCurves:
     """The risk of single groups along a run, one axes a group: means with t-intervals.
 
     Attributes:
-      groups: which, from 0.
+      groups: indices, from 0.
       panel: of the experiment.
       x: the abscissa, as for `Result.plot`.
-      logarithmic: whether it is, for learners with rounds of their own.
+      logarithmic: True for a logarithmic abscissa, for learners with rounds of their own.
       name: see `Drawing`.
     """
 
@@ -78,7 +80,7 @@ class GroupCurves:
     name: str = "groups"
 
     def draw(self, plt: Any, report: "Report") -> "Figure":
-        """Makes the figure, without its title."""
+        """Draw the figure, without its title."""
         result, across = report.results[self.panel], 3
         down = math.ceil(len(self.groups) / across)
         figure, axes = plt.subplots(down, across, figsize=(4.0 * across, 3.1 * down), layout="constrained")
@@ -98,5 +100,5 @@ class GroupCurves:
         title = report.panels[self.panel].title.replace(" = ", "\u00a0=\u00a0")  # no line ends inside an equation
         about = textwrap.fill(title, 24)
         title = f"{about}\nmean, 95 % t-interval\n{seeds} seeds"
-        figure.legend(handles, shown, title=title, loc="outside right center", frameon=False)  # fmt: skip
+        figure.legend(handles, shown, title=title, loc="outside right center", frameon=False)
         return figure

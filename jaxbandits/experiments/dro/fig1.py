@@ -12,11 +12,11 @@ from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.domains.box import Box
 from jaxbandits.environments.dro.example_groups import ExampleGroups
-from jaxbandits.experiments.dro.drawing import PanelCurves
-from jaxbandits.experiments.dro.setting import PAPER, SEEDS, exactly
+from jaxbandits.experiments.dro.drawing import SMALL, PanelCurves
+from jaxbandits.experiments.dro.setting import SEEDS, THEOREMS, exactly
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
-from jaxbandits.experiments.engine.statistic import final_mean
+from jaxbandits.experiments.engine.experiment import Panel
+from jaxbandits.experiments.engine.statements import mean_within
 from jaxbandits.results.curves import COLOURS
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset
-    told = {"dim": 1, "n_groups": panel.environment.n_groups, "horizon": horizon, "lipschitz": 2.0}
-    told |= {"domain": Box(dim=1, low=0.0, high=1.0)}
+    common = {"dim": 1, "n_groups": panel.environment.n_groups, "horizon": horizon, "lipschitz": 2.0}
+    common |= {"domain": Box(dim=1, low=0.0, high=1.0)}
     if panel.environment.top_k == 1:
-        return {"SMD(m)": SMD(**told), "Online(1)": Online(**told)}
-    return {"ATkRO(m)": ATkROm(k=_K, **told), "ATkRO(k)": ATkROk(k=_K, **told)}
+        return {"SMD(m)": SMD(**common), "Online(1)": Online(**common)}
+    return {"ATkRO(m)": ATkROm(k=_K, **common), "ATkRO(k)": ATkROk(k=_K, **common)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Example:
     name: str = "example"
 
     def draw(self, plt: Any, report: "Report") -> "Figure":
-        """Makes the figure, without its title: nothing in it is sampled."""
+        """Draw the figure, without its title: nothing in it is sampled."""
         environment = report.panels["max"].environment
         w = np.linspace(0.0, 1.0, 401)
         risks = np.asarray(environment.risks(w))
@@ -66,21 +66,19 @@ class Example:
         for k, colour in ((1, COLOURS[0]), (_K, COLOURS[2])):
             at, value = map(float, environment.optimum(k))
             right.plot(at, value, "o", color=colour)
-            right.annotate(f"w = {at:.2g}: {value:.3g}", (at, value), (-6, -14), textcoords="offset points",
-                           ha="right", color=colour)  # fmt: skip
+            text = f"w = {at:.2g}: {value:.3g}"
+            right.annotate(text, (at, value), (-6, -14), textcoords="offset points", ha="right", color=colour)
         for ax, title in ((left, "risks of single groups"), (right, "what is minimised")):
-            ax.set_xlabel("w")
-            ax.set_ylabel("risk")
-            ax.set_title(title)
+            ax.set(xlabel="w", ylabel="risk", title=title)
             ax.spines[["top", "right"]].set_visible(False)
         right.set_ylim(bottom=0.0)
-        left.legend(fontsize="small", frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        right.legend(fontsize="small", frameon=False)
+        left.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), **SMALL)
+        right.legend(**SMALL)
         return figure
 
 
 def _change(of: slice) -> float:
-    """The mean change of some risks from w = 0.5 to w = 0.8."""
+    """Compute the mean change of some risks from w = 0.5 to w = 0.8."""
     risks = np.asarray(ExampleGroups().risks(np.array([0.5, 0.8])), float)
     return float(np.mean((risks[1] - risks[0])[of]))
 
@@ -90,17 +88,16 @@ def _exact(text: str, value: Any, claimed: float) -> Claim:
     return Claim(text, "Example 1", exactly(value), claimed - 1e-6, claimed + 1e-6, trials=SEEDS)
 
 
-FIG1 = Experiment(
-    name="dro/fig1",
+FIG1 = THEOREMS.experiment(
+    "fig1",
+    "Figure 1",
     title="Example 1: squared loss on 16 Bernoulli groups, one of them an outlier",
-    source=f"{PAPER}, Figure 1",
     horizon=40_000,
     seeds=SEEDS,
     presets={"theory": "the figure is exact; learners run with the theorems' step sizes for D^2 = 1/2, G = 2"},
     algorithms=_algorithms,
     panels=_panels,
     metric="distance",
-    record_points=("log", 40),
     claims=(
         _exact("the maximal risk is least at w = 0.5", lambda: float(ExampleGroups().optimum(1)[0]), 0.5),
         _exact("where it is 0.25", lambda: float(ExampleGroups().optimum(1)[1]), 0.25),
@@ -109,12 +106,20 @@ FIG1 = Experiment(
         _exact("going there costs the outlier 0.09", lambda: _change(slice(0, 1)), 0.09),
         _exact("and gains the others 0.168 in the mean", lambda: _change(slice(1, None)), -0.168),
         *(
-            Claim(f"{label} ends within 0.05 of w = {w}", "ours, on Example 1", final_mean(panel, label, "distance"),
-                  high=0.05, trials=SEEDS)
+            claim
             for panel, w, labels in (("max", 0.5, ("SMD(m)", "Online(1)")), ("top-5", 0.8, ("ATkRO(m)", "ATkRO(k)")))
             for label in labels
+            for claim in mean_within(
+                label,
+                "distance",
+                on=panel,
+                says=f"{label} ends within 0.05 of w = {w}",
+                place="ours, on Example 1",
+                high=0.05,
+                trials=SEEDS,
+            )
         ),
     ),
     notes=("The paper draws the risks only; that learners find the optima is ours.",),
     figures=(Example(), PanelCurves(name="learners")),
-)  # fmt: skip
+)

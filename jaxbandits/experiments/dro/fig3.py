@@ -6,10 +6,8 @@ from typing import Any
 from jaxbandits.experiments.dro.drawing import PanelCurves
 from jaxbandits.experiments.dro.fig2 import GRID, learners, panels
 from jaxbandits.experiments.dro.setting import SEEDS, STAND_IN, STUDY, tuning
-from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Panel
-from jaxbandits.experiments.engine.statements import higher
-from jaxbandits.experiments.engine.statistic import mean_difference
+from jaxbandits.experiments.engine.statements import difference, higher
 
 _CLOSE = 0.01  # "very close"
 
@@ -38,12 +36,15 @@ FIG3 = STUDY.experiment(
         claim
         for letter, panel in (("a", "synthetic"), ("b", "adult"))
         for claim in (
-            Claim(
-                f"per sample SMD(m) and Online(1) are very close: final maximal risks within {_CLOSE} ({panel})",
-                f"Figure 3({letter})",
-                mean_difference(panel, "SMD(m)", "Online(1)", metric="max_risk"),
+            *difference(
+                "SMD(m)",
+                "Online(1)",
+                on=panel,
+                says="per sample SMD(m) and Online(1) are very close",
+                place=f"Figure 3({letter})",
                 low=-_CLOSE,
                 high=_CLOSE,
+                metric="max_risk",
                 trials=SEEDS,
             ),
             *higher(
@@ -60,8 +61,8 @@ FIG3 = STUDY.experiment(
     tuning=tuning("max_risk", w=GRID, q=lambda learner: (1.0, 10.0)),
     notes=(
         STAND_IN,
-        "T counts samples: every learner has the rounds, and the steps for these rounds, that use "
-        "as many (SMD(m): T / m).",
+        "T counts samples: every learner has the rounds, and the steps for these rounds, that use as many (SMD(m): "
+        "T / m).",
         f"'Very close' is read as within {_CLOSE} [ours].",
     ),
     figures=(PanelCurves(x="samples", logarithmic=True),),

@@ -1,6 +1,6 @@
 """Figure 8: fixed steps for a preset horizon, continued beyond it, beside the anytime forms."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,22 +14,11 @@ from jaxbandits.algorithms.dro.atkro_m import ATkROm
 from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.environments.dro.group_data import GroupData
+from jaxbandits.experiments.dro import setting
 from jaxbandits.experiments.dro.drawing import PanelCurves
-from jaxbandits.experiments.dro.setting import (
-    OURS,
-    PAPER,
-    PRESETS,
-    SEEDS,
-    STAND_IN,
-    adult,
-    groups,
-    heterogeneous,
-    scales,
-    tuning,
-)  # fmt: skip
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
-from jaxbandits.experiments.engine.statistic import mean_difference, metric_difference
+from jaxbandits.experiments.engine.experiment import Panel
+from jaxbandits.experiments.engine.statements import difference_of_metrics, lower
 from jaxbandits.results.trials import Trials
 
 _LEVEL = 0.005  # of an objective: what is no longer a fall
@@ -37,25 +26,27 @@ _BEYOND = 24  # the run is this many times as long as the fixed steps are made f
 _DIM = 200
 _K = 3
 _PAIRS = (
-    ("adult", "SMD(m)", "SMD(m)_a"), ("adult", "Online(1)", "Online(1)_a"),
-    ("heterogeneous", "ATkRO(m)", "ATkRO(m)_a"), ("heterogeneous", "ATkRO(k)", "ATkRO(1)_a"),
-)  # fmt: skip
+    ("adult", "SMD(m)", "SMD(m)_a"),
+    ("adult", "Online(1)", "Online(1)_a"),
+    ("heterogeneous", "ATkRO(m)", "ATkRO(m)_a"),
+    ("heterogeneous", "ATkRO(k)", "ATkRO(1)_a"),
+)
 
 
 def _panels(horizon: int) -> Mapping[str, Panel]:
     del horizon
-    title, environment = adult()
+    title, environment = setting.adult()
     return {
         "adult": Panel(f"{title}, balanced", environment),
-        "heterogeneous": Panel(f"heterogeneous, d = {_DIM}, k = {_K}", heterogeneous(_DIM)),
+        "heterogeneous": Panel(f"heterogeneous, d = {_DIM}, k = {_K}", setting.heterogeneous(_DIM)),
     }
 
 
 def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    told, fixed = groups(panel), {"horizon": max(1, horizon // _BEYOND)}
+    common, fixed = setting.groups(panel), {"horizon": max(1, horizon // _BEYOND)}
 
     def at(w_scale: float, q_scale: float) -> dict[str, Any]:
-        return told | scales(preset, w_scale, q_scale)
+        return common | setting.scales(preset, w_scale, q_scale)
 
     if isinstance(panel.environment, GroupData):
         return {
@@ -89,31 +80,26 @@ def _objective(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any
     return {"objective": value, "objective_at_preset": np.broadcast_to(value[..., at : at + 1], value.shape)}
 
 
-def _claims() -> tuple[Claim, ...]:
-    found = []
+def _claims() -> Iterable[Claim]:
     for panel, fixed, anytime in _PAIRS:
-        source = "Figure 8(a)" if panel == "adult" else "Figure 8(b)"
-        found += [
-            Claim(f"{fixed} is ahead of {anytime} at the horizon that it was made for", source,
-                  mean_difference(panel, fixed, anytime, metric="objective_at_preset"), high=0.0, trials=SEEDS),
-            Claim(f"{anytime} ends below {fixed}, which goes on with its fixed steps", source,
-                  mean_difference(panel, anytime, fixed, metric="objective"), high=0.0, trials=SEEDS),
-            Claim(f"{fixed} levels off or rises beyond that horizon: it falls by less than {_LEVEL}", source,
-                  metric_difference(panel, fixed, "objective", "objective_at_preset"), low=-_LEVEL, trials=SEEDS),
-            Claim(f"{anytime} keeps falling: it ends below where it was then", source,
-                  metric_difference(panel, anytime, "objective", "objective_at_preset"), high=0.0, trials=SEEDS),
-        ]  # fmt: skip
-    return tuple(found)
+        place = "Figure 8(a)" if panel == "adult" else "Figure 8(b)"
+        at: dict[str, Any] = {"on": panel, "place": place, "trials": setting.SEEDS}
+        says = f"{fixed} is ahead of {anytime} at the horizon that it was made for"
+        yield from lower(fixed, anytime, says=says, metric="objective_at_preset", **at)
+        says = f"{anytime} ends below {fixed}, which goes on with its fixed steps"
+        yield from lower(anytime, fixed, says=says, metric="objective", **at)
+        says = f"{fixed} levels off or rises beyond that horizon"
+        yield from difference_of_metrics(fixed, "objective", "objective_at_preset", says=says, low=-_LEVEL, **at)
+        says = f"{anytime} keeps falling"
+        yield from difference_of_metrics(anytime, "objective", "objective_at_preset", says=says, high=0.0, **at)
 
 
-FIG8 = Experiment(
-    name="dro/fig8",
+FIG8 = setting.STUDY.experiment(
+    "fig8",
+    "Figure 8",
     title="fixed steps beyond their horizon beside anytime forms",
-    source=f"{PAPER}, Figure 8",
     stand_ins={"adult": "Adult"},
     horizon=48_000,
-    seeds=SEEDS,
-    presets=PRESETS,
     algorithms=_algorithms,
     panels=_panels,
     metric="objective",
@@ -121,12 +107,15 @@ FIG8 = Experiment(
     derive=_objective,
     record_points=2 * _BEYOND,
     width=1,  # 20 trials would leave 12 of 32 slots empty
-    claims=_claims(),
-    tuning=tuning(_minimised, w=(0.1, 0.3, 1.0, 3.0, 6.0, 10.0), q=_q_grid, part=_BEYOND),
-    notes=(OURS, STAND_IN, f"Fixed steps are made for T / {_BEYOND} rounds (2,000; the paper: 2,000 on Adult, 50,000 "
-           "on the heterogeneous set, with d = 1000) and go on unchanged.",
-           "Tuned, all are chosen where the fixed steps are made for, and go on from there to T.",
-           f"'Levels off' is read as a fall of less than {_LEVEL} [ours].",
-           "ATkRO(k) has no anytime form with a guarantee: beside it stands ATkRO(1)_a, with one sample a round."),
+    claims=tuple(_claims()),
+    tuning=setting.tuning(_minimised, w=(0.1, 0.3, 1.0, 3.0, 6.0, 10.0), q=_q_grid, part=_BEYOND),
+    notes=(
+        setting.STAND_IN,
+        f"Fixed steps are made for T / {_BEYOND} rounds (2,000; the paper: 2,000 on Adult, 50,000 on the heterogeneous "
+        "set, with d = 1000) and go on unchanged.",
+        "Tuned, all are chosen where the fixed steps are made for, and go on from there to T.",
+        f"'Levels off' is read as a fall of less than {_LEVEL} [ours].",
+        "ATkRO(k) has no anytime form with a guarantee: beside it stands ATkRO(1)_a, with one sample a round.",
+    ),
     figures=(PanelCurves(mark=lambda horizon: horizon / _BEYOND, pairs=_PAIRS),),
-)  # fmt: skip
+)

@@ -2,24 +2,19 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.algorithms.dro.anytime_atkro_1 import AnytimeATkRO1
-from jaxbandits.algorithms.dro.anytime_atkro_m import AnytimeATkROm
-from jaxbandits.algorithms.dro.anytime_online import AnytimeOnline
-from jaxbandits.algorithms.dro.anytime_smd import AnytimeSMD
-from jaxbandits.algorithms.dro.atkro_k import ATkROk
-from jaxbandits.algorithms.dro.atkro_m import ATkROm
-from jaxbandits.algorithms.dro.online import Online
-from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
-from jaxbandits.experiments.dro.setting import PAPER
+from jaxbandits.experiments.dro import setting
+from jaxbandits.experiments.dro.bounds import THEOREMS
+from jaxbandits.experiments.dro.drawing import SMALL
 from jaxbandits.experiments.engine.claim import Claim, Measured
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.experiment import Panel
+from jaxbandits.experiments.engine.statements import growth_over_panels
 from jaxbandits.experiments.engine.statistic import growth_across
 from jaxbandits.experiments.engine.thresholds import FLAT
 from jaxbandits.results.curves import COLOURS, MARKERS
@@ -35,17 +30,12 @@ HORIZON = 64_000
 _RADIUS, _DIM, _GROUPS, _K = 1.0, 5, 10, 3
 _PARTS = (64, 16, 4, 1)  # of the horizon
 _MS = (4, 8, 16, 32)
-_ANYTIME = {"SMD(m)_a": AnytimeSMD, "Online(1)_a": AnytimeOnline}
-_FIXED = {"SMD(m)": SMD, "Online(1)": Online}
-_ANYTIME_TOP = {"ATkRO(m)_a": AnytimeATkROm, "ATkRO(1)_a": AnytimeATkRO1}
-_FIXED_TOP = {"ATkRO(m)": ATkROm, "ATkRO(k)": ATkROk}
+_FIXED, _ANYTIME = ("SMD(m)", "Online(1)"), ("SMD(m)_a", "Online(1)_a")
+_FIXED_TOP, _ANYTIME_TOP = ("ATkRO(m)", "ATkRO(k)"), ("ATkRO(m)_a", "ATkRO(1)_a")
 
 _ROUNDS = {f"T-over-{part}": 1.0 / part for part in _PARTS}  # panel to share of the horizon
 _TOP_ROUNDS = {f"top-3-T-over-{part}": 1.0 / part for part in _PARTS}
 _SAMPLES = {f"m-{m}": float(m) for m in _MS}
-_PANEL_OF = {**dict.fromkeys((*_FIXED, *_ANYTIME), _ROUNDS), **dict.fromkeys((*_FIXED_TOP, *_ANYTIME_TOP), _TOP_ROUNDS)}
-_THEOREM = {"SMD(m)": 1, "SMD(m)_a": 2, "Online(1)": 5, "Online(1)_a": 8}
-_THEOREM |= {"ATkRO(m)": 12, "ATkRO(m)_a": 13, "ATkRO(k)": 15, "ATkRO(1)_a": 16}
 
 
 def _groups(n_groups: int, top_k: int = 1) -> SyntheticGroups:
@@ -64,7 +54,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _rounds(horizon: int, panel: Panel, label: str) -> int:
-    """T of a panel of rounds; in those of samples, as many rounds as these last."""
+    """Return T of a panel of rounds; in those of samples, as many rounds as these last."""
     if panel.title.startswith("T"):
         return int(panel.x)
     return max(1, horizon // panel.environment.n_groups) if "(m)" in label else horizon
@@ -72,13 +62,13 @@ def _rounds(horizon: int, panel: Panel, label: str) -> int:
 
 def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset
-    told: dict[str, Any] = {"dim": _DIM, "n_groups": panel.environment.n_groups, "domain": L2Ball(radius=_RADIUS)}
+    common = {"dim": _DIM, "n_groups": panel.environment.n_groups, "domain": L2Ball(radius=_RADIUS)}
     fixed, anytime = _FIXED, _ANYTIME
     if panel.environment.top_k > 1:
-        told["k"] = _K
+        common["k"] = _K
         fixed, anytime = _FIXED_TOP, _ANYTIME_TOP
-    made = {label: cls(horizon=_rounds(horizon, panel, label), **told) for label, cls in fixed.items()}
-    return made | {label: cls(**told) for label, cls in anytime.items()}
+    own = {label: {"horizon": _rounds(horizon, panel, label)} for label in fixed} | {label: {} for label in anytime}
+    return {label: THEOREMS[label].learner(**common, **fields) for label, fields in own.items()}
 
 
 def _horizons(horizon: int, panel: Panel, labels: Mapping[str, Any]) -> Mapping[str, int]:
@@ -86,24 +76,36 @@ def _horizons(horizon: int, panel: Panel, labels: Mapping[str, Any]) -> Mapping[
 
 
 def _anytime_exponent(horizon: int) -> float:
-    """Of log(t) / sqrt(t) between the shortest and the longest run."""
+    """Return the exponent of log(t) / sqrt(t) between the shortest and the longest run."""
     first, last = horizon / _PARTS[0], float(horizon)
     return -0.5 + math.log(math.log(last) / math.log(first)) / math.log(last / first)
 
 
 def _groups_exponent() -> float:
-    """Of sqrt(m log m) between the fewest groups and the most."""
+    """Return the exponent of sqrt(m log m) between the fewest groups and the most."""
     first, last = _MS[0], _MS[-1]
     return 0.5 + 0.5 * math.log(math.log(last) / math.log(first)) / math.log(last / first)
 
 
-def _upper(label: str) -> str:
-    """What a growth is read off: the paper has bounds, and no table of them."""
-    return f"ours, on Theorem {_THEOREM[label]} (an upper bound)"
+def _growth(label: str, panels: Mapping[str, float], axis: str, says: str, high: float) -> Claim:
+    """Claim that the gap grows by an exponent below `high`: the paper has upper bounds, and no table of growths."""
+    place = f"ours, on {THEOREMS[label].source} (an upper bound)"
+    return growth_over_panels(
+        label, panels, axis, says=f"{label}: {says}", place=place, high=high, metric="duality_gap", trials=TRIALS
+    )
 
 
-def _across(panels: Mapping[str, float], label: str) -> Any:
-    return growth_across(panels, label, "duality_gap")
+def _claims() -> Iterable[Claim]:
+    over_t, over_m = f"T, from T/{_PARTS[0]} to T", f"m, from {_MS[0]} to {_MS[-1]}"
+    for fixed, anytime, panels in ((_FIXED, _ANYTIME, _ROUNDS), (_FIXED_TOP, _ANYTIME_TOP, _TOP_ROUNDS)):
+        for label in fixed:
+            yield _growth(label, panels, over_t, "the gap falls as T^(-1/2)", -0.5 + FLAT)
+        for label in anytime:
+            says = "the gap falls at least as log(t) t^(-1/2)"
+            yield _growth(label, panels, over_t, says, _anytime_exponent(HORIZON))
+    for label in (*_FIXED, *_ANYTIME):
+        says = "at equally many samples the gap grows at most as sqrt(m log m)"
+        yield _growth(label, _SAMPLES, over_m, says, _groups_exponent())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +115,7 @@ class Rates:
     name: str = "rates"
 
     def draw(self, plt: Any, report: "Report") -> "Figure":
-        """Makes the figure, without its title."""
+        """Draw the figure, without its title."""
         from matplotlib.ticker import LogLocator
 
         figure, axes = plt.subplots(1, 3, figsize=(13.0, 5.6), layout="constrained")
@@ -134,8 +136,8 @@ class Rates:
             ax.minorticks_off()
             ax.spines[["top", "right"]].set_visible(False)
             seeds = max(len(trials.seeds) for trials in report.results[next(iter(panels))].trials.values())
-            ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), fontsize="small", title_fontsize="small",
-                      frameon=False, title=f"exponent, 95 %; {seeds} seeds")  # fmt: skip
+            title = f"exponent, 95 %; {seeds} seeds"
+            ax.legend(title=title, loc="upper center", bbox_to_anchor=(0.5, -0.14), **SMALL)
         return figure
 
 
@@ -155,7 +157,7 @@ def _draw(
     law: Callable[[np.ndarray], np.ndarray],
     statement: str,
 ) -> None:
-    """One axes; a dotted line has the shape of the theory."""
+    """Draw one axes; a dotted line has the shape of the theory."""
     at = np.array([report.panels[name].x for name in panels])
     measured, means = Measured(report.results, {}), []
     for j, label in enumerate(labels):
@@ -163,20 +165,20 @@ def _draw(
             continue  # left out of this run
         rows = [row for name in panels for row in report.results[name].summary("duality_gap") if row.label == label]
         mean, low, high = (np.array([getattr(row, key) for row in rows]) for key in ("mean", "low", "high"))
-        found = _across(dict(zip(panels, at, strict=True)), label)(measured)
+        found = growth_across(dict(zip(panels, at, strict=True)), label, "duality_gap")(measured)
         text = f"{label}: {float(found.mean):.2f} [{float(found.low):.2f}, {float(found.high):.2f}]"
-        ax.errorbar(at, mean, [mean - low, high - mean], color=COLOURS[j], marker=MARKERS[j], markersize=5, capsize=2,
-                    label=text if np.isfinite(found.mean) else label)  # fmt: skip
+        style: dict[str, Any] = {"color": COLOURS[j], "marker": MARKERS[j], "markersize": 5, "capsize": 2}
+        ax.errorbar(at, mean, [mean - low, high - mean], label=text if np.isfinite(found.mean) else label, **style)
         means.append(mean)
     if means:
         shape = law(at)
         ax.plot(at, 0.7 * np.min(means) / shape.min() * shape, color="0.4", linestyle=":", label=statement)
 
 
-RATES = Experiment(
-    name="dro/rates",
+RATES = setting.THEOREMS.experiment(
+    "rates",
+    "Theorems 1-16",
     title="duality gaps against rounds, and against groups at equally many samples",
-    source=f"{PAPER}, Theorems 1-16",
     horizon=HORIZON,
     seeds=SEEDS,
     presets={"theory": "the step sizes of the theorems, G = sqrt(d), a ball of radius 1"},
@@ -185,23 +187,7 @@ RATES = Experiment(
     metric="duality_gap",
     horizons=_horizons,
     record_points=2,
-    claims=tuple(
-        Claim(f"{label}: the gap falls as T^(-1/2); here: its exponent between T/64 and T is below {-0.5 + FLAT:g}",
-              _upper(label), _across(_PANEL_OF[label], label), high=-0.5 + FLAT,
-              trials=TRIALS)
-        for label in (*_FIXED, *_FIXED_TOP)
-    )
-    + tuple(
-        Claim(f"{label}: the gap falls as log(t) t^(-1/2); here: its exponent is at most that law's between T/64 and T",
-              _upper(label), _across(_PANEL_OF[label], label),
-              high=_anytime_exponent(HORIZON), trials=TRIALS)
-        for label in (*_ANYTIME, *_ANYTIME_TOP)
-    )
-    + tuple(
-        Claim(f"{label}: at equally many samples the gap grows at most as sqrt(m log m), m from {_MS[0]} to {_MS[-1]}",
-              _upper(label), _across(_SAMPLES, label), high=_groups_exponent(), trials=TRIALS)
-        for label in (*_FIXED, *_ANYTIME)
-    ),
+    claims=tuple(_claims()),
     notes=(
         f"Heterogeneous synthetic groups, d = {_DIM}, every trial its own: gaps are exact. m = {_GROUPS} where T "
         "varies. Logistic losses exceed 1, so that the theorems' constants bound nothing here; rates are looked at.",
@@ -211,4 +197,4 @@ RATES = Experiment(
         "has 0.720), about 6000 seeds would decide: it may stay undecided here.",
     ),
     figures=(Rates(),),
-)  # fmt: skip
+)

@@ -93,10 +93,21 @@ class Claim:
         enough = estimate.n >= self.trials or estimate.deterministic
         tested = enough and enough_rounds and applies and not estimate.failed and not math.isnan(value)
         return Verdict(
-            self, self._decided(low, high) if tested else "not decided", value, low, high, estimate.n, estimate.failed,
-            enough_rounds, self._p(estimate) if tested else math.nan, estimate.deterministic, missing, applies,
-            estimate.companions, tuple(panels),
-        )  # fmt: skip
+            self,
+            self._decided(low, high) if tested else "not decided",
+            value,
+            low,
+            high,
+            n=estimate.n,
+            failed=estimate.failed,
+            enough_rounds=enough_rounds,
+            p=self._p(estimate) if tested else math.nan,
+            deterministic=estimate.deterministic,
+            missing=missing,
+            applies=applies,
+            companions=estimate.companions,
+            panels=tuple(panels),
+        )
 
     def _decided(self, low: float, high: float) -> Decision:
         if low > self.low and high < self.high:

@@ -1,4 +1,4 @@
-"""CA-OONS and CLA-OONS on a bounded domain, beside learners that are told its diameter."""
+"""CA-OONS and CLA-OONS on a bounded domain, beside learners that are given its diameter."""
 
 import math
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ _MOVING = ("corrupted", "drift", "piecewise")
 
 
 def bound_of(environment: Any, horizon: int) -> float:
-    """D^2 + D (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})): the text below Theorem 4.1, before its constants."""
+    """Return D^2 + D (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})): the text below Theorem 4.1, before its constants."""
     diameter = float(environment.domain.diameter)
     return diameter**2 + visible_bound(environment, horizon, diameter)
 
@@ -56,7 +56,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """All told G = 1; the first three not D, but they can project onto X."""
+    """Make learners for G = 1; the first three are not given D, but project onto X."""
     del preset
     radius = float(panel.environment.domain.radius)
     return {

@@ -25,7 +25,7 @@ _E1_DIM = 5
 
 
 def _bounded_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """Learners on the unit ball (D = 2), told G where they need it."""
+    """Make learners on the unit ball (D = 2), with G where they need it."""
     del preset, horizon
     dim, lipschitz = panel.environment.dim, float(panel.environment.lipschitz)
     told = {"dim": dim, "lipschitz": lipschitz}

@@ -24,7 +24,7 @@ _LARGE = {name: norm for name, norm in _NORM_PANELS.items() if norm >= 4}
 
 
 def _unbounded_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """Learners on R^d with G = 1, and optimistic OMD with a wrong diameter."""
+    """Make learners on R^d with G = 1, and optimistic OMD with a wrong diameter."""
     del preset
     dim = panel.environment.dim
     return {
