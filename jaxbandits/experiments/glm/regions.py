@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
+from jaxbandits.algorithms.glm.glm_ucb import GLMUCB
+from jaxbandits.algorithms.glm.ofuglb import OFUGLB
 from jaxbandits.diagnostics import confidence_regions as plane
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
-from jaxbandits.estimation.links import Bernoulli
 from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.statistic import final_mean, metric_difference
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from jaxbandits.experiments.engine.run import Report
 
 _MARKS = (50, 500, 3000)
-_NORM = 3.0
+_NORM, _ARMS = 3.0, 20
 _NAMES = ("GLB-OMD", "OFUGLB", "GLM-UCB")
 _PLACE = "v2 Figure 3"
 
@@ -49,12 +50,13 @@ def regions_of(trials: Trials, seed: int, rounds: int) -> tuple[list[plane.Regio
     """
     xs, rs, theta = (trials.get(name)[0, seed] for name in ("arm", "reward", "theta"))
     xs, rs = xs[:rounds], rs[:rounds]
-    learner = GLBOMD.experiments(dim=2, norm_bound=_NORM, delta=DELTA)
-    regions = [
-        plane.glb_omd(learner, xs, rs),
-        plane.ofuglb(Bernoulli(), xs, rs, _NORM, DELTA),
-        plane.glm_ucb(Bernoulli(), xs, rs, _NORM, DELTA, horizon=trials.horizon),
-    ]
+    common: dict[str, Any] = {"dim": 2, "norm_bound": _NORM, "delta": DELTA}
+    learners = {
+        "GLB-OMD": GLBOMD.experiments(**common),
+        "OFUGLB": OFUGLB.theory(**common, n_arms=_ARMS),
+        "GLM-UCB": GLMUCB.theory(**common, n_arms=_ARMS, horizon=trials.horizon),
+    }
+    regions = [plane.confidence_set(name, learner, xs, rs) for name, learner in learners.items()]
     return regions, theta[-1], _NORM
 
 
@@ -130,7 +132,7 @@ REGIONS = THEOREMS.experiment(
     seeds=32,
     presets={"experiments": "GLB-OMD with lambda = d plays; every region is computed from its plays and rewards"},
     algorithms=_player,
-    panels=lambda horizon: {"S3": Panel("S = 3", GeneralizedLinear.fixed(norm_bound=_NORM))},
+    panels=lambda horizon: {"S3": Panel("S = 3", GeneralizedLinear.fixed(norm_bound=_NORM, n_arms=_ARMS))},
     metric="area GLB-OMD",
     tabulated=("area OFUGLB", "area GLM-UCB", "ellipses"),
     meters=_TRACE,
