@@ -168,6 +168,15 @@ def _same_precision() -> Iterator[None]:
     jax.config.update("jax_enable_x64", x64)
 
 
+@pytest.fixture
+def compiled_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile every program in this test: a program from disk cannot be analysed."""
+    from jaxbandits.simulation import compilation, compilation_cache
+
+    monkeypatch.setattr(compilation_cache, "executables_for", lambda device: None)
+    compilation.clear_compiled()
+
+
 def _seed(request: pytest.FixtureRequest) -> int:
     """Return the seed of a test, the same in every run; `JAXBANDITS_SEED_OFFSET` gives other draws."""
     return zlib.crc32(request.node.nodeid.encode()) + int(os.environ.get("JAXBANDITS_SEED_OFFSET", "0"))

@@ -49,44 +49,43 @@ def package_files() -> list[Path]:
 def code_digest(obj: Any) -> str:
     """Return a digest of a function, class or callable object, equal for equal code and equal captured values.
 
-    Functions of this package, of installed packages and of the standard library count by name: the versions of these
-    packages guard a run separately.
+    Functions of this package and of the standard library count by name: the versions of Python and of this package
+    guard a run separately. Those of installed packages count by name and version of the package.
     """
     return digest(_describe(obj, {}))
 
 
-def user_code_digests(*objects: Any) -> tuple[str, ...]:
-    """Return digests of all user-defined classes and functions in objects, their fields and containers of them.
+def has_foreign_code(*objects: Any) -> bool:
+    """Return whether objects, their fields and containers of them hold a class or function of another package.
 
-    They are part of the keys of compiled programs in a process: if a user changes a function (a notebook cell runs
-    again), programs are compiled for the new one.
+    True also for values of an unknown kind.
     """
-    found: dict[int, Any] = {}
     seen: set[int] = set()
 
-    def look(obj: Any) -> None:
+    def is_foreign(obj: Any) -> bool:
         kind = type(obj)
-        if id(obj) in seen or (hasattr(obj, "dtype") and hasattr(obj, "shape")):
-            return
+        if id(obj) in seen or kind in _PLAIN or (hasattr(obj, "dtype") and hasattr(obj, "shape")):
+            return False
         seen.add(id(obj))
-        if isinstance(obj, (tuple, list, set, frozenset)):
-            for item in obj:
-                look(item)
-        elif isinstance(obj, dict):
-            for item in obj.values():
-                look(item)
-        elif isinstance(obj, type) or hasattr(obj, "__qualname__") or isinstance(obj, functools.partial):
-            if is_user_code(getattr(obj, "func", obj)):
-                found[id(obj)] = obj
-            return
-        elif dataclasses.is_dataclass(obj):
-            for field in dataclasses.fields(obj):
-                look(getattr(obj, field.name, None))
-        if is_user_code(kind):
-            found[id(kind)] = kind
+        if kind in (tuple, list, set, frozenset):
+            return any(map(is_foreign, obj))
+        if kind is dict:
+            return any(map(is_foreign, obj.values()))
+        if _is_own(obj) and (isinstance(obj, type) or (kind is types.FunctionType and obj.__closure__ is None)):
+            return False
+        if not _is_own(kind) or not dataclasses.is_dataclass(obj) or isinstance(obj, type):
+            return True
+        return any(is_foreign(getattr(obj, field.name, None)) for field in dataclasses.fields(obj))
 
-    look(objects)
-    return tuple(map(code_digest, found.values()))
+    return is_foreign(objects)
+
+
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice)
+
+
+def _is_own(obj: Any) -> bool:
+    module = getattr(obj, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] == __name__.partition(".")[0]
 
 
 def is_user_code(obj: Any) -> bool:
@@ -153,7 +152,7 @@ def _items(obj: Any, seen: dict[int, int]) -> Any:
 def _callable(obj: Any, seen: dict[int, int]) -> Any:
     name = [getattr(obj, "__module__", None), obj.__qualname__]
     if not is_user_code(obj):
-        return ["name", *name]
+        return ["name", *name, _installed_version(obj.__module__)]
     parts: list[Any] = [_describe(sys.modules[obj.__module__], seen)]
     inner = getattr(obj, "__wrapped__", None)  # jax.jit, functools.wraps
     if inner is not None:
@@ -168,6 +167,12 @@ def _callable(obj: Any, seen: dict[int, int]) -> Any:
         parts += [[key, _describe(value, seen)] for key, value in sorted(vars(obj).items()) if _is_written(key, value)]
         parts += [[field.name, _default(field, seen)] for field in getattr(obj, "__dataclass_fields__", {}).values()]
     return ["code", *name, *parts]
+
+
+def _installed_version(module: Any) -> str | None:
+    package = sys.modules.get(module.partition(".")[0]) if isinstance(module, str) else None
+    version = getattr(package, "__version__", None)
+    return version if isinstance(version, str) and package is not sys.modules.get(__name__.partition(".")[0]) else None
 
 
 def _is_written(name: str, value: Any) -> bool:

@@ -23,7 +23,6 @@ import dataclasses
 import functools
 import inspect
 import math
-import os
 from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any
 
@@ -31,11 +30,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base.digests import array_digest, code_digest, digest, is_user_code, package_digest
+from jaxbandits.base.digests import array_digest, code_digest, is_user_code
 from jaxbandits.base.errors import InputError, shown, unknown_name
 from jaxbandits.base.pytree import validate
 from jaxbandits.base.ranges import is_traced
-from jaxbandits.base.versions import versions
 
 _INLINE = 64  # entries up to which an array is written into the specification; a longer one as a digest
 _DEEPEST = 40  # levels of nesting
@@ -77,26 +75,6 @@ def from_spec(value: Any, names: Names, data: Mapping[str, np.ndarray] | None = 
     obj = _read(value, names, data or {}, where, 0)
     _validate(obj, where)
     return obj
-
-
-def guard(spec: Any, width: int, devices: Any) -> dict[str, Any]:
-    """Return everything that determines the numbers of a run; a run is resumed only if all of it is equal.
-
-    Args:
-      spec: the specification of the run, digests of the user's code included (`to_spec` puts them in).
-      width: trials in a batch of the compiled program.
-      devices: the devices that compute.
-    """
-    flags = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if "device_count" not in flag]
-    return {
-        "spec": digest(spec),
-        "package": package_digest(),
-        "versions": {name: version for name, version in versions().items() if name != "jaxbandits"},
-        "precision": [str(jnp.result_type(float)), str(jax.config.jax_default_matmul_precision)],
-        "devices": sorted({f"{device.platform} {device.device_kind}" for device in devices}),
-        "xla_flags": flags,
-        "width": width,
-    }
 
 
 def _write(obj: Any, name_of: NameOf, data: MutableMapping[str, np.ndarray], where: str, depth: int) -> Any:

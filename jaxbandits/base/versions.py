@@ -12,7 +12,7 @@ from jaxbandits.base.version import __version__
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that can change numbers, plugins included."""
     found = {"python": platform.python_version(), "jaxbandits": __version__}
-    for package in ("jax", "jaxlib", "numpy"):
+    for package in ("jax", "jaxlib", "numpy", "scipy", "optax"):
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

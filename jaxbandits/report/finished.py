@@ -9,12 +9,12 @@ from typing import Any
 
 import jax
 
-from jaxbandits.base import spec
 from jaxbandits.base.errors import InputError
 from jaxbandits.experiments.engine.claim import Verdict
 from jaxbandits.experiments.engine.experiment import Experiment
 from jaxbandits.experiments.engine.run import Report
 from jaxbandits.report.ledger import MANIFEST, is_of_a_sweep
+from jaxbandits.simulation.identity import guard
 
 
 def request(
@@ -46,7 +46,7 @@ def request(
         "reading": experiment.interpretation,
         "data": None if data is None else hashlib.sha256(data.read_bytes()).hexdigest(),
     }
-    return asked | spec.guard(asked, 0, jax.local_devices())
+    return asked | guard(asked, 0, jax.local_devices())
 
 
 def refuse_a_sweep(directory: Path) -> None:

@@ -4,6 +4,7 @@
     batch-0-00012.npz  job 0, batch 12: values at the record points reached and, unless it is finished, the trials
 
 A file is written under a temporary name, synced, then renamed: if the process is killed, the previous file survives.
+Every file of a batch names its run, by the digest of `spec.json`, and its batch.
 The directory is locked by the process that writes it. Nothing is pickled.
 """
 
@@ -16,12 +17,13 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.files import first_difference, lock_directory, read_json, read_npz, write_json, write_npz
 from jaxbandits.simulation.compilation import key_data
 from jaxbandits.simulation.plan import Batch, Plan
 
-_FORMAT = "jaxbandits checkpoint 6"
+_FORMAT = "jaxbandits checkpoint 7"
 
 
 class BatchCheckpoint(NamedTuple):
@@ -56,6 +58,7 @@ class Store:
         self.directory = Path(directory)
         self.plan = plan
         self.spec = json.loads(json.dumps(spec))  # as it reads back: lists for tuples
+        self._run = digest(self.spec)
         self._exit_stack = contextlib.ExitStack()
 
     def __enter__(self) -> "Store":
@@ -94,13 +97,16 @@ class Store:
     def _path(self, batch: Batch) -> Path:
         return self.directory / f"batch-{batch.job}-{batch.index:05d}.npz"
 
+    def _owner(self, batch: Batch) -> np.ndarray:
+        return np.asarray(f"{self._run} {batch.job} {batch.index}")
+
     def save(self, batch: Batch, checkpoint: BatchCheckpoint) -> None:
         """Replace the file of a batch."""
         arrays = {f"values:{name}": values for name, values in checkpoint.block_values.items()}
         if checkpoint.carry is not None:
             arrays |= {f"carry:{i}": leaf for i, leaf in enumerate(jax.tree.leaves(checkpoint.carry))}
         counts = {"rounds": np.asarray(checkpoint.rounds), "seconds": np.asarray(checkpoint.seconds)}
-        write_npz(self._path(batch), {**counts, **arrays})
+        write_npz(self._path(batch), {"owner": self._owner(batch), **counts, **arrays})
 
     def load(self, batch: Batch, carry_shape: Any) -> BatchCheckpoint | None:
         """Return the checkpoint of a batch; None if there is none.
@@ -110,14 +116,16 @@ class Store:
           carry_shape: shapes of its trials.
 
         Raises:
-          InputError: if the file is damaged, naming it (delete it to compute that batch again).
+          InputError: if the file is damaged or of another run, naming it (delete it to compute that batch again).
         """
         path = self._path(batch)
         if not path.exists():
             return None
         arrays = read_npz(path)
-        if not {"rounds", "seconds"} <= set(arrays):
+        if not {"owner", "rounds", "seconds"} <= set(arrays):
             raise InputError(f"{path} is damaged or not a jaxbandits file; delete it to compute it again")
+        if arrays["owner"] != self._owner(batch):
+            raise InputError(f"{path} is of another run or batch; delete it to compute this one again")
         block_values = {name[7:]: array for name, array in arrays.items() if name.startswith("values:")}
         leaves = [arrays[f"carry:{i}"] for i in range(sum(name.startswith("carry:") for name in arrays))]
         if not leaves:

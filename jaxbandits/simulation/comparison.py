@@ -14,6 +14,7 @@ from jaxbandits.simulation.identity import job_spec, plan_spec
 from jaxbandits.simulation.jobs import make_jobs
 from jaxbandits.simulation.options import Options
 from jaxbandits.simulation.plan import Plan
+from jaxbandits.simulation.program import TraceCache
 
 
 def run_comparison(
@@ -25,17 +26,18 @@ def run_comparison(
       InputError: bad input, in one line.
     """
     devices = list(options.devices) if options.devices is not None else jax.local_devices()
-    label_jobs = make_jobs(algorithms, environment, horizon, seeds, record_points, options, devices[0])
+    traces = TraceCache()
+    label_jobs = make_jobs(algorithms, environment, horizon, seeds, record_points, options, devices[0], traces)
     plan = Plan(tuple(job for label in label_jobs for _, job in label.jobs), options.seed)
     settings = {
-        "devices": devices, "workers": options.workers, "seconds_per_call": options.seconds_per_call,
+        "devices": devices, "traces": traces, "workers": options.workers, "seconds_per_call": options.seconds_per_call,
         "save_every": options.save_every, "progress": options.progress, "title": options.title,
     }  # fmt: skip
     begin = time.time()
     if options.checkpoint is None:
         output = driver.run(plan, **settings)
     else:
-        with Store(options.checkpoint, plan, plan_spec(plan, devices)) as store:
+        with Store(options.checkpoint, plan, plan_spec(plan, devices, traces)) as store:
             output = driver.run(plan, store=store, **settings)
     outputs = iter(zip(output.block_values, output.timing, strict=True))
     hindsight: Hindsight = {}

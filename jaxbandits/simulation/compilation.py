@@ -1,7 +1,9 @@
 """Compilation of single functions, cached in this process and on disk (`simulation.compilation_cache`).
 
-A compiled function is found by its `CompileUnit`: its name, the structures and shapes of its arguments, the user's code
-in them, and the device. Up to `MAX_COMPILED` are kept, the least recently used one goes first.
+A compiled function is found by what it computes: the traces that it is made of (`executables.program_digest`), the
+structure of its arguments and the device. So code that changed between two runs, wherever it stands, is compiled anew.
+Functions whose trace has no digest (with callbacks to Python) are compiled in every run. Up to `MAX_COMPILED` functions
+are kept, the least recently used one goes first.
 
 Compiled functions take and return random keys as plain arrays (`key_data`): JAX calls programs of plain arrays without
 detours in Python.
@@ -18,9 +20,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base.digests import user_code_digests
 from jaxbandits.simulation import compilation_cache
-from jaxbandits.simulation.executables import executable_key
+from jaxbandits.simulation.executables import executable_key, program_digest
 from jaxbandits.tracing import target
 from jaxbandits.tracing.vmap_last import TracedFunction
 
@@ -91,28 +92,18 @@ class RateEstimator:
             self._seconds_per_round = new
 
 
-class CacheSource(NamedTuple):
-    """The traces that a compiled function is made of: they identify it on disk."""
-
-    traces: tuple[TracedFunction, ...]
-    out: Any  # of the structure of its results
-    names: tuple[str, ...] = ()  # of the metrics in them
-
-    @classmethod
-    def from_trace(cls, trace: TracedFunction) -> "CacheSource":
-        """Identify a function by one trace that has the same results."""
-        return cls((trace,), trace.out)
-
-
 class CompileUnit(NamedTuple):
     """A function to compile, and for which arguments."""
 
-    name: tuple[Hashable, ...]  # of the function, its meters, and last the batch width
+    name: str  # of the function
     function: Callable[..., Any]
     static_args: tuple[Any, ...]  # its first arguments
     args: tuple[Any, ...]  # shapes of the others
     cpu_options: dict[str, Any]  # for XLA on a CPU
-    source: CacheSource | None = None  # None: it is not kept on disk
+    traces: tuple[TracedFunction, ...]  # that it is made of
+    width: int  # trials of a batch
+    metrics: tuple[str, ...] = ()  # names in its results
+    out: Any = None  # of the structure of its results; None: it is not kept on disk
 
 
 class LoadedExecutable:
@@ -158,30 +149,21 @@ def compile_cached(unit: CompileUnit, device: Device) -> tuple[Any, RateEstimato
             save(lowered, executable)
         return executable
 
+    facts = (unit.width, unit.metrics)
+    program = program_digest(unit.name, unit.traces, unit.args, facts, unit.cpu_options, device)
+
     def build() -> tuple[Any, RateEstimator]:
         on_disk = compilation_cache.executables_for(device)
-        key = _disk_key(unit, unit.source, device) if on_disk and unit.source else None
-        if not (on_disk and unit.source and key):
+        key = executable_key(program) if on_disk and program and unit.out is not None else None
+        if on_disk is None or key is None:
             return compile_and_save(None), RateEstimator()
         save = functools.partial(on_disk.save, key)
-        loaded = on_disk.load(key, unit.args, unit.source.out, device)
+        loaded = on_disk.load(key, unit.args, unit.out, device)
         executable = LoadedExecutable(loaded, lambda: compile_and_save(save)) if loaded else compile_and_save(save)
         return executable, RateEstimator()
 
-    return _compiled.get((unit.name, *cache_key(unit.args, unit.name), device), build)
-
-
-def cache_key(args: Any, more: Any = ()) -> tuple[Hashable, ...]:
-    """Return a key of program arguments: their structure and shapes, and the users' code in them or in `more`."""
-    leaves, structure = jax.tree.flatten(args)
-    shapes = tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
-    return structure, shapes, bool(jax.config.jax_enable_x64), user_code_digests(args, more)
-
-
-def _disk_key(unit: CompileUnit, source: CacheSource, device: Device) -> str | None:
-    jaxprs = [trace.jaxpr for trace in source.traces]
-    facts = (unit.name[-1], source.names)
-    return executable_key(str(unit.name[0]), jaxprs, unit.args, facts, unit.cpu_options, device)
+    identity = program or (unit.name, unit.width, unit.traces)
+    return _compiled.get((identity, jax.tree.structure(unit.args), device), build)
 
 
 def _compile(lowered: Any, device: Device, cpu_options: dict[str, Any]) -> Any:

@@ -25,9 +25,10 @@ from jaxbandits.simulation.checkpoint import BatchCheckpoint, Store
 from jaxbandits.simulation.compilation import Device
 from jaxbandits.simulation.loop import TracedTrial
 from jaxbandits.simulation.plan import Batch, Job, Plan
-from jaxbandits.simulation.program import Program, base_key, get_program, get_trial, to_host
+from jaxbandits.simulation.program import Program, TraceCache, base_key, get_program, to_host
 from jaxbandits.simulation.progress import ProgressBar
 from jaxbandits.tracing import target
+from jaxbandits.tracing.settings import settings_for_threads
 
 _RECORD_CAPACITIES = (16, 128, 1024)  # few sizes, so that runs with other record points share programs
 _MAX_RECORD_BYTES = 2**26  # of the block values that one call returns
@@ -63,6 +64,7 @@ def run(
     plan: Plan,
     *,
     devices: Sequence[Device] | None = None,
+    traces: TraceCache | None = None,
     workers: int | None = None,
     seconds_per_call: float = 0.2,
     save_every: float = 10.0,
@@ -76,6 +78,7 @@ def run(
     Args:
       plan: what to run.
       devices: JAX devices; None: all of the default backend.
+      traces: of this run, as far as they exist.
       workers: threads; None: one per available core on a CPU, one per device otherwise.
       seconds_per_call: duration of a call of compiled code.
       save_every: seconds between checkpoints of an unfinished batch.
@@ -89,7 +92,7 @@ def run(
         workers = default_workers(devices)
     workers = max(1, min(workers, len(plan.batches)))
     bar = ProgressBar(plan.total_rounds, "rounds", title, progress, scale=True, stages=stages)
-    return _Run(plan, devices, workers, seconds_per_call, save_every, store, bar).run()
+    return _Run(plan, devices, traces or TraceCache(), workers, seconds_per_call, save_every, store, bar).run()
 
 
 def default_workers(devices: Sequence[Device]) -> int:
@@ -122,6 +125,7 @@ class _Run:
         self,
         plan: Plan,
         devices: list[Device],
+        traces: TraceCache,
         workers: int,
         seconds_per_call: float,
         save_every: float,
@@ -129,7 +133,7 @@ class _Run:
         bar: ProgressBar,
     ):
         self.plan, self.devices, self.workers, self.store, self.bar = plan, devices, workers, store, bar
-        self.seconds_per_call, self.save_every = seconds_per_call, save_every
+        self.traces, self.seconds_per_call, self.save_every = traces, seconds_per_call, save_every
         self.base_key = {device: base_key(plan.base_seed, device) for device in devices}
         self.stop = threading.Event()
         self.lock = threading.Lock()
@@ -150,7 +154,8 @@ class _Run:
         batches: queue.SimpleQueue[Batch] = queue.SimpleQueue()
         for batch in self.plan.batches:
             batches.put(batch)
-        with self.bar, ThreadPoolExecutor(self.workers, thread_name_prefix="jaxbandits") as pool:
+        enter_settings = settings_for_threads()
+        with self.bar, ThreadPoolExecutor(self.workers, "jaxbandits", initializer=enter_settings) as pool:
             futures = []
             try:
                 if self.store and self.store.resumes:
@@ -189,7 +194,7 @@ class _Run:
         for device in self.devices[: self.workers]:
             if self.stop.is_set():
                 raise _StoppedError
-            self.programs[index, device] = program = compile_job(job, device)
+            self.programs[index, device] = program = compile_job(job, device, self.traces)
             self.compile_s[index] += program.compile_s
 
     def _wait_for_programs(self, futures: Sequence[Future[None]]) -> None:
@@ -324,25 +329,31 @@ class _Run:
             self.store.save(batch, BatchCheckpoint(t, recorded, carry, seconds))
 
 
-def trace_job(job: Job, device: Device | None = None) -> TracedTrial:
-    """Trace one trial of a job for a device, by default JAX's.
+def trace_job(job: Job, device: Device | None = None, traces: TraceCache | None = None) -> TracedTrial:
+    """Trace one trial of a job.
+
+    Args:
+      job: what is run.
+      device: that will run it; None: JAX's default device.
+      traces: of this run; None: a run of this job alone.
 
     Raises:
       InputError: if algorithm and environment do not fit together.
     """
     with _named_errors(job):
-        return get_trial(job.meters, *job.at_point(), device and device.platform)
+        return (traces or TraceCache()).get(job.meters, *job.at_point(), device and device.platform)
 
 
-def compile_job(job: Job, device: Device) -> Program:
-    """Compile the program of a job.
+def compile_job(job: Job, device: Device, traces: TraceCache | None = None) -> Program:
+    """Compile the program of a job; arguments as for `trace_job`.
 
     Raises:
       InputError: if algorithm and environment do not fit together, or no program can be made of them.
     """
-    capacity = record_capacity(job, trace_job(job, device).block_values)
+    trial = trace_job(job, device, traces)
+    capacity = record_capacity(job, trial.block_values)
     with _named_errors(job):
-        return get_program(job.meters, *job.at_point(), job.width, capacity, device)
+        return get_program(trial, *job.at_point(), job.width, capacity, device)
 
 
 @contextlib.contextmanager

@@ -30,14 +30,14 @@ from jaxbandits.base.digests import digest, package_digest, package_files
 from jaxbandits.base.files import write_atomically
 from jaxbandits.base.versions import versions
 from jaxbandits.tracing.jax_compat import executables
-from jaxbandits.tracing.traces import trace_digest
+from jaxbandits.tracing.settings import settings
+from jaxbandits.tracing.vmap_last import TracedFunction
 
 LARGEST = 2**30  # bytes of all files; beyond, the least recently used are deleted
 _LOADED_AT = time.time()
 _LAPACK = "lapack_"  # how the names of jaxlib's LAPACK targets begin
 _TARGET = re.compile(r'custom_call\b(?: @"?([^\s("]+))?')  # of StableHLO; written otherwise, the name is empty
 _WITH_LAPACK, _PLAIN = b"L", b"P"  # first byte of a file
-_CACHE_SETTINGS = ("jax_compilation_cache", "jax_persistent_cache")  # settings that no program depends on
 
 
 class Executables:
@@ -120,32 +120,35 @@ def _is_own_file(path: Path) -> bool:
     return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
 
 
-def executable_key(
-    name: str, jaxprs: Sequence[Any], shapes: Any, facts: Any, options: dict[str, Any], device: Any
+def program_digest(
+    name: str, traces: Sequence[TracedFunction], shapes: Any, facts: Any, options: dict[str, Any], device: Any
 ) -> str | None:
-    """Return the key of a program; None if a trace has no digest, or the package may have changed in this process.
+    """Return a digest of everything that determines a program; None if a trace has no digest.
 
     Args:
       name: of the function of this package that makes the program of its traces.
-      jaxprs: the traces.
+      traces: the traces.
       shapes: of its arguments.
       facts: further inputs of that function, a JSON value.
       options: of its compilation.
       device: that runs it.
     """
-    try:
-        traced, package = trace_digest(*jaxprs), _package()
-        settings = sorted((key, repr(x)) for key, x in jax.config.values.items() if not key.startswith(_CACHE_SETTINGS))
-    except Exception:  # a JAX whose traces or settings look otherwise: nothing is saved
+    digests = [trace.digest for trace in traces]
+    if None in digests:
         return None
-    if traced is None or package is None:
-        return None
-    parts = (
-        name, traced, facts, sorted(options.items()), [(x.shape, str(x.dtype)) for x in jax.tree.leaves(shapes)],
-        [len(jax.tree.leaves(x)) for x in shapes], package, sorted(versions().items()), settings,
-        os.environ.get("XLA_FLAGS"), (device.platform, device.device_kind, device.id, jax.local_device_count()),
-    )  # fmt: skip
-    return digest(parts)
+    shapes_and_types = [(x.shape, str(x.dtype)) for x in jax.tree.leaves(shapes)]
+    leaf_counts = [len(jax.tree.leaves(x)) for x in shapes]
+    place = (device.platform, device.device_kind, device.id)
+    return digest((name, digests, facts, shapes_and_types, leaf_counts, options, settings(), place))
+
+
+def executable_key(program: str) -> str | None:
+    """Return the key of a program on disk by its `program_digest`; None if this package may have changed since import.
+
+    A key in a process is shorter lived: it needs neither the source of this package nor versions.
+    """
+    package = _package()
+    return None if package is None else digest((program, package, versions(), jax.local_device_count()))
 
 
 @functools.cache

@@ -12,6 +12,7 @@ from jaxbandits.simulation.driver import trace_job
 from jaxbandits.simulation.grid import Grid, Point, list_points
 from jaxbandits.simulation.options import COUNT, MAX_SEED, Options
 from jaxbandits.simulation.plan import ENVIRONMENT, Job, resolve_record_points
+from jaxbandits.simulation.program import TraceCache
 from jaxbandits.simulation.width import bytes_of_round, default_width
 
 
@@ -24,7 +25,14 @@ class LabelJobs(NamedTuple):
 
 
 def make_jobs(
-    algorithms: Any, environment: Any, horizon: Any, seeds: Any, record_points: Any, options: Options, device: Device
+    algorithms: Any,
+    environment: Any,
+    horizon: Any,
+    seeds: Any,
+    record_points: Any,
+    options: Options,
+    device: Device,
+    traces: TraceCache | None = None,
 ) -> list[LabelJobs]:
     """Check the arguments of `compare` and return the jobs of every label.
 
@@ -38,6 +46,7 @@ def make_jobs(
       record_points: one value or label to value.
       options: settings of the run.
       device: whose kind decides about the default width.
+      traces: of this run.
 
     Raises:
       InputError: bad input, in one line.
@@ -71,7 +80,9 @@ def make_jobs(
             meters=tuple(options.meters),
             width=options.width or 1,
         )
-        jobs = [(positions, _checked_job(job, options.width, device)) for positions, job in _by_static_values(whole)]
+        jobs = [
+            (positions, _checked_job(job, options.width, device, traces)) for positions, job in _by_static_values(whole)
+        ]
         label_jobs.append(LabelJobs(label, dataclasses.replace(whole, width=jobs[0][1].width), jobs))
     return label_jobs
 
@@ -139,7 +150,7 @@ def _check_roles(label: str, algorithm: Any, environment: Any) -> None:
             raise InputError(f"{role}{owner} must be {needed}; got {got}")
 
 
-def _checked_job(job: Job, width: int | None, device: Device) -> Job:
+def _checked_job(job: Job, width: int | None, device: Device, traces: TraceCache | None) -> Job:
     """Check the values of a job and choose its width, if none is given."""
     for obj in (job.algorithm, job.environment):
         validate(obj)
@@ -148,7 +159,7 @@ def _checked_job(job: Job, width: int | None, device: Device) -> Job:
         raise InputError(f"{job.label} has dim={dims[0]}, but the environment has dim={dims[1]}")
     if width is None:
         first_point = dataclasses.replace(job, points=job.points[:1])  # all points have the same shapes
-        width = default_width(bytes_of_round(trace_job(first_point, device)), device)
+        width = default_width(bytes_of_round(trace_job(first_point, device, traces)), device)
         job = dataclasses.replace(job, width=width)
     job.at_point()  # checks the values of all points
     return job

@@ -1,11 +1,12 @@
 """Compiled programs: one program (its starts and its rounds) serves every batch of a job.
 
 A program depends on the structure of algorithm and environment, the shapes of shared data, the batch width, the number
-of record points per call and the device; never on hyperparameter values, seeds or the horizon. Traces and compiled
-functions are cached for later runs of the process (`simulation.compilation`).
+of record points per call and the device; never on hyperparameter values, seeds or the horizon. Every run traces its
+trials anew, since code may have changed; compiled functions are found by these traces (`simulation.compilation`).
 """
 
 import abc
+import contextlib
 import dataclasses
 import functools
 import time
@@ -17,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.base.digests import has_foreign_code
 from jaxbandits.base.pytree import map_traced
 from jaxbandits.simulation import loop
 from jaxbandits.simulation import meters as meters_lib
@@ -24,25 +26,22 @@ from jaxbandits.simulation.compilation import (
     FAST_CODE,
     FAST_COMPILE,
     MAX_COMPILED,
-    CacheSource,
     CompileUnit,
     Device,
     LRUCache,
     RateEstimator,
-    cache_key,
-    clear_compiled,
     compile_cached,
 )
 from jaxbandits.simulation.loop import Carry, TracedTrial
 from jaxbandits.simulation.meters import Meter
 from jaxbandits.tracing import target
+from jaxbandits.tracing.jax_compat import ignore_cached_traces
+from jaxbandits.tracing.settings import settings_for_threads
 from jaxbandits.tracing.vmap_last import TracedFunction
 from jaxbandits.types import InitFromObs
 
 BLOCK = 64  # rounds of one call on an accelerator, where a round takes longer than a call costs
 _NO_RECORD_POINT = 2**31 - 1
-
-_traces = LRUCache(MAX_COMPILED)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -145,32 +144,51 @@ class BlockProgram(Program):
         return carry, {name: np.stack([np.asarray(values[name]) for values in recorded]) for name in names}, t
 
 
-def get_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Any, platform: str | None = None) -> TracedTrial:
-    """Return the traced trial of a job.
+class TraceCache:
+    """Traces of trials, made once for each structure of algorithm and environment.
 
-    Args:
-      meters: extra meters.
-      algorithm: hyperparameters of one trial.
-      environment: the same.
-      platform: of the device that will run it; None: of JAX's default device.
+    A cache serves one run: code may change until the next one (a notebook cell runs again, a global is set).
     """
-    shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (algorithm, environment, *_seed_shapes()))
-    platform = platform or jax.default_backend()
 
-    def build() -> TracedTrial:
-        with target.target_platform(platform):
-            return loop.trace_trial(meters, *shapes)
+    def __init__(self) -> None:
+        self._traces = LRUCache(MAX_COMPILED)
 
-    return _traces.get((meters, platform, *cache_key(shapes, meters)), build)
+    def get(
+        self, meters: tuple[Meter, ...], algorithm: Any, environment: Any, platform: str | None = None
+    ) -> TracedTrial:
+        """Return the traced trial of a job.
+
+        Args:
+          meters: extra meters.
+          algorithm: hyperparameters of one trial.
+          environment: the same.
+          platform: of the device that will run it; None: of JAX's default device.
+        """
+        pair = (algorithm, environment)
+        shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (*pair, *_seed_shapes()))
+        platform = platform or jax.default_backend()
+
+        def build() -> TracedTrial:
+            with target.target_platform(platform), _tracing(pair, meters):
+                return loop.trace_trial(meters, *shapes)
+
+        leaves, structure = jax.tree.flatten(shapes)
+        key = (meters, platform, structure, tuple((x.shape, str(x.dtype)) for x in leaves))
+        return self._traces.get(key, build)
+
+
+def _tracing(*objects: Any) -> contextlib.AbstractContextManager[Any]:
+    """Return a context for a trace: JAX may serve traces that it has of this package's functions, not of others."""
+    return ignore_cached_traces() if has_foreign_code(*objects) else contextlib.nullcontext()
 
 
 def get_program(
-    meters: tuple[Meter, ...], algorithm: Any, environment: Any, width: int, record_capacity: int, device: Device
+    trial: TracedTrial, algorithm: Any, environment: Any, width: int, record_capacity: int, device: Device
 ) -> Program:
-    """Return the program for these structures; functions in the cache are not compiled again.
+    """Return the program of a traced trial; functions in the cache are not compiled again.
 
     Args:
-      meters: extra meters.
+      trial: the trial, traced for the platform of the device.
       algorithm: hyperparameters of one trial.
       environment: the same.
       width: trials per batch.
@@ -186,18 +204,19 @@ def get_program(
     def of_batch(x: Any) -> Any:
         return of_one(x) if width == 1 else jax.ShapeDtypeStruct((*x.shape, width), x.dtype, sharding=sharding)
 
-    trial = get_trial(meters, algorithm, environment, device.platform)
     alg, env = (jax.tree.map(of_one, map_traced(of_batch, obj)) for obj in (algorithm, environment))
     carry = jax.tree.map(of_batch, trial.carry)
     base_key, seed_index = _seed_shapes()
     t = of_one(seed_index)
     units = _init_units(trial, width, alg, env, of_one(base_key), of_batch(seed_index), carry)
     if target.is_accelerator(device.platform):
-        units |= _block_units(trial, width, (alg, env, carry), t, meters)
+        units |= _block_units(trial, width, (alg, env, carry), t)
     else:
         points = jax.ShapeDtypeStruct((record_capacity,), np.int32, sharding=sharding)
-        units["play_rounds"] = _loop_unit(trial, width, (alg, env, carry), (t, t, points), meters)
-    with ThreadPoolExecutor(len(units)) as pool:  # XLA compiles without holding the GIL
+        units["play_rounds"] = _loop_unit(trial, width, (alg, env, carry), (t, t, points))
+    with ThreadPoolExecutor(
+        len(units), initializer=settings_for_threads()
+    ) as pool:  # XLA compiles without holding the GIL
         futures = {name: pool.submit(compile_cached, unit, device) for name, unit in units.items()}
         compiled = {name: future.result() for name, future in futures.items()}
     totals = {key: np.full(x.shape, meters_lib.initial_total(key), x.dtype) for key, x in carry.totals.items()}
@@ -225,20 +244,24 @@ def _init_units(
     visible = (env, env_init) if isinstance(alg, InitFromObs) else ()
     return {
         "init_environment": CompileUnit(
-            name=("init_environment", width),
+            name="init_environment",
             function=_init,
             static_args=(trial.init_environment, width),
             args=(base_key, env, seed_index),
             cpu_options=FAST_COMPILE,
-            source=CacheSource.from_trace(trial.init_environment),
+            traces=(trial.init_environment,),
+            width=width,
+            out=trial.init_environment.out,
         ),
         "init_algorithm": CompileUnit(
-            name=("init_algorithm", width),
+            name="init_algorithm",
             function=_init,
             static_args=(trial.init_algorithm, width),
             args=(base_key, alg, seed_index, *visible),
             cpu_options=FAST_COMPILE,
-            source=CacheSource.from_trace(trial.init_algorithm),
+            traces=(trial.init_algorithm,),
+            width=width,
+            out=trial.init_algorithm.out,
         ),
     }
 
@@ -247,31 +270,37 @@ def _init(init: TracedFunction, width: int, base_key: jax.Array, *batched: Any) 
     return loop.vmap_trials(init, width, (base_key,), *batched)
 
 
-def _loop_unit(
-    trial: TracedTrial, width: int, args: tuple[Any, ...], rounds: tuple[Any, ...], meters: tuple[Meter, ...]
-) -> CompileUnit:
-    traces = (trial.play_round, trial.snapshot)
+def _loop_unit(trial: TracedTrial, width: int, args: tuple[Any, ...], rounds: tuple[Any, ...]) -> CompileUnit:
     return CompileUnit(
-        name=("play_rounds", meters, width),
+        name="play_rounds",
         function=loop.play_rounds,
         static_args=(trial, width),
         args=(*args, *rounds),
         cpu_options=FAST_CODE,
-        source=CacheSource(traces, out=(trial.carry, trial.block_values), names=tuple(trial.block_values)),
+        traces=(trial.play_round, trial.snapshot),
+        width=width,
+        metrics=tuple(trial.block_values),
+        out=(trial.carry, trial.block_values),
     )
 
 
-def _block_units(
-    trial: TracedTrial, width: int, args: tuple[Any, ...], t: Any, meters: tuple[Meter, ...]
-) -> dict[str, CompileUnit]:
-    def play(name: str, rounds: int) -> CompileUnit:
-        return CompileUnit((name, meters, width), loop.play_block, (trial, width, rounds), (*args, t), FAST_CODE)
+def _block_units(trial: TracedTrial, width: int, args: tuple[Any, ...], t: Any) -> dict[str, CompileUnit]:
+    def unit(name: str, function: Any, static_args: tuple[Any, ...], args: tuple[Any, ...]) -> CompileUnit:
+        return CompileUnit(
+            name=name,
+            function=function,
+            static_args=(trial, width, *static_args),
+            args=args,
+            cpu_options=FAST_CODE,
+            traces=(trial.play_round, trial.snapshot),
+            width=width,
+            metrics=tuple(trial.block_values),
+        )
 
-    record = CompileUnit(("record_block", width), loop.record_block, (trial, width), args, FAST_CODE)
     return {
-        "play_block": play("play_block", BLOCK),
-        "play_round": play("play_round", 1),
-        "record_block": record,
+        "play_block": unit("play_block", loop.play_block, (BLOCK,), (*args, t)),
+        "play_round": unit("play_round", loop.play_block, (1,), (*args, t)),
+        "record_block": unit("record_block", loop.record_block, (), args),
     }
 
 
@@ -300,8 +329,7 @@ def rebuild_instances(
         map_traced(lambda leaf: leaf[0], environments),
         {name: array[..., 0].astype(real) for name, array in recorded.items()},
     )
-    key = ("rebuild_instance", device.platform, *cache_key(first_args))
-    trace = _traces.get(key, lambda: _trace_rebuild_instance(device, *first_args))
+    trace = _trace_rebuild_instance(device, *first_args)
     batches = []
     for first in range(0, len(points), width):
         instances = np.minimum(np.arange(first, first + width), len(points) - 1)  # the last batch is padded
@@ -314,12 +342,14 @@ def rebuild_instances(
             device,
         )
         unit = CompileUnit(
-            name=("rebuild_instance", width),
+            name="rebuild_instance",
             function=_rebuild_instance,
             static_args=(trace, width),
             args=jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), args),
             cpu_options=FAST_COMPILE,
-            source=CacheSource.from_trace(trace),
+            traces=(trace,),
+            width=width,
+            out=trace.out,
         )
         executable, _ = compile_cached(unit, device)
         batches.append(to_host(executable(*args)))
@@ -333,7 +363,7 @@ def _trace_rebuild_instance(device: Device, environment: Any, recorded: dict[str
     def rebuild_instance(environment: Any, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
         return environment.rebuild_instance(recorded)
 
-    with target.target_platform(device.platform):
+    with target.target_platform(device.platform), _tracing(environment):
         return TracedFunction.trace(rebuild_instance, environment, recorded)
 
 
@@ -344,12 +374,6 @@ def _rebuild_instance(trace: TracedFunction, width: int, *args: Any) -> dict[str
 def base_key(seed: int, device: Device) -> jax.Array:
     """Return the `key_data` of `jax.random.key(seed)`, which would compile a program; a seed is below 2^32."""
     return jax.device_put(np.array([0, seed], np.uint32), device)
-
-
-def clear_programs() -> None:
-    """Drop all traces and compiled functions of this process (for tests and to measure compilation)."""
-    clear_compiled()
-    _traces.clear()
 
 
 def to_host(tree: Any) -> Any:

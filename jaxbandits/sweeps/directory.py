@@ -98,10 +98,11 @@ class Directory:
         return self.path / "working" / name
 
     def read_record(self, name: str) -> dict[str, Any] | None:
-        """Read the record of a part; None if it is not done, or its results are missing or of another size."""
+        """Read the record of a part; None if it is not done, or its results are missing or of another size or part."""
         try:
             record = files.read_json(self._record_path(name))
-            return record if self.result_path(name).stat().st_size == record["bytes"] else None
+            is_own = record["part"] == name and self.result_path(name).stat().st_size == record["bytes"]
+            return record if is_own else None
         except (InputError, OSError, KeyError, TypeError):
             return None
 
@@ -120,7 +121,7 @@ class Directory:
           details: of the record, besides checksum and size of the results.
         """
         path = self.result_path(name)
-        record = {"sha256": checksum(path), "bytes": path.stat().st_size, **details}
+        record = {"part": name, "sha256": checksum(path), "bytes": path.stat().st_size, **details}
         files.write_json(self._record_path(name), record)
         self.clear_failure(name)
 

@@ -201,6 +201,9 @@ class SweepResult:
 
     def _read(self, part: dict[str, Any]) -> Trials:
         record = self._records[part["name"]] or {}
+        if not self._directory.is_intact(part["name"], record):
+            path = self._directory.result_path(part["name"])
+            raise InputError(f"{path} is not the file that was recorded; run the sweep again to replace it")
         trials = Result.load(self._directory.result_path(part["name"]))[part["label"]]
         return dataclasses.replace(trials, timing=record["timing"])
 

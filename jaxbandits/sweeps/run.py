@@ -222,9 +222,9 @@ class _PartRunner:
         """Return the trials of a part without their timing, which differs from run to run, and the timing."""
         devices, options = self.plan.devices, self.options
         plan = Plan((part.job,), self.plan.sweep.seed)
-        with PartStore(directory, plan, plan_spec(plan, devices), options.save_every) as store:
+        with PartStore(directory, plan, plan_spec(plan, devices, self.plan.traces), options.save_every) as store:
             output = driver.run(
-                plan, devices=devices, workers=options.workers, save_every=options.save_every,
+                plan, devices=devices, traces=self.plan.traces, workers=options.workers, save_every=options.save_every,
                 progress=options.progress, title=f"part {number} of {self.n_parts}", stages=False, store=store,
             )  # fmt: skip
         if len(self.hindsight) > _MAX_HINDSIGHT:

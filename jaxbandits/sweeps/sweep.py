@@ -18,6 +18,7 @@ from jaxbandits.simulation.jobs import LabelJobs, make_jobs
 from jaxbandits.simulation.meters import Meter
 from jaxbandits.simulation.options import COUNT, Options
 from jaxbandits.simulation.plan import Job, Plan
+from jaxbandits.simulation.program import TraceCache
 from jaxbandits.simulation.width import bytes_of
 
 _MAX_PART_TRIALS = 4096  # by default
@@ -83,6 +84,7 @@ class SweepPlan:
 
     sweep: Sweep
     devices: list[Any]
+    traces: TraceCache
     label_jobs: list[LabelJobs]
     jobs: list[Job]  # one per program
     parts: list[Part]
@@ -130,17 +132,25 @@ def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> SweepPlan:
         meters=sweep.meters, seed=sweep.seed, first_seed=sweep.first_seed, width=sweep.width, devices=devices
     )
     devices = list(devices) if devices is not None else jax.local_devices()
+    traces = TraceCache()
     label_jobs = make_jobs(
-        sweep.algorithms, sweep.environment, sweep.horizon, sweep.seeds, sweep.record_points, options, devices[0]
+        sweep.algorithms,
+        sweep.environment,
+        sweep.horizon,
+        sweep.seeds,
+        sweep.record_points,
+        options,
+        devices[0],
+        traces,
     )
     jobs = [job for label in label_jobs for _, job in label.jobs]
-    _check_metrics(sweep.metrics or (), jobs)
-    spec = plan_spec(Plan(tuple(jobs), options.seed), devices)
+    _check_metrics(sweep.metrics or (), jobs, traces)
+    spec = plan_spec(Plan(tuple(jobs), options.seed), devices, traces)
     spec |= {
         "labels": [label.label for label in label_jobs],
         "metrics": None if sweep.metrics is None else list(sweep.metrics),
     }
-    spec |= {"parts": [_part_trials(sweep, job) for job in jobs]}
+    spec |= {"parts": [_part_trials(sweep, job, traces) for job in jobs]}
     spec = json.loads(json.dumps(spec))  # as it will be read: lists for tuples
     parts = []
     number = 0
@@ -148,27 +158,27 @@ def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> SweepPlan:
         for positions, job in label.jobs:
             parts += _divide(label.label, positions, job, spec, number)
             number += 1
-    return SweepPlan(sweep, devices, label_jobs, jobs, parts, spec)
+    return SweepPlan(sweep, devices, traces, label_jobs, jobs, parts, spec)
 
 
-def _check_metrics(metrics: Sequence[str], jobs: Sequence[Job]) -> None:
+def _check_metrics(metrics: Sequence[str], jobs: Sequence[Job], traces: TraceCache) -> None:
     """Check the names of metrics before anything is computed, unless only whole runs tell them."""
     for job in jobs if metrics else ():
-        names = metric_names(job, trace_job(job).block_values)
+        names = metric_names(job, trace_job(job, traces=traces).block_values)
         missing = [] if names is None else [metric for metric in metrics if metric not in names]
         if names is not None and missing:
             raise InputError(f"metrics: {unknown_name('metric', missing[0], names)}")
 
 
-def _part_trials(sweep: Sweep, job: Job) -> int:
+def _part_trials(sweep: Sweep, job: Job, traces: TraceCache) -> int:
     if sweep.part_trials is not None:
         return ranges.integer("part_trials", sweep.part_trials, COUNT)
-    return max(job.width, min(_MAX_PART_TRIALS, _MAX_PART_BYTES // result_bytes(job)))
+    return max(job.width, min(_MAX_PART_TRIALS, _MAX_PART_BYTES // result_bytes(job, traces)))
 
 
-def result_bytes(job: Job) -> int:
+def result_bytes(job: Job, traces: TraceCache | None = None) -> int:
     """Return the bytes of the values of one trial, in float64."""
-    block_values = trace_job(job).block_values
+    block_values = trace_job(job, traces=traces).block_values
     return 8 * len(job.record_points) * sum(x.size for x in block_values.values())
 
 

@@ -5,10 +5,14 @@ needs the names imported at the top. Serialised executables and JAX's compilatio
 missing, there is one warning and every process compiles its programs.
 """
 
+import contextlib
 import functools
+import importlib
+import os
 import warnings
 from typing import Any
 
+import jax
 from jax.core import eval_jaxpr as eval_jaxpr
 from jax.extend.core import Primitive as Primitive
 from jax.extend.core import jaxpr_as_fun as jaxpr_as_fun
@@ -42,6 +46,40 @@ def reset_cache() -> None:
         compilation_cache.reset_cache()
     except (ImportError, AttributeError):
         _warn("reset the compilation cache: it may stay off")
+
+
+def ignore_cached_traces() -> contextlib.AbstractContextManager[Any]:
+    """Return a context in which functions under `jax.jit` are traced anew.
+
+    JAX keeps the trace of a jitted function although a global that the function reads has changed.
+    """
+    context = _user_context()
+    if context is None:
+        jax.clear_caches()
+        return contextlib.nullcontext()
+    return context(object())  # JAX's caches distinguish the values of this context
+
+
+@functools.cache
+def _user_context() -> Any:
+    make = getattr(jax, "make_user_context", None)
+    return None if make is None else make(None)
+
+
+@functools.cache
+def xla_options() -> str:
+    """Return XLA's options as XLA read them, which it does once in a process, files that `XLA_FLAGS` names included.
+
+    The number of CPU devices is left out: no result depends on it. Where this JAX does not tell the options, they are
+    the text of `XLA_FLAGS` at the first call.
+    """
+    try:
+        options = importlib.import_module("jaxlib._jax").CompileOptions()
+        options.executable_build_options.debug_options.xla_force_host_platform_device_count = 1
+        return options.SerializeAsString().hex()
+    except (ImportError, AttributeError):
+        flags = os.environ.get("XLA_FLAGS", "").split()
+        return " ".join(flag for flag in flags if "device_count" not in flag)
 
 
 def _warn(what: str) -> None:

@@ -24,6 +24,7 @@ An equation without a rule goes through `jax.vmap` along the last axis; `explain
 import collections
 import contextvars
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,6 +50,7 @@ from jaxbandits.tracing.jax_compat import open_jaxpr
 from jaxbandits.tracing.row_axes import RowPlan, row_axes
 from jaxbandits.tracing.shape_rules import SHAPE_RULES, WITHOUT_SCALARS, align_ranks, broadcast_batch
 from jaxbandits.tracing.short_axes import Rows
+from jaxbandits.tracing.traces import trace_digest
 
 Rule = Callable[..., tuple[Any, Any]]
 
@@ -105,6 +107,11 @@ class TracedFunction:
     def trace(cls, f: Callable[..., Any], *args: Any) -> "TracedFunction":
         """Trace `f` for arguments of these shapes and types (arrays or `jax.ShapeDtypeStruct`s)."""
         return cls(*jax.make_jaxpr(f, return_shape=True)(*args))
+
+    @functools.cached_property
+    def digest(self) -> str | None:
+        """Digest of what the function computes (`traces.trace_digest`), None if it has none."""
+        return trace_digest(self.jaxpr)
 
     def __call__(self, *args: Any) -> Any:
         """Evaluate the function for one trial; barriers are placed as in `vmap`."""

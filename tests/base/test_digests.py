@@ -17,7 +17,8 @@ import optax
 import pytest
 
 from jaxbandits import catalogue
-from jaxbandits.base import digests, spec
+from jaxbandits.algorithms.linear.oful import OFUL
+from jaxbandits.base import digests
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
@@ -47,7 +48,7 @@ def test_a_users_class_is_named_with_its_code_and_read_back_once_registered(monk
 
 
 def digest_of(measure):
-    return spec.digest(catalogue.to_spec(Meter("m", measure)))
+    return digests.digest(catalogue.to_spec(Meter("m", measure)))
 
 
 def _of(scale):
@@ -87,11 +88,11 @@ def test_what_a_class_holds_is_part_of_it():
     assert len({of(body) for body in bodies}) == 3
 
 
-def test_users_code_is_that_of_what_objects_are_made_of():
-    assert digests.user_code_digests(HeavyTailed(dim=2, n_arms=3), (1, "two", {"three": jnp.ones(3)})) == ()
-    (mine,) = digests.user_code_digests([Mine(dim=2), Mine(dim=3)])
-    assert mine == digests.code_digest(Mine)
-    assert len(digests.user_code_digests(Meter("m", lambda r: r.t), {"of": Mine}, functools.partial(digest_of, 1))) == 3
+def test_foreign_code_is_found_in_fields_and_containers():
+    is_foreign = digests.has_foreign_code
+    assert not is_foreign(HeavyTailed(dim=2, n_arms=3), (1, "two", {"three": jnp.ones(3)}), OFUL(dim=2))
+    assert is_foreign(Mine(dim=2)) and is_foreign([{"of": Mine}]) and is_foreign(Meter("m", lambda r: r.t))
+    assert is_foreign(functools.partial(digest_of, 1)) and is_foreign(optax.sgd(0.1)) and is_foreign(object())
 
 
 def test_recursive_code_comes_to_an_end():
@@ -143,7 +144,7 @@ def test_a_changed_constant_in_a_users_module_changes_the_digest(tmp_path, monke
 
     def digests_now():
         module = _load(tmp_path, monkeypatch, "users_module", text)
-        return digest_of(module.measure), spec.digest(catalogue.to_spec(module.Learner(dim=2)))
+        return digest_of(module.measure), digests.digest(catalogue.to_spec(module.Learner(dim=2)))
 
     _load(tmp_path, monkeypatch, "users_helpers", helpers)
     first = digests_now()
@@ -186,18 +187,6 @@ def test_code_typed_at_a_prompt_has_one_digest_in_every_process():
     assert first == again
     assert first[0] != other[0]
     assert first[1] == other[1]
-
-
-def test_the_guard_names_all_that_determines_the_numbers(monkeypatch):
-    guard = functools.partial(spec.guard, {"a": 1}, 64, jax.devices())
-    monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
-    first = guard()
-    assert first.keys() == {"spec", "package", "versions", "precision", "devices", "xla_flags", "width"}
-    assert {"jax", "jaxlib"} <= first["versions"].keys()
-    assert first["xla_flags"] == []
-    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_max_isa=AVX2")
-    assert guard() != first
-    json.dumps(first, allow_nan=False)
 
 
 def test_the_package_digest_reads_every_file(tmp_path, monkeypatch):

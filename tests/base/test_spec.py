@@ -23,6 +23,7 @@ from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.algorithms.oco.optax_learner import OptaxLearner
 from jaxbandits.base import spec
+from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import pytree
 from jaxbandits.base.registry import Entry
@@ -71,7 +72,7 @@ def test_every_registered_example_comes_back(name):
     copied, value = there_and_back(obj)
     assert value["type"] == name
     assert_same(copied, obj)
-    assert spec.digest(catalogue.to_spec(copied)) == spec.digest(value)
+    assert digest(catalogue.to_spec(copied)) == digest(value)
 
 
 @pytest.mark.parametrize("name", sorted(catalogue.PARTS))
@@ -140,7 +141,7 @@ def test_any_nest_of_values_comes_back(value):
     copied, written = there_and_back(value)
     _identical(copied, value)
     again, _ = there_and_back(copied)
-    assert spec.digest(catalogue.to_spec(again)) == spec.digest(written)
+    assert digest(catalogue.to_spec(again)) == digest(written)
 
 
 @settings(max_examples=50, deadline=None)
@@ -153,7 +154,7 @@ def test_field_values_come_back(ridge, delta):
 def test_values_that_differ_in_anything_have_other_digests():
     values = [1, 1.0, np.float32(1), np.float64(1), np.array(1.0), np.array([1.0]), np.array([1]), True, "1", [1], (1,),
               {"a": 1}, {"b": 1}, 1.0000000000000002, None, -0.0, 0.0, math.nan, math.inf]  # fmt: skip
-    digests_of = {spec.digest(catalogue.to_spec(value)) for value in values}
+    digests_of = {digest(catalogue.to_spec(value)) for value in values}
     assert len(digests_of) == len(values)
 
 
@@ -169,7 +170,7 @@ def test_big_arrays_are_named_by_digest_and_kept_outside():
     with pytest.raises(InputError, match="another array"):
         catalogue.from_spec(value, wrong)
     other = Table(big[:, None], big[::-1])
-    assert spec.digest(catalogue.to_spec(other)) != spec.digest(value)
+    assert digest(catalogue.to_spec(other)) != digest(value)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from jaxbandits.base.pytree import as_arrays, map_traced
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.linear import HvtUCB
 from jaxbandits.numerics import rng
-from jaxbandits.simulation import driver, loop, program, simulate
+from jaxbandits.simulation import compilation, driver, loop, program, simulate
 from jaxbandits.tracing import batching, target
 from jaxbandits.tracing.vmap_last import TracedFunction
 from tests.hlo import kernels, open_loops
@@ -84,7 +84,8 @@ def test_every_loop_of_a_round_has_a_known_length(name):
 
 def test_a_trial_is_traced_for_the_platform_where_it_will_run():
     pair = as_arrays((ALGORITHMS["linear/hvt_ucb"].example, ENVIRONMENTS["linear/heavy_tailed"].example))
-    on_cpu, on_gpu = (str(program.get_trial((), *pair, platform).play_round.jaxpr) for platform in ("cpu", "gpu"))
+    traces = program.TraceCache()
+    on_cpu, on_gpu = (str(traces.get((), *pair, platform).play_round.jaxpr) for platform in ("cpu", "gpu"))
     assert "while[" in on_cpu and "while[" not in on_gpu
 
 
@@ -126,7 +127,7 @@ def test_blocks_give_the_rows_of_the_loop_however_rounds_are_cut(monkeypatch, tm
             np.testing.assert_allclose(values, others[name], **tolerance)
 
     normal = run()
-    program.clear_programs()
+    compilation.clear_compiled()
     monkeypatch.setattr(target, "is_accelerator", lambda platform: True)
     calls, original = [], driver.play_call
 
@@ -145,7 +146,7 @@ def test_blocks_give_the_rows_of_the_loop_however_rounds_are_cut(monkeypatch, tm
         run(**short_calls, save_every=0.0)
     resumed = run(**short_calls)
     monkeypatch.undo()
-    program.clear_programs()
+    compilation.clear_compiled()
     assert set(calls) == {64, 1, None} and whole["loss"].shape == (1, 40, 6)
     same(whole, resumed, rtol=0.0)
     same(whole, normal, rtol=1e-12)

@@ -13,12 +13,12 @@ import filelock
 import numpy as np
 import pytest
 
-from jaxbandits.base import digests, files, spec
+from jaxbandits.base import digests, files
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.versions import versions
 from jaxbandits.linear import HeavyTailed, HvtUCB
 from jaxbandits.results.result import Result
-from jaxbandits.simulation import Grid, Meter, checkpoint, compare, driver, simulate, sweep
+from jaxbandits.simulation import Grid, Meter, checkpoint, compare, driver, identity, simulate, sweep
 from jaxbandits.simulation.compilation import RateEstimator
 from jaxbandits.simulation.program import Program
 from tests.toys import Noisy, Shrink, Slow
@@ -134,7 +134,7 @@ def test_a_run_stopped_before_its_first_record_point_resumes(tmp_path, monkeypat
 
 def test_an_edited_package_does_not_resume_the_old_run(tmp_path, monkeypatch):
     simulate(Shrink(), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
-    monkeypatch.setattr(spec, "package_digest", lambda: "edited")
+    monkeypatch.setattr(identity, "package_digest", lambda: "edited")
     with pytest.raises(InputError, match=r"package was .* now 'edited'"):
         simulate(Shrink(), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
 
@@ -144,7 +144,7 @@ def test_an_edited_estimator_does_not_resume_its_learner(tmp_path, monkeypatch):
     copied, checkpoint = tmp_path / "jaxbandits", tmp_path / "checkpoint"
     shutil.copytree(digests._PACKAGE, copied, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(digests, "_PACKAGE", copied)
-    monkeypatch.setattr(spec, "package_digest", digests.package_digest.__wrapped__)  # as a new process finds it
+    monkeypatch.setattr(identity, "package_digest", digests.package_digest.__wrapped__)  # as a new process finds it
     algorithm, environment = HvtUCB.practical(dim=2, horizon=10, eps=0.99), HeavyTailed(dim=2, n_arms=3)
     for _ in range(2):
         simulate(algorithm, environment, 10, 2, checkpoint=checkpoint, **RUN)
@@ -277,7 +277,7 @@ def test_a_strange_directory_is_refused(tmp_path):
 
 def test_another_version_is_refused(tmp_path, monkeypatch):
     simulate(Shrink(), Noisy(), 5, 2, checkpoint=tmp_path, **RUN)
-    monkeypatch.setattr(spec, "versions", lambda: {**versions(), "jaxlib": "99.0"})
+    monkeypatch.setattr(identity, "versions", lambda: {**versions(), "jaxlib": "99.0"})
     with pytest.raises(InputError, match=r"versions.jaxlib was .*, now '99.0'"):
         simulate(Shrink(), Noisy(), 5, 2, checkpoint=tmp_path, **RUN)
 

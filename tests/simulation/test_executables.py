@@ -10,9 +10,11 @@ from jax.experimental.compilation_cache import compilation_cache as of_jax
 
 from jaxbandits.base.digests import package_digest
 from jaxbandits.base.pytree import pytree
-from jaxbandits.simulation import compilation, compilation_cache, executables, program, simulate
-from jaxbandits.simulation.executables import Executables, executable_key
+from jaxbandits.simulation import compilation, compilation_cache, executables, simulate
+from jaxbandits.simulation.executables import Executables, executable_key, program_digest
 from jaxbandits.simulation.meters import Meter
+from jaxbandits.tracing import settings
+from jaxbandits.tracing.vmap_last import TracedFunction
 from tests.toys import Hindsight, Noisy, Shrink
 
 DEVICE = jax.local_devices()[0]
@@ -25,7 +27,8 @@ def double(x):
 
 def key(function=double, shapes=((3,),), name="advance", facts=(64, ("sum:loss",)), options=()):
     args = tuple(jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes)
-    return executable_key(name, [jax.make_jaxpr(function)(*args)], args, facts, dict(options), DEVICE)
+    program = program_digest(name, [TracedFunction.trace(function, *args)], args, facts, dict(options), DEVICE)
+    return executable_key(program)
 
 
 def test_a_key_holds_all_that_a_program_depends_on(monkeypatch):
@@ -38,7 +41,7 @@ def test_a_key_holds_all_that_a_program_depends_on(monkeypatch):
         key(facts=(64, ("max:loss",))),
         key(options={"xla_backend_optimization_level": 0}),
     ]
-    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_max_isa=AVX2 ")
+    monkeypatch.setattr(settings, "xla_options", lambda: "other options")
     keys.append(key())
     monkeypatch.undo()
     with jax.default_matmul_precision("highest"):
@@ -149,13 +152,13 @@ def test_what_was_not_used_for_longest_goes(tmp_path, monkeypatch, compiling):
 @pytest.fixture
 def cache(tmp_path, monkeypatch, compiling):
     monkeypatch.setattr(compilation_cache, "executables_for", lambda device: Executables(tmp_path))
-    program.clear_programs()
+    compilation.clear_compiled()
     yield tmp_path
-    program.clear_programs()
+    compilation.clear_compiled()
 
 
 def run(meters=(), learner=None):
-    program.clear_programs()
+    compilation.clear_compiled()
     return simulate(learner or Shrink(), Noisy(scale=0.3), 10, 2, meters=meters, progress=False)
 
 
@@ -209,7 +212,7 @@ def test_rebuilt_instances_are_a_program_like_others(cache, monkeypatch):
             return {}
 
     def rebuilt(scale):
-        program.clear_programs()
+        compilation.clear_compiled()
         trials = simulate(Shrink(), Rebuilding(scale=scale), 10, 2, progress=False)
         return trials.get("rebuilt"), scale * trials.get("target")
 

@@ -29,6 +29,7 @@ def _text(program):
     return program.play_rounds.as_text()
 
 
+@pytest.mark.usefixtures("compiled_here")
 @pytest.mark.parametrize("width", [1, 64])
 def test_shared_data_exist_once_however_many_trials_run_on_them(width):
     table = np.random.default_rng(0).random((2000, 3))
@@ -66,12 +67,12 @@ def test_data_go_to_the_device_once_per_job(monkeypatch):
     assert len(put) == 1
 
 
-def test_a_trial_is_traced_once_for_all_widths(monkeypatch):
+def test_a_trial_is_traced_once_in_a_run_for_all_widths(monkeypatch):
     traced, trace = [], loop.trace_trial
     monkeypatch.setattr(loop, "trace_trial", lambda *args: (traced.append(1), trace(*args))[1])
-    program_lib.clear_programs()
+    traces = program_lib.TraceCache()
     for width in (1, 32):
-        compile_job(_job(Shrink(), Noisy(), width), jax.devices()[0])
+        compile_job(_job(Shrink(), Noisy(), width), jax.devices()[0], traces)
     assert len(traced) == 1
 
 
@@ -129,7 +130,6 @@ def test_the_trial_axis_is_last():
 def test_programs_are_kept_within_a_bound_least_recently_used_first_out(monkeypatch):
     cache = LRUCache(6)
     monkeypatch.setattr(compilation, "_compiled", cache)
-    monkeypatch.setattr(program_lib, "_traces", LRUCache(6))
     device = jax.devices()[0]
 
     def run(work):

@@ -16,7 +16,6 @@ from jaxbandits.base.pytree import as_arrays
 from jaxbandits.dro import SMD, SyntheticGroups
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.simulation import driver, program
-from jaxbandits.simulation.compilation import LRUCache
 from jaxbandits.simulation.plan import Job
 from jaxbandits.simulation.width import bytes_of
 from jaxbandits.types import Gradient, narrow
@@ -27,7 +26,7 @@ HOMOGENEOUS = SyntheticGroups.homogeneous(dim=1000, n_groups=20)
 _PROBLEMS = """
 import gc
 import itertools
-from jaxbandits.simulation import compilation, program, simulate
+from jaxbandits.simulation import compilation, simulate
 from jaxbandits.types import Gradient, narrow
 from tests.toys import Noisy, Slow
 
@@ -35,7 +34,7 @@ def resident_mb():
     pages = int(open("/proc/self/statm").read().split()[1])
     return pages * 4096 / 1e6
 
-compilation._compiled.capacity = program._traces.capacity = 30  # full after 15 problems
+compilation._compiled.capacity = 30  # full after 15 problems
 work = itertools.count(1)
 for count in (50, 100, 150):
     for _ in range(count):
@@ -63,18 +62,20 @@ def test_different_problems_do_not_fill_the_memory():
 
 
 def test_traces_of_evicted_problems_are_freed(monkeypatch):
-    """JAX drops its traces of a problem once the cache has dropped it."""
-    monkeypatch.setattr(program, "_traces", LRUCache(3))
+    """JAX drops its traces of a problem once the cache of its run has dropped it."""
+    monkeypatch.setattr(program, "MAX_COMPILED", 3)
+    cache = program.TraceCache()
 
     def traces(first):
         for work in range(first, first + 6):
-            program.get_trial((), as_arrays(Slow(work=work)), as_arrays(Noisy()))
+            cache.get((), as_arrays(Slow(work=work)), as_arrays(Noisy()))
         gc.collect()
         return sum(type(obj).__name__ == "Jaxpr" for obj in gc.get_objects())
 
     assert traces(10_000) == traces(20_000)
 
 
+@pytest.mark.usefixtures("compiled_here")
 @pytest.mark.parametrize("name", ["linear/hvt_ucb", "linear/oful"])
 def test_one_program_serves_every_horizon(name):
     """The horizon is an argument of the program: its memory is a few states and does not depend on the horizon."""
@@ -102,6 +103,7 @@ def _shapes(jaxpr):
                 yield from _shapes(inner.jaxpr)
 
 
+@pytest.mark.usefixtures("compiled_here")
 def test_groups_are_drawn_round_by_round():
     """d = 1000, m = 20: no value of the program has an axis of rounds, and memory is that of one round's samples."""
     learner, environment, width, rounds = SMD(dim=1000, n_groups=20, horizon=777), HOMOGENEOUS, 1, 777

@@ -14,7 +14,7 @@ from jax.extend.core import Primitive
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.environments import ENVIRONMENTS
-from jaxbandits.simulation.program import get_trial
+from jaxbandits.simulation.program import TraceCache
 from jaxbandits.tracing import batching
 from jaxbandits.tracing.traces import trace_digest
 
@@ -187,7 +187,7 @@ def test_a_users_rule_counts_by_its_code():
 def test_every_learner_has_one_and_its_own(name):
     entry = ALGORITHMS[name]
     for environment in entry.environments:
-        trial = get_trial((), *map(as_arrays, (entry.example, ENVIRONMENTS[environment].example)))
+        trial = TraceCache().get((), *map(as_arrays, (entry.example, ENVIRONMENTS[environment].example)))
         traces = (trial.init_environment, trial.init_algorithm, trial.play_round)
         digests = [trace_digest(trace.jaxpr) for trace in traces]
         assert None not in digests and len(set(digests)) == 3

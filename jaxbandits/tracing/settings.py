@@ -1,0 +1,68 @@
+"""Settings of JAX and XLA that can change the numbers of a program."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import jax
+
+from jaxbandits.base.digests import digest
+from jaxbandits.base.errors import InputError
+from jaxbandits.tracing.jax_compat import xla_options
+
+# Prefixes of settings on which no number depends: caches, logs, error texts, connections; a run names its devices.
+_WITHOUT_EFFECT = (
+    "jax_compilation_cache",
+    "jax_persistent_cache",
+    "jax_raise_persistent_cache",
+    "jax_log",
+    "jax_debug_log",
+    "jax_explain",
+    "jax_dump",
+    "jax_include",
+    "jax_pprint",
+    "jax_traceback",
+    "jax_tracer_error",
+    "jax_captured_constants",
+    "jax_platform",
+    "jax_default_device",
+    "jax_num_cpu_devices",
+    "jax_cpu_get",
+    "jax_cross_host",
+    "jax_mtls",
+    "jax_distributed",
+)
+
+
+def settings() -> dict[str, str]:
+    """Return the settings of JAX in this thread by name, and a digest of XLA's options as `xla_options`."""
+    of_jax = {name: repr(value) for name, value in _values().items() if not name.startswith(_WITHOUT_EFFECT)}
+    return {**of_jax, "xla_options": digest(xla_options())}
+
+
+def settings_for_threads() -> Callable[[], None]:
+    """Return a function that gives another thread the settings of this thread, for instance of `jax.enable_x64(True)`.
+
+    Raises:
+      InputError: if this thread is in a context that JAX offers no public way to enter again.
+    """
+    here = _values()
+    with ThreadPoolExecutor(1) as pool:
+        elsewhere = pool.submit(_values).result()
+    different = {name: value for name, value in here.items() if elsewhere[name] != value}
+    for name in different:
+        if not callable(getattr(jax, name.removeprefix("jax_"), None)):
+            raise InputError(f"{name} is set by a context, which threads do not see; set it by jax.config.update")
+    entered: list[Any] = []  # a context that is garbage collected would be left
+
+    def enter() -> None:
+        for name, value in different.items():
+            context = getattr(jax, name.removeprefix("jax_"))(value)
+            context.__enter__()
+            entered.append(context)
+
+    return enter
+
+
+def _values() -> dict[str, Any]:
+    return dict(jax.config.values)
