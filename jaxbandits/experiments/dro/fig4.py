@@ -85,7 +85,7 @@ def claims(figure: str, panel: str, n_groups: int) -> tuple[Claim, ...]:
 
 
 def figures(panel: str, groups: tuple[int, ...]) -> tuple[GroupCurves, ...]:
-    """Draw these groups against iterations, samples of all groups, and samples of the group."""
+    """Make figures of these groups against iterations, samples of all groups, and samples of the group."""
     axes = {"iterations": "round", "samples": "samples", "own-samples": "group_samples"}
     return tuple(GroupCurves(groups, panel, x=x, logarithmic=True, name=name) for name, x in axes.items())
 

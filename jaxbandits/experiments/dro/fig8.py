@@ -69,7 +69,7 @@ def _minimised(learner: Any, panel: Panel) -> str:
 
 
 def _q_grid(learner: Any) -> tuple[float, ...]:
-    """Two factors each, larger ones where all groups are seen: the theorems' steps of q are small there."""
+    """Return two factors each, larger ones where all groups are sampled: the theorems' steps of q are small there."""
     return (0.3, 1.0) if isinstance(learner, (Online, AnytimeOnline, ATkROk, AnytimeATkRO1)) else (1.0, 10.0)
 
 

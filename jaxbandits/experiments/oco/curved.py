@@ -78,9 +78,9 @@ CURVED = STUDY.experiment(
     ),
     notes=(
         "Quadratic losses around a centre 0.5 v_t with noise, L = 1, and pseudo-Huber losses, all on the unit "
-        "ball; learners are told its G. Regret is against the best fixed point in hindsight (of pseudo-Huber losses: "
+        "ball; learners are given its G. Regret is against the best fixed point in hindsight (of pseudo-Huber losses: "
         "against the minimiser of the mean).",
-        "Curvature that nobody is told of makes regret smaller than the bound for linear losses: the theorem holds a "
+        "Curvature that no learner is given makes regret smaller than the bound for linear losses: the theorem holds a "
         "fortiori. It is judged with 1 for its hidden constant.",
     ),
     interpretations={"radius-for-D": RADIUS_FOR_D},

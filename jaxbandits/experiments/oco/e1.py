@@ -28,14 +28,14 @@ def _bounded_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, A
     """Make learners on the unit ball (D = 2), with G where they need it."""
     del preset, horizon
     dim, lipschitz = panel.environment.dim, float(panel.environment.lipschitz)
-    told = {"dim": dim, "lipschitz": lipschitz}
+    common = {"dim": dim, "lipschitz": lipschitz}
     return {
-        "OONS": OONS.theory(**told),
-        "OONS, practical": OONS.practical(**told),
-        "optimistic OMD": OptimisticOMD(**told),
-        "optimistic FTRL 2022": OptimisticFTRL2022(**told, offset=2.0 * lipschitz),
+        "OONS": OONS.theory(**common),
+        "OONS, practical": OONS.practical(**common),
+        "optimistic OMD": OptimisticOMD(**common),
+        "optimistic FTRL 2022": OptimisticFTRL2022(**common, offset=2.0 * lipschitz),
         "optimistic FTRL 2023": OptimisticFTRL2023(dim=dim),
-        "OGD": OGD(**told),
+        "OGD": OGD(**common),
         "AdaGrad-norm": AdaGradNorm(dim=dim),
         "optax AdaGrad": OptaxLearner.adagrad(dim=dim, learning_rate=1.0, domain=L2Ball()),
         "optax COCOB": OptaxLearner.cocob(dim=dim, domain=L2Ball()),
@@ -120,7 +120,7 @@ E1 = STUDY.experiment(
         "P > 1, drift, segments) a learner that follows it beats every fixed point: negative regret is correct there.",
         "Theorem 3.2 is judged with 1 for its hidden constant, since it states none: it hides constants, logarithms, "
         "the rank r <= d and an additive term; at s = 0 only the last is left.",
-        "Learners that need G are told the least one of each panel: m + s, which is 1, 0.4, 0.2 and 0.1 in the i.i.d. "
+        "Learners that need G are given the least one of each panel: m + s, which is 1, 0.4, 0.2 and 0.1 in the i.i.d. "
         "rows, 1 for the adversaries and random order, 0.4 in the other rows.",
         "COCOB and Prodigy (optax) are parameter-free on R^d; projected onto the ball after each step, as here, no "
         "theorem covers them.",

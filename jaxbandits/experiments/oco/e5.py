@@ -82,8 +82,8 @@ E5 = STUDY.experiment(
         for name in ("OONS", "OONS, practical", "optimistic OMD", "optimistic FTRL 2023")
     ),
     notes=(
-        "Linear losses on the unit ball of R^2 against u = -e_1; G = 1 is told. Means m: s/sqrt(T) times 1, 4, 16, and "
-        "0.15. OONS leaves its step size's cap only when V_t > 16384 G^2.",
+        "Linear losses on the unit ball of R^2 against u = -e_1; G = 1 is given. Means m: s/sqrt(T) times 1, 4, 16, "
+        "and 0.15. OONS leaves its step size's cap only when V_t > 16384 G^2.",
     ),
     figures=(Against("s"),),
 )

@@ -65,7 +65,7 @@ VARIATION = STUDY.experiment(
         ),
     ),
     notes=(
-        "Linear losses on the unit ball of R^2; the noise is small, s = 0.05, and G = 1 is told throughout.",
+        "Linear losses on the unit ball of R^2; the noise is small, s = 0.05, and learners are given G = 1 throughout.",
         "The theorem bounds regret at every m, by something that grows at most in proportion to m; it says nothing "
         "about the slope of the regret below that bound. While A_t is about 16 G^2 I the last gradient as a hint costs "
         "OONS about m^2/16 a round, a slope of 2, until its curvature has grown.",
