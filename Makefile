@@ -82,7 +82,7 @@ define pytest
 unset JAX_ENABLE_X64; status=0; ran=; \
 for part in $(if $(TESTS),"$(TESTS)","tests --ignore=tests/simulation" tests/simulation tests/float32); do \
     echo "pytest $$part -m '$(1)'"; \
-    $(BIN)/python -m pytest -n auto --dist loadgroup -m "$(1)" $(TEST_ARGS) $$part; code=$$?; \
+    $(BIN)/python -m pytest -n auto -m "$(1)" $(TEST_ARGS) $$part; code=$$?; \
     [ $$code -eq 5 ] || ran=yes; \
     [ $$code -eq 0 ] || [ $$code -eq 5 ] || status=1; \
 done; [ -n "$$ran" ] && exit $$status

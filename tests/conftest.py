@@ -8,12 +8,14 @@ the suite; passes that make loops faster are left out as well. Tests of the prog
 float32) are compiled as for users if pytest is given those directories alone, as `make test` does.
 """
 
+import collections
 import gc
 import json
 import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -25,7 +27,9 @@ import pytest
 FLOAT32 = Path(__file__).parent / "float32"
 AS_SHIPPED = (FLOAT32, FLOAT32.parent / "simulation")
 DURATIONS = FLOAT32.parent / "durations.json"  # CPU seconds from 1 on, by file and test; null: slow, not measured
-QUICK_SECONDS = 15.0  # up to which `make test` runs a test
+QUICK_SECONDS = 7.0  # up to which `make test` runs a test
+USUAL_SECONDS, UNMEASURED_SECONDS = 0.1, 30.0  # of a test that DURATIONS lacks, and of a null
+PAIRED = ("tests/testing/test_contract.py", "tests/simulation/test_split.py")  # whose tests end in the name of a check
 FAST_COMPILE = (
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_disable_hlo_passes="
     "while-loop-constant-sinking,while-loop-invariant-code-motion,while-loop-simplifier,while-loop-concat-code-motion"
@@ -34,7 +38,7 @@ FAST_COMPILE = (
 hypothesis.settings.register_profile("jaxbandits", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.load_profile("jaxbandits")
 
-_TEST, _START = pytest.StashKey[str](), pytest.StashKey[float]()
+_SECONDS, _START = pytest.StashKey[float](), pytest.StashKey[float]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,7 +48,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose precision and optimisation before any test module is imported."""
-    config.addinivalue_line("markers", "xdist_group(name): as pytest-xdist has it; known without the plugin, too")
     paths = [Path(config.invocation_params.dir, arg.split("::")[0]).resolve() for arg in config.args]
     only_float32 = all(path.is_relative_to(FLOAT32) for path in paths)
     x64 = os.environ.get("JAX_ENABLE_X64", "0" if only_float32 else "1").lower() in ("1", "true", "yes", "on")
@@ -87,8 +90,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if below[item.path]:
             item.add_marker(pytest.mark.float32)
-        if item.get_closest_marker("xdist_group") is None:  # a module's compiled functions are made once
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
     kept, other = [], []
     for item in items:
         same = (item.get_closest_marker("float32") is None) == jax.config.jax_enable_x64
@@ -98,6 +99,38 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=other)
     whole = not any("::" in arg for arg in config.args)
     _mark_slow_tests(items, check=whole and not config.getoption("write_durations"))
+
+
+@pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
+def pytest_sort_items(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the groups that take longest first, so that parallel processes end together."""
+    if hasattr(config, "workerinput"):
+        seconds = collections.Counter()
+        for item in items:
+            seconds[_group(item.nodeid)] += item.stash[_SECONDS]
+        items.sort(key=lambda item: -seconds[_group(item.nodeid)])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Run each group in one process, in the order of collection.
+
+    Pytest-xdist 3.8 ignores its marks of groups with pytest 9.2, and every process compiles everything.
+    """
+    from xdist.scheduler import LoadFileScheduling
+
+    class GroupScheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _group(nodeid)
+
+    config.option.loadscopereorder = False  # by the number of tests
+    return GroupScheduling(config, log)
+
+
+def _group(nodeid: str) -> str:
+    """Return the name of the tests that share compiled programs: a module, or the checks of one learner."""
+    file = nodeid.partition("::")[0]
+    return nodeid.rpartition("-")[0] if file in PAIRED and "-" in nodeid else file
 
 
 def _mark_slow_tests(items: list[pytest.Item], check: bool) -> None:
@@ -110,9 +143,9 @@ def _mark_slow_tests(items: list[pytest.Item], check: bool) -> None:
     table = json.loads(DURATIONS.read_text(encoding="utf-8"))
     for item in items:
         file, _, name = item.nodeid.partition("::")
-        seconds = table.get(file, {}).pop(name, 0.0)
-        item.stash[_TEST] = item.nodeid  # pytest-xdist lengthens the id
-        if seconds is None or seconds > QUICK_SECONDS:
+        seconds = table.get(file, {}).pop(name, USUAL_SECONDS)
+        item.stash[_SECONDS] = UNMEASURED_SECONDS if seconds is None else seconds
+        if item.stash[_SECONDS] > QUICK_SECONDS:
             item.add_marker(pytest.mark.slow)
     files = {item.nodeid.partition("::")[0] for item in items}
     gone = {file: list(names) for file, names in table.items() if names and file in files}
@@ -134,7 +167,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
     """Pass the seconds of a test that passed to the process that writes the table."""
     if call.when == "call" and call.excinfo is None:
-        item.user_properties.append((item.stash[_TEST], _cpu_seconds() - item.stash[_START]))
+        item.user_properties.append((item.nodeid, _cpu_seconds() - item.stash[_START]))
 
 
 _measured: dict[str, float] = {}

@@ -42,7 +42,6 @@ def check(experiment, directory, **settings):
     return report
 
 
-@pytest.mark.xdist_group("linear/sysid")  # the programs of tests/system/test_cli.py
 @pytest.mark.parametrize("name", FAST)
 def test_an_experiment_runs_draws_and_judges(name, tmp_path):
     check(EXPERIMENTS[name], tmp_path)

@@ -19,9 +19,8 @@ def _cases():
     for algorithm, entry in ALGORITHMS.items():
         for environment in entry.environments:
             for check in CHECKS:
-                marks = [pytest.mark.xdist_group(f"{algorithm} {environment}")]  # what one check compiles, others find
                 name = f"{algorithm}-{environment}-{check.__name__}"
-                yield pytest.param(algorithm, environment, check, marks=marks, id=name)
+                yield pytest.param(algorithm, environment, check, id=name)
 
 
 @pytest.mark.parametrize(("algorithm", "environment", "check"), list(_cases()))

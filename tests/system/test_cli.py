@@ -233,7 +233,6 @@ def test_an_unwritable_directory_is_named(tmp_path, capsys):
 
 
 @pytest.mark.filterwarnings("always:.*intervals of skewed")
-@pytest.mark.xdist_group("linear/sysid")  # the programs of tests/experiments/test_experiments.py
 def test_shards_of_seeds_are_looked_at_merged_and_drawn(tmp_path, capsys):
     arguments = ["reproduce", "linear/sysid", "--horizon", "50", "--only", "RLS", "--no-timing"]
     for first, out in (("0", "a"), ("32", "b")):
@@ -263,7 +262,6 @@ def test_shards_of_seeds_are_looked_at_merged_and_drawn(tmp_path, capsys):
     assert len((tmp_path / "whole.csv").read_text().splitlines()) == 65
 
 
-@pytest.mark.xdist_group("linear/sysid")  # the programs of tests/experiments/test_experiments.py
 def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_path, capsys):
     arguments = ["reproduce", "linear/sysid", "--horizon", "50", "--out", str(tmp_path), "--quiet"]
     experiment = EXPERIMENTS["linear/sysid"]

@@ -26,10 +26,7 @@ def _cases():
     for algorithm, entry in ALGORITHMS.items():
         for environment in entry.environments:
             for check in CHECKS:
-                marks = [pytest.mark.xdist_group(f"{algorithm} {environment}")]  # what one check compiles, others find
-                yield pytest.param(
-                    algorithm, environment, check, marks=marks, id=f"{algorithm}-{environment}-{check.__name__}"
-                )
+                yield pytest.param(algorithm, environment, check, id=f"{algorithm}-{environment}-{check.__name__}")
 
 
 @pytest.mark.parametrize(("algorithm", "environment", "check"), list(_cases()))

@@ -1039,7 +1039,7 @@ UNSHRUNK = (Phase.explicit, Phase.generate)  # every attempt at a shorter progra
 BOTH = ("forward", "reverse")
 
 
-@settings(max_examples=20, phases=UNSHRUNK)
+@settings(max_examples=8, phases=UNSHRUNK)
 @given(programs(), SIZES)
 def test_values(program, size):
     check_values(program, size, jit=True)
@@ -1052,14 +1052,14 @@ def test_values_without_jit(program, size):
     check_values(program, size, jit=False)
 
 
-@settings(max_examples=8, phases=UNSHRUNK)
+@settings(max_examples=4, phases=UNSHRUNK)
 @given(programs(*BOTH), SIZES)
 def test_derivatives(program, size):
     """Forward and reverse, of the batched function and in it."""
     check_derivatives(program, size, jit=True)
 
 
-@settings(max_examples=10, phases=UNSHRUNK)
+@settings(max_examples=4, phases=UNSHRUNK)
 @given(programs(), SIZES, SIZES, st.sampled_from(sorted(NESTS)))
 def test_nested(program, inner, outer, nest):
     check_nested(program, (inner, outer), nest, jit=True)
