@@ -20,10 +20,15 @@ def expected_index(scores, mask):
     return -max(keys)[-1]
 
 
+@jax.jit  # once for each number of arms
+def best_of_scores(arms, mask):
+    return best_arm(arms, mask, lambda x: x[0])
+
+
 def choose(scores, mask=None):
     """What is played when arm k has score `scores[k]` (the second coordinate is the arm's number)."""
     arms = jnp.asarray(np.stack([np.asarray(scores, float), 100.0 + np.arange(len(scores))], axis=1))
-    decision = best_arm(arms, None if mask is None else jnp.asarray(mask), lambda x: x[0])
+    decision = best_of_scores(arms, None if mask is None else jnp.asarray(mask))
     assert decision.index.dtype == jnp.int32
     assert decision.x[1] == 100.0 + int(decision.index)  # index and vector belong to the same arm
     return int(decision.index)
