@@ -26,7 +26,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 20
 
 demo: setup-run ## install into .venv, then reproduce the first figure (without its one slow learner)
-	$(BIN)/jaxbandits reproduce linear/fig1 --without HEAVY-OFUL $(DEMO_ARGS)
+	$(BIN)/jaxbandits reproduce linear/fig1 --exclude HEAVY-OFUL $(DEMO_ARGS)
 
 test: setup-test ## install into .venv, then run the tests (x64, then float32 in a process of its own)
 	@$(call pytest,not slow)

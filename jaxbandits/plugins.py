@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 
 
 def load(path: str | os.PathLike[str]) -> None:
@@ -20,7 +20,7 @@ def load(path: str | os.PathLike[str]) -> None:
       InputError: one line, when there is no such file, its name is that of another module, or it raises.
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise InputError(f"a plugin must be the path of a Python file, got {shown(path)}")
+        raise InputError(f"a plugin must be the path of a Python file, got {format_value(path)}")
     file = Path(path).resolve()
     if file.suffix != ".py" or not file.is_file():
         raise InputError(f"no such plugin: {path} (a Python file, *.py)")

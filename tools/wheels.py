@@ -99,7 +99,7 @@ def _tried(name: str) -> str:
         Path(elsewhere, "mine.py").write_text(PROGRAM)
         here(command, "--version")
         _has(here(command, "list"), "linear/hvt_ucb", "dro/smd", "oco/ca_oons")
-        said = here(command, "reproduce", "linear/fig1", "--only", "OFUL", "--only", "Hvt-UCB", "--seeds", "8",
+        said = here(command, "reproduce", "linear/fig1", "--include", "OFUL", "--include", "Hvt-UCB", "--seeds", "8",
                     "--horizon", "100", "--no-timing", "--quiet", "--out", "figure")  # fmt: skip
         _has(said, "Hvt-UCB", "figure")
         if not list(Path(elsewhere, "figure").rglob("*.png")):

@@ -16,10 +16,10 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
     matches = difflib.get_close_matches(str(name).casefold(), by_lower_case, n=3, cutoff=0.4)
     close = [by_lower_case[match] for match in matches]
     hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {', '.join(names)}"
-    return InputError(f"unknown {kind} {shown(name)}; {hint}")
+    return InputError(f"unknown {kind} {format_value(name)}; {hint}")
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """What a message says of a value: its repr on one line, shortened."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."

@@ -5,6 +5,7 @@ and reading a file never executes code.
 """
 
 import contextlib
+import functools
 import hashlib
 import io
 import json
@@ -96,18 +97,23 @@ def _refusal(directory: Path) -> str:
     return "read-only file system" if read_only else "permission denied"
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes, mode: int = 0o666) -> None:
     """Replace a file by temporary name, fsync and rename: after a kill the old or the new file is there, never a part.
+
+    Args:
+      path: of the file.
+      data: its content.
+      mode: its permissions, less the umask of the process.
 
     Raises:
       InputError: naming the path when it cannot be written (full disk, read-only directory).
     """
-    with open_atomically(path) as file:
+    with open_atomically(path, mode) as file:
         file.write(data)
 
 
 @contextlib.contextmanager
-def open_atomically(path: Path) -> Iterator[IO[bytes]]:
+def open_atomically(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
     """Open a file for writing that gets its name when the block ends without an error, as in `write_atomically`.
 
     Raises:
@@ -115,7 +121,7 @@ def open_atomically(path: Path) -> Iterator[IO[bytes]]:
     """
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        with open(temporary, "wb") as file:
+        with open(temporary, "wb", opener=functools.partial(os.open, mode=mode)) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

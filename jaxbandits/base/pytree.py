@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.ranges import BOOL, check_concrete, check_flag, check_numbers, check_range, flag, is_real
 
 T = TypeVar("T")
@@ -188,7 +188,7 @@ def validate(obj: Any, label: str = "") -> None:
             _check_shared(name, value, allowed)
         elif field.default_factory is not dataclasses.MISSING and not dataclasses.is_dataclass(type(value)):
             example = field.default_factory().__class__.__name__
-            raise InputError(f"{name} must be an object such as {example}(), got {shown(value)}")
+            raise InputError(f"{name} must be an object such as {example}(), got {format_value(value)}")
         elif dataclasses.is_dataclass(type(value)) and allowed is None:
             validate(value, name)
         elif allowed is not None:
@@ -196,7 +196,7 @@ def validate(obj: Any, label: str = "") -> None:
         else:
             check_concrete(name, value)
             if not all(is_real(leaf) for leaf in jax.tree.leaves(value)):
-                raise InputError(f"{name} must be made of numbers, got {shown(value)}")
+                raise InputError(f"{name} must be made of numbers, got {format_value(value)}")
     check = getattr(obj, "check", None)
     if check is not None:
         check()
@@ -210,14 +210,14 @@ def _check_static(name: str, value: Any, allowed: str | None) -> None:
     if allowed is not None:
         entries = jax.tree.leaves(value) if isinstance(value, tuple) else value  # shapes may nest
         if not is_real(entries) or not jnp.issubdtype(np.asarray(entries).dtype, jnp.integer):
-            raise InputError(f"{name} must be a whole number in {allowed}, got {shown(value)}")
+            raise InputError(f"{name} must be a whole number in {allowed}, got {format_value(value)}")
         check_range(name, np.asarray(entries), allowed)
 
 
 def _check_shared(name: str, value: Any, allowed: str | None) -> None:
     leaves = jax.tree.leaves(value)
     if not leaves:
-        raise InputError(f"{name} must be an array or a tree of arrays, got {shown(value)}")
+        raise InputError(f"{name} must be an array or a tree of arrays, got {format_value(value)}")
     for leaf in leaves:
         check_concrete(name, leaf)
         if not isinstance(leaf, (jax.Array, np.ndarray)):

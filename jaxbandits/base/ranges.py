@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 
 BOOL = "True or False"  # the range of a flag
 
@@ -20,7 +20,7 @@ def integer(name: str, value: Any, allowed: str = "[1, inf)") -> int:
     check_concrete(name, value)
     is_number = is_real(value) and not np.ndim(value)
     if not is_number or not np.isfinite(value) or value != int(value) or not _inside(np.asarray(value, float), allowed):
-        raise InputError(f"{name} must be a whole number in {allowed}, got {shown(value)}")
+        raise InputError(f"{name} must be a whole number in {allowed}, got {format_value(value)}")
     return int(value)
 
 
@@ -41,7 +41,7 @@ def numbers(name: str, value: Any, allowed: str) -> Any:
 def flag(name: str, value: Any) -> bool:
     """Return a flag as a bool."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InputError(f"{name} must be True or False, got {shown(value)}")
+        raise InputError(f"{name} must be True or False, got {format_value(value)}")
     return bool(value)
 
 
@@ -50,7 +50,7 @@ def check_flag(name: str, value: Any) -> None:
     check_concrete(name, value)
     dtype = getattr(value, "dtype", None)  # an array of flags when they are swept
     if not isinstance(value, bool) and (dtype is None or not jnp.issubdtype(dtype, jnp.bool_)):
-        raise InputError(f"{name} must be True or False, got {shown(value)}")
+        raise InputError(f"{name} must be True or False, got {format_value(value)}")
 
 
 def is_traced(x: Any) -> bool:
@@ -74,7 +74,7 @@ def check_numbers(name: str, value: Any, allowed: str) -> None:
     """Check that numbers lie in an interval, also in the default float precision: in float32, 1e308 is infinite."""
     check_concrete(name, value)
     if not is_real(value):
-        raise InputError(f"{name} must be a number in {allowed}, got {shown(value)}")
+        raise InputError(f"{name} must be a number in {allowed}, got {format_value(value)}")
     array = np.asarray(value)
     if not array.size:
         raise InputError(f"{name} must be a number in {allowed}, got an empty array")

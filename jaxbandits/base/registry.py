@@ -7,7 +7,7 @@ from importlib import metadata
 from typing import Any, NamedTuple
 
 from jaxbandits.base import lazy
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 
 GROUPS = ("jaxbandits.algorithms", "jaxbandits.environments")  # of entry points
 
@@ -68,9 +68,11 @@ def register(registry: Registry, name: str, entry: Entry) -> None:
     """
     _check_name(registry, name)
     if not isinstance(entry, Entry):
-        raise InputError(f"entry must be an Entry(cls, example, source), got {shown(entry)}")
+        raise InputError(f"entry must be an Entry(cls, example, source), got {format_value(entry)}")
     if not isinstance(entry.cls, type) or not isinstance(entry.example, entry.cls):
-        raise InputError(f"entry.cls must be a class and entry.example an instance of it, got {shown(entry.cls)}")
+        raise InputError(
+            f"entry.cls must be a class and entry.example an instance of it, got {format_value(entry.cls)}"
+        )
     if not isinstance(entry.source, str) or not isinstance(entry.environments, tuple):
         raise InputError("entry.source must be text and entry.environments a tuple of names")
     registry[name] = entry
@@ -98,12 +100,12 @@ def register_part(registry: dict[str, Any], name: str, part: Any) -> None:
     """
     _check_name(registry, name)
     if not callable(part) or not hasattr(part, "__qualname__"):
-        raise InputError(f"part must be a class or a function, got {shown(part)}")
+        raise InputError(f"part must be a class or a function, got {format_value(part)}")
     registry[name] = part
 
 
 def _check_name(registry: Container[str], name: Any) -> None:
     if not isinstance(name, str) or name.count("/") != 1 or not all(name.split("/")):
-        raise InputError(f"name must have the form 'family/name', got {shown(name)}")
+        raise InputError(f"name must have the form 'family/name', got {format_value(name)}")
     if name in registry:
         raise InputError(f"name {name!r} is registered already")

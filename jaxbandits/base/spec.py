@@ -31,7 +31,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.digests import array_digest, code_digest, is_user_code
-from jaxbandits.base.errors import InputError, shown, unknown_name
+from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.pytree import validate
 from jaxbandits.base.ranges import is_traced
 
@@ -169,7 +169,8 @@ def _read(value: Any, names: Names, data: Mapping[str, np.ndarray], where: str, 
         return _entries([value["number"]], value.get("dtype"), where)[0]
     if "code" in value:
         raise InputError(
-            f"{where}: {shown(value['code'])} is code without a name, which cannot be read back; register it under one"
+            f"{where}: {format_value(value['code'])} is code without a name, which cannot be read back; "
+            "register it under one"
         )
     tag = next(iter(_TAGS & value.keys()), None)
     if tag is None:
@@ -178,7 +179,7 @@ def _read(value: Any, names: Names, data: Mapping[str, np.ndarray], where: str, 
     content = value[tag]
     if tag == "float":
         if not isinstance(content, str) or content not in _NOT_FINITE:
-            raise InputError(f'{where}.float: must be "inf", "-inf" or "nan", got {shown(content)}')
+            raise InputError(f'{where}.float: must be "inf", "-inf" or "nan", got {format_value(content)}')
         return _NOT_FINITE[content]
     if tag == "function":
         return _named(content, names, where, "function")
@@ -186,7 +187,9 @@ def _read(value: Any, names: Names, data: Mapping[str, np.ndarray], where: str, 
         return tuple(inner(item, where=f"{where}[{i}]") for i, item in enumerate(content))
     if tag == "dict" and isinstance(content, dict):
         return {key: inner(item, where=f"{where}.{key}") for key, item in content.items()}
-    raise InputError(f"{where}.{tag}: must be {'a list' if tag == 'tuple' else 'an object'}, got {shown(content)}")
+    raise InputError(
+        f"{where}.{tag}: must be {'a list' if tag == 'tuple' else 'an object'}, got {format_value(content)}"
+    )
 
 
 def _read_object(value: dict[str, Any], names: Names, inner: Any, where: str) -> Any:
@@ -223,7 +226,7 @@ def _read_array(value: dict[str, Any], data: Mapping[str, np.ndarray], where: st
     _only(value, {"array", "dtype", "shape"}, where)
     shape, content = value.get("shape"), value["array"]
     if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
-        raise InputError(f"{where}.shape: must be a list of whole numbers, got {shown(shape)}")
+        raise InputError(f"{where}.shape: must be a list of whole numbers, got {format_value(shape)}")
     if isinstance(content, str):
         array = data.get(content)
         if array is None:
@@ -247,7 +250,7 @@ def _entries(values: list[Any], dtype: Any, where: str) -> np.ndarray:
         if real and isinstance(value, str) and value in _NOT_FINITE:
             value = _NOT_FINITE[value]
         if type(value) not in kinds:
-            raise InputError(f"{where}.array[{i}]: must be a number of type {dtype}, got {shown(value)}")
+            raise InputError(f"{where}.array[{i}]: must be a number of type {dtype}, got {format_value(value)}")
         numbers.append(value)
     try:
         with np.errstate(over="ignore"):

@@ -32,10 +32,10 @@ def add(commands: Any) -> None:
     reproduce.add_argument("--seed", type=whole, default=0, help=f"{about['seed']} (default: 0)")
     reproduce.add_argument("--out", type=path, help="directory for figures and data (default: results/<experiment>)")
     reproduce.add_argument(
-        "--without", action="append", default=[], metavar="LABEL", help="leave an algorithm out (may be repeated)"
+        "--exclude", action="append", default=[], metavar="LABEL", help="leave an algorithm out (may be repeated)"
     )
     reproduce.add_argument(
-        "--only", action="append", default=[], metavar="LABEL", help="run this algorithm (may be repeated)"
+        "--include", action="append", default=[], metavar="LABEL", help="run this algorithm (may be repeated)"
     )
     reproduce.add_argument("--no-timing", action="store_true", help="do not measure times per round")
     reproduce.add_argument(
@@ -51,7 +51,7 @@ def add(commands: Any) -> None:
         "--save-every", type=number, default=10.0, metavar="SECONDS", help=f"{about['save_every']} (default: 10)"
     )
     reproduce.add_argument(
-        "--fresh", action="store_true", help="replace what --out holds, an interrupted or a finished run"
+        "--overwrite", action="store_true", help="replace what --out holds, an interrupted or a finished run"
     )
     reproduce.add_argument("--quiet", action="store_true", help=f"without {about['progress']}")
     reproduce.add_argument(
@@ -120,18 +120,18 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
     checkpoint = out / "checkpoint"
     panels = [checkpoint / name for name in experiment.panels(experiment.horizon)]
     preset = experiment.preset(arguments.preset)
-    without = left_out(experiment, preset, arguments.horizon, arguments.only, arguments.without)
+    without = left_out(experiment, preset, arguments.horizon, arguments.include, arguments.exclude)
     asked = finished.request(
         experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=preset, without=without,
         seed=arguments.seed, data=arguments.data, first_seed=arguments.first_seed, timing=not arguments.no_timing,
     )  # fmt: skip
     with files_lib.lock_directory(out):
-        if arguments.fresh:
+        if arguments.overwrite:
             finished.refuse_a_sweep(out)
             _discard(panels, checkpoint)
             (out / finished.MANIFEST).unlink(missing_ok=True)  # else what follows could not be resumed
         elif (report := finished.find(experiment, asked, out)) is not None:
-            print(f"{out} holds this run already, finished; --fresh computes it again", file=sys.stderr)
+            print(f"{out} holds this run already, finished; --overwrite computes it again", file=sys.stderr)
             print((out / files.text_name(experiment)).read_text(encoding="utf-8"), end="")
             return report
         try:
@@ -142,7 +142,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
                 progress=not arguments.quiet,
             )  # fmt: skip
         except KeyboardInterrupt:
-            same = "the same command" + (" without --fresh" if arguments.fresh else "")
+            same = "the same command" + (" without --overwrite" if arguments.overwrite else "")
             print(f"jaxbandits: stopped; {same} resumes from {checkpoint}", file=sys.stderr)
             raise
         if not arguments.quiet:
@@ -180,7 +180,7 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
         name, since = experiment.name.replace("/", "-") + part.suffix, time.perf_counter()
         print(f"[{i}/{len(planned)}] {name}", file=sys.stderr)
         changed = dict(part.settings)
-        changed["without"] = [*arguments.without, *changed.get("without", ())]
+        changed["without"] = [*arguments.exclude, *changed.get("without", ())]
         try:
             _reproduce_one(experiment, out / name, argparse.Namespace(**(vars(arguments) | changed)))
         except InputError as error:

@@ -22,7 +22,7 @@ def add(commands: Any) -> None:
     )
     plot.add_argument("--metric", help="default: the first, or the experiment's")
     plot.add_argument("--x", metavar="METRIC", help="abscissa: any scalar metric (default: round, or the experiment's)")
-    plot.add_argument("--only", action="append", metavar="LABEL", help="draw this label (may be repeated)")
+    plot.add_argument("--include", action="append", metavar="LABEL", help="draw this label (may be repeated)")
     plot.add_argument(
         "--band",
         choices=("mean", "quantile"),
@@ -61,7 +61,7 @@ def _plot(arguments: argparse.Namespace) -> int:
         raise InputError("--panel goes with the directory of an experiment, not with a file")
     else:
         result = Result.load(file)
-    given = {"metric": arguments.metric, "x": arguments.x, "algorithms": arguments.only}
+    given = {"metric": arguments.metric, "x": arguments.x, "algorithms": arguments.include}
     drawn |= {name: value for name, value in given.items() if value is not None}
     figure = figures.single(result, band=arguments.band, paper=arguments.paper, **drawn)
     written = figures.save(figure, arguments.out or file.with_suffix(""))

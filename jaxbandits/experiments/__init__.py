@@ -1,6 +1,6 @@
 """The registry of experiments, written out by hand, family by family."""
 
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.experiments import coco, dro, glm, linear, oco
 from jaxbandits.experiments.engine.claim import Claim, Verdict
 from jaxbandits.experiments.engine.experiment import Experiment, Panel
@@ -22,9 +22,9 @@ def register_experiment(experiment: Experiment) -> None:
       InputError: when its name is taken or not of the form `family/name`, or it is no `Experiment`.
     """
     if not isinstance(experiment, Experiment):
-        raise InputError(f"experiment must be an Experiment, got {shown(experiment)}")
+        raise InputError(f"experiment must be an Experiment, got {format_value(experiment)}")
     if experiment.name.count("/") != 1 or not all(experiment.name.split("/")):
-        raise InputError(f"an experiment's name must have the form 'family/name', got {shown(experiment.name)}")
+        raise InputError(f"an experiment's name must have the form 'family/name', got {format_value(experiment.name)}")
     if experiment.name in EXPERIMENTS:
         raise InputError(f"there is an experiment {experiment.name!r} already")
     EXPERIMENTS[experiment.name] = experiment

@@ -74,11 +74,13 @@ def find(experiment: Experiment, asked: Mapping[str, Any], directory: Path) -> R
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise InputError(f"{path} is damaged ({type(error).__name__}): --fresh replaces the run beside it") from None
+        raise InputError(
+            f"{path} is damaged ({type(error).__name__}): --overwrite replaces the run beside it"
+        ) from None
     if before != asked:
         raise InputError(
             f"{directory} holds a finished run of another {_difference(before, asked)}: --out DIR keeps both, "
-            "--fresh replaces it"
+            "--overwrite replaces it"
         )
     if not all(file.exists() for file in files):
         return None

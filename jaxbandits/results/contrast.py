@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.results import curves, intervals, pairs
 from jaxbandits.results.labelled import LabelledTrials
-from jaxbandits.results.listing import named
-from jaxbandits.results.trials import Trials, known
+from jaxbandits.results.result_table import named
+from jaxbandits.results.trials import Trials, checked_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +42,7 @@ def sensitivity(
             lines.setdefault(named(label, point), []).append((at, mean))
     if not lines:
         swept = dict.fromkeys(name for trials in of.values() for name in trials.points[0])
-        known("swept field", field, swept)
+        checked_name("swept field", field, swept)
     if len(lines) > _MOST_CURVES:
         raise InputError(f"{len(lines):,} curves are more than a figure can show ({_MOST_CURVES}): choose some with "
                          "points={field: value}")  # fmt: skip
@@ -80,7 +80,7 @@ def contrast(
     if a.points != b.points:
         raise InputError(f"{first} and {second} must run at the same points to be contrasted (one grid for both)")
     for field in (x, y) if y is not None else (x,):
-        known("swept field", field, a.points[0])
+        checked_name("swept field", field, a.points[0])
     chosen = a.indices(points)
     level = intervals.checked_level(level)
     alpha = (1.0 - level) / len(chosen)
@@ -90,7 +90,7 @@ def contrast(
         values = pairs.common(*who, metric)
         cell = (a.points[h][x], None if y is None else a.points[h][y])
         if cell in cells:
-            raise InputError(f"several points have {x}={shown(cell[0])}: choose with points={{field: value}}")
+            raise InputError(f"several points have {x}={format_value(cell[0])}: choose with points={{field: value}}")
         cells[cell] = pairs.skewed(values[0] - values[1], alpha)._replace(failed=values[2])
     ax = curves.axes(ax)
     unit = next((trials.units[metric] for trials in (a, b) if trials.units.get(metric)), "")
@@ -146,5 +146,5 @@ def _scalar(trials: Trials, metric: str) -> None:
 
 def _number(field: str, value: Any) -> float:
     if isinstance(value, (bool, str)):
-        raise InputError(f"{field} has values that are no numbers, such as {shown(value)}: no axis for them")
+        raise InputError(f"{field} has values that are no numbers, such as {format_value(value)}: no axis for them")
     return float(value)

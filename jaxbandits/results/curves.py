@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.results import intervals
 from jaxbandits.results.labelled import LabelledTrials
 from jaxbandits.results.table import plain
-from jaxbandits.results.trials import Trials, known
+from jaxbandits.results.trials import Trials, checked_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,11 +40,11 @@ def draw(
     A label that is in `order` begins with the colour of its place there, whatever else is drawn.
     """
     if not isinstance(band, str) or band not in BANDS:
-        raise InputError(f"band must be one of {', '.join(BANDS)}, got {shown(band)}")
+        raise InputError(f"band must be one of {', '.join(BANDS)}, got {format_value(band)}")
     metric, of = result.measured(metric)
     chosen = _chosen(result, algorithms, of, metric)
     if not isinstance(x, str) or x != "round":
-        known("abscissa", x, ["round", *result.metrics])
+        checked_name("abscissa", x, ["round", *result.metrics])
         for label in chosen:
             _check_abscissa(label, of[label], x, metric)
     axis_names = {name for label in chosen for name in of[label].axis_names(metric)}
@@ -133,9 +133,9 @@ def heatmap(
         swept = ", ".join(trials.points[0]) or "none"
         raise InputError(f"heatmap needs two swept fields, first and second; there are: {swept}")
     for field in (first, second):
-        known("field", field, trials.points[0])
+        checked_name("field", field, trials.points[0])
     if first == second:
-        raise InputError(f"heatmap needs two different fields, got {shown(first)} twice")
+        raise InputError(f"heatmap needs two different fields, got {format_value(first)} twice")
     entries = trials.entries(metric, at)
     if len(entries) > 1:
         raise InputError(f"{metric!r} has {len(entries)} entries; name one: {', '.join(trials.axis_names(metric))}")
@@ -172,7 +172,7 @@ def _chosen(result: LabelledTrials, algorithms: Any, of: Mapping[str, Trials], m
     if algorithms is None:
         return list(of)
     if isinstance(algorithms, str) or not isinstance(algorithms, Sequence) or not algorithms:
-        raise InputError(f"algorithms must be a list of labels, got {shown(algorithms)}")
+        raise InputError(f"algorithms must be a list of labels, got {format_value(algorithms)}")
     for label in algorithms:
         if result[label] is not of.get(label):
             raise InputError(f"{label} did not measure {metric!r}")

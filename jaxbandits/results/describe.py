@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.results import table
-from jaxbandits.results.listing import interval, named
+from jaxbandits.results.result_table import interval, named
 from jaxbandits.results.trials import sizes
 
 if TYPE_CHECKING:

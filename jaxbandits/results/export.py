@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.base import files
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.results.summary import Row
 from jaxbandits.results.trials import RESERVED, Trials
 
@@ -134,7 +134,7 @@ def file_of(path: Any) -> Path:
       InputError: unless it is text or a path.
     """
     if not isinstance(path, (str, os.PathLike)) or not str(path):
-        raise InputError(f"a file is named by text or a path, got {shown(path)}")
+        raise InputError(f"a file is named by text or a path, got {format_value(path)}")
     return Path(path)
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 
 _FEW = 4  # estimates that are written out
 _RESAMPLES, _CHUNK = 39_999, 2_000
@@ -291,5 +291,5 @@ def checked_level(level: Any) -> float:
       InputError: unless it lies in (0, 1): 0.95, not 95.
     """
     if isinstance(level, bool) or not isinstance(level, numbers.Real) or not 0.0 < float(level) < 1.0:
-        raise InputError(f"level must lie in (0, 1), such as 0.95, got {shown(level)}")
+        raise InputError(f"level must lie in (0, 1), such as 0.95, got {format_value(level)}")
     return float(level)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.results.trials import Trials, in_order, known
+from jaxbandits.results.trials import Trials, checked_name, in_order
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +33,7 @@ class LabelledTrials:
                 return self.get(label)
             first = next(name for name, trials in self.trials.items() if label in trials.values)
             raise InputError(f"{label!r} is a metric, and several labels have it: result[{first!r}][{label!r}]")
-        return self.trials[known("label", label, self.trials)]
+        return self.trials[checked_name("label", label, self.trials)]
 
     def __iter__(self) -> Iterator[str]:
         """Over the labels."""
@@ -61,7 +61,11 @@ class LabelledTrials:
         """
         if label is None and len(self.trials) != 1:
             raise InputError(f"name one of the labels: {', '.join(self.trials)}")
-        return next(iter(self.trials.values())) if label is None else self.trials[known("label", label, self.trials)]
+        return (
+            next(iter(self.trials.values()))
+            if label is None
+            else self.trials[checked_name("label", label, self.trials)]
+        )
 
     def get(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
         """`[H, S, M, ...]` of a metric (the first by default) of a label (may be left out where there is only one).
@@ -91,5 +95,5 @@ class LabelledTrials:
         """
         if not self.metrics:
             raise InputError("nothing was measured")
-        name = self.metrics[0] if metric is None else known("metric", metric, self.metrics)
+        name = self.metrics[0] if metric is None else checked_name("metric", metric, self.metrics)
         return name, {label: trials for label, trials in self.trials.items() if name in trials.values}

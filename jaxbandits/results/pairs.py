@@ -18,7 +18,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.results import intervals
 from jaxbandits.results.intervals import Estimate
-from jaxbandits.results.listing import Listing, interval, named
+from jaxbandits.results.result_table import ResultTable, interval, named
 from jaxbandits.results.trials import Trials
 
 MOST = 20  # contestants: 190 pairs
@@ -72,7 +72,7 @@ def pairs(
     looks: int = 1,
     group: int | None = None,
     margin: float = 0.0,
-) -> Listing[Pair]:
+) -> ResultTable[Pair]:
     """Every pair of contestants, the first named first.
 
     Args:
@@ -94,7 +94,7 @@ def pairs(
     rows = [_pair(a, b, metric, spent, group, margin) for a, b in several]
     at = f"{100.0 * level:g} % simultaneous"
     header = ["first", "second", f"mean {metric.replace('_', ' ')}, first - second", at, "first wins", at, "seeds", ""]
-    return Listing(rows, header, _cells, left=2)
+    return ResultTable(rows, header, _cells, left=2)
 
 
 def _cells(pair: Pair) -> list[str]:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.results import along, export, intervals, notebook, pairs, store
+from jaxbandits.results import export, growth, intervals, notebook, pairs, store
 from jaxbandits.results import select as select_lib
 from jaxbandits.results import summary as summary_lib
 from jaxbandits.results import table as table_lib
-from jaxbandits.results.along import Growth, Reached
+from jaxbandits.results.growth import Growth, HittingTime
 from jaxbandits.results.labelled import LabelledTrials
-from jaxbandits.results.listing import Listing
 from jaxbandits.results.pairs import Pair
+from jaxbandits.results.result_table import ResultTable
 from jaxbandits.results.select import Best, By
 from jaxbandits.results.summary import Row
 from jaxbandits.results.trials import Trials, sizes
@@ -146,7 +146,7 @@ class Result(LabelledTrials):
         points: Mapping[str, Any] | Sequence[int] | None = None,
         level: float = 0.95,
         margin: float | None = None,
-    ) -> Listing[Pair]:
+    ) -> ResultTable[Pair]:
         """Every two labels or hyperparameter points, compared at the horizon on the seeds that both ran.
 
         Per pair the mean difference, and the share of seeds in which the first ends below the second (the probability
@@ -172,7 +172,7 @@ class Result(LabelledTrials):
             margin = float(until.get("margin", 0.0))
         return pairs.pairs(pairs.contestants(of, points), metric, level, *looks, margin)
 
-    def growth(self, metric: str | None = None, *, since: float = 0.1, level: float = 0.95) -> Listing[Growth]:
+    def growth(self, metric: str | None = None, *, since: float = 0.1, level: float = 0.95) -> ResultTable[Growth]:
         """Estimate the growth of a mean: the slope of its logarithm against that of the round, per label and point.
 
         Args:
@@ -184,11 +184,11 @@ class Result(LabelledTrials):
           InputError: for unknown names, a vector metric, or too few record points.
         """
         metric, of = self.measured(metric)
-        return along.growth(of, metric, since, intervals.checked_level(level))
+        return growth.growth(of, metric, since, intervals.checked_level(level))
 
     def time_to(
         self, metric: str | None, threshold: float, *, above: bool = False, level: float = 0.95
-    ) -> Listing[Reached]:
+    ) -> ResultTable[HittingTime]:
         """The first record point at which trials have a metric at most as large as a threshold, per label and point.
 
         Args:
@@ -202,7 +202,7 @@ class Result(LabelledTrials):
           InputError: for unknown names or a vector metric.
         """
         metric, of = self.measured(metric)
-        return along.reached(of, metric, threshold, above, intervals.checked_level(level))
+        return growth.hitting_times(of, metric, threshold, above, intervals.checked_level(level))
 
     def only(self, points: Mapping[str, Any]) -> "Result":
         """A result with some labels, each at some of its points: label to points as for `plot`, None for all.

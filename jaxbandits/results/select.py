@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.results import intervals
 from jaxbandits.results.trials import Trials
 
@@ -51,9 +51,11 @@ def checked(by: Any, minimise: Any) -> None:
       InputError: for anything but the names, a function, and a boolean.
     """
     if not callable(by) and not (isinstance(by, str) and by in _BY):
-        raise InputError(f"by must be {', '.join(map(repr, _BY))} or a function of [seeds] values, got {shown(by)}")
+        raise InputError(
+            f"by must be {', '.join(map(repr, _BY))} or a function of [seeds] values, got {format_value(by)}"
+        )
     if not isinstance(minimise, bool):
-        raise InputError(f"minimise must be True or False, got {shown(minimise)}")
+        raise InputError(f"minimise must be True or False, got {format_value(minimise)}")
 
 
 def _score(criterion: Callable[[np.ndarray], Any], values: np.ndarray) -> float:
@@ -71,7 +73,7 @@ def _n_selected(label: str, select: Any, n_seeds: int) -> int:
     elif isinstance(select, numbers.Real) and not isinstance(select, bool) and 0.0 < float(select) < 1.0:
         n = max(1, round(float(select) * n_seeds))
     else:
-        raise InputError(f"select must be a fraction in (0, 1) or a number of seeds, got {shown(select)}")
+        raise InputError(f"select must be a fraction in (0, 1) or a number of seeds, got {format_value(select)}")
     if not 1 <= n < n_seeds:
         raise InputError(f"{label} has {n_seeds} seeds: {n} to choose by must be at least 1 and leave some to judge by")
     return n

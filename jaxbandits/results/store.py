@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.base import files
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.results.labelled import LabelledTrials
 from jaxbandits.results.trials import Trials
 
@@ -78,7 +78,7 @@ def _of_type(kind: type, value: Any) -> Any:
 
 def _path(path: Any) -> Path:
     if not isinstance(path, (str, os.PathLike)) or not str(path):
-        raise InputError(f"a file is named by text or a path, got {shown(path)}")
+        raise InputError(f"a file is named by text or a path, got {format_value(path)}")
     return Path(path)
 
 

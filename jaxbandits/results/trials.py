@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.base.errors import InputError, shown, unknown_name
+from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.ranges import check_concrete
 
 RESERVED = ("label", "point", "seed", "round")  # no axis of a metric may have these names
@@ -106,7 +106,7 @@ class Trials:
         """
         if not self.values:
             raise InputError("nothing was measured")
-        return self.metrics[0] if metric is None else known("metric", metric, self.values)
+        return self.metrics[0] if metric is None else checked_name("metric", metric, self.values)
 
     def axis_names(self, metric: str) -> tuple[str, ...]:
         """Names of a metric's axes beyond `[H, S, M]`; `metric_0`, `metric_1`, ... where none were given."""
@@ -190,7 +190,7 @@ class Trials:
           InputError: when no point has them, or several do.
         """
         if not isinstance(point, Mapping):
-            raise InputError(f"a point maps fields to values, got {shown(point)}")
+            raise InputError(f"a point maps fields to values, got {format_value(point)}")
         found = self.indices(point)
         if len(found) > 1:
             which = f"{len(found)} points have {_text(point)}"
@@ -212,11 +212,13 @@ class Trials:
         if not isinstance(points, Mapping):
             listed = isinstance(points, (list, tuple, range)) or (isinstance(points, np.ndarray) and points.ndim)
             if not listed or not len(points):
-                raise InputError(f"points must map fields to values, or be a list of positions, got {shown(points)}")
+                raise InputError(
+                    f"points must map fields to values, or be a list of positions, got {format_value(points)}"
+                )
             return [_index("points", position, len(self.points)) for position in points]
         kept = list(range(len(self.points)))
         for field, wanted in points.items():
-            known("field", field, self.points[0])
+            checked_name("field", field, self.points[0])
             check_concrete(f"the value of {field}", wanted)
             several = _listed(wanted) if isinstance(wanted, (list, tuple, range, np.ndarray)) else [wanted]
             if not several:
@@ -224,14 +226,14 @@ class Trials:
             for value in several:
                 if not any(_same(point[field], value) for point in self.points):
                     has = ", ".join(map(str, dict.fromkeys(point[field] for point in self.points)))
-                    raise InputError(f"no point has {field}={shown(value)}; there are {has[:200]}")
+                    raise InputError(f"no point has {field}={format_value(value)}; there are {has[:200]}")
             kept = [i for i in kept if any(_same(self.points[i][field], value) for value in several)]
         if not kept:
             raise InputError(f"no point has {_text(points)} together")
         return kept
 
 
-def known(kind: str, name: Any, names: Iterable[str]) -> str:
+def checked_name(kind: str, name: Any, names: Iterable[str]) -> str:
     """A name that is one of `names`.
 
     Raises:
@@ -256,7 +258,7 @@ def sizes(trials: Trials) -> str:
 
 
 def _text(point: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={shown(value)}" for name, value in point.items())
+    return ", ".join(f"{name}={format_value(value)}" for name, value in point.items())
 
 
 def _listed(values: Sequence[Any] | np.ndarray) -> list[Any]:
@@ -266,7 +268,7 @@ def _listed(values: Sequence[Any] | np.ndarray) -> list[Any]:
 
 def _index(name: str, index: Any, n: int) -> int:
     if isinstance(index, bool) or not isinstance(index, numbers.Integral) or not -n <= int(index) < n:
-        raise InputError(f"{name} must be an index below {n}, got {shown(index)}")
+        raise InputError(f"{name} must be an index below {n}, got {format_value(index)}")
     return int(index) % n
 
 

@@ -8,19 +8,22 @@ trace to find a program; on accelerators JAX's own, which needs the lowered prog
     JAXBANDITS_CACHE=/some/where  another directory
     JAX_COMPILATION_CACHE_DIR, jax_compilation_cache_dir, jax_enable_compilation_cache: JAX's own settings win
 
-The cache is an aid: if its directory cannot be written, nothing is cached and nothing fails.
+The cache is an aid: if its directory cannot be written, nothing is cached and nothing fails. Programs are code: from a
+directory that others can write none is read, with one warning.
 """
 
 import functools
 import hashlib
 import os
 import platform
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jax
 
+from jaxbandits.base.private_files import why_not_private
 from jaxbandits.simulation.executables import Executables
 from jaxbandits.tracing import target
 from jaxbandits.tracing.jax_compat import executables, reset_cache
@@ -91,7 +94,14 @@ def cpu_kind() -> str:
 
 def _usable(directory: Path) -> bool:
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        problem = why_not_private(directory)
     except OSError:
         return False
-    return os.access(directory, os.W_OK)
+    if problem is not None:
+        warnings.warn(
+            f"compiled programs are not kept: {problem}; "
+            f"set {_SETTING} to a directory that only you can write, or to off",
+            stacklevel=2,
+        )
+    return problem is None and os.access(directory, os.W_OK)

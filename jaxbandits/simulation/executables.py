@@ -4,8 +4,9 @@ JAX's own cache is keyed by the lowered program, and lowering is most of the tim
 digest of the traces that a program is made of (`tracing.traces`), the source of this package, versions, every setting
 of JAX, and the device: after a change of any of these no older program is found.
 
-The files are JAX's serialised executables, pickles of machine code: their directory is as trusted as the environment
-that runs them, and a file that another user wrote is not read. A program that cannot be saved or read is compiled.
+The files are machine code, which JAX serialises as pickles: whoever can write one can run code. So only files are read
+that nobody else can have written (`base.private_files`), and only under the key they were saved with: a checksum of key
+and content stands at the begin of each. A program that cannot be saved or read is compiled.
 
 Machine code may call functions of its process by name (custom calls). JAX looks up the addresses of LAPACK's routines
 when it lowers a program that needs them. A process that only reads such a program back looks them up first, since a
@@ -15,6 +16,7 @@ are not saved: a later process may not have registered them.
 
 import contextlib
 import functools
+import hashlib
 import os
 import re
 import time
@@ -28,6 +30,7 @@ from jax.lax import linalg as lax_linalg
 
 from jaxbandits.base.digests import digest, package_digest, package_files
 from jaxbandits.base.files import write_atomically
+from jaxbandits.base.private_files import read_private
 from jaxbandits.base.versions import versions
 from jaxbandits.tracing.jax_compat import executables
 from jaxbandits.tracing.settings import settings
@@ -37,7 +40,8 @@ LARGEST = 2**30  # bytes of all files; beyond, the least recently used are delet
 _LOADED_AT = time.time()
 _LAPACK = "lapack_"  # how the names of jaxlib's LAPACK targets begin
 _TARGET = re.compile(r'custom_call\b(?: @"?([^\s("]+))?')  # of StableHLO; written otherwise, the name is empty
-_WITH_LAPACK, _PLAIN = b"L", b"P"  # first byte of a file
+_CHECKSUM = hashlib.sha256().digest_size  # bytes at the begin of a file
+_WITH_LAPACK, _PLAIN = b"L", b"P"  # the byte after them
 
 
 class Executables:
@@ -57,9 +61,12 @@ class Executables:
         """
         path = self.directory / key
         try:
-            if not _is_own_file(path):
+            file = read_private(self.directory, key)
+            if file is None:
                 return None
-            content = path.read_bytes()
+            content = file[_CHECKSUM:]
+            if file[:_CHECKSUM] != _checksum(key, content):
+                raise ValueError("the file of another key, or damaged")
             if content[:1] == _WITH_LAPACK:
                 _initialize_lapack()
             packed = zlib.decompress(content[1:])
@@ -87,8 +94,9 @@ class Executables:
             if not all(name.startswith(_LAPACK) for name in targets):
                 return
             packed = zlib.compress(executables().serialize(program)[0], 1)
-            self.directory.mkdir(parents=True, exist_ok=True)
-            write_atomically(self.directory / key, (_WITH_LAPACK if targets else _PLAIN) + packed)
+            content = (_WITH_LAPACK if targets else _PLAIN) + packed
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_atomically(self.directory / key, _checksum(key, content) + content, mode=0o600)
             self._evict()
         except Exception:  # the cache is an aid: JAX cannot serialise callbacks, a disk may be full
             return
@@ -115,9 +123,8 @@ def _initialize_lapack() -> None:
     jax.jit(lax_linalg.cholesky).trace(jax.ShapeDtypeStruct((1, 1), "float32")).lower(lowering_platforms=("cpu",))
 
 
-def _is_own_file(path: Path) -> bool:
-    """Return whether this user wrote a file; on Windows, where files have no such number, True."""
-    return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
+def _checksum(key: str, content: bytes) -> bytes:
+    return hashlib.sha256(key.encode() + b"\0" + content).digest()
 
 
 def program_digest(

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.ranges import check_concrete
 
 Point: TypeAlias = dict[str, Any]  # field to value
@@ -90,7 +90,9 @@ def list_points(points: Points) -> list[Point]:
         columns = _columns(points)
         return [dict(zip(columns, values, strict=True)) for values in itertools.product(*columns.values())]
     if not isinstance(points, (list, tuple)) or not all(isinstance(point, Mapping) for point in points):
-        raise InputError(f"a grid must map fields to lists of values, or be a list of points, got {shown(points)}")
+        raise InputError(
+            f"a grid must map fields to lists of values, or be a list of points, got {format_value(points)}"
+        )
     for point in points:
         _check_unique([_field(field) for field in point])
     checked = [{_field(field): _value(field, value) for field, value in point.items()} for point in points]
@@ -101,7 +103,7 @@ def list_points(points: Points) -> list[Point]:
 
 def _columns(fields: Any) -> dict[str, list[Any]]:
     if not isinstance(fields, Mapping):
-        raise InputError(f"a grid must map fields to lists of values, got {shown(fields)}")
+        raise InputError(f"a grid must map fields to lists of values, got {format_value(fields)}")
     _check_unique([_field(field) for field in fields])
     columns = {}
     for field, values in fields.items():
@@ -115,7 +117,7 @@ def _columns(fields: Any) -> dict[str, list[Any]]:
 
 def _field(name: Any) -> str:
     if not isinstance(name, str):
-        raise InputError(f"a grid names fields by text, got {shown(name)}")
+        raise InputError(f"a grid names fields by text, got {format_value(name)}")
     return name.removeprefix("algorithm.")
 
 
@@ -129,7 +131,7 @@ def _value(field: str, value: Any) -> Any:
     if isinstance(value, numbers.Real):
         return float(value)
     raise InputError(
-        f"values of {field!r} in a grid must be numbers (or names, for a static field), got {shown(value)}"
+        f"values of {field!r} in a grid must be numbers (or names, for a static field), got {format_value(value)}"
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, shown, unknown_name
+from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.pytree import field_kind, set_field, validate
 from jaxbandits.simulation.compilation import Device
 from jaxbandits.simulation.driver import trace_job
@@ -98,7 +98,7 @@ def label_algorithms(algorithms: Any) -> dict[str, Any]:
     elif not isinstance(algorithms, (list, tuple)):
         hint = " (`simulate` runs one)" if hasattr(algorithms, "select") else ""
         raise InputError(
-            f"algorithms must be a mapping from label to algorithm, or a list{hint}, got {shown(algorithms)}"
+            f"algorithms must be a mapping from label to algorithm, or a list{hint}, got {format_value(algorithms)}"
         )
     else:
         classes = [type(a.algorithm if isinstance(a, Grid) else a).__name__ for a in algorithms]
@@ -109,7 +109,7 @@ def label_algorithms(algorithms: Any) -> dict[str, Any]:
         raise InputError("compare needs at least one algorithm")
     for label in labelled:
         if not isinstance(label, str) or not label:
-            raise InputError(f"a label must be text, got {shown(label)}")
+            raise InputError(f"a label must be text, got {format_value(label)}")
     return labelled
 
 

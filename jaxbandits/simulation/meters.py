@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 
 
 class Round(NamedTuple):
@@ -62,7 +62,7 @@ def check_meters(meters: Any) -> tuple[Meter, ...]:
       InputError: for anything but a list of meters with different names and known reductions.
     """
     if not isinstance(meters, (list, tuple)) or not all(isinstance(meter, Meter) for meter in meters):
-        raise InputError(f"meters must be Meter objects in a list, got {shown(meters)}")
+        raise InputError(f"meters must be Meter objects in a list, got {format_value(meters)}")
     for meter in meters:
         if (
             not isinstance(meter.name, str)
@@ -70,16 +70,20 @@ def check_meters(meters: Any) -> tuple[Meter, ...]:
             or ":" in meter.name
             or not meter.name.isprintable()
         ):
-            raise InputError(f"the name of a meter must be one line of text without a colon, got {shown(meter.name)}")
+            raise InputError(
+                f"the name of a meter must be one line of text without a colon, got {format_value(meter.name)}"
+            )
         if not callable(meter.measure):
-            raise InputError(f"meter {meter.name!r}: measure must be a function of a Round, got {shown(meter.measure)}")
+            raise InputError(
+                f"meter {meter.name!r}: measure must be a function of a Round, got {format_value(meter.measure)}"
+            )
         if not isinstance(meter.reduce, str) or meter.reduce not in get_args(Reduce):
             allowed = ", ".join(get_args(Reduce))
-            raise InputError(f"meter {meter.name!r}: reduce must be one of {allowed}, got {shown(meter.reduce)}")
+            raise InputError(f"meter {meter.name!r}: reduce must be one of {allowed}, got {format_value(meter.reduce)}")
         if not isinstance(meter.axes, tuple) or not all(isinstance(axis, str) for axis in meter.axes):
-            raise InputError(f"meter {meter.name!r}: axes must be a tuple of names, got {shown(meter.axes)}")
+            raise InputError(f"meter {meter.name!r}: axes must be a tuple of names, got {format_value(meter.axes)}")
         if not isinstance(meter.unit, str):
-            raise InputError(f"meter {meter.name!r}: unit must be text, got {shown(meter.unit)}")
+            raise InputError(f"meter {meter.name!r}: unit must be text, got {format_value(meter.unit)}")
     names = [meter.name for meter in meters]
     if len(set(names)) < len(names):
         raise InputError(f"meters must have different names, got {', '.join(names)}")

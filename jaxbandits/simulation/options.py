@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, shown, unknown_name
+from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation.compilation import Device
 from jaxbandits.simulation.meters import Meter
@@ -55,13 +55,13 @@ class Options:
         if self.width is not None and ranges.integer("width", self.width, COUNT) > 1 and self.width % WIDTH_UNIT:
             raise InputError(f"width must be 1 or a multiple of {WIDTH_UNIT}, got {self.width}")
         if self.devices is not None and not _are_devices(self.devices):
-            raise InputError(f"devices must be a list of JAX devices, got {shown(self.devices)}")
+            raise InputError(f"devices must be a list of JAX devices, got {format_value(self.devices)}")
         if self.checkpoint is not None and (
             not isinstance(self.checkpoint, (str, os.PathLike)) or not str(self.checkpoint)
         ):
-            raise InputError(f"checkpoint must be the path of a directory, got {shown(self.checkpoint)}")
+            raise InputError(f"checkpoint must be the path of a directory, got {format_value(self.checkpoint)}")
         if not isinstance(self.title, str):
-            raise InputError(f"title must be text, got {shown(self.title)}")
+            raise InputError(f"title must be text, got {format_value(self.title)}")
         checked = {
             "meters": meters_lib.check_meters(self.meters),
             "seed": ranges.integer("seed", self.seed, f"[0, {2**32 - 1}]"),

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import as_numpy, field_kind, map_traced, replace, validate
 from jaxbandits.simulation.meters import Meter
 
@@ -150,7 +150,7 @@ def resolve_record_points(record_points: Any, horizon: int) -> np.ndarray:
     if isinstance(record_points, tuple) and len(record_points) == 2 and record_points[0] == "log":
         count = record_points[1]
         if not isinstance(count, (int, np.integer)) or count < 1:
-            raise InputError(f'record_points=("log", n) needs a whole number of at least 1, got {shown(count)}')
+            raise InputError(f'record_points=("log", n) needs a whole number of at least 1, got {format_value(count)}')
         rounds = np.geomspace(1, horizon, num=int(count))
     elif isinstance(record_points, (int, np.integer)) and not isinstance(record_points, bool):
         if record_points < 1:
@@ -159,7 +159,7 @@ def resolve_record_points(record_points: Any, horizon: int) -> np.ndarray:
     elif isinstance(record_points, str):
         raise InputError(
             'record_points must be a number of points, "log", ("log", n) or increasing rounds, '
-            f"got {shown(record_points)}"
+            f"got {format_value(record_points)}"
         )
     else:
         rounds = _given_rounds(record_points, horizon)

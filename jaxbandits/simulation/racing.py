@@ -36,9 +36,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.results import pairs
-from jaxbandits.results.listing import Listing, named
+from jaxbandits.results.result_table import ResultTable, named
 from jaxbandits.results.table import number, plain
 from jaxbandits.simulation.api import compare
 from jaxbandits.simulation.grid import Grid, Point, list_points
@@ -84,7 +84,7 @@ class Race:
     """
 
     index: int
-    candidates: Listing[Candidate]
+    candidates: ResultTable[Candidate]
     values: np.ndarray
     metric: str
     error: float
@@ -200,7 +200,7 @@ def race(
     header = [*points[0], f"mean {str(metric).replace('_', ' ')}", "seeds", "outcome"]
     return Race(
         index=winner,
-        candidates=Listing(rows, header, _cells),
+        candidates=ResultTable(rows, header, _cells),
         values=values,
         metric=str(metric),
         error=error,
@@ -311,7 +311,7 @@ def _labelled(grid: Any, environment: Any) -> dict[str, Grid]:
         labels = list(environment) if isinstance(environment, Mapping) else [type(grid.algorithm).__name__]
         grid = dict.fromkeys(labels, grid)
     if not isinstance(grid, Mapping) or not grid or not all(isinstance(one, Grid) for one in grid.values()):
-        raise InputError(f"race needs a Grid(algorithm, points), or label to Grid, got {shown(grid)}")
+        raise InputError(f"race needs a Grid(algorithm, points), or label to Grid, got {format_value(grid)}")
     points = [list_points(one.points) for one in grid.values()]
     if any(other != points[0] for other in points[1:]):
         raise InputError("all grids of a race must have the same points")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.results import intervals, pairs
 from jaxbandits.results.merge import merge
 from jaxbandits.results.result import Result
@@ -61,7 +61,7 @@ def check_rule(until: Any) -> StoppingRule:
     if isinstance(until, StoppingRule):
         return until
     if until != DECIDED:
-        raise InputError(f"until must be {DECIDED!r} or StoppingRule(...), got {shown(until)}")
+        raise InputError(f"until must be {DECIDED!r} or StoppingRule(...), got {format_value(until)}")
     return StoppingRule()
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.base import files
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 
 _FORMAT = "jaxbandits sweep 2"
 _FOLDERS = ("parts", "failed", "working")
@@ -32,7 +32,7 @@ class Directory:
     def __init__(self, path: str | os.PathLike[str]):
         """Choose a directory, which need not exist."""
         if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-            raise InputError(f"a sweep lives in a directory, got {shown(path)}")
+            raise InputError(f"a sweep lives in a directory, got {format_value(path)}")
         self.path = Path(path)
 
     @property

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, shown, unknown_name
+from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.simulation.grid import Point, product, zip_fields
 
 KINDS = {
@@ -98,10 +98,10 @@ def _values(table: dict[str, Any], where: str, path: str) -> list[Any]:
     given = table[kind]
     if kind == "values":
         if not isinstance(given, list) or not given:
-            raise InputError(f"{where}.values: must be a list of at least one value, got {shown(given)}")
+            raise InputError(f"{where}.values: must be a list of at least one value, got {format_value(given)}")
         for i, value in enumerate(given):
             if not isinstance(value, (bool, int, float, str)):
-                raise InputError(f"{where}.values[{i}]: must be a number or a name, got {shown(value)}")
+                raise InputError(f"{where}.values[{i}]: must be a number or a name, got {format_value(value)}")
         return list(given)
     low, high = _ends(given, f"{where}.{kind}", positive=kind == "logspace" or table.get("log") is True)
     if kind == "range" and "step" in table:
@@ -123,9 +123,9 @@ def _values(table: dict[str, Any], where: str, path: str) -> list[Any]:
 def _ends(given: Any, where: str, positive: bool) -> tuple[Any, Any]:
     pair = isinstance(given, list) and len(given) == 2 and all(type(x) in (int, float) for x in given)
     if not pair or not all(map(math.isfinite, given)) or not given[0] < given[1]:
-        raise InputError(f"{where}: must be two numbers, the smaller one first, got {shown(given)}")
+        raise InputError(f"{where}: must be two numbers, the smaller one first, got {format_value(given)}")
     if positive and given[0] <= 0:
-        raise InputError(f"{where}: must be positive numbers, got {shown(given)}")
+        raise InputError(f"{where}: must be positive numbers, got {format_value(given)}")
     return given[0], given[1]
 
 
@@ -134,7 +134,7 @@ def _steps(low: Any, high: Any, table: dict[str, Any], where: str) -> list[Any]:
     if "n" in table:
         raise InputError(f"{where}: one of n and step, not both")
     if type(step) not in (int, float) or not 0 < step < math.inf:
-        raise InputError(f"{where}.step: must be a positive number, got {shown(step)}")
+        raise InputError(f"{where}.step: must be a positive number, got {format_value(step)}")
     n = math.floor((high - low) / step * (1 + 1e-12)) + 1
     if n > MAX_POINTS:
         raise InputError(f"{where}: {n:,} values, at most {MAX_POINTS:,} are allowed")
@@ -144,5 +144,7 @@ def _steps(low: Any, high: Any, table: dict[str, Any], where: str) -> list[Any]:
 def _group(table: dict[str, Any], where: str) -> str | None:
     group = table.get("zip")
     if group is not None and (not isinstance(group, str) or not group):
-        raise InputError(f"{where}.zip: must be a name, the same for fields that vary together, got {shown(group)}")
+        raise InputError(
+            f"{where}.zip: must be a name, the same for fields that vary together, got {format_value(group)}"
+        )
     return group

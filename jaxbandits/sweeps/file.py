@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 from jaxbandits import catalogue
 from jaxbandits.algorithms import ALGORITHMS
-from jaxbandits.base.errors import InputError, shown, unknown_name
+from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.simulation.grid import Grid
 from jaxbandits.sweeps import fields
@@ -88,7 +88,7 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Documen
     source = str(path)
     for key in content.keys() & _TABLES.keys():  # overrides reach into them
         if not isinstance(content[key], dict):
-            raise InputError(f"{source}: {key} must be a table, got {shown(content[key])}")
+            raise InputError(f"{source}: {key} must be a table, got {format_value(content[key])}")
     for override in overrides:
         _override(content, override)
     for key, value in content.items():
@@ -96,7 +96,7 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Documen
             raise InputError(f"{source}: {unknown_name('key', key, _KEYS)}")
         if type(value) not in _KEYS[key]:
             allowed = " or ".join(_TYPE_NAMES[kind] for kind in _KEYS[key])
-            raise InputError(f"{source}: {key} must be {allowed}, got {shown(value)}")
+            raise InputError(f"{source}: {key} must be {allowed}, got {format_value(value)}")
     for key in _REQUIRED:
         if content.get(key) in (None, {}):
             raise InputError(f"{source}: needs {f'a table [{key}.NAME]' if key in _TABLES else key}")
@@ -107,7 +107,7 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Documen
     for role in _TABLES:
         for name, table in content[role].items():
             if not isinstance(table, dict):
-                raise InputError(f"{source}: {role}.{name} must be a table with a type, got {shown(table)}")
+                raise InputError(f"{source}: {role}.{name} must be a table with a type, got {format_value(table)}")
     return Document(source, content)
 
 
@@ -164,7 +164,7 @@ def _record_points(record_points: Any, source: str) -> Any:
     if record_points.keys() != {"log"}:
         raise InputError(
             f'{source}: record_points must be a number of points, "log", {{ log = n }} or rounds, '
-            f"got {shown(record_points)}"
+            f"got {format_value(record_points)}"
         )
     return ("log", record_points["log"])
 

@@ -17,7 +17,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.results import export
 from jaxbandits.results.merge import merge
 from jaxbandits.results.result import Result
-from jaxbandits.results.trials import Trials, known
+from jaxbandits.results.trials import Trials, checked_name
 from jaxbandits.sweeps.directory import Directory
 
 
@@ -78,7 +78,7 @@ class SweepResult:
         Raises:
           InputError: for an unknown label.
         """
-        return self._manifest["labels"][known("label", label, self.labels)]["points"]
+        return self._manifest["labels"][checked_name("label", label, self.labels)]["points"]
 
     def parts(self, label: str | None = None) -> Iterator[tuple[str, Trials]]:
         """Yield label and trials of the finished parts, each read when the iterator reaches it.
@@ -86,7 +86,7 @@ class SweepResult:
         Raises:
           InputError: for an unknown label or a damaged part (running the sweep again replaces it).
         """
-        wanted = self.labels if label is None else (known("label", label, self.labels),)
+        wanted = self.labels if label is None else (checked_name("label", label, self.labels),)
         for part in self._manifest["parts"]:
             if part["label"] in wanted and self._records[part["name"]] is not None:
                 yield part["label"], self._read(part)
@@ -129,7 +129,7 @@ class SweepResult:
         """
         if label is None and len(self.labels) > 1:
             raise InputError(f"name one of the labels: {', '.join(self.labels)}")
-        label = next(iter(self.labels)) if label is None else known("label", label, self.labels)
+        label = next(iter(self.labels)) if label is None else checked_name("label", label, self.labels)
         moments: dict[int, tuple[int, int, np.ndarray, np.ndarray]] = {}  # by position of the point, as in `_pool`
         for part in self._complete(label):
             trials = self._read(part)
@@ -225,7 +225,7 @@ class SweepResult:
         return complete
 
     def _join(self, label: str | None, reduce: Callable[[Trials], Trials]) -> Result:
-        labels = self.labels if label is None else (known("label", label, self.labels),)
+        labels = self.labels if label is None else (checked_name("label", label, self.labels),)
         joined: dict[str, Trials] = {}
         info: dict[str, Any] = {}
         for name in labels:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxbandits.base import files
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.sweeps.directory import Directory
 from jaxbandits.sweeps.load import SweepResult, load_sweep
 
@@ -30,7 +30,7 @@ def merge_sweeps(directories: Sequence[str | os.PathLike[str]], out: str | os.Pa
         directories hold different results.
     """
     if not isinstance(directories, (list, tuple)) or not directories:
-        raise InputError(f"merge needs a list of directories, got {shown(directories)}")
+        raise InputError(f"merge needs a list of directories, got {format_value(directories)}")
     sources, target = [Directory(path) for path in directories], Directory(out)
     manifests = [source.read_manifest() for source in sources]
     for source, manifest in zip(sources, manifests, strict=True):

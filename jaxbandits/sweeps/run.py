@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, shown, unknown_name
+from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.files import LockedError, UnwritableError, first_difference
 from jaxbandits.base.versions import versions
 from jaxbandits.results.result import Result
@@ -257,6 +257,6 @@ def _count_failed(trials: Trials) -> int:
 
 def _checked_shard(shard: Any) -> tuple[int, int]:
     if not isinstance(shard, (list, tuple)) or len(shard) != 2:
-        raise InputError(f"shard must be (i, n) with 1 <= i <= n, got {shown(shard)}")
+        raise InputError(f"shard must be (i, n) with 1 <= i <= n, got {format_value(shard)}")
     n = ranges.integer("the number of shards", shard[1], COUNT)
     return ranges.integer("shard", shard[0], f"[1, {n}]"), n

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from jaxbandits.base import ranges
 from jaxbandits.base.digests import digest
-from jaxbandits.base.errors import InputError, shown, unknown_name
+from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.simulation.collect import metric_names
 from jaxbandits.simulation.driver import trace_job
 from jaxbandits.simulation.identity import job_spec, plan_spec
@@ -103,7 +103,7 @@ def plan_sweep(sweep: Sweep, devices: Sequence[Any] | None = None) -> SweepPlan:
       InputError: bad input, in one line that names the file it is in.
     """
     if not isinstance(sweep, Sweep):
-        raise InputError(f"a sweep must be a Sweep or the path of a sweep file, got {shown(sweep)}")
+        raise InputError(f"a sweep must be a Sweep or the path of a sweep file, got {format_value(sweep)}")
     try:
         return _plan(sweep, devices)
     except InputError as error:
@@ -115,7 +115,7 @@ def plan_sweep(sweep: Sweep, devices: Sequence[Any] | None = None) -> SweepPlan:
 def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> SweepPlan:
     precision = str(jnp.result_type(float))
     if sweep.precision is not None and sweep.precision not in PRECISIONS:
-        raise InputError(f"precision must be one of {', '.join(PRECISIONS)}, got {shown(sweep.precision)}")
+        raise InputError(f"precision must be one of {', '.join(PRECISIONS)}, got {format_value(sweep.precision)}")
     if sweep.precision not in (None, precision):
         wants_x64 = sweep.precision == "float64"
         raise InputError(
@@ -127,7 +127,7 @@ def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> SweepPlan:
         or not sweep.metrics
         or not all(isinstance(metric, str) for metric in sweep.metrics)
     ):
-        raise InputError(f"metrics must be a list of names, got {shown(sweep.metrics)}")
+        raise InputError(f"metrics must be a list of names, got {format_value(sweep.metrics)}")
     options = Options(
         meters=sweep.meters, seed=sweep.seed, first_seed=sweep.first_seed, width=sweep.width, devices=devices
     )

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import as_arrays, field_table, replace, validate
 from jaxbandits.simulation import Grid, Trials, compare, compilation
 from jaxbandits.simulation.loop import Carry, init_trial, play_round
@@ -85,7 +85,8 @@ def is_a_pytree_with_ranges(obj: Any) -> None:
             forgotten = number and not attribute.startswith("_") and attribute not in fields | annotated.keys()
             assert not forgotten, (
                 f"{name}.{attribute} has no annotation, so it is no field and nobody can set or sweep it: write "
-                f'`{attribute}: Any = param({shown(value)}, "(0, inf)", "what it means")`, or `ClassVar` for a constant'
+                f'`{attribute}: Any = param({format_value(value)}, "(0, inf)", "what it means")`, '
+                "or `ClassVar` for a constant"
             )
     hash(jax.tree.structure(obj))
     validate(obj)

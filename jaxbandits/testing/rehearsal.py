@@ -11,7 +11,7 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.base.errors import shown
+from jaxbandits.base.errors import format_value
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.testing.failures import translate
 from jaxbandits.tracing.jax_compat import jaxpr_as_fun
@@ -215,7 +215,7 @@ def _line(obj: Any, method: str, error: BaseException) -> str:
         file = getattr(type(obj), method).__code__.co_filename
         for frame in reversed(list(_frames(error, file))):
             text = linecache.getline(file, frame).strip()
-            return f", line {frame}" + (f" ({shown(text)[1:-1]})" if text else "")
+            return f", line {frame}" + (f" ({format_value(text)[1:-1]})" if text else "")
     return ""
 
 

@@ -114,10 +114,10 @@ def test_a_learner_prepares_for_what_it_sees_in_round_zero():
     algorithm, environment = as_arrays((LeastPlayed(), GeneralizedLinear.tv(dim=3)))
 
     @jax.jit
-    def shown():
+    def format_value():
         carry = init_trial(jax.random.key(0), algorithm, environment, jnp.int32(0))
         return carry.alg_state.shown, play_round(algorithm, environment, jnp.int32(0), carry)[1].obs.arms[0]
 
-    np.testing.assert_allclose(*shown(), rtol=1e-14)
+    np.testing.assert_allclose(*format_value(), rtol=1e-14)
     result = simulate(algorithm, environment, 40, 3, progress=False, width=32)
     assert result.trials["LeastPlayed"].healthy.all()

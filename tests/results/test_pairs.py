@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.results import along, describe, intervals, pairs
+from jaxbandits.results import describe, growth, intervals, pairs
 from jaxbandits.results.result import Result
 from tests.results import made
 
@@ -132,7 +132,7 @@ def test_the_interval_of_a_median_covers(rng):
     """At least the level (orders of a binomial), and not far above."""
     inside = 0
     for _ in range(2000):
-        found = along._median(rng.exponential(size=41), 0.9)
+        found = growth._median(rng.exponential(size=41), 0.9)
         inside += bool(found.low <= np.log(2.0) <= found.high)
     assert 0.9 - 5 * 0.0067 < inside / 2000 < 0.9 + 0.06
 

@@ -19,6 +19,7 @@ from tests.toys import Hindsight, Noisy, Shrink
 
 DEVICE = jax.local_devices()[0]
 X = jax.ShapeDtypeStruct((3,), np.float32)
+needs_owners = pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no numbered owner here")
 
 
 def double(x):
@@ -107,20 +108,60 @@ def test_what_is_read_back_is_what_was_saved(tmp_path, compiling):
         program(jnp.ones(4, jnp.float32))
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no numbered owner here")
+def loads(kept, key="key"):
+    return kept.load(key, (X,), {"twice": X}, DEVICE) is not None
+
+
+@needs_owners
 def test_a_file_of_another_user_is_not_read(tmp_path, compiling, monkeypatch):
     kept = Executables(tmp_path)
     kept.save("key", *compiled())
     monkeypatch.setattr(os, "getuid", lambda: (tmp_path / "key").stat().st_uid + 1)
-    assert kept.load("key", (X,), {"twice": X}, DEVICE) is None
+    assert not loads(kept)
     assert (tmp_path / "key").exists()
+
+
+@needs_owners
+def test_only_files_are_read_that_nobody_else_can_have_written(tmp_path, compiling):
+    before = os.umask(0o002)  # files are writable by a group
+    try:
+        kept = Executables(tmp_path / "programs")
+        kept.save("key", *compiled())
+    finally:
+        os.umask(before)
+    file = kept.directory / "key"
+    assert loads(kept)
+    for path, mode in ((file, 0o620), (file, 0o602), (kept.directory, 0o777), (kept.directory, 0o1777)):
+        usual = path.stat().st_mode
+        path.chmod(mode)
+        assert not loads(kept)
+        path.chmod(usual)
+        assert loads(kept)
+    file.rename(elsewhere := tmp_path / "elsewhere")
+    file.symlink_to(elsewhere)
+    assert not loads(kept)
+    file.unlink()
+    os.link(elsewhere, file)
+    assert not loads(kept)
+    file.unlink()
+    os.mkfifo(file)
+    assert not loads(kept)  # and nobody waits for a writer
+
+
+def test_a_file_is_read_under_its_own_key_only(tmp_path, compiling):
+    kept = Executables(tmp_path)
+    kept.save("key", *compiled())
+    (tmp_path / "key").rename(tmp_path / "other")
+    assert not loads(kept, "other")
+    assert not (tmp_path / "other").exists()
 
 
 def test_a_damaged_file_is_none(tmp_path, compiling):
     kept = Executables(tmp_path)
     kept.save("key", *compiled())
     whole = (tmp_path / "key").read_bytes()
-    for damaged in (b"", b"no program", whole[: len(whole) // 2]):
+    flipped = whole[:-1] + bytes([whole[-1] ^ 1])
+    for damaged in (b"", b"no program", whole[: len(whole) // 2], flipped):
         (tmp_path / "key").write_bytes(damaged)
         assert kept.load("key", (X,), {"twice": X}, DEVICE) is None
         assert not (tmp_path / "key").exists()  # so that it is written again

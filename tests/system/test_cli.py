@@ -23,7 +23,7 @@ from jaxbandits.simulation import Options, compare
 from jaxbandits.sweeps.directory import Directory
 
 ROOT = Path(__file__).parents[2]
-QUICK = tuple(word for label in ("HEAVY-OFUL", "CRTM", "CRMM", "OFUL") for word in ("--without", label))
+QUICK = tuple(word for label in ("HEAVY-OFUL", "CRTM", "CRMM", "OFUL") for word in ("--exclude", label))
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess:
@@ -140,7 +140,7 @@ def test_settings_of_a_run_are_documented_once(capsys):
 
 
 EVERYBODY = [
-    argument for label in ("Hvt, tau_scale 1", "Hvt, tau_scale 0.1", "RLS") for argument in ("--without", label)
+    argument for label in ("Hvt, tau_scale 1", "Hvt, tau_scale 0.1", "RLS") for argument in ("--exclude", label)
 ]
 
 
@@ -167,9 +167,9 @@ EVERYBODY = [
         (["plot", ""], "holds no finished experiment"),
         (["reproduce", "linear/fig1", "--preset", "theorie"], "did you mean 'theory'"),
         (["reproduce", "linear/fig1", "--workers", "0"], "workers must be"),
-        (["reproduce", "linear/fig1", "--without", "OFULL"], "did you mean 'OFUL'"),
-        (["reproduce", "linear/fig1", "--without", "heavy-oful"], "did you mean 'HEAVY-OFUL'"),
-        (["reproduce", "linear/fig1", "--only", "ofull"], "did you mean 'OFUL'"),
+        (["reproduce", "linear/fig1", "--exclude", "OFULL"], "did you mean 'OFUL'"),
+        (["reproduce", "linear/fig1", "--exclude", "heavy-oful"], "did you mean 'HEAVY-OFUL'"),
+        (["reproduce", "linear/fig1", "--include", "ofull"], "did you mean 'OFUL'"),
         (["reproduce", "linear/fig1", "--first-seed", "-1"], "first_seed must be a whole number in [0, 2147483647]"),
         (["cite", "HvtUCP"], "did you mean 'HvtUCB'"),
         (["show", "fig1"], "fig1 is the name of linear/fig1 and glm/fig1 and coco/fig1 and dro/fig1: name one"),
@@ -210,7 +210,7 @@ def test_a_run_and_a_sweep_share_no_directory(tmp_path, capsys):
     Directory(tmp_path).begin({}, None)
     text = (tmp_path / "manifest.json").read_text()
     arguments = ["reproduce", "linear/sysid", "--seeds", "32", "--horizon", "20", "--quiet", "--out", str(tmp_path)]
-    for more in ([], ["--fresh"]):
+    for more in ([], ["--overwrite"]):
         assert main([*arguments, *more]) == 2
         assert "holds a sweep: --out DIR gives the run" in capsys.readouterr().err
     assert main(["plot", str(tmp_path)]) == 2 and "holds a sweep, which" in capsys.readouterr().err
@@ -234,7 +234,7 @@ def test_an_unwritable_directory_is_named(tmp_path, capsys):
 
 @pytest.mark.filterwarnings("always:.*intervals of skewed")
 def test_shards_of_seeds_are_looked_at_merged_and_drawn(tmp_path, capsys):
-    arguments = ["reproduce", "linear/sysid", "--horizon", "50", "--only", "RLS", "--no-timing"]
+    arguments = ["reproduce", "linear/sysid", "--horizon", "50", "--include", "RLS", "--no-timing"]
     for first, out in (("0", "a"), ("32", "b")):
         asked = ["--seeds", "32", "--first-seed", first, "--out", str(tmp_path / out)]
         assert main([*arguments, *asked]) == 0
@@ -275,7 +275,7 @@ def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_pat
     err = capsys.readouterr().err.strip()
     assert "holds another run" in err and "\n" not in err
     assert {path.name: path.read_bytes() for path in checkpoint.iterdir()} == before
-    assert main([*arguments, "--seeds", "64", "--fresh"]) == 0
+    assert main([*arguments, "--seeds", "64", "--overwrite"]) == 0
     assert not checkpoint.exists()
     capsys.readouterr()
 
@@ -289,12 +289,12 @@ def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_pat
     for other, what in (
         (["--seeds", "32"], "seeds (64, now 32)"),
         (["--seeds", "64", "--seed", "3"], "seed (0, now 3)"),
-        (["--seeds", "64", "--without", "RLS"], 'without ([], now ["RLS"])'),
+        (["--seeds", "64", "--exclude", "RLS"], 'without ([], now ["RLS"])'),
         (["--seeds", "64", "--horizon", "60"], "horizon (50, now 60)"),
     ):
         assert main([*arguments, *other]) == 2
         err = capsys.readouterr().err.strip()
-        assert f"holds a finished run of another {what}: --out DIR keeps both, --fresh replaces it" in err
+        assert f"holds a finished run of another {what}: --out DIR keeps both, --overwrite replaces it" in err
         assert "\n" not in err and held() == before
     manifest = json.loads(before["manifest.json"])
     manifest["request"]["package"] = "older"
@@ -320,10 +320,10 @@ def test_reproduce_leaves_figures_tables_claims_and_a_manifest(tmp_path):
     assert manifest["experiment"] == "linear/fig1" and manifest["versions"]["jax"] and len(manifest["claims"]) >= 4
     first = {name: (out / name).read_bytes() for name in ("fig1-max.npz",)}
     assert set(manifest["panels"]["max"]["labels"]) == {"Hvt-UCB", "uniform"}
-    only = ("--only", "Hvt-UCB", "--x", "estimation_error")
+    only = ("--include", "Hvt-UCB", "--x", "estimation_error")
     assert main(["plot", str(out / "fig1-max.npz"), "--band", "quantile", *only]) == 0
     assert (out / "fig1-max.png").stat().st_size > 10_000
-    assert main(["plot", str(out / "fig1-max.npz"), "--only", "Hvt-UBC"]) == 2
+    assert main(["plot", str(out / "fig1-max.npz"), "--include", "Hvt-UBC"]) == 2
 
     # A damaged result file is one line.
     (out / "fig1-max.npz").write_bytes(first["fig1-max.npz"][:100])

@@ -19,7 +19,7 @@ import jax
 from jaxbandits.algorithms.dro.learner import TwoPlayers, check_k
 from jaxbandits.algorithms.dro.players import Players, clip_losses, importance_weighted_gains
 from jaxbandits.algorithms.dro.steps import Steps, constant_steps, theorem_5
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.numerics import rng, sampling, simplex
@@ -70,7 +70,7 @@ class ATkROk(TwoPlayers):
         check_k(self)
         super().check()
         if self.sampler not in SAMPLERS:
-            raise InputError(f"ATkROk.sampler must be one of {', '.join(SAMPLERS)}, got {shown(self.sampler)}")
+            raise InputError(f"ATkROk.sampler must be one of {', '.join(SAMPLERS)}, got {format_value(self.sampler)}")
 
     def steps(self) -> Steps:
         """Return `(eta_w, eta_q, gamma)` of Theorem 15 with their multipliers, or those given."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxbandits.algorithms.dro.players import Model, Players, Saddle, Weights
 from jaxbandits.algorithms.dro.steps import Steps
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
@@ -143,4 +143,6 @@ def check_budgets(learner: Any) -> None:
     """
     budgets = learner.budgets
     if not isinstance(budgets, tuple) or len(budgets) < 2:
-        raise InputError(f"{type(learner).__name__}.budgets must be two whole numbers or more, got {shown(budgets)}")
+        raise InputError(
+            f"{type(learner).__name__}.budgets must be two whole numbers or more, got {format_value(budgets)}"
+        )

@@ -13,7 +13,7 @@ from jax import lax
 
 from jaxbandits.algorithms.oco.ca_oons import CAOONS, CAOONSState
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import param, pytree
 from jaxbandits.types import FullInformation, Gradient, PointDecision
 
@@ -54,7 +54,7 @@ class AnytimeCAOONS:
 
     def check(self) -> None:
         if not isinstance(self.learner, CAOONS):
-            raise InputError(f"AnytimeCAOONS.learner must be a CAOONS(...), got {shown(self.learner)}")
+            raise InputError(f"AnytimeCAOONS.learner must be a CAOONS(...), got {format_value(self.learner)}")
 
     @property
     def feedback(self) -> type:

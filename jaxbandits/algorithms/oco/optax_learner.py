@@ -19,7 +19,7 @@ import optax
 from jax import lax
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains import points
@@ -185,14 +185,14 @@ class OptaxLearner:
                 "make=optax.adam, hyperparameters={'learning_rate': 0.01} instead of make=optax.adam(0.01)"
             )
         if not callable(self.make):
-            raise InputError(f"OptaxLearner.make must be a function, got {shown(self.make)}")
+            raise InputError(f"OptaxLearner.make must be a function, got {format_value(self.make)}")
         if self.hyperparameters is not None and not dataclasses.is_dataclass(self.hyperparameters):
-            given = shown(self.hyperparameters)
+            given = format_value(self.hyperparameters)
             raise InputError(f"OptaxLearner.hyperparameters must be a mapping of numbers by name, got {given}")
         try:
             dict(self.options)
         except (TypeError, ValueError):
-            raise InputError(f"OptaxLearner.options must be a mapping, got {shown(self.options)}") from None
+            raise InputError(f"OptaxLearner.options must be a mapping, got {format_value(self.options)}") from None
         point = jax.tree.map(lambda leaf: np.ravel(np.asarray(leaf))[0], self)  # a swept field has an axis of points
         try:
             jax.eval_shape(point.init, jax.random.key(0))

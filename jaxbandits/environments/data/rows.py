@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.base.errors import InputError, shown, unknown_name
+from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.environments.oco.random_order import draw_without_replacement
 from jaxbandits.numerics import rng
 from jaxbandits.numerics.sampling import uniform_index
@@ -78,7 +78,7 @@ def table(name: str, value: Any, shapes: dict[str, int]) -> np.ndarray:
     try:
         array = np.asarray(value, np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be numbers of shape {' or '.join(shapes)}, got {shown(value)}") from None
+        raise InputError(f"{name} must be numbers of shape {' or '.join(shapes)}, got {format_value(value)}") from None
     if array.ndim not in shapes.values() or not array.size:
         raise InputError(f"{name} must have shape {' or '.join(shapes)}, got {array.shape}")
     if not np.isfinite(array).all():

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 
 MEASUREMENTS, COLUMNS, CLASSES = 10, 55, 7
 LODGEPOLE_PINE = 2
@@ -52,7 +52,7 @@ def load_covertype(path: str | os.PathLike[str], rewarded: int = LODGEPOLE_PINE)
     """
     rewarded = ranges.integer("rewarded", rewarded, f"[1, {CLASSES}]")
     if not isinstance(path, (str, os.PathLike)):
-        raise InputError(f"path must be a string or a path, got {shown(path)}")
+        raise InputError(f"path must be a string or a path, got {format_value(path)}")
     features, labels = [], []
     try:
         for number, line in enumerate(_lines(Path(path)), start=1):
@@ -116,7 +116,7 @@ def clusters(rows: Rows, n_arms: int = 60, seed: int = 0, subsample: int = 20_00
       InputError: when there are fewer distinct rows than arms.
     """
     if not isinstance(rows, Rows):
-        raise InputError(f"rows must be Rows(features, labels, source), got {shown(rows)}")
+        raise InputError(f"rows must be Rows(features, labels, source), got {format_value(rows)}")
     n_arms, seed = ranges.integer("n_arms", n_arms, "[1, 1e9]"), ranges.integer("seed", seed, "[0, inf)")
     subsample, iterations = ranges.integer("subsample", subsample), ranges.integer("iterations", iterations, "[0, inf)")
     spread = rows.features.std(axis=0)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, shown, unknown_name
+from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.environments.datasets import streams
 from jaxbandits.environments.datasets.streams import Path
 
@@ -48,7 +48,7 @@ def load_labelled(
     ranges.flag("standardise", standardise)
     ranges.flag("intercept", intercept)
     if not isinstance(path, (str, os.PathLike)):
-        raise InputError(f"path must be a string or a path, got {shown(path)}")
+        raise InputError(f"path must be a string or a path, got {format_value(path)}")
     ending = os.path.splitext(os.fspath(path).removesuffix(".gz"))[1].lower()
     readers: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
         ".csv": lambda: _read_csv(path, label, delimiter, header),
@@ -163,7 +163,7 @@ def load_arff(path: Path, label: str | int = -1) -> tuple[np.ndarray, np.ndarray
     from scipy.io import arff
 
     if isinstance(label, bool) or not isinstance(label, (str, int, np.integer)):
-        raise InputError(f"label must be the name or the number of an attribute, got {shown(label)}")
+        raise InputError(f"label must be the name or the number of an attribute, got {format_value(label)}")
     lines = _Lines(path)
     try:
         data, meta = arff.loadarff(lines)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,7 +107,7 @@ def low_rank_ratings(
     users, items = shape = _checked_shape(shape)
     low, high = scale
     if not _is_count(n_ratings) or n_ratings > users * items:
-        raise InputError(f"n_ratings must lie in [1, {users * items}] for shape {shape}, got {shown(n_ratings)}")
+        raise InputError(f"n_ratings must lie in [1, {users * items}] for shape {shape}, got {format_value(n_ratings)}")
     if not _is_count(rank):
         raise InputError(f"rank must be a whole number of at least 1, got {rank!r}")
     if not (low < high and step > 0.0 and noise >= 0.0 and np.isfinite([low, high, step, noise]).all()):
@@ -168,7 +168,7 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
 
 def _checked_shape(shape: tuple[int, int]) -> tuple[int, int]:
     if not isinstance(shape, (tuple, list)) or len(shape) != 2 or not all(map(_is_count, shape)):
-        raise InputError(f"shape must be (users, items), two whole numbers of at least 1, got {shown(shape)}")
+        raise InputError(f"shape must be (users, items), two whole numbers of at least 1, got {format_value(shape)}")
     if max(shape) >= 2**31:
         raise InputError(f"shape must stay below 2^31, got {shape!r}")
     return int(shape[0]), int(shape[1])

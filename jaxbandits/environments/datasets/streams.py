@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, shown, unknown_name
+from jaxbandits.base.errors import InputError, format_value, unknown_name
 
 Path: TypeAlias = str | os.PathLike[str]
 
@@ -80,10 +80,10 @@ def read_csv(
     """
     ranges.flag("header", header)
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"':
-        raise InputError(f"delimiter must be one character, got {shown(delimiter)}")
+        raise InputError(f"delimiter must be one character, got {format_value(delimiter)}")
     for what, column in columns.items():
         if isinstance(column, bool) or not isinstance(column, (str, int, np.integer)):
-            raise InputError(f"{what} must be the name or the number of a column, got {shown(column)}")
+            raise InputError(f"{what} must be the name or the number of a column, got {format_value(column)}")
         if isinstance(column, str) and not header:
             raise InputError(f"{what} {column!r} is a name, but header=False: give the number of a column")
     rows: list[list[float]] = []
@@ -215,7 +215,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     except TypeError:
-        raise InputError(f"path must be a string or a path, got {shown(path)}") from None
+        raise InputError(f"path must be a string or a path, got {format_value(path)}") from None
 
 
 def _csv_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.base.errors import InputError, shown, unknown_name
+from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.domains.points import Point
 from jaxbandits.environments.datasets.groups import GroupTable
@@ -114,9 +114,9 @@ class GroupData:
         if len(shapes[0]) != 2 or not shapes[0][1] or shapes != [(sum(self.sizes), shapes[0][1]), (sum(self.sizes),)]:
             raise InputError(f"GroupData.rows must be [n, d] and [n] with n = {sum(self.sizes)} rows, got {shapes}")
         if not isinstance(self.names, tuple) or list(map(type, self.names)) != [str] * len(self.sizes):
-            raise InputError(f"GroupData.names must name {len(self.sizes)} groups, got {shown(self.names)}")
+            raise InputError(f"GroupData.names must name {len(self.sizes)} groups, got {format_value(self.names)}")
         if not isinstance(self.dataset, str) or not self.dataset:
-            raise InputError(f"GroupData.dataset must be the name of the data, got {shown(self.dataset)}")
+            raise InputError(f"GroupData.dataset must be the name of the data, got {format_value(self.dataset)}")
         if self.order not in _ORDERS:
             raise unknown_name("order of GroupData", self.order, _ORDERS)
         least = int(np.argmin(self.sizes))

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import pytree, static
 from jaxbandits.domains.points import Point
 from jaxbandits.numerics import losses
@@ -98,7 +98,7 @@ class Custom:
     def check(self) -> None:
         """Raises `InputError` for what is no function."""
         if not callable(self.function) or isinstance(self.function, type):
-            raise InputError(f"Custom.function must be a function of (params, x, y), got {shown(self.function)}")
+            raise InputError(f"Custom.function must be a function of (params, x, y), got {format_value(self.function)}")
 
     def values(self, params: Point, x: jax.Array, y: jax.Array) -> jax.Array:
         return jax.vmap(self.function, (None, 0, 0))(params, x, y)

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxbandits.base.errors import InputError, shown
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.results.intervals import Estimate
-from jaxbandits.results.listing import Listing, interval, named
 from jaxbandits.results.pairs import share
+from jaxbandits.results.result_table import ResultTable, interval, named
 from jaxbandits.results.table import number
 from jaxbandits.results.trials import Trials
 
@@ -24,7 +24,7 @@ class Growth(NamedTuple):
     exponent: Estimate  # of log(mean) against log(round), by least squares over the record points
 
 
-class Reached(NamedTuple):
+class HittingTime(NamedTuple):
     """First record points at which trials had a metric at most (or at least) as large as a threshold."""
 
     label: str
@@ -34,10 +34,10 @@ class Reached(NamedTuple):
     median: Estimate  # of the rounds, its interval by order statistics; infinity where fewer than half had
 
 
-def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) -> Listing[Growth]:
+def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) -> ResultTable[Growth]:
     """One row per label and point; intervals by the delete-one jackknife over seeds."""
     if not _is_number(since) or not 0.0 <= since < 1.0:
-        raise InputError(f"since must lie in [0, 1), such as 0.1, got {shown(since)}")
+        raise InputError(f"since must lie in [0, 1), such as 0.1, got {format_value(since)}")
     rows = []
     for label, trials in of.items():
         _scalar(trials, metric)
@@ -51,7 +51,7 @@ def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) ->
             found = _slope(np.log(trials.record_points[late]), curves, level)._replace(failed=int((~good).sum()))
             rows.append(Growth(label, point, found))
     header = ["label", f"growth exponent of mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %", "seeds"]
-    return Listing(rows, header, lambda row: [named(row.label, row.point), *interval(row.exponent),
+    return ResultTable(rows, header, lambda row: [named(row.label, row.point), *interval(row.exponent),
                                               str(row.exponent.n)])  # fmt: skip
 
 
@@ -73,10 +73,12 @@ def _slope(log_t: np.ndarray, curves: np.ndarray, level: float) -> Estimate:
     return Estimate(*map(np.asarray, (slopes[0], slopes[0] - half, slopes[0] + half)), n=n)
 
 
-def reached(of: Mapping[str, Trials], metric: str, threshold: Any, above: bool, level: float) -> Listing[Reached]:
+def hitting_times(
+    of: Mapping[str, Trials], metric: str, threshold: Any, above: bool, level: float
+) -> ResultTable[HittingTime]:
     """One row per label and point."""
     if not _is_number(threshold) or not np.isfinite(threshold):
-        raise InputError(f"a threshold is a number, got {shown(threshold)}")
+        raise InputError(f"a threshold is a number, got {format_value(threshold)}")
     rows = []
     for label, trials in of.items():
         _scalar(trials, metric)
@@ -87,10 +89,10 @@ def reached(of: Mapping[str, Trials], metric: str, threshold: Any, above: bool, 
             first = np.where(there.any(axis=1), trials.record_points[there.argmax(axis=1)], np.inf)
             failed = int((~good).sum())
             part = share(float(np.isfinite(first).sum()), len(first), 1.0 - level)._replace(failed=failed)
-            rows.append(Reached(label, point, first, part, _median(first, level)._replace(failed=failed)))
+            rows.append(HittingTime(label, point, first, part, _median(first, level)._replace(failed=failed)))
     what = f"{metric.replace('_', ' ')} {'>=' if above else '<='} {number(float(threshold))}"
     header = ["label", f"share with {what}", f"{100.0 * level:g} %", "median round", f"{100.0 * level:g} %", "seeds"]
-    return Listing(rows, header, lambda row: [named(row.label, row.point), *interval(row.share),
+    return ResultTable(rows, header, lambda row: [named(row.label, row.point), *interval(row.share),
                                               *interval(row.median), str(row.share.n)])  # fmt: skip
 
 

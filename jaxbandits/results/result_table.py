@@ -9,7 +9,7 @@ from jaxbandits.results.table import aligned, number, plain
 R = TypeVar("R", bound=NamedTuple)
 
 
-class Listing(list[R], Generic[R]):
+class ResultTable(list[R], Generic[R]):
     """Rows, each a named tuple; printed, and shown by a notebook, as aligned columns."""
 
     def __init__(self, rows: Iterable[R], header: Sequence[str], cells: Callable[[R], Sequence[str]], left: int = 1):

@@ -1,0 +1,73 @@
+"""Files that only this user can have written, read without following links.
+
+Some files are code: loading a compiled program runs it. Such a file is read only if nobody else can have put it there,
+by the rules of POSIX permissions. On Windows, whose permissions Python does not read, nothing is checked.
+"""
+
+import os
+import stat
+from pathlib import Path
+
+_OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+HAS_OWNERS = hasattr(os, "getuid")
+
+
+def why_not_private(directory: Path) -> str | None:
+    """Return in a few words why others could change the files of a directory; None if they cannot.
+
+    The directory must belong to this user, and no one else may write it. Links on the way to it must be this user's or
+    the administrator's, and directories above it that everyone may write must be sticky, as /tmp is.
+
+    Args:
+      directory: an existing directory.
+
+    Raises:
+      OSError: if it cannot be read.
+    """
+    if not HAS_OWNERS:
+        return None
+    trusted = (0, os.getuid())
+    given, resolved = Path(os.path.abspath(directory)), directory.resolve(strict=True)
+    for path in (given, *given.parents):
+        if path.is_symlink() and path.lstat().st_uid not in trusted:
+            return f"{path} is a link that another user made"
+    for path in resolved.parents:
+        status = path.stat()
+        if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
+            return f"everyone may write {path}"
+    return _problem(resolved.stat(), str(resolved))
+
+
+def read_private(directory: Path, name: str) -> bytes | None:
+    """Read a file of a directory; None if someone else can have written it.
+
+    Directory and file are opened once, the file without following a link, and judged by what was opened: what happens
+    to their names afterwards changes nothing.
+
+    Args:
+      directory: its path.
+      name: of a file in it.
+
+    Raises:
+      OSError: if there is no such file, or it cannot be read.
+    """
+    if not HAS_OWNERS:
+        return (directory / name).read_bytes()
+    opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if _problem(os.fstat(opened), "directory"):
+            return None
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=opened)
+    finally:
+        os.close(opened)
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1 or _problem(status, "file"):
+            return None
+        return file.read()
+
+
+def _problem(status: os.stat_result, what: str) -> str | None:
+    if status.st_uid != os.getuid():
+        return f"{what} belongs to another user"
+    return f"others may write {what}" if status.st_mode & _OTHERS_MAY_WRITE else None
