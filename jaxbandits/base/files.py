@@ -9,6 +9,7 @@ import functools
 import hashlib
 import io
 import json
+import math
 import os
 import zipfile
 from collections.abc import Iterator
@@ -20,6 +21,8 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError
 
+_MOST_TRIES = 200  # to lock a directory that other processes remove with their locks, between any two steps here
+LONGEST_TEXT = 2**26  # bytes of JSON in an npz file
 _CHECKSUMS = "sha256.json"  # the last member of an npz file: array name -> checksum of its bytes in the archive
 
 
@@ -33,7 +36,7 @@ class UnwritableError(InputError):
 
 @contextlib.contextmanager
 def lock_directory(directory: Path, patience: float = 0.0) -> Iterator[None]:
-    """Create a directory and lock it against other processes.
+    """Create a directory and lock it against other processes, also if the one before removes it with its lock.
 
     Args:
       directory: its path.
@@ -42,16 +45,21 @@ def lock_directory(directory: Path, patience: float = 0.0) -> Iterator[None]:
     Raises:
       InputError: when it cannot be written or another process holds it.
     """
-    make_directory(directory)
     lock = filelock.FileLock(str(directory / ".lock"))
-    try:
-        lock.acquire(timeout=patience)
-    except filelock.Timeout:
-        raise LockedError(
-            f"another process is writing to {directory}; wait for it or choose another directory"
-        ) from None
-    except OSError as error:
-        raise UnwritableError(f"cannot write {directory / '.lock'}: {error.strerror or error}") from None
+    for attempt in range(_MOST_TRIES):
+        try:
+            make_directory(directory)
+            lock.acquire(timeout=patience)
+            break
+        except filelock.Timeout:
+            raise LockedError(
+                f"another process is writing to {directory}; wait for it or choose another directory"
+            ) from None
+        except (UnwritableError, FileNotFoundError):
+            if attempt + 1 == _MOST_TRIES:
+                raise
+        except OSError as error:
+            raise UnwritableError(f"cannot write {directory / '.lock'}: {error.strerror or error}") from None
     try:
         yield
     finally:
@@ -152,18 +160,62 @@ def write_npz(path: Path, arrays: dict[str, np.ndarray], compress: bool = False)
     write_atomically(path, buffer.getvalue())
 
 
+class NpzFile:
+    """The arrays of an npz file that `write_npz` wrote. What they would take is known before any of them is read."""
+
+    def __init__(self, archive: zipfile.ZipFile):
+        self._archive = archive
+        self._checksums: dict[str, str] = json.loads(self._bounded(_CHECKSUMS))
+        if sorted(archive.namelist()) != sorted([_CHECKSUMS, *(name + ".npy" for name in self._checksums)]):
+            raise ValueError
+        self.shapes = {name: self._shape(name + ".npy") for name in self._checksums}
+
+    def read(self, name: str) -> np.ndarray:
+        """Read an array."""
+        return _read_array(self._archive.read(name + ".npy"), self._checksums[name])
+
+    def read_text(self, name: str) -> bytes:
+        """Read an array of bytes of at most `LONGEST_TEXT`."""
+        self._bounded(name + ".npy")
+        return self.read(name).tobytes()
+
+    def _bounded(self, member: str) -> bytes:
+        if self._archive.getinfo(member).file_size > LONGEST_TEXT:
+            raise ValueError(f"more than {LONGEST_TEXT} bytes of text")
+        return self._archive.read(member)
+
+    def _shape(self, member: str) -> tuple[int, ...]:
+        """Return the shape of an array, which with its type must make up the size of the member."""
+        with self._archive.open(member) as file:
+            version = np.lib.format.read_magic(file)
+            read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+            shape, _, dtype = read_header[version](file)
+            size = file.tell() + math.prod(shape) * dtype.itemsize
+        if dtype.hasobject or size != self._archive.getinfo(member).file_size:
+            raise ValueError("an array of another size than its header says")
+        return shape
+
+
+@contextlib.contextmanager
+def open_npz(path: Path) -> Iterator[NpzFile]:
+    """Open an npz file that `write_npz` wrote.
+
+    Raises:
+      InputError: one line that names the file, when it is missing, truncated, of another kind, or, once it is read, any
+        bit of it has changed.
+    """
+    with _reading(path), zipfile.ZipFile(io.BytesIO(_content(path))) as archive:
+        yield NpzFile(archive)
+
+
 def read_npz(path: Path) -> dict[str, np.ndarray]:
     """Read all arrays of an npz file that `write_npz` wrote.
 
     Raises:
-      InputError: one line that names the file, when it is missing, truncated, of another kind, or any bit of it has
-        changed.
+      InputError: as `open_npz`.
     """
-    with _reading(path), zipfile.ZipFile(io.BytesIO(_content(path))) as archive:
-        checksums = json.loads(archive.read(_CHECKSUMS))
-        if sorted(archive.namelist()) != sorted([_CHECKSUMS, *(name + ".npy" for name in checksums)]):
-            raise ValueError
-        return {name: _read_array(archive.read(name + ".npy"), checksum) for name, checksum in checksums.items()}
+    with open_npz(path) as file:
+        return {name: file.read(name) for name in file.shapes}
 
 
 def write_json(path: Path, value: Any) -> None:

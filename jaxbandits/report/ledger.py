@@ -6,7 +6,7 @@ Nothing is computed: manifests hold the verdicts and the p values, of which the 
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.files import write_atomically
 from jaxbandits.experiments.engine.claim import ALPHA, METHOD, holm
 from jaxbandits.experiments.engine.experiment import Paper
+from jaxbandits.report.markdown import cell, line, plain
 
 MANIFEST = "manifest.json"
 _LEAST_P = 1e-9  # below this bootstraps and tails are not what limits trust
@@ -320,42 +321,45 @@ def markdown(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
     parts = chapters(runs, papers)
     lines = [
         "# Claims ledger",
-        *(line for paragraph in (*how(parts), provenance(runs)) for line in ("", paragraph)),
+        *(text for paragraph in (*how(parts), plain(provenance(runs))) for text in ("", paragraph)),
         "",
     ]
     if standing := stand_ins([run for chapter in parts for run in chapter.runs]):
-        lines += ["Data that are not the papers' own: " + "; ".join(standing) + ".", ""]
+        lines += ["Data that are not the papers' own: " + plain("; ".join(standing)) + ".", ""]
     lines += ["Written by `jaxbandits report DIR --markdown FILE`.", "", "## Summary", ""]
-    lines += [_line(SUMMARY), "|" + "---|" * len(SUMMARY)]
+    lines += [line(SUMMARY), "|" + "---|" * len(SUMMARY)]
     for chapter in parts:
-        for line in summary(chapter):
-            name, *cells = summary_cells(line)
-            lines.append(_line((f"[{name}](#{_anchor(line.run)})", *map(_cell, cells))))
+        for summed in summary(chapter):
+            name, *cells = summary_cells(summed)
+            lines.append(line((f"[{cell(name)}](#{_anchor(summed.run)})", *map(cell, cells))))
     lines.append("")
     for chapter in parts:
         raw = counts([row.claim["verdict"] for row in chapter.rows])
-        lines += [f"## {chapter.paper.title}", "", f"{chapter.paper.reference}. {raw}; adjusted: "
-                  f"{counts([row.adjusted for row in chapter.rows])}.", ""]  # fmt: skip
-        lines += [f"* {line}" for line in stand_ins(chapter.runs)]
+        adjusted = counts([row.adjusted for row in chapter.rows])
+        lines += [f"## {chapter.paper.title}", "", f"{chapter.paper.reference}. {raw}; adjusted: {adjusted}.", ""]
+        lines += [f"* {plain(text)}" for text in stand_ins(chapter.runs)]
         for run in chapter.runs:
-            commit, took = run.manifest.get("commit") or "unknown", minutes(run)
-            lines += [
-                "", f"### {_heading(run)}", "",
-                f"{run.manifest['preset']} preset, {run.manifest['horizon']:,} rounds, "
-                f"{run.precision or 'any precision'}, seeds {seeds_of(run)}, commit {commit}, manifest {run.digest}"
-                f"{f', {took} minutes' if took else ''}.", "",
-            ]  # fmt: skip
-            lines += [f"* Beside it, {other.kind}: {other.detail}." for other in chapter.beside[run.name]]
+            lines += ["", f"### {plain(_heading(run))}", "", plain(_settings_of(run)), ""]
+            lines += [plain(f"* Beside it, {other.kind}: {other.detail}.") for other in chapter.beside[run.name]]
             rows = [row for row in chapter.rows if row.experiment == run.name]
             if rows:
                 header = ("claim", "source", "verdict", "adjusted", "statistic", *kinds(rows), "manifest")
-                lines += ["", _line(header), "|" + "---|" * len(header)]
+                lines += ["", line(header), "|" + "---|" * len(header)]
             for row in rows:
                 cells = (row.claim["claim"], row.claim["source"], row.claim["verdict"], row.adjusted, statistic_of(row))
                 others = (row.others.get(kind, "") for kind in kinds(rows))
-                lines.append(_line(map(_cell, (*cells, *others, row.manifest))))
+                lines.append(line(map(cell, (*cells, *others, row.manifest))))
         lines += ["", "Errata, what was easy, difficult and guessed: [errata.md](errata.md).", ""]
     return "\n".join(lines)
+
+
+def _settings_of(run: Run) -> str:
+    made, took = run.manifest, minutes(run)
+    return (
+        f"{made['preset']} preset, {made['horizon']:,} rounds, {run.precision or 'any precision'}, "
+        f"seeds {seeds_of(run)}, commit {made.get('commit') or 'unknown'}, manifest {run.digest}"
+        f"{f', {took} minutes' if took else ''}."
+    )
 
 
 def statistic_of(row: Row) -> str:
@@ -380,14 +384,6 @@ def _anchor(run: Run) -> str:
     """Return the anchor of a heading in rendered Markdown."""
     kept = (c for c in _heading(run).lower() if c.isalnum() or c in " -_")
     return "".join(kept).replace(" ", "-")
-
-
-def _line(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("*", "\\*")
 
 
 def write_markdown(runs: Sequence[Run], papers: Mapping[str, Paper], path: Path) -> Path:

@@ -1,5 +1,6 @@
 """The ledger as one HTML file: figures inline, nothing from elsewhere; in light and dark, on a phone, on paper."""
 
+import base64
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -34,7 +35,7 @@ _STYLE = """
   --yes: #00694c; --no: #a03000; --open: #595959; --link: #005a9c; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8e8e8; --soft: #b0b0b0; --paper: #161616; --line: #444444;
   --tint: #222222; --yes: #5cd6a9; --no: #ff9a66; --open: #b0b0b0; --link: #7cc0ff; }
-  .figure svg { filter: invert(1) hue-rotate(180deg); } }
+  .figure img { filter: invert(1) hue-rotate(180deg); } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 72rem; padding: 1rem; color: var(--ink); background: var(--paper);
   font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: break-word; }
@@ -47,20 +48,19 @@ th { background: var(--tint); } .verdict { white-space: nowrap; font-weight: 600
 .holds { color: var(--yes); } .does-not-hold { color: var(--no); } .not-decided { color: var(--open); }
 code { overflow-wrap: anywhere; }
 .figure { margin: 1rem 0; background: #ffffff; overflow-x: auto; }
-.figure svg { display: block; max-width: 100%; height: auto; }
+.figure img { display: block; max-width: 100%; height: auto; }
 @media (prefers-color-scheme: dark) { .figure { background: #000000; } }
 pre { overflow-x: auto; background: var(--tint); padding: .6rem; font-size: .8rem; }
 .wrapped { white-space: pre-wrap; overflow-wrap: anywhere; } summary { cursor: pointer; }
 @media screen and (max-width: 40rem) { .claims thead { display: none; } .claims, .claims tbody { display: block; }
   .claims tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line); }
-  .claims td { display: block; border: 0; padding: .1rem 0; } .figure svg { min-width: 44rem; }
+  .claims td { display: block; border: 0; padding: .1rem 0; } .figure img { min-width: 44rem; }
   .claims td[data-of]::before { content: attr(data-of); font-weight: 400; } }
 @media screen { .overview td { white-space: nowrap; } }
 @media print { html { font-size: 9pt; } body { max-width: none; padding: 0; }
   .verdict { white-space: normal; } nav { display: none; } h2 { break-before: page; }
-  .scroll, .figure { overflow: visible; } .figure, tr { break-inside: avoid; } .figure svg { filter: none; } }
+  .scroll, .figure { overflow: visible; } .figure, tr { break-inside: avoid; } .figure img { filter: none; } }
 """
-_ID, _REFERENCE = re.compile(r'\bid="([^"]+)"'), re.compile(r'(href="#|url\(#)([^")]+)')
 _ERRATA = ("place", "printed", "why it cannot stand", "here", "shown by")
 _SIGNS = dict(zip(VERDICTS, ("✓", "✗", "?"), strict=True))
 
@@ -163,8 +163,8 @@ def _experiment(run: Run, rows: Sequence[Row], beside: Sequence[Beside]) -> str:
     if standing:
         lines.append(f"<p>On a stand-in for {escape(standing)}: synthetic data of its shape.</p>")
     lines += [f'<p class="soft">Beside it, {escape(o.kind)}: {escape(o.detail)}.</p>' for o in beside]
-    figures = [run.directory / name for name in made["files"] if name.endswith(".svg")]
-    lines += [_figure(path, f"{run.name}-{i}", f"{made['title']}, {path.stem}") for i, path in enumerate(figures)]
+    figures = [run.directory / Path(name).name for name in made["files"] if name.endswith(".svg")]  # of no other folder
+    lines += [_figure(path, f"{made['title']}, {path.stem}") for path in figures]
     if rows:
         columns = kinds(rows)
         header = ("verdict", "adjusted", "claim", "source", "statistic", *(["beside"] if columns else []), "manifest")
@@ -234,15 +234,9 @@ def _table(header: Sequence[str], body: str, kind: str = "") -> str:
     return f'<div class="scroll"><table class="{kind}">{whole}</table></div>'
 
 
-def _figure(path: Path, prefix: str, title: str) -> str:
-    """An SVG inline, with names of its own, and words for those who do not see it; a line where the file is gone."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError:
+def _figure(path: Path, title: str) -> str:
+    """An SVG as an image, which runs no script and loads nothing; a line where the file is gone or a link."""
+    if path.is_symlink() or not path.is_file():
         return f"<p class='soft'>{escape(path.name)} is not there any more.</p>"
-    svg = text[text.index("<svg") :]
-    mark = re.sub(r"\W", "-", prefix)
-    svg = _REFERENCE.sub(rf"\g<1>{mark}-\g<2>", _ID.sub(rf'id="{mark}-\g<1>"', svg))
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = svg.replace("<svg", f'<svg role="img" aria-label="{escape(title)}"', 1)
-    return f'<div class="figure">{svg}</div>'
+    data = base64.b64encode(path.read_bytes()).decode()
+    return f'<div class="figure"><img alt="{escape(title)}" src="data:image/svg+xml;base64,{data}"></div>'

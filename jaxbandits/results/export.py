@@ -23,6 +23,7 @@ _INSTALL = {
     "h5netcdf": "pip install 'jaxbandits[xarray]'",
     "polars": "pip install 'jaxbandits[frames]'",
 }
+_BEGINS_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 _BESIDE = ("healthy", "inadmissible")  # of every trial, beside its metrics
 
 
@@ -79,16 +80,24 @@ def write_csv(of: Mapping[str, Trials], path: str | os.PathLike[str]) -> Path:
     path = file_of(path)
     tables = [columns(*item) for item in of.items()]
     header = list(dict.fromkeys(name for table in tables for name in table))
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(header)
+    text = [csv_text([header])]
     for table in tables:
         n = len(table["label"])
         lists = [table[name].tolist() if name in table else itertools.repeat("", n) for name in header]
-        writer.writerows(zip(*lists, strict=True))
+        text.append(csv_text(zip(*lists, strict=True)))
     files.make_directory(path.parent)
-    files.write_atomically(path, buffer.getvalue().encode())
+    files.write_atomically(path, "".join(text).encode())
     return path
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Comma-separated rows; text that a spreadsheet would run as a formula gets an apostrophe in front."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerows(
+        [f"'{x}" if isinstance(x, str) and x.startswith(_BEGINS_FORMULAS) else x for x in row] for row in rows
+    )
+    return buffer.getvalue()
 
 
 def summary(rows: Sequence[Row]) -> Any:
@@ -115,16 +124,32 @@ def write_parquet(of: Iterable[tuple[str, Trials]], path: str | os.PathLike[str]
 
 
 def write_netcdf(datasets: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
-    """Datasets as one NetCDF file, a group per label."""
+    """Datasets as one NetCDF file, a group per label, whose attribute `label` says it in full.
+
+    In names of groups "/" is "-", since NetCDF nests at it; names that are then taken get a number.
+    """
     path = file_of(path)
     optional("h5netcdf")
     files.make_directory(path.parent)
+    groups = _group_names(datasets)
     with files.open_atomically(path) as file:
         mode: Any = "w"
         for label, data in datasets.items():
-            data.to_netcdf(file.name, mode=mode, group=label.replace("/", "-"), engine="h5netcdf")
+            data.assign_attrs(label=label).to_netcdf(file.name, mode=mode, group=groups[label], engine="h5netcdf")
             mode = "a"
     return path
+
+
+def _group_names(labels: Iterable[str]) -> dict[str, str]:
+    """A name for each label by which HDF5 finds a group of its own; labels that are such names keep them."""
+    labels = list(labels)
+    names = {label: label for label in labels if "/" not in label and label.strip(".")}
+    for label in labels:
+        usual = label.replace("/", "-") if label.strip(".") else label.replace(".", "_")
+        tries = itertools.chain([usual], (f"{usual} {i}" for i in itertools.count(2)))
+        if label not in names:
+            names[label] = next(name for name in tries if name not in names.values())
+    return names
 
 
 def file_of(path: Any) -> Path:

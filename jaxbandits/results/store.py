@@ -46,17 +46,34 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, Trials], dict[str, Any
     """
     path = _path(path)
     path = path if path.exists() or path.suffix == ".npz" else path.with_name(path.name + ".npz")
-    arrays = files.read_npz(path)
-    try:
-        header = json.loads(arrays.pop("header").tobytes())
-        found = header["format"]
-        if found == _FORMAT:
-            trials = {item["label"]: _trials(i, item, arrays) for i, item in enumerate(header["trials"])}
-            return trials, _of_type(dict, header["info"])
-    except (KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError) as error:
-        why = f": {error}" if isinstance(error, InputError) else ""
-        raise InputError(f"{path} is damaged or not a jaxbandits result{why}") from None
+    with files.open_npz(path) as file:
+        try:
+            header = json.loads(file.read_text("header"))
+            found = header["format"]
+            if found == _FORMAT:
+                _check_shapes(header, file.shapes)
+                arrays = {name: file.read(name) for name in file.shapes if name != "header"}
+                trials = {item["label"]: _trials(i, item, arrays) for i, item in enumerate(header["trials"])}
+                return trials, _of_type(dict, header["info"])
+        except (KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError) as error:
+            why = f": {error}" if isinstance(error, InputError) else ""
+            raise InputError(f"{path} is damaged or not a jaxbandits result{why}") from None
     raise InputError(f"{path} has format {str(found)[:40]!r}, this version reads {_FORMAT!r}")
+
+
+def _check_shapes(header: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> None:
+    """Raise `ValueError` unless the arrays are those of the header, before what may be much memory is read."""
+    expected = {"header": shapes["header"]}
+    for i, item in enumerate(header["trials"]):
+        (seeds,), (records,) = shapes[f"{i}:seeds"], shapes[f"{i}:record_points"]
+        n_points = len(item["points"])
+        expected |= {f"{i}:seeds": (seeds,), f"{i}:record_points": (records,)}
+        expected |= {f"{i}:{name}": (n_points, seeds) for name in ("healthy", "inadmissible")}
+        for j in range(len(item["metrics"])):
+            values = shapes[f"{i}:values:{j}"]
+            expected[f"{i}:values:{j}"] = (n_points, seeds, records, *values[3:])
+    if expected != shapes:
+        raise ValueError("arrays of other shapes than the header says")
 
 
 def _trials(i: int, item: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trials:

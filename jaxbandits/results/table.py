@@ -7,8 +7,8 @@ from jaxbandits.results.summary import Row
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Aligned columns; the first `left` columns to the left, the others to the right."""
-    cells = [list(header), *map(list, rows)]
+    """Aligned columns; the first `left` columns to the left, the others to the right, control characters as escapes."""
+    cells = [[printable(cell) for cell in row] for row in (header, *rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
 
     def line(row: Sequence[str]) -> str:
@@ -17,6 +17,11 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1)
 
     lines = [line(row) for row in cells]
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+
+
+def printable(text: str) -> str:
+    """Text with control characters, which a terminal would obey, written as escapes."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def number(value: float) -> str:

@@ -1,8 +1,6 @@
 """Results of a sweep, read part by part on request."""
 
-import csv
 import dataclasses
-import io
 import itertools
 import os
 import warnings
@@ -167,7 +165,7 @@ class SweepResult:
             raise InputError(f"{self.path}: no part is done yet")
         files.make_directory(path.parent)
         with files.open_atomically(path) as file:
-            file.write(_csv([list(header)]))
+            file.write(export.csv_text([header]).encode())
             for label, trials in self.parts():
                 table = export.columns(label, trials)
                 rows = table["round"] == trials.horizon if final else np.ones(len(table["label"]), bool)
@@ -175,7 +173,7 @@ class SweepResult:
                     table[name][rows].tolist() if name in table else itertools.repeat("", int(rows.sum()))
                     for name in header
                 ]
-                file.write(_csv(zip(*columns, strict=True)))
+                file.write(export.csv_text(zip(*columns, strict=True)).encode())
         return path
 
     def to_parquet(self, path: str | os.PathLike[str], *, final: bool = False) -> Path:
@@ -268,9 +266,3 @@ def _pool(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
     shift = b[2] - a[2]
     weight = b[0] / n if n else 0.0
     return n, a[1] + b[1], a[2] + weight * shift, a[3] + b[3] + shift**2 * (a[0] * weight)
-
-
-def _csv(rows: Any) -> bytes:
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(rows)
-    return buffer.getvalue().encode()

@@ -165,6 +165,7 @@ class _PartRunner:
         try:
             with directory.lock(name) as working:
                 if self._is_settled(name):  # by another process in the meantime
+                    self._clean_up(name, working)
                     return True
                 directory.clear_failure(name)
                 self._compute(part, number, working)

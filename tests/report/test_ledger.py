@@ -1,10 +1,12 @@
 """The ledger: adjusted by paper, one file that a browser can show alone, told apart from the runs beside it."""
 
+import base64
 import dataclasses
 import html.parser
 import json
 import math
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -203,10 +205,11 @@ def test_the_page_stands_alone(directory, tmp_path, capsys):
     parsed.feed(text)
     assert not parsed.open and len(set(parsed.ids)) == len(parsed.ids)
     inside = {reference.removeprefix("#") for reference in parsed.references}
-    assert all(reference.startswith("#") for reference in parsed.references) and inside <= set(parsed.ids)
-    assert not any(tag in ("script", "link", "img", "iframe") for tag, _ in parsed.tags)
-    figures = [attrs for tag, attrs in parsed.tags if tag == "svg"]
-    assert len(figures) == 2 and all(f["role"] == "img" and f["aria-label"] for f in figures)
+    figures = [attrs for tag, attrs in parsed.tags if tag == "img"]
+    assert len(figures) == 2 and all(f["alt"] and f["src"].startswith("data:image/svg+xml;base64,") for f in figures)
+    inside -= {figure["src"] for figure in figures}
+    assert inside <= set(parsed.ids)
+    assert not any(tag in ("script", "link", "svg", "iframe") for tag, _ in parsed.tags)
     assert text.count("url(http") == 0 and "prefers-color-scheme: dark" in text and "@media print" in text
     assert TEXTS[0] in parsed.text and "<b>claim" not in text  # escaped
     for part in ("3 hold", "stand-in for FilmTrust", "Figure 1", "does not hold", "seeds 0 to 5", "manifest "):
@@ -425,3 +428,24 @@ def test_errata_are_those_of_the_papers():
             known = words[2] in EXPERIMENTS if words[1] == "reproduce" else words[-1].strip('"') in names
             assert known, row.command
             assert all(row) and not np.any([len(field) > 200 for field in row])
+
+
+def test_figures_are_images_of_files_of_the_run_alone(directory, tmp_path, capsys):
+    """A stranger's figures: a script inside, a file elsewhere, a link to a file elsewhere."""
+    runs = tmp_path / "runs"
+    shutil.copytree(directory, runs)
+    (tmp_path / "secret.svg").write_text("<svg>secret</svg>")
+    pictures = sorted(runs.rglob("*.svg"))
+    pictures[0].write_text('<svg onload="alert(1)"><script>alert(1)</script></svg>')
+    pictures[1].unlink()
+    pictures[1].symlink_to(tmp_path / "secret.svg")
+    for manifest in runs.rglob("manifest.json"):
+        made_of = json.loads(manifest.read_text())
+        made_of["files"].append("../../secret.svg")
+        manifest.write_text(json.dumps(made_of))
+    assert cli.main(["report", str(runs), "-o", str(tmp_path / "ledger.html")]) == 0
+    parsed, page = Page(), (tmp_path / "ledger.html").read_text()
+    parsed.feed(page)
+    figures = [dict(attrs)["src"].partition(",")[2] for tag, attrs in parsed.tags if tag == "img"]
+    assert [base64.b64decode(figure) for figure in figures] == [pictures[0].read_bytes()]
+    assert "alert(1)" not in page and "not there any more" in parsed.text

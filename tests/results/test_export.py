@@ -111,3 +111,28 @@ def test_summaries_and_files_of_other_tools(tmp_path):
         with pytest.raises(InputError, match="cannot write"):
             write(tmp_path)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["r.nc", "r.parquet"]
+
+
+def test_text_that_a_spreadsheet_would_run_is_text(tmp_path):
+    trials = made.trials({"a": -np.ones((1, 1, 1))}, [{"rule": "@sum(A1)"}])
+    path = Result({"=HYPERLINK(0)": trials, "+1": trials, "fine": trials}).to_csv(tmp_path / "r.csv")
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["label"] for row in rows] == ["'=HYPERLINK(0)", "'+1", "fine"]
+    assert {row["rule"] for row in rows} == {"'@sum(A1)"} and {row["a"] for row in rows} == {"-1.0"}
+
+
+def test_labels_that_netcdf_would_confuse_have_groups_of_their_own(tmp_path):
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("h5netcdf")
+    labels = ("a/b", "a-b", "a//b", ".", "..", "_", "a-b 2")
+    result = Result({label: made.trials({"m": np.full((1, 1, 1), i)}) for i, label in enumerate(labels)})
+    groups = xarray.open_groups(result.to_netcdf(tmp_path / "r.nc"), engine="h5netcdf")
+    found = {data.attrs["label"]: float(data["m"].item()) for data in groups.values() if "label" in data.attrs}
+    assert found == {label: i for i, label in enumerate(labels)}
+    assert float(groups["/a-b"]["m"].item()) == 1.0  # the label that is a name keeps it
+
+
+def test_a_terminal_is_shown_control_characters_as_escapes():
+    shown = str(Result({"a\x1b[2J\n": made.trials({"m": np.ones((1, 2, 1))})}))
+    assert "\x1b" not in shown and r"a\x1b[2J\n" in shown

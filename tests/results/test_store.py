@@ -1,6 +1,8 @@
 """Result files: everything comes back; whatever is wrong with a file is one line that names it."""
 
+import hashlib
 import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -158,3 +160,37 @@ def test_an_unwritable_path_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot create"):
         made.result().save(tmp_path / "file" / "r.npz")
+
+
+def test_what_a_file_declares_is_checked_before_it_is_read(tmp_path, monkeypatch):
+    """A small file that would fill much memory: arrays that the header does not have, or not in this shape."""
+    path = made.result().save(tmp_path / "r")
+    whole = files.read_npz(path)
+    large = np.zeros((3, 6, 100_000))
+    read = []
+    usual = files.NpzFile.read
+    monkeypatch.setattr(files.NpzFile, "read", lambda self, name: read.append(name) or usual(self, name))
+    for change in ({"0:values:0": large}, {"more": large}, {"0:healthy": large[0] > 0}):
+        files.write_npz(path, whole | change, compress=True)
+        assert path.stat().st_size < 100_000
+        with pytest.raises(InputError, match="is damaged or not a jaxbandits result"):
+            Result.load(path)
+    assert set(read) == {"header"}
+    monkeypatch.setattr(files, "LONGEST_TEXT", 100)
+    files.write_npz(path, whole, compress=True)
+    with pytest.raises(InputError, match="is damaged or not"):
+        Result.load(path)
+
+
+def test_an_array_of_another_size_than_its_header_says_is_not_read(tmp_path):
+    """The member of a zip file is longer than the array that NumPy would make of it."""
+    path = tmp_path / "r.npz"
+    files.write_npz(path, {"x": np.ones(3)}, compress=True)
+    with zipfile.ZipFile(path) as archive:
+        content, checksums = archive.read("x.npy") + bytes(1000), json.loads(archive.read("sha256.json"))
+    checksums["x"] = hashlib.sha256(content).hexdigest()
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x.npy", content)
+        archive.writestr("sha256.json", json.dumps(checksums))
+    with pytest.raises(InputError, match="is damaged or not"):
+        files.read_npz(path)

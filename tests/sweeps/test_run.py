@@ -3,7 +3,11 @@
 import dataclasses
 import json
 import math
+import os
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import filelock
 import numpy as np
@@ -22,6 +26,7 @@ from jaxbandits.sweeps.sweep import plan_sweep
 from tests.sweeps.made import FILE, SWEEP, changed, whole
 from tests.toys import Noisy, Shrink, Slow
 
+ROOT = Path(__file__).parents[2]
 N_PARTS = 6 + 1  # one point of 40 seeds a part of at most 70 trials, and the learner that is not swept
 
 
@@ -437,3 +442,27 @@ def test_what_failed_everywhere_stays_failed(copied, tmp_path):
     Directory(copied).write_failure(victim.stem, "no memory")
     found = merge_sweeps([copied], tmp_path / "all")
     assert found.failures == {victim.stem: "no memory"} and found.missing == (victim.stem,)
+
+
+_SHARE = """
+import sys
+from jaxbandits import run_sweep
+from tests.sweeps.made import SWEEP
+for directory in sys.argv[1:]:
+    run_sweep(SWEEP, directory, progress=False)
+"""
+
+
+def test_processes_share_the_work_of_a_directory(finished, tmp_path):
+    """Three at once, on twelve sweeps in turn: all end well, with the bytes of one that was alone."""
+    directories = [tmp_path / str(i) for i in range(12)]
+    environment = {**os.environ, "JAX_ENABLE_X64": "1", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", _SHARE, *map(str, directories)]
+    processes = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    errors = [process.communicate(timeout=300)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0] * 3, "\n".join(errors)
+    for directory in directories:
+        found = load_sweep(directory)
+        assert not found.missing and not found.failures
+        assert contents(directory) == contents(finished)
+        assert not list((directory / "working").iterdir())
