@@ -50,5 +50,5 @@ class L2Ball:
 
 
 def _positive(norm: jax.Array) -> jax.Array:
-    # sqrt(tiny), below which squares underflow: a direction that small gives a point inside the ball, never outside.
-    return jnp.maximum(norm, jnp.finfo(norm.dtype).tiny ** 0.5)
+    # Of what is smaller than normal numbers, a direction gives a point inside the ball, never outside.
+    return jnp.maximum(norm, jnp.finfo(norm.dtype).tiny)

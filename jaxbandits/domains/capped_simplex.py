@@ -48,10 +48,13 @@ class CappedSimplex:
     def project(self, x: jax.Array) -> jax.Array:
         """`[d]` the nearest point (Euclidean): `clip(x - s, 0, cap)` for the s that gives the sum.
 
-        The sum falls with s: bisection finds which coordinates are clipped, from which s follows.
+        For k = ceil(total / cap) and the k-th largest coordinate p, s lies in [p - cap, p]: fewer than k coordinates
+        exceed p, and k of them reach it. Relative to p, s keeps its digits however large coordinates are. The sum falls
+        with s: bisection finds which coordinates are clipped, from which s follows.
         """
         total, cap = self.total, self.cap
-        x = x - jnp.max(x)  # relative to the largest: s keeps its digits where all coordinates are large
+        k = jnp.clip(jnp.ceil(total / jnp.asarray(cap, x.dtype)), 1, len(x)).astype(int)
+        x = jnp.clip(x - _kth_largest(x, k), -2.0 * cap, 2.0 * cap)  # beyond, a coordinate is clipped whatever s is
 
         def halve(_: jax.Array, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
             low, high = ends
@@ -59,10 +62,9 @@ class CappedSimplex:
             above = jnp.sum(jnp.clip(x - middle, 0.0, cap)) > total
             return jnp.where(above, middle, low), jnp.where(above, high, middle)
 
-        low = jnp.min(x) - cap  # all coordinates are at the cap, and at 0 for the other end
-        high = jnp.zeros_like(low)  # of one type: the cap may be float64 where x is float32
+        high = jnp.zeros_like(x[0])  # of one type: the cap may be float64 where x is float32
         steps = jnp.finfo(x.dtype).nmant  # the rest is done by the corrections of `_clipped`
-        low, high = fori_loop(0, steps, halve, (low, high))
+        low, high = fori_loop(0, steps, halve, (high - cap, high))
         return _clipped(x - 0.5 * (low + high), total, cap)
 
     def contains(self, x: jax.Array) -> jax.Array:
@@ -72,6 +74,12 @@ class CappedSimplex:
 
     def _vertex(self, rank: jax.Array) -> jax.Array:
         return jnp.clip(self.total - self.cap * rank, 0.0, self.cap)
+
+
+def _kth_largest(values: jax.Array, k: jax.Array) -> jax.Array:
+    if len(values) > WRITTEN_OUT:
+        return jnp.sort(values)[len(values) - k]
+    return jnp.sum(jnp.where(_rank(values) == len(values) - k, values, 0.0))
 
 
 def _rank(values: jax.Array) -> jax.Array:

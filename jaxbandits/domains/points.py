@@ -73,14 +73,15 @@ def inner(x: Point, y: Point) -> jax.Array:
 def norm(x: Point) -> jax.Array:
     """Euclidean (Frobenius) norm; its gradient at zero is not used anywhere.
 
-    No square overflows: where it would, the coordinates are scaled by a power of two first. Elsewhere it is the root
-    of `inner(x, x)`, bit for bit.
+    No square overflows or underflows: where it would, the coordinates are scaled by a power of two first. Elsewhere it
+    is the root of `inner(x, x)`, bit for bit.
     """
     square = inner(x, x)
-    power = 3 * jnp.finfo(square.dtype).maxexp // 4
-    lowered = scale(x, 2.0**-power)
-    plain = square <= 2.0**power  # False where the sum is infinite or NaN
-    return jnp.sqrt(jnp.where(plain, square, inner(lowered, lowered))) * jnp.where(plain, 1.0, 2.0**power)
+    power = 2.0 ** (3 * jnp.finfo(square.dtype).maxexp // 4)
+    is_large, is_small = ~(square <= power), square < 1.0 / power  # large where the sum is infinite or NaN
+    factor = jnp.where(is_large, 1.0 / power, jnp.where(is_small, power, 1.0)).astype(square.dtype)
+    scaled = scale(x, factor)
+    return jnp.sqrt(inner(scaled, scaled)) / factor
 
 
 def or_failed(value: jax.Array) -> jax.Array:

@@ -147,6 +147,13 @@ _COCO = Paper(
             _reproduce("coco/errata"),
         ),
         Erratum(
+            "(22)",
+            "eta_k = c D / (d M G~_k T^{3/4})",
+            "With losses, M and G~_k multiplied by s, the step is divided by s: it depends on their units.",
+            "As printed; `eta_scale` = s makes up for it.",
+            _tests("units_of_losses"),
+        ),
+        Erratum(
             "Theorem 1",
             "its constants",
             "The constraint weighs below 0.003 of the loss at any practical horizon.",

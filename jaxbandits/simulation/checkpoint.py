@@ -23,7 +23,7 @@ from jaxbandits.base.files import first_difference, lock_directory, read_json, r
 from jaxbandits.simulation.compilation import key_data
 from jaxbandits.simulation.plan import Batch, Plan
 
-_FORMAT = "jaxbandits checkpoint 7"
+_FORMAT = "jaxbandits checkpoint 8"
 
 
 class BatchCheckpoint(NamedTuple):

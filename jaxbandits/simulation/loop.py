@@ -29,8 +29,7 @@ from jaxbandits.base import trees
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import shared_leaves
 from jaxbandits.numerics import rng
-from jaxbandits.simulation import meters as meters_lib
-from jaxbandits.simulation.meters import Meter, Round
+from jaxbandits.simulation.meters import NO_TOTALS, STRETCH, Meter, Round, Totals
 from jaxbandits.simulation.recording import check_metric_names, measure, take_snapshot
 from jaxbandits.tracing import batching
 from jaxbandits.tracing.barrier import barrier
@@ -64,7 +63,7 @@ class Carry(NamedTuple):
     streams: Streams
     env_state: Any
     alg_state: Any
-    totals: dict[str, jax.Array]  # by `reduce:name`, of the rounds since the last record point
+    totals: Totals  # of the rounds since the last record point
     delay_buffer: Any = ()  # `Interaction` of the rounds whose feedback is late, leaves `[delay, ...]`; else empty
 
 
@@ -124,19 +123,17 @@ def _player_keys(base_key: jax.Array, seed_index: jax.Array) -> tuple[jax.Array,
     return env_key, alg_key
 
 
-def init_carry(
-    env_init: EnvInit, alg_init: AlgInit, totals: dict[str, jax.Array] | None = None, delay_buffer: Any = ()
-) -> Carry:
+def init_carry(env_init: EnvInit, alg_init: AlgInit, totals: Totals = NO_TOTALS, delay_buffer: Any = ()) -> Carry:
     """Put the starts of environment and algorithm together, for one trial or a batch.
 
     Args:
       env_init: of `init_environment`.
       alg_init: of `init_algorithm`.
-      totals: empty totals of all metrics; none by default.
+      totals: those of no rounds; none by default.
       delay_buffer: zeros in place of late feedback.
     """
     streams = Streams(env_init.observe, env_init.step, alg_init.select, alg_init.update)
-    return Carry(streams, env_init.state, alg_init.state, totals or {}, delay_buffer)
+    return Carry(streams, env_init.state, alg_init.state, totals, delay_buffer)
 
 
 def init_trial(base_key: jax.Array, algorithm: Any, environment: Any, seed_index: jax.Array) -> Carry:
@@ -323,7 +320,7 @@ def trace_trial(
         init_algorithm=traced_alg_init,
         play_round=traced_round,
         snapshot=traced_snapshot,
-        carry=carry._replace(totals=totals),
+        carry=carry._replace(totals=jax.eval_shape(functools.partial(Totals.init, totals))),
         block_values=totals | traced_snapshot.out,
         interaction=interaction,
     )
@@ -365,23 +362,26 @@ def play_rounds(
     def snapshot(carry: Carry) -> dict[str, jax.Array]:
         return vmap_trials(trial.snapshot, width, (), environment, algorithm, carry.env_state, carry.alg_state)
 
-    def play_block(loop_carry: Any) -> Any:
-        """Play up to the next record point, or to the end if that comes first."""
+    def play_stretch(loop_carry: Any) -> Any:
+        """Play up to the next record point, multiple of `STRETCH` or end, whichever comes first."""
         i, t, carry, block_values = loop_carry
         record_point = record_points[jnp.minimum(i, n_points - 1)]
-        block_end = jnp.where(i < n_points, jnp.minimum(record_point, end), end)
-        carry = lax.fori_loop(t, block_end, body_fun, carry)
-        is_recorded = (i < n_points) & (block_end == record_point)  # one scalar for all trials: `cond` is a branch
-        values = carry.totals | lax.cond(is_recorded, snapshot, lambda _: no_snapshot, carry)
+        stretch_end = jnp.minimum(end, (t // STRETCH + 1) * STRETCH)
+        stretch_end = jnp.where(i < n_points, jnp.minimum(record_point, stretch_end), stretch_end)
+        carry = lax.fori_loop(t, stretch_end, body_fun, carry)
+        is_recorded = (i < n_points) & (stretch_end == record_point)  # one scalar for all trials: `cond` is a branch
+        folded = carry.totals.fold()
+        values = folded.values() | lax.cond(is_recorded, snapshot, lambda _: no_snapshot, carry)
         block_values = {k: lax.dynamic_update_index_in_dim(block_values[k], x, i, 0) for k, x in values.items()}
-        totals = {k: jnp.where(is_recorded, meters_lib.empty_total(k, x), x) for k, x in carry.totals.items()}
-        return i + is_recorded, block_end, carry._replace(totals=totals), block_values
+        totals = trees.where(stretch_end % STRETCH == 0, folded, carry.totals)
+        totals = trees.where(is_recorded, Totals.init(carry.totals.recent), totals)
+        return i + is_recorded, stretch_end, carry._replace(totals=totals), block_values
 
     carry = carry._replace(streams=None)  # constants of the loop, no part of its carry
     no_snapshot = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(snapshot, carry))
-    block_values = {k: jnp.zeros((n_points, *x.shape), x.dtype) for k, x in (carry.totals | no_snapshot).items()}
+    block_values = {k: jnp.zeros((n_points, *x.shape), x.dtype) for k, x in (carry.totals.recent | no_snapshot).items()}
     init_val = (jnp.int32(0), t, carry, block_values)
-    _, _, carry, block_values = lax.while_loop(lambda loop_carry: loop_carry[1] < end, play_block, init_val)
+    _, _, carry, block_values = lax.while_loop(lambda loop_carry: loop_carry[1] < end, play_stretch, init_val)
     return carry._replace(streams=streams), block_values
 
 
@@ -390,11 +390,12 @@ def play_block(
 ) -> tuple[Carry, jax.Array]:
     """Play a fixed number of rounds (static) of a batch, for devices that need loops of known length.
 
-    The other arguments are those of `play_rounds`. Returns the trials and the number of rounds that they have played.
+    The other arguments are those of `play_rounds`. Returns the trials, their totals folded, and the number of rounds
+    that they have played.
     """
     body_fun = _round_body(trial, width, algorithm, environment, carry.streams)
     last = lax.fori_loop(0, rounds, lambda i, c: body_fun(t + i.astype(t.dtype), c), carry._replace(streams=None))
-    return last._replace(streams=carry.streams), t + rounds
+    return last._replace(streams=carry.streams, totals=last.totals.fold()), t + rounds
 
 
 def record_block(
@@ -402,9 +403,8 @@ def record_block(
 ) -> tuple[Carry, dict[str, jax.Array]]:
     """Report a batch at a record point, between calls of `play_block`; return the trials, and the block values."""
     states = (carry.env_state, carry.alg_state)
-    values = carry.totals | vmap_trials(trial.snapshot, width, (), environment, algorithm, *states)
-    totals = {key: meters_lib.empty_total(key, x) for key, x in carry.totals.items()}
-    return carry._replace(totals=totals), values
+    values = carry.totals.values() | vmap_trials(trial.snapshot, width, (), environment, algorithm, *states)
+    return carry._replace(totals=Totals.init(carry.totals.recent)), values
 
 
 def _round_body(
@@ -416,9 +416,8 @@ def _round_body(
     """
 
     def body_fun(t: jax.Array, carry: Carry) -> Carry:
-        before = carry._replace(streams=streams, totals={})
+        before = carry._replace(streams=streams, totals=NO_TOTALS)
         after, metrics = vmap_trials(trial.play_round, width, (t,), algorithm, environment, before)
-        totals = {key: meters_lib.add_to_total(key, carry.totals[key], x) for key, x in metrics.items()}
-        return after._replace(totals=totals)
+        return after._replace(totals=carry.totals.add(metrics))
 
     return body_fun

@@ -21,7 +21,6 @@ import numpy as np
 from jaxbandits.base.digests import has_foreign_code
 from jaxbandits.base.pytree import map_traced
 from jaxbandits.simulation import loop
-from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation.compilation import (
     FAST_CODE,
     FAST_COMPILE,
@@ -33,7 +32,7 @@ from jaxbandits.simulation.compilation import (
     compile_cached,
 )
 from jaxbandits.simulation.loop import Carry, TracedTrial
-from jaxbandits.simulation.meters import Meter
+from jaxbandits.simulation.meters import Meter, Totals
 from jaxbandits.tracing import target
 from jaxbandits.tracing.jax_compat import ignore_cached_traces
 from jaxbandits.tracing.settings import settings_for_threads
@@ -219,7 +218,7 @@ def get_program(
     ) as pool:  # XLA compiles without holding the GIL
         futures = {name: pool.submit(compile_cached, unit, device) for name, unit in units.items()}
         compiled = {name: future.result() for name, future in futures.items()}
-    totals = {key: np.full(x.shape, meters_lib.initial_total(key), x.dtype) for key, x in carry.totals.items()}
+    totals = Totals.init(carry.totals.recent, np.full)
     delay_buffer = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), carry.delay_buffer)
     program_class = LoopProgram if "play_rounds" in compiled else BlockProgram
     _, rate = compiled["play_rounds" if "play_rounds" in compiled else "play_block"]

@@ -40,3 +40,20 @@ def largest_drift(algorithm, environment, rounds, trials):
 
     states = jax.vmap(begin, out_axes=-1)(jnp.arange(trials, dtype=jnp.int32))
     return jax.tree.map(jnp.max, jax.lax.fori_loop(0, rounds, all_trials, states)[-1])
+
+
+@functools.partial(jax.jit, static_argnums=(2, 3))
+def largest_error_of_widths(algorithm, environment, rounds, trials):
+    """The largest over rounds, arms and trials, of the error of a width relative to the width."""
+
+    def trial(seed):
+        def one_round(carry, t):
+            carry, played = play_round(algorithm, environment, t, carry)
+            after = carry.alg_state
+            exact = inverse_factors.quadratic_forms(after.inverse, played.obs.arms)
+            return carry, jnp.max(jnp.abs(jnp.sqrt(jnp.maximum(after.scores.width_sq, 0.0) / exact) - 1.0))
+
+        carry = init_trial(jax.random.key(3, impl="threefry2x32"), algorithm, environment, seed)
+        return jax.lax.scan(one_round, carry, jnp.arange(rounds, dtype=jnp.int32))[1]
+
+    return jnp.max(jax.vmap(trial)(jnp.arange(trials, dtype=jnp.int32)))

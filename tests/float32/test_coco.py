@@ -192,3 +192,51 @@ def test_linear_constraints_comparators(dim):
     if vector:
         expected = reference.best_feasible_on_ball(total, np.float64(state.normal), float(state.bound), 1.0)
         assert float(answer["feasible_comparator_loss"]) == pytest.approx(expected, rel=1e-5)
+
+
+SCALED = {
+    "sinha_vaze": lambda c: SinhaVaze(dim=5, horizon=T, lipschitz=c),
+    "strongly_convex_sinha_vaze": lambda c: StronglyConvexSinhaVaze(dim=5, horizon=T, curvature=ALPHA * c, lipschitz=c),
+    "pf_ofw": lambda c: PFOFW(dim=5, horizon=T),
+    "ofw": lambda c: OFW(dim=5, horizon=T, lipschitz=c),
+    "scofw": lambda c: SCOFW(dim=5, curvature=ALPHA * c),
+    "ofw_tvc": lambda c: OFWTVC(dim=5, horizon=T, lipschitz=c),
+}  # SCOFW-TVC is not among them: Phi(x) = x^2 + x has units
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_units_of_losses_and_constraints_change_nothing(name, rng):
+    """Losses of size 1e-20 to 1e20, constants likewise: the same plays, to the bit for powers of two."""
+    dfs, dgs = rng.normal(size=(2, 200, 5))
+    gs = rng.normal(size=200)
+
+    def plays(c):
+        states = replay(as_arrays(SCALED[name](c)), *float32(c * dfs, c * gs, c * dgs))
+        state = states.run if hasattr(states, "run") else states
+        return np.asarray(state.last.x if hasattr(state, "last") else state.x)
+
+    usual = plays(1.0)
+    assert len(np.unique(usual[-50:], axis=0)) > 25
+    for exponent in (-66, -30, 30, 62):
+        np.testing.assert_array_equal(plays(2.0**exponent), usual, err_msg=f"2^{exponent}")
+
+
+def test_sinha_vaze_goes_on_after_a_gradient_of_any_size_or_is_failed(rng):
+    dfs, dgs = rng.normal(size=(2, 200, 5))
+    gs = np.full(200, -1.0)
+    for size in (1e10, 1e20, 1e30):
+        dfs[0] = size
+        states = replay(as_arrays(SinhaVaze(dim=5, horizon=T)), *float32(dfs, gs, dgs))
+        assert np.isfinite(np.asarray(states.energy.total)).all() and np.isfinite(np.asarray(states.x)).all()
+        eta = float(states.eta_scale[-1]) / (float(states.energy.scale[-1]) * np.sqrt(float(states.energy.total[-1])))
+        np.testing.assert_allclose(eta, np.sqrt(0.5) * 2.0 / (np.sqrt(5.0) * size), rtol=1e-4)  # tiny, as it should be
+    dfs[0] = np.inf
+    states = replay(as_arrays(SinhaVaze(dim=5, horizon=T)), *float32(dfs, gs, dgs))
+    assert np.isnan(np.asarray(states.energy.total[-1]))
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e20])
+def test_a_weight_that_float32_cannot_hold_fails_the_trial(size):
+    """gamma = 8 G^2 ln(e T) / alpha would be 0 or infinite, and the constraint rule alone or be dropped."""
+    learner = StronglyConvexSinhaVaze(dim=5, horizon=T, curvature=1.0, lipschitz=size)
+    assert np.isnan(np.asarray(as_arrays(learner).init(KEY).surrogate.gamma))

@@ -42,7 +42,8 @@ def _arguments(algorithm, environment):
 
     start = TracedFunction.trace(start, *pair, jnp.int32(0))
     carry = loop.vmap_trials(start, WIDTH, (), algorithm, environment, jnp.arange(WIDTH, dtype=jnp.int32))
-    return algorithm, environment, carry._replace(totals={k: jnp.zeros((*x.shape, WIDTH)) for k, x in totals.items()})
+    totals = jax.tree.map(lambda x: jnp.zeros((*x.shape, WIDTH), x.dtype), totals)
+    return algorithm, environment, carry._replace(totals=totals)
 
 
 def _compiled(platform, function, *arguments):

@@ -36,7 +36,7 @@ def test_shared_data_exist_once_however_many_trials_run_on_them(width):
     job = _job(Shrink(), Vectors(table=table), width)
     program = compile_job(job, jax.devices()[0])
     memory = program.play_rounds.memory_analysis()
-    assert table.nbytes <= memory.argument_size_in_bytes < table.nbytes + 200 * width  # not once per trial
+    assert table.nbytes <= memory.argument_size_in_bytes < table.nbytes + 300 * width  # not once per trial
     assert memory.temp_size_in_bytes + memory.generated_code_size_in_bytes < table.nbytes  # and no constant
     assert f"f64[2000,3,{width}]" not in _text(program) and f"f64[{width},2000,3]" not in _text(program)
     environment = job.batch(0, width)[1]
@@ -119,12 +119,12 @@ def test_a_run_begins_with_the_key_of_its_seed(seed):
 def test_one_trial_alone_has_no_axis_of_trials():
     alone, many = (compile_job(_job(Shrink(), Noisy(), width), jax.devices()[0]) for width in (1, 32))
     assert alone.carry_shape.alg_state.shape == () and many.carry_shape.alg_state.shape == (32,)
-    assert alone.carry_shape.streams.step.shape == () and alone.carry_shape.totals["sum:loss"].shape == ()
+    assert alone.carry_shape.streams.step.shape == () and alone.carry_shape.totals.recent["sum:loss"].shape == ()
 
 
 def test_the_trial_axis_is_last():
     many = compile_job(_job(Shrink(), Vectors(table=np.ones((4, 3)))), jax.devices()[0])
-    assert many.carry_shape.totals["sum:risk"].shape == (3, 32)
+    assert many.carry_shape.totals.recent["sum:risk"].shape == (3, 32)
 
 
 def test_programs_are_kept_within_a_bound_least_recently_used_first_out(monkeypatch):

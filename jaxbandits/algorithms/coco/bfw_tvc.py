@@ -60,7 +60,9 @@ class BFWTVC(BanditLearner):
       * `c` [ours]: the paper has "a constant c > 0" with delta <= r; the default is c = 0.9 r. delta < r is
         required, or (1 - delta / r) K is one point. `delta` overrides c T^{-1/4}.
       * `g_init` [ours]: the paper starts from G~ = 1. The default beta G gamma, a lower bound of every target, keeps
-        the step in proportion to the gradients (see OFW-TVC); 1.0 is the paper's.
+        G~ in proportion to the gradients (see OFW-TVC); 1.0 is the paper's.
+      * eta of (22) [printed] is divided by M and by G~, where one of them would do: with losses, constraints, M and G
+        multiplied by s, the step is divided by s. Choose units in which M is about 1, or set `eta_scale` = s.
       * `value_bound` [printed]: M of the statement bounds |f_t|. The analysis needs a bound on the surrogate
         f_t + (w_t / gamma) g_t^+: set it to that to follow the proof. [reconstructed]
       * `beta` [printed]: 1 / C2 with C2 = 16 G (c D / r + 3 c + 1 + 2 c D / (d M) + d M D / c); the proof's chain has

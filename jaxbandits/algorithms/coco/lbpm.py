@@ -48,7 +48,8 @@ class LBPM(BanditLearner):
 
     Deviations:
       * The method and its constants [reconstructed]; eta = R (d M)^{-1/2} T^{-3/4} is that of the bandit theorem of
-        2022, whose K = 6 d M sqrt(T) exceeds T unless T is enormous: K = sqrt(T) [ours].
+        2022, whose K = 6 d M sqrt(T) exceeds T unless T is enormous: K = sqrt(T) [ours]. The step then changes with
+        the units of the losses: with losses, constraints, M and G multiplied by s, by sqrt(s).
       * `c` [ours]: delta = c T^{-1/4} with c = 0.9 r by default; `delta` overrides it, and must be below r.
       * `estimator` [ours]: `TwoPoint()` needs two values a round.
       * `cut_first`, `most_calls` [ours]: as in LOO-BOGD.

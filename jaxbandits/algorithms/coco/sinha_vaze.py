@@ -22,6 +22,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
 from jaxbandits.numerics.compensated import CompensatedSum
+from jaxbandits.numerics.scaled_squares import ScaledSquares
 from jaxbandits.types import Constrained, PointDecision
 
 
@@ -30,7 +31,7 @@ class SinhaVazeState(NamedTuple):
 
     x: Point  # [d]  x_t
     queue: CompensatedSum  # []  Q_t
-    energy: jax.Array  # []  sum of ||h / (beta gamma)||^2
+    energy: ScaledSquares  # []  sum of ||h / (beta gamma)||^2
     eta_scale: jax.Array  # []  sqrt(2) D / 2, eta_t times the root of the energy
     surrogate: Lyapunov  # [] beta, gamma, lam
 
@@ -69,7 +70,7 @@ class SinhaVaze(PointLearner):
         return SinhaVazeState(
             x=jax.tree.map(lambda a: jnp.asarray(a, zero.dtype), x),
             queue=CompensatedSum.init(zero),
-            energy=zero,
+            energy=ScaledSquares.init(zero.dtype),
             eta_scale=jnp.asarray(math.sqrt(0.5) * self.domain.diameter, zero.dtype),
             surrogate=Lyapunov(*(jnp.asarray(a, zero.dtype) for a in (beta, self.gamma, lam))),
         )
@@ -92,9 +93,11 @@ class SinhaVaze(PointLearner):
         queue = state.queue.add(jnp.maximum(response.con, 0.0))
         weight = state.surrogate.weight(queue.total)
         h = surrogate_gradient(response.grad, response.con, response.con_grad, weight)
-        energy = state.energy + points.inner(h, h)
-        eta = state.eta_scale / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0))
-        x = self.domain.project(points.add_scaled(state.x, -eta, h))
+        energy = state.energy.add(points.norm(h))
+        started = energy.scale > 0.0
+        direction = points.scale(h, 1.0 / jnp.where(started, energy.scale, 1.0))
+        eta = state.eta_scale / jnp.sqrt(jnp.where(started, energy.total, 1.0))
+        x = self.domain.project(points.add_scaled(state.x, -eta, direction))
         return state._replace(x=x, queue=queue, energy=energy)
 
     def diagnostics(self, state: SinhaVazeState) -> dict[str, jax.Array]:

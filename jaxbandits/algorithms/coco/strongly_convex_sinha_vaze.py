@@ -61,7 +61,9 @@ class StronglyConvexSinhaVaze(PointLearner):
         gamma = self.gamma
         if gamma is None:
             rounds = jnp.asarray(self.horizon, zero.dtype)
-            gamma = 8.0 * self.lipschitz * self.lipschitz * (1.0 + jnp.log(rounds)) / self.curvature
+            # G / alpha first: in losses of other units it stays what it is, while G^2 may overflow.
+            gamma = 8.0 * (self.lipschitz / self.curvature) * self.lipschitz * (1.0 + jnp.log(rounds))
+            gamma = jnp.where(gamma > 0.0, points.or_failed(jnp.asarray(gamma, zero.dtype)), jnp.nan)
         x = self.domain.zero(self.dim) if self.start is None else self.start
         return StronglyConvexSinhaVazeState(
             x=jax.tree.map(lambda a: jnp.asarray(a, zero.dtype), x),

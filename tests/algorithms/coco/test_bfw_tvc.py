@@ -133,3 +133,18 @@ def test_on_a_set_around_another_point(rng):
 def test_refuses(fields, words):
     with pytest.raises(InputError, match=words):
         validate(BFWTVC(**{"dim": 2, "horizon": 16} | fields))
+
+
+@pytest.mark.parametrize("size", [2.0**-8, 2.0**8])
+def test_a_step_depends_on_the_units_of_losses_as_printed(size, rng):
+    """(22) divides by M and by G~: the step is divided by the size of the losses, unless `eta_scale` multiplies it."""
+    us, fs, gs = random_bandit_trace(rng, (4,), 90, 1)
+
+    def centers(s, **changes):
+        learner = BFWTVC.practical(dim=4, horizon=90, lipschitz=s, value_bound=s, **changes)
+        return replay_bandit(learner, us, s * fs, s * gs)[1].last.x
+
+    usual = centers(1.0)
+    np.testing.assert_array_equal(centers(size, eta_scale=30.0 * size), usual)
+    assert np.abs(centers(size) - usual).max() > 0.01
+    np.testing.assert_allclose(centers(size), centers(1.0, eta_scale=30.0 / size), rtol=0.0, atol=1e-12)

@@ -73,3 +73,16 @@ def test_preset_set_by_hand():
 def test_refuses(fields, words):
     with pytest.raises(InputError, match=words):
         validate(LBPM(**{"dim": 2, "horizon": 16} | fields))
+
+
+def test_a_step_depends_on_the_units_of_losses(rng):
+    """eta is divided by the root of M alone, while estimates are proportional to it: 16 times the losses, 4 times."""
+    us, fs, gs = random_bandit_trace(rng, (4,), 60)
+
+    def centers(s, **changes):
+        learner = LBPM(dim=4, horizon=60, lipschitz=s, value_bound=s, **changes)
+        return replay_bandit(learner, us, s * fs, s * gs)[1].run.x
+
+    eta = (4.0) ** -0.5 * 60**-0.75
+    np.testing.assert_allclose(centers(1.0, eta=eta), centers(1.0), rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(centers(16.0), centers(1.0, eta=4.0 * eta), rtol=0.0, atol=1e-12)
