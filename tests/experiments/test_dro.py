@@ -92,14 +92,17 @@ def test_budgets_last_as_long_as_the_paper_says():
 
 
 def test_statistics_count_groups():
-    """Two seeds, three groups: the first label is lowest on two groups of one seed and on one of the other."""
-    risks = {"a": [[1.0, 1.0, 9.0], [1.0, 5.0, 9.0]], "b": [[2.0, 2.0, 3.0], [2.0, 2.0, 3.0]]}
+    """Two seeds, three groups: the first label is lowest on two groups of both seeds, the second on one."""
+    risks = {"a": [[1.0, 1.0, 9.0], [1.0, 1.5, 9.0]], "b": [[2.0, 2.0, 3.0], [2.0, 2.0, 3.0]]}
     trials = {
         k: made.trials({"risk": np.asarray(v)[None, :, None]}, axes={"risk": ("group",)}) for k, v in risks.items()
     }
     measured = Measured({"p": Result(trials)}, {})
-    assert float(setting.lowest("p", "a")(measured).mean) == 1.5
-    assert float(setting.wins("p", "b", "a")(measured).mean) == 1.5
+    assert float(setting.lowest("p", "a", ("b",))(measured).mean) == 2.0
+    assert float(setting.lowest("p", "b", ("a",))(measured).mean) == 1.0
+    with pytest.raises(InputError):  # "c" was left out: not measured
+        setting.lowest("p", "a", ("b", "c"))(measured)
+    assert float(setting.wins("p", "b", "a")(measured).mean) == 1.0
     longer = {"risk": np.array([[[[9.0, 0.0, 0.0]], [[9.0, 9.0, 0.0]]]] * 2)[None, :, :, 0]}
     longer = made.trials(longer, axes={"risk": ("group",)}, record_points=np.array([10, 20]))
     short = made.trials({"risk": np.full((1, 2, 1, 3), 5.0)}, axes={"risk": ("group",)}, record_points=np.array([10]))
@@ -108,7 +111,7 @@ def test_statistics_count_groups():
     assert float(setting.ahead("p", "long", "short")(pair).mean) == 1.0
     derived = setting.outlier(trials["a"], None, Panel("p", None))
     assert derived["first_risk"].ravel().tolist() == [1.0, 1.0]
-    assert derived["other_risk"].ravel().tolist() == [5.0, 7.0] and derived["last_risk"].ravel().tolist() == [9.0, 9.0]
+    assert derived["other_risk"].ravel().tolist() == [5.0, 5.25] and derived["last_risk"].ravel().tolist() == [9.0, 9.0]
 
 
 def test_fig8_looks_at_the_preset_horizon():

@@ -17,9 +17,7 @@ METERS = [
 
 
 def final(record_points, rounds=ROUNDS):
-    result = simulate(
-        Shrink(), Noisy(), rounds, 1, meters=METERS, record_points=record_points, progress=False, **settings
-    )
+    result = simulate(Shrink(), Noisy(), rounds, 1, meters=METERS, record_points=record_points, progress=False)
     return {meter.name: result.final(meter.name).item() for meter in METERS}
 
 

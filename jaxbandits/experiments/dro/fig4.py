@@ -59,7 +59,7 @@ def claims(figure: str, panel: str, n_groups: int) -> tuple[Claim, ...]:
             )
             for rival in ("SMD(m)", "SMD_r")
         ),
-        on_groups("SMPA_m usually ends lowest:", setting.lowest(panel, "SMPA_m"), n_groups / 2),
+        on_groups("SMPA_m usually ends lowest:", setting.lowest(panel, "SMPA_m", ("SMD(m)", "SMD_r")), n_groups / 2),
         on_groups("SMPA_m ends below SMD(m)", setting.wins(panel, "SMPA_m", "SMD(m)"), n_groups / 2),
         *lower(
             "SMD_r",

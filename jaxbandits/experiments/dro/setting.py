@@ -7,7 +7,7 @@ hardly a horizon: those here are ours. Its text says what was claimed.
 
 import functools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -120,14 +120,17 @@ def outlier(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     return {"first_risk": risk[..., 0], "other_risk": risk[..., 1:].mean(axis=-1), "last_risk": risk[..., -1]}
 
 
-def lowest(panel: str, name: str) -> Statistic:
-    """Count the groups in which a label ends lowest of all; mean over the seeds that all labels ran."""
+def lowest(panel: str, name: str, rivals: Sequence[str]) -> Statistic:
+    """Count the groups in which a label ends lowest of all; mean over the seeds that all labels ran.
+
+    Not measured if one of them was left out.
+    """
 
     def statistic(measured: Measured) -> Estimate:
-        result = measured.results[panel]
-        risks = np.stack([result[label].final("risk")[0] for label in result])  # [labels, S, m]
-        good = np.all([result[label].usable("risk")[0] for label in result], axis=0)
-        wins = risks[list(result).index(name)] <= risks.min(axis=0)
+        results = [measured.results[panel][label] for label in (name, *rivals)]
+        risks = np.stack([trials.final("risk")[0] for trials in results])  # [labels, S, m]
+        good = np.all([trials.usable("risk")[0] for trials in results], axis=0)
+        wins = risks[0] <= risks.min(axis=0)
         return mean_interval(wins.sum(axis=-1)[good].astype(float))._replace(failed=int((~good).sum()))
 
     return statistic
