@@ -24,6 +24,7 @@ from jaxbandits.base.pytree import shared_leaves
 from jaxbandits.simulation.checkpoint import BatchCheckpoint, Store
 from jaxbandits.simulation.compilation import Device
 from jaxbandits.simulation.loop import TracedTrial
+from jaxbandits.simulation.memory import check_job, check_plan
 from jaxbandits.simulation.plan import Batch, Job, Plan
 from jaxbandits.simulation.program import Program, TraceCache, base_key, get_program, to_host
 from jaxbandits.simulation.progress import ProgressBar
@@ -87,6 +88,7 @@ def run(
       title: text of the bar in front of the labels that it runs.
       stages: print a line for every stage where there is no bar; else only one at the end.
     """
+    check_plan(plan)
     devices = list(devices) if devices is not None else jax.local_devices()
     if workers is None:
         workers = default_workers(devices)
@@ -194,6 +196,7 @@ class _Run:
         for device in self.devices[: self.workers]:
             if self.stop.is_set():
                 raise _StoppedError
+            check_job(job, trace_job(job, device, self.traces), device, self.workers)
             self.programs[index, device] = program = compile_job(job, device, self.traces)
             self.compile_s[index] += program.compile_s
 

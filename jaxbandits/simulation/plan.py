@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.memory import require
 from jaxbandits.base.pytree import as_numpy, field_kind, map_traced, replace, validate
 from jaxbandits.simulation.meters import Meter
 
@@ -151,10 +152,12 @@ def resolve_record_points(record_points: Any, horizon: int) -> np.ndarray:
         count = record_points[1]
         if not isinstance(count, (int, np.integer)) or count < 1:
             raise InputError(f'record_points=("log", n) needs a whole number of at least 1, got {format_value(count)}')
+        _check_number(int(count))
         rounds = np.geomspace(1, horizon, num=int(count))
     elif isinstance(record_points, (int, np.integer)) and not isinstance(record_points, bool):
         if record_points < 1:
             raise InputError(f"record_points must be at least 1 point, got {record_points}")
+        _check_number(min(int(record_points), horizon))
         rounds = np.linspace(0, horizon, num=min(int(record_points), horizon) + 1)[1:]
     elif isinstance(record_points, str):
         raise InputError(
@@ -165,6 +168,10 @@ def resolve_record_points(record_points: Any, horizon: int) -> np.ndarray:
         rounds = _given_rounds(record_points, horizon)
     rounds = np.unique(np.rint(rounds).astype(np.int64))
     return rounds if rounds[-1] == horizon else np.append(rounds, horizon)
+
+
+def _check_number(count: int) -> None:
+    require(4 * 8 * count, f"{count:,} record points", "ask for fewer")
 
 
 def _given_rounds(record_points: Any, horizon: int) -> np.ndarray:

@@ -32,7 +32,7 @@ def default_width(bytes_of_trial: int, device: Device) -> int:
     """
     if not target.is_accelerator(device.platform):
         return next((width for width in _CPU_WIDTHS if width * bytes_of_trial <= _CPU_BYTES), 1)
-    memory = _memory(device)
+    memory = memory_of(device)
     fits = _ACCELERATOR_WIDEST if memory is None else memory // (_ACCELERATOR_SHARE * bytes_of_trial)
     if fits < WIDTH_UNIT:
         return 1
@@ -52,7 +52,7 @@ def bytes_of(shapes: Any) -> int:
     return sum(x.size * (8 if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else x.dtype.itemsize) for x in leaves)
 
 
-def _memory(device: Device) -> int | None:
+def memory_of(device: Device) -> int | None:
     """Return the bytes that this process may use on a device; None if the device does not report them."""
     try:
         stats = device.memory_stats()

@@ -4,6 +4,7 @@ import dataclasses
 import math
 from typing import NamedTuple
 
+from jaxbandits.base.memory import format_bytes
 from jaxbandits.simulation import driver
 from jaxbandits.simulation.plan import Job, Plan, resolve_record_points
 from jaxbandits.sweeps.status import format_seconds
@@ -30,9 +31,9 @@ class SweepCost(NamedTuple):
         """Format the cost in a few lines."""
         return "\n".join([
             f"{self.trials:,} trials, {self.rounds:,} rounds",
-            f"{self.programs:,} programs, {self.parts:,} parts of up to {_format_bytes(self.part_bytes)}; "
-            f"results {_format_bytes(self.file_bytes)} before compression",
-            f"memory about {_format_bytes(self.memory_bytes)} beside JAX",
+            f"{self.programs:,} programs, {self.parts:,} parts of up to {format_bytes(self.part_bytes)}; "
+            f"results {format_bytes(self.file_bytes)} before compression",
+            f"memory about {format_bytes(self.memory_bytes)} beside JAX",
             f"expected time {format_seconds(self.compile_s + self.run_s)}: "
             f"{format_seconds(self.compile_s)} to compile (measured), {format_seconds(self.run_s)} to run "
             "(as in a short calibration; learners whose rounds become slower take longer)",
@@ -90,11 +91,3 @@ def _calibrate(job: Job, plan: SweepPlan) -> tuple[float, float]:
         if timing.run_s >= _SECONDS or rounds == job.horizon:
             return compile_s, timing.ns_per_round[0]
         rounds = min(job.horizon, 8 * rounds)
-
-
-def _format_bytes(n_bytes: float) -> str:
-    for unit in ("B", "kB", "MB"):
-        if n_bytes < 1000:
-            return f"{n_bytes:.3g} {unit}"
-        n_bytes /= 1000
-    return f"{n_bytes:,.3g} GB"

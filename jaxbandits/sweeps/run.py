@@ -20,6 +20,7 @@ from jaxbandits.simulation import driver
 from jaxbandits.simulation.checkpoint import discard
 from jaxbandits.simulation.collect import Hindsight, collect_trials
 from jaxbandits.simulation.identity import plan_spec
+from jaxbandits.simulation.memory import check_job
 from jaxbandits.simulation.options import COUNT, Options
 from jaxbandits.simulation.plan import Plan
 from jaxbandits.sweeps.checkpoints import PartStore
@@ -95,6 +96,7 @@ def run_plan(
     options: Options,
 ) -> SweepResult:
     """Compute the parts of a checked sweep that a directory lacks; arguments as for `run_sweep`."""
+    _check_memory(plan, options)
     directory.begin(make_manifest(plan), lambda saved, new: _check_same(directory, plan, saved, new))
     todo = plan.parts[shard[0] - 1 :: shard[1]]
     runner = _PartRunner(plan, directory, retry_failed, options, len(todo))
@@ -107,6 +109,19 @@ def run_plan(
                 return load_sweep(directory.path)
         todo = skipped
     return load_sweep(directory.path)
+
+
+def _check_memory(plan: SweepPlan, options: Options) -> None:
+    """Raise an error before anything is written if the largest part of a job does not fit into memory."""
+    workers = options.workers or driver.default_workers(plan.devices)
+    largest: dict[int, Part] = {}  # by the identity of what a part runs
+    for part in plan.parts:
+        key = id(part.job.algorithm)
+        if key not in largest or part.job.n_trials > largest[key].job.n_trials:
+            largest[key] = part
+    for part in largest.values():
+        trial = driver.trace_job(part.job, plan.devices[0], plan.traces)
+        check_job(part.job, trial, plan.devices[0], workers)
 
 
 def make_manifest(plan: SweepPlan) -> dict[str, Any]:

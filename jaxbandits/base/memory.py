@@ -1,0 +1,65 @@
+"""Refusal of what does not fit into memory, by arithmetic, before the operating system ends the process."""
+
+import contextlib
+import os
+from pathlib import Path
+
+from jaxbandits.base.errors import InputError
+
+
+def require(n_bytes: int, what: str, remedy: str, available: int | None = None) -> None:
+    """Raise an error if something takes more memory than there is.
+
+    Args:
+      n_bytes: that it takes at least.
+      what: takes them; the subject of a sentence.
+      remedy: an imperative.
+      available: bytes; None: what this process can have on this machine.
+
+    Raises:
+      InputError: naming both sizes.
+    """
+    available = available_bytes() if available is None else available
+    if available is not None and n_bytes > available:
+        sizes = f"{format_bytes(n_bytes)} of memory, and {format_bytes(available)} are free"
+        raise InputError(f"{what} would take {sizes}: {remedy}")
+
+
+def available_bytes() -> int | None:
+    """Return the bytes of memory that are free for this process; None if the system does not say."""
+    free = [value for value in (_of_machine(), _of_group()) if value is not None]
+    return min(free, default=None)
+
+
+def format_bytes(n_bytes: float) -> str:
+    """Return a number of bytes with three digits and its unit."""
+    for unit in ("B", "kB", "MB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:,.3g} GB"
+
+
+def _of_machine() -> int | None:
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return 1024 * int(next(line for line in lines if line.startswith("MemAvailable")).split()[1])
+    with contextlib.suppress(AttributeError, OSError, ValueError):  # without /proc: all of it
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return None
+
+
+def _of_group(directory: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Return what a container or batch system leaves of its limit."""
+    with contextlib.suppress(OSError, ValueError):  # no limit: "max"
+        limit, used = (int((directory / name).read_text()) for name in ("memory.max", "memory.current"))
+        cache = next(
+            (
+                int(line.split()[1])
+                for line in (directory / "memory.stat").read_text().splitlines()
+                if line.startswith("inactive_file ")
+            ),
+            0,
+        )
+        return limit - used + cache
+    return None
