@@ -8,6 +8,7 @@ missing, there is one warning and every process compiles its programs.
 import contextlib
 import functools
 import importlib
+import itertools
 import os
 import warnings
 from typing import Any
@@ -51,13 +52,19 @@ def reset_cache() -> None:
 def ignore_cached_traces() -> contextlib.AbstractContextManager[Any]:
     """Return a context in which functions under `jax.jit` are traced anew.
 
-    JAX keeps the trace of a jitted function although a global that the function reads has changed.
+    JAX keeps the trace of a jitted function although a global that the function reads has changed. It also keeps what
+    is traced in such a context, for good: every `_MOST_CONTEXTS` contexts its caches are cleared.
     """
     context = _user_context()
-    if context is None:
+    if context is None or next(_contexts) % _MOST_CONTEXTS == 0:
         jax.clear_caches()
+    if context is None:
         return contextlib.nullcontext()
     return context(object())  # JAX's caches distinguish the values of this context
+
+
+_MOST_CONTEXTS = 50
+_contexts = itertools.count(1)
 
 
 @functools.cache

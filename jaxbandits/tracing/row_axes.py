@@ -90,7 +90,7 @@ def _first_reduction(
     (step,) = steps
     kind: str = step.eqn.primitive.name
     params: Any = step.eqn.params
-    if kind in elementwise:
+    if kind in elementwise or (kind == "reduce_sum" and not params["axes"]):
         return _first_reduction(step.outputs[0], axes, readers, returned, elementwise)
     if kind == "transpose":
         permuted = [axes[k] for k in params["permutation"]]

@@ -59,7 +59,7 @@ sweep = ("sweep", "mine.toml", "--quiet", "--workers", "1", "--save-every", "0",
 run(*sweep, "whole")
 size = sum(path.stat().st_size for path in pathlib.Path("whole/parts").iterdir())
 disk.mkdir()
-mount("-t", "tmpfs", "-o", f"size={int(size * 0.7)}", "tmpfs", str(disk))
+mount("-t", "tmpfs", "-o", f"size={int(size * 0.9)}", "tmpfs", str(disk))
 step("full", *run(*sweep, out))
 step("still full", *run(*sweep, out))
 mount("-o", "remount,ro", str(disk))

@@ -20,8 +20,8 @@ KEY = jax.random.key(0)
 
 def _dense(inverse):
     """`[p, p]`, or `[n, p, p]` where each coordinate has its own."""
-    own = inverse.sums.total.ndim == 2
-    return jax.vmap(inverse_factors.dense)(inverse) if own else inverse_factors.to_dense(inverse)
+    own = jax.tree.leaves(inverse)[-1].ndim == 2
+    return jax.vmap(inverse_factors.to_dense)(inverse) if own else inverse_factors.to_dense(inverse)
 
 
 @jax.jit
