@@ -25,7 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             plugins.load(plugin)
         code = arguments.run(arguments)
-        sys.stdout.flush()  # here, so that a closed pipe is handled below
+        if sys.stdout is not None:  # it is None where the standard output was closed before the start
+            sys.stdout.flush()  # here, so that a closed pipe is handled below
         return code
     except InputError as error:
         print(f"jaxbandits: {error}", file=sys.stderr)
@@ -34,14 +35,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("jaxbandits: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader has closed the pipe, as in `jaxbandits list | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 141
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        print(f"jaxbandits: cannot write the output: {error.strerror or error}", file=sys.stderr)
+        _discard_output()
+        return 2
+
+
+def _discard_output() -> None:
+    """Drop what Python would try to write once more when the process ends."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def process() -> int:
     """Run `main` as the only work of a process: no garbage collection at its start (0.1 s) and end (0.15 s)."""
     gc.set_threshold(_GC_THRESHOLD)
     code = main()
+    if code == 130:  # threads that compile would be waited for
+        sys.stderr.flush()
+        os._exit(code)
     gc.freeze()  # memory is released with the process, not object by object
     return code
 

@@ -42,7 +42,7 @@ def load(path: str | os.PathLike[str]) -> None:
         sys.path.append(str(file.parent))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise InputError(f"plugin {path}{_line(error, file)}: {_said(error)}") from error
 
@@ -59,6 +59,6 @@ def _line(error: BaseException, file: Path) -> str:
     return "" if line is None else f", line {line}"
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     text = " ".join(str(error).split())[:200]
     return text if isinstance(error, InputError) else f"{type(error).__name__}: {text}"

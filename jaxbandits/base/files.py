@@ -135,7 +135,8 @@ def open_atomically(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         raise UnwritableError(f"cannot write {path}: {error.strerror or error}") from None
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -20,7 +20,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.base.ranges import BOOL, check_concrete, check_flag, check_numbers, check_range, flag, is_real
+from jaxbandits.base.ranges import (
+    BOOL,
+    check_concrete,
+    check_flag,
+    check_interval,
+    check_numbers,
+    check_range,
+    flag,
+    is_real,
+)
 
 T = TypeVar("T")
 
@@ -81,9 +90,17 @@ class _SharedKey:
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 def pytree(cls: type[T]) -> type[T]:
-    """Make a class a frozen, keyword-only dataclass, registered with JAX as a pytree."""
+    """Make a class a frozen, keyword-only dataclass, registered with JAX as a pytree.
+
+    Raises:
+      InputError: for anything but a class, and for a field whose range is no interval.
+    """
+    if not isinstance(cls, type):
+        raise InputError(f"@pytree stands above a class, got {format_value(cls)}")
     cls = dataclasses.dataclass(frozen=True, kw_only=True, eq=False)(cls)
     fields = dataclasses.fields(typing.cast(Any, cls))
+    for field in fields:
+        check_interval(f"{cls.__name__}.{field.name}", field.metadata.get(_RANGE))
     meta = [f.name for f in fields if is_static(f)]
     data = [f.name for f in fields if not is_static(f)]
     keys = [_SharedKey(f.name) if is_shared(f) else jax.tree_util.GetAttrKey(f.name) for f in fields if f.name in data]

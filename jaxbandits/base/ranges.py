@@ -38,6 +38,18 @@ def numbers(name: str, value: Any, allowed: str) -> Any:
     return np.asarray(value) if isinstance(value, (list, tuple)) else value
 
 
+def floats(value: Any) -> np.ndarray:
+    """Return a float64 array, a copy.
+
+    Raises:
+      TypeError, ValueError: for what is no array of real numbers, of which complex numbers would lose a part.
+    """
+    array = np.array(value)
+    if np.iscomplexobj(array):
+        raise TypeError("complex numbers")
+    return array.astype(np.float64)
+
+
 def flag(name: str, value: Any) -> bool:
     """Return a flag as a bool."""
     if not isinstance(value, (bool, np.bool_)):
@@ -107,6 +119,19 @@ def is_real(value: Any) -> bool:
         except (ValueError, TypeError):
             return False
     return bool(jnp.issubdtype(dtype, jnp.integer) or jnp.issubdtype(dtype, jnp.floating))
+
+
+def check_interval(name: str, allowed: Any) -> None:
+    """Check that the declared range of a field is an interval such as `"[0, inf)"`, `BOOL` or None."""
+    if allowed is None or allowed == BOOL:
+        return
+    try:
+        _, low, high, _ = _interval(allowed)
+        is_interval = allowed[0] in "([" and allowed[-1] in ")]" and low <= high
+    except (ValueError, TypeError, IndexError):
+        is_interval = False
+    if not is_interval:
+        raise InputError(f'the range of {name} must be an interval such as "[0, inf)", got {format_value(allowed)}')
 
 
 @functools.cache

@@ -86,6 +86,8 @@ def _write(obj: Any, name_of: NameOf, data: MutableMapping[str, np.ndarray], whe
         return obj if math.isfinite(obj) else {"float": repr(obj)}
     if isinstance(obj, np.generic):
         return {"number": _plain(np.asarray(obj), where)[0], "dtype": obj.dtype.name}
+    if isinstance(obj, complex):
+        raise InputError(f"{where} is a complex number, which a specification cannot hold")
     if is_traced(obj):
         raise InputError(f"{where} is a traced value; a specification needs concrete numbers")
     if isinstance(obj, (np.ndarray, jax.Array)):

@@ -126,7 +126,7 @@ def read(directory: Path) -> list[Run]:
                 continue
             if not {"experiment", "presets", "claims", "stand_ins"} <= manifest.keys():
                 raise KeyError
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise InputError(f"{path} is no manifest of this version ({type(error).__name__}): run it anew") from None
         found.append(Run(path.parent, manifest, hashlib.sha256(body).hexdigest()[:12]))
     if not found:

@@ -52,7 +52,7 @@ def sensitivity(
         x = [at for at, _ in line]
         mean, low, high = (np.asarray([getattr(e, key) for _, e in line]) for key in ("mean", "low", "high"))
         look = curves.look(i)
-        ax.plot(x, mean, label=name, markersize=4, **look)
+        ax.plot(x, mean, label=curves.legend_text(name), markersize=4, **look)
         ax.fill_between(x, low, high, color=look["color"], alpha=0.2, linewidth=0)
     unit = next((trials.units[metric] for trials in of.values() if trials.units.get(metric)), "")
     ax.set(xlabel=field, ylabel=f"mean {curves.spoken(metric, unit)}")
@@ -79,6 +79,8 @@ def contrast(
     b.metric(metric)
     if a.points != b.points:
         raise InputError(f"{first} and {second} must run at the same points to be contrasted (one grid for both)")
+    if y == x:
+        raise InputError(f"x and y must be two fields, got {x!r} twice")
     for field in (x, y) if y is not None else (x,):
         checked_name("swept field", field, a.points[0])
     chosen = a.indices(points)
@@ -94,7 +96,7 @@ def contrast(
         cells[cell] = pairs.skewed(values[0] - values[1], alpha)._replace(failed=values[2])
     ax = curves.axes(ax)
     unit = next((trials.units[metric] for trials in (a, b) if trials.units.get(metric)), "")
-    what = f"mean {curves.spoken(metric, unit)}: {first} - {second}"
+    what = f"mean {curves.spoken(metric, unit)}: {curves.legend_text(f'{first} - {second}')}"
     if y is None:
         _along(ax, x, {at: found for (at, _), found in cells.items()}, what, level)
     else:

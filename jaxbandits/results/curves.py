@@ -8,7 +8,7 @@ import numpy as np
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.results import intervals
 from jaxbandits.results.labelled import LabelledTrials
-from jaxbandits.results.table import plain
+from jaxbandits.results.table import plain, printable
 from jaxbandits.results.trials import Trials, checked_name
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def draw(
         if usable.any():
             at_x = trials.record_points if x == "round" else _abscissa(trials, x, h, curve.entry)[usable].mean(axis=0)
             name = _legend(curve, int((~usable).sum()), most)
-            _one_curve(ax, at_x, curve.values[usable], band, curve.colour, {"label": name, **line})
+            _one_curve(ax, at_x, curve.values[usable], band, curve.colour, {"label": legend_text(name), **line})
     unit, x_unit = (next((t.units[m] for t in of.values() if t.units.get(m)), "") for m in (metric, x))
     ax.set_xlabel(spoken(x, x_unit))
     ax.set_ylabel(spoken(metric, unit))
@@ -177,6 +177,17 @@ def _chosen(result: LabelledTrials, algorithms: Any, of: Mapping[str, Trials], m
         if result[label] is not of.get(label):
             raise InputError(f"{label} did not measure {metric!r}")
     return list(algorithms)
+
+
+_LONGEST_LEGEND = 100  # characters
+
+
+def legend_text(label: str) -> str:
+    """Text that a legend shows as it is: matplotlib sets formulas between dollars and hides a leading underscore."""
+    text = printable(label if len(label) <= _LONGEST_LEGEND else f"{label[: _LONGEST_LEGEND - 3]}...").replace(
+        "$", r"\$"
+    )
+    return f" {text}" if text.startswith("_") else text
 
 
 def _check_abscissa(label: str, trials: Trials, x: str, metric: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.results.intervals import Estimate
 from jaxbandits.results.pairs import share
@@ -77,6 +78,7 @@ def hitting_times(
     of: Mapping[str, Trials], metric: str, threshold: Any, above: bool, level: float
 ) -> ResultTable[HittingTime]:
     """One row per label and point."""
+    ranges.flag("above", above)
     if not _is_number(threshold) or not np.isfinite(threshold):
         raise InputError(f"a threshold is a number, got {format_value(threshold)}")
     rows = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.base.errors import InputError
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.results import export, growth, intervals, notebook, pairs, store
 from jaxbandits.results import select as select_lib
 from jaxbandits.results import summary as summary_lib
@@ -210,6 +210,8 @@ class Result(LabelledTrials):
         Raises:
           InputError: for unknown names or points.
         """
+        if not isinstance(points, Mapping) or not points:
+            raise InputError(f"only needs labels, each with its points, got {format_value(points)}")
         return Result({label: self.one(label).at(which) for label, which in points.items()}, self.info)
 
     def plot(

@@ -215,7 +215,10 @@ class Trials:
                 raise InputError(
                     f"points must map fields to values, or be a list of positions, got {format_value(points)}"
                 )
-            return [_index("points", position, len(self.points)) for position in points]
+            positions = [_index("points", position, len(self.points)) for position in points]
+            if len(set(positions)) < len(positions):
+                raise InputError(f"points must be different positions, got {format_value(points)}")
+            return positions
         kept = list(range(len(self.points)))
         for field, wanted in points.items():
             checked_name("field", field, self.points[0])

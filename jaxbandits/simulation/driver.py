@@ -157,8 +157,9 @@ class _Run:
         for batch in self.plan.batches:
             batches.put(batch)
         enter_settings = settings_for_threads()
-        with self.bar, ThreadPoolExecutor(self.workers, "jaxbandits", initializer=enter_settings) as pool:
-            futures = []
+        pool = ThreadPoolExecutor(self.workers, "jaxbandits", initializer=enter_settings)
+        with self.bar:
+            futures, is_compiling, is_interrupted = [], True, False
             try:
                 if self.store and self.store.resumes:
                     self.bar.print_note(f"resuming from {self.store.directory}")
@@ -166,21 +167,27 @@ class _Run:
                 self.bar.begin_stage(f"compiling {n} program{'s' * (n > 1)}")
                 futures = [pool.submit(self._compile, j) for j in range(n)]  # several jobs at a time
                 self._wait_for_programs(futures)
+                is_compiling = False
                 self.bar.begin_stage(f"simulating {', '.join(dict.fromkeys(job.label for job in self.plan.jobs))}")
                 futures = [
                     pool.submit(self._work, batches, self.devices[i % len(self.devices)]) for i in range(self.workers)
                 ]
                 for future in futures:
                     future.result()
-            except BaseException:
+            except BaseException as error:
                 self.stop.set()  # the other workers finish their call, save, and stop
                 for future in futures:
                     future.cancel()
+                if is_compiling and isinstance(error, KeyboardInterrupt):
+                    is_interrupted = True  # XLA is not, and there is nothing to save
+                    raise
                 failures = [f.exception() for f in futures if not f.cancelled()]  # waits for all of them
                 first = next((e for e in failures if e is not None and not isinstance(e, _StoppedError)), None)
                 if first is not None:
                     raise first from None
                 raise
+            finally:
+                pool.shutdown(wait=not is_interrupted)
         per_job = zip(self.compile_s, self.run_s, self.rounds, map(tuple, self.ns_per_round), strict=True)
         return Output(
             block_values=self.block_values,

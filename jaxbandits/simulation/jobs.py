@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.pytree import field_kind, set_field, validate
+from jaxbandits.domains.protocol import check_dim
 from jaxbandits.simulation.compilation import Device
 from jaxbandits.simulation.driver import trace_job
 from jaxbandits.simulation.grid import Grid, Point, list_points
@@ -154,6 +155,7 @@ def _checked_job(job: Job, width: int | None, device: Device, traces: TraceCache
     """Check the values of a job and choose its width, if none is given."""
     for obj in (job.algorithm, job.environment):
         validate(obj)
+        check_dim(getattr(obj, "domain", None), f"{type(obj).__name__}.domain", getattr(obj, "dim", None))
     dims = [getattr(obj, "dim", None) for obj in (job.algorithm, job.environment)]
     if None not in dims and dims[0] != dims[1]:
         raise InputError(f"{job.label} has dim={dims[0]}, but the environment has dim={dims[1]}")

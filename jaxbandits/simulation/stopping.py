@@ -23,7 +23,7 @@ from jaxbandits.results.result import Result
 from jaxbandits.simulation.comparison import run_comparison
 from jaxbandits.simulation.grid import Grid, list_points
 from jaxbandits.simulation.jobs import label_algorithms, per_label
-from jaxbandits.simulation.options import COUNT, Options
+from jaxbandits.simulation.options import Options
 
 DECIDED = "decided"
 
@@ -49,7 +49,7 @@ class StoppingRule:
         """Check every value."""
         object.__setattr__(self, "looks", ranges.integer("looks", self.looks, "[1, 1000]"))
         object.__setattr__(self, "level", intervals.checked_level(self.level))
-        object.__setattr__(self, "margin", float(ranges.numbers("margin", self.margin, "[0, inf)")))
+        object.__setattr__(self, "margin", ranges.real("margin", self.margin, "[0, inf)"))
 
 
 def check_rule(until: Any) -> StoppingRule:
@@ -91,7 +91,7 @@ def run_until_decided(
     all_record_points = per_label("record_points", record_points, labelled)
     if isinstance(seeds, Mapping):
         raise InputError("with until, seeds is the size of a group, one number for all labels")
-    seeds = ranges.integer("seeds", seeds, COUNT)
+    seeds = ranges.integer("seeds of a group", seeds, "[2, inf)")  # an interval needs two
 
     results: list[Result] = []
     latest: dict[tuple[str, str], pairs.Pair] = {}  # a settled pair stays as it was when it was settled

@@ -142,8 +142,9 @@ def _object(role: str, name: str, table: dict[str, Any], source: str) -> tuple[A
     """Return an algorithm or environment with swept fields at their first value, and its swept fields."""
     where, registry = f"{source}: {role}.{name}", _TABLES[role]
     if table.get("type") not in registry:
-        if "type" not in table:
-            raise InputError(f"{where}: needs a type, such as {next(iter(registry))!r}")
+        if not isinstance(table.get("type"), str):
+            given = f", got {format_value(table['type'])}" if "type" in table else ""
+            raise InputError(f"{where}: needs a type, such as {next(iter(registry))!r}{given}")
         raise InputError(f"{where}.type: {unknown_name(role.removesuffix('s'), table['type'], registry)}")
     spec, swept = fields.split(table, where)
     obj = catalogue.from_spec(spec, where=where)

@@ -107,7 +107,7 @@ def plan_sweep(sweep: Sweep, devices: Sequence[Any] | None = None) -> SweepPlan:
     try:
         return _plan(sweep, devices)
     except InputError as error:
-        if not sweep.source or str(error).startswith(f"{sweep.source}: "):
+        if not sweep.source or not isinstance(sweep.source, str) or str(error).startswith(f"{sweep.source}: "):
             raise
         raise InputError(f"{sweep.source}: {error}") from None
 
@@ -128,6 +128,10 @@ def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> SweepPlan:
         or not all(isinstance(metric, str) for metric in sweep.metrics)
     ):
         raise InputError(f"metrics must be a list of names, got {format_value(sweep.metrics)}")
+    if not isinstance(sweep.source, str):
+        raise InputError(f"source must be text, got {format_value(sweep.source)}")
+    if not isinstance(sweep.file, Mapping):
+        raise InputError(f"file must be the content of a sweep file, got {format_value(sweep.file)}")
     options = Options(
         meters=sweep.meters, seed=sweep.seed, first_seed=sweep.first_seed, width=sweep.width, devices=devices
     )

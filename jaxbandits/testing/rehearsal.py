@@ -206,7 +206,7 @@ def _explain(obj: Any, method: str, error: Exception) -> str:
     if isinstance(error, dataclasses.FrozenInstanceError):
         return f"{where} changes a field of the object, which is frozen: what changes belongs into the state"
     text = " ".join(str(error).split("\n\n")[0].split())
-    return f"{where} raises {type(error).__name__}: {text[:200]}"
+    return f"{where} raises {type(error).__name__}: {text[:200]}; does the environment suit the learner?"
 
 
 def _line(obj: Any, method: str, error: BaseException) -> str:

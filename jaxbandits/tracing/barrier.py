@@ -49,3 +49,7 @@ _barrier.def_abstract_eval(lambda *shapes: shapes)
 mlir.register_lowering(_barrier, mlir.lower_fun(_optimization_barrier))
 batching.primitive_batchers[_barrier] = _over_trials
 ad.primitive_jvps[_barrier] = lambda arrays, tangents: (_barrier.bind(*arrays), tangents)
+# For functions that are linear themselves, such as the tangents of a program that is differentiated twice.
+ad.primitive_transposes[_barrier] = lambda cotangents, *arrays: [
+    cotangent if ad.is_undefined_primal(x) else None for cotangent, x in zip(cotangents, arrays, strict=True)
+]

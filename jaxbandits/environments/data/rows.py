@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.environments.oco.random_order import draw_without_replacement
 from jaxbandits.numerics import rng
@@ -76,7 +77,7 @@ def table(name: str, value: Any, shapes: dict[str, int]) -> np.ndarray:
       InputError: for anything else.
     """
     try:
-        array = np.asarray(value, np.float64)
+        array = ranges.floats(value)
     except (TypeError, ValueError):
         raise InputError(f"{name} must be numbers of shape {' or '.join(shapes)}, got {format_value(value)}") from None
     if array.ndim not in shapes.values() or not array.size:

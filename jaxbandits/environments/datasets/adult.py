@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.environments.datasets.groups import GroupTable
 
@@ -107,8 +108,7 @@ def adult_like(scale: float = 1.0, seed: int = 0) -> GroupTable:
       scale: in (0, 1]; every group keeps at least 2 rows.
       seed: of all draws.
     """
-    if not 0.0 < scale <= 1.0:
-        raise InputError(f"scale must lie in (0, 1], got {scale}")
+    scale = ranges.real("scale", scale, "(0, 1]")
     rng = np.random.default_rng(seed)
     sizes = [max(2, round(scale * size)) for size in SIZES]
     group = np.repeat(np.arange(len(GROUPS)), sizes)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.environments.datasets import streams
 from jaxbandits.environments.datasets.streams import Path, load_libsvm
@@ -35,7 +36,7 @@ class GroupTable:
     def __post_init__(self) -> None:
         """Copies, checks, and makes read-only."""
         try:
-            features, labels = np.array(self.features, np.float64), np.array(self.labels, np.float64)
+            features, labels = ranges.floats(self.features), ranges.floats(self.labels)
         except (TypeError, ValueError):
             raise InputError("features and labels must be numbers of shapes (n, d) and (n,)") from None
         group, names = np.array(self.group), tuple(self.names)
@@ -49,6 +50,8 @@ class GroupTable:
                 raise InputError(f"{name} must be finite, but row {np.argwhere(~np.isfinite(array))[0][0]} is not")
         if group.dtype.kind not in "iu" or group.min() < 0 or group.max() >= len(names):
             raise InputError(f"group must hold whole numbers from 0 to {len(names) - 1}, one a row")
+        if len(names) < 2:
+            raise InputError(f"a table needs two groups or more, got {', '.join(names) or 'none'}")
         sizes = np.bincount(group, minlength=len(names))
         if not sizes.all():
             raise InputError(f"group {names[int(np.argmin(sizes))]!r} has no rows")

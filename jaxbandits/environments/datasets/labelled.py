@@ -92,7 +92,7 @@ def checked(features: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
       InputError: for anything else.
     """
     try:
-        features, labels = np.asarray(features, np.float64), np.asarray(labels)
+        features, labels = ranges.floats(features), np.asarray(labels)
     except (TypeError, ValueError):
         raise InputError("features must be numbers of shape (n, d), labels numbers or text of shape (n,)") from None
     if features.ndim != 2 or not features.size or labels.shape != features.shape[:1]:

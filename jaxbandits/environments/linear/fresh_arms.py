@@ -17,7 +17,7 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.environments.linear.noise import Noise, StudentT, varied
+from jaxbandits.environments.linear.noise import Noise, StudentT, check_noise, varied
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import rng
@@ -55,6 +55,7 @@ class FreshArms:
 
     def check(self) -> None:
         """Raises InputError where nu is infinite."""
+        check_noise(self.noise, "FreshArms.noise")
         order, index = np.broadcast_arrays(1.0 + np.asarray(self.eps), np.asarray(self.noise.tail_index))
         if (order >= index).any():
             raise InputError(

@@ -14,10 +14,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base.errors import InputError
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
-from jaxbandits.environments.linear.noise import Noise, StudentT, varied
+from jaxbandits.environments.linear.noise import Noise, StudentT, check_noise, varied
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import rng
@@ -98,6 +99,7 @@ class HeavyTailed:
             value = _numbers(f"HeavyTailed.{name}", value, None, str(shape))
             if value.shape[-len(shape) :] != shape:
                 raise InputError(f"HeavyTailed.{name} must have shape {shape}, got {value.shape}")
+        check_noise(self.noise, "HeavyTailed.noise")
         order, index = np.broadcast_arrays(1.0 + np.asarray(self.eps), np.asarray(self.noise.tail_index))
         missing = order >= index
         if self.moment_scale is None and missing.any():
@@ -186,9 +188,9 @@ def _norms(x: np.ndarray) -> np.ndarray:
 def _numbers(name: str, value: Any, ndim: int | None, shape: str) -> np.ndarray:
     """`value` as a finite float64 array with `ndim` axes (None: any)."""
     try:
-        array = np.asarray(value, dtype=np.float64)
+        array = ranges.floats(value)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be numbers of shape {shape}, got {type(value).__name__}") from None
+        raise InputError(f"{name} must be numbers of shape {shape}, got {format_value(value)}") from None
     if ndim is not None and array.ndim != ndim:
         raise InputError(f"{name} must have shape {shape}, got {array.shape}")
     if not np.all(np.isfinite(array)):

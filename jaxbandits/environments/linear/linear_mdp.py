@@ -14,9 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.base.errors import InputError
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.environments.linear.noise import Noise, StudentT
+from jaxbandits.environments.linear.noise import Noise, StudentT, check_noise
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.numerics import planning, rng
 from jaxbandits.types import MDPObs, PolicyDecision, ScaledEpisode
@@ -77,6 +78,8 @@ class LinearMDP:
             value = getattr(self, name)
             if value is None:
                 continue
+            if not ranges.is_real(value):
+                raise InputError(f"LinearMDP.{name} must be numbers of shape {shape}, got {format_value(value)}")
             array = np.asarray(value, dtype=float)
             if array.shape[-len(shape) :] != shape:
                 raise InputError(f"LinearMDP.{name} must have shape {shape}, got {array.shape}")
@@ -84,6 +87,7 @@ class LinearMDP:
                 raise InputError(f"LinearMDP.{name} must be finite")
             if name == "transitions" and (array.min() < 0.0 or abs(array.sum(axis=-1) - 1.0).max() > 1e-5):
                 raise InputError("LinearMDP.transitions must hold distributions: rows >= 0 that sum to 1")
+        check_noise(self.noise, "LinearMDP.noise")
         missing = 1.0 + np.asarray(self.eps) >= np.asarray(self.noise.tail_index)
         if self.moment_scale is None and missing.any():
             raise InputError(

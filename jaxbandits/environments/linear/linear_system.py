@@ -14,10 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base import trees
+from jaxbandits.base import ranges, trees
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree
-from jaxbandits.environments.linear.noise import Noise, StudentT
+from jaxbandits.environments.linear.noise import Noise, StudentT, check_noise
 from jaxbandits.numerics import rng
 from jaxbandits.types import Prediction, ScaledNextState, SystemObs
 
@@ -74,11 +74,12 @@ class LinearSystem:
             raise InputError(f"LinearSystem.B must have shape ({n_states}, m), got {shapes['B']}")
         for name in ("A", "B"):
             value = getattr(self, name)
-            if value is not None and not np.isfinite(np.asarray(value, dtype=float)).all():
-                raise InputError(f"LinearSystem.{name} must be finite")
+            if value is not None and not (ranges.is_real(value) and np.isfinite(np.asarray(value, dtype=float)).all()):
+                raise InputError(f"LinearSystem.{name} must be finite numbers")
         if self.noise_factors is not None and np.shape(self.noise_factors)[-1:] != (n_states,):
             got = np.shape(self.noise_factors)
             raise InputError(f"LinearSystem.noise_factors must have shape ({n_states},), got {got}")
+        check_noise(self.noise, "LinearSystem.noise")
         missing = 1.0 + np.asarray(self.eps) >= np.asarray(self.noise.tail_index)
         if self.moment_scale is None and missing.any():
             raise InputError(

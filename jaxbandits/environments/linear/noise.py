@@ -8,12 +8,13 @@ Write your own as a `pytree` class with these three members.
 
 import math
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.numerics import rng
 from jaxbandits.numerics.elementary import log_gamma
@@ -28,6 +29,13 @@ class Noise(Protocol):
     def tail_index(self) -> ArrayLike: ...  # moments of smaller order exist
     def sample(self, key: jax.Array) -> jax.Array: ...
     def scale(self, eps: ArrayLike) -> jax.Array: ...
+
+
+def check_noise(noise: Any, name: str) -> None:
+    """Raises `InputError`, naming the field, for anything but a law of noise."""
+    missing = [member for member in ("tail_index", "sample", "scale") if not hasattr(noise, member)]
+    if missing:
+        raise InputError(f"{name} must be a law such as Gaussian(), got {format_value(noise)}, without {missing[0]!r}")
 
 
 def varied(noise: "Noise", key: jax.Array, scale: jax.Array, decades: ArrayLike | None) -> tuple[jax.Array, jax.Array]:

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.environments.oco.random_order import draw_without_replacement
@@ -228,7 +229,7 @@ def _numbers(features: Any, targets: Any) -> tuple[np.ndarray, np.ndarray]:
       InputError: shapes that do not fit, no rows, no columns, not numbers, not finite.
     """
     try:
-        features, targets = np.array(features, np.float64), np.array(targets, np.float64)
+        features, targets = ranges.floats(features), ranges.floats(targets)
     except (TypeError, ValueError):
         raise InputError("features and targets must be numbers of shapes (n, d) and (n,)") from None
     if features.ndim != 2 or targets.shape != features.shape[:1] or not features.size:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import jax
 
 from jaxbandits.base.pytree import param, pytree
-from jaxbandits.environments.linear.noise import Gaussian, Noise
+from jaxbandits.environments.linear.noise import Gaussian, Noise, check_noise
 from jaxbandits.environments.operators.operator import Operator, example_environment, rewarded
 from jaxbandits.types import Reward
 
@@ -38,4 +38,5 @@ class Noisy(Operator):
 
 def with_noise(environment: Any, noise: Noise) -> Noisy:
     """The environment with `noise` added to the rewards that it tells (`Noisy`)."""
+    check_noise(noise, "noise")
     return Noisy(environment=environment, noise=noise)

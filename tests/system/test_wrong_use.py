@@ -1,0 +1,174 @@
+"""Mistakes that are easily made: one clear line each, and nothing that was computed is lost."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jaxbandits import OFUL, Grid, HeavyTailed, InputError, Sweep, compare, pytree, simulate, to_spec
+from jaxbandits.base.pytree import param
+from jaxbandits.cli import main
+from jaxbandits.coco import OFWTVC, LinearConstraints
+from jaxbandits.domains import Box
+from jaxbandits.dro import GroupTable, adult_like
+from jaxbandits.oco import OGD
+from jaxbandits.operators import with_noise
+from jaxbandits.simulation.stopping import StoppingRule
+from jaxbandits.sweeps.run import run_sweep
+from jaxbandits.testing import check_algorithm
+from tests.results import made
+
+ROOT = Path(__file__).parents[2]
+ENV = HeavyTailed(dim=2, n_arms=3)
+SWEEP = {"algorithms": [OFUL(dim=2)], "environment": ENV, "horizon": 5, "seeds": 2}
+RESULT = made.result()
+GRID = {"x": Grid(OFUL(dim=2), {"ridge": [b"1"]})}
+
+
+def ranged(text):
+    class Learner:
+        rate: float = param(1.0, text, "a rate")
+
+    Learner.__annotations__ = {"rate": float}
+    return pytree(Learner)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: run_sweep(Sweep(**SWEEP, source=5), "x"), "source must be text, got 5"),
+        (lambda: run_sweep(Sweep(**SWEEP, file=5), "x"), "file must be the content of a sweep file, got 5"),
+        (lambda: RESULT.time_to("regret", 1.0, above="x"), "above must be True or False, got 'x'"),
+        (lambda: RESULT.only({}), "only needs labels, each with its points, got {}"),
+        (lambda: RESULT.only(None), "only needs labels, each with its points, got None"),
+        (lambda: RESULT.only({"swept": [0, 0]}), "points must be different positions"),
+        (lambda: RESULT.contrast("swept", "swept", x="rate", y="rate"), "x and y must be two fields, got 'rate' twice"),
+        (lambda: compare([OFUL(dim=2)], ENV, 5, 1, until="decided"), "until compares 2 to"),
+        (lambda: compare({"a": OFUL(dim=2), "b": OFUL(dim=2)}, ENV, 5, 1, until="decided"), "seeds of a group must be"),
+        (lambda: StoppingRule(margin=[0.1]), "margin must be one number"),
+        (lambda: simulate(OFUL(dim=2, ridge=np.complex64(1 + 2j)), ENV, 5, 2), "OFUL.ridge must be a number"),
+        (lambda: HeavyTailed.from_arms(1j * np.eye(2), np.ones(2)), "arms must be numbers of shape"),
+        (lambda: GroupTable.from_arrays(1j * np.eye(2), [0, 1], [0, 1]), "features and labels must be numbers"),
+        (lambda: GroupTable.from_arrays(np.eye(2), [0, 1], [0, 0]), "a table needs two groups or more, got 0"),
+        (lambda: to_spec(1j), "a complex number, which a specification cannot hold"),
+        (lambda: compare(GRID, ENV, 5, 2), "values of 'ridge' in a grid must be numbers"),
+        (
+            lambda: simulate(OFWTVC(dim=2, horizon=9, domain=Box(dim=3)), LinearConstraints(dim=2), 9, 2),
+            "OFWTVC.domain must be of dim=2, got Box(dim=3)",
+        ),
+        (
+            lambda: simulate(OFWTVC(dim=2, horizon=9), LinearConstraints(dim=2, domain=Box(dim=3)), 9, 2),
+            "LinearConstraints.domain must be of dim=2, got Box(dim=3)",
+        ),
+        (lambda: simulate(OGD(dim=2, domain=Box(dim=3)), ENV, 9, 2), "OGD.domain must be of dim=2, got Box(dim=3)"),
+        (lambda: adult_like("x"), "scale must be a number in (0, 1], got 'x'"),
+        (lambda: pytree(5), "@pytree stands above a class, got 5"),
+        *(
+            (lambda text=text: ranged(text), "the range of Learner.rate must be an interval such as")
+            for text in ("(0, inf", "[1", "abc", "(2, 1)", 5, "[0; 1]")
+        ),
+        (lambda: simulate(OFUL(dim=2), HeavyTailed(dim=2, n_arms=3, noise=OFUL(dim=2)), 5, 2), "noise must be a law"),
+        (lambda: with_noise(ENV, 5), "noise must be a law such as Gaussian(), got 5"),
+        (lambda: RESULT.save("x" * 300), "File name too long"),
+        (lambda: RESULT.to_csv("x" * 300), "File name too long"),
+    ],
+)
+def test_python(call, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError) as error:
+        call()
+    assert message in str(error.value) and "\n" not in str(error.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_learner_is_checked_on_an_environment_of_another_family():
+    with pytest.raises(AssertionError, match="does the environment suit the learner"):
+        check_algorithm(OFUL(dim=2), LinearConstraints(dim=2))
+
+
+@pytest.mark.parametrize("label", [".", "..", "a/b", "$x_$", "a$b", "_hidden", "\x1b[2J", "x" * 300])
+def test_labels_of_any_spelling_are_drawn_and_kept(label, tmp_path):
+    result = compare({label: OFUL(dim=2), "b": OFUL(dim=2)}, ENV, 5, 2, progress=False)
+    figure = result.plot().figure
+    figure.savefig(tmp_path / "figure.png")
+    (legend,) = [ax.get_legend() for ax in figure.axes]
+    assert len(legend.get_texts()) == 2
+    assert type(result).load(result.save(tmp_path / "result")).labels == (label, "b")
+    assert label in result.to_csv(tmp_path / "result.csv").read_text()
+
+
+@pytest.mark.parametrize("content", ["[]", "null", "5", '"x"'])
+def test_a_manifest_that_is_none(content, tmp_path, capsys):
+    (tmp_path / "manifest.json").write_text(content)
+    assert main(["report", str(tmp_path)]) == 2
+    assert "is no manifest of this version" in capsys.readouterr().err
+
+
+def test_a_type_that_is_no_name(tmp_path, capsys):
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        'horizon = 5\nseeds = 2\n[algorithms.a]\ntype = 5\n[environments.e]\ntype = "linear/heavy_tailed"\ndim = 2\n'
+    )
+    assert main(["sweep", str(file), "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert "algorithms.a: needs a type, such as 'linear/" in said and "got 5" in said and len(said) < 200
+
+
+def test_a_plugin_that_ends_the_process(tmp_path, capsys):
+    plugin = tmp_path / "ends_it.py"
+    plugin.write_text("import sys\nsys.exit(3)\n")
+    assert main(["list", "--plugin", str(plugin)]) == 2
+    assert "ends_it.py, line 2: SystemExit: 3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("where", ["> /dev/full", ">&-"])
+def test_output_that_cannot_be_written(where):
+    if "/dev/full" in where and not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    command = f"{sys.executable} -m jaxbandits.cli list experiments {where}"
+    done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr and done.stderr.count("\n") <= 1
+    assert done.returncode == (2 if "/dev/full" in where else 0), done.stderr
+
+
+_COMPILES = """
+import os, signal, threading, time
+from jaxbandits import simulate
+from jaxbandits.simulation import driver
+from tests.toys import Noisy, Shrink
+
+begun = time.perf_counter()
+
+def compile_long(*arguments):
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    time.sleep(8.0)
+    raise AssertionError
+
+driver.compile_job = compile_long
+try:
+    simulate(Shrink(), Noisy(), 10, 2, progress=False)
+except KeyboardInterrupt:
+    assert time.perf_counter() - begun < 6.0
+    os._exit(7)
+"""
+
+
+def test_an_interrupt_while_programs_are_compiled_is_answered_at_once():
+    done = subprocess.run([sys.executable, "-c", _COMPILES], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 7, done.stderr
+
+
+def test_a_command_that_is_interrupted_ends_at_once():
+    """`process` does not wait for threads that compile."""
+    code = (
+        "import sys, threading, time\nfrom jaxbandits import cli\n"
+        "threading.Thread(target=time.sleep, args=(30,)).start()\n"
+        "cli.main = lambda: 130\nsys.exit(cli.process())"
+    )
+    begin = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60)
+    assert done.returncode == 128 + signal.SIGINT and time.perf_counter() - begin < 20.0
