@@ -81,18 +81,6 @@ def check(domain: Any, name: str, *members: str) -> None:
             raise InputError(f"{name} must have {member!r}; {type(domain).__name__} has not (it has: {has})")
 
 
-def check_dim(domain: Any, name: str, dim: Any) -> None:
-    """Require a domain that has a dimension of its own to have that of the points.
-
-    Raises:
-      InputError: naming the field and both dimensions.
-    """
-    own = getattr(domain, "dim", None)
-    shapes = [(shape,) if isinstance(shape, int) else shape for shape in (own, dim)]
-    if all(isinstance(shape, tuple) for shape in shapes) and shapes[0] != shapes[1]:
-        raise InputError(f"{name} must be of dim={dim}, got {type(domain).__name__}(dim={own})")
-
-
 def contains(domain: Any, x: Point) -> jax.Array:
     """Return whether `x` lies in the set up to rounding; True where the set cannot tell."""
     return domain.contains(x) if hasattr(domain, "contains") else jnp.ones((), bool)

@@ -179,7 +179,7 @@ def _chosen(result: LabelledTrials, algorithms: Any, of: Mapping[str, Trials], m
     return list(algorithms)
 
 
-_LONGEST_LEGEND = 100  # characters
+_LONGEST_LEGEND = 60  # characters
 
 
 def legend_text(label: str) -> str:

@@ -39,7 +39,9 @@ class Result(LabelledTrials):
 
     def __repr__(self) -> str:
         """Labels and sizes, never numbers."""
-        labels = [f"{label}: {sizes(trials)}" for label, trials in list(self.trials.items())[:_SHOWN]]
+        labels = [
+            f"{table_lib.printable(label)}: {sizes(trials)}" for label, trials in list(self.trials.items())[:_SHOWN]
+        ]
         if len(self.trials) > _SHOWN:
             labels.append(f"and {len(self.trials) - _SHOWN:,} more labels")
         return f"Result({'; '.join(labels)}; metrics {', '.join(self.metrics)})"

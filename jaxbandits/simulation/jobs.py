@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.pytree import field_kind, set_field, validate
-from jaxbandits.domains.protocol import check_dim
 from jaxbandits.simulation.compilation import Device
 from jaxbandits.simulation.driver import trace_job
 from jaxbandits.simulation.grid import Grid, Point, list_points
@@ -151,11 +150,21 @@ def _check_roles(label: str, algorithm: Any, environment: Any) -> None:
             raise InputError(f"{role}{owner} must be {needed}; got {got}")
 
 
+def _check_domain(obj: Any) -> None:
+    """Require a domain that has a dimension of its own, such as a box, to have that of the learner or environment."""
+    domain = getattr(obj, "domain", None)
+    dims = [getattr(x, "dim", None) for x in (obj, domain)]
+    shapes = [(dim,) if isinstance(dim, int) else dim for dim in dims]
+    if all(isinstance(shape, tuple) for shape in shapes) and shapes[0] != shapes[1]:
+        got = f"{type(domain).__name__}(dim={dims[1]})"
+        raise InputError(f"{type(obj).__name__}.domain must be of dim={dims[0]}, got {got}")
+
+
 def _checked_job(job: Job, width: int | None, device: Device, traces: TraceCache | None) -> Job:
     """Check the values of a job and choose its width, if none is given."""
     for obj in (job.algorithm, job.environment):
         validate(obj)
-        check_dim(getattr(obj, "domain", None), f"{type(obj).__name__}.domain", getattr(obj, "dim", None))
+        _check_domain(obj)
     dims = [getattr(obj, "dim", None) for obj in (job.algorithm, job.environment)]
     if None not in dims and dims[0] != dims[1]:
         raise InputError(f"{job.label} has dim={dims[0]}, but the environment has dim={dims[1]}")

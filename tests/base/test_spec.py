@@ -251,12 +251,9 @@ def test_what_is_nested_without_end_is_refused():
 
 
 @pytest.mark.parametrize("value", [1j, np.array([1j]), np.array(["a"]), np.array([None]), jax.random.key(0)])
-def test_what_is_no_real_number_is_refused_or_told_apart(value):
-    if isinstance(value, complex):
-        assert "code" in catalogue.to_spec(value)
-    else:
-        with pytest.raises(InputError):
-            catalogue.to_spec(value)
+def test_what_is_no_real_number_is_refused(value):
+    with pytest.raises(InputError):
+        catalogue.to_spec(value)
 
 
 def test_a_tracer_is_refused():

@@ -139,7 +139,7 @@ def test_the_code_errs_as_the_rule_does(play):
         ({"until": "decided", "algorithms": {"a": OFUL(dim=2)}}, "2 to 20 labels and points in pairs, got 1"),
         ({"until": StoppingRule(), "algorithms": [Grid(OFUL(dim=2), {"ridge": range(1, 22)})]}, "got 21"),
         ({"until": "decided", "seeds": {"a": 3, "b": 4}}, "the size of a group, one number"),
-        ({"until": "decided", "seeds": 0}, "seeds must be a whole number"),
+        ({"until": "decided", "seeds": 0}, "seeds of a group must be a whole number"),
     ],
 )
 def test_what_cannot_be_decided_is_refused_before_it_runs(settings, message):

@@ -267,8 +267,8 @@ def test_own_arms_are_the_same_in_every_trial(key):
         ([[1.0, 0.0]], [1.0, 0.0, 0.0], r"HeavyTailed\.theta must have shape \(2,\), got \(3,\)"),
         ([[1.0, 0.0]], [[1.0, 0.0]], r"theta must have shape \(d,\), got \(1, 2\)"),
         ([[1.0, 0.0]], [np.inf, 0.0], r"theta must be finite, got inf"),
-        ([["a", "b"]], [1.0, 0.0], r"arms must be numbers of shape \(K, d\), got list"),
-        ([[1.0], [1.0, 2.0]], [1.0, 0.0], r"arms must be numbers of shape \(K, d\), got list"),
+        ([["a", "b"]], [1.0, 0.0], r"arms must be numbers of shape \(K, d\), got \[\["),
+        ([[1.0], [1.0, 2.0]], [1.0, 0.0], r"arms must be numbers of shape \(K, d\), got \[\["),
         (np.zeros((0, 2)), [1.0, 0.0], r"arms must hold at least one arm of at least one coordinate"),
     ],
 )
