@@ -39,6 +39,7 @@ hypothesis.settings.register_profile("jaxbandits", deadline=None, derandomize=Tr
 hypothesis.settings.load_profile("jaxbandits")
 
 _SECONDS, _START = pytest.StashKey[float](), pytest.StashKey[float]()
+UNKNOWN_TESTS = pytest.StashKey[dict[str, list[str]]]()  # of the whole run: names in DURATIONS without a test
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -98,7 +99,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if other:
         config.hook.pytest_deselected(items=other)
     whole = not any("::" in arg for arg in config.args)
-    _mark_slow_tests(items, check=whole and not config.getoption("write_durations"))
+    config.stash[UNKNOWN_TESTS] = _mark_slow_tests(items) if whole else {}
 
 
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
@@ -133,12 +134,11 @@ def _group(nodeid: str) -> str:
     return nodeid.rpartition("-")[0] if file in PAIRED and "-" in nodeid else file
 
 
-def _mark_slow_tests(items: list[pytest.Item], check: bool) -> None:
+def _mark_slow_tests(items: list[pytest.Item]) -> dict[str, list[str]]:
     """Mark the tests that `make test` leaves out, by the table of measured seconds; a test that it lacks is quick.
 
-    Args:
-      items: the tests of this process.
-      check: whether they are all tests of their files: the table may then name no others of these files.
+    Returns:
+      By file, the tests in the table that are none of `items`, of files that have some.
     """
     table = json.loads(DURATIONS.read_text(encoding="utf-8"))
     for item in items:
@@ -148,9 +148,7 @@ def _mark_slow_tests(items: list[pytest.Item], check: bool) -> None:
         if item.stash[_SECONDS] > QUICK_SECONDS:
             item.add_marker(pytest.mark.slow)
     files = {item.nodeid.partition("::")[0] for item in items}
-    gone = {file: list(names) for file, names in table.items() if names and file in files}
-    if check and gone:
-        raise pytest.UsageError(f"{DURATIONS} names tests that do not exist; delete their lines: {gone}")
+    return {file: list(names) for file, names in table.items() if names and file in files}
 
 
 def _cpu_seconds() -> float:

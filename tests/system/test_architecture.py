@@ -15,6 +15,7 @@ import jaxbandits
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.types import Algorithm, Environment
+from tests.conftest import UNKNOWN_TESTS
 
 PACKAGE = Path(jaxbandits.__file__).parent
 _NUMERIC = {"base", "tracing", "numerics"}
@@ -156,6 +157,11 @@ def test_durations_name_tests_that_exist():
         text = (root / file).read_text()
         for name in {test.partition("[")[0].rpartition("::")[2] for test in tests}:
             assert f"def {name}(" in text, f"tests/durations.json names {file}::{name}"
+
+
+def test_durations_name_parameters_that_exist(request):
+    """Of the files that this process collects: in `make test` all but two directories."""
+    assert request.config.stash[UNKNOWN_TESTS] == {}
 
 
 def _all_imports(path: Path) -> set[str]:
