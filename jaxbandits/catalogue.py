@@ -115,7 +115,7 @@ PARTS: dict[str, Any] = {
 
 
 def register_part(name: str, part: Any) -> None:
-    """Adds a class or function of your own, under `family/name`, to what specifications can name and read back.
+    """Add a class or function of your own, under `family/name`, to what specifications can name and read back.
 
     Raises:
       InputError: when the name is taken or malformed, or the part is neither class nor function.
@@ -154,7 +154,7 @@ class Names(Mapping[str, Any]):
 
 
 def name_of(obj: Any) -> str | None:
-    """The name of a class or function; None if it has none."""
+    """Return the name of a class or function; None if it has none."""
     for name, part in PARTS.items():
         if part is obj or (isinstance(part, str) and _loaded(part) is obj):
             return name
@@ -176,7 +176,7 @@ def _loaded(place: str) -> Any:
 
 
 def to_spec(obj: Any, data: MutableMapping[str, np.ndarray] | None = None) -> Any:
-    """The JSON value that names an object (`base.spec.to_spec` with all names).
+    """Return the JSON value that names an object (`base.spec.to_spec` with all names).
 
     Example:
       >>> from jaxbandits import OFUL
@@ -187,7 +187,7 @@ def to_spec(obj: Any, data: MutableMapping[str, np.ndarray] | None = None) -> An
 
 
 def from_spec(value: Any, data: Mapping[str, np.ndarray] | None = None, where: str = "spec") -> Any:
-    """The object that a JSON value names (`base.spec.from_spec` with all names).
+    """Return the object that a JSON value names (`base.spec.from_spec` with all names).
 
     Example:
       >>> from_spec({"type": "linear/oful", "dim": 2, "ridge": 0.5}).ridge

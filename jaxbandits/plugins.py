@@ -9,7 +9,7 @@ from jaxbandits.base.errors import InputError, format_value
 
 
 def load(path: str | os.PathLike[str]) -> None:
-    """Runs a Python file as a module named after it; the same file is run once.
+    """Run a Python file as a module named after it; the same file is run once.
 
     Modules beside the file can be imported from it.
 

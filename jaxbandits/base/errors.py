@@ -20,6 +20,6 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
 
 
 def format_value(value: Any) -> str:
-    """What a message says of a value: its repr on one line, shortened."""
+    """Return a value as error messages print it: its repr on one line, shortened."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."

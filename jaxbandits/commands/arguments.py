@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def whole(text: str) -> int:
-    """A whole number."""
+    """Parse a whole number."""
     try:
         return int(text)
     except ValueError:
@@ -14,7 +14,7 @@ def whole(text: str) -> int:
 
 
 def number(text: str) -> float:
-    """A number."""
+    """Parse a number."""
     try:
         return float(text)
     except ValueError:
@@ -22,14 +22,14 @@ def number(text: str) -> float:
 
 
 def path(text: str) -> Path:
-    """A path; empty text, such as an unset variable of the shell, is none."""
+    """Return a path; None for empty text, such as an unset variable of the shell."""
     if not text:
         raise argparse.ArgumentTypeError("must be a path, got ''")
     return Path(text)
 
 
 def shard(text: str) -> tuple[int, int]:
-    """`I/N`, the I-th share of N."""
+    """Parse `I/N`, the I-th share of N."""
     first, slash, n = text.partition("/")
     if not slash or not first.isdigit() or not n.isdigit() or not 1 <= int(first) <= int(n):
         raise argparse.ArgumentTypeError(f"must be I/N with 1 <= I <= N, such as 2/8, got {text!r}")
@@ -37,7 +37,7 @@ def shard(text: str) -> tuple[int, int]:
 
 
 def with_plugins() -> argparse.ArgumentParser:
-    """The parser of `--plugin`, a parent of commands that take it."""
+    """Return the parser of `--plugin`, a parent of commands that take it."""
     own = argparse.ArgumentParser(add_help=False)
     own.add_argument(
         "--plugin", action="append", default=[], metavar="FILE",

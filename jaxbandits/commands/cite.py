@@ -7,7 +7,7 @@ from typing import Any
 
 
 def add(commands: Any) -> None:
-    """Adds the parser of `cite`."""
+    """Add the parser of `cite`."""
     cite = commands.add_parser("cite", help="the papers behind an algorithm, environment or experiment")
     cite.add_argument("name", help="such as linear/hvt_ucb, or the name of the class, HvtUCB")
     cite.set_defaults(run=_cite)
@@ -31,7 +31,7 @@ def _cite(arguments: argparse.Namespace) -> int:
 
 
 def _references(cls: type) -> str:
-    """The paragraphs under `References:` in the documentation of a class or of its module."""
+    """Return the paragraphs under `References:` in the documentation of a class or of its module."""
     for documented in (cls, sys.modules[cls.__module__]):
         _, found, rest = (inspect.getdoc(documented) or "").partition("References:")
         if found:
@@ -46,7 +46,7 @@ def _references(cls: type) -> str:
 
 
 def full_names(name: str, known: Any) -> list[str]:
-    """The names of a registry that are meant: `HvtUCB` and `hvt_ucb` are `linear/hvt_ucb`.
+    """Return the full names that a short one stands for: `HvtUCB` and `hvt_ucb` are `linear/hvt_ucb`.
 
     Args:
       name: a full name, its last part, or the name of a class, in small letters or large.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any) -> None:
-    """Adds the parsers of `list`, `show` and `check`."""
+    """Add the parsers of `list`, `show` and `check`."""
     own = with_plugins()
     listing = commands.add_parser("list", parents=[own], help="what there is")
     listing.add_argument(
@@ -47,7 +47,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _rooms() -> dict[str, dict[str, str]]:
-    """Per room what there is, by name, in a line each."""
+    """Return per kind of object a line for each name."""
     from jaxbandits.algorithms import ALGORITHMS
     from jaxbandits.environments import ENVIRONMENTS
     from jaxbandits.experiments import EXPERIMENTS

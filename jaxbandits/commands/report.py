@@ -6,7 +6,7 @@ from typing import Any
 
 
 def add(commands: Any) -> None:
-    """Adds the parser of `report`."""
+    """Add the parser of `report`."""
     report = commands.add_parser("report", help="the ledger of finished runs as one HTML file")
     report.add_argument("directory", type=Path, help="where `reproduce` wrote, such as results/all")
     report.add_argument("-o", "--out", type=Path, help="the file (default: DIRECTORY/ledger.html)")
@@ -39,7 +39,7 @@ def write(
     rejudge: bool = False,
     kept: Path | None = None,
 ) -> None:
-    """Writes the ledger of the runs below `directory` to `out`, to `markdown` as tables, and their settings as JSON.
+    """Write the ledger of the runs below `directory` to `out`, to `markdown` as tables, and their settings as JSON.
 
     The last two with the runs of `kept`, a JSON from before.
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any) -> None:
-    """Adds the parser of `reproduce`."""
+    """Add the parser of `reproduce`."""
     about = settings()
     reproduce = commands.add_parser(
         "reproduce", parents=[with_plugins()], help="run a paper's experiment: table, claims with verdicts, figure"
@@ -157,7 +157,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
 
 
 def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments: argparse.Namespace) -> int:
-    """Every run that a budget pays for, each in a directory of its own; the same command resumes.
+    """Run all experiments of a budget, each in a directory of its own; the same command resumes.
 
     A run that fails is told, and the others go on: what they computed stays. The exit code is then 1.
     """

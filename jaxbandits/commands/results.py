@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any) -> None:
-    """Adds the parsers of `plot`, `info` and `analyse`."""
+    """Add the parsers of `plot`, `info` and `analyse`."""
     plot = commands.add_parser(
         "plot", parents=[with_plugins()], help="draw a result file, or one panel of an experiment that was reproduced"
     )

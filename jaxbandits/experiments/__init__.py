@@ -16,7 +16,7 @@ __all__ = ["EXPERIMENTS", "TABLES", "Claim", "Experiment", "Panel", "Study", "Ve
 
 
 def register_experiment(experiment: Experiment) -> None:
-    """Adds an experiment of your own, for `jaxbandits reproduce` with its tables, verdicts and figures.
+    """Add an experiment of your own, for `jaxbandits reproduce` with its tables, verdicts and figures.
 
     Raises:
       InputError: when its name is taken or not of the form `family/name`, or it is no `Experiment`.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def draw(drawing: Against, plt: Any, report: Report) -> "Figure":
-    """The figure, without its title."""
+    """Draw the figure, without its title."""
     metric, panels = drawing.metric or report.experiment.metric, report.panels
     at = {name: panel.x for name, panel in panels.items() if not math.isnan(panel.x)}
     bounds = {x: panels[name].bound for name, x in at.items() if not math.isnan(panels[name].bound)}
@@ -52,7 +52,7 @@ def _never_negative(report: Report, label: str, metric: str) -> bool:
 
 
 def _worst(rows: Mapping[str, Mapping[str, Row]], label: str, at: Mapping[str, float]) -> dict[float, Row]:
-    """Per abscissa the row of the largest mean over the panels that stand there."""
+    """Return for each abscissa the row of the largest mean over the panels there."""
     worst: dict[float, Row] = {}
     for name, x in at.items():
         row = rows[name].get(label)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def draw(drawing: Bound, plt: Any, report: Report) -> "Figure":
-    """The figure, without its title."""
+    """Draw the figure, without its title."""
     metric, panels = drawing.metric or report.experiment.metric, report.panels
     size = (3.8 * len(panels), 3.8)
     figure, axes = plt.subplots(1, len(panels), figsize=size, layout="constrained", sharey=True, squeeze=False)

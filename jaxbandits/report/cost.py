@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def draw(drawing: Cost, plt: Any, report: Report) -> "Figure":
-    """The figure, without its title."""
+    """Draw the figure, without its title."""
     panels, order = report.panels, report.order()
     names = list(dict.fromkeys(name for name, _ in report.times))
     figure, (left, *rest) = plt.subplots(1, 3, figsize=(13.2, 4.4), layout="constrained")

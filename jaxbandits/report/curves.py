@@ -22,7 +22,7 @@ _ONE_LINE = 22  # letters of a metric and its unit that leave room for the words
 
 
 def draw(drawing: Curves, plt: Any, report: Report) -> "Figure":
-    """The figure, without its title."""
+    """Draw the figure, without its title."""
     panels = report.panels
     bands = _bands(drawing, report)
     mosaic = _mosaic(list(panels), bands)
@@ -48,7 +48,7 @@ def draw(drawing: Curves, plt: Any, report: Report) -> "Figure":
 
 
 def _bands(drawing: Curves, report: Report) -> list[str]:
-    """Both rows, but one where the other would say the same."""
+    """Return both kinds of band, or one where the other would show the same."""
     if drawing.limit is not None:
         return ["quantile"]
     for result in report.results.values():
@@ -96,12 +96,12 @@ def _panel(drawing: Curves, report: Report, name: str, band: str, ax: "Axes") ->
 
 
 def drawn_of(labels: Sequence[str], not_drawn: Sequence[str]) -> list[str]:
-    """Those labels that are drawn; all of them where no other is left, as a figure must not be empty."""
+    """Return the labels that are drawn; all of them where none would be left."""
     return [label for label in labels if label not in not_drawn] or list(labels)
 
 
 def _distinct(axes: "Sequence[Axes]") -> tuple[list[Any], list[str]]:
-    """Handles and labels of all axes, each algorithm once: some are timed but not drawn."""
+    """Return handles and labels of all axes, each algorithm once; some are timed but not drawn."""
     found: dict[str, tuple[Any, str]] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def draw(drawing: Exponents, plt: Any, report: Report) -> "Figure":
-    """The figure, without its title."""
+    """Draw the figure, without its title."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 4.2), layout="constrained")
     panels, metric = report.panels, drawing.metric or report.experiment.metric
     at = [panel.x for panel in panels.values()]

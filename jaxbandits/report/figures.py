@@ -47,7 +47,7 @@ _METADATA = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"Creation
 
 
 def draw(report: Report, drawing: Drawing) -> "Figure":
-    """One of the figures that an experiment declares, with its title and its tuning."""
+    """Return one of the figures that an experiment declares, with its title and its tuning."""
     plt, experiment = _pyplot(), report.experiment
     with plt.rc_context(SETTINGS):
         figure = (
@@ -76,7 +76,7 @@ def single(
     order: Sequence[str] = (),
     **settings: Any,
 ) -> "Figure":
-    """The curves of one result.
+    """Draw the curves of one result.
 
     Args:
       result: what to draw.
@@ -102,7 +102,7 @@ def single(
 
 
 def _formulas(figure: "Figure", plt: Any) -> None:
-    """Sets the mathematics in all texts of a figure."""
+    """Set the mathematics in all texts of a figure."""
     texts: list[Any] = figure.findobj(plt.matplotlib.text.Text)
     for text in texts:
         if (formula := mathtext(text.get_text())) != text.get_text():
@@ -110,7 +110,7 @@ def _formulas(figure: "Figure", plt: Any) -> None:
 
 
 def _pyplot() -> Any:
-    """matplotlib.pyplot; figures go to files, so no display is needed."""
+    """Return `matplotlib.pyplot` for figures that go to files, so that no display is needed."""
     import matplotlib
 
     matplotlib.use("Agg", force=False)
@@ -120,7 +120,7 @@ def _pyplot() -> Any:
 
 
 def save(figure: "Figure", stem: Path) -> list[Path]:
-    """Writes `stem`.png, .svg and .pdf atomically, without dates, so that equal results give equal bytes."""
+    """Write `stem`.png, .svg and .pdf atomically, without dates: equal results give equal bytes."""
     plt = _pyplot()
     make_directory(stem.parent)
     written = []

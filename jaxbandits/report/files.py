@@ -30,12 +30,12 @@ class Start(NamedTuple):
 
     @classmethod
     def now(cls) -> "Start":
-        """Now."""
+        """Return Now."""
         return cls(commit(), time.perf_counter())
 
 
 def text(report: Report) -> str:
-    """The tables of every panel, the claims with verdicts, the notes."""
+    """Return the tables of every panel, the claims with verdicts, and the notes."""
     experiment = report.experiment
     lines = [f"{experiment.name}: {experiment.title} ({experiment.source})"]
     lines += [f"preset {report.preset}: {experiment.presets[report.preset]}"]
@@ -87,14 +87,14 @@ def effort(report: Report, wall_s: float) -> str:
 
 
 def text_name(experiment: Experiment) -> str:
-    """The name of the file that holds the text of a report."""
+    """Return the name of the file that holds the text of a report."""
     return f"{experiment.name.rpartition('/')[2]}.txt"
 
 
 def write(
     report: Report, directory: Path, request: Mapping[str, Any] | None = None, start: Start | None = None
 ) -> list[Path]:
-    """Writes everything into `directory` and returns the paths.
+    """Write all files of a run into `directory` and return their paths.
 
     Args:
       report: what to write.
@@ -150,7 +150,7 @@ def write(
 
 
 def row(judged: Verdict) -> dict[str, Any]:
-    """A claim as a manifest has it."""
+    """Return a claim as a JSON object of a manifest."""
     j = judged
     found = {
         "claim": j.claim.text, "source": j.source, "verdict": j.decision, "value": j.value, "interval": [j.low, j.high],
@@ -162,7 +162,7 @@ def row(judged: Verdict) -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """Of the source, where it is a checkout of git; with a + where files were changed since."""
+    """Return the commit of a checkout, with a + where files were changed since; None elsewhere."""
     here = Path(__file__).parent
     try:
         asked = [["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "--", str(here.parent)]]
@@ -176,14 +176,14 @@ def commit() -> str | None:
 
 
 def _ran(result: Result) -> dict[str, Any]:
-    """Versions, devices and wall time of a result, and per label what ran and how long it took."""
+    """Return versions, devices and wall time of a result, and per label what ran and how long it took."""
     return result.info | {
         "labels": {label: {"spec": trials.spec, "timing": trials.timing} for label, trials in result.trials.items()}
     }
 
 
 def write_ledger(reports: Sequence[Report], directory: Path) -> Path:
-    """Every claim of several experiments with its verdict, as one text file."""
+    """Write every claim of several experiments with its verdict, as one text file."""
     judged = [item for report in reports for item in report.judged]
     together = _by_paper(reports)
     counts = {verdict: sum(item.decision == verdict for item in judged) for verdict in get_args(Decision)}
@@ -204,7 +204,7 @@ def write_ledger(reports: Sequence[Report], directory: Path) -> Path:
 
 
 def _by_paper(reports: Sequence[Report]) -> dict[str, list[Decision]]:
-    """Per experiment the verdicts of its claims, adjusted over all experiments of its family."""
+    """Return per experiment the verdicts of its claims, adjusted over all experiments of its family."""
     families: dict[str, list[Report]] = {}
     for report in reports:
         families.setdefault(report.experiment.name.partition("/")[0], []).append(report)
@@ -217,7 +217,7 @@ def _by_paper(reports: Sequence[Report]) -> dict[str, list[Decision]]:
 
 
 def _strict(value: Any) -> Any:
-    """JSON has no NaN and no infinity: null stands for them."""
+    """Replace NaN and infinities, which JSON has not, by None."""
     if isinstance(value, dict):
         return {key: _strict(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

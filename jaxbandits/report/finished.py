@@ -50,7 +50,7 @@ def request(
 
 
 def refuse_a_sweep(directory: Path) -> None:
-    """Raises `InputError` for the directory of a sweep, which a run would make unreadable."""
+    """Raise `InputError` for the directory of a sweep, which a run would make unreadable."""
     try:
         manifest = json.loads((directory / MANIFEST).read_bytes())
     except (OSError, ValueError):
@@ -60,7 +60,7 @@ def refuse_a_sweep(directory: Path) -> None:
 
 
 def find(experiment: Experiment, asked: Mapping[str, Any], directory: Path) -> Report | None:
-    """The finished run that a directory holds, with its claims but without its results; None where there is none.
+    """Return the finished run in a directory, with its claims but without its results; None if there is none.
 
     Raises:
       InputError: when the directory holds another run, in one line that says what differs.
@@ -88,7 +88,7 @@ def find(experiment: Experiment, asked: Mapping[str, Any], directory: Path) -> R
 
 
 def _difference(before: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """The fields that differ, with short values."""
+    """Return the fields that differ, with short values."""
     names = [name for name in asked if before.get(name) != asked[name] and name != "spec"]
     shown = []
     for name in names:
@@ -98,7 +98,7 @@ def _difference(before: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
 
 
 def _judged(experiment: Experiment, claims: Sequence[Mapping[str, Any]]) -> tuple[Verdict, ...]:
-    """The claims of a manifest, where null stands for what JSON cannot hold."""
+    """Return the claims of a manifest, where null stands for what JSON cannot hold."""
 
     def number(value: float | None, otherwise: float) -> float:
         return otherwise if value is None else value

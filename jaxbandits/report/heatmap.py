@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def draw(drawing: Heatmap, plt: Any, report: Report) -> "Figure":
-    """The figure, without its title."""
+    """Draw the figure, without its title."""
     (result,) = report.results.values()
     trials, metric = result.one(None), drawing.metric or report.experiment.metric
     nominal = {field: _nearest(trials, field, value) for field, value in drawing.nominal.items()}
@@ -58,7 +58,7 @@ def _nearest(trials: Trials, field: str, value: float) -> float:
 
 
 def _means(trials: Trials, metric: str, first: str, second: str, nominal: Mapping[str, float]) -> np.ndarray:
-    """`[values of first, values of second]` mean final metric; NaN where every trial failed."""
+    """Return `[values of first, values of second]` mean final metric; NaN where every trial failed."""
     finals, usable = trials.final(metric), trials.usable(metric)
     index = {tuple(point[f] for f in nominal): i for i, point in enumerate(trials.points)}
     up, across = _values(trials, first), _values(trials, second)

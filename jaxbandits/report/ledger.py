@@ -112,7 +112,7 @@ class Chapter(NamedTuple):
 
 
 def read(directory: Path) -> list[Run]:
-    """The finished runs below a directory, by name of experiment.
+    """Return the finished runs below a directory, by name of experiment.
 
     Raises:
       InputError: when there is none, or for a manifest that cannot be read.
@@ -141,7 +141,7 @@ def is_of_a_sweep(manifest: Any) -> bool:
 
 
 def chapters(runs: Sequence[Run], papers: Mapping[str, Paper]) -> list[Chapter]:
-    """The runs by paper; of each experiment the usual one (else the first) with its claims, the others beside it.
+    """Return the runs by paper. The usual run of an experiment (else the first) comes with its claims.
 
     Families without a paper, a user's own, come last.
 
@@ -212,12 +212,12 @@ def how(parts: Sequence[Chapter]) -> list[str]:
 
 
 def _at_run(row: Row) -> Mapping[str, Any]:
-    """The claim as the run judged it."""
+    """Return the claim as the run judged it."""
     return {**row.claim, **row.claim.get("at run", {})}
 
 
 def adjusted_verdicts(claims: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Of the claims of a paper, as manifests have them: theirs where Holm's procedure decides too."""
+    """Return the verdicts of the claims of a paper that Holm's procedure decides too."""
     ps = [math.nan if claim["fixed"] or claim["p"] is None else claim["p"] for claim in claims]
     return [
         claim["verdict"] if claim["fixed"] or decided else "not decided"
@@ -226,13 +226,13 @@ def adjusted_verdicts(claims: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def counts(verdicts: Sequence[str]) -> str:
-    """In words, such as "3 hold, 1 does not, 2 not decided"."""
+    """Return counts as text, such as "3 hold, 1 does not, 2 not decided"."""
     n = [sum(verdict == wanted for verdict in verdicts) for wanted in VERDICTS]
     return f"{n[0]} hold, {n[1]} do not, {n[2]} not decided"
 
 
 def seeds_of(run: Run) -> str:
-    """The seeds that judged, by their global indices."""
+    """Return the global indices of the seeds of a run, as text."""
     n, first = _seeds(run), run.asked.get("first seed", 0)
     return f"{first} to {first + n - 1} of base seed {run.asked.get('seed', 0)}"
 
@@ -242,7 +242,7 @@ def _seeds(run: Run) -> int:
 
 
 def provenance(runs: Sequence[Run]) -> str:
-    """Commits and seeds of all runs, and whether their thresholds were committed before, if manifests show that."""
+    """Return commits and seeds of all runs, and from manifests whether thresholds were committed first."""
     last: dict[tuple[int, int], int] = {}  # (base seed, first seed) to the last
     for run in runs:
         start = run.asked.get("seed", 0), run.asked.get("first seed", 0)
@@ -272,7 +272,7 @@ class Line(NamedTuple):
 
 
 def summary(chapter: Chapter) -> list[Line]:
-    """Per experiment how many claims hold, do not, are not decided: of each alone, and adjusted."""
+    """Return the row of an experiment: how many claims hold, do not, are not decided; alone, and adjusted."""
     lines = []
     for run in chapter.runs:
         rows = [row for row in chapter.rows if row.experiment == run.name]
@@ -291,7 +291,7 @@ def minutes(run: Run) -> str:
 
 
 def stand_ins(runs: Sequence[Run]) -> list[str]:
-    """One line for each experiment on data that are not the paper's."""
+    """Return one line for each experiment on data that are not the paper's."""
     return [
         f"{run.name}: a stand-in for {', '.join(dict.fromkeys(run.manifest['stand_ins'].values()))}"
         for run in runs
@@ -303,7 +303,7 @@ SUMMARY = ("experiment", "hold / do not / not decided", "adjusted", "seeds", "ro
 
 
 def summary_cells(line: Line) -> tuple[str, ...]:
-    """Under `SUMMARY`."""
+    """Return the cells of the columns `SUMMARY`."""
     made = line.run.manifest
     return (
         line.run.name, line.raw, line.adjusted, seeds_of(line.run), f"{made['horizon']:,}",
@@ -312,12 +312,12 @@ def summary_cells(line: Line) -> tuple[str, ...]:
 
 
 def kinds(rows: Sequence[Row]) -> list[str]:
-    """The columns of sensitivity that some row has."""
+    """Return the kinds of further runs that some row has."""
     return list(dict.fromkeys(kind for row in rows for kind in row.others))
 
 
 def markdown(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
-    """The ledger as a page of tables: a summary with a row for each experiment, then a row for each claim."""
+    """Return the ledger as tables: a summary with a row for each experiment, then a row for each claim."""
     parts = chapters(runs, papers)
     lines = [
         "# Claims ledger",
@@ -363,7 +363,7 @@ def _settings_of(run: Run) -> str:
 
 
 def statistic_of(row: Row) -> str:
-    """The numbers behind a verdict, with how many seeds or repeats they are from."""
+    """Return the numbers behind a verdict, and how many seeds or repeats they are from."""
     why, n, p = (row.claim[name] for name in ("why", "seeds", "p"))
     told = [f"n = {n}", *([] if p is None else [f"p = {p:.1g}" if p > _LEAST_P else f"p <= {_LEAST_P:g}"])]
     text = "; ".join([why, ", ".join(told)]) if " in [" in why else why
@@ -387,7 +387,7 @@ def _anchor(run: Run) -> str:
 
 
 def write_markdown(runs: Sequence[Run], papers: Mapping[str, Paper], path: Path) -> Path:
-    """Writes `markdown`.
+    """Write `markdown` to a file.
 
     Raises:
       InputError: when the path cannot be written.

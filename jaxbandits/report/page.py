@@ -66,7 +66,7 @@ _SIGNS = dict(zip(VERDICTS, ("✓", "✗", "?"), strict=True))
 
 
 def page(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
-    """The whole document."""
+    """Return the whole document."""
     parts = chapters(runs, papers)
     rows = [row for chapter in parts for row in chapter.rows]
     every = [run for chapter in parts for run in chapter.runs]
@@ -97,7 +97,7 @@ def page(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
 
 
 def write(runs: Sequence[Run], papers: Mapping[str, Paper], path: Path) -> Path:
-    """Writes `page`.
+    """Write `page` to a file.
 
     Raises:
       InputError: when the path cannot be written.
@@ -107,7 +107,7 @@ def write(runs: Sequence[Run], papers: Mapping[str, Paper], path: Path) -> Path:
 
 
 def _overview(chapter: Chapter) -> str:
-    """A row for each experiment, under the paper's name."""
+    """Return a table with a row for each experiment, under the paper's name."""
     name = f'<tr><th colspan="{len(SUMMARY)}" scope="colgroup">{escape(chapter.paper.title)}</th></tr>'
     rows = []
     for line in summary(chapter):
@@ -117,7 +117,7 @@ def _overview(chapter: Chapter) -> str:
 
 
 def _mark(name: str) -> str:
-    """Of an experiment, to be linked to."""
+    """Return the anchor of an experiment."""
     return "experiment-" + re.sub(r"\W", "-", name)
 
 
@@ -184,7 +184,7 @@ def _experiment(run: Run, rows: Sequence[Row], beside: Sequence[Beside]) -> str:
 
 
 def _specs(run: Run) -> str:
-    """The exact settings of every learner and environment, one a line."""
+    """Return the settings of every learner and environment, one a line."""
     lines = []
     for panel, result in run.manifest["panels"].items():
         for label, ran in result["labels"].items():
@@ -204,7 +204,7 @@ def _claim(row: Row, columns: Sequence[str]) -> str:
 
 
 def _beside(others: Mapping[str, str]) -> str:
-    """A line for each verdict, with the runs that came to it: a column for each run leaves no room for the claim."""
+    """Return a line for each verdict with its runs; a column for each run would leave no room for the claim."""
     lines = []
     for verdict in VERDICTS:
         if kinds_ := [kind for kind, found in others.items() if found == verdict]:
@@ -214,7 +214,7 @@ def _beside(others: Mapping[str, str]) -> str:
 
 
 def _verdict(verdict: str, of: str = "") -> str:
-    """A sign beside the word: never told by its colour alone. `of`: the column, for screens that show no header."""
+    """Return a verdict with a sign, so that it is not told by colour alone."""
     data = f' data-of="{escape(of)}: "' if of else ""
     return f'<td class="verdict {_class(verdict)}"{data}>{_SIGNS[verdict]} {escape(verdict)}</td>'
 
@@ -224,7 +224,7 @@ def _class(verdict: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Escaped, with what stands between backticks as code."""
+    """Return escaped text, with what stands between backticks as code."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
@@ -235,7 +235,7 @@ def _table(header: Sequence[str], body: str, kind: str = "") -> str:
 
 
 def _figure(path: Path, title: str) -> str:
-    """An SVG as an image, which runs no script and loads nothing; a line where the file is gone or a link."""
+    """Return an SVG as an image, which runs no script and loads nothing; a line of text where there is no file."""
     if path.is_symlink() or not path.is_file():
         return f"<p class='soft'>{escape(path.name)} is not there any more.</p>"
     data = base64.b64encode(path.read_bytes()).decode()

@@ -16,7 +16,7 @@ from jaxbandits.results.result import Result
 def of_directory(
     directory: Path, panel: str | None, experiments: Mapping[str, Experiment]
 ) -> tuple[Path, Result, dict[str, Any]]:
-    """The result file of a panel, what it holds, and how it is drawn (settings of `figures.single`).
+    """Return the result file of a panel, what it holds, and how it is drawn (settings of `figures.single`).
 
     Args:
       directory: where `reproduce` wrote.

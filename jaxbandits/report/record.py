@@ -17,7 +17,7 @@ _OF_CLAIMS = ("claim", "source", "verdict", "why", "seeds", "p", "fixed", "appli
 
 
 def settings(runs: Sequence[Run]) -> dict[str, Any]:
-    """Runs without their directories: what was asked for, on what it ran, the digest of the manifest, and verdicts.
+    """Return the settings and verdicts of runs, without their directories.
 
     It is enough to run them again, and to write the page of tables again, with other runs beside them. Of a run beside
     the usual one the page shows the verdicts only.
@@ -38,7 +38,7 @@ def settings(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def read_settings(path: Path) -> list[Run]:
-    """The runs that `write_settings` wrote; their directories may be gone.
+    """Return the runs that `write_settings` wrote; their directories may be gone.
 
     Raises:
       InputError: when the file cannot be read or was written otherwise.
@@ -65,7 +65,7 @@ def read_settings(path: Path) -> list[Run]:
 
 
 def joined(runs: Sequence[Run], kept: Sequence[Run]) -> list[Run]:
-    """Runs with those that were kept of earlier ones; where both are of the same request, the former.
+    """Return runs together with earlier ones; of two with the same request, the new one.
 
     A usual run takes the place of an earlier one with other seeds, which then stands beside it.
     """
@@ -81,7 +81,7 @@ def _request(run: Run) -> tuple[str, ...]:
 
 
 def write_settings(runs: Sequence[Run], path: Path) -> Path:
-    """Writes `settings` as JSON.
+    """Write `settings` to a JSON file.
 
     Raises:
       InputError: when the path cannot be written.

@@ -18,7 +18,7 @@ from jaxbandits.results.result import Result
 
 
 def rejudged(runs: Sequence[Run], experiments: Mapping[str, Experiment], commit: str | None) -> list[Run]:
-    """The runs with the claims that their stored results have now; their directories stay as they are.
+    """Return the runs with the claims that their stored results have now; their directories stay as they are.
 
     Where a number or a verdict differs from the run's, the claim keeps that one under "at run". Claims on times keep
     their verdicts: times are not stored. Places in the papers are those that this version names.
@@ -62,7 +62,7 @@ def _row(
 
 
 def _same(row: Mapping[str, Any], kept: Mapping[str, Any]) -> bool:
-    """Verdict and numbers, these to rounding."""
+    """Return verdict and numbers, these to rounding."""
     pairs = zip((row["value"], row["p"], *row["interval"]), (kept["value"], kept["p"], *kept["interval"]), strict=True)
     return row["verdict"] == kept["verdict"] and all(
         a == b or (None not in (a, b) and math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-12)) for a, b in pairs

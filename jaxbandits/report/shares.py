@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def draw(drawing: Shares, plt: Any, report: Report) -> "Figure":
-    """The figure, without its title."""
+    """Draw the figure, without its title."""
     figure, ax = plt.subplots(figsize=(8.6, 4.4), layout="constrained")
     metric, panels = drawing.metric or report.experiment.metric, report.panels
     pairs = [(panel, label) for panel in panels for label in report.results[panel].measured(metric)[1]]

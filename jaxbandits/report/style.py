@@ -23,7 +23,7 @@ PAPER = {
 
 
 def of_label(i: int) -> dict[str, Any]:
-    """Of the i-th label: the same as in the curves."""
+    """Return colour, line and marker of the i-th label: the same as in the curves."""
     return curves.look(i)
 
 
@@ -40,7 +40,7 @@ _NORM = re.compile(r"\|\|([^|]+)\|\|")
 
 
 def mathtext(text: str) -> str:
-    """Text with `Sigma^2`, `lambda_t`, `c_eta`, `theta*`, `G~`, `||u||`, `+-` and `sqrt(...)` set as formulas.
+    """Return text with `Sigma^2`, `lambda_t`, `c_eta`, `theta*`, `G~`, `||u||`, `+-` and `sqrt(...)` set as formulas.
 
     Names of fields such as `tau_scale` stay as they are, and so does text that has a formula already.
     """
@@ -72,6 +72,6 @@ def _formula(found: re.Match[str]) -> str:
 
 
 def open_frame(*axes: "Axes") -> None:
-    """No spines at the top and on the right."""
+    """Remove the spines at the top and on the right."""
     for ax in axes:
         ax.spines[["top", "right"]].set_visible(False)

@@ -12,7 +12,7 @@ from jaxbandits.simulation import RoundTimes
 
 
 def times(measured: RoundTimes, unit: str = "", marks: Sequence[int] = (1_000, 4_000, 16_000)) -> str:
-    """Nanoseconds per round and trial around some rounds, also as multiples of those of `unit` ("": of the fastest)."""
+    """Return nanoseconds per round and trial around some rounds, also as multiples of those of `unit`."""
     reached = [t for t in marks if t <= measured.stretch_ends[-1]] or [int(measured.stretch_ends[-1])]
     at = {name: [float(np.median(measured.at(name, t))) for t in reached] for name in measured.ns}
     units = at[unit] if unit in at else [min(column) for column in zip(*at.values(), strict=True)]
@@ -36,7 +36,7 @@ def _multiple(value: float, of: float) -> str:
 
 
 def ledger(judged: Sequence[Verdict], width: int = 100, together: Sequence[Decision] | None = None) -> str:
-    """The claims, each with its verdict and the numbers behind it.
+    """Return the claims, each with its verdict and the numbers behind it.
 
     Those that nothing can be said of, since there are too few seeds or a label was left out, follow in one paragraph
     each reason, a line a claim with the estimate so far.
@@ -71,7 +71,7 @@ _MISSING = "not measured in this run"
 
 
 def _too_early(item: Verdict) -> str:
-    """Why a claim cannot be judged on this run whatever its numbers are; "" where it can."""
+    """Return why a claim cannot be judged on this run, whatever its numbers are; "" where it can."""
     if item.decision != "not decided" or item.failed:
         return ""
     if item.reason == _MISSING:

@@ -25,7 +25,7 @@ def sensitivity(
     ax: "Axes | None",
     level: float,
 ) -> "Axes":
-    """Draws final means against one swept field, as `Result.sensitivity` documents."""
+    """Draw final means against one swept field, as `Result.sensitivity` documents."""
     level = intervals.checked_level(level)
     metric, of = result.measured(metric)
     lines: dict[str, list[tuple[float, Any]]] = {}
@@ -73,7 +73,7 @@ def contrast(
     ax: "Axes | None",
     level: float,
 ) -> "Axes":
-    """Draws paired differences of two labels over one field or two, as `Result.contrast` documents."""
+    """Draw paired differences of two labels over one field or two, as `Result.contrast` documents."""
     a, b = result.one(first), result.one(second)
     metric = a.metric(metric)
     b.metric(metric)
@@ -136,7 +136,7 @@ def _map(
 
 
 def _scale(ax: "Axes", at: Sequence[float]) -> None:
-    """A logarithmic axis where the values span more than a factor of ten."""
+    """Make an axis logarithmic where its values span more than a factor of ten."""
     if min(at) > 0.0 and max(at) > 10.0 * min(at):
         ax.set_xscale("log")
 

@@ -35,7 +35,7 @@ def draw(
     order: Sequence[str] | None = None,
     **settings: Any,
 ) -> "Axes":
-    """Draws one curve per label, hyperparameter point and entry, as `Result.plot` documents.
+    """Draw one curve per label, hyperparameter point and entry, as `Result.plot` documents.
 
     A label that is in `order` begins with the colour of its place there, whatever else is drawn.
     """
@@ -124,7 +124,7 @@ def heatmap(
     ax: "Axes | None",
     at: Mapping[str, int],
 ) -> "Axes":
-    """Draws means over two swept fields, as `Result.heatmap` documents."""
+    """Draw means over two swept fields, as `Result.heatmap` documents."""
     trials = result.one(label)
     metric = trials.metric(metric)
     if first is None and second is None and len(trials.points[0]) == 2:
@@ -164,7 +164,7 @@ def heatmap(
 
 
 def tick(value: Any) -> str:
-    """A value of a field beside an axis."""
+    """Format the value of a field beside an axis."""
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
@@ -183,7 +183,7 @@ _LONGEST_LEGEND = 60  # characters
 
 
 def legend_text(label: str) -> str:
-    """Text that a legend shows as it is: matplotlib sets formulas between dollars and hides a leading underscore."""
+    """Escape text for a legend: matplotlib reads dollars as formulas, and hides a label with a leading underscore."""
     text = printable(label if len(label) <= _LONGEST_LEGEND else f"{label[: _LONGEST_LEGEND - 3]}...").replace(
         "$", r"\$"
     )
@@ -201,7 +201,7 @@ def _check_abscissa(label: str, trials: Trials, x: str, metric: str) -> None:
 
 
 def _abscissa(trials: Trials, x: str, h: int, entry: Mapping[str, int]) -> np.ndarray:
-    """`[S, M]` values of an abscissa at the entry that a curve draws."""
+    """Return `[S, M]` values of an abscissa at the entry that a curve draws."""
     chosen = tuple(entry[name] for name in trials.axis_names(x)) if trials.values[x].ndim > 3 else ()
     return trials.values[x][(h, slice(None), slice(None), *chosen)]
 
@@ -218,7 +218,7 @@ def _checked_line(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def axes(ax: Any) -> "Axes":
-    """The axes to draw into: new ones for None."""
+    """Return the axes to draw into: new ones for None."""
     import matplotlib.pyplot as plt
     from matplotlib.axes import Axes
 
@@ -230,7 +230,7 @@ def axes(ax: Any) -> "Axes":
 
 
 def spoken(metric: str, unit: str) -> str:
-    """A metric as an axis is named after it."""
+    """Return the name of a metric for an axis."""
     return metric.replace("_", " ") + (f" ({unit})" if unit else "")
 
 
@@ -248,14 +248,14 @@ def _one_curve(ax: "Axes", x: np.ndarray, values: np.ndarray, band: str, index: 
 
 
 def look(i: int) -> dict[str, Any]:
-    """Of the i-th curve: no colour comes twice among 16; then colours come again with another style and marker."""
+    """Return colour, line style and marker of the i-th curve: no two curves look alike, no colour repeats among 16."""
     turn = i // 8
     style, marker = STYLES[(i + turn) % 8], MARKERS[(i + 3 * turn) % 8]
     return {"color": COLOURS[i % len(COLOURS)], "linestyle": style, "marker": marker}
 
 
 def _merged(look: dict[str, Any], line: dict[str, Any]) -> dict[str, Any]:
-    """Our settings, overruled by the caller's under whatever alias (`c` for `color`)."""
+    """Merge settings of a line; the caller's win, under any of matplotlib's aliases (`c` for `color`)."""
     from matplotlib import cbook
     from matplotlib.lines import Line2D
 

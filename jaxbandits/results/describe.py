@@ -19,7 +19,7 @@ _NOT_SAID = ("digest",)  # of a specification: nothing that a reader can use
 
 
 def text(result: "Result") -> str:
-    """Labels with sizes, metrics, seeds and settings; versions, devices, wall time."""
+    """Describe a result: labels with sizes, metrics, seeds and settings; versions, devices, wall time."""
     lines = []
     for label, trials in result.trials.items():
         failed = int((~trials.healthy).sum())
@@ -48,7 +48,7 @@ def _setting(value: Any) -> str:
 
 
 def analysis(result: "Result", metric: str | None, threshold: float | None, level: float) -> str:
-    """The best points of labels that sweep, all pairs, growth exponents, time to a threshold; as text.
+    """Return the best points of labels that sweep, all pairs, growth exponents, time to a threshold; as text.
 
     Where fields of the environment are swept, everything is said of each of its points by itself. Each table that
     cannot be made of this result is a line that says why.

@@ -28,7 +28,7 @@ _BESIDE = ("healthy", "inadmissible")  # of every trial, beside its metrics
 
 
 def dataset(trials: Trials, info: Mapping[str, Any]) -> Any:
-    """An `xarray.Dataset` of one label.
+    """Return an `xarray.Dataset` of one label.
 
     Dimensions are the swept fields where the points are a full grid (so `sel(ridge=0.1)` works), else `point` with the
     fields as coordinates that can be selected by; then `seed`, `round`, and the named axes of a metric.
@@ -64,19 +64,19 @@ def dataset(trials: Trials, info: Mapping[str, Any]) -> Any:
 
 
 def polars(of: Mapping[str, Trials]) -> Any:
-    """A tidy `polars.DataFrame`; null where a label has no such field or metric."""
+    """Return a tidy `polars.DataFrame`; null where a label has no such field or metric."""
     library = optional("polars")
     return library.concat([library.DataFrame(columns(*item)) for item in of.items()], how="diagonal_relaxed")
 
 
 def pandas(of: Mapping[str, Trials]) -> Any:
-    """The same as a `pandas.DataFrame`."""
+    """Return a tidy `pandas.DataFrame`; missing where a label has no such field or metric."""
     library = optional("pandas")
     return library.concat([library.DataFrame(columns(*item)) for item in of.items()], ignore_index=True)
 
 
 def write_csv(of: Mapping[str, Trials], path: str | os.PathLike[str]) -> Path:
-    """The same as comma-separated text, empty where a label has no such field or metric."""
+    """Write the tidy table as comma-separated text, empty where a label has no such field or metric."""
     path = file_of(path)
     tables = [columns(*item) for item in of.items()]
     header = list(dict.fromkeys(name for table in tables for name in table))
@@ -91,7 +91,7 @@ def write_csv(of: Mapping[str, Trials], path: str | os.PathLike[str]) -> Path:
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
-    """Comma-separated rows; text that a spreadsheet would run as a formula gets an apostrophe in front."""
+    """Format comma-separated rows; text that a spreadsheet would run as a formula gets an apostrophe in front."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerows(
@@ -101,7 +101,7 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
 
 
 def summary(rows: Sequence[Row]) -> Any:
-    """A `polars.DataFrame` of summary rows: swept fields and entries are columns."""
+    """Return a `polars.DataFrame` of summary rows: swept fields and entries are columns."""
     library = optional("polars")
     flat = []
     for row in rows:
@@ -114,7 +114,7 @@ def summary(rows: Sequence[Row]) -> Any:
 
 
 def write_parquet(of: Iterable[tuple[str, Trials]], path: str | os.PathLike[str]) -> Path:
-    """The tidy table of labels and their trials as a parquet file."""
+    """Write the tidy table of labels and their trials as a parquet file."""
     path, buffer, library = file_of(path), io.BytesIO(), optional("polars")
     frames = [library.DataFrame(columns(*item)) for item in of]
     library.concat(frames, how="diagonal_relaxed").write_parquet(buffer)
@@ -124,7 +124,7 @@ def write_parquet(of: Iterable[tuple[str, Trials]], path: str | os.PathLike[str]
 
 
 def write_netcdf(datasets: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
-    """Datasets as one NetCDF file, a group per label, whose attribute `label` says it in full.
+    """Write datasets as one NetCDF file, a group for each label, which stands in full in the attribute `label`.
 
     In names of groups "/" is "-", since NetCDF nests at it; names that are then taken get a number.
     """
@@ -141,7 +141,7 @@ def write_netcdf(datasets: Mapping[str, Any], path: str | os.PathLike[str]) -> P
 
 
 def _group_names(labels: Iterable[str]) -> dict[str, str]:
-    """A name for each label by which HDF5 finds a group of its own; labels that are such names keep them."""
+    """Return for each label an HDF5 name of a group of its own; labels that are such names keep them."""
     labels = list(labels)
     names = {label: label for label in labels if "/" not in label and label.strip(".")}
     for label in labels:
@@ -153,7 +153,7 @@ def _group_names(labels: Iterable[str]) -> dict[str, str]:
 
 
 def file_of(path: Any) -> Path:
-    """A path that was given.
+    """Check a path that was given.
 
     Raises:
       InputError: unless it is text or a path.
@@ -164,7 +164,7 @@ def file_of(path: Any) -> Path:
 
 
 def columns(label: str, trials: Trials) -> dict[str, np.ndarray]:
-    """Tidy columns of one label: a row per (point, seed, round), a column per entry of a vector metric (`risk[2]`)."""
+    """Return tidy columns of a label: a row per (point, seed, round), a column per entry of a metric (`risk[2]`)."""
     shape = (len(trials.points), len(trials.seeds), len(trials.record_points))
     h, s, m = (axis.ravel() for axis in np.indices(shape))
     found = {"label": np.full(len(h), label)}
@@ -178,7 +178,7 @@ def columns(label: str, trials: Trials) -> dict[str, np.ndarray]:
 
 
 def optional(package: str) -> Any:
-    """A package that is not a dependency.
+    """Import a package that is not a dependency.
 
     Raises:
       InputError: saying how to install it.
@@ -191,7 +191,7 @@ def optional(package: str) -> Any:
 
 
 def _fields(trials: Trials) -> dict[str, str]:
-    """Swept fields and the names of their columns: told apart from metrics and axes of the same name."""
+    """Return swept fields with the names of their columns, which differ from those of metrics and axes."""
     taken = {
         *RESERVED,
         *_BESIDE,

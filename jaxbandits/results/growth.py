@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.results.intervals import Estimate
+from jaxbandits.results.intervals import Estimate, unbounded
 from jaxbandits.results.pairs import share
 from jaxbandits.results.result_table import ResultTable, interval, named
 from jaxbandits.results.table import number
@@ -36,7 +36,7 @@ class HittingTime(NamedTuple):
 
 
 def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) -> ResultTable[Growth]:
-    """One row per label and point; intervals by the delete-one jackknife over seeds."""
+    """Estimate growth per label and point; intervals by the delete-one jackknife over seeds."""
     if not _is_number(since) or not 0.0 <= since < 1.0:
         raise InputError(f"since must lie in [0, 1), such as 0.1, got {format_value(since)}")
     rows = []
@@ -57,16 +57,15 @@ def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) ->
 
 
 def _slope(log_t: np.ndarray, curves: np.ndarray, level: float) -> Estimate:
-    """Of the log of the mean of curves `[S, M]`, which must be positive; nothing is known of one curve."""
+    """Estimate the slope of the log of the mean of curves `[S, M]`; unbounded for one curve, or a mean not positive."""
     from scipy import special  # slow to import
 
     n, total = len(curves), curves.sum(axis=0)
-    nothing = Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=n)
     if n < 2:
-        return nothing
+        return unbounded(n)
     means = np.vstack([total / n, (total - curves) / (n - 1)])  # of all, then without each
     if (means <= 0.0).any():
-        return nothing
+        return unbounded(n)
     centred = log_t - log_t.mean()
     slopes = np.log(means) @ centred / (centred @ centred)
     spread = np.sqrt((n - 1) / n * np.sum((slopes[1:] - slopes[1:].mean()) ** 2))
@@ -77,7 +76,7 @@ def _slope(log_t: np.ndarray, curves: np.ndarray, level: float) -> Estimate:
 def hitting_times(
     of: Mapping[str, Trials], metric: str, threshold: Any, above: bool, level: float
 ) -> ResultTable[HittingTime]:
-    """One row per label and point."""
+    """Find hitting times per label and point."""
     ranges.flag("above", above)
     if not _is_number(threshold) or not np.isfinite(threshold):
         raise InputError(f"a threshold is a number, got {format_value(threshold)}")
@@ -99,10 +98,10 @@ def hitting_times(
 
 
 def _median(values: np.ndarray, level: float) -> Estimate:
-    """The median between the two order statistics that a binomial count of one half leaves outside."""
+    """Return the median between the two order statistics that a binomial count of one half leaves outside."""
     n, ordered = len(values), np.sort(values)
     if not n:
-        return Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=0)
+        return unbounded(0)
     from scipy import special  # slow to import
 
     below = special.bdtr(np.arange(n), n, 0.5)  # P(at most k of n lie below the median)

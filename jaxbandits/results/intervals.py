@@ -36,7 +36,7 @@ class Estimate(NamedTuple):
     deterministic: bool = False  # every seed gave the same number: there is nothing to estimate
 
     def __repr__(self) -> str:
-        """Four digits of a few estimates, or how many there are and where they lie."""
+        """Return four digits of a few estimates, or how many there are and where they lie."""
         rows = [np.ravel(np.asarray(part, float)) for part in np.broadcast_arrays(*self[:3])]
         if len(rows[0]) <= _FEW:
             body = [f"{mean:.4g} [{low:.4g}, {high:.4g}]" for mean, low, high in zip(*rows, strict=True)]
@@ -51,8 +51,13 @@ class Estimate(NamedTuple):
         return (self.high - self.low) / 2.0
 
 
+def unbounded(n: int, mean: Any = np.nan) -> Estimate:
+    """Return an estimate with an infinite interval, since n values do not determine one."""
+    return Estimate(*map(np.asarray, (mean, -np.inf, np.inf)), n=n)
+
+
 def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estimate:
-    """Mean and two-sided Student interval over `axis`; infinite width for fewer than two values.
+    """Estimate a mean with the two-sided Student interval over `axis`; infinite width for fewer than two values.
 
     Args:
       values: finite numbers.
@@ -77,7 +82,7 @@ def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estima
 
 
 def metric_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estimate:
-    """`t_interval` of a metric, for tables and figures: not below zero where no trial is, at any record point.
+    """Estimate the mean of a metric by `t_interval`, not below zero where no trial is, at any record point.
 
     Student's interval knows no sign: of a few skewed losses it goes below zero, where no mean of them can be. Cutting
     it off there leaves its coverage as it is. Differences go through `t_interval`: theirs have either sign, whatever a
@@ -104,7 +109,7 @@ def metric_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> E
 
 
 def mean_interval(values: np.ndarray, level: float = 0.95) -> Estimate:
-    """Mean over seeds of a skewed quantity: Student's interval, widened to a bootstrap-t interval of half the tails.
+    """Estimate a skewed mean: Student's interval, widened to a bootstrap-t interval of half the tails.
 
     Student's interval is too short for skewed quantities (0.90 instead of 0.95 for lognormal values at n = 64), the
     bootstrap-t interval (each resample is studentised by its own standard deviation) less so; with half of the tails it
@@ -130,7 +135,7 @@ def mean_interval(values: np.ndarray, level: float = 0.95) -> Estimate:
 
 
 def log_ratio_interval(first: np.ndarray, second: np.ndarray, level: float = 0.95) -> Estimate:
-    """Ratio of the means of two paired quantities, `mean(first) / mean(second)`, with an interval as `mean_interval`'s.
+    """Estimate `mean(first) / mean(second)` of paired quantities, with an interval as `mean_interval`'s.
 
     On the scale of logarithms, studentised by the delta method.
 
@@ -141,7 +146,7 @@ def log_ratio_interval(first: np.ndarray, second: np.ndarray, level: float = 0.9
     """
     n, means = len(first), (np.mean(first), np.mean(second)) if len(first) else (np.nan, np.nan)
     if n < 2 or not (means[0] > 0.0 and means[1] > 0.0):
-        return Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=n)
+        return unbounded(n)
     a, b = np.asarray(first, np.float64) / means[0], np.asarray(second, np.float64) / means[1]
     centre = np.log(means[0] / means[1])
     if np.ptp(a - b) == 0.0:
@@ -168,7 +173,7 @@ def smooth_interval(
     gradient: Callable[[np.ndarray], np.ndarray],
     level: float = 0.95,
 ) -> Estimate:
-    """A smooth function of several means over seeds (a slope, a ratio), with an interval as `mean_interval`'s.
+    """Estimate a smooth function of several means (a slope, a ratio), with an interval as `mean_interval`'s.
 
     Studentised by the delta method, the gradient taken anew in every resample. Where the function is not a number, or
     not one for a hundredth of the resamples, nothing is known.
@@ -195,12 +200,12 @@ def smooth_interval(
             ratios.append(_ratio(value(resampled) - middle, second - first**2, m))
     found = np.concatenate(ratios)
     if not np.isfinite(centre) or np.mean(np.isfinite(found)) < 0.99:
-        return Estimate(np.asarray(centre), np.asarray(-np.inf), np.asarray(np.inf), n)
+        return unbounded(n, centre)
     return studentised(centre, error, n, found, level)
 
 
 def median_interval(first: np.ndarray, second: np.ndarray, factor: float, level: float = 0.95) -> Estimate:
-    """Median of `first` less `factor` times that of `second`, `[n]` each and paired; standard error by bootstrap."""
+    """Estimate `median(first) - factor * median(second)`, `[n]` each and paired; standard error by bootstrap."""
     n, rng = len(first), np.random.default_rng([_KEY, len(first)])
     centre = np.median(first) - factor * np.median(second)
     resampled, size = [], max(1, 1_000_000 // n)
@@ -218,7 +223,7 @@ def median_interval(first: np.ndarray, second: np.ndarray, factor: float, level:
 
 
 def studentised(centre: Any, error: Any, n: int, resampled: np.ndarray, level: float) -> Estimate:
-    """The hull of both intervals of an estimate, from its standard error and its studentised resamples."""
+    """Combine Student's and the bootstrap-t interval to their hull, by a standard error and studentised resamples."""
     ordered = np.sort(resampled[np.isfinite(resampled)])
 
     def at(level: float) -> tuple[Any, Any]:
@@ -234,7 +239,7 @@ def studentised(centre: Any, error: Any, n: int, resampled: np.ndarray, level: f
 
 
 def resampled_means(columns: np.ndarray) -> np.ndarray:
-    """`[resamples, k]` means of `[n, k]` columns over resampled rows; the same rows whenever n is the same."""
+    """Return `[resamples, k]` means of `[n, k]` columns over resampled rows; the same rows whenever n is the same."""
     return np.concatenate([part @ columns for part in _parts(len(columns))]) / len(columns)
 
 
@@ -244,7 +249,7 @@ def _parts(n: int) -> Iterator[np.ndarray]:
 
 
 def _blocks(rows: np.ndarray) -> np.ndarray:
-    """Rows, or means of consecutive ones where there are many: their mean has the same law, and as much skewness."""
+    """Return rows, or means of consecutive ones where there are many: the same mean, and as much skewness."""
     size = -(-len(rows) // _MOST)
     kept = len(rows) // size
     return rows if size == 1 else rows[: kept * size].reshape(kept, size, *rows.shape[1:]).mean(axis=1)
@@ -252,7 +257,7 @@ def _blocks(rows: np.ndarray) -> np.ndarray:
 
 @functools.lru_cache(maxsize=2)
 def _counts(n: int) -> np.ndarray:
-    """`[resamples, n]` how often each row is drawn."""
+    """Return `[resamples, n]` how often each row is drawn."""
     rng, rows = np.random.default_rng([_KEY, n]), []
     for start in range(0, _RESAMPLES, _CHUNK):
         size = min(_CHUNK, _RESAMPLES - start)
@@ -263,13 +268,13 @@ def _counts(n: int) -> np.ndarray:
 
 
 def _ratio(means: np.ndarray, variances: np.ndarray, n: int) -> np.ndarray:
-    """Studentised, from variances over n; a resample of equal values has no spread and is left out."""
+    """Studentise means by variances over n; NaN for a resample of equal values, which has no spread."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return means * np.sqrt((n - 1) / np.where(variances > 0.0, variances, np.nan))
 
 
 def _without_spread(values: np.ndarray, level: float) -> Estimate:
-    """Of fewer than two values nothing is known; equal ones need no interval."""
+    """Estimate the mean of fewer than two values (unbounded), or of equal ones (exact)."""
     checked_level(level)
     if len(values) < 2:
         return t_interval(values, level=level)
@@ -278,14 +283,14 @@ def _without_spread(values: np.ndarray, level: float) -> Estimate:
 
 
 def student_quantile(df: int, probability: float) -> float:
-    """Of Student's law."""
+    """Return a quantile of Student's law."""
     from scipy import special  # 0.1 to 0.2 s, which not every run needs
 
     return float(special.stdtrit(df, probability))
 
 
 def checked_level(level: Any) -> float:
-    """A coverage level as a float.
+    """Return a coverage level as a float.
 
     Raises:
       InputError: unless it lies in (0, 1): 0.95, not 95.

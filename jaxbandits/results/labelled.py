@@ -23,7 +23,7 @@ class LabelledTrials:
     info: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def __getitem__(self, label: str) -> Any:
-        """The trials of a label; where there is one label only, a metric's name gives its values `[H, S, M, ...]`.
+        """Return the trials of a label, or with only one label the values `[H, S, M, ...]` of a metric.
 
         Raises:
           InputError: for any other name.
@@ -36,7 +36,7 @@ class LabelledTrials:
         return self.trials[checked_name("label", label, self.trials)]
 
     def __iter__(self) -> Iterator[str]:
-        """Over the labels."""
+        """Iterate over the labels."""
         return iter(self.trials)
 
     def __len__(self) -> int:
@@ -54,7 +54,7 @@ class LabelledTrials:
         return in_order(name for trials in self.trials.values() for name in trials.metrics)
 
     def one(self, label: str | None) -> Trials:
-        """The trials of a label, which may be left out where there is only one.
+        """Return the trials of a label, which may be left out where there is only one.
 
         Raises:
           InputError: for an unknown label, or none among several.
@@ -68,7 +68,7 @@ class LabelledTrials:
         )
 
     def get(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
-        """`[H, S, M, ...]` of a metric (the first by default) of a label (may be left out where there is only one).
+        """Return `[H, S, M, ...]` of a metric (default: the first) of a label (may be left out if there is one).
 
         Raises:
           InputError: for unknown names, or no label among several.
@@ -76,19 +76,19 @@ class LabelledTrials:
         return self.one(label).get(metric)
 
     def final(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
-        """`[H, S, ...]`: the last record point."""
+        """Return `[H, S, ...]` at the last record point."""
         return self.one(label).final(metric)
 
     def usable(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
-        """`[H, S]` True for trials that did not fail."""
+        """Return `[H, S]`, True for trials that did not fail."""
         return self.one(label).usable(metric)
 
     def failed(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
-        """`[H, S]` True for trials with a NaN or an infinity in the metric, or a NaN in their state."""
+        """Return `[H, S]`, True for trials with a NaN or an infinity in the metric, or a NaN in their state."""
         return self.one(label).failed(metric)
 
     def measured(self, metric: str | None = None) -> tuple[str, dict[str, Trials]]:
-        """A metric (the first by default) and the labels that measured it.
+        """Return the name of a metric (default: the first) and the labels that measured it.
 
         Raises:
           InputError: when none did.

@@ -12,7 +12,7 @@ from jaxbandits.results.trials import Trials
 
 
 def merge(results: Sequence[Result]) -> Result:
-    """Joins results: labels of one name become one, with the points and seeds of all.
+    """Join results: labels of one name become one, with the points and seeds of all.
 
     Every trial keeps the bits it has: shards by `first_seed` merge to what one run would have given.
 
@@ -93,7 +93,7 @@ def _short(value: Any) -> str:
 
 
 def _timing(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Sums of numbers, joined lists."""
+    """Add up numbers and join lists."""
     joined: dict[str, Any] = dict(parts[0])
     for part in parts[1:]:
         for name, value in part.items():

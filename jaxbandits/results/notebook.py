@@ -12,7 +12,7 @@ _LEFT = ' style="text-align:left"'
 
 
 def page(result: LabelledTrials) -> str:
-    """The sizes of every label, and the summary of the first metric (at most 20 rows of each)."""
+    """Return the sizes of every label, and the summary of the first metric, at most 20 rows of each."""
     sizes = [
         [
             label,
@@ -31,7 +31,7 @@ def page(result: LabelledTrials) -> str:
 
 
 def _table(header: list[str], rows: list[list[str]], number: int) -> str:
-    """The first rows of a number of them."""
+    """Return the first rows of a table of `number` rows."""
     lines = ["<tr>" + "".join(f"<th>{html.escape(text)}</th>" for text in header) + "</tr>"]
     for first, *others in rows[:_MOST_ROWS]:
         lines.append(

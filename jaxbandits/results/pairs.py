@@ -49,7 +49,7 @@ class Pair(NamedTuple):
 
 
 def contestants(of: Mapping[str, Trials], points: Mapping[str, Any] | Sequence[int] | None) -> list[Contestant]:
-    """Every label at every point, or at those asked for (of labels that sweep).
+    """Return every label at every point, or at some points of the labels that sweep.
 
     Raises:
       InputError: for more than 20 of them, or unknown points.
@@ -73,7 +73,7 @@ def pairs(
     group: int | None = None,
     margin: float = 0.0,
 ) -> ResultTable[Pair]:
-    """Every pair of contestants, the first named first.
+    """Compare every pair of contestants, in the order of their names.
 
     Args:
       who: contestants; each two must have seeds in common.
@@ -108,7 +108,7 @@ def _cells(pair: Pair) -> list[str]:
 
 
 def spending(alpha: float, looks: int) -> np.ndarray:
-    """`[looks]` what each look may spend of an error `alpha`: after the manner of O'Brien and Fleming, little at first.
+    """Return `[looks]` the error that each look may spend of `alpha`, as O'Brien and Fleming: little at first.
 
     The increments of 2 - 2 Phi(z / sqrt(s)) over shares s of the looks, z the two-sided quantile of `alpha`. They add
     up to `alpha`: that is all that a bound by their sum needs.
@@ -120,7 +120,7 @@ def spending(alpha: float, looks: int) -> np.ndarray:
 
 
 def skewed(values: np.ndarray, alpha: float) -> Estimate:
-    """Mean over the last axis with the hull of Student's and Hall's intervals of coverage `1 - alpha`.
+    """Estimate a mean over the last axis, with the hull of Student's and Hall's intervals of coverage `1 - alpha`.
 
     Hall's corrects for skewness, which Student's ignores, but trusts the skewness of the sample, which heavy tails make
     a matter of chance: the hull keeps its level under either. P. Hall, On the Removal of Skewness by Transformation,
@@ -144,7 +144,7 @@ def skewed(values: np.ndarray, alpha: float) -> Estimate:
 
 
 def _untransformed(x: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """U with U + g U^2 / 3 + g^2 U^3 / 27 = x."""
+    """Solve `U + g U^2 / 3 + g^2 U^3 / 27 = x` for U."""
     some = np.abs(g) > 1e-6
     by = np.where(some, g, 1.0)
     return np.where(some, 3.0 / by * (np.cbrt(1.0 + by * x) - 1.0), x)
@@ -165,7 +165,7 @@ def _pair(
 
 
 def common(first: Contestant, second: Contestant, metric: str) -> tuple[np.ndarray, np.ndarray, int]:
-    """`[n]` final values of both on the seeds that both ran and neither failed, and how many seeds failed.
+    """Return `[n]` final values of both on the seeds that both ran and neither failed, and the number that failed.
 
     Raises:
       InputError: for a vector metric, or no seed in common.
@@ -183,7 +183,7 @@ def common(first: Contestant, second: Contestant, metric: str) -> tuple[np.ndarr
 
 
 def share(successes: float, n: int, alpha: float, ties: float = 0.0) -> Estimate:
-    """A share with the exact interval of Clopper and Pearson, of coverage `1 - alpha` or more, whatever the share.
+    """Estimate a share, with the exact interval of Clopper and Pearson of coverage `1 - alpha` or more.
 
     A tie counts half in the share. For the interval it is a trial that a fair coin decides, which makes the count
     binomial, and all coins fall against the end in question: ties fail at the lower end and succeed at the upper one.

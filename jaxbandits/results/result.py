@@ -38,7 +38,7 @@ class Result(LabelledTrials):
     """
 
     def __repr__(self) -> str:
-        """Labels and sizes, never numbers."""
+        """Return labels and sizes, never numbers."""
         labels = [
             f"{table_lib.printable(label)}: {sizes(trials)}" for label, trials in list(self.trials.items())[:_SHOWN]
         ]
@@ -47,11 +47,11 @@ class Result(LabelledTrials):
         return f"Result({'; '.join(labels)}; metrics {', '.join(self.metrics)})"
 
     def _repr_html_(self) -> str:
-        """A small table, for notebooks."""
+        """Return a small table, for notebooks."""
         return notebook.page(self)
 
     def summary(self, metric: str | None = None, level: float = 0.95, **at: int) -> list[Row]:
-        """One row per label that measured the metric, hyperparameter point and entry, at the last record point.
+        """Return a row per label that measured the metric, hyperparameter point and entry, at the last record point.
 
         Warns when trials failed or left the domain, and under 50 seeds (t-intervals of skewed regret are then too
         short). Where no trial is below zero, no interval is.
@@ -71,7 +71,7 @@ class Result(LabelledTrials):
         return found
 
     def table(self, metric: str | None = None, level: float = 0.95, **at: int) -> str:
-        """`summary` as aligned text: what the command line prints.
+        """Return `summary` as aligned text: what the command line prints.
 
         Raises:
           InputError: as for `summary`.
@@ -91,7 +91,7 @@ class Result(LabelledTrials):
         select: float = 0.5,
         level: float = 0.95,
     ) -> dict[str, Best]:
-        """The best hyperparameter point of every label, chosen on the first seeds and judged on the others.
+        """Choose the best hyperparameter point of every label on the first seeds, and judge it on the others.
 
         Args:
           metric: which, at the horizon; the first by default.
@@ -116,7 +116,7 @@ class Result(LabelledTrials):
     def paired_difference(
         self, first: str, second: str, metric: str | None = None, level: float = 0.95
     ) -> intervals.Estimate:
-        """`[H, ...]` mean of `first - second` at the horizon over the seeds that both ran, with its interval.
+        """Estimate `[H, ...]` mean of `first - second` at the horizon over the seeds that both ran.
 
         One seed is the same instance and noise for all labels. Points are paired in their order; pairs with a failed
         trial at any point are left out, with a warning.
@@ -149,7 +149,7 @@ class Result(LabelledTrials):
         level: float = 0.95,
         margin: float | None = None,
     ) -> ResultTable[Pair]:
-        """Every two labels or hyperparameter points, compared at the horizon on the seeds that both ran.
+        """Compare every two labels or hyperparameter points at the horizon, on the seeds that both ran.
 
         Per pair the mean difference, and the share of seeds in which the first ends below the second (the probability
         of improvement), with intervals that all hold at once with probability `level` (Bonferroni; the first ones are
@@ -191,7 +191,7 @@ class Result(LabelledTrials):
     def time_to(
         self, metric: str | None, threshold: float, *, above: bool = False, level: float = 0.95
     ) -> ResultTable[HittingTime]:
-        """The first record point at which trials have a metric at most as large as a threshold, per label and point.
+        """Find per label and point the first record point with a metric at most as large as a threshold.
 
         Args:
           metric: which; None for the first.
@@ -207,7 +207,7 @@ class Result(LabelledTrials):
         return growth.hitting_times(of, metric, threshold, above, intervals.checked_level(level))
 
     def only(self, points: Mapping[str, Any]) -> "Result":
-        """A result with some labels, each at some of its points: label to points as for `plot`, None for all.
+        """Select labels, each at some of its points: label to points as for `plot`, None for all.
 
         Raises:
           InputError: for unknown names or points.
@@ -227,7 +227,7 @@ class Result(LabelledTrials):
         band: str = "mean",
         **settings: Any,
     ) -> "Axes":
-        """Draws one curve per label, hyperparameter point and entry of a vector metric, at most 20.
+        """Draw one curve per label, hyperparameter point and entry of a vector metric, at most 20.
 
         Args:
           metric: which; the first by default.
@@ -259,7 +259,7 @@ class Result(LabelledTrials):
         ax: "Axes | None" = None,
         **at: int,
     ) -> "Axes":
-        """Draws the mean at the horizon over two swept fields, failed trials left out.
+        """Draw the mean at the horizon over two swept fields, failed trials left out.
 
         Args:
           metric: which; None for the first.
@@ -286,7 +286,7 @@ class Result(LabelledTrials):
         ax: "Axes | None" = None,
         level: float = 0.95,
     ) -> "Axes":
-        """Draws the mean at the horizon against one swept field: a curve per label and point of its other fields.
+        """Draw the mean at the horizon against one swept field: a curve per label and point of its other fields.
 
         Args:
           metric: which; None for the first.
@@ -314,7 +314,7 @@ class Result(LabelledTrials):
         ax: "Axes | None" = None,
         level: float = 0.95,
     ) -> "Axes":
-        """Draws the paired mean difference of two labels over one swept field, or two: where one beats the other.
+        """Draw the paired mean difference of two labels over one swept field, or two: where one beats the other.
 
         Intervals hold all at once (Bonferroni over the points that are drawn); in the map over two fields a question
         mark stands where zero is in them.
@@ -338,7 +338,7 @@ class Result(LabelledTrials):
         return contrast.contrast(self, first, second, metric, x, y, points, ax, level)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes one compressed npz file with a JSON header, atomically (`.npz` is appended if missing).
+        """Write one compressed npz file with a JSON header, atomically (`.npz` is appended if missing).
 
         Raises:
           InputError: when the path cannot be written.
@@ -347,7 +347,7 @@ class Result(LabelledTrials):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Result":
-        """Reads what `save` wrote (`.npz` may be left out); never executes code.
+        """Read what `save` wrote (`.npz` may be left out); never executes code.
 
         Raises:
           InputError: one line that names the file when it is missing, damaged or of another kind.
@@ -355,7 +355,7 @@ class Result(LabelledTrials):
         return cls(*store.load(path))
 
     def to_xarray(self) -> dict[str, Any]:
-        """Per label an `xarray.Dataset`: labels may differ in points and seeds. Needs the extra `xarray`.
+        """Return an `xarray.Dataset` for each label, as these may differ in points and seeds. Needs the extra `xarray`.
 
         Dimensions are the swept fields where the points are a full grid (so `sel(ridge=0.1)` works), else `point` with
         the fields as coordinates; then `seed`, `round`, and the named axes of a metric.
@@ -363,7 +363,7 @@ class Result(LabelledTrials):
         return {label: export.dataset(trials, self.info) for label, trials in self.trials.items()}
 
     def to_polars(self) -> Any:
-        """A tidy `polars.DataFrame`: a row per (label, point, seed, round). Needs the extra `frames`.
+        """Return a tidy `polars.DataFrame`: a row per (label, point, seed, round). Needs the extra `frames`.
 
         Columns: label, swept fields, seed, round, healthy, inadmissible, metrics; vector metrics have one per entry,
         such as `risk[2]`. Null where a label has no such field or metric.
@@ -371,11 +371,11 @@ class Result(LabelledTrials):
         return export.polars(self.trials)
 
     def to_pandas(self) -> Any:
-        """The same as a `pandas.DataFrame`. Needs pandas."""
+        """Return the table of `to_polars` as a `pandas.DataFrame`. Needs pandas."""
         return export.pandas(self.trials)
 
     def summary_frame(self, metric: str | None = None, level: float = 0.95, **at: int) -> Any:
-        """`summary` as a `polars.DataFrame`: a row per label, point and entry. Needs the extra `frames`.
+        """Return `summary` as a `polars.DataFrame`: a row per label, point and entry. Needs the extra `frames`.
 
         Raises:
           InputError: as for `summary`.
@@ -383,7 +383,7 @@ class Result(LabelledTrials):
         return export.summary(self.summary(metric, level, **at))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> Path:
-        """The table of `to_polars` as a parquet file. Needs the extra `frames`.
+        """Write the table of `to_polars` as a parquet file. Needs the extra `frames`.
 
         Raises:
           InputError: when the path cannot be written.
@@ -391,7 +391,7 @@ class Result(LabelledTrials):
         return export.write_parquet(self.trials.items(), path)
 
     def to_netcdf(self, path: str | os.PathLike[str]) -> Path:
-        """The datasets of `to_xarray` as one NetCDF file with a group per label. Needs the extra `xarray`.
+        """Write the datasets of `to_xarray` as one NetCDF file, a group for each label. Needs the extra `xarray`.
 
         `xarray.open_datatree(path, engine="h5netcdf")`, or `open_dataset(path, engine="h5netcdf", group=label)` reads
         it; a slash in a label is written as a hyphen.
@@ -402,7 +402,7 @@ class Result(LabelledTrials):
         return export.write_netcdf(self.to_xarray(), path)
 
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
-        """The same as comma-separated text.
+        """Write the table of `to_polars` as comma-separated text.
 
         Raises:
           InputError: when the path cannot be written.

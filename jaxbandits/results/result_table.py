@@ -13,7 +13,7 @@ class ResultTable(list[R], Generic[R]):
     """Rows, each a named tuple; printed, and shown by a notebook, as aligned columns."""
 
     def __init__(self, rows: Iterable[R], header: Sequence[str], cells: Callable[[R], Sequence[str]], left: int = 1):
-        """Rows and how they are printed.
+        """Make a table of rows.
 
         Args:
           rows: what is listed.
@@ -25,16 +25,16 @@ class ResultTable(list[R], Generic[R]):
         self.header, self.cells, self.left = list(header), cells, left
 
     def __repr__(self) -> str:
-        """The table."""
+        """Return the table."""
         return aligned(self.header, [list(self.cells(row)) for row in self], self.left)
 
 
 def named(label: str, point: dict[str, object]) -> str:
-    """A label with its hyperparameter point."""
+    """Format a label with its hyperparameter point."""
     return label + (f" ({', '.join(f'{k}={plain(v)}' for k, v in point.items())})" if point else "")
 
 
 def interval(estimate: Estimate) -> list[str]:
-    """A value and its interval, as two cells."""
+    """Format a value and its interval as two cells."""
     low, high = (number(float(end)) for end in (estimate.low, estimate.high))
     return [number(float(estimate.mean)), f"[{low}, {high}]"]

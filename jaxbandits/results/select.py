@@ -24,7 +24,7 @@ class Best(NamedTuple):
 
 
 def best(label: str, trials: Trials, metric: str, by: By, minimise: bool, select: float, level: float) -> Best:
-    """The point of one label with the best criterion on the selection seeds; the first of several equal ones."""
+    """Choose the point of a label with the best criterion on the selection seeds; the first of several equal ones."""
     values, usable = trials.final(metric), trials.usable(metric)
     if values.ndim > 2 and not callable(by):
         axes = ", ".join(trials.axis_names(metric))
@@ -45,7 +45,7 @@ def best(label: str, trials: Trials, metric: str, by: By, minimise: bool, select
 
 
 def checked(by: Any, minimise: Any) -> None:
-    """Checks a criterion.
+    """Check a criterion.
 
     Raises:
       InputError: for anything but the names, a function, and a boolean.

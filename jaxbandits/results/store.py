@@ -18,7 +18,7 @@ _ARRAYS = ("seeds", "record_points", "healthy", "inadmissible")
 
 
 def save(result: LabelledTrials, path: str | os.PathLike[str]) -> Path:
-    """Writes one compressed file, atomically (`.npz` is appended if missing), and returns its path.
+    """Write one compressed file, atomically (`.npz` is appended if missing), and return its path.
 
     Raises:
       InputError: when the path cannot be written.
@@ -39,7 +39,7 @@ def save(result: LabelledTrials, path: str | os.PathLike[str]) -> Path:
 
 
 def load(path: str | os.PathLike[str]) -> tuple[dict[str, Trials], dict[str, Any]]:
-    """Trials by label and the info of a file that `save` wrote (`.npz` may be left out).
+    """Read trials by label and the info from a file that `save` wrote (`.npz` may be left out).
 
     Raises:
       InputError: one line that names the file when it is missing, damaged or of another kind.

@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
 
 def rows(metric: str, of: Mapping[str, Trials], level: float, at: Mapping[str, int]) -> Iterator[Row]:
-    """Rows of a metric in the order of labels, points and entries."""
+    """Yield the rows of a metric in the order of labels, points and entries."""
     for label, trials in of.items():
         yield from _rows_of(label, trials, metric, level, at)
 
@@ -61,7 +61,7 @@ def _rows_of(label: str, trials: Trials, metric: str, level: float, at: Mapping[
 
 
 def warn(metric: str, of: Mapping[str, Trials], stacklevel: int) -> None:
-    """Warns of failed trials, of inadmissible decisions, and of few seeds."""
+    """Warn of failed trials, of inadmissible decisions, and of few seeds."""
     failed = np.concatenate([trials.failed(metric).ravel() for trials in of.values()])
     if failed.any():
         warnings.warn(

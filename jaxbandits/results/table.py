@@ -7,7 +7,7 @@ from jaxbandits.results.summary import Row
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Aligned columns; the first `left` columns to the left, the others to the right, control characters as escapes."""
+    """Align columns, the first `left` ones to the left, others to the right; control characters become escapes."""
     cells = [[printable(cell) for cell in row] for row in (header, *rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
 
@@ -20,27 +20,27 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1)
 
 
 def printable(text: str) -> str:
-    """Text with control characters, which a terminal would obey, written as escapes."""
+    """Replace control characters, which a terminal would obey, by escapes."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def number(value: float) -> str:
-    """Four significant digits, no exponent for everyday sizes."""
+    """Format a number with four significant digits, without an exponent for everyday sizes."""
     return f"{value:.1f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
 def plain(value: Any) -> str:
-    """A hyperparameter's value: numbers to six digits, anything else as text."""
+    """Format a hyperparameter's value: numbers with six digits, anything else as text."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def summary(rows: Sequence[Row], metric: str, level: float = 0.95) -> str:
-    """The table of `Result.summary`: a line per row, a column per field that some label sweeps."""
+    """Format the rows of `Result.summary`: a line per row, a column per field that some label sweeps."""
     return aligned(*cells(rows, metric, level))
 
 
 def cells(rows: Sequence[Row], metric: str, level: float = 0.95) -> tuple[list[str], list[list[str]]]:
-    """Header and lines of the summary of a metric, as text."""
+    """Format header and lines of the summary of a metric as text."""
     fields = dict.fromkeys(name for row in rows for name in row.point)
     axes = dict.fromkeys(name for row in rows for name in row.entry)
     header = ["label", *fields, *axes, f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} % t-interval"]

@@ -49,7 +49,7 @@ class Trials:
     spec: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Checks shapes, kinds and order."""
+        """Check shapes, kinds and order."""
         if not self.points or any(point.keys() != self.points[0].keys() for point in self.points):
             raise InputError("points must be at least one point, the same fields in each")
         for name, least in (("seeds", 0), ("record_points", 1)):
@@ -77,11 +77,11 @@ class Trials:
                     raise InputError(f"axis {name!r} of {metric!r} has {size} entries, but {sizes[name]} elsewhere")
 
     def __repr__(self) -> str:
-        """Sizes and names, never numbers."""
+        """Return sizes and names, never numbers."""
         return f"Trials({sizes(self)}; {', '.join(self.metrics)})"
 
     def __getitem__(self, metric: str) -> np.ndarray:
-        """The values `[H, S, M, ...]` of a metric.
+        """Return the values `[H, S, M, ...]` of a metric.
 
         Raises:
           InputError: for an unknown name.
@@ -99,7 +99,7 @@ class Trials:
         return int(self.record_points[-1])
 
     def metric(self, metric: str | None = None) -> str:
-        """The name of a metric, checked; the first by default.
+        """Return the name of a metric, checked; the first by default.
 
         Raises:
           InputError: for an unknown name.
@@ -109,11 +109,11 @@ class Trials:
         return self.metrics[0] if metric is None else checked_name("metric", metric, self.values)
 
     def axis_names(self, metric: str) -> tuple[str, ...]:
-        """Names of a metric's axes beyond `[H, S, M]`; `metric_0`, `metric_1`, ... where none were given."""
+        """Return the names of a metric's axes beyond `[H, S, M]`; by default `metric_0`, `metric_1`, ..."""
         return tuple(self.axes.get(metric, ())) or tuple(f"{metric}_{i}" for i in range(self.values[metric].ndim - 3))
 
     def get(self, metric: str | None = None) -> np.ndarray:
-        """`[H, S, M, ...]` of a metric, the first by default.
+        """Return `[H, S, M, ...]` of a metric, the first by default.
 
         Raises:
           InputError: for an unknown name.
@@ -121,11 +121,11 @@ class Trials:
         return self.values[self.metric(metric)]
 
     def final(self, metric: str | None = None) -> np.ndarray:
-        """`[H, S, ...]`: the last record point."""
+        """Return `[H, S, ...]` at the last record point."""
         return self.get(metric)[:, :, -1]
 
     def at(self, points: Mapping[str, Any] | Sequence[int] | None) -> "Trials":
-        """The same trials at some of the points, as `indices` takes them."""
+        """Select some of the points, as `indices` takes them."""
         rows = self.indices(points)
         return dataclasses.replace(
             self,
@@ -136,7 +136,7 @@ class Trials:
         )
 
     def at_horizon(self) -> "Trials":
-        """The same trials at the last record point only; those that failed on the way stay failed."""
+        """Select the last record point; trials that failed before it stay failed."""
         return dataclasses.replace(
             self,
             values={name: values[:, :, -1:].copy() for name, values in self.values.items()},
@@ -145,19 +145,19 @@ class Trials:
         )
 
     def usable(self, metric: str | None = None) -> np.ndarray:
-        """`[H, S]` True for trials that did not fail."""
+        """Return `[H, S]`, True for trials that did not fail."""
         values = self.get(metric)
         return np.isfinite(values).all(axis=tuple(range(2, values.ndim))) & self.healthy
 
     def failed(self, metric: str | None = None) -> np.ndarray:
-        """`[H, S]` True for trials with a NaN or an infinity in the metric, or a NaN in their state.
+        """Return `[H, S]`, True for trials with a NaN or an infinity in the metric, or a NaN in their state.
 
         Regret is made of means: it can stay finite while the learner behind it is lost.
         """
         return ~self.usable(metric)
 
     def entries(self, metric: str, at: Mapping[str, int]) -> list[tuple[dict[str, int], np.ndarray]]:
-        """Splits a metric into scalars: every entry of a vector metric, or those `at` an index of its named axes.
+        """Split a metric into scalars: every entry of a vector metric, or those `at` an index of its named axes.
 
         Args:
           metric: which one.
@@ -184,7 +184,7 @@ class Trials:
         ]
 
     def index(self, point: Mapping[str, Any]) -> int:
-        """The position of the one point with these values of some fields or all.
+        """Return the position of the one point with these values of some fields or all.
 
         Raises:
           InputError: when no point has them, or several do.
@@ -198,7 +198,7 @@ class Trials:
         return found[0]
 
     def indices(self, points: Mapping[str, Any] | Sequence[int] | None) -> list[int]:
-        """Positions of some points.
+        """Return the positions of some points.
 
         Args:
           points: field to a value or to several; or positions; all points by default. Numbers that differ by rounding
@@ -237,7 +237,7 @@ class Trials:
 
 
 def checked_name(kind: str, name: Any, names: Iterable[str]) -> str:
-    """A name that is one of `names`.
+    """Return a name if it is one of `names`.
 
     Raises:
       InputError: if it is not, with the closest of them.
@@ -249,12 +249,12 @@ def checked_name(kind: str, name: Any, names: Iterable[str]) -> str:
 
 
 def in_order(metrics: Iterable[str]) -> tuple[str, ...]:
-    """Different names in the order they come, `regret` before all others."""
+    """Return the different names in their order, `regret` before all others."""
     return tuple(sorted(dict.fromkeys(metrics), key=lambda name: name != _FIRST))
 
 
 def sizes(trials: Trials) -> str:
-    """Points, seeds and rounds in words."""
+    """Format the numbers of points, seeds and rounds."""
     points = f"{len(trials.points):,} points x " if len(trials.points) > 1 else ""
     seeds = f"{len(trials.seeds):,} seed{'s' if len(trials.seeds) > 1 else ''}"
     return f"{points}{seeds}, {trials.horizon:,} rounds at {len(trials.record_points):,} record points"
@@ -265,7 +265,7 @@ def _text(point: Mapping[str, Any]) -> str:
 
 
 def _listed(values: Sequence[Any] | np.ndarray) -> list[Any]:
-    """Entries of a sequence, or rows of an array; an array without axes has one entry."""
+    """Return entries of a sequence, or rows of an array; an array without axes has one entry."""
     return [values.item()] if isinstance(values, np.ndarray) and not values.ndim else list(values)
 
 

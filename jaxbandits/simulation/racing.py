@@ -93,7 +93,7 @@ class Race:
     grid_rounds: int
 
     def __repr__(self) -> str:
-        """The winner, what is left and what was saved."""
+        """Return the winner, what is left and what was saved."""
         share = 100.0 * self.rounds / self.grid_rounds
         left = f"{len(self.survivors)} of {len(self.candidates)} points left"
         mean = number(self.candidates[self.index].mean)

@@ -11,10 +11,10 @@ from jaxbandits.algorithms.coco.sinha_vaze import SinhaVaze
 from jaxbandits.domains.l1_ball import L1Ball
 from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.environments.coco.linear_constraints import LinearConstraints
-from jaxbandits.experiments.coco.toy import OURS, PAPER, look_of, told
-from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel, Timed
-from jaxbandits.experiments.engine.statistic import total_time_ratio
+from jaxbandits.experiments.coco.toy import OWN_STUDY, constants
+from jaxbandits.experiments.engine.experiment import Panel, Timed
+from jaxbandits.experiments.engine.statements import faster, slower
+from jaxbandits.results import curves
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,11 +48,10 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset
-    setting = told(panel.environment, panel.rounds or horizon)
-    plain = {name: value for name, value in setting.items() if name != "constraint_scale"}
+    environment, rounds = panel.environment, panel.rounds or horizon
     return {
-        _FREE: OFWTVC.practical(**setting),
-        _PROJECTS: SinhaVaze(**plain),
+        _FREE: OFWTVC.practical(**constants(environment, rounds)),
+        _PROJECTS: SinhaVaze(**constants(environment, rounds, scaled=False)),
     }
 
 
@@ -68,7 +67,7 @@ class Crossover:
     name: str = "crossover"
 
     def draw(self, plt: Any, report: "Report") -> "Figure":
-        """A frame for each kind of set."""
+        """Draw a frame for each kind of set."""
         figure, axes = plt.subplots(1, 2, figsize=(10.4, 4.4), layout="constrained")
         frames = (("trace-norm ball", "n (matrices n x n)", _MATRICES), ("l1 ball", "d", _VECTORS))
         times = {name: measured for (name, _), measured in report.times.items()}
@@ -76,7 +75,7 @@ class Crossover:
             for label in report.labels:
                 rows = [_microseconds(times[name], label) for name in panels]
                 low, middle, high = np.transpose([np.quantile(row, (0.25, 0.5, 0.75)) for row in rows])
-                look, at = look_of(report.order().index(label)), list(panels.values())
+                look, at = curves.look(report.order().index(label)), list(panels.values())
                 ax.plot(at, middle, label=label, markersize=4, **look)
                 ax.fill_between(at, low, high, color=look["color"], alpha=0.2, linewidth=0)
             ax.set(xscale="log", yscale="log", xlabel=axis, ylabel="microseconds per round (one core)", title=title)
@@ -88,14 +87,14 @@ class Crossover:
 
 
 def _microseconds(times: Any, label: str) -> np.ndarray:
-    """`[repeats]` per round, over a whole trial."""
+    """Return `[repeats]` microseconds per round, over a whole trial."""
     return times.ns[label] @ np.diff(times.stretch_ends, prepend=0) / times.stretch_ends[-1] / 1e3
 
 
-COST = Experiment(
-    name="coco/cost",
+COST = OWN_STUDY.experiment(
+    "cost",
+    "Section 1",
     title="time per round, projection-free against projecting, against the dimension",
-    source=f"ours, on {PAPER}",
     horizon=_ROUNDS,
     seeds=2,
     presets={"practical": "as set by hand; time hardly depends on it"},
@@ -106,24 +105,17 @@ COST = Experiment(
     timed=Timed((*_MATRICES, *_VECTORS), at=(1,)),
     claims=(
         *(
-        Claim(
-            f"a round of OFW-TVC takes less time than one of Sinha-Vaze, which projects ({name})",
-            "ours, on Section 1",
-            total_time_ratio((name, _FREE), (name, _PROJECTS)), high=1.0, trials=3,
-        )
-        for name in (*_MATRICES, *_VECTORS)
+            faster(_FREE, _PROJECTS, on=name, says="a projection takes longer", place="ours, on Section 1")
+            for name in (*_MATRICES, *_VECTORS)
         ),
-        Claim(
-            "on matrices 512 x 512 a round with a projection costs more than ten with a linear minimisation", "ours",
-            total_time_ratio(("nuclear-512", _PROJECTS), ("nuclear-512", _FREE)), low=10.0, trials=3,
-        ),
+        *slower(_PROJECTS, _FREE, on="nuclear-512", says="on large matrices by far", place="ours", times=10.0),
     ),
     notes=(
-        OURS, "Time of one trial alone on one core, drawing the losses included. OFW-TVC and SCOFW-TVC ask the "
-        "oracle once a round each.",
+        "Time of one trial alone on one core, drawing the losses included. OFW-TVC and SCOFW-TVC ask the oracle once a "
+        "round each.",
         "The oracle on the trace-norm ball is an eigendecomposition of the smaller Gram matrix below n = 64, and a "
         "Krylov space of six vectors, warm-started, from there on; the projection takes all singular values.",
         "On the l1 ball the oracle looks for the largest entry; the projection takes a few passes, without a sort.",
     ),
     figures=(Crossover(),),
-)  # fmt: skip
+)

@@ -1,72 +1,67 @@
 """Figure 1: online matrix completion with full information, on MovieLens-100k or a stand-in."""
 
 import functools
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 from jaxbandits.experiments.coco import setting
-from jaxbandits.experiments.coco.setting import METERS, PAPER, PRESETS
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment
-from jaxbandits.experiments.engine.statistic import final_mean, mean_difference
+from jaxbandits.experiments.engine.statements import lower, mean_within
 
-
-def _from_file(path: Path) -> Mapping[str, Any]:
-    panels = setting.panels(setting.on_movielens(path))
-    return {
-        "title": "online matrix completion, full information, MovieLens-100k (943 x 1682)",
-        "algorithms": functools.partial(setting.learners, "fig1", True),
-        "panels": lambda horizon: panels,
-        "horizon": panels["figure"].environment.rounds_of_a_pass,
-        "tabulated": setting.TABULATED,  # no comparator, hence no regret
-        "figures": setting.figures(regret=False),
-    }
+_RIVALS = {  # metric to pairs of learners, the first of which ends lower
+    "loss": (
+        ("OFW-TVC", "OPDP"),
+        ("OFW-TVC", "LPM"),
+        ("SCOFW-TVC", "OFW-TVC"),
+        ("SCOFW-TVC", "OPDP"),
+        ("SCOFW-TVC", "LPM"),
+    ),
+    "violation": (("OFW-TVC", "OPDP"), ("OFW-TVC", "LPM"), ("OFW-TVC", "SCOFW-TVC")),
+}
 
 
 def _claims(panel: str) -> tuple[Claim, ...]:
-    better = [("OFW-TVC", "OPDP", "loss"), ("OFW-TVC", "LPM", "loss"), ("SCOFW-TVC", "OFW-TVC", "loss")]
-    better += [("SCOFW-TVC", "OPDP", "loss"), ("SCOFW-TVC", "LPM", "loss")]
-    better += [("OFW-TVC", "OPDP", "violation"), ("OFW-TVC", "LPM", "violation"), ("OFW-TVC", "SCOFW-TVC", "violation")]
+    place = setting.place("Figure 1", panel)
     return tuple(
-        Claim(
-            f"{first} ends below {second} in the mean: cumulative {metric} ({panel})", setting.place("Figure 1", panel),
-            mean_difference(panel, first, second, metric=metric), high=0.0, trials=10,
+        claim
+        for metric, pairs in _RIVALS.items()
+        for first, second in pairs
+        for claim in lower(
+            first, second, on=panel, says=f"{first} ends below {second}", place=place, metric=metric, trials=10
         )
-        for first, second, metric in better
-    )  # fmt: skip
+    )
 
 
-FIG1 = Experiment(
-    name="coco/fig1",
+FIG1 = setting.FIGURES.experiment(
+    "fig1",
+    "Figure 1",
     title="online matrix completion, full information, stand-in for MovieLens (20 x 26)",
-    source=f"{PAPER}, Figure 1",
     horizon=1500,
     seeds=20,
-    presets=PRESETS,
     algorithms=functools.partial(setting.learners, "fig1", False),
     panels=lambda horizon: setting.panels(setting.stand_in),
-    from_file=_from_file,
+    from_file=setting.from_file(
+        "fig1", "online matrix completion, full information, MovieLens-100k (943 x 1682)", setting.on_movielens
+    ),
     stand_ins=dict.fromkeys(setting.TITLES, "MovieLens-100k"),
-    metric="loss",
-    tabulated=("regret", *setting.TABULATED),
-    meters=METERS,
-    derive=setting.shares,
-    record_points=25,
-    claims=_claims("figure")
-    + _claims("budget")
-    + tuple(
-        Claim(
-            f"the constraints of the figure cannot be learned: {name} violates 0.23 ||X_t|| a round (within 10 %)",
-            "ours: E max(<P, X>, 0) = ||X|| / sqrt(6 pi)",
-            final_mean("figure", name, "violation_share"), low=0.207, high=0.253, trials=10,
-        )
-        for name in setting.FULL
+    claims=(
+        *_claims("figure"),
+        *_claims("budget"),
+        *(
+            claim
+            for name in setting.FULL
+            for claim in mean_within(
+                name,
+                "violation_share",
+                on="figure",
+                says="the constraints of the figure cannot be learned: 0.23 ||X_t|| a round are violated, within 10 %",
+                place="ours: E max(<P, X>, 0) = ||X|| / sqrt(6 pi)",
+                low=0.207,
+                high=0.253,
+                trials=10,
+            )
+        ),
     ),
     notes=(
-        *setting.NOTES,
         "LPM and OPDP are reconstructions. LPM asks the oracle at the end of a block, a hundred times at most, and not "
         "in every round: see the figures against oracle calls.",
     ),
-    figures=setting.figures(regret=True),
-)  # fmt: skip
+)

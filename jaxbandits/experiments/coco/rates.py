@@ -11,11 +11,12 @@ from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
 from jaxbandits.algorithms.coco.sinha_vaze import SinhaVaze
 from jaxbandits.domains.l1_ball import L1Ball
 from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
-from jaxbandits.experiments.coco.toy import OURS, PAPER, look_of, shares_of_bounds, told
+from jaxbandits.experiments.coco.toy import STUDY, constants, shares_of_bounds
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
-from jaxbandits.experiments.engine.statistic import growth_across, share_below
+from jaxbandits.experiments.engine.experiment import Panel
+from jaxbandits.experiments.engine.statements import growth_over_panels, mostly_below
 from jaxbandits.experiments.engine.thresholds import always
+from jaxbandits.results import curves
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +28,7 @@ _LAST = "T-6"
 
 
 def _panels(horizon: int) -> Mapping[str, Panel]:
-    """The l1 ball of R^10 and a fixed half-space; losses around a noisy centre."""
+    """Make a panel for each T: the l1 ball of R^10 and a fixed half-space; losses around a noisy centre."""
     problem = QuadraticConstraints(dim=10, domain=L1Ball(), slope_noise=0.0, margin_spread=0.0)
     rounds = {name: max(4, round(share * horizon)) for name, share in _SHARES.items()}
     return {name: Panel(f"T = {t:,}", problem, x=float(t), rounds=t) for name, t in rounds.items()}
@@ -35,8 +36,8 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset
-    setting = told(panel.environment, panel.rounds or horizon)
-    plain = {name: value for name, value in setting.items() if name != "constraint_scale"}
+    environment, rounds = panel.environment, panel.rounds or horizon
+    setting = constants(environment, rounds)
     return {
         "SCOFW-TVC": SCOFWTVC.theory(**setting, curvature=1.0),
         "OFW-TVC, theory": OFWTVC.theory(**setting),
@@ -44,7 +45,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
         "OFW-TVC, balanced, eta x1": OFWTVC.practical(**setting, eta_scale=1.0),
         "OFW-TVC, balanced, eta x10": OFWTVC.practical(**setting),
         "OFW-TVC, balanced, eta x30": OFWTVC.practical(**setting, eta_scale=30.0),
-        "Sinha-Vaze": SinhaVaze(**plain),
+        "Sinha-Vaze": SinhaVaze(**constants(environment, rounds, scaled=False)),
     }
 
 
@@ -61,7 +62,7 @@ class Growth:
     name: str = "growth"
 
     def draw(self, plt: Any, report: "Report") -> "Figure":
-        """One column per metric; what is not positive cannot be drawn and is left out."""
+        """Draw one column per metric; what is not positive cannot be drawn and is left out."""
         size = (4.6 * len(self.metrics) + 2.6, 4.4)
         figure, axes = plt.subplots(1, len(self.metrics), figsize=size, layout="constrained", squeeze=False)
         order, panels = report.order(), report.panels
@@ -77,7 +78,7 @@ class Growth:
                 good = mean > 0.0
                 seen += list(mean[good])
                 reach = [np.minimum(mean - low, 0.99 * mean)[good], (high - mean)[good]]
-                look = look_of(order.index(label))
+                look = curves.look(order.index(label))
                 ax.errorbar(horizons[good], mean[good], reach, label=label, capsize=2, markersize=4, **look)
             if not seen:
                 continue
@@ -92,24 +93,23 @@ class Growth:
         return figure
 
 
-_UNDECIDED = " (a negative mean has no exponent, on any number of seeds: then undecided)"
-
-
-def _growth(label: str, metric: str, rate: float, text: str, source: str) -> Claim:
-    return Claim(
-        f"{text} grows no faster than T^{rate:.3g} up to T = 10^6: {label}{_UNDECIDED if text == 'regret' else ''}",
-        f"ours, on {source}", growth_across(_SHARES, label, metric), high=rate, trials=40,
-    )  # fmt: skip
+def _growth(label: str, metric: str, rate: float, place: str) -> Claim:
+    what = "violation" if metric == "violation" else "regret"
+    says = f"{what} grows no faster than T^{rate:.3g} up to T = 10^6"
+    if what == "regret":
+        says += " (a negative mean has no exponent, on any number of seeds: then undecided)"
+    place = f"ours, on {place}"
+    return growth_over_panels(label, _SHARES, "T", says=says, place=place, high=rate, metric=metric, trials=40)
 
 
 _OFW = tuple(
     f"OFW-TVC, {name}" for name in ("theory", "G~ = 1", "balanced, eta x1", "balanced, eta x10", "balanced, eta x30")
 )
 
-RATES = Experiment(
-    name="coco/rates",
+RATES = STUDY.experiment(
+    "rates",
+    "Theorems 1 and 2",
     title="growth of regret and violation with the horizon, l1 ball of R^10, quadratic losses, a fixed half-space",
-    source=f"{PAPER}, Theorems 1 and 2",
     horizon=10**6,
     seeds=128,
     presets={"theory": "constants of the theorems, g normalised; 'balanced': gamma = lambda, set by hand, ours"},
@@ -120,32 +120,37 @@ RATES = Experiment(
     derive=shares_of_bounds,
     record_points=2,
     claims=(
-        _growth("SCOFW-TVC", "feasible_regret", 2.0 / 3.0, "regret", "Theorem 2"),
-        _growth("SCOFW-TVC", "violation", 5.0 / 6.0, "violation", "Theorem 2"),
-        _growth("Sinha-Vaze", "feasible_regret", 0.5, "regret", "Sinha & Vaze 2024"),
-        _growth("Sinha-Vaze", "violation", 0.5, "violation", "Sinha & Vaze 2024, up to a logarithm"),
+        _growth("SCOFW-TVC", "feasible_regret", 2.0 / 3.0, "Theorem 2"),
+        _growth("SCOFW-TVC", "violation", 5.0 / 6.0, "Theorem 2"),
+        _growth("Sinha-Vaze", "feasible_regret", 0.5, "Sinha & Vaze 2024"),
+        _growth("Sinha-Vaze", "violation", 0.5, "Sinha & Vaze 2024, up to a logarithm"),
         *(
-            _growth(label, metric, 0.75, text, "Theorem 1" + (", up to a logarithm" if metric == "violation" else ""))
+            _growth(label, metric, 0.75, place)
             for label in _OFW
-            for metric, text in (("feasible_regret", "regret"), ("violation", "violation"))
+            for metric, place in (("feasible_regret", "Theorem 1"), ("violation", "Theorem 1, up to a logarithm"))
         ),
         *(
-            Claim(
-                f"after 10^6 rounds {text} is within the theorem's bound, constants included, in more than 90 % of "
-                f"trials: {label}", source, share_below(_LAST, label, metric, 1.0), low=always(50), trials=50,
+            claim
+            for label, place in (("SCOFW-TVC", "Theorem 2"), ("OFW-TVC, theory", "Theorem 1"))
+            for metric, what in (("regret_share", "regret"), ("violation_share", "violation"))
+            for claim in mostly_below(
+                label,
+                metric,
+                on=_LAST,
+                says=f"{label}: after 10^6 rounds {what} is within the theorem's bound, constants included",
+                place=place,
+                share=always(50),
+                trials=50,
             )
-            for label, source in (("SCOFW-TVC", "Theorem 2"), ("OFW-TVC, theory", "Theorem 1"))
-            for metric, text in (("regret_share", "regret"), ("violation_share", "violation"))
         ),
     ),
     notes=(
-        OURS, "Regret is against the best point of K that satisfies the constraint, known exactly. Exponents: least "
-        "squares of log(final mean) on log(T) over seven horizons, each with its own constants and runs; paired "
-        "over seeds. An exponent above a rate does not contradict a bound that lies orders above what is measured.",
+        "Regret is against the best point of K that satisfies the constraint, known exactly. Exponents: least squares "
+        "of log(final mean) on log(T) over seven horizons, each with its own constants and runs; paired over seeds. An "
+        "exponent above a rate does not contradict a bound that lies orders above what is measured.",
         "A negative mean regret has no exponent: the learner pays in violation. That of Sinha-Vaze and of OFW-TVC with "
         "the theorem's constants is negative at T = 10^6: their claims on regret stay undecided.",
         "Sinha-Vaze projects; the shares of bounds of it and of 'balanced' are of Theorem 1, which is not about them.",
     ),
     figures=(Growth({"feasible_regret": (0.75, 2.0 / 3.0), "violation": (0.75, 5.0 / 6.0)}),),
-    float64=True,
-)  # fmt: skip
+)

@@ -30,13 +30,14 @@ from jaxbandits.environments.coco.matrix_completion import MatrixCompletion
 from jaxbandits.environments.datasets.filmtrust import load_filmtrust
 from jaxbandits.environments.datasets.movielens import load_movielens
 from jaxbandits.environments.datasets.ratings import low_rank_ratings
+from jaxbandits.experiments.coco.toy import PAPER
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Curves
+from jaxbandits.experiments.engine.study import Study
 from jaxbandits.experiments.engine.tuning import Multipliers, MultiplierTable, TunedLearner, Tuning
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
 
-PAPER = "Wang, Wan & Zhang, AAAI 2025"
 MOST_CALLS = 100  # of the oracle at the end of a block: that many rounds of the learners with one a round
 DELTA = 0.3  # length of a perturbation, of the inner radius
 PRESETS = {
@@ -48,93 +49,106 @@ PRESETS = {
 def full_information(
     environment: MatrixCompletion, horizon: int, multipliers: Mapping[str, Multipliers], start: Any = None
 ) -> dict[str, Any]:
-    """The learners of Figure 1, from label to multipliers."""
-    told, scale, bound = _told(environment, horizon, start)
-    domain, share = told["domain"], environment.batch / len(environment.observed)
+    """Make the learners of Figure 1 with multipliers by label."""
+    common, scale, bound = _common_constants(environment, horizon, start)
+    domain, share = common["domain"], environment.batch / len(environment.observed)
     ofw, scofw, lpm, opdp = (multipliers[label] for label in FULL)
     gamma = 0.5 * horizon**-0.75
     curvature = scofw["curvature"] * share  # the mean curvature of the observed entries
     return {
         "OFW-TVC": OFWTVC.practical(
-            **told, constraint_scale=scale, eta_scale=10.0 * ofw["eta"], gamma=gamma * ofw["gamma"]
+            **common, constraint_scale=scale, eta_scale=10.0 * ofw["eta"], gamma=gamma * ofw["gamma"]
         ),
         "SCOFW-TVC": SCOFWTVC.theory(
-            **told, constraint_scale=scale, curvature=curvature,
+            **common,
+            constraint_scale=scale,
+            curvature=curvature,
             gamma=scofw["gamma"] * bound / (bound + curvature * domain.diameter),
         ),
         "LPM": LPM.practical(
-            **told, eta=lpm["eta"] * environment.radius / bound * horizon**-0.75,
-            eps=lpm["eps"] * 1.8 * environment.radius**2 * horizon**-0.5, most_calls=MOST_CALLS,
+            **common,
+            eta=lpm["eta"] * environment.radius / bound * horizon**-0.75,
+            eps=lpm["eps"] * 1.8 * environment.radius**2 * horizon**-0.5,
+            most_calls=MOST_CALLS,
         ),
         "OPDP": OPDP(
-            **told, hard=True, eta_scale=opdp["eta"],
+            **common,
+            hard=True,
+            eta_scale=opdp["eta"],
             dual_step=opdp["dual_step"] * horizon ** (-5 / 6) / (bound * domain.diameter),
         ),
-    }  # fmt: skip
+    }
 
 
 def full_information_theory(environment: MatrixCompletion, horizon: int, start: Any = None) -> dict[str, Any]:
-    """The same with the constants of their theory."""
-    told, scale, _ = _told(environment, horizon, start)
+    """Make the same learners with the constants of their theory."""
+    common, scale, _ = _common_constants(environment, horizon, start)
     share = environment.batch / len(environment.observed)
     return {
-        "OFW-TVC": OFWTVC.theory(**told, constraint_scale=scale),
-        "SCOFW-TVC": SCOFWTVC.theory(**told, constraint_scale=scale, curvature=share),
-        "LPM": LPM.theory(**told),
-        "OPDP": OPDP.theory(**told),
+        "OFW-TVC": OFWTVC.theory(**common, constraint_scale=scale),
+        "SCOFW-TVC": SCOFWTVC.theory(**common, constraint_scale=scale, curvature=share),
+        "LPM": LPM.theory(**common),
+        "OPDP": OPDP.theory(**common),
     }
 
 
 def bandit(
     environment: MatrixCompletion, horizon: int, multipliers: Mapping[str, Multipliers], start: Any = None
 ) -> dict[str, Any]:
-    """The learners of Figure 2, from label to multipliers; delta = 0.3 r."""
-    told, scale, bound = _told(environment, horizon, start)
-    domain, size = told["domain"], math.prod(environment.dim)
+    """Make the learners of Figure 2 with multipliers by label; delta = 0.3 r."""
+    common, scale, bound = _common_constants(environment, horizon, start)
+    domain, size = common["domain"], math.prod(environment.dim)
     inner, values = float(domain.inner_radius(environment.dim)), float(environment.value_bound)
-    told |= {"delta": DELTA * inner}
+    common |= {"delta": DELTA * inner}
     share = environment.batch / len(environment.observed)
     bfw, scbfw, lbpm = (multipliers[label] for label in BANDIT)
     return {
         "BFW-TVC": BFWTVC.practical(
-            **told, constraint_scale=scale, value_bound=values, eta_scale=bfw["eta"],
+            **common,
+            constraint_scale=scale,
+            value_bound=values,
+            eta_scale=bfw["eta"],
             gamma=0.5 * horizon**-0.75 * bfw["gamma"],
         ),
         "SCBFW-TVC": SCBFWTVC.practical(
-            **told, constraint_scale=scale, curvature=scbfw["curvature"] * share,
+            **common,
+            constraint_scale=scale,
+            curvature=scbfw["curvature"] * share,
             gamma=2.0 * horizon**0.5 * scbfw["gamma"],
         ),
         "LBPM": LBPM(
-            **told, value_bound=values,
+            **common,
+            value_bound=values,
             eta=lbpm["eta"] * environment.radius * (size * values) ** -0.5 * horizon**-0.75,
-            dual_step=lbpm["dual_step"] * horizon**-0.75 / (bound * environment.radius), most_calls=MOST_CALLS,
+            dual_step=lbpm["dual_step"] * horizon**-0.75 / (bound * environment.radius),
+            most_calls=MOST_CALLS,
         ),
-    }  # fmt: skip
-
-
-def bandit_theory(environment: MatrixCompletion, horizon: int, start: Any = None) -> dict[str, Any]:
-    """The same with the constants of their theory."""
-    told, scale, _ = _told(environment, horizon, start)
-    told |= {"delta": DELTA * float(told["domain"].inner_radius(environment.dim))}
-    values, share = float(environment.value_bound), environment.batch / len(environment.observed)
-    return {
-        "BFW-TVC": BFWTVC.theory(**told, constraint_scale=scale, value_bound=values),
-        "SCBFW-TVC": SCBFWTVC.theory(**told, constraint_scale=scale, curvature=share),
-        "LBPM": LBPM.theory(**told, value_bound=values),
     }
 
 
-def _told(environment: MatrixCompletion, horizon: int, start: Any) -> tuple[dict[str, Any], float, float]:
+def bandit_theory(environment: MatrixCompletion, horizon: int, start: Any = None) -> dict[str, Any]:
+    """Make the same learners with the constants of their theory."""
+    common, scale, _ = _common_constants(environment, horizon, start)
+    common |= {"delta": DELTA * float(common["domain"].inner_radius(environment.dim))}
+    values, share = float(environment.value_bound), environment.batch / len(environment.observed)
+    return {
+        "BFW-TVC": BFWTVC.theory(**common, constraint_scale=scale, value_bound=values),
+        "SCBFW-TVC": SCBFWTVC.theory(**common, constraint_scale=scale, curvature=share),
+        "LBPM": LBPM.theory(**common, value_bound=values),
+    }
+
+
+def _common_constants(environment: MatrixCompletion, horizon: int, start: Any) -> tuple[dict[str, Any], float, float]:
     """Return the common constants, the factor that gives g the Lipschitz constant of f, and that constant G."""
     bound, steep = float(environment.lipschitz), environment.constraint_lipschitz
     domain = NuclearBall(radius=float(environment.radius))
-    told = {"dim": environment.dim, "horizon": horizon, "domain": domain, "lipschitz": bound}
-    told |= {} if start is None else {"start": start}
-    return told, bound / steep if steep else 1.0, bound
+    common = {"dim": environment.dim, "horizon": horizon, "domain": domain, "lipschitz": bound}
+    common |= {} if start is None else {"start": start}
+    return common, bound / steep if steep else 1.0, bound
 
 
 def _residual(played: Any) -> jax.Array:
-    """Of the linear oracle's last answer; 0 where it is exact."""
+    """Return the residual of the linear oracle's last answer; 0 where it is exact."""
     leaves = jax.tree.leaves(played.next_state, is_leaf=lambda x: isinstance(x, WarmStart))
     found = [leaf.residual for leaf in leaves if isinstance(leaf, WarmStart)]
     return found[0] if found else jnp.zeros(())
@@ -156,28 +170,32 @@ FULL, BANDIT = ("OFW-TVC", "SCOFW-TVC", "LPM", "OPDP"), ("BFW-TVC", "SCBFW-TVC",
 
 
 def stand_in(constraint: str) -> MatrixCompletion:
-    """Figure 1 in small: 20 x 26 of rank 3, 40 % observed, ten entries a round."""
+    """Make the problem of Figure 1 in small: 20 x 26 of rank 3, 40 % observed, ten entries a round."""
     return MatrixCompletion.stand_in(constraint=constraint, comparator=_COMPARATOR[constraint])
 
 
 def bandit_stand_in(constraint: str) -> MatrixCompletion:
-    """Figure 2 in small: 5 x 6 of rank 2, 40 % observed, four entries a round."""
+    """Make the problem of Figure 2 in small: 5 x 6 of rank 2, 40 % observed, four entries a round."""
     ratings = low_rank_ratings((5, 6), 12, rank=2, scale=(0.5, 4.0), step=0.5)
     radius = 2.27 * math.sqrt(30.0 * float(np.mean(ratings.ratings**2)))
     return MatrixCompletion.from_ratings(
-        ratings, batch=4, order="fresh", radius=radius, constraint=constraint,
+        ratings,
+        batch=4,
+        order="fresh",
+        radius=radius,
+        constraint=constraint,
         comparator=_COMPARATOR[constraint],
-    )  # fmt: skip
+    )
 
 
 def on_movielens(path: Path) -> Callable[[str], MatrixCompletion]:
-    """From the constraint: the user's MovieLens-100k, a hundred ratings a round."""
+    """Return a maker, from the constraint, of problems on the user's MovieLens-100k: a hundred ratings a round."""
     ratings = load_movielens(path)
     return lambda constraint: MatrixCompletion.from_ratings(ratings, constraint=constraint)
 
 
 def on_filmtrust(path: Path) -> Callable[[str], MatrixCompletion]:
-    """From the constraint: the user's FilmTrust, eight ratings a round."""
+    """Return a maker, from the constraint, of problems on the user's FilmTrust: eight ratings a round."""
     ratings = load_filmtrust(path)
     return lambda constraint: MatrixCompletion.from_ratings(ratings, batch=8, constraint=constraint)
 
@@ -196,7 +214,7 @@ TITLES = {
 
 
 def panels(environment_of: Callable[[str], MatrixCompletion]) -> dict[str, Panel]:
-    """The figure's constraints from x_1 = 0 and from a vertex, and the budget; from constraint to environment."""
+    """Make panels of the figure's constraints, from x_1 = 0 and from a vertex, and of the budget."""
     names = {"figure": "figure", "vertex": "figure", "budget": "budget"}
     return {name: Panel(TITLES[name], environment_of(constraint)) for name, constraint in names.items()}
 
@@ -207,7 +225,7 @@ def place(figure: str, panel: str) -> str:
 
 
 def learners(figure: str, on_data: bool, preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """Those of Figure 1 or 2 in a preset, in one of the panels above."""
+    """Make the learners of Figure 1 or 2 in a preset, in one of the panels above."""
     environment, start = panel.environment, None
     full = figure == "fig1"
     if panel.title == TITLES["vertex"]:
@@ -220,7 +238,7 @@ def learners(figure: str, on_data: bool, preset: str, horizon: int, panel: Panel
 
 
 def random_vertex(environment: MatrixCompletion) -> np.ndarray:
-    """`[m, n]` tau u v' for uniform unit vectors u and v: one for all learners and trials."""
+    """Return `[m, n]` tau u v' for uniform unit vectors u and v: one for all learners and trials."""
     rng = np.random.default_rng(0)
     left, right = (side / np.linalg.norm(side) for side in map(rng.standard_normal, environment.dim))
     return float(environment.radius) * np.outer(left, right)
@@ -250,9 +268,9 @@ NOTES = (
 
 
 def shares(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
-    """The loss beside that of the decision 0, and the violation beside ||X_t||, both summed; 0 where nothing moved.
+    """Divide the loss by that of the decision 0, and the violation by ||X_t||, both summed; 0 where nothing moved.
 
-    And under the budget the regret against the best point that keeps it.
+    Under the budget, `regret` is against the best point that keeps it.
     """
     del algorithm, panel
     norm = trials.get("norm")
@@ -264,7 +282,7 @@ def shares(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
 
 
 def figures(regret: bool) -> tuple[Curves, ...]:
-    """Loss, violation, and regret where there is a comparator, against rounds and against oracle calls."""
+    """Make figures of loss, violation, and regret if there is a comparator, against rounds and against oracle calls."""
     drawn = ("loss", "violation", "regret") if regret else ("loss", "violation")
     zero = {"loss": ("zero_loss", "X = 0")}
     by_round = (
@@ -273,6 +291,38 @@ def figures(regret: bool) -> tuple[Curves, ...]:
     )
     return (*by_round, *(Curves(metric=metric, x="oracle_calls", name=f"{metric}-calls") for metric in drawn))
 
+
+def from_file(
+    figure: str, title: str, problem_of: Callable[[Path], Callable[[str], MatrixCompletion]]
+) -> Callable[[Path], Mapping[str, Any]]:
+    """Return a function from a data file to the fields of a figure on these data, which has no comparator or regret."""
+
+    def fields(path: Path) -> Mapping[str, Any]:
+        on_data = panels(problem_of(path))
+        return {
+            "title": title,
+            "algorithms": functools.partial(learners, figure, True),
+            "panels": lambda horizon: on_data,
+            "horizon": on_data["figure"].environment.rounds_of_a_pass,
+            "tabulated": TABULATED,
+            "figures": figures(regret=False),
+        }
+
+    return fields
+
+
+FIGURES = Study(
+    "coco",
+    PAPER,
+    presets=PRESETS,
+    metric="loss",
+    tabulated=("regret", *TABULATED),
+    meters=METERS,
+    derive=shares,
+    record_points=25,
+    figures=figures(regret=True),
+    notes=NOTES,
+)
 
 # Tuning --------------------------------------------------------------------------------------------------------------
 
@@ -316,8 +366,10 @@ def _tuned_learners(figure: str, path: Path | None) -> dict[str, TunedLearner]:
         return TunedLearner(named, build, functools.partial(problem_of, constraint))
 
     pairs = itertools.product(CONSTRAINTS, labels)
-    return {f"{problem(figure, constraint, path is not None)}/{label}": learner(constraint, label)
-            for constraint, label in pairs}  # fmt: skip
+    return {
+        f"{problem(figure, constraint, path is not None)}/{label}": learner(constraint, label)
+        for constraint, label in pairs
+    }
 
 
 TABLE = MultiplierTable(

@@ -7,29 +7,21 @@ import numpy as np
 
 from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
 from jaxbandits.experiments.engine.experiment import Panel
-from jaxbandits.results import curves
+from jaxbandits.experiments.engine.study import Study
 from jaxbandits.results.trials import Trials
 from jaxbandits.theory import coco as theory
 
 PAPER = "Wang, Wan & Zhang, AAAI 2025"
-OURS = "Instances, sizes and thresholds are ours: the paper's experiments are its Figures 1 and 2."
+_OURS = "Instances, sizes and thresholds are ours: the paper's experiments are its Figures 1 and 2."
+STUDY = Study("coco", PAPER, float64=True, notes=(_OURS,))
+OWN_STUDY = Study("coco", f"ours, on {PAPER}", notes=(_OURS,))
 
 
-def told(environment: Any, horizon: int) -> dict[str, Any]:
-    """Shape, horizon, domain, G, and the factor that gives the constraints the Lipschitz constant of the losses."""
+def constants(environment: Any, horizon: int, scaled: bool = True) -> dict[str, Any]:
+    """Return shape, horizon, domain and G; `scaled` adds the factor that gives the constraints the constant G too."""
     bound, steep = float(environment.lipschitz), float(environment.slope * (1.0 + environment.slope_noise))
-    return {
-        "dim": environment.dim,
-        "horizon": horizon,
-        "domain": environment.domain,
-        "lipschitz": bound,
-        "constraint_scale": bound / steep,
-    }
-
-
-def look_of(i: int) -> dict[str, Any]:
-    """Colour, line and marker of the i-th label, as in the curves."""
-    return {"color": curves.COLOURS[i % 8], "linestyle": curves.STYLES[i % 8], "marker": curves.MARKERS[i % 8]}
+    fields = {"dim": environment.dim, "horizon": horizon, "domain": environment.domain, "lipschitz": bound}
+    return fields | ({"constraint_scale": bound / steep} if scaled else {})
 
 
 def shares_of_bounds(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, np.ndarray]:

@@ -12,11 +12,12 @@ from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
 from jaxbandits.algorithms.coco.sinha_vaze import SinhaVaze
 from jaxbandits.domains.l1_ball import L1Ball
 from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
-from jaxbandits.experiments.coco.toy import OURS, PAPER, look_of, told
+from jaxbandits.experiments.coco.toy import OWN_STUDY, constants
 from jaxbandits.experiments.engine.claim import Claim, Measured
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
-from jaxbandits.experiments.engine.statistic import Statistic, paired_mean
-from jaxbandits.results.intervals import Estimate
+from jaxbandits.experiments.engine.experiment import Panel
+from jaxbandits.experiments.engine.statistic import as_statistic, paired_mean
+from jaxbandits.results import curves
+from jaxbandits.results.intervals import Estimate, unbounded
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation.grid import Grid
 
@@ -30,10 +31,9 @@ _PANEL = "half-space"
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """Each with its weight at 1 in the middle: the loss's weight gamma below it, or the step of the multiplier."""
+    """Sweep the weight of the constraint, 1 in the middle, by the loss's weight gamma or the step of the multiplier."""
     del preset
-    setting = told(panel.environment, horizon)
-    plain = {name: value for name, value in setting.items() if name != "constraint_scale"}
+    setting, plain = constants(panel.environment, horizon), constants(panel.environment, horizon, scaled=False)
     G, D, T = setting["lipschitz"], float(setting["domain"].diameter), float(horizon)
 
     def lighter_loss(algorithm: Any, middle: float) -> Grid:
@@ -52,42 +52,36 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
 
 
 def mean_points(trials: Trials) -> tuple[np.ndarray, np.ndarray]:
-    """`[H]` mean regret against the best feasible point, and mean violation, per round, at the end."""
+    """Return `[H]` mean regret against the best feasible point, and mean violation, per round, at the end."""
     rounds = trials.horizon
     means = (trials.final(metric).mean(axis=1) / rounds for metric in ("feasible_regret", "violation"))
     return next(means), next(means)
 
 
-def heavier(label: str, metric: str) -> Statistic:
-    """Final mean at the heaviest weight less that at the lightest, per round, over paired seeds."""
-
-    def statistic(measured: Measured) -> Estimate:
-        trials = measured.results[_PANEL][label]
-        good = trials.usable(metric)[[0, -1]].all(axis=0)
-        light, heavy = trials.final(metric)[[0, -1]][:, good] / trials.horizon
-        return paired_mean(heavy - light)._replace(failed=int((~good).sum()))
-
-    return statistic
+@as_statistic
+def heavier(measured: Measured, label: str, metric: str) -> Estimate:
+    """Estimate the final mean at the heaviest weight less that at the lightest, per round, over paired seeds."""
+    trials = measured.results[_PANEL][label]
+    good = trials.usable(metric)[[0, -1]].all(axis=0)
+    light, heavy = trials.final(metric)[[0, -1]][:, good] / trials.horizon
+    return paired_mean(heavy - light)._replace(failed=int((~good).sum()))
 
 
-def frontier_difference(first: str, second: str, allowed: float) -> Statistic:
-    """Least regret a round among the points of a sweep that violate at most `allowed` a round: first less second.
+@as_statistic
+def frontier_difference(measured: Measured, first: str, second: str, allowed: float) -> Estimate:
+    """Estimate the least regret a round at points that violate at most `allowed` a round: first less second.
 
     Points are chosen by their means; the interval is over paired seeds at the chosen points.
     """
-
-    def statistic(measured: Measured) -> Estimate:
-        chosen = []
-        for label in (first, second):
-            trials = measured.results[_PANEL][label]
-            regret, violation = mean_points(trials)
-            admitted = np.where(violation <= allowed, regret, np.inf)
-            if not np.isfinite(admitted).any():
-                return Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=len(trials.seeds))
-            chosen.append(trials.final("feasible_regret")[int(np.argmin(admitted))] / trials.horizon)
-        return paired_mean(chosen[0] - chosen[1])
-
-    return statistic
+    chosen = []
+    for label in (first, second):
+        trials = measured.results[_PANEL][label]
+        regret, violation = mean_points(trials)
+        admitted = np.where(violation <= allowed, regret, np.inf)
+        if not np.isfinite(admitted).any():
+            return unbounded(len(trials.seeds))
+        chosen.append(trials.final("feasible_regret")[int(np.argmin(admitted))] / trials.horizon)
+    return paired_mean(chosen[0] - chosen[1])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,12 +98,12 @@ class Frontier:
     name: str = "frontier"
 
     def draw(self, plt: Any, report: "Report") -> "Figure":
-        """One frame; the heaviest weight of each sweep has the larger mark."""
+        """Draw one frame; the heaviest weight of each sweep has the larger mark."""
         figure, ax = plt.subplots(figsize=(7.6, 4.8), layout="constrained")
         order, least, most = report.order(), np.inf, 0.0
         for label, trials in report.results[_PANEL].trials.items():
             regret, violation = mean_points(trials)
-            shown, look = np.maximum(violation, 1e-6), look_of(order.index(label))
+            shown, look = np.maximum(violation, 1e-6), curves.look(order.index(label))
             least, most = min(least, shown.min()), max(most, shown.max())
             n = len(trials.seeds)
             half = 2.0 * trials.final("feasible_regret").std(axis=1) / trials.horizon / np.sqrt(n)
@@ -117,11 +111,11 @@ class Frontier:
             ax.plot(shown[-1], regret[-1], marker=look["marker"], color=look["color"], markersize=9)
         ax.axvline(self.marked, color="#888888", linewidth=0.8, linestyle="--")
         ax.axhline(0.0, color="#000000", linewidth=0.8)
-        ax.set(xscale="log", xlim=(0.6 * least, 1.6 * most), xlabel="mean violation per round",
-               ylabel="mean regret per round against the best feasible point")  # fmt: skip
+        ax.set(xscale="log", xlim=(0.6 * least, 1.6 * most), xlabel="mean violation per round")
+        ax.set_ylabel("mean regret per round against the best feasible point")
         ax.spines[["top", "right"]].set_visible(False)
-        ax.annotate("compared here", (self.marked, 1.0), xycoords=("data", "axes fraction"), fontsize=7, va="bottom",
-                    ha="center", color="#666666")  # fmt: skip
+        text = {"fontsize": 7, "va": "bottom", "ha": "center", "color": "#666666"}
+        ax.annotate("compared here", (self.marked, 1.0), xycoords=("data", "axes fraction"), **text)
         figure.legend(title="large: heaviest weight", loc="outside right center", frameon=False)
         return figure
 
@@ -129,10 +123,23 @@ class Frontier:
 _ALLOWED = 0.01
 _LABELS = ("OFW-TVC", "SCOFW-TVC", "OPDP", "Sinha-Vaze")
 
-TRADEOFF = Experiment(
-    name="coco/tradeoff",
+
+def _less_regret(first: str, second: str) -> Claim:
+    text = f"at {_ALLOWED:g} violation a round {first} has less regret than {second}, each at its best weight"
+    return Claim(text, "ours, on Figure 1", frontier_difference(first, second, _ALLOWED), high=0.0)
+
+
+def _heavier(label: str) -> tuple[Claim, Claim]:
+    return (
+        Claim(f"10^6 times the weight buys less violation: {label}", "ours", heavier(label, "violation"), high=0.0),
+        Claim(f"10^6 times the weight costs more loss: {label}", "ours", heavier(label, "feasible_regret"), low=0.0),
+    )
+
+
+TRADEOFF = OWN_STUDY.experiment(
+    "tradeoff",
+    "Figure 1",
     title="loss against violation over the weight of the constraint, l1 ball of R^10",
-    source=f"ours, on {PAPER}",
     horizon=10_000,
     seeds=64,
     presets={"practical": "weights from 1e-3 to 1e3 times the one in the middle, the rest as in the presets"},
@@ -147,35 +154,15 @@ TRADEOFF = Experiment(
     tabulated=("violation",),
     record_points=4,
     claims=(
-        *(
-            Claim(
-                f"10^6 times the weight buys less violation: {label}", "ours", heavier(label, "violation"), high=0.0
-            )
-            for label in _LABELS
-        ),
-        *(
-            Claim(
-                f"10^6 times the weight costs more loss: {label}", "ours", heavier(label, "feasible_regret"), low=0.0
-            )
-            for label in _LABELS
-        ),
-        *(
-            Claim(
-                f"at {_ALLOWED:g} violation a round SCOFW-TVC has less regret than {other}, each at its best weight",
-                "ours, on Figure 1", frontier_difference("SCOFW-TVC", other, _ALLOWED), high=0.0,
-            )
-            for other in ("OFW-TVC", "OPDP", "Sinha-Vaze")
-        ),
-        Claim(
-            f"at {_ALLOWED:g} violation a round OFW-TVC has less regret than OPDP, each at its best weight",
-            "ours, on Figure 1", frontier_difference("OFW-TVC", "OPDP", _ALLOWED), high=0.0,
-        ),
+        *(claim for pair in zip(*map(_heavier, _LABELS), strict=True) for claim in pair),
+        *(_less_regret("SCOFW-TVC", other) for other in ("OFW-TVC", "OPDP", "Sinha-Vaze")),
+        _less_regret("OFW-TVC", "OPDP"),
     ),
     notes=(
-        OURS, "Swept: gamma, the weight of the loss (OFW-TVC in its balanced preset, SCOFW-TVC, Sinha-Vaze); for OPDP "
-        "(eta times 10, a reconstruction) the multiplier's step up and its damping down. One sweep each, 13 weights.",
+        "Swept: gamma, the weight of the loss (OFW-TVC in its balanced preset, SCOFW-TVC, Sinha-Vaze); for OPDP (eta "
+        "times 10, a reconstruction) the multiplier's step up and its damping down. One sweep each, 13 weights.",
         "Negative regret is bought with violation. The comparator satisfies every constraint and is known exactly.",
     ),
     figures=(Frontier(_ALLOWED),),
     float64=True,
-)  # fmt: skip
+)

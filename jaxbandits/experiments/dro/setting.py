@@ -19,7 +19,7 @@ from jaxbandits.environments.dro.group_data import GroupData
 from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
 from jaxbandits.experiments.engine.claim import Measured
 from jaxbandits.experiments.engine.experiment import Panel
-from jaxbandits.experiments.engine.statistic import Statistic
+from jaxbandits.experiments.engine.statistic import as_statistic
 from jaxbandits.experiments.engine.study import Study
 from jaxbandits.experiments.engine.tuning import Tuning
 from jaxbandits.results.intervals import Estimate, mean_interval
@@ -120,56 +120,44 @@ def outlier(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     return {"first_risk": risk[..., 0], "other_risk": risk[..., 1:].mean(axis=-1), "last_risk": risk[..., -1]}
 
 
-def lowest(panel: str, name: str, rivals: Sequence[str]) -> Statistic:
-    """Count the groups in which a label ends lowest of all; mean over the seeds that all labels ran.
+@as_statistic
+def lowest(measured: Measured, panel: str, name: str, rivals: Sequence[str]) -> Estimate:
+    """Estimate the mean number of groups in which a label ends lowest of all, over the seeds that all labels ran.
 
     Not measured if one of them was left out.
     """
-
-    def statistic(measured: Measured) -> Estimate:
-        results = [measured.results[panel][label] for label in (name, *rivals)]
-        risks = np.stack([trials.final("risk")[0] for trials in results])  # [labels, S, m]
-        good = np.all([trials.usable("risk")[0] for trials in results], axis=0)
-        wins = risks[0] <= risks.min(axis=0)
-        return mean_interval(wins.sum(axis=-1)[good].astype(float))._replace(failed=int((~good).sum()))
-
-    return statistic
+    results = [measured.results[panel][label] for label in (name, *rivals)]
+    risks = np.stack([trials.final("risk")[0] for trials in results])  # [labels, S, m]
+    return _mean_count(risks[0] <= risks.min(axis=0), results)
 
 
-def wins(panel: str, name: str, other: str) -> Statistic:
-    """Count the groups in which a label ends below another; mean over seeds."""
-
-    def statistic(measured: Measured) -> Estimate:
-        pair = [measured.results[panel][label] for label in (name, other)]
-        good = pair[0].usable("risk")[0] & pair[1].usable("risk")[0]
-        below = pair[0].final("risk")[0] < pair[1].final("risk")[0]
-        return mean_interval(below.sum(axis=-1)[good].astype(float))._replace(failed=int((~good).sum()))
-
-    return statistic
+@as_statistic
+def wins(measured: Measured, panel: str, name: str, other: str) -> Estimate:
+    """Estimate the mean number of groups in which a label ends below another."""
+    pair = [measured.results[panel][label] for label in (name, other)]
+    return _mean_count(pair[0].final("risk")[0] < pair[1].final("risk")[0], pair)
 
 
-def ahead(panel: str, name: str, other: str) -> Statistic:
-    """Count the groups in which a label ends below another label's risk after as many rounds; mean over seeds.
+@as_statistic
+def ahead(measured: Measured, panel: str, name: str, other: str) -> Estimate:
+    """Estimate the mean number of groups in which a label ends below another label's risk after as many rounds.
 
     The other label's risk is that of its first record point that is no earlier.
     """
-
-    def statistic(measured: Measured) -> Estimate:
-        pair = [measured.results[panel][label] for label in (name, other)]
-        good = pair[0].usable("risk")[0] & pair[1].usable("risk")[0]
-        at = min(int(np.searchsorted(pair[1].record_points, pair[0].record_points[-1])), len(pair[1].record_points) - 1)
-        below = pair[0].final("risk")[0] < pair[1].get("risk")[0, :, at]
-        return mean_interval(below.sum(axis=-1)[good].astype(float))._replace(failed=int((~good).sum()))
-
-    return statistic
+    pair = [measured.results[panel][label] for label in (name, other)]
+    at = min(int(np.searchsorted(pair[1].record_points, pair[0].record_points[-1])), len(pair[1].record_points) - 1)
+    return _mean_count(pair[0].final("risk")[0] < pair[1].get("risk")[0, :, at], pair)
 
 
-def exactly(value: Callable[[], float]) -> Statistic:
+def _mean_count(holds: np.ndarray, several: Sequence[Trials]) -> Estimate:
+    """Estimate the mean number of groups for which `[S, m]` holds, over the seeds where none of the trials failed."""
+    good = np.all([trials.usable("risk")[0] for trials in several], axis=0)
+    return mean_interval(holds.sum(axis=-1)[good].astype(float))._replace(failed=int((~good).sum()))
+
+
+@as_statistic
+def exactly(measured: Measured, value: Callable[[], float]) -> Estimate:
     """Return a number that no trial decides, known to rounding."""
-
-    def statistic(measured: Measured) -> Estimate:
-        del measured
-        number = np.asarray(value())
-        return Estimate(number, number, number, n=0, deterministic=True)
-
-    return statistic
+    del measured
+    number = np.asarray(value())
+    return Estimate(number, number, number, n=0, deterministic=True)

@@ -22,7 +22,7 @@ class Part(NamedTuple):
 
 
 def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Part]:
-    """The runs of an experiment that a budget pays for.
+    """Return the runs of an experiment that a budget pays for.
 
     Args:
       experiment: which.

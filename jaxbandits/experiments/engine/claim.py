@@ -5,10 +5,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 
-import numpy as np
-
 from jaxbandits.base.errors import InputError
-from jaxbandits.results.intervals import Estimate
+from jaxbandits.results.intervals import Estimate, unbounded
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
 
@@ -68,7 +66,7 @@ class Claim:
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     def judge(self, measured: Measured, enough_rounds: bool = True, preset: str | None = None) -> "Verdict":
-        """Holds when the whole interval lies inside `(low, high)`, does not hold when it lies outside.
+        """Return the verdict: holds when the whole interval is inside `(low, high)`, does not hold when it is outside.
 
         Nothing is decided on too few seeds, on a shorter horizon than the paper's, when a trial failed, about another
         preset than the claim's, or when the statistic is not a number. What no seed can change
@@ -87,7 +85,7 @@ class Claim:
         try:
             estimate = self.statistic(watched)
         except InputError:  # a label that was left out of this run
-            missing, estimate = True, Estimate(*map(np.asarray, (np.nan, -np.inf, np.inf)), n=self.trials)
+            missing, estimate = True, unbounded(self.trials)
         value, low, high = (float(number) for number in estimate[:3])
         applies = preset is None or not self.presets or preset in self.presets
         enough = estimate.n >= self.trials or estimate.deterministic
@@ -117,7 +115,7 @@ class Claim:
         return "not decided"
 
     def _p(self, estimate: Estimate) -> float:
-        """The least alpha whose interval decides; 0 of what has no spread, NaN where other levels are not known."""
+        """Return the least alpha whose interval decides; 0 without spread, NaN where other levels are not known."""
         if estimate.deterministic or estimate.low == estimate.high:
             return 0.0
         if estimate.interval_at is None:
@@ -235,7 +233,7 @@ class Verdict:
         return f"about {wanted - self.n:,.0f} more {self.unit} would decide"
 
     def needed(self) -> float:
-        """Seeds with which the interval would lie on one side of all ends; inf where no number would do."""
+        """Return the number of seeds with which the interval would leave out all ends; inf where no number would do."""
         below, above = self.value - self.low, self.high - self.value  # reach of the interval on either side
         factors = []
         for end in (self.claim.low, self.claim.high):
@@ -269,7 +267,7 @@ def holm(ps: Sequence[float], alpha: float = ALPHA) -> list[bool]:
 
 
 def adjusted(judged: Sequence[Verdict]) -> list[Decision]:
-    """The verdicts of claims that stand together (those of a paper): as they are where Holm's procedure decides too.
+    """Return the verdicts of claims that stand together (those of a paper) which Holm's procedure decides too.
 
     A claim that no trial decides (`deterministic`) is no test. One without other levels than 95 % keeps no verdict.
     """

@@ -135,7 +135,7 @@ class Experiment:
         return dataclasses.replace(self, algorithms=algorithms, interpretation=name)
 
     def standing_in(self, panels: Mapping[str, Panel]) -> dict[str, str]:
-        """Those of `stand_ins` whose environment does not name another source of its data."""
+        """Return the `stand_ins` of panels whose environment does not name another source of its data."""
         return {
             name: data
             for name, data in self.stand_ins.items()
@@ -143,7 +143,7 @@ class Experiment:
         }
 
     def with_data(self, path: Path) -> "Experiment":
-        """The same experiment on the user's data.
+        """Return the same experiment on the user's data.
 
         Raises:
           InputError: when the experiment takes no file, or for a file that cannot be read.
@@ -153,7 +153,7 @@ class Experiment:
         return dataclasses.replace(self, **{"stand_ins": {}, **self.from_file(path)})
 
     def preset(self, name: str | None) -> str:
-        """A preset by name; the default one for None.
+        """Return a preset's name if it is one; the default one for None.
 
         Raises:
           InputError: for an unknown name.
@@ -199,7 +199,7 @@ class Paper:
 
 
 def chosen(experiments: Mapping[str, Experiment], name: str) -> list[Experiment]:
-    """The experiment of a name; those of a family for `family/all`; every one for `all`.
+    """Return the experiment of a name, all of a family for `family/all`, every one for `all`.
 
     Raises:
       InputError: for an unknown name, with the closest known ones.

@@ -45,7 +45,7 @@ class Report:
         return tuple(dict.fromkeys(label for result in self.results.values() for label in result))
 
     def order(self, last: Sequence[str] = ()) -> tuple[str, ...]:
-        """Every label that the experiment declares, run or not: a label's place in it is that of its colour.
+        """Return every label that the experiment declares, run or not: its place is that of its colour.
 
         Args:
           last: labels that come after all others, since a figure leaves them out.
@@ -65,7 +65,7 @@ def run(
     checkpoint: Path | None = None,
     **options: Any,
 ) -> Report:
-    """Computes an experiment.
+    """Compute an experiment.
 
     Args:
       experiment: the declaration.
@@ -120,7 +120,7 @@ def run(
 def left_out(
     experiment: Experiment, preset: str | None, horizon: int | None, only: Sequence[str], without: Sequence[str] = ()
 ) -> list[str]:
-    """The labels to leave out so that `only` these run (all, where there are none), and none of `without`.
+    """Return the labels to leave out so that `only` these run (all, if there are none), and none of `without`.
 
     Raises:
       InputError: for a label that no panel has.
@@ -137,12 +137,12 @@ def left_out(
 
 
 def _of(name: str, i: int, n: int) -> str:
-    """A panel's name for a progress bar."""
+    """Return the name of a panel for a progress bar."""
     return f"{name} ({i} of {n})" if n > 1 else name
 
 
 def _kept(algorithms: Mapping[str, Mapping[str, Any]], without: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Per panel the algorithms that are not left out, for labels that some panel has."""
+    """Return for each panel the algorithms that are not left out."""
     labels = list(dict.fromkeys(label for panel in algorithms.values() for label in panel))
     for label in without:
         if label not in labels:

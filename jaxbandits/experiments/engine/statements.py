@@ -5,6 +5,7 @@ Each function takes one panel or several, and one rival or several, and returns 
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from jaxbandits.experiments.engine.claim import Claim
@@ -105,26 +106,23 @@ def equivalent(
 
 
 def difference(
-    first: str,
-    second: str | Iterable[str],
-    *,
-    on: Panels,
-    says: str,
-    place: str,
-    low: float = -math.inf,
-    high: float = math.inf,
-    metric: str = "regret",
-    **fields: Any,
+    first: str, second: str | Iterable[str], *, on: Panels, says: str, metric: str = "regret", **fields: Any
 ) -> tuple[Claim, ...]:
-    """Claim that the mean final metric of a learner less that of another is in `(low, high)`; arguments as `lower`."""
+    """Claim that the mean final metric of a learner less that of another is in `(low, high)`.
+
+    Args:
+      first: label of the learner.
+      second: label of the other one, or of several.
+      on: as in `lower`.
+      says: as in `lower`.
+      metric: name of the metric.
+      **fields: `place` as in `lower`, `low` and `high` (one of them may be left out), and further fields of `Claim`.
+    """
     return tuple(
-        Claim(
-            f"{says.format(second=other)}: mean {_words(metric)} of {first} less that of {other} "
-            f"{_between(low, high)}{where}",
-            place,
+        _between(
+            f"{says.format(second=other)}: mean {_words(metric)} of {first} less that of {other}",
             mean_difference(panel, first, other, metric=metric),
-            low,
-            high,
+            where,
             **fields,
         )
         for panel, where in _panels(on)
@@ -133,18 +131,9 @@ def difference(
 
 
 def difference_of_metrics(
-    name: str,
-    first: str,
-    second: str,
-    *,
-    on: Panels,
-    says: str,
-    place: str,
-    low: float = -math.inf,
-    high: float = math.inf,
-    **fields: Any,
+    name: str, first: str, second: str, *, on: Panels, says: str, **fields: Any
 ) -> tuple[Claim, ...]:
-    """Claim that one mean final metric of a learner less another one is in `(low, high)`.
+    """Claim that one mean final metric of a learner less another one is in `(low, high)`; arguments as in `difference`.
 
     Args:
       name: label of the learner.
@@ -152,22 +141,10 @@ def difference_of_metrics(
       second: name of the metric that is subtracted.
       on: as in `lower`.
       says: as in `lower`.
-      place: as in `lower`.
-      low: least difference.
-      high: largest difference.
-      **fields: further fields of `Claim`.
+      **fields: as in `difference`.
     """
-    return tuple(
-        Claim(
-            f"{says}: mean {_words(first)} of {name} less its {_words(second)} {_between(low, high)}{where}",
-            place,
-            metric_difference(panel, name, first, second),
-            low,
-            high,
-            **fields,
-        )
-        for panel, where in _panels(on)
-    )
+    text = f"{says}: mean {_words(first)} of {name} less its {_words(second)}"
+    return _within(text, partial(metric_difference, name=name, first=first, second=second), on, **fields)
 
 
 def mostly_below(
@@ -193,104 +170,33 @@ def mostly_below(
       threshold: on the metric.
       **fields: further fields of `Claim`.
     """
+    text = f"{says}; here: in over {100.0 * share:g} % of trials"
     return tuple(
-        Claim(
-            f"{says}; here: in over {100.0 * share:g} % of trials{where}",
-            place,
-            share_below(panel, name, metric, threshold),
-            low=share,
-            **fields,
-        )
+        Claim(f"{text}{where}", place, share_below(panel, name, metric, threshold), low=share, **fields)
         for panel, where in _panels(on)
     )
 
 
-def mean_within(
-    name: str,
-    metric: str,
-    *,
-    on: Panels,
-    says: str,
-    place: str,
-    low: float = -math.inf,
-    high: float = math.inf,
-    **fields: Any,
-) -> tuple[Claim, ...]:
-    """Claim that the mean final metric of a learner lies in `(low, high)`; arguments as in `mostly_below`."""
-    return tuple(
-        Claim(
-            f"{says}: mean {_words(metric)} of {name} {_between(low, high)}{where}",
-            place,
-            final_mean(panel, name, metric),
-            low,
-            high,
-            **fields,
-        )
-        for panel, where in _panels(on)
-    )
+def mean_within(name: str, metric: str, *, on: Panels, says: str, **fields: Any) -> tuple[Claim, ...]:
+    """Claim that the mean final metric of a learner lies in `(low, high)`; `fields` as in `difference`."""
+    text = f"{says}: mean {_words(metric)} of {name}"
+    return _within(text, partial(final_mean, name=name, metric=metric), on, **fields)
 
 
-def growth(
-    name: str,
-    *,
-    on: Panels,
-    says: str,
-    place: str,
-    low: float = -math.inf,
-    high: float = math.inf,
-    metric: str = "regret",
-    **fields: Any,
-) -> tuple[Claim, ...]:
-    """Claim that a mean metric grows as a power of t in `(low, high)` over the last decade; arguments as in `lower`."""
-    return tuple(
-        Claim(
-            f"{says}: log-log slope of mean {_words(metric)} of {name} {_between(low, high)}{where}",
-            place,
-            growth_exponent(panel, name, metric),
-            low,
-            high,
-            **fields,
-        )
-        for panel, where in _panels(on)
-    )
+def growth(name: str, *, on: Panels, says: str, metric: str = "regret", **fields: Any) -> tuple[Claim, ...]:
+    """Claim that a mean metric grows as t^a over the last decade, a in `(low, high)`; `fields` as in `difference`."""
+    text = f"{says}: log-log slope of mean {_words(metric)} of {name}"
+    return _within(text, partial(growth_exponent, name=name, metric=metric), on, **fields)
 
 
-def rate(
-    name: str,
-    *,
-    on: Panels,
-    says: str,
-    place: str,
-    low: float = -math.inf,
-    high: float = math.inf,
-    metric: str = "regret",
-    **fields: Any,
-) -> tuple[Claim, ...]:
-    """Claim that a mean metric grows by `(low, high)` a round over the last half; arguments as in `mostly_below`."""
-    return tuple(
-        Claim(
-            f"{says}: mean {_words(metric)} a round in the last half ({name}) {_between(low, high)}{where}",
-            place,
-            late_rate(panel, name, metric),
-            low,
-            high,
-            **fields,
-        )
-        for panel, where in _panels(on)
-    )
+def rate(name: str, *, on: Panels, says: str, metric: str = "regret", **fields: Any) -> tuple[Claim, ...]:
+    """Claim that a mean metric grows by `(low, high)` a round over the last half; `fields` as in `difference`."""
+    text = f"{says}: mean {_words(metric)} a round in the last half ({name})"
+    return _within(text, partial(late_rate, name=name, metric=metric), on, **fields)
 
 
 def growth_over_panels(
-    name: str,
-    panels: Mapping[str, float],
-    axis: str,
-    *,
-    says: str,
-    place: str,
-    low: float = -math.inf,
-    high: float = math.inf,
-    metric: str = "regret",
-    **fields: Any,
+    name: str, panels: Mapping[str, float], axis: str, *, says: str, metric: str = "regret", **fields: Any
 ) -> Claim:
     """Claim that the mean final metric grows over panels as a power in `(low, high)` of what they differ in.
 
@@ -299,29 +205,14 @@ def growth_over_panels(
       panels: name to the value that differs, > 0.
       axis: what that value is, for the sentence.
       says: as in `lower`.
-      place: as in `lower`.
-      low: least exponent.
-      high: largest exponent.
       metric: name of the metric.
-      **fields: further fields of `Claim`.
+      **fields: as in `difference`.
     """
-    slope = f"log-log slope of mean {_words(metric)} of {name} against {axis}"
-    statistic = growth_across(panels, name, metric)
-    return Claim(f"{says}: {slope} {_between(low, high)}", place, statistic, low, high, **fields)
+    text = f"{says}: log-log slope of mean {_words(metric)} of {name} against {axis}"
+    return _between(text, growth_across(panels, name, metric), **fields)
 
 
-def panel_ratio(
-    name: str,
-    panel: str,
-    over: str,
-    *,
-    says: str,
-    place: str,
-    low: float = -math.inf,
-    high: float = math.inf,
-    metric: str = "regret",
-    **fields: Any,
-) -> Claim:
+def panel_ratio(name: str, panel: str, over: str, *, says: str, metric: str = "regret", **fields: Any) -> Claim:
     """Claim that a learner's mean final metric in one panel is between `low` and `high` times that in another.
 
     Args:
@@ -329,22 +220,17 @@ def panel_ratio(
       panel: whose mean is divided.
       over: whose mean divides it.
       says: as in `lower`.
-      place: as in `lower`.
-      low: least ratio.
-      high: largest ratio.
       metric: name of the metric.
-      **fields: further fields of `Claim`.
+      **fields: as in `difference`.
     """
-    text = f"{says}: mean {_words(metric)} of {name} at {panel} {_between(low, high)} times that at {over}"
-    return Claim(text, place, worst_ratio((panel,), (over,), name, metric), low, high, **fields)
+    text = f"{says}: mean {_words(metric)} of {name} at {panel}"
+    return _between(text, worst_ratio((panel,), (over,), name, metric), f" times that at {over}", **fields)
 
 
-def trial_time_ratio(
-    name: str, panel: str, over: str, *, says: str, place: str, low: float = -math.inf, high: float = math.inf
-) -> Claim:
+def trial_time_ratio(name: str, panel: str, over: str, *, says: str, **fields: Any) -> Claim:
     """Claim about the times of a whole trial of one learner in two panels; arguments as in `panel_ratio`."""
-    text = f"{says}: time of a trial of {name} at {panel} {_between(low, high)} times that at {over}"
-    return Claim(text, place, total_time_ratio((panel, name), (over, name)), low, high, trials=3)
+    text = f"{says}: time of a trial of {name} at {panel}"
+    return _between(text, total_time_ratio((panel, name), (over, name)), f" times that at {over}", trials=3, **fields)
 
 
 def slower(
@@ -385,11 +271,18 @@ def slower(
     )
 
 
+def faster(first: str, second: str, *, on: str, says: str, place: str, times: float = 1.0) -> Claim:
+    """Claim that a trial of a learner takes less than `times` times as long as one of another; `on` as in `slower`."""
+    amount = "less time than" if times == 1.0 else f"less than {times:.3g} times as long as"
+    text = f"{says}: a trial of {first} takes {amount} one of {second} ({on})"
+    return Claim(text, place, total_time_ratio((on, first), (on, second)), high=times, trials=3)
+
+
 def round_cost(name: str, *, on: str, place: str, grows: bool) -> Claim:
     """Claim that a round of a learner costs more the later it is, or that it does not; `on` is a timed panel."""
     how, low, high = ("more", GROWS, math.inf) if grows else ("no more", -math.inf, FLAT)
-    text = f"a round of {name} costs {how} the later it is: log-log slope of its time {_between(low, high)}"
-    return Claim(text, place, time_growth(on, name), low, high, trials=3)
+    text = f"a round of {name} costs {how} the later it is: log-log slope of its time"
+    return _between(text, time_growth(on, name), place=place, low=low, high=high, trials=3)
 
 
 def _comparisons(
@@ -424,7 +317,24 @@ def _words(metric: str) -> str:
     return metric.replace("_", " ")
 
 
-def _between(low: float, high: float) -> str:
+def _within(text: str, statistic: Callable[[str], Statistic], on: Panels, **fields: Any) -> tuple[Claim, ...]:
+    """Return a claim for each panel, by a statistic that still takes the panel."""
+    return tuple(_between(text, statistic(panel), where, **fields) for panel, where in _panels(on))
+
+
+def _between(
+    text: str,
+    statistic: Statistic,
+    where: str = "",
+    *,
+    place: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+    **fields: Any,
+) -> Claim:
+    """Return the claim that a statistic lies in `(low, high)`, which the sentence says between `text` and `where`."""
     if math.isinf(low):
-        return f"below {high:g}"
-    return f"above {low:g}" if math.isinf(high) else f"between {low:.3g} and {high:.3g}"
+        region = f"below {high:g}"
+    else:
+        region = f"above {low:g}" if math.isinf(high) else f"between {low:.3g} and {high:.3g}"
+    return Claim(f"{text} {region}{where}", place, statistic, low, high, **fields)

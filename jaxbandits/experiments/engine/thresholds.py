@@ -19,7 +19,7 @@ FLAT, GROWS, LITTLE = 0.1, 0.5, 1.25
 
 
 def always(trials: int) -> float:
-    """The share of trials that stands for all of them: the largest of 90, 98 and 99 % that so many can show.
+    """Return the share of trials that stands for all: the largest of 90, 98 and 99 % that so many can show.
 
     Where all of n trials succeed, the 95 % interval of their share begins at 0.025^(1/n).
 

@@ -1,4 +1,4 @@
-"""Corollary 1: regret and coverage where nu_t varies, and only a bound on it is told."""
+"""Corollary 1: regret and coverage where nu_t varies, and only a bound on it is known."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,12 +24,12 @@ def _given_a_bound(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]
 
 
 def corollary_1(algorithm: HvtUCB, rounds: np.ndarray) -> np.ndarray:
-    """The explicit bound in the proof of Corollary 1: that of Theorem 1 with nu for every nu_t.
+    """Return the explicit bound in the proof of Corollary 1: that of Theorem 1 with nu for every nu_t.
 
     It prints sqrt(2 kappa) nu sqrt(T + 1) in place of sqrt(2 kappa (nu^2 T + 1)), which needs nu >= 1.
     """
-    told: Any = algorithm.moment_bound
-    return theorem_1(algorithm, rounds, rounds * float(told) ** 2)
+    bound: Any = algorithm.moment_bound
+    return theorem_1(algorithm, rounds, rounds * float(bound) ** 2)
 
 
 def _with_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:

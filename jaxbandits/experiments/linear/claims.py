@@ -6,12 +6,12 @@ from jaxbandits.experiments.engine.statistic import advantage_growth
 
 
 def comparable(place: str, on: Panels) -> tuple[Claim, ...]:
-    """Hvt-UCB loses little for its one pass over the data."""
+    """Claim that Hvt-UCB loses little for its one pass over the data."""
     return equivalent("Hvt-UCB", "HEAVY-OFUL", on=on, says="Hvt-UCB is comparable to HEAVY-OFUL", place=place)
 
 
 def time_claims(figure: str) -> tuple[Claim, ...]:
-    """Section 5: HEAVY-OFUL is slower by orders; the other learners, which do not project, are somewhat faster."""
+    """Claim what Section 5 says of times: HEAVY-OFUL is slower by orders, the others, which do not project, faster."""
     place, table = f"{figure}, right; Section 5", f"{figure}, right; Table 1"
     return (
         *slower("HEAVY-OFUL", "Hvt-UCB", on="max", place=place, times=800.0),

@@ -20,13 +20,13 @@ def _weights(r: Round) -> Any:
 
 
 def _clipped(r: Round) -> Any:
-    """1 where the Huber loss clips the residual."""
+    """Return 1 where the Huber loss clips the residual."""
     weights = _weights(r)
     return jnp.where(jnp.abs(weights.residual) >= weights.threshold, 1.0, 0.0)
 
 
 def _leverage(r: Round) -> Any:
-    """1 where sigma_t is neither nu_t nor its floor, but the term that grows with the width of the arm."""
+    """Return 1 where sigma_t is neither nu_t nor its floor, but the term that grows with the width of the arm."""
     return jnp.where(_weights(r).scale > r.feedback.noise_scale, 1.0, 0.0)
 
 

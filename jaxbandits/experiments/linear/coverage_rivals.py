@@ -22,13 +22,13 @@ _INSIDE = 1.0 + 1e-4  # MENU's first set has theta* on its border, and float32 o
 
 
 def _rivals(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """Each is told the exact moment scale of the noise; OFUL takes it for its sub-Gaussian constant."""
-    told: Any = panel.environment
-    common, scale = {"dim": DIM, "horizon": horizon}, float(told.noise.scale(told.eps))
-    moments = {**common, "eps": float(told.eps), "noise_scale": scale}
+    """Make each rival with the exact moment scale of the noise, which OFUL takes for its sub-Gaussian constant."""
+    problem: Any = panel.environment
+    common, scale = {"dim": DIM, "horizon": horizon}, float(problem.noise.scale(problem.eps))
+    moments = {**common, "eps": float(problem.eps), "noise_scale": scale}
     rivals = {"CRTM": CRTM, "CRMM": CRMM, "MENU": MENU, "TOFU": TOFU}
     return {
-        "HEAVY-OFUL": getattr(HeavyOFUL, preset)(**common, eps=float(told.eps)),
+        "HEAVY-OFUL": getattr(HeavyOFUL, preset)(**common, eps=float(problem.eps)),
         "OFUL": getattr(OFUL, preset)(**common, noise_scale=scale),
         **{name: getattr(rival, preset)(**moments) for name, rival in rivals.items()},
     }

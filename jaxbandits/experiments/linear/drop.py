@@ -11,9 +11,9 @@ from jaxbandits.experiments.linear import setting, tails
 
 
 def _one_pass(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """All but HEAVY-OFUL, whose 64 seeds in Figures 1 and 2 are too few for a ratio of ratios."""
-    told: Any = panel.environment
-    found = setting.learners(preset, horizon, float(told.eps), float(told.moment_scale))
+    """Make all learners but HEAVY-OFUL, whose 64 seeds in Figures 1 and 2 are too few for a ratio of ratios."""
+    environment: Any = panel.environment
+    found = setting.learners(preset, horizon, float(environment.eps), float(environment.moment_scale))
     return {label: learner for label, learner in found.items() if label != "HEAVY-OFUL"}
 
 

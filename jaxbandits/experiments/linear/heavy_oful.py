@@ -21,16 +21,16 @@ _WHERE = "ours, on the experiment of Huang et al."
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """As in Figure 4: HEAVY-OFUL and Hvt-UCB are told nu_t each round, everybody else the largest there can be."""
+    """Make the learners of Figure 4: HEAVY-OFUL and Hvt-UCB receive nu_t each round, the others its largest value."""
     environment: Any = panel.environment
     bound = largest_scale(environment)
     common = {"dim": environment.dim, "horizon": horizon}
-    told = {**common, "eps": float(environment.eps)}
+    moments = {**common, "eps": float(environment.eps)}
     return {
-        "HEAVY-OFUL": getattr(HeavyOFUL, preset)(**told),
-        "TOFU": getattr(TOFU, preset)(**told, noise_scale=bound),
-        "Hvt-UCB": getattr(HvtUCB, preset)(**told),
-        "CRTM": getattr(CRTM, preset)(**told, noise_scale=bound),
+        "HEAVY-OFUL": getattr(HeavyOFUL, preset)(**moments),
+        "TOFU": getattr(TOFU, preset)(**moments, noise_scale=bound),
+        "Hvt-UCB": getattr(HvtUCB, preset)(**moments),
+        "CRTM": getattr(CRTM, preset)(**moments, noise_scale=bound),
         "OFUL": getattr(OFUL, preset)(**common, noise_scale=bound),
         "uniform": Uniform(dim=environment.dim),
     }

@@ -16,7 +16,7 @@ from jaxbandits.experiments.linear.setting import PAPER, QUICK_PER_PANEL, TUNED,
 
 
 def _mdp_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """Both are told the moment bound of Figure 1."""
+    """Make both learners with the moment bound of Figure 1."""
     common = {"dim": panel.environment.dim, "steps": panel.environment.steps, "horizon": horizon}
     return {
         "Hvt estimators": preset_of(HvtMDP, preset)(**common, eps=EPS, moment_bound=1.31),

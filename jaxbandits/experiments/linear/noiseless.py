@@ -28,16 +28,16 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 def _multipliers(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset
-    told = {"dim": DIM, "horizon": panel.rounds or horizon, "eps": 1.0}
+    common = {"dim": DIM, "horizon": panel.rounds or horizon, "eps": 1.0}
     return {
-        "Hvt-UCB": HvtUCB.practical(**told),
-        _COVERING: HvtUCB.theory(**told, beta_scale=1e-3),
-        "Hvt-UCB, theory": HvtUCB.theory(**told),
+        "Hvt-UCB": HvtUCB.practical(**common),
+        _COVERING: HvtUCB.theory(**common, beta_scale=1e-3),
+        "Hvt-UCB, theory": HvtUCB.theory(**common),
     }
 
 
 def rate_of_the_bound(horizons: np.ndarray) -> float:
-    """Slope of the logarithm of Theorem 1's explicit bound with nu_t = 0 and eps = 1 against log T."""
+    """Return the slope in log T of the logarithm of Theorem 1's explicit bound with nu_t = 0 and eps = 1."""
     bounds = [theorem_1(HvtUCB.theory(dim=DIM, horizon=int(t)), np.asarray([t]), np.zeros(1)).item() for t in horizons]
     return float(np.polyfit(np.log(horizons), np.log(bounds), 1)[0])
 

@@ -20,7 +20,7 @@ _LABELS = ("Hvt-UCB", "Hvt-UCB, theory")
 
 
 def root_mean_square(decades: float) -> float:
-    """Of a whose log10 is uniform on (0, decades)."""
+    """Return the root mean square of a factor whose log10 is uniform on (0, decades)."""
     return math.sqrt((10.0 ** (2.0 * decades) - 1.0) / (2.0 * math.log(10.0) * decades))
 
 
@@ -41,10 +41,10 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _both(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """Told nu_t each round."""
+    """Make both learners; they receive nu_t each round."""
     del preset, panel
-    told = {"dim": DIM, "horizon": horizon, "eps": _EPS}
-    return dict(zip(_LABELS, (HvtUCB.practical(**told), HvtUCB.theory(**told)), strict=True))
+    common = {"dim": DIM, "horizon": horizon, "eps": _EPS}
+    return dict(zip(_LABELS, (HvtUCB.practical(**common), HvtUCB.theory(**common)), strict=True))
 
 
 SCALE = Experiment(

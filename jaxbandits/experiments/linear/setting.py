@@ -69,7 +69,7 @@ WIDTH = 32  # trials side by side, so that HEAVY-OFUL's 64 keep two cores busy
 
 
 def grid(learner: Any) -> Mapping[str, tuple[float, ...]]:
-    """As many multipliers for every learner that has a radius: with thresholds, or radii alone."""
+    """Return as many multipliers for every learner that has a radius: with thresholds, or radii alone."""
     fields = {field.name for field in dataclasses.fields(learner)}
     if "beta_scale" not in fields:
         return {}
@@ -83,28 +83,30 @@ PER_PANEL = dataclasses.replace(QUICK_PER_PANEL, slow={"HEAVY-OFUL": SLOW_TUNING
 
 
 def preset_of(learner: Any, preset: str) -> Any:
-    """The class method of a preset; `tuned` starts from `practical`."""
+    """Return the class method of a preset; `tuned` starts from `practical`."""
     return getattr(learner, "practical" if preset in TUNED else preset)
 
 
 def learners(preset: str, horizon: int, eps: float, bound: float) -> dict[str, Any]:
-    """The learners of the figures, all told the same bound on the moment of the noise; the slowest starts first."""
+    """Make the learners of the figures, all with the same bound on the moment; the slowest starts first."""
     common = {"dim": DIM, "horizon": horizon}
     heavy = preset_of(HeavyOFUL, preset)(**common, eps=eps, moment_bound=bound)
     classes = {"Hvt-UCB": (HvtUCB, "moment_bound"), "CRTM": (CRTM, "noise_scale"), "CRMM": (CRMM, "noise_scale")}
-    others = {name: preset_of(cls, preset)(**common, eps=eps, **{told: bound}) for name, (cls, told) in classes.items()}
+    others = {
+        name: preset_of(cls, preset)(**common, eps=eps, **{field: bound}) for name, (cls, field) in classes.items()
+    }
     others["OFUL"] = preset_of(OFUL, preset)(**common, noise_scale=bound)
     return {"HEAVY-OFUL": heavy, **others, "uniform": Uniform(dim=DIM)}
 
 
 def largest_scale(environment: HeavyTailed) -> float:
-    """The largest nu_t there can be where nu_t varies over decades."""
+    """Return the largest value of a nu_t that varies over decades."""
     decades: Any = environment.noise_decades
     return float(environment.noise.scale(environment.eps)) * 10.0**decades
 
 
 def learners_given_scale(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """Figures 3 and 4: Hvt-UCB and HEAVY-OFUL see nu_t each round, everybody else the largest nu_t there can be."""
+    """Make those of Figures 3 and 4: Hvt-UCB and HEAVY-OFUL see nu_t each round, others have its largest value."""
     eps, bound = float(panel.environment.eps), largest_scale(panel.environment)
     uninformed = learners(preset, horizon, eps, bound)
     bound_only = uninformed.pop("Hvt-UCB")
@@ -115,17 +117,17 @@ def learners_given_scale(preset: str, horizon: int, panel: Panel) -> Mapping[str
 
 
 def learners_with_common_bound(eps: float, bound: float) -> Callable[[str, int, Any], Mapping[str, Any]]:
-    """Figures 1, 2 and 5: one bound for all rounds and learners."""
+    """Return a maker of the learners of Figures 1, 2 and 5: one bound for all rounds and learners."""
     return lambda preset, horizon, panel: learners(preset, horizon, eps, bound)
 
 
 def environment(**fields: Any) -> HeavyTailed:
-    """The arms of all figures."""
+    """Make an environment with the arms of all figures."""
     return HeavyTailed(dim=DIM, n_arms=ARMS, **fields)
 
 
 def both_normalisations(**fields: Any) -> Mapping[str, Panel]:
-    """One panel for each reading of the text."""
+    """Make a panel for each reading of the text."""
     return {
         name: Panel(title, environment(unit_arms=unit_arms, **fields))
         for name, (unit_arms, title) in NORMALISATIONS.items()

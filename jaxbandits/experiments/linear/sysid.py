@@ -15,7 +15,7 @@ from jaxbandits.experiments.linear.setting import PAPER, scaled
 
 
 def _identifiers(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """Hvt is told the exact scale of each disturbance by the environment."""
+    """Make the learners; Hvt receives the exact scale of each disturbance from the environment."""
     del panel
     size = {"n_states": 2, "n_inputs": 1}
     common = {"horizon": horizon, "eps": EPS, "norm_bound": 2.0, "ridge": 1.0}

@@ -16,9 +16,9 @@ _GROWS = {"MENU": False, "CRMM": False, "TOFU": True, "CRTM": False, "HEAVY-OFUL
 
 def _all_learners(preset: str, horizon: int, panel: Panel) -> dict[str, Any]:
     del panel
-    told = {"dim": DIM, "horizon": horizon, "eps": 0.99, "noise_scale": 1.31}
+    common = {"dim": DIM, "horizon": horizon, "eps": 0.99, "noise_scale": 1.31}
     others = learners(preset, horizon, eps=0.99, bound=1.31)
-    return {"TOFU": getattr(TOFU, preset)(**told), **others, "MENU": getattr(MENU, preset)(**told)}
+    return {"TOFU": getattr(TOFU, preset)(**common), **others, "MENU": getattr(MENU, preset)(**common)}
 
 
 TABLE1 = setting.FIGURES.experiment(

@@ -24,8 +24,10 @@ _LARGE = 0.01  # a share of rewards; the word has no number in the paper
 
 
 def _thresholds(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    told: Any = panel.environment
-    learner = getattr(CRTM, preset)(dim=DIM, horizon=horizon, eps=float(told.eps), noise_scale=float(told.moment_scale))
+    environment: Any = panel.environment
+    learner = getattr(CRTM, preset)(
+        dim=DIM, horizon=horizon, eps=float(environment.eps), noise_scale=float(environment.moment_scale)
+    )
     scale = float(learner.threshold_scale)
     return {label: dataclasses.replace(learner, threshold_scale=scale * factor) for label, factor in _FACTORS.items()}
 
