@@ -82,11 +82,8 @@ def follow(
     """
     if scores is None:
         return None
-    if step.length is None:
-        mean, moved = _two_products(obs.arms, theta, step.direction)
-    else:
-        moved = obs.arms @ step.direction
-        mean = scores.mean + step.length * moved
+    moved = obs.arms @ step.direction
+    mean = obs.arms @ theta if step.length is None else scores.mean + step.length * moved
     carried = Scores(mean, scores.width_sq - step.weight * (moved * moved))
     rounds = t + 1
     due = (rounds % REFRESH == 0) | (rounds & (rounds - 1) == 0)  # the latter: a power of two
@@ -95,9 +92,3 @@ def follow(
 
 def _computed(arms: jax.Array, theta: Vector, inverse: Inverse) -> Scores:
     return Scores(arms @ theta, inverse_factors.quadratic_forms(inverse, arms))
-
-
-def _two_products(arms: jax.Array, x: Vector, y: Vector) -> tuple[jax.Array, jax.Array]:
-    """`[K]` inner products with x and with y, of arms that are read from memory once."""
-    products = arms @ jnp.stack([x, y], axis=1)
-    return products[:, 0], products[:, 1]

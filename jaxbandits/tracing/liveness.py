@@ -27,6 +27,9 @@ FREE = frozenset(
 # Primitives that read each entry several times, to compare it with others.
 _REPEATED_READERS = frozenset("argmax argmin cumlogsumexp cummax cummin cumprod cumsum sort top_k".split())  # noqa: SIM905
 
+# Loops, branches and calls: each operand is an array in memory, and ends a kernel of its own.
+_STORED_OPERANDS = frozenset({"cond", "custom_vmap_call", "scan", "while"})
+
 _FOLDED = 4096  # entries up to which XLA may fold constants
 
 
@@ -38,9 +41,9 @@ def is_free(eqn: Any) -> bool:
 def shared_values(flat: FlatFunction, elementwise: frozenset[str]) -> frozenset[int]:
     """Return the values that cost arithmetic and that XLA:CPU would compute in several kernels, or repeatedly in one.
 
-    A kernel ends at a value behind a barrier, at a step that is not elementwise, and at a result of the function. It
-    computes a value repeatedly if it makes more entries of it than the value has (a product with a matrix does so with
-    a vector), or compares each of its entries with several others.
+    A kernel ends at a value behind a barrier, at a step that is not elementwise (at each operand of a loop, a branch or
+    a call), and at a result of the function. It computes a value repeatedly if it makes more entries of it than the
+    value has (a product with a matrix does so with a vector), or compares each of its entries with several others.
 
     Args:
       flat: the function.
@@ -61,9 +64,10 @@ def shared_values(flat: FlatFunction, elementwise: frozenset[str]) -> frozenset[
             ends = set().union(*readers)
         size = max((math.prod(variable.aval.shape) for variable in eqn.outvars), default=0)
         rereads = eqn.primitive.name in _REPEATED_READERS
-        for name, atom in zip(step.inputs, eqn.invars, strict=True):
+        stored = eqn.primitive.name in _STORED_OPERANDS
+        for position, (name, atom) in enumerate(zip(step.inputs, eqn.invars, strict=True)):
             repeated = {(k, "repeated")} if rereads or math.prod(atom.aval.shape) < size else set()
-            kernels.setdefault(name, set()).update(ends, repeated)
+            kernels.setdefault(name, set()).update({(k, position)} if stored else ends, repeated)
     return frozenset(shared)
 
 

@@ -11,7 +11,7 @@ as a whole never exists.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -160,19 +160,40 @@ def is_short_sort(length: int) -> bool:
 
 
 def sort(operands: Sequence[jax.Array], axis: int) -> list[Rows]:
-    """Sort operands by the first one, stably, in rounds of exchanges between neighbours (odd-even transposition)."""
+    """Sort operands by the first one in rounds of exchanges, stably if there are several."""
     columns = [entries(x, axis) for x in operands]
     n = len(columns[0])
-    for i in range(n):
-        for k in range(i % 2, n - 1, 2):
-            swap = _is_after(columns[0][k], columns[0][k + 1])
+    # Of one operand alone nobody sees in which order equal entries stand.
+    for i, exchanges in enumerate(_merge_exchange(n) if len(operands) == 1 else _odd_even_transposition(n)):
+        for low, high in exchanges:
+            swap = _is_after(columns[0][low], columns[0][high])
             for column in columns:
-                low, high = column[k], column[k + 1]
-                column[k], column[k + 1] = lax.select(swap, high, low), lax.select(swap, low, high)
+                x, y = column[low], column[high]
+                column[low], column[high] = lax.select(swap, y, x), lax.select(swap, x, y)
         if i % 4 == 3:
             flat = iter(barrier([x for column in columns for x in column]))
             columns = [[next(flat) for _ in column] for column in columns]
     return [Rows(tuple(column), axis) for column in columns]
+
+
+def _odd_even_transposition(n: int) -> Iterator[list[tuple[int, int]]]:
+    """Yield rounds of n (n - 1) / 2 exchanges between neighbours: a stable sort."""
+    for i in range(n):
+        yield [(k, k + 1) for k in range(i % 2, n - 1, 2)]
+
+
+def _merge_exchange(n: int) -> Iterator[list[tuple[int, int]]]:
+    """Yield rounds of some n (log2 n)^2 / 4 exchanges (Batcher 1968; Knuth, Volume 3, Algorithm 5.2.2M)."""
+    half = 1 << (n - 1).bit_length() - 1
+    p = half
+    while p > 0:
+        q, r, d = half, 0, p
+        while True:
+            yield [(k, k + d) for k in range(n - d) if k & p == r]
+            if q == p:
+                break
+            d, q, r = q - p, q // 2, p
+        p //= 2
 
 
 def cumulate(operation: Callable[[Any, Any], Any], x: jax.Array, axis: int, reverse: bool) -> jax.Array:

@@ -156,3 +156,10 @@ def test_a_side_of_length_one_is_stretched(rng):
     np.testing.assert_allclose(got, one * many[:, None], rtol=1e-15)
     got = vmap_last(lambda a, b: a * b, (None, -1))(many[:1], jnp.ones((7, 5)))
     np.testing.assert_allclose(got, jnp.full((7, 5), many[0]), rtol=1e-15)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8, 11, 16])
+def test_written_out_sorts_order_ties_infinities_and_nan_as_jax_does(n, rng):
+    x = rng.choice([-np.inf, -2.0, -0.5, 0.25, 0.25, 3.0, np.inf, np.nan], (n, 400))
+    np.testing.assert_array_equal(vmap_last(jnp.sort)(x), np.sort(x, axis=0))
+    np.testing.assert_array_equal(vmap_last(jnp.argsort)(x), np.argsort(x, axis=0, kind="stable"))

@@ -1,0 +1,47 @@
+"""Which values go behind a barrier: those that several kernels would compute."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+from jaxbandits.tracing import liveness
+from jaxbandits.tracing.equation_rules import ELEMENTWISE
+from jaxbandits.tracing.flat import flatten
+
+X = jnp.ones(3)
+TRUE = jnp.ones((), bool)
+
+
+def shared(f, *args):
+    """Return the names of the primitives whose results are shared."""
+    closed = jax.make_jaxpr(f)(*args)
+    flat = flatten(closed.jaxpr, closed.consts, lambda eqn: None)
+    names = liveness.shared_values(flat, ELEMENTWISE)
+    return [step.eqn.primitive.name for step in flat.steps if not names.isdisjoint(step.outputs)]
+
+
+CASES = {
+    "one result": (lambda x: jnp.exp(x) + jnp.exp(x) * x, []),
+    "two results": (lambda x: [y := jnp.exp(x), y + x, y * x][1:], ["exp"]),
+    "moved only": (lambda x: [y := x[None], y + x, y * x][1:], []),
+    "a product repeats its operands": (lambda x: jnp.exp(x)[:, None] * x, ["exp"]),
+    "two operands of a branch": (
+        lambda x: lax.cond(TRUE, lambda a, b: a, lambda a, b: b, *[y := jnp.exp(x), y + x, y * x][1:]),
+        ["exp"],
+    ),
+    "one operand of a branch": (
+        lambda x: lax.cond(TRUE, lambda a: a, lambda a: -a, [y := jnp.exp(x), y + x * y][1]),
+        [],
+    ),
+    "two operands of a loop": (
+        lambda x: lax.fori_loop(0, 3, lambda i, c: (c[1], c[0]), tuple([y := jnp.exp(x), y + x, y * x][1:])),
+        ["exp"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_values_of_several_kernels_are_shared(case):
+    f, expected = CASES[case]
+    assert shared(f, X) == expected
