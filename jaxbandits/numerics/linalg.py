@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import trials_last
-from jaxbandits.tracing.short_axes import Rows
+from jaxbandits.tracing.short_axes import Rows, concatenate
 
 UNROLLED = 48  # terms of a sum that are written out
 TERMS = 80  # products between two barriers of a longer sum: a larger kernel spills registers and is 10x slower
@@ -30,12 +30,9 @@ def sum_terms(terms: Iterable[Any]) -> Any:
 
 
 def join(arrays: list[jax.Array]) -> jax.Array:
-    """Concatenate along the first axis, in copies, after broadcasting the trial axes behind it.
-
-    Barriers: XLA:CPU looks up for each entry of a fused concatenation in which array it lies.
-    """
+    """Concatenate along the first axis, in copies, after broadcasting the trial axes behind it."""
     trials = jnp.broadcast_shapes(*(x.shape[1:] for x in arrays))
-    return barrier(jnp.concatenate(barrier([jnp.broadcast_to(x, (x.shape[0], *trials)) for x in arrays])))
+    return concatenate([jnp.broadcast_to(x, (x.shape[0], *trials)) for x in arrays], 0)
 
 
 def trace(m: jax.Array) -> jax.Array:

@@ -15,7 +15,7 @@ from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.numerics import elementary, linalg
 from jaxbandits.numerics.linalg import UNROLLED
 from jaxbandits.tracing import target
-from jaxbandits.tracing.barrier import barrier
+from jaxbandits.tracing.barrier import barrier, materialize
 from jaxbandits.tracing.batching import trials_last, while_loop
 
 _SORTED = 60  # m k up to which the KL projection sorts, by code written out
@@ -50,9 +50,9 @@ def kl_projection(log_p: jax.Array, k: int = 1) -> jax.Array:
     entries are taken relative to the largest uncapped one, so that weights sum to one in float32 at any scale of p. For
     k = 1 this is plain normalisation, for k = m the uniform weights.
 
-    For small m k, and on accelerators, the largest entries are sorted and all j are tested. Otherwise a search starts
-    from j = 0 and caps all entries that exceed the cap, until none does: usually a few passes over the entries, k at
-    most, in a loop whose compile time does not depend on k.
+    For small m k, and where loops have a fixed length, the largest entries are sorted and all j are tested. Else a
+    search starts from j = 0 and caps all entries that exceed the cap, until none does: usually a few passes over the
+    entries, k at most, in a loop whose compile time does not depend on k.
 
     Args:
       log_p: `[m]`; adding a constant changes nothing.
@@ -60,7 +60,7 @@ def kl_projection(log_p: jax.Array, k: int = 1) -> jax.Array:
     """
     if k == log_p.shape[-1]:
         return jnp.full_like(log_p, -math.log(k))
-    is_searched = k > 1 and not _is_sorted(log_p.shape[-1], k) and not target.targets_accelerator()
+    is_searched = k > 1 and not _is_sorted(log_p.shape[-1], k) and target.has_open_loops()
     level, excess = _search(log_p, k) if is_searched else _test_all(k)(log_p)
     log_cap = -math.log(k)
     return jnp.minimum((log_p - level) + (excess + log_cap), log_cap)
@@ -83,8 +83,8 @@ def _test_all(k: int) -> Any:
             total, pivot = 1.0 + elementary.exp(pivot - top[j]) * total, top[j]
             fits = total >= k - j
             level, scaled = jnp.where(fits, pivot, level), jnp.where(fits, total * (1.0 / (k - j)), scaled)
-            if (k - j) % _TESTED == 0:  # else XLA:CPU computes the chain from its start in many kernels
-                total, level, scaled = barrier((total, level, scaled))
+            if (k - j) % _TESTED == 0:  # else XLA computes the chain from its start in many kernels
+                total, level, scaled = materialize((total, level, scaled))
         return barrier((level, -elementary.log(scaled)))
 
     return split

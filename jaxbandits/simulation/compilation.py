@@ -20,8 +20,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.simulation import compilation_cache
+from jaxbandits.simulation import compilation_cache, gpu_graphs
 from jaxbandits.simulation.executables import executable_key, program_digest
+from jaxbandits.simulation.gpu_graphs import target_of
 from jaxbandits.tracing import target
 from jaxbandits.tracing.vmap_last import TracedFunction
 
@@ -99,7 +100,7 @@ class CompileUnit(NamedTuple):
     function: Callable[..., Any]
     static_args: tuple[Any, ...]  # its first arguments
     args: tuple[Any, ...]  # shapes of the others
-    cpu_options: dict[str, Any]  # for XLA on a CPU
+    cpu_options: dict[str, Any]  # for XLA on a CPU; on accelerators those of `gpu_graphs`
     traces: tuple[TracedFunction, ...]  # that it is made of
     width: int  # trials of a batch
     metrics: tuple[str, ...] = ()  # names in its results
@@ -135,6 +136,8 @@ def compile_cached(unit: CompileUnit, device: Device) -> tuple[Any, RateEstimato
 
     It takes and returns the `key_data` of random keys.
     """
+    device_target = target_of(device)
+    options = _options(unit, device_target)
 
     def plain(*args: Any) -> Any:
         # A new function for every unit: what JAX's caches hold by function is freed with it.
@@ -142,15 +145,15 @@ def compile_cached(unit: CompileUnit, device: Device) -> tuple[Any, RateEstimato
         return jax.tree.map(key_data, unit.function(*unit.static_args, *args))
 
     def compile_and_save(save: Callable[[Any, Any], None] | None) -> Any:
-        with target.target_platform(device.platform):
+        with target.trace_for(device_target):
             lowered = jax.jit(plain).lower(*jax.tree.map(_key_data_shape, unit.args))
-        executable = _compile(lowered, device, unit.cpu_options)
+        executable = _compile(lowered, options)
         if save:
             save(lowered, executable)
         return executable
 
     facts = (unit.width, unit.metrics)
-    program = program_digest(unit.name, unit.traces, unit.args, facts, unit.cpu_options, device)
+    program = program_digest(unit.name, unit.traces, unit.args, facts, options, device)
 
     def build() -> tuple[Any, RateEstimator]:
         on_disk = compilation_cache.executables_for(device)
@@ -166,11 +169,16 @@ def compile_cached(unit: CompileUnit, device: Device) -> tuple[Any, RateEstimato
     return _compiled.get((identity, jax.tree.structure(unit.args), device), build)
 
 
-def _compile(lowered: Any, device: Device, cpu_options: dict[str, Any]) -> Any:
-    if target.is_accelerator(device.platform):
-        return lowered.compile()
+def _options(unit: CompileUnit, device_target: target.Target) -> dict[str, Any]:
+    """Return the options of XLA for a target."""
+    if not target.is_accelerator(device_target.platform):
+        return unit.cpu_options
+    return gpu_graphs.OPTIONS if device_target.open_loops else {}
+
+
+def _compile(lowered: Any, options: dict[str, Any]) -> Any:
     try:
-        return lowered.compile(compiler_options=cpu_options)
+        return lowered.compile(compiler_options=options)
     except jax.errors.JaxRuntimeError as error:  # an older jaxlib without the option
         if "No such compile option" not in str(error):
             raise

@@ -41,7 +41,7 @@ def executables_for(device: Any) -> Executables | None:
     """
     if jax.config.jax_compilation_cache_dir is not None or not jax.config.jax_enable_compilation_cache:
         return None  # besides, programs that were read from JAX's cache cannot be serialised again
-    directory = _directory()
+    directory = cache_directory()
     if directory is None:
         return None
     if target.is_accelerator(device.platform):
@@ -60,7 +60,7 @@ def _enable(directory: Path) -> None:
 
 
 @functools.cache
-def _directory() -> Path | None:
+def cache_directory() -> Path | None:
     """Return the directory of this process, created; None if it is switched off or cannot be written."""
     directory = choose_directory(os.environ, cpu_kind())
     return directory if directory is not None and _usable(directory) else None

@@ -351,7 +351,7 @@ def trace_job(job: Job, device: Device | None = None, traces: TraceCache | None 
       InputError: if algorithm and environment do not fit together.
     """
     with _named_errors(job):
-        return (traces or TraceCache()).get(job.meters, *job.at_point(), device and device.platform)
+        return (traces or TraceCache()).get(job.meters, *job.at_point(), device)
 
 
 def compile_job(job: Job, device: Device, traces: TraceCache | None = None) -> Program:

@@ -32,7 +32,7 @@ from jaxbandits.numerics import rng
 from jaxbandits.simulation.meters import NO_TOTALS, STRETCH, Meter, Round, Totals
 from jaxbandits.simulation.recording import check_metric_names, measure, take_snapshot
 from jaxbandits.tracing import batching
-from jaxbandits.tracing.barrier import barrier
+from jaxbandits.tracing.barrier import barrier, materialize
 from jaxbandits.tracing.vmap_last import TracedFunction
 from jaxbandits.types import CountsRounds, Delays, FixedArmObs, InitFromObs, narrow
 
@@ -236,7 +236,7 @@ def _rotate_delay_buffer(
     index = lax.rem(t, jnp.asarray(delay, t.dtype))
     delayed = jax.tree.map(lambda x: lax.dynamic_index_in_dim(x, index, 0, keepdims=False), buffer)
     # Read before write: otherwise XLA copies the whole buffer in every round.
-    delayed, buffer = barrier((delayed, buffer))
+    delayed, buffer = materialize((delayed, buffer))
     buffer = jax.tree.map(
         lambda x, new: lax.dynamic_update_index_in_dim(x, jnp.asarray(new, x.dtype), index, 0),
         buffer,

@@ -31,6 +31,7 @@ from jaxbandits.simulation.compilation import (
     RateEstimator,
     compile_cached,
 )
+from jaxbandits.simulation.gpu_graphs import target_of
 from jaxbandits.simulation.loop import Carry, TracedTrial
 from jaxbandits.simulation.meters import Meter, Totals
 from jaxbandits.tracing import target
@@ -39,7 +40,7 @@ from jaxbandits.tracing.settings import settings_for_threads
 from jaxbandits.tracing.vmap_last import TracedFunction
 from jaxbandits.types import InitFromObs
 
-BLOCK = 64  # rounds of one call on an accelerator, where a round takes longer than a call costs
+BLOCK = 64  # rounds of one call of a `BlockProgram`
 _NO_RECORD_POINT = 2**31 - 1
 
 
@@ -113,7 +114,7 @@ class LoopProgram(Program):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BlockProgram(Program):
-    """A program whose calls play a fixed number of rounds: `tracing.target` says for which devices, and why.
+    """A program whose calls play a fixed number of rounds, for devices without loops of unknown length.
 
     From one record point to the next blocks of `BLOCK` rounds are played, and the remainder round by round. Which
     function plays a round follows from the record points alone, so that no bit depends on how rounds are cut into
@@ -153,7 +154,7 @@ class TraceCache:
         self._traces = LRUCache(MAX_COMPILED)
 
     def get(
-        self, meters: tuple[Meter, ...], algorithm: Any, environment: Any, platform: str | None = None
+        self, meters: tuple[Meter, ...], algorithm: Any, environment: Any, device: Device | None = None
     ) -> TracedTrial:
         """Return the traced trial of a job.
 
@@ -161,18 +162,18 @@ class TraceCache:
           meters: extra meters.
           algorithm: hyperparameters of one trial.
           environment: the same.
-          platform: of the device that will run it; None: of JAX's default device.
+          device: that will run it; None: JAX's default device.
         """
         pair = (algorithm, environment)
         shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (*pair, *_seed_shapes()))
-        platform = platform or jax.default_backend()
+        device_target = target_of(device or jax.local_devices()[0])
 
         def build() -> TracedTrial:
-            with target.target_platform(platform), _tracing(pair, meters):
+            with target.trace_for(device_target), _tracing(pair, meters):
                 return loop.trace_trial(meters, *shapes)
 
         leaves, structure = jax.tree.flatten(shapes)
-        key = (meters, platform, structure, tuple((x.shape, str(x.dtype)) for x in leaves))
+        key = (meters, device_target, structure, tuple((x.shape, str(x.dtype)) for x in leaves))
         return self._traces.get(key, build)
 
 
@@ -187,7 +188,7 @@ def get_program(
     """Return the program of a traced trial; functions in the cache are not compiled again.
 
     Args:
-      trial: the trial, traced for the platform of the device.
+      trial: the trial, traced for the device.
       algorithm: hyperparameters of one trial.
       environment: the same.
       width: trials per batch.
@@ -208,7 +209,7 @@ def get_program(
     base_key, seed_index = _seed_shapes()
     t = of_one(seed_index)
     units = _init_units(trial, width, alg, env, of_one(base_key), of_batch(seed_index), carry)
-    if target.is_accelerator(device.platform):
+    if not target_of(device).open_loops:
         units |= _block_units(trial, width, (alg, env, carry), t)
     else:
         points = jax.ShapeDtypeStruct((record_capacity,), np.int32, sharding=sharding)
@@ -362,7 +363,7 @@ def _trace_rebuild_instance(device: Device, environment: Any, recorded: dict[str
     def rebuild_instance(environment: Any, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
         return environment.rebuild_instance(recorded)
 
-    with target.target_platform(device.platform), _tracing(environment):
+    with target.trace_for(target_of(device)), _tracing(environment):
         return TracedFunction.trace(rebuild_instance, environment, recorded)
 
 

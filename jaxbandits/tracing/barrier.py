@@ -3,6 +3,9 @@
 XLA:CPU fuses a cheap producer into every consumer, up to 15 times in a round of a bandit algorithm. The interpreter
 `vmap_last` places barriers by a rule (`tracing.liveness`). Functions that it does not interpret, because they are
 written for arrays with the trial axis last (`batching.trials_last`), place their own.
+
+On accelerators a barrier costs a kernel, and XLA's own choice of what to repeat is good: there are none, except around
+concatenations (`materialize`).
 """
 
 from typing import Any, TypeVar
@@ -11,13 +14,19 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxbandits.tracing import target
 from jaxbandits.tracing.jax_compat import Primitive, ad, batching, mlir
 
 T = TypeVar("T")
 
 
 def barrier(tree: T) -> T:
-    """Return the same values; XLA computes them once, and not again in the kernels that read the result."""
+    """Return the same values; XLA:CPU computes them once, and not again in the kernels that read the result."""
+    return tree if target.targets_accelerator() else materialize(tree)
+
+
+def materialize(tree: T) -> T:
+    """Return the same values, which XLA writes to memory on every target before a kernel reads them."""
     leaves, structure = jax.tree.flatten(tree)
     arrays = [x for x in leaves if not is_key(x)]
     numbers = iter(_barrier.bind(*arrays) if arrays else ())
@@ -25,7 +34,7 @@ def barrier(tree: T) -> T:
 
 
 def is_key(x: Any) -> bool:
-    """Return whether an array holds random keys, for which `barrier` does nothing.
+    """Return whether an array holds random keys, which pass no barrier.
 
     JAX's check of key reuse would count the barrier as a consumer of the key.
     """

@@ -106,12 +106,12 @@ def while_loop(
       cond_fun: from the carry to a bool: whether another step is made.
       body_fun: from the carry to the next one.
       init_val: the first carry.
-      max_steps: a number of steps after which `cond_fun` is certainly False. On accelerators exactly that many steps
-        run, and those for which `cond_fun` is False leave the carry as it is (see `tracing.target`). None: the loop is
-        the same there as on a CPU.
+      max_steps: a number of steps after which `cond_fun` is certainly False. On a target without loops of unknown
+        length exactly that many steps run, and those for which `cond_fun` is False leave the carry as it is (see
+        `tracing.target`). None: the loop is the same on every target.
     """
     init_val = _strong(init_val)
-    if max_steps is not None and target.targets_accelerator():
+    if max_steps is not None and not target.has_open_loops():
 
         def masked(_: Any, carry: T) -> T:
             active = cond_fun(carry)

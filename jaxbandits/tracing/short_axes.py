@@ -19,7 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbandits.tracing.barrier import barrier
+from jaxbandits.tracing import target
+from jaxbandits.tracing.barrier import barrier, materialize
 
 WRITTEN_OUT = 48  # terms of a sum that are written out
 ROW_TERMS = 6000  # products that are written out as rows, over all rows; their code compiles in some seconds
@@ -28,6 +29,7 @@ LONG_TERMS = 2**15  # products up to which a long contraction is added up in sli
 _SLICES = 8  # of a longer sum; 4 to 32 measured
 _SELECTED = 4  # slices up to which an array is assembled by selects
 _SORTED = 16  # entries of a sort that is written out
+_CONCATENATED = 16  # arrays in one concatenation on an accelerator, whose kernel compares indices with all of them
 
 
 class Rows(NamedTuple):
@@ -61,7 +63,10 @@ def stack(slices: Sequence[jax.Array], axis: int) -> jax.Array:
 
 def concatenate(arrays: Sequence[jax.Array], axis: int) -> jax.Array:
     """Concatenate in a kernel of its own: a fused concatenation looks up for each entry in which array it lies."""
-    return barrier([lax.concatenate(barrier(arrays), axis)])[0]
+    n = _CONCATENATED
+    if target.targets_accelerator() and len(arrays) > n:
+        return concatenate([concatenate(arrays[k : k + n], axis) for k in range(0, len(arrays), n)], axis)
+    return materialize([lax.concatenate(materialize(list(arrays)), axis)])[0]
 
 
 def entry(x: jax.Array, axis: int, k: int) -> jax.Array:

@@ -1,35 +1,56 @@
-"""Platform that programs are traced for: whether loops need a number of steps that the compiler knows.
+"""Target of a program: the kind of device that it is traced for. Everything that differs between devices asks here.
 
-On a CPU a loop with a data-dependent end costs the steps that it runs, and nothing if it runs none. On an accelerator
-the host would have to read the predicate before every step, while the device idles. Programs for accelerators therefore
-have loops of fixed length: rounds are played in blocks (`simulation.program`), and computations that few rounds need
-are a fixed number of masked steps (`tracing.batching`).
+|                       | CPU                  | accelerator                                     |
+|-----------------------|----------------------|-------------------------------------------------|
+| a value with several  | a barrier, or XLA    | no barrier: XLA weighs repetition against the   |
+| readers (`barrier`)   | computes it in each  | kernels it saves, and a kernel costs some 2 us  |
+| concatenations        | a copy in a kernel of its own; on accelerators of at most 16 arrays    |
+| loops of unknown      | as they are          | as they are where the loop is part of a CUDA    |
+| length (`while_loop`) |                      | graph (`open_loops`); else masked steps of a    |
+|                       |                      | fixed number, since the host would have to read |
+|                       |                      | the predicate before every step                 |
 """
 
 import contextlib
 import contextvars
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import jax
 
-_platform: contextvars.ContextVar[str | None] = contextvars.ContextVar("platform", default=None)
+
+class Target(NamedTuple):
+    """A kind of device."""
+
+    platform: str  # of a `jax.Device`
+    open_loops: bool  # whether loops run there whose number of steps depends on data
+
+
+_target: contextvars.ContextVar[Target | None] = contextvars.ContextVar("target", default=None)
 
 
 def is_accelerator(platform: str) -> bool:
-    """Return whether loops on a platform (of a `jax.Device`) must have a fixed number of steps."""
+    """Return whether devices of a platform have memory and processors of their own."""
     return platform != "cpu"
 
 
 @contextlib.contextmanager
-def target_platform(platform: str) -> Iterator[None]:
-    """Set the platform that functions are traced for; outside it is that of JAX's default device."""
-    token = _platform.set(platform)
+def trace_for(target: Target) -> Iterator[None]:
+    """Set the target that functions are traced for; outside it is JAX's default device."""
+    token = _target.set(target)
     try:
         yield
     finally:
-        _platform.reset(token)
+        _target.reset(token)
 
 
 def targets_accelerator() -> bool:
     """Return whether functions are being traced for an accelerator."""
-    return is_accelerator(_platform.get() or jax.default_backend())
+    target = _target.get()
+    return is_accelerator(target.platform if target else jax.default_backend())
+
+
+def has_open_loops() -> bool:
+    """Return whether functions are being traced for a target with loops of unknown length."""
+    target = _target.get()
+    return target.open_loops if target else not targets_accelerator()

@@ -12,6 +12,8 @@ from jaxbandits.tracing import target
 from jaxbandits.tracing.vmap_last import vmap_last
 from tests.reference import dro_public, dro_weights
 
+CPU, BLOCKS = target.Target("cpu", open_loops=True), target.Target("cuda", open_loops=False)
+
 
 @functools.partial(jax.jit, static_argnums=1)
 @functools.partial(jax.vmap, in_axes=(0, None))
@@ -24,7 +26,7 @@ def project(log_p, k):
 @functools.partial(jax.vmap, in_axes=(0, None))
 def project_sorted(log_p, k):
     """As on accelerators, where every m and k take the form that sorts."""
-    with target.target_platform("cuda"):
+    with target.trace_for(BLOCKS):
         return jnp.exp(simplex.kl_projection(log_p, k))
 
 
@@ -68,14 +70,14 @@ def test_projection_equals_bisection_over_all_scales(m, k, rng):
     assert np.all(q <= 1.0 / k * (1 + 1e-15))
 
 
-@pytest.mark.parametrize("platform", ["cpu", "cuda"])
+@pytest.mark.parametrize("kind", [CPU, BLOCKS], ids=["cpu", "cuda"])
 @pytest.mark.parametrize(("m", "k"), [(5, 4), (20, 3), (30, 29)])
-def test_projection_of_entries_that_rounding_alone_tells_apart(m, k, platform, rng):
+def test_projection_of_entries_that_rounding_alone_tells_apart(m, k, kind, rng):
     """They meet the cap at the last digit, one after the other or more of them than there is room for."""
     log_p = 1e-15 * rng.normal(size=(300, m))
     log_p[::3, k:] -= 800.0  # k entries at the cap, nothing left for the others
     log_p[1::3, k - 1 :] -= 36.0
-    with target.target_platform(platform):
+    with target.trace_for(kind):
         q = np.exp(jax.jit(jax.vmap(lambda a: simplex.kl_projection(a, k)))(log_p))
     np.testing.assert_allclose(q, [oracle(a, k) for a in log_p], rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(q.sum(1), 1.0, rtol=1e-13)
@@ -91,12 +93,12 @@ def test_projection_of_nan_ends(m, k):
     np.testing.assert_allclose(q[2], np.where(np.arange(m) <= k, 1.0 / (k + 1), 0.0), rtol=1e-14)
 
 
-@pytest.mark.parametrize("platform", ["cpu", "cuda"])
-def test_compiled_size_is_linear_in_the_cap(platform):
+@pytest.mark.parametrize("kind", [CPU, BLOCKS], ids=["cpu", "cuda"])
+def test_compiled_size_is_linear_in_the_cap(kind):
     """Left alone, XLA computes a chain of k terms from its start in every kernel that reads one of them."""
 
     def instructions(m, k):
-        with target.target_platform(platform):
+        with target.trace_for(kind):
             lowered = jax.jit(vmap_last(lambda a: simplex.kl_projection(a, k))).lower(jnp.zeros((m, 8)))
         return str(lowered.compile({"xla_backend_optimization_level": 0}).as_text()).count(" = ")
 

@@ -1,5 +1,7 @@
 """Programs for accelerators, forced on a CPU: loops of known length, rounds in blocks, and the same numbers."""
 
+import types
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,6 +27,8 @@ AT_ALL_DATA = (
 
 
 KEY = jax.random.key(3, impl="threefry2x32")
+CPU = target.Target("cpu", open_loops=True)
+GRAPH, BLOCKS = target.Target("gpu", open_loops=True), target.Target("gpu", open_loops=False)
 
 
 def _trial(algorithm, environment):
@@ -46,8 +50,8 @@ def _arguments(algorithm, environment):
     return algorithm, environment, carry._replace(totals=totals)
 
 
-def _compiled(platform, function, *arguments):
-    with target.target_platform(platform):
+def _compiled(kind, function, *arguments):
+    with target.trace_for(kind):
         lowered = jax.jit(lambda *a: function(*a)).lower(*arguments)
     return lowered.compile({"xla_backend_optimization_level": 0})  # of machine code: half the time
 
@@ -56,12 +60,12 @@ def test_a_block_has_loops_of_known_length_and_the_numbers_of_the_normal_form():
     """Hvt-UCB whose estimates leave the ball: the projection is 48 masked steps instead of a few."""
     environment = ENVIRONMENTS["linear/heavy_tailed"].example
     learner = HvtUCB.practical(dim=2, horizon=100, norm_bound=0.3)
-    arguments = _compiled("cpu", lambda: _arguments(learner, environment))()
+    arguments = _compiled(CPU, lambda: _arguments(learner, environment))()
 
     def block(*arguments):
         return loop.play_block(_trial(learner, environment), WIDTH, 40, *arguments)
 
-    normal, fixed = (_compiled(platform, block, *arguments, jnp.int32(0)) for platform in ("cpu", "gpu"))
+    normal, fixed = (_compiled(kind, block, *arguments, jnp.int32(0)) for kind in (CPU, BLOCKS))
     of_loops, of_blocks = normal.as_text() or "", fixed.as_text() or ""
     assert open_loops(of_loops)
     assert '"known_trip_count"' in of_blocks and open_loops(of_blocks) == [] and kernels(of_blocks) > kernels(of_loops)
@@ -76,18 +80,79 @@ def test_a_block_has_loops_of_known_length_and_the_numbers_of_the_normal_form():
 def test_every_loop_of_a_round_has_a_known_length(name):
     """Read off the trace: a loop whose bounds are Python's is a `scan`, any other a `while`."""
     entry = ALGORITHMS[name]
-    with target.target_platform("gpu"):
+    with target.trace_for(BLOCKS):
         pair = entry.example, ENVIRONMENTS[entry.environments[0]].example
         arguments = jax.eval_shape(lambda: _arguments(*pair))
         jaxpr = jax.make_jaxpr(lambda *a: loop.play_block(_trial(*pair), WIDTH, 64, *a))(*arguments, jnp.int32(0))
     assert "while[" not in str(jaxpr).replace(" ", "")
 
 
-def test_a_trial_is_traced_for_the_platform_where_it_will_run():
+# Steps of loops in a round where loops have a fixed length: masked ones, and those over the steps of an MDP's horizon.
+STEPS = {
+    "linear/hvt_identification": 48, "linear/hvt_mdp": 54, "linear/hvt_ucb": 48, "linear/menu": 50,
+    "linear/oful_mdp": 6, "glm/ecolog": 5760, "glm/glb_omd": 48, "glm/gloc": 48, "glm/oful_mlogb": 48,
+    "oco/anytime_ca_oons": 161, "oco/ca_oons": 161, "oco/cla_oons": 96, "oco/msmwc": 65, "oco/msmwc_master": 65,
+    "oco/oons": 96, "coco/bfw_tvc": 21, "coco/lbpm": 1000, "coco/loo_bogd": 1000, "coco/lpm": 1000,
+    "coco/scbfw_tvc": 6, "dro/atkro_k": 3, "dro/soma": 65,
+}  # fmt: skip
+
+
+def _loop_steps(value):
+    """Count the steps of scans in jaxprs, those of inner ones times the steps of the outer ones."""
+    if isinstance(value, tuple | list):
+        return sum(map(_loop_steps, value))
+    value = getattr(value, "jaxpr", value)
+    steps = 0
+    for eqn in getattr(value, "eqns", ()):
+        inside = _loop_steps(tuple(eqn.params.values()))
+        steps += eqn.params["length"] * max(inside, 1) if eqn.primitive.name == "scan" else inside
+    return steps
+
+
+def test_steps_of_a_round_on_a_target_without_open_loops():
+    steps = {}
+    for name in set(ALGORITHMS) - set(AT_ALL_DATA):
+        entry = ALGORITHMS[name]
+        with target.trace_for(BLOCKS):
+            trial = _trial(entry.example, ENVIRONMENTS[entry.environments[0]].example)
+        steps[name] = _loop_steps(trial.play_round.jaxpr)
+    assert {name: n for name, n in steps.items() if n} == STEPS
+
+
+@pytest.mark.parametrize("name", [*ALGORITHMS])
+def test_numbers_of_programs_for_gpus_with_graphs(name):
+    """They have other barriers and concatenations than those for CPUs, and the same numbers to rounding.
+
+    In few trials rounding decides between two plays of equal value, or when an iteration ends.
+    """
+    entry = ALGORITHMS[name]
+    pair = entry.example, ENVIRONMENTS[entry.environments[0]].example
+    arguments = _compiled(CPU, lambda: _arguments(*pair))()
+    results = []
+    for kind in (CPU, GRAPH):
+        with target.trace_for(kind):
+            trial = _trial(*pair)
+        played = _compiled(
+            kind, lambda *a, trial=trial: loop.play_block(trial, WIDTH, 12, *a), *arguments, jnp.int32(0)
+        )
+        results.append(jax.tree.leaves(played(*arguments, jnp.int32(0))[0][1:]))
+    differs = np.zeros(WIDTH, bool)
+    for on_cpu, on_gpu in zip(*results, strict=True):
+        close = np.isclose(on_gpu, on_cpu, rtol=1e-8, atol=1e-10, equal_nan=True).reshape(-1, WIDTH)
+        differs |= ~close.all(axis=0)
+    assert differs.mean() <= 0.1
+
+
+def test_a_trial_is_traced_for_the_device_that_will_run_it(monkeypatch):
     pair = as_arrays((ALGORITHMS["linear/hvt_ucb"].example, ENVIRONMENTS["linear/heavy_tailed"].example))
     traces = program.TraceCache()
-    on_cpu, on_gpu = (str(traces.get((), *pair, platform).play_round.jaxpr) for platform in ("cpu", "gpu"))
-    assert "while[" in on_cpu and "while[" not in on_gpu
+    gpu = types.SimpleNamespace(platform="gpu")
+    has_loop = {}
+    for form in ("blocks", "graph"):
+        monkeypatch.setenv("JAXBANDITS_GPU_LOOPS", form)
+        has_loop[form] = "while[" in str(traces.get((), *pair, gpu).play_round.jaxpr)
+    assert has_loop == {"blocks": False, "graph": True}
+    assert "while[" in str(traces.get((), *pair, jax.local_devices()[0]).play_round.jaxpr)
 
 
 @pytest.mark.parametrize("most", [5, 9])
@@ -101,7 +166,7 @@ def test_masked_steps_are_those_of_the_loop(most):
         return batching.while_loop(lambda now: (now[0] > 0.0) & (now[1] < 5), step, (x, 0), most)
 
     x = jnp.asarray([-1.0, 0.5, 2.0, 3.0, jnp.inf])
-    normal, fixed = (_compiled(platform, jax.vmap(logs), x)(x) for platform in ("cpu", "gpu"))
+    normal, fixed = (_compiled(kind, jax.vmap(logs), x)(x) for kind in (CPU, BLOCKS))
     np.testing.assert_array_equal(fixed, normal)
     assert fixed[1].tolist() == [0, 1, 2, 3, 5]
 
@@ -110,7 +175,7 @@ def test_counts_need_no_more_steps_than_are_made():
     """Poisson variates of both methods, up to the largest mean of either."""
     means = jnp.log(jnp.asarray([1e-3, 0.7, 9.999, 10.0, 45.0, 1e4, jnp.inf]))
     pairs = jax.random.split(jax.random.key(0, impl="threefry2x32"), 7 * 64), jnp.tile(means, 64)
-    normal, fixed = (_compiled(platform, jax.vmap(rng.poisson), *pairs)(*pairs) for platform in ("cpu", "gpu"))
+    normal, fixed = (_compiled(kind, jax.vmap(rng.poisson), *pairs)(*pairs) for kind in (CPU, BLOCKS))
     np.testing.assert_array_equal(fixed, normal)
     np.testing.assert_array_equal(np.isinf(fixed), np.isinf(pairs[1]))
 

@@ -74,7 +74,7 @@ def test_an_accelerator_has_the_cache_of_jax(tmp_path, monkeypatch):
 
     settings = ("jax_compilation_cache_dir", "jax_compilation_cache_max_size", "jax_enable_compilation_cache")
     before = {name: getattr(jax.config, name) for name in settings}
-    monkeypatch.setattr(compilation_cache, "_directory", lambda: tmp_path)
+    monkeypatch.setattr(compilation_cache, "cache_directory", lambda: tmp_path)
     try:
         jax.config.update("jax_compilation_cache_dir", None)
         jax.config.update("jax_enable_compilation_cache", True)
