@@ -19,7 +19,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.numerics import linalg
 from jaxbandits.numerics.linalg import Symmetric, Vector
-from jaxbandits.types import Gradient, PointDecision
+from jaxbandits.types import PointDecision
 
 
 class OONSRound(NamedTuple):
@@ -127,8 +127,7 @@ def preconditions(r: OONSRound) -> Preconditions:
 
 def oons_round(learner: OONS, state: Any, play: Vector, grad: Vector) -> OONSRound:
     """A round of OONS from the state before it, what it played and what it was told."""
-    told = Gradient(jnp.zeros(1), jax.tree.map(lambda g: g[None], grad))
-    after = learner.update(jax.random.key(0), jnp.int32(0), state, None, PointDecision.at(play), told)
+    after = learner.advance(jnp.int32(0), state, play, grad)  # t is not used
     eta = learner.step_size(state)
     return _round(
         learner.c_corr, eta, learner.metric(state, eta), state, after.center, play, grad, learner.domain.radius,
@@ -138,7 +137,7 @@ def oons_round(learner: OONS, state: Any, play: Vector, grad: Vector) -> OONSRou
 
 def cla_oons_round(learner: CLAOONS, state: Any, play: Vector, grad: Vector) -> OONSRound:
     """The same for CLA-OONS: clipped gradient, and x'_{t+1} before a restart."""
-    after = learner.advance(state, play, grad)
+    after = learner.step_on_ball(state, play, grad)
     clipped = state.hint + (grad - state.hint) * (state.scale / after.scale)
     eta = learner.step_size(state)
     radius = learner.domain_radius(state)

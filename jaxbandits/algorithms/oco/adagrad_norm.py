@@ -10,11 +10,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.algorithms.oco.learner import GradientLearner
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
-from jaxbandits.domains.points import Point, Shape
-from jaxbandits.types import Gradient, PointDecision
+from jaxbandits.domains.points import Point
 
 
 class AdaGradNormState(NamedTuple):
@@ -25,7 +25,7 @@ class AdaGradNormState(NamedTuple):
 
 
 @pytree
-class AdaGradNorm:
+class AdaGradNorm(GradientLearner):
     """Projected gradient descent whose step size needs the diameter but no bound on the gradients.
 
     Guarantee: for convex losses on a domain of diameter D, the regret against every fixed point is at most
@@ -40,36 +40,16 @@ class AdaGradNorm:
       arXiv:1002.4908.
     """
 
-    feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "McMahan & Streeter, COLT 2010"
-    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; 1 is the theory")
-
-    @classmethod
-    def example(cls) -> "AdaGradNorm":
-        return cls(dim=2)
 
     def init(self, key: jax.Array) -> AdaGradNormState:
         del key  # deterministic
         return AdaGradNormState(x=self.domain.zero(self.dim), energy=jnp.zeros(()))
 
-    def select(self, key: jax.Array, t: jax.Array, state: AdaGradNormState, obs: Any) -> PointDecision:
-        del key, t, obs
-        return PointDecision.at(state.x)
-
-    def update(
-        self,
-        key: jax.Array,
-        t: jax.Array,
-        state: AdaGradNormState,
-        obs: Any,
-        decision: PointDecision,
-        feedback: Gradient,
-    ) -> AdaGradNormState:
-        del key, t, obs, decision
-        grad = feedback.first().grad
+    def advance(self, t: jax.Array, state: AdaGradNormState, x: Point, grad: Point) -> AdaGradNormState:
+        del t, x
         energy = points.or_failed(state.energy + points.inner(grad, grad))
         safe = jnp.where(energy > 0.0, energy, 1.0)  # where the energy is 0, so is the gradient
         step = self.step_scale * self.domain.diameter / jnp.sqrt(2.0 * safe)

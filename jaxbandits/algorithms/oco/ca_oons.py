@@ -217,10 +217,9 @@ class CAOONS:
 
 def _base_round(learner: OONS, state: OONSState, point: Vector, grad: Vector) -> tuple[OONSState, Vector]:
     """Return the state of a base learner after a round, and its next point `[d]`."""
-    key, t = jax.random.key(0), jnp.int32(0)  # OONS uses neither
-    feedback = Gradient(loss=jnp.zeros(1), grad=grad[None])
-    state = learner.update(key, t, state, None, PointDecision.at(point), feedback)
-    return state, learner.select(key, t, state, None).play
+    t = jnp.int32(0)  # OONS does not use it
+    state = learner.advance(t, state, point, grad)
+    return state, learner.point(t, state)
 
 
 def base_learners(horizon: int) -> int:

@@ -21,13 +21,13 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.algorithms.oco.learner import GradientLearner
 from jaxbandits.base import trees
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.numerics import linalg
 from jaxbandits.numerics.linalg import Symmetric, Vector
 from jaxbandits.numerics.projection import proximal_on_ball
-from jaxbandits.types import Gradient, PointDecision
 
 
 class CLAOONSState(NamedTuple):
@@ -45,7 +45,7 @@ class CLAOONSState(NamedTuple):
 
 
 @pytree
-class CLAOONS:
+class CLAOONS(GradientLearner):
     """OONS without known D and G: on a ball that grows, with gradients clipped to the observed range.
 
     Guarantee: Theorem 4.5. For convex smooth F_t, for every u: E R_T(u) = O~(||u||^2 (sqrt(sigma^2_{1:T}) +
@@ -64,9 +64,7 @@ class CLAOONS:
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Algorithm 4, Theorem 4.5 (there "FPF-OONS"), Appendix E.
     """
 
-    feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 4"
-    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     initial_scale: ArrayLike = param(1.0, "(0, inf)", "B_0 > 0, the range of the first hint error; the proof: 1")
     radius: ArrayLike = param(math.inf, "(0, inf]", "X = {||x|| <= radius}; inf: X = R^d")
@@ -84,10 +82,6 @@ class CLAOONS:
         """Use small constants (ours), no guarantee."""
         return cls(**{"dim": dim, "c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5} | changes)
 
-    @classmethod
-    def example(cls) -> "CLAOONS":
-        return cls(dim=2)
-
     def init(self, key: jax.Array) -> CLAOONSState:
         del key  # deterministic
         zero, vector = jnp.zeros(()), jnp.zeros(self.dim)
@@ -104,19 +98,16 @@ class CLAOONS:
             load=zero,
         )
 
-    def select(self, key: jax.Array, t: jax.Array, state: CLAOONSState, obs: Any) -> PointDecision:
-        del key, t, obs
+    def point(self, t: jax.Array, state: CLAOONSState) -> Vector:
+        del t
         metric = self.metric(state, self.step_size(state))
-        return PointDecision.at(proximal_on_ball(metric, state.center, state.hint, self.domain_radius(state)))
+        return proximal_on_ball(metric, state.center, state.hint, self.domain_radius(state))
 
-    def update(
-        self, key: jax.Array, t: jax.Array, state: CLAOONSState, obs: Any, decision: PointDecision, feedback: Gradient
-    ) -> CLAOONSState:
-        del key, t, obs
-        grad = feedback.first().grad
-        return self.restart(self.advance(state, decision.play, grad))
+    def advance(self, t: jax.Array, state: CLAOONSState, x: Vector, grad: Vector) -> CLAOONSState:
+        del t
+        return self.restart(self.step_on_ball(state, x, grad))
 
-    def advance(self, state: CLAOONSState, play: Vector, grad: Vector) -> CLAOONSState:
+    def step_on_ball(self, state: CLAOONSState, play: Vector, grad: Vector) -> CLAOONSState:
         """Return the state after the round, without its restart."""
         error = grad - state.hint
         scale = jnp.maximum(state.scale, jnp.linalg.norm(error))

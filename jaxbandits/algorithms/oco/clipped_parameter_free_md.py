@@ -10,17 +10,17 @@
 B_0 is `initial_hint`, PFMD the closed form of `parameter_free_md`. Cost per round O(d), memory O(d).
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.algorithms.oco.learner import GradientLearner
 from jaxbandits.algorithms.oco.parameter_free_md import proposal
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains import points
-from jaxbandits.domains.points import Point, Shape
-from jaxbandits.types import Gradient, PointDecision
+from jaxbandits.domains.points import Point
 
 
 class ClippedParameterFreeMDState(NamedTuple):
@@ -34,7 +34,7 @@ class ClippedParameterFreeMDState(NamedTuple):
 
 
 @pytree
-class ClippedParameterFreeMD:
+class ClippedParameterFreeMD(GradientLearner):
     """Parameter-free mirror descent inside a slowly growing ball, on gradients clipped at the largest observed norm.
 
     Guarantee: none proven for this combination. Its two reductions are those with which regret
@@ -52,18 +52,11 @@ class ClippedParameterFreeMD:
       COLT 2022, arXiv:2203.00444 (the inner learner).
     """
 
-    feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "reconstruction after Cutkosky, COLT 2019"
-    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     initial_hint: ArrayLike = param(1.0, "(0, inf)", "B_0, first guess of the norm of the gradients")
     scale: ArrayLike = param(1.0, "(0, inf)", "eps of the inner learner")
     exponent_cap: ArrayLike | None = param(None, "(0, inf)", "bound on its exponent; None: 0.45 ln(largest float)")
     halved: bool = static(False, BOOL, doc="l_t = c_t / 2 inside the ball, too, as the constraint reduction is stated")
-
-    @classmethod
-    def example(cls) -> "ClippedParameterFreeMD":
-        return cls(dim=2)
 
     def init(self, key: jax.Array) -> ClippedParameterFreeMDState:
         del key  # deterministic
@@ -72,21 +65,14 @@ class ClippedParameterFreeMD:
             y=zero, theta=zero, variance=4.0 * hint * hint, hint=hint, radius_sq=jnp.ones(())
         )
 
-    def select(self, key: jax.Array, t: jax.Array, state: ClippedParameterFreeMDState, obs: Any) -> PointDecision:
-        del key, t, obs
-        return PointDecision.at(points.scale(state.y, self._shrinkage(state)))
+    def point(self, t: jax.Array, state: ClippedParameterFreeMDState) -> Point:
+        del t
+        return points.scale(state.y, self._shrinkage(state))
 
-    def update(
-        self,
-        key: jax.Array,
-        t: jax.Array,
-        state: ClippedParameterFreeMDState,
-        obs: Any,
-        decision: PointDecision,
-        feedback: Gradient,
+    def advance(
+        self, t: jax.Array, state: ClippedParameterFreeMDState, x: Point, grad: Point
     ) -> ClippedParameterFreeMDState:
-        del key, t, obs, decision
-        grad = feedback.first().grad
+        del t, x
         size = points.norm(grad)
         hint = jnp.maximum(state.hint, size)
         clipped_size = jnp.minimum(size, state.hint)

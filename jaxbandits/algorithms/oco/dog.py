@@ -10,11 +10,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.algorithms.oco.learner import GradientLearner
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
-from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.points import Point
 from jaxbandits.domains.whole_space import WholeSpace
-from jaxbandits.types import Gradient, PointDecision
 
 
 class DoGState(NamedTuple):
@@ -26,7 +26,7 @@ class DoGState(NamedTuple):
 
 
 @pytree
-class DoG:
+class DoG(GradientLearner):
     """Gradient descent whose step is the largest distance from the start over the root of the gradients' energy.
 
     Guarantee: for stochastic convex optimisation, the error of an average of the plays is near optimal with high
@@ -41,16 +41,9 @@ class DoG:
       ICML 2023, arXiv:2302.12022, equation (DoG).
     """
 
-    feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Ivgi et al., ICML 2023"
-    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     initial_distance: ArrayLike = param(1e-3, "(0, inf)", "r_eps, the first guess of the distance")
-
-    @classmethod
-    def example(cls) -> "DoG":
-        return cls(dim=2)
 
     def init(self, key: jax.Array) -> DoGState:
         del key  # deterministic
@@ -58,15 +51,8 @@ class DoG:
             x=self.domain.zero(self.dim), distance=jnp.zeros(()) + self.initial_distance, energy=jnp.zeros(())
         )
 
-    def select(self, key: jax.Array, t: jax.Array, state: DoGState, obs: Any) -> PointDecision:
-        del key, t, obs
-        return PointDecision.at(state.x)
-
-    def update(
-        self, key: jax.Array, t: jax.Array, state: DoGState, obs: Any, decision: PointDecision, feedback: Gradient
-    ) -> DoGState:
-        del key, t, obs, decision
-        grad = feedback.first().grad
+    def advance(self, t: jax.Array, state: DoGState, x: Point, grad: Point) -> DoGState:
+        del t, x
         distance = jnp.maximum(state.distance, points.norm(state.x))  # x_1 is the origin
         energy = points.or_failed(state.energy + points.inner(grad, grad))
         step = distance / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0))

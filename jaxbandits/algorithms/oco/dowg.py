@@ -11,11 +11,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.algorithms.oco.learner import GradientLearner
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
-from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.points import Point
 from jaxbandits.domains.whole_space import WholeSpace
-from jaxbandits.types import Gradient, PointDecision
 
 
 class DoWGState(NamedTuple):
@@ -27,7 +27,7 @@ class DoWGState(NamedTuple):
 
 
 @pytree
-class DoWG:
+class DoWG(GradientLearner):
     """DoG with gradients weighted by the distance of their round, which discounts early small steps.
 
     Guarantee: for convex optimisation of one fixed function, smooth or Lipschitz without knowing which, the weighted
@@ -41,16 +41,9 @@ class DoWG:
       Descent Method", NeurIPS 2023, arXiv:2305.16284, Algorithm 1.
     """
 
-    feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Khaled et al., NeurIPS 2023"
-    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     initial_distance: ArrayLike = param(1e-3, "(0, inf)", "r_eps, the first guess of the distance")
-
-    @classmethod
-    def example(cls) -> "DoWG":
-        return cls(dim=2)
 
     def init(self, key: jax.Array) -> DoWGState:
         del key  # deterministic
@@ -58,15 +51,8 @@ class DoWG:
             x=self.domain.zero(self.dim), distance=jnp.zeros(()) + self.initial_distance, weighted_energy=jnp.zeros(())
         )
 
-    def select(self, key: jax.Array, t: jax.Array, state: DoWGState, obs: Any) -> PointDecision:
-        del key, t, obs
-        return PointDecision.at(state.x)
-
-    def update(
-        self, key: jax.Array, t: jax.Array, state: DoWGState, obs: Any, decision: PointDecision, feedback: Gradient
-    ) -> DoWGState:
-        del key, t, obs, decision
-        grad = feedback.first().grad
+    def advance(self, t: jax.Array, state: DoWGState, x: Point, grad: Point) -> DoWGState:
+        del t, x
         distance = jnp.maximum(state.distance, points.norm(state.x))  # x_1 is the origin
         weight = distance * distance
         energy = points.or_failed(state.weighted_energy + weight * points.inner(grad, grad))

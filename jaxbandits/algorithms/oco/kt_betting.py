@@ -11,12 +11,12 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.algorithms.oco.learner import GradientLearner
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
-from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.points import Point
 from jaxbandits.domains.reductions import surrogate_gradient
 from jaxbandits.domains.whole_space import WholeSpace
-from jaxbandits.types import Gradient, PointDecision
 
 
 class KTBettingState(NamedTuple):
@@ -27,7 +27,7 @@ class KTBettingState(NamedTuple):
 
 
 @pytree
-class KTBetting:
+class KTBetting(GradientLearner):
     """Coin betting with the Krichevsky-Trofimov fraction of the wealth on the next gradient; without a step size.
 
     Guarantee: for convex losses on R^d with gradients of norm at most G, for every u and every T the regret is at most
@@ -46,33 +46,22 @@ class KTBetting:
       Algorithm 1, Corollary 5.
     """
 
-    feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Orabona & Pal, NeurIPS 2016"
-    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     initial_wealth: ArrayLike = param(1.0, "(0, inf)", "eps: largest loss against the origin, in units of G")
     wealth_cap: ArrayLike | None = param(None, "(0, inf]", "bound on the wealth; None: (largest float)^0.45")
 
-    @classmethod
-    def example(cls) -> "KTBetting":
-        return cls(dim=2)
-
     def init(self, key: jax.Array) -> KTBettingState:
         del key  # deterministic
         return KTBettingState(coin_sum=points.zeros(self.dim), wealth=jnp.zeros(()) + self.initial_wealth)
 
-    def select(self, key: jax.Array, t: jax.Array, state: KTBettingState, obs: Any) -> PointDecision:
-        del key, obs
-        return PointDecision.at(self.domain.project(self._bet(t, state)))
+    def point(self, t: jax.Array, state: KTBettingState) -> Point:
+        return self.domain.project(self._bet(t, state))
 
-    def update(
-        self, key: jax.Array, t: jax.Array, state: KTBettingState, obs: Any, decision: PointDecision, feedback: Gradient
-    ) -> KTBettingState:
-        del key, obs
+    def advance(self, t: jax.Array, state: KTBettingState, x: Point, grad: Point) -> KTBettingState:
         bet = self._bet(t, state)
-        grad = surrogate_gradient(self.domain, feedback.first().grad, bet, decision.play)
+        grad = surrogate_gradient(self.domain, grad, bet, x)
         coin = points.scale(grad, -1.0 / self.lipschitz)
         growth = 1.0 + points.inner(coin, state.coin_sum) / (t + 1.0)  # t counts from 0
         # Squares and sums of plays at the cap stay finite.

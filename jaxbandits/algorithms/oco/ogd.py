@@ -10,11 +10,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.algorithms.oco.learner import GradientLearner
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
-from jaxbandits.domains.points import Point, Shape
-from jaxbandits.types import Gradient, PointDecision
+from jaxbandits.domains.points import Point
 
 
 class OGDState(NamedTuple):
@@ -24,7 +24,7 @@ class OGDState(NamedTuple):
 
 
 @pytree
-class OGD:
+class OGD(GradientLearner):
     """Projected online gradient descent with the step size D / (G sqrt(t)).
 
     Guarantee: for convex losses with gradients bounded by G on a domain of diameter D, the regret against every fixed
@@ -37,30 +37,16 @@ class OGD:
       Theorem 1.
     """
 
-    feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Zinkevich, ICML 2003"
-    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; 1 is the theory")
-
-    @classmethod
-    def example(cls) -> "OGD":
-        return cls(dim=2)
 
     def init(self, key: jax.Array) -> OGDState:
         del key  # deterministic
         return OGDState(x=self.domain.zero(self.dim))
 
-    def select(self, key: jax.Array, t: jax.Array, state: OGDState, obs: Any) -> PointDecision:
-        del key, t, obs
-        return PointDecision.at(state.x)
-
-    def update(
-        self, key: jax.Array, t: jax.Array, state: OGDState, obs: Any, decision: PointDecision, feedback: Gradient
-    ) -> OGDState:
-        del key, obs, decision
-        grad = feedback.first().grad
+    def advance(self, t: jax.Array, state: OGDState, x: Point, grad: Point) -> OGDState:
+        del x
         step = self.step_scale * self.domain.diameter / (self.lipschitz * jnp.sqrt(t + 1.0))  # t counts from 0
         return OGDState(x=self.domain.project(points.add_scaled(state.x, -step, grad)))

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.algorithms.oco.learner import GradientLearner
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
@@ -23,7 +24,6 @@ from jaxbandits.domains.ball import L2Ball
 from jaxbandits.numerics import linalg
 from jaxbandits.numerics.linalg import Symmetric, Vector
 from jaxbandits.numerics.projection import proximal_on_ball
-from jaxbandits.types import Gradient, PointDecision
 
 
 class OONSState(NamedTuple):
@@ -36,7 +36,7 @@ class OONSState(NamedTuple):
 
 
 @pytree
-class OONS:
+class OONS(GradientLearner):
     """Optimistic Online Newton Step with known diameter and Lipschitz constant, hint m_t = g_{t-1}.
 
     Guarantee: Theorem 3.2. If every F_t = E[f_t] is convex and smooth and all gradients are at most G, the expected
@@ -60,9 +60,7 @@ class OONS:
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Algorithm 1, equation (4), Theorems 3.1 and 3.2.
     """
 
-    feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 1"
-    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     domain: L2Ball = param(factory=L2Ball, doc="X, a centred ball")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients; the hints' range is z = 2G")
@@ -82,10 +80,6 @@ class OONS:
         constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5}
         return cls.theory(dim=dim, radius=radius, lipschitz=lipschitz, **constants | changes)
 
-    @classmethod
-    def example(cls) -> "OONS":
-        return cls.theory(dim=2)
-
     def check(self) -> None:
         if bool(jnp.any(jnp.asarray(self._diameter) < jnp.asarray(self.domain.radius))):
             raise InputError("OONS.diameter must be at least the radius of the domain (the analysis needs ||x|| <= D)")
@@ -95,19 +89,16 @@ class OONS:
         zero = jnp.zeros(self.dim)
         return OONSState(center=zero, curvature=jnp.zeros((self.dim, self.dim)), variation=jnp.zeros(()), hint=zero)
 
-    def select(self, key: jax.Array, t: jax.Array, state: OONSState, obs: Any) -> PointDecision:
-        del key, t, obs
+    def point(self, t: jax.Array, state: OONSState) -> Vector:
+        del t
         metric = self.metric(state, self.step_size(state))
-        return PointDecision.at(proximal_on_ball(metric, state.center, state.hint, self.domain.radius))
+        return proximal_on_ball(metric, state.center, state.hint, self.domain.radius)
 
-    def update(
-        self, key: jax.Array, t: jax.Array, state: OONSState, obs: Any, decision: PointDecision, feedback: Gradient
-    ) -> OONSState:
-        del key, t, obs
-        grad = feedback.first().grad
+    def advance(self, t: jax.Array, state: OONSState, x: Vector, grad: Vector) -> OONSState:
+        del t
         eta = self.step_size(state)
         error = grad - state.hint
-        correction = 1.0 + self.c_corr * eta * (decision.play @ error)
+        correction = 1.0 + self.c_corr * eta * (x @ error)
         step = correction * error  # v_t
         center = proximal_on_ball(self.metric(state, eta), state.center, state.hint + step, self.domain.radius)
         curvature = state.curvature + eta * jnp.outer(step, step)

@@ -11,11 +11,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.algorithms.oco.learner import GradientLearner
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
-from jaxbandits.domains.points import Point, Shape
-from jaxbandits.types import Gradient, PointDecision
+from jaxbandits.domains.points import Point
 
 
 class OptimisticFTRL2022State(NamedTuple):
@@ -28,7 +28,7 @@ class OptimisticFTRL2022State(NamedTuple):
 
 
 @pytree
-class OptimisticFTRL2022:
+class OptimisticFTRL2022(GradientLearner):
     """Optimistic follow-the-regularised-leader with the last gradient as the hint, step size of the 2022 paper.
 
     Guarantee: for convex losses with bounded gradients whose means F_t are L-smooth, the expected regret against every
@@ -43,18 +43,11 @@ class OptimisticFTRL2022:
       Optimization: Improved Regret Bounds via Smoothness", NeurIPS 2022, arXiv:2202.07554, equation (2), Theorem 5.
     """
 
-    feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Sachs et al., NeurIPS 2022"
-    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients; enters through nu only")
     offset: ArrayLike | None = param(None, "(0, inf)", "nu, start of the denominator; None: 2 D G")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; 1 is the theory")
-
-    @classmethod
-    def example(cls) -> "OptimisticFTRL2022":
-        return cls(dim=2)
 
     def init(self, key: jax.Array) -> OptimisticFTRL2022State:
         del key  # deterministic
@@ -62,21 +55,8 @@ class OptimisticFTRL2022:
         nu = 2.0 * self.domain.diameter * self.lipschitz if self.offset is None else self.offset
         return OptimisticFTRL2022State(x=zero, gradient_sum=zero, hint=zero, denominator=jnp.zeros(()) + nu)
 
-    def select(self, key: jax.Array, t: jax.Array, state: OptimisticFTRL2022State, obs: Any) -> PointDecision:
-        del key, t, obs
-        return PointDecision.at(state.x)
-
-    def update(
-        self,
-        key: jax.Array,
-        t: jax.Array,
-        state: OptimisticFTRL2022State,
-        obs: Any,
-        decision: PointDecision,
-        feedback: Gradient,
-    ) -> OptimisticFTRL2022State:
-        del key, t, obs, decision
-        grad = feedback.first().grad
+    def advance(self, t: jax.Array, state: OptimisticFTRL2022State, x: Point, grad: Point) -> OptimisticFTRL2022State:
+        del t, x
         error = points.subtract(grad, state.hint)
         step = self.step_size(state.denominator)
         denominator = points.or_failed(state.denominator + step * points.inner(error, error))

@@ -12,11 +12,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.algorithms.oco.learner import GradientLearner
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
-from jaxbandits.domains.points import Point, Shape
-from jaxbandits.types import Gradient, PointDecision
+from jaxbandits.domains.points import Point
 
 
 class OptimisticFTRL2023State(NamedTuple):
@@ -29,7 +29,7 @@ class OptimisticFTRL2023State(NamedTuple):
 
 
 @pytree
-class OptimisticFTRL2023:
+class OptimisticFTRL2023(GradientLearner):
     """Optimistic follow-the-regularised-leader with the last gradient as the hint, step size without G.
 
     Guarantee: for convex losses whose means F_t are smooth, the expected regret against every fixed point is
@@ -45,37 +45,17 @@ class OptimisticFTRL2023:
       Online Convex Optimization", arXiv:2303.03272, 2023.
     """
 
-    feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Sachs et al., 2023"
-    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; 1 is the theory")
-
-    @classmethod
-    def example(cls) -> "OptimisticFTRL2023":
-        return cls(dim=2)
 
     def init(self, key: jax.Array) -> OptimisticFTRL2023State:
         del key  # deterministic
         zero = self.domain.zero(self.dim)
         return OptimisticFTRL2023State(x=zero, gradient_sum=zero, hint=zero, denominator=jnp.zeros(()))
 
-    def select(self, key: jax.Array, t: jax.Array, state: OptimisticFTRL2023State, obs: Any) -> PointDecision:
-        del key, t, obs
-        return PointDecision.at(state.x)
-
-    def update(
-        self,
-        key: jax.Array,
-        t: jax.Array,
-        state: OptimisticFTRL2023State,
-        obs: Any,
-        decision: PointDecision,
-        feedback: Gradient,
-    ) -> OptimisticFTRL2023State:
-        del key, t, obs, decision
-        grad = feedback.first().grad
+    def advance(self, t: jax.Array, state: OptimisticFTRL2023State, x: Point, grad: Point) -> OptimisticFTRL2023State:
+        del t, x
         size = points.norm(points.subtract(grad, state.hint))
         linear = self.domain.diameter * size
         quadratic = 0.5 * self.step_size(state.denominator) * size * size

@@ -12,11 +12,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.algorithms.oco.learner import GradientLearner
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
-from jaxbandits.domains.points import Point, Shape
-from jaxbandits.types import Gradient, PointDecision
+from jaxbandits.domains.points import Point
 
 
 class OptimisticOMDState(NamedTuple):
@@ -29,7 +29,7 @@ class OptimisticOMDState(NamedTuple):
 
 
 @pytree
-class OptimisticOMD:
+class OptimisticOMD(GradientLearner):
     """Optimistic gradient descent in two steps, with the last gradient as the hint and a self-confident step size.
 
     Guarantee: for convex losses with gradients bounded by G whose means F_t are smooth, the expected regret against
@@ -45,39 +45,19 @@ class OptimisticOMD:
       Stochastic and Adversarial Online Convex Optimization", JMLR 25(178), 2024, arXiv:2302.04552.
     """
 
-    feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Chen et al., JMLR 2024"
-    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     offset: ArrayLike = param(1.0, "(0, inf)", "delta, added to the variation under the root")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; 1 is the theory")
-
-    @classmethod
-    def example(cls) -> "OptimisticOMD":
-        return cls(dim=2)
 
     def init(self, key: jax.Array) -> OptimisticOMDState:
         del key  # deterministic
         zero = self.domain.zero(self.dim)
         return OptimisticOMDState(x=zero, center=zero, hint=zero, variation=jnp.zeros(()))
 
-    def select(self, key: jax.Array, t: jax.Array, state: OptimisticOMDState, obs: Any) -> PointDecision:
-        del key, t, obs
-        return PointDecision.at(state.x)
-
-    def update(
-        self,
-        key: jax.Array,
-        t: jax.Array,
-        state: OptimisticOMDState,
-        obs: Any,
-        decision: PointDecision,
-        feedback: Gradient,
-    ) -> OptimisticOMDState:
-        del key, t, obs, decision
-        grad = feedback.first().grad
+    def advance(self, t: jax.Array, state: OptimisticOMDState, x: Point, grad: Point) -> OptimisticOMDState:
+        del t, x
         error = points.subtract(grad, state.hint)
         variation = points.or_failed(state.variation + points.inner(error, error))
         center = self.domain.project(points.add_scaled(state.center, -self.step_size(state.variation), grad))

@@ -14,12 +14,12 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.algorithms.oco.learner import GradientLearner
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
-from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.points import Point
 from jaxbandits.domains.reductions import surrogate_gradient
 from jaxbandits.domains.whole_space import WholeSpace
-from jaxbandits.types import Gradient, PointDecision
 
 
 class ParameterFreeMDState(NamedTuple):
@@ -31,7 +31,7 @@ class ParameterFreeMDState(NamedTuple):
 
 
 @pytree
-class ParameterFreeMD:
+class ParameterFreeMD(GradientLearner):
     """Mirror descent whose play grows exponentially in the length of the sum of gradients.
 
     Guarantee: for convex losses on R^d with gradients of norm at most G, for every u and every T the regret is
@@ -47,39 +47,24 @@ class ParameterFreeMD:
     References: A. Jacobsen, A. Cutkosky, "Parameter-free Mirror Descent", COLT 2022, arXiv:2203.00444.
     """
 
-    feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Jacobsen & Cutkosky, COLT 2022"
-    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     scale: ArrayLike = param(1.0, "(0, inf)", "eps: largest loss against the origin, in units of G")
     exponent_cap: ArrayLike | None = param(None, "(0, inf)", "bound on E; None: 0.45 ln(largest float)")
-
-    @classmethod
-    def example(cls) -> "ParameterFreeMD":
-        return cls(dim=2)
 
     def init(self, key: jax.Array) -> ParameterFreeMDState:
         del key  # deterministic
         zero = points.zeros(self.dim)
         return ParameterFreeMDState(y=zero, theta=zero, variance=jnp.zeros(()) + 4.0 * self.lipschitz * self.lipschitz)
 
-    def select(self, key: jax.Array, t: jax.Array, state: ParameterFreeMDState, obs: Any) -> PointDecision:
-        del key, t, obs
-        return PointDecision.at(self.domain.project(state.y))
+    def point(self, t: jax.Array, state: ParameterFreeMDState) -> Point:
+        del t
+        return self.domain.project(state.y)
 
-    def update(
-        self,
-        key: jax.Array,
-        t: jax.Array,
-        state: ParameterFreeMDState,
-        obs: Any,
-        decision: PointDecision,
-        feedback: Gradient,
-    ) -> ParameterFreeMDState:
-        del key, t, obs
-        grad = surrogate_gradient(self.domain, feedback.first().grad, state.y, decision.play)
+    def advance(self, t: jax.Array, state: ParameterFreeMDState, x: Point, grad: Point) -> ParameterFreeMDState:
+        del t
+        grad = surrogate_gradient(self.domain, grad, state.y, x)
         theta = points.subtract(state.theta, grad)
         variance = points.or_failed(state.variance + points.inner(grad, grad))
         y = proposal(theta, variance, self.lipschitz, self.scale, self.exponent_cap)

@@ -10,12 +10,12 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.algorithms.oco.learner import GradientLearner
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
-from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.points import Point
 from jaxbandits.domains.whole_space import WholeSpace
-from jaxbandits.types import Gradient, PointDecision
 
 
 class ScaleFreeFTRLState(NamedTuple):
@@ -26,7 +26,7 @@ class ScaleFreeFTRLState(NamedTuple):
 
 
 @pytree
-class ScaleFreeFTRL:
+class ScaleFreeFTRL(GradientLearner):
     """Follow-the-regularised-leader whose plays do not change when all losses are multiplied by a constant.
 
     Guarantee: for convex losses, for every u and every T the regret is O((1 + ||u||^2) G sqrt(T)) on R^d, with
@@ -43,10 +43,7 @@ class ScaleFreeFTRL:
       arXiv:1601.01974, Algorithm 1 (SOLO FTRL).
     """
 
-    feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Orabona & Pal, TCS 2018"
-    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
     domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the play before its projection; 1 is the paper")
 
@@ -58,23 +55,12 @@ class ScaleFreeFTRL:
         del key  # deterministic
         return ScaleFreeFTRLState(gradient_sum=self.domain.zero(self.dim), energy=jnp.zeros(()))
 
-    def select(self, key: jax.Array, t: jax.Array, state: ScaleFreeFTRLState, obs: Any) -> PointDecision:
-        del key, t, obs
+    def point(self, t: jax.Array, state: ScaleFreeFTRLState) -> Point:
+        del t
         safe = jnp.where(state.energy > 0.0, state.energy, 1.0)  # where the energy is 0, so is the sum
-        return PointDecision.at(
-            self.domain.project(points.scale(state.gradient_sum, -self.step_scale / jnp.sqrt(safe)))
-        )
+        return self.domain.project(points.scale(state.gradient_sum, -self.step_scale / jnp.sqrt(safe)))
 
-    def update(
-        self,
-        key: jax.Array,
-        t: jax.Array,
-        state: ScaleFreeFTRLState,
-        obs: Any,
-        decision: PointDecision,
-        feedback: Gradient,
-    ) -> ScaleFreeFTRLState:
-        del key, t, obs, decision
-        grad = feedback.first().grad
+    def advance(self, t: jax.Array, state: ScaleFreeFTRLState, x: Point, grad: Point) -> ScaleFreeFTRLState:
+        del t, x
         energy = points.or_failed(state.energy + points.inner(grad, grad))
         return ScaleFreeFTRLState(gradient_sum=points.add(state.gradient_sum, grad), energy=energy)

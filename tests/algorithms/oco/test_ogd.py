@@ -92,7 +92,8 @@ class Segment:
 def test_any_domain_with_zero_project_and_diameter():
     algorithm = as_arrays(OGD(dim=2, domain=Segment()))
     feedback = Gradient(jnp.zeros(1), jnp.array([[-0.25, 1.0]]))
-    state = algorithm.update(KEY, jnp.int32(0), algorithm.init(KEY), None, None, feedback)
+    t, state = jnp.int32(0), algorithm.init(KEY)
+    state = algorithm.update(KEY, t, state, None, algorithm.select(KEY, t, state, None), feedback)
     np.testing.assert_allclose(state.x, [0.25 * np.sqrt(2.0), 0.0])
 
 

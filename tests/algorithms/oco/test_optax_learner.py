@@ -192,11 +192,12 @@ def test_dog_and_dowg_up_to_their_eps(rng):
 def plays_of_gradient(algorithm, targets):
     x, plays = algorithm.init(KEY), []
     for t, target in enumerate(targets):
-        play = np.asarray(algorithm.select(KEY, jnp.int32(t), x, None).play)
+        decision = algorithm.select(KEY, jnp.int32(t), x, None)
+        play = np.asarray(decision.play)
         plays.append(play)
         error = play - target
         grad = jnp.asarray(error / np.sqrt(1.0 + error @ error))[None]
-        x = algorithm.update(KEY, jnp.int32(t), x, None, None, Gradient(jnp.zeros(1), grad))
+        x = algorithm.update(KEY, jnp.int32(t), x, None, decision, Gradient(jnp.zeros(1), grad))
     return np.array(plays)
 
 

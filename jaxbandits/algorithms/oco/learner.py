@@ -1,0 +1,52 @@
+"""Abstract learner of online convex optimisation from one gradient a round: its fields, decision and feedback."""
+
+import abc
+from typing import Any, ClassVar, Self
+
+import jax
+
+from jaxbandits.base.pytree import pytree, static
+from jaxbandits.domains.points import Point, Shape
+from jaxbandits.types import Gradient, PointDecision
+
+
+@pytree
+class GradientLearner(abc.ABC):
+    """Abstract learner that plays a point and receives the gradient of the loss there.
+
+    A final class adds its parameters, `init`, `advance`, and `point` where its state does not hold the play as `x`.
+    """
+
+    feedback: ClassVar[type] = Gradient
+    environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
+
+    @classmethod
+    def example(cls) -> Self:
+        return cls(dim=2)
+
+    def point(self, t: jax.Array, state: Any) -> Point:
+        """Return the play `[d]` of round t, counted from 0."""
+        del t
+        return state.x
+
+    @abc.abstractmethod
+    def advance(self, t: jax.Array, state: Any, x: Point, grad: Point) -> Any:
+        """Return the state after round t, counted from 0.
+
+        Args:
+          t: `[]` int32.
+          state: at the start of the round.
+          x: `[d]` the play.
+          grad: `[d]` gradient of the loss at x.
+        """
+
+    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: Any) -> PointDecision:
+        del key, obs
+        return PointDecision.at(self.point(t, state))
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: PointDecision, feedback: Gradient
+    ) -> Any:
+        del key, obs
+        return self.advance(t, state, decision.play, feedback.first().grad)
