@@ -147,10 +147,6 @@ class BFWTVC(BanditLearner):
             unfinished=jnp.zeros((), bool),
         )
 
-    def select(self, key: jax.Array, t: jax.Array, state: BFWTVCState, obs: Any) -> PointDecision:
-        del key, t, obs
-        return self.estimator.decide(state.last.x, state.direction, self.radius)
-
     def update(
         self,
         key: jax.Array,

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.coco import blocks, frank_wolfe
+from jaxbandits.algorithms.coco import frank_wolfe
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
@@ -32,11 +32,6 @@ class Iterate(NamedTuple):
     calls: jax.Array  # [] int32, linear minimisations after the last round
     unfinished: jax.Array  # [] bool, whether their cap ended them
     guess: Any  # starting point of the linear oracle
-
-
-def practical_fields(domain: Any, dim: Shape, horizon: int) -> dict[str, Any]:
-    """Return block and accuracy of `practical` presets (ours, by hand): sqrt(T) rounds, 0.03 of 60 R^2 / sqrt(T)."""
-    return {"block": blocks.length(horizon, 0.5), "eps": 1.8 * domain.outer_radius(dim) ** 2 * horizon**-0.5}
 
 
 def init(domain: Any, x: Point | None, shape: Shape) -> Iterate:

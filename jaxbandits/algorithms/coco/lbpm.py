@@ -110,9 +110,8 @@ class LBPM(BanditLearner):
             direction=perturbation.direction(key, self.dim),
         )
 
-    def select(self, key: jax.Array, t: jax.Array, state: LBPMState, obs: Any) -> PointDecision:
-        del key, t, obs
-        return self.estimator.decide(state.run.x, state.direction, self.radius)
+    def point(self, state: LBPMState) -> Point:
+        return state.run.x
 
     def update(
         self, key: jax.Array, t: jax.Array, state: LBPMState, obs: Any, decision: PointDecision,

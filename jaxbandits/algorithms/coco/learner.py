@@ -1,17 +1,20 @@
 """Abstract learners of constrained online convex optimisation: their fields and checks."""
 
 import abc
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import jax
 import numpy as np
 
+from jaxbandits.algorithms.coco import blocks, infeasible_projection
+from jaxbandits.algorithms.coco.infeasible_projection import Iterate
 from jaxbandits.algorithms.coco.one_point import OnePoint
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
-from jaxbandits.domains.points import Shape
+from jaxbandits.domains.points import Point, Shape
 from jaxbandits.domains.shrunk import Shrunk
 from jaxbandits.types import ConstrainedValue, PointDecision
 
@@ -26,9 +29,17 @@ class PointLearner(abc.ABC):
     domain: Any = param(factory=L2Ball, doc="K, with the members that the learner uses")
     start: Any = param(None, doc="first point; None: domain.zero, the centre of a ball")
 
-    @abc.abstractmethod
+    def point(self, state: Any) -> Point:
+        """Return the iterate `[d]` of the round, here that of the last Frank-Wolfe step."""
+        return state.last.x
+
     def select(self, key: jax.Array, t: jax.Array, state: Any, obs: Any) -> PointDecision:
-        """Return the decision of round t."""
+        del key, t, obs
+        return PointDecision.at(self.point(state))
+
+    @abc.abstractmethod
+    def update(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any, feedback: Any) -> Any:
+        """Return the state after the round."""
 
     def check(self) -> None:
         """Require a domain with the oracles, and a first point of the right form.
@@ -57,6 +68,10 @@ class BanditLearner(PointLearner):
     c: ArrayLike | None = param(None, "(0, inf)", "c of delta = c T^radius_power; None: 0.9 r")
     delta: ArrayLike | None = param(None, "(0, inf)", "radius of the perturbation, below r; None: c T^radius_power")
     estimator: Any = param(factory=OnePoint, doc="gradient estimator: OnePoint() or TwoPoint()")
+
+    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: Any) -> PointDecision:
+        del key, t, obs
+        return self.estimator.decide(self.point(state), state.direction, self.radius)
 
     def check(self) -> None:
         """Require a perturbation that stays in the domain, and what every learner of points requires.
@@ -87,3 +102,65 @@ class BanditLearner(PointLearner):
     def _shrunk(self) -> Shrunk:
         """Set (1 - delta / r) K."""
         return Shrunk(base=self.domain, shrink=self.radius / self.domain.inner_radius(self.dim))
+
+
+@pytree
+class BlockLearner(PointLearner):
+    """Abstract learner that steps at the end of a block, by a close infeasible projection onto K.
+
+    Its state has the iterate `run` and the sum `block_sum` of the gradients in the block.
+    """
+
+    oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "outer_radius")
+    horizon: int = static(range="[1, inf)", doc="T")
+    block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: 5 sqrt(T), rounded")
+    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
+    eta: ArrayLike | None = param(None, "(0, inf)", "step size; None: (R / G) T^(-3/4)")
+    eps: ArrayLike | None = param(None, "(0, inf)", "accuracy of the projections; None: 60 R^2 T^(-1/2)")
+    cut_first: ArrayLike = param(
+        True, BOOL, "False: the projection's step from the distance before the cut, as printed"
+    )
+    most_calls: int = static(1000, "[1, inf)", "cap on the linear minimisations of one projection")
+
+    @classmethod
+    def theory(cls, *, dim: Shape, horizon: int, **changes: Any) -> Self:
+        """Use the constants of the theory: the defaults. From x_1 = 0 the iterate does not move for T <= 32400."""
+        return cls(**{"dim": dim, "horizon": horizon} | changes)
+
+    @classmethod
+    def practical(cls, *, dim: Shape, horizon: int, **changes: Any) -> Self:
+        """Use blocks of sqrt(T) rounds and eps = 1.8 R^2 T^{-1/2}, 0.03 of the theory's (ours, set by hand)."""
+        fields = {"dim": dim, "horizon": horizon} | changes
+        base = cls(**fields)
+        validate(base)
+        eps = 1.8 * base.domain.outer_radius(base.dim) ** 2 * base.horizon**-0.5
+        return cls(**{"block": blocks.length(base.horizon, 0.5), "eps": eps} | fields)
+
+    @classmethod
+    def example(cls) -> Self:
+        return cls.practical(dim=2, horizon=36, lipschitz=2.0, eta=0.3)
+
+    def point(self, state: Any) -> Point:
+        return state.run.x
+
+    def descend(self, state: Any) -> Iterate:
+        """Return the iterate after the step at the end of a block."""
+        radius = self.domain.outer_radius(self.dim)
+        return infeasible_projection.descend(
+            self.domain,
+            state.run,
+            radius / self.lipschitz * self.horizon**-0.75 if self.eta is None else self.eta,
+            state.block_sum,
+            eps=60.0 * radius**2 * self.horizon**-0.5 if self.eps is None else self.eps,
+            radius=radius,
+            most_calls=self.most_calls,
+            cut_first=self.cut_first,
+        )
+
+    def diagnostics(self, state: Any) -> dict[str, jax.Array]:
+        """Return the `oracle_calls` of the last round, and whether their cap left a projection `unfinished`."""
+        return {"oracle_calls": state.run.calls, "unfinished": state.run.unfinished}
+
+    @property
+    def _block(self) -> int:
+        return blocks.length(self.horizon, 0.5, 5.0) if self.block is None else self.block

@@ -16,12 +16,11 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco import blocks, infeasible_projection
 from jaxbandits.algorithms.coco.infeasible_projection import Iterate
-from jaxbandits.algorithms.coco.learner import PointLearner
+from jaxbandits.algorithms.coco.learner import BlockLearner
 from jaxbandits.algorithms.coco.lyapunov import surrogate_gradient
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
-from jaxbandits.base.ranges import BOOL
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
-from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.points import Point
 from jaxbandits.types import Constrained, PointDecision
 
 
@@ -35,7 +34,7 @@ class LPMState(NamedTuple):
 
 
 @pytree
-class LPM(PointLearner):
+class LPM(BlockLearner):
     """LPM: LOO-BOGD on the Lagrangian of loss and violation, the multiplier rising with the violation of each block.
 
     A reconstruction: the pseudo-code of the paper could not be obtained, only its abstract (T linear minimisations,
@@ -59,47 +58,16 @@ class LPM(PointLearner):
 
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "reconstruction after Garber & Kretzu, ICML 2024, Algorithm 4"
-    oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "outer_radius")
-    horizon: int = static(range="[1, inf)", doc="T")
-    block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: 5 sqrt(T), rounded")
-    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
-    eta: ArrayLike | None = param(None, "(0, inf)", "step size; None: (R / G) T^(-3/4)")
-    eps: ArrayLike | None = param(None, "(0, inf)", "accuracy of the projections; None: 60 R^2 T^(-1/2)")
     dual_step: ArrayLike | None = param(None, "(0, inf)", "eta_l, of the multiplier; None: T^(-3/4) / (G R)")
     damping: ArrayLike | None = param(
         None, "[0, inf)", "theta, pulls the multiplier to 0; None: min(20 R G T^(-1/4), 1 / (eta_l K))"
     )
-    cut_first: ArrayLike = param(
-        True, BOOL, "False: the projection's step from the distance before the cut, as printed"
-    )
-    most_calls: int = static(1000, "[1, inf)", "cap on the linear minimisations of one projection")
-
-    @classmethod
-    def theory(cls, *, dim: Shape, horizon: int, **changes: Any) -> "LPM":
-        """Use the constants of the quoted rates: the defaults. From x_1 = 0 the iterate stays there for T <= 32400."""
-        return cls(**{"dim": dim, "horizon": horizon} | changes)
-
-    @classmethod
-    def practical(cls, *, dim: Shape, horizon: int, **changes: Any) -> "LPM":
-        """Use blocks of sqrt(T) rounds and eps = 1.8 R^2 T^{-1/2}, 0.03 of the theorem's (ours, set by hand)."""
-        fields = {"dim": dim, "horizon": horizon} | changes
-        base = cls(**fields)
-        validate(base)
-        return cls(**infeasible_projection.practical_fields(base.domain, base.dim, base.horizon) | fields)
-
-    @classmethod
-    def example(cls) -> "LPM":
-        return cls.practical(dim=2, horizon=36, lipschitz=2.0, eta=0.3)
 
     def init(self, key: jax.Array) -> LPMState:
         del key  # deterministic
         zero = jnp.zeros(())
         run = infeasible_projection.init(self.domain, self.start, self.dim)
         return LPMState(run=run, dual=zero, block_sum=points.zeros(self.dim), violation=zero)
-
-    def select(self, key: jax.Array, t: jax.Array, state: LPMState, obs: Any) -> PointDecision:
-        del key, t, obs
-        return PointDecision.at(state.run.x)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: LPMState, obs: Any, decision: PointDecision, feedback: Constrained
@@ -117,17 +85,6 @@ class LPM(PointLearner):
 
     def _end_block(self, state: LPMState) -> LPMState:
         radius = self.domain.outer_radius(self.dim)
-        eta = radius / self.lipschitz * self.horizon**-0.75 if self.eta is None else self.eta
-        run = infeasible_projection.descend(
-            self.domain,
-            state.run,
-            eta,
-            state.block_sum,
-            eps=60.0 * radius**2 * self.horizon**-0.5 if self.eps is None else self.eps,
-            radius=radius,
-            most_calls=self.most_calls,
-            cut_first=self.cut_first,
-        )
         dual = ascend(
             state.dual,
             state.violation,
@@ -135,15 +92,11 @@ class LPM(PointLearner):
             self._block,
         )
         block_sum, violation = points.zeros_like(state.block_sum), jnp.zeros_like(state.violation)
-        return LPMState(run=run, dual=dual, block_sum=block_sum, violation=violation)
+        return LPMState(run=self.descend(state), dual=dual, block_sum=block_sum, violation=violation)
 
     def diagnostics(self, state: LPMState) -> dict[str, jax.Array]:
         """Return multiplier `dual`, `oracle_calls` of the last round, and whether their cap left it `unfinished`."""
-        return {"dual": state.dual, "oracle_calls": state.run.calls, "unfinished": state.run.unfinished}
-
-    @property
-    def _block(self) -> int:
-        return blocks.length(self.horizon, 0.5, 5.0) if self.block is None else self.block
+        return {"dual": state.dual, **super().diagnostics(state)}
 
 
 def dual_constants(
@@ -155,8 +108,6 @@ def dual_constants(
     return eta_l, theta
 
 
-def ascend(
-    dual: jax.Array, violation: jax.Array, eta_l: ArrayLike, theta: ArrayLike, block: int
-) -> jax.Array:  # fmt: skip
+def ascend(dual: jax.Array, violation: jax.Array, eta_l: ArrayLike, theta: ArrayLike, block: int) -> jax.Array:
     """Return the damped multiplier after a block, `max(0, l + eta_l (violation - K theta l))` `[]`."""
     return jnp.maximum(dual + eta_l * (violation - block * theta * dual), 0.0)

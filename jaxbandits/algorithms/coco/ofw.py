@@ -59,10 +59,6 @@ class OFW(PointLearner):
         eta = jnp.asarray(eta, last.gap.dtype)
         return OFWState(last=last, anchor=last.x, grad_sum=points.zeros(self.dim), eta=eta)
 
-    def select(self, key: jax.Array, t: jax.Array, state: OFWState, obs: Any) -> PointDecision:
-        del key, t, obs
-        return PointDecision.at(state.last.x)
-
     def update(
         self, key: jax.Array, t: jax.Array, state: OFWState, obs: Any, decision: PointDecision, feedback: Gradient
     ) -> OFWState:

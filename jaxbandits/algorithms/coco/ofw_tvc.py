@@ -23,7 +23,7 @@ from jaxbandits.algorithms.coco.frank_wolfe import Epochs, init_epochs, step_epo
 from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.algorithms.coco.lyapunov import Lyapunov, surrogate_gradient
 from jaxbandits.base.pytree import ArrayLike, param, pytree, validate
-from jaxbandits.domains.points import Shape
+from jaxbandits.domains.points import Point, Shape
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.types import Constrained, PointDecision
 
@@ -124,9 +124,8 @@ class OFWTVC(PointLearner):
         run = init_epochs(self.domain, self.start, self.dim, level, eta_level)
         return OFWTVCState(run=run, queue=CompensatedSum.init(zero), surrogate=surrogate)
 
-    def select(self, key: jax.Array, t: jax.Array, state: OFWTVCState, obs: Any) -> PointDecision:
-        del key, t, obs
-        return PointDecision.at(state.run.last.x)
+    def point(self, state: OFWTVCState) -> Point:
+        return state.run.last.x
 
     def update(
         self, key: jax.Array, t: jax.Array, state: OFWTVCState, obs: Any, decision: PointDecision, feedback: Constrained

@@ -110,10 +110,6 @@ class OPDP(PointLearner):
             damping=jnp.asarray(theta, real),
         )
 
-    def select(self, key: jax.Array, t: jax.Array, state: OPDPState, obs: Any) -> PointDecision:
-        del key, t, obs
-        return PointDecision.at(state.last.x)
-
     def update(
         self, key: jax.Array, t: jax.Array, state: OPDPState, obs: Any, decision: PointDecision, feedback: Constrained
     ) -> OPDPState:

@@ -57,10 +57,6 @@ class PFOFW(PointLearner):
         level = 0.0 if self.g_init is None else self.g_init
         return init_epochs(self.domain, self.start, self.dim, level, eta_level)
 
-    def select(self, key: jax.Array, t: jax.Array, state: Epochs, obs: Any) -> PointDecision:
-        del key, t, obs
-        return PointDecision.at(state.last.x)
-
     def update(
         self, key: jax.Array, t: jax.Array, state: Epochs, obs: Any, decision: PointDecision, feedback: Gradient
     ) -> Epochs:

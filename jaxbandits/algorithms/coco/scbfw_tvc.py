@@ -128,10 +128,6 @@ class SCBFWTVC(BanditLearner):
             calls=jnp.zeros((), jnp.int32),
         )
 
-    def select(self, key: jax.Array, t: jax.Array, state: SCBFWTVCState, obs: Any) -> PointDecision:
-        del key, t, obs
-        return self.estimator.decide(state.last.x, state.direction, self.radius)
-
     def update(
         self,
         key: jax.Array,

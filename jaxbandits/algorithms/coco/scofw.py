@@ -40,10 +40,6 @@ class SCOFW(PointLearner):
         del key  # deterministic
         return init_curved(self.domain, self.start, self.dim)
 
-    def select(self, key: jax.Array, t: jax.Array, state: Curved, obs: Any) -> PointDecision:
-        del key, t, obs
-        return PointDecision.at(state.last.x)
-
     def update(
         self, key: jax.Array, t: jax.Array, state: Curved, obs: Any, decision: PointDecision, feedback: Gradient
     ) -> Curved:

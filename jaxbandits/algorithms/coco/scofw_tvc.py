@@ -21,7 +21,7 @@ from jaxbandits.algorithms.coco.frank_wolfe import Curved, init_curved, step_cur
 from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.algorithms.coco.lyapunov import QuadraticLyapunov, surrogate_gradient
 from jaxbandits.base.pytree import ArrayLike, param, pytree, validate
-from jaxbandits.domains.points import Shape
+from jaxbandits.domains.points import Point, Shape
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.types import Constrained, PointDecision
 
@@ -100,9 +100,8 @@ class SCOFWTVC(PointLearner):
         run = init_curved(self.domain, self.start, self.dim)
         return SCOFWTVCState(run=run, queue=CompensatedSum.init(zero), surrogate=surrogate)
 
-    def select(self, key: jax.Array, t: jax.Array, state: SCOFWTVCState, obs: Any) -> PointDecision:
-        del key, t, obs
-        return PointDecision.at(state.run.last.x)
+    def point(self, state: SCOFWTVCState) -> Point:
+        return state.run.last.x
 
     def update(
         self,

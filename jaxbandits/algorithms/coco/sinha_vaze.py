@@ -75,9 +75,8 @@ class SinhaVaze(PointLearner):
             surrogate=Lyapunov(*(jnp.asarray(a, zero.dtype) for a in (beta, self.gamma, lam))),
         )
 
-    def select(self, key: jax.Array, t: jax.Array, state: SinhaVazeState, obs: Any) -> PointDecision:
-        del key, t, obs
-        return PointDecision.at(state.x)
+    def point(self, state: SinhaVazeState) -> Point:
+        return state.x
 
     def update(
         self,

@@ -71,9 +71,8 @@ class StronglyConvexSinhaVaze(PointLearner):
             surrogate=QuadraticLyapunov(*(jnp.asarray(a, zero.dtype) for a in (self.beta, gamma, 0.0))),
         )
 
-    def select(self, key: jax.Array, t: jax.Array, state: StronglyConvexSinhaVazeState, obs: Any) -> PointDecision:
-        del key, t, obs
-        return PointDecision.at(state.x)
+    def point(self, state: StronglyConvexSinhaVazeState) -> Point:
+        return state.x
 
     def update(
         self,
