@@ -29,11 +29,10 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
+from jaxbandits.algorithms.glm.learner import EllipsoidLearner
 from jaxbandits.base import trees
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood
-from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.estimation.implicit import logistic_step
 from jaxbandits.estimation.likelihood import Data, Likelihood
 from jaxbandits.estimation.links import Bernoulli
@@ -66,7 +65,7 @@ class AdaOFUECOLogState(NamedTuple):
 
 
 @pytree
-class AdaOFUECOLog:
+class AdaOFUECOLog(EllipsoidLearner):
     """Optimism for logistic bandits by implicit online steps, with a warm-up where the curvature is uncertain.
 
     Guarantee:
@@ -105,15 +104,10 @@ class AdaOFUECOLog:
       AISTATS 2021, arXiv:2010.12642: gamma.
     """
 
-    feedback: ClassVar[type] = Reward
     source: ClassVar[str] = "Faury, Abeille, Jun & Calauzenes, AISTATS 2022"
-    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
-    dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
     capacity: int | None = static(None, "[1, inf)", "rounds that fit in the history when arms change; at least T")
-    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     delta: ArrayLike = param(0.05, "(0, 1]", "failure probability, of sigma_t and of beta^H each")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
     diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None: 2S")
     kappa: ArrayLike | None = param(None, "(0, inf)", "1 / (least mu' at arms and parameters); None: 1 / mu'(S)")
     curvature_ratio: ArrayLike = param(2.0, "[1, inf)", "of mu' at theta_bar and theta^u, above which a round is in H")
@@ -126,11 +120,6 @@ class AdaOFUECOLog:
         return cls(dim=dim, **changes)
 
     @classmethod
-    def practical(cls, *, dim: int, **changes: Any) -> "AdaOFUECOLog":
-        """Use the theory with the tuned multipliers (`jaxbandits tune glm`)."""
-        return cls.theory(**{"dim": dim, **MULTIPLIERS["ada_ofu_ecolog"]} | changes)
-
-    @classmethod
     def example(cls) -> "AdaOFUECOLog":
         return cls(dim=2, n_arms=5, norm_bound=2.0, ridge=0.1, warmup_scale=1e-3)
 
@@ -141,15 +130,10 @@ class AdaOFUECOLog:
     def init(self, key: jax.Array) -> AdaOFUECOLogState:
         del key  # deterministic
         zero, count = jnp.zeros(self.dim), jnp.zeros(())
-        gram, inverse = self._ridge * jnp.eye(self.dim), inverse_factors.init(self.dim, self._ridge)
+        gram, inverse = self.lam * jnp.eye(self.dim), inverse_factors.init(self.dim, self.lam)
         data = likelihood.empty(self.dim, self.n_arms, self.capacity)
         warmup = WarmUp(data=data, count=count, theta=zero, gram=gram)
         return AdaOFUECOLogState(theta=zero, gram=gram, inverse=inverse, gap=count, warmup=warmup)
-
-    def select(self, key: jax.Array, t: jax.Array, state: AdaOFUECOLogState, obs: ArmObs) -> ArmDecision:
-        del key
-        radius = self.radius(t, state)
-        return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
     def update(
         self,
@@ -176,19 +160,15 @@ class AdaOFUECOLog:
         gram, gap = state.gram + weight * jnp.outer(x, x), state.gap + gain
         return AdaOFUECOLogState(theta=theta, gram=gram, inverse=inverse, gap=gap, warmup=warmup)
 
-    def recommend(self, state: AdaOFUECOLogState) -> Vector:
-        """Return the estimate theta_t `[d]`."""
-        return state.theta
-
     def radius(self, t: jax.Array, state: AdaOFUECOLogState) -> jax.Array:
         """Return `sigma_{t+1}` `[]`, before round t (counted from 0); `beta_scale` included."""
         del t  # the radius depends on the observed losses only
         spread = (2.0 + self._diameter) * (state.gap - jnp.log(self.delta))
-        return self.beta_scale * jnp.sqrt(jnp.maximum(4.0 * self._ridge * self.norm_bound**2 + spread, 0.0))
+        return self.beta_scale * jnp.sqrt(jnp.maximum(4.0 * self.lam * self.norm_bound**2 + spread, 0.0))
 
     def warmup_radius(self, count: jax.Array) -> jax.Array:
         """Return beta^H `[]` after `count` warm-up rounds, `warmup_scale` included; infinite for 0: no ellipsoid."""
-        ridge, dim = self._ridge, float(self.dim)
+        ridge, dim = self.lam, float(self.dim)
         root = jnp.sqrt(ridge)
         log_term = jnp.log(4.0 / self.delta * (1.0 + (count + 1.0) / (16.0 * dim * ridge)))
         gamma = root * (self.norm_bound + 0.5) + dim / root * log_term
@@ -226,7 +206,7 @@ class AdaOFUECOLog:
         """Return the warm-up with this round added to H if `member`."""
         weight = member.astype(warmup.count.dtype)
         data = likelihood.record(warmup.data, t, obs.arms, decision, reward, weight)
-        loss = Likelihood(_LOGISTIC, data, t + 1, self._ridge, warmup.theta)
+        loss = Likelihood(_LOGISTIC, data, t + 1, self.lam, warmup.theta)
         theta = level_set.minimise(loss, warmup.theta, self.norm_bound, member)
         gram = warmup.gram + (weight / self._kappa) * jnp.outer(decision.x, decision.x)
         return WarmUp(data=data, count=warmup.count + weight, theta=theta, gram=gram)
@@ -235,10 +215,6 @@ class AdaOFUECOLog:
         """Return the point `[d]` of Theta nearest to y in the norm of `gram`."""
         width = self.warmup_radius(warmup.count)
         return project_ball_and_ellipsoid(gram, inverse, y, self.norm_bound, warmup.gram, warmup.theta, width)
-
-    @property
-    def _ridge(self) -> Any:
-        return float(self.dim) if self.ridge is None else self.ridge
 
     @property
     def _diameter(self) -> ArrayLike:

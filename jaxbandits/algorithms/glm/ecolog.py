@@ -17,10 +17,9 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
+from jaxbandits.algorithms.glm.learner import EllipsoidLearner
 from jaxbandits.base import errors, ranges
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.estimation.implicit import logistic_step
 from jaxbandits.estimation.links import Bernoulli
 from jaxbandits.numerics import inverse_factors
@@ -42,7 +41,7 @@ class ECOLogState(NamedTuple):
 
 
 @pytree
-class ECOLog:
+class ECOLog(EllipsoidLearner):
     """Optimism for logistic bandits by implicit online steps on the true loss.
 
     Guarantee:
@@ -73,14 +72,8 @@ class ECOLog:
       Logistic Bandits. AISTATS 2022, arXiv:2201.01985: OFU-ECOLog.
     """
 
-    feedback: ClassVar[type] = Reward
     source: ClassVar[str] = "Faury, Abeille, Jun & Calauzenes, AISTATS 2022"
-    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
-    dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     radius_rule: str = static("ville", doc='"ville": proved, from the losses observed; "code": of public code')
-    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
-    delta: ArrayLike = param(0.05, "(0, 1]", "failure probability")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
     diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None: 2S, for \"code\" S")
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
 
@@ -88,11 +81,6 @@ class ECOLog:
     def theory(cls, *, dim: int, **changes: Any) -> "ECOLog":
         """Use the proved radius "ville" with `D = 2S`; it holds for every lambda > 0, and lambda = d unless given."""
         return cls(**{"dim": dim, "radius_rule": "ville"} | changes)
-
-    @classmethod
-    def practical(cls, *, dim: int, **changes: Any) -> "ECOLog":
-        """Use the theory with the tuned multiplier (`jaxbandits tune glm`, tuned at S = 3 and 5)."""
-        return cls.theory(**{"dim": dim, **MULTIPLIERS["ecolog"]} | changes)
 
     @classmethod
     def experiments(cls, *, dim: int, **changes: Any) -> "ECOLog":
@@ -110,13 +98,8 @@ class ECOLog:
 
     def init(self, key: jax.Array) -> ECOLogState:
         del key  # deterministic
-        inverse = inverse_factors.init(self.dim, self._ridge)
+        inverse = inverse_factors.init(self.dim, self.lam)
         return ECOLogState(theta=jnp.zeros(self.dim), inverse=inverse, gap=jnp.zeros(()))
-
-    def select(self, key: jax.Array, t: jax.Array, state: ECOLogState, obs: ArmObs) -> ArmDecision:
-        del key
-        radius = self.radius(t, state)
-        return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: ECOLogState, obs: ArmObs, decision: ArmDecision, feedback: Reward
@@ -130,13 +113,9 @@ class ECOLog:
         inverse = inverse_factors.add(state.inverse, _LOGISTIC.slope(z), inverse_factors.image(state.inverse, x))
         return ECOLogState(theta=theta, inverse=inverse, gap=state.gap + gap)
 
-    def recommend(self, state: ECOLogState) -> Vector:
-        """Return the estimate theta_t `[d]`."""
-        return state.theta
-
     def radius(self, t: jax.Array, state: ECOLogState) -> jax.Array:
         """Return `radius_{t+1}` `[]` in the W norm, before round t (counted from 0); `beta_scale` included."""
-        ridge, d = self._ridge, self._diameter
+        ridge, d = self.lam, self._diameter
         if self.radius_rule == "ville":
             spread = (2.0 + d) * (state.gap - jnp.log(self.delta))
         else:
@@ -144,12 +123,6 @@ class ECOLog:
             nu = 0.5 + 2.0 * jnp.log(2.0 * jnp.sqrt(1.0 + n / (4.0 * ridge)) / self.delta)
             spread = 2.0 * (2.0 + d) * ((2.0 + d) * nu / 4.0 + d * d / (2.0 + d) + state.gap) + 4.0 * jnp.log1p(n)
         return self.beta_scale * jnp.sqrt(jnp.maximum(4.0 * ridge * self.norm_bound**2 + spread, 0.0))
-
-    def error_ratio(self, t: jax.Array, state: ECOLogState, theta: Vector) -> jax.Array:
-        """Return `||theta_t - theta||_{W_t} / radius_t` `[]` before round t: at most 1 if the set contains `theta`."""
-        error = state.theta - theta
-        norm_sq = inverse_factors.norm_sq(state.inverse, error)
-        return jnp.sqrt(norm_sq) / self.radius(t, state)
 
     def implicit_step(self, state: ECOLogState, x: Vector, count: ArrayLike, total: ArrayLike) -> Vector:
         """Solve an implicit step, for `count` observations of the arm x with rewards that sum to `total`.
@@ -164,10 +137,6 @@ class ECOLog:
             return project_ball(inverse, y, self.norm_bound)
 
         return logistic_step(state.inverse, state.theta, x, count, total, scale, self.norm_bound, project)
-
-    @property
-    def _ridge(self) -> ArrayLike:
-        return float(self.dim) if self.ridge is None else self.ridge
 
     @property
     def _diameter(self) -> ArrayLike:

@@ -20,11 +20,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.algorithms.glm.learner import EllipsoidLearner
 from jaxbandits.base import errors, ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, replace, static, validate
 from jaxbandits.estimation import likelihood
-from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.estimation.links import Bernoulli, Link
 from jaxbandits.numerics import elementary, inverse_factors
 from jaxbandits.numerics.inverse_factors import InverseFactors
@@ -46,7 +46,7 @@ class GLBOMDState(NamedTuple):
 
 
 @pytree
-class GLBOMD:
+class GLBOMD(EllipsoidLearner):
     """Optimism for generalised linear bandits, estimated by one online mirror descent step per round.
 
     The loss of a round is replaced by its second-order expansion, so a step is closed-form but for the projection.
@@ -83,15 +83,11 @@ class GLBOMD:
       Update. NeurIPS 2025, arXiv:2507.11847 (v1): Algorithm 1, equations 3, 4, 6, 11, 42a, 42b, Theorems 1 and 2.
     """
 
-    feedback: ClassVar[type] = Reward
     source: ClassVar[str] = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025, Algorithm 1"
-    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
-    dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     radius_rule: str = static("theory", doc='"theory": Theorem 1; "data": from the observed losses')
     link: Link = param(factory=Bernoulli, doc="mean function and its constants R, C_mu, g")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta* - center||")
     center: ArrayLike | None = param(None, "(-inf, inf)", "[d] centre of the ball that theta* lies in; None: 0")
-    delta: ArrayLike = param(0.05, "(0, 1]", "failure probability")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d, the paper's experiments")
     step_size: ArrayLike | None = param(None, "(0, inf)", "eta; None: 1 + R S")
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
@@ -148,11 +144,6 @@ class GLBOMD:
         growth = zero + 2.0 * self.largest_slope / (ridge * self.link.dispersion)
         return GLBOMDState(theta=self._center, inverse=inverse, radius_sq=radius_sq, growth=growth, hessian=None)
 
-    def select(self, key: jax.Array, t: jax.Array, state: GLBOMDState, obs: ArmObs) -> ArmDecision:
-        del key
-        radius = self.radius(t, state)  # mu is increasing: the link does not change the order of the scores
-        return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
-
     def update(
         self, key: jax.Array, t: jax.Array, state: GLBOMDState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> GLBOMDState:
@@ -175,22 +166,12 @@ class GLBOMD:
         hessian = state.hessian + curvature * jnp.outer(x, x)
         return GLBOMDState(theta=theta, inverse=inverse, radius_sq=radius_sq, growth=None, hessian=hessian)
 
-    def recommend(self, state: GLBOMDState) -> Vector:
-        """Return the estimate theta_t `[d]`."""
-        return state.theta
-
     def radius(self, t: jax.Array, state: GLBOMDState) -> jax.Array:
         """Return `beta_{t+1}` `[]` in the H norm, before round t (counted from 0); `beta_scale` included."""
         if self.radius_rule == "data":
             return self.beta_scale * jnp.sqrt(jnp.maximum(state.radius_sq, 0.0))
         log_term = elementary.log(2.0 + state.growth * (t + 1))
         return self.beta_scale * jnp.sqrt(state.radius_sq + 6.0 * self.dim * self.eta**2 * log_term)
-
-    def error_ratio(self, t: jax.Array, state: GLBOMDState, theta: Vector) -> jax.Array:
-        """Return `||theta_t - theta||_{H_t} / beta_t` `[]` before round t: at most 1 if the set contains `theta`."""
-        error = state.theta - theta
-        norm_sq = inverse_factors.norm_sq(state.inverse, error)
-        return jnp.sqrt(norm_sq) / self.radius(t, state)
 
     def _project(self, inverse: InverseFactors, zeta: Vector) -> Vector:
         """Return the projection (42b) of zeta `[d]`, given the inverse of Htil."""
@@ -221,11 +202,6 @@ class GLBOMD:
         r, eta = self.link.self_concordance, self.eta
         curvature = jnp.maximum(3.0 * eta * r * self.norm_bound, 1.0) * self.largest_slope / self.link.dispersion
         return 2.0 * jnp.maximum(7.0 * self.dim * eta * r**2, curvature)
-
-    @property
-    def lam(self) -> ArrayLike:
-        """`ridge`, or its default d."""
-        return float(self.dim) if self.ridge is None else self.ridge
 
     @property
     def eta(self) -> ArrayLike:

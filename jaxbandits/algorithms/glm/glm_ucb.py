@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
+from jaxbandits.algorithms.glm.learner import ArmLearner
 from jaxbandits.base import errors
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood
@@ -43,7 +43,7 @@ class GLMUCBState(NamedTuple):
 
 
 @pytree
-class GLMUCB:
+class GLMUCB(ArmLearner):
     """Optimism in reward space around the maximum-likelihood estimate; the first method for generalised linear bandits.
 
     Guarantee:
@@ -75,20 +75,15 @@ class GLMUCB:
       Update. NeurIPS 2025, arXiv:2507.11847: Section 5.
     """
 
-    feedback: ClassVar[type] = Reward
     source: ClassVar[str] = "Filippi, Cappe, Garivier & Szepesvari, NIPS 2010"
-    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
-    dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
     capacity: int | None = static(None, "[1, inf)", "rounds that fit in the history when arms change; at least T")
     radius_rule: str = static("filippi", doc='"filippi": the original; "det": from the determinant of V_t')
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds (in the radius only)")
     link: Link = param(factory=Bernoulli, doc="mean function and its constants")
-    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     reward_bound: ArrayLike = param(1.0, "(0, inf)", "R_max, rewards are in [0, R_max]; the paper: 100 for Poisson")
     noise_scale: ArrayLike = param(1.0, "(0, inf)", "R_sub, sub-Gaussian constant of the noise")
     curvature: ArrayLike | None = param(None, "(0, inf)", "c_mu, least slope of mu; None: over the ball")
-    delta: ArrayLike = param(0.05, "(0, 1]", "failure probability")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda_t; None: d log(1 + t)")
     rho_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies rho_t; 1 is the theory")
 
@@ -96,11 +91,6 @@ class GLMUCB:
     def theory(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "GLMUCB":
         """Use Theorem 2 of the original ("filippi") with lambda_t = d log(1 + t)."""
         return cls(**{"dim": dim, "horizon": horizon, "radius_rule": "filippi"} | changes)
-
-    @classmethod
-    def practical(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "GLMUCB":
-        """Use the theory with the tuned multiplier (`jaxbandits tune glm`)."""
-        return cls.theory(**{"dim": dim, "horizon": horizon, **MULTIPLIERS["glm_ucb"]} | changes)
 
     @classmethod
     def example(cls) -> "GLMUCB":
@@ -138,10 +128,6 @@ class GLMUCB:
         loss = Likelihood(self.link, data, t + 1, self._ridge(t + 1), state.theta)
         theta = level_set.minimise(loss, state.theta, self.norm_bound)
         return GLMUCBState(theta=theta, gram=state.gram + jnp.outer(decision.x, decision.x), data=data)
-
-    def recommend(self, state: GLMUCBState) -> Vector:
-        """Return the estimate thhat_t `[d]`."""
-        return state.theta
 
     def radius(self, t: ArrayLike, state: GLMUCBState) -> jax.Array:
         """Return `rho_{t+1}` `[]`, before round t (counted from 0); `rho_scale` included."""

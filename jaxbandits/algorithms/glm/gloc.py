@@ -17,11 +17,10 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
+from jaxbandits.algorithms.glm.learner import EllipsoidLearner
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.estimation import likelihood
-from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.estimation.links import Bernoulli, Link
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.numerics.compensated import CompensatedSum
@@ -44,7 +43,7 @@ class GLOCState(NamedTuple):
 
 
 @pytree
-class GLOC:
+class GLOC(EllipsoidLearner):
     """Generalised linear bandit by online-to-confidence-set conversion.
 
     Guarantee:
@@ -73,14 +72,8 @@ class GLOC:
       Computation and Hashing. NIPS 2017, arXiv:1706.00136: GLOC and its online Newton step.
     """
 
-    feedback: ClassVar[type] = Reward
     source: ClassVar[str] = "Jun, Bhargava, Nowak & Willett, NeurIPS 2017"
-    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
-    dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     link: Link = param(factory=Bernoulli, doc="mean function and its constants")
-    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
-    delta: ArrayLike = param(0.05, "(0, 1]", "failure probability")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
     noise_scale: ArrayLike | None = param(
         None, "(0, inf)", "R; None: sqrt(g C_mu), which is exact for Gaussian and Bernoulli rewards"
     )
@@ -91,11 +84,6 @@ class GLOC:
     def theory(cls, *, dim: int, **changes: Any) -> "GLOC":
         """Use the published set, with k and R from the link; it holds for every lambda > 0 (d unless given)."""
         return cls(dim=dim, **changes)
-
-    @classmethod
-    def practical(cls, *, dim: int, **changes: Any) -> "GLOC":
-        """Use the theory with the tuned multiplier (`jaxbandits tune glm`)."""
-        return cls.theory(**{"dim": dim, **MULTIPLIERS["gloc"]} | changes)
 
     @classmethod
     def experiments(cls, *, dim: int, **changes: Any) -> "GLOC":
@@ -113,21 +101,16 @@ class GLOC:
     def init(self, key: jax.Array) -> GLOCState:
         del key  # deterministic
         zero, vector = jnp.zeros(()), jnp.zeros(self.dim)
-        bound = zero + 2.0 * self._curvature * self.norm_bound**2 * self._ridge
+        bound = zero + 2.0 * self._curvature * self.norm_bound**2 * self.lam
         return GLOCState(
             theta=vector,
             learner=vector,
-            inverse=inverse_factors.init(self.dim, self._ridge),
+            inverse=inverse_factors.init(self.dim, self.lam),
             residual=zero,
             regret_bound=bound,
             theta_rounding=vector,
             learner_rounding=vector,
         )
-
-    def select(self, key: jax.Array, t: jax.Array, state: GLOCState, obs: ArmObs) -> ArmDecision:
-        del key
-        radius = self.radius(t, state)
-        return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: GLOCState, obs: ArmObs, decision: ArmDecision, feedback: Reward
@@ -156,10 +139,6 @@ class GLOC:
             learner_rounding=learner_rounding,
         )
 
-    def recommend(self, state: GLOCState) -> Vector:
-        """Return the centre theta_t `[d]` of the confidence set."""
-        return state.theta
-
     def radius(self, t: jax.Array, state: GLOCState) -> jax.Array:
         """Return `radius_t` `[]` in the V norm, `beta_scale` included."""
         del t
@@ -168,18 +147,8 @@ class GLOC:
         bound = state.regret_bound / k
         root = 0.5 * jnp.logaddexp(jnp.log1p(2.0 * bound), 2.0 * jnp.log(2.0 * noise / delta))  # R^4 may overflow
         alpha = 1.0 + 4.0 * bound + 8.0 * noise * (jnp.log(2.0 / delta) + root)
-        radius_sq = self._ridge * self.norm_bound**2 + alpha - state.residual
+        radius_sq = self.lam * self.norm_bound**2 + alpha - state.residual
         return self.beta_scale * jnp.sqrt(jnp.maximum(radius_sq, 0.0))
-
-    def error_ratio(self, t: jax.Array, state: GLOCState, theta: Vector) -> jax.Array:
-        """Return `||theta_t - theta||_{V_t} / radius_t` `[]` before round t: at most 1 if the set contains `theta`."""
-        error = state.theta - theta
-        norm_sq = inverse_factors.norm_sq(state.inverse, error)
-        return jnp.sqrt(norm_sq) / self.radius(t, state)
-
-    @property
-    def _ridge(self) -> ArrayLike:
-        return float(self.dim) if self.ridge is None else self.ridge
 
     @property
     def _slopes(self) -> tuple[jax.Array, jax.Array]:

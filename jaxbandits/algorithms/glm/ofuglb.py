@@ -18,12 +18,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
+from jaxbandits.algorithms.glm.learner import LevelSetLearner
 from jaxbandits.base import errors
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood, links
-from jaxbandits.estimation.arms import best_scored, check_count
-from jaxbandits.estimation.level_set import Maximisers, OptimisticDecision
+from jaxbandits.estimation.level_set import OptimisticDecision
 from jaxbandits.estimation.likelihood import Data, Likelihood
 from jaxbandits.estimation.links import Bernoulli, Link
 from jaxbandits.numerics.linalg import Vector
@@ -42,7 +41,7 @@ class OFUGLBState(NamedTuple):
 
 
 @pytree
-class OFUGLB:
+class OFUGLB(LevelSetLearner):
     """Optimism over a likelihood-ratio confidence set, the tightest known for generalised linear models.
 
     Guarantee:
@@ -75,16 +74,9 @@ class OFUGLB:
       Update. NeurIPS 2025, arXiv:2507.11847: equation 44.
     """
 
-    feedback: ClassVar[type] = Reward
     source: ClassVar[str] = "Lee, Yun & Jun, NeurIPS 2024"
-    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
-    dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "rounds that fit in the history when arms change; at least T")
     lipschitz: str = static("paper", doc='"paper": the constants of the paper; "data": from the observed rewards')
     link: Link = param(factory=Bernoulli, doc="mean function and its constants")
-    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
-    delta: ArrayLike = param(0.05, "(0, 1]", "failure probability")
     lipschitz_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies Lip_t")
     beta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies beta_t; 1 is the theory")
 
@@ -92,11 +84,6 @@ class OFUGLB:
     def theory(cls, *, dim: int, **changes: Any) -> "OFUGLB":
         """Use the set of Theorem 3.1 with the paper's Lip_t; set `n_arms`, or `capacity`, for the history."""
         return cls(**{"dim": dim, "lipschitz": "paper"} | changes)
-
-    @classmethod
-    def practical(cls, *, dim: int, **changes: Any) -> "OFUGLB":
-        """Use the theory with the tuned multiplier (`jaxbandits tune glm`)."""
-        return cls.theory(**{"dim": dim, **MULTIPLIERS["ofuglb"]} | changes)
 
     @classmethod
     def example(cls) -> "OFUGLB":
@@ -113,14 +100,7 @@ class OFUGLB:
         del key  # deterministic
         data = likelihood.empty(self.dim, self.n_arms, self.capacity)
         steepness = jnp.zeros(()) if self._sums_rewards else None
-        guess = None if self.n_arms is None else level_set.nowhere(self.n_arms, self.dim)
-        return OFUGLBState(theta=jnp.zeros(self.dim), data=data, steepness=steepness, guess=guess)
-
-    def select(self, key: jax.Array, t: jax.Array, state: OFUGLBState, obs: ArmObs) -> OptimisticDecision:
-        del key
-        values, maximisers = self.optimistic_values(t, state, obs)
-        best = best_scored(obs.arms, obs.mask, values)
-        return OptimisticDecision(index=best.index, x=best.x, maximisers=maximisers)
+        return OFUGLBState(theta=jnp.zeros(self.dim), data=data, steepness=steepness, guess=self.first_guess())
 
     def update(
         self,
@@ -133,16 +113,12 @@ class OFUGLB:
     ) -> OFUGLBState:
         del key
         data = likelihood.record(state.data, t, obs.arms, decision, feedback.reward)
-        theta = level_set.minimise(self._likelihood(data, t + 1, state.theta), state.theta, self.norm_bound)
+        theta = level_set.minimise(self.loss(data, t + 1, state.theta), state.theta, self.norm_bound)
         steepness = state.steepness
         if steepness is not None:
             steepness = steepness + links.reward_lipschitz(self.link, feedback.reward, self.norm_bound)
         guess = None if self.n_arms is None else decision.maximisers
         return OFUGLBState(theta=theta, data=data, steepness=steepness, guess=guess)
-
-    def recommend(self, state: OFUGLBState) -> Vector:
-        """Return the estimate thhat_t `[d]`."""
-        return state.theta
 
     def radius(self, t: jax.Array, state: OFUGLBState) -> jax.Array:
         """Return `beta_{t+1}` `[]`, before round t (counted from 0); `beta_scale` included."""
@@ -153,22 +129,11 @@ class OFUGLB:
         infimum = self.dim * jnp.where(u > 1.0, 1.0 + jnp.log(jnp.maximum(u, 1.0)), u)
         return self.beta_scale * jnp.sqrt(infimum - jnp.log(self.delta))
 
-    def error_ratio(self, t: jax.Array, state: OFUGLBState, theta: Vector) -> jax.Array:
-        """Return `sqrt(L(theta) - L(thhat_t)) / beta_t` `[]` before round t: at most 1 if the set contains `theta`."""
-        excess = self._likelihood(state.data, t, state.theta)(theta).value
-        return jnp.sqrt(jnp.maximum(excess, 0.0)) / self.radius(t, state)
+    @property
+    def ball(self) -> ArrayLike:
+        return self.norm_bound
 
-    def optimistic_values(self, t: jax.Array, state: OFUGLBState, obs: ArmObs) -> tuple[jax.Array, Maximisers]:
-        """Return the largest `x'theta` `[K]` over the confidence set, and the maximisers."""
-        if self.n_arms is not None:
-            check_count(obs.arms, self.n_arms)
-        loss = self._likelihood(state.data, t, state.theta)
-        slack = jnp.square(self.radius(t, state))
-        # With delta = 1 the slack is 0 before the first reward; any positive slack serves there, since L = 0.
-        slack = jnp.maximum(slack, jnp.finfo(slack.dtype).eps)
-        return level_set.maximise(loss, state.theta, slack, obs.arms, self.norm_bound, state.guess)
-
-    def _likelihood(self, data: Data, count: ArrayLike, origin: Vector) -> Likelihood:
+    def loss(self, data: Data, count: ArrayLike, origin: Vector) -> Likelihood:
         return Likelihood(self.link, data, count, None, origin)
 
     @property

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.algorithms.glm.learner import ArmLearner
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.estimation.arms import best_scored, widths
 from jaxbandits.estimation.links import Bernoulli
 from jaxbandits.numerics import inverse_factors
@@ -35,7 +35,7 @@ class OFULMLogBState(NamedTuple):
 
 
 @pytree
-class OFULMLogB:
+class OFULMLogB(ArmLearner):
     """Optimism in reward space for logistic bandits, estimated by one online mirror descent step per round.
 
     Guarantee:
@@ -58,12 +58,7 @@ class OFULMLogB:
       Cost. NeurIPS 2023: OFUL-MLogB.
     """
 
-    feedback: ClassVar[type] = Reward
     source: ClassVar[str] = "Zhang & Sugiyama, NeurIPS 2023"
-    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
-    dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
-    delta: ArrayLike = param(0.05, "(0, 1]", "failure probability")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
     step_size: ArrayLike | None = param(None, "(0, inf)", "eta; None: log(2)/2 + S + 1")
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the radius b_t")
@@ -72,11 +67,6 @@ class OFULMLogB:
     def theory(cls, *, dim: int, **changes: Any) -> "OFULMLogB":
         """Use the published eta and growth of the radius; its constants are not verified (see Deviations)."""
         return cls(dim=dim, **changes)
-
-    @classmethod
-    def practical(cls, *, dim: int, **changes: Any) -> "OFULMLogB":
-        """Use the theory with the tuned multiplier (`jaxbandits tune glm`)."""
-        return cls.theory(**{"dim": dim, **MULTIPLIERS["oful_mlogb"]} | changes)
 
     @classmethod
     def example(cls) -> "OFULMLogB":
@@ -106,10 +96,6 @@ class OFULMLogB:
         theta = project_ball(step_inverse, zeta, self.norm_bound)
         curvature = _LOGISTIC.slope(x @ theta)
         return OFULMLogBState(theta=theta, inverse=inverse_factors.add(state.inverse, curvature, image))
-
-    def recommend(self, state: OFULMLogBState) -> Vector:
-        """Return the estimate theta_t `[d]`."""
-        return state.theta
 
     def radius(self, t: jax.Array, state: OFULMLogBState) -> jax.Array:
         """Return `b_{t+1}` `[]` before round t (counted from 0); `beta_scale` included."""

@@ -18,11 +18,10 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.algorithms.glm.learner import LevelSetLearner
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.estimation import level_set, likelihood
-from jaxbandits.estimation.arms import best_scored, check_count
-from jaxbandits.estimation.level_set import Maximisers, OptimisticDecision
+from jaxbandits.estimation.level_set import OptimisticDecision
 from jaxbandits.estimation.likelihood import Data, Likelihood
 from jaxbandits.estimation.links import Bernoulli
 from jaxbandits.numerics.linalg import Vector
@@ -38,7 +37,7 @@ class OFULogRState(NamedTuple):
 
 
 @pytree
-class OFULogR:
+class OFULogR(LevelSetLearner):
     """Optimism over a level set of the regularised logistic loss.
 
     Guarantee:
@@ -66,14 +65,7 @@ class OFULogR:
       Update. NeurIPS 2025, arXiv:2507.11847: Section 5.
     """
 
-    feedback: ClassVar[type] = Reward
     source: ClassVar[str] = "Abeille, Faury & Calauzenes, AISTATS 2021"
-    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
-    dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "rounds that fit in the history when arms change; at least T")
-    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
-    delta: ArrayLike = param(0.05, "(0, 1]", "failure probability")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda_t; None: d log(1 + t)")
     gamma_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the square root of the level; 1 is the theory")
 
@@ -81,11 +73,6 @@ class OFULogR:
     def theory(cls, *, dim: int, **changes: Any) -> "OFULogR":
         """Use the level set of the analysis, lambda_t = d log(1 + t); set `n_arms`, or `capacity`, for the history."""
         return cls(dim=dim, **changes)
-
-    @classmethod
-    def practical(cls, *, dim: int, **changes: Any) -> "OFULogR":
-        """Use the theory with the tuned multiplier (`jaxbandits tune glm`)."""
-        return cls.theory(**{"dim": dim, **MULTIPLIERS["ofulog_r"]} | changes)
 
     @classmethod
     def example(cls) -> "OFULogR":
@@ -98,14 +85,7 @@ class OFULogR:
     def init(self, key: jax.Array) -> OFULogRState:
         del key  # deterministic
         data = likelihood.empty(self.dim, self.n_arms, self.capacity)
-        guess = None if self.n_arms is None else level_set.nowhere(self.n_arms, self.dim)
-        return OFULogRState(theta=jnp.zeros(self.dim), data=data, guess=guess)
-
-    def select(self, key: jax.Array, t: jax.Array, state: OFULogRState, obs: ArmObs) -> OptimisticDecision:
-        del key
-        values, maximisers = self.optimistic_values(t, state, obs)
-        best = best_scored(obs.arms, obs.mask, values)
-        return OptimisticDecision(index=best.index, x=best.x, maximisers=maximisers)
+        return OFULogRState(theta=jnp.zeros(self.dim), data=data, guess=self.first_guess())
 
     def update(
         self,
@@ -118,12 +98,8 @@ class OFULogR:
     ) -> OFULogRState:
         del key
         data = likelihood.record(state.data, t, obs.arms, decision, feedback.reward)
-        theta = level_set.minimise(self._likelihood(data, t + 1, state.theta), state.theta)
+        theta = level_set.minimise(self.loss(data, t + 1, state.theta), state.theta)
         return OFULogRState(theta=theta, data=data, guess=None if self.n_arms is None else decision.maximisers)
-
-    def recommend(self, state: OFULogRState) -> Vector:
-        """Return the estimate thhat_t `[d]`."""
-        return state.theta
 
     def radius(self, t: ArrayLike, state: OFULogRState) -> jax.Array:
         """Return the square root of the level `[]`, before round t (counted from 0); `gamma_scale` included."""
@@ -134,20 +110,11 @@ class OFULogR:
         gamma = root * (self.norm_bound + 0.5) + dim / root * log_term
         return self.gamma_scale * (gamma + gamma * gamma / root)
 
-    def error_ratio(self, t: jax.Array, state: OFULogRState, theta: Vector) -> jax.Array:
-        """Return `sqrt(L(theta) - L(thhat_t)) / radius` `[]` before round t: at most 1 if the set contains `theta`."""
-        excess = self._likelihood(state.data, t, state.theta)(theta).value
-        return jnp.sqrt(jnp.maximum(excess, 0.0)) / self.radius(t, state)
+    @property
+    def ball(self) -> None:
+        return None
 
-    def optimistic_values(self, t: jax.Array, state: OFULogRState, obs: ArmObs) -> tuple[jax.Array, Maximisers]:
-        """Return the largest `x'theta` `[K]` over the confidence set, and the maximisers."""
-        if self.n_arms is not None:
-            check_count(obs.arms, self.n_arms)
-        slack = jnp.square(self.radius(t, state))
-        loss = self._likelihood(state.data, t, state.theta)
-        return level_set.maximise(loss, state.theta, slack, obs.arms, None, state.guess)
-
-    def _likelihood(self, data: Data, count: ArrayLike, origin: Vector) -> Likelihood:
+    def loss(self, data: Data, count: ArrayLike, origin: Vector) -> Likelihood:
         return Likelihood(Bernoulli(), data, count, self._ridge(count), origin)
 
     def _ridge(self, t: ArrayLike) -> jax.Array:

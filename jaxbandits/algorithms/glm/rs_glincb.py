@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.algorithms.glm.learner import ArmLearner
 from jaxbandits.base import errors, ranges, trees
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
@@ -48,7 +49,7 @@ class RSGLinCBState(NamedTuple):
 
 
 @pytree
-class RSGLinCB:
+class RSGLinCB(ArmLearner):
     """Rarely switching optimism: a warm-up by exploration, then a few refits of the estimate.
 
     Guarantee:
@@ -81,17 +82,13 @@ class RSGLinCB:
       Update. NeurIPS 2025, arXiv:2507.11847: Section 5.
     """
 
-    feedback: ClassVar[type] = Reward
     source: ClassVar[str] = "Sawarni, Das, Barman & Sinha, NeurIPS 2024, Algorithm 2"
-    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
-    dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
     capacity: int | None = static(None, "[1, inf)", "rounds that fit in the history when arms change; at least T")
     centre: str = static("late", doc='centre of the bonus: "late": th_tau; "mean": the mean of th_o and th_tau')
     reuse_warmup: bool = static(False, BOOL, doc="True: th_tau is fitted to the warm-up rounds too")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     link: Link = param(factory=Bernoulli, doc="mean function and its constants")
-    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     reward_bound: ArrayLike = param(1.0, "(0, inf)", "R, rewards are in [0, R]; the paper: 100 for Poisson")
     kappa: ArrayLike | None = param(None, "(0, inf)", "1 / (least slope of mu at arms and parameters); None: 1 / c_mu")
     delta: ArrayLike = param(0.05, "(0, 1)", "failure probability; below 1, so that lambda is positive at T = 1 too")

@@ -1,0 +1,121 @@
+"""Abstract learners of generalised linear bandits: their fields, presets and confidence sets."""
+
+import abc
+from typing import Any, ClassVar, Self
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation import level_set
+from jaxbandits.estimation.arms import best_scored, check_count, optimistic_arm
+from jaxbandits.estimation.level_set import Maximisers, OptimisticDecision
+from jaxbandits.estimation.likelihood import Data, Likelihood
+from jaxbandits.numerics import inverse_factors
+from jaxbandits.numerics.linalg import Vector
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+
+
+@pytree
+class ArmLearner(abc.ABC):
+    """Abstract learner that plays arms and estimates theta* in a ball; its state holds the estimate `theta`."""
+
+    feedback: ClassVar[type] = Reward
+    environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
+    dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
+    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
+    delta: ArrayLike = param(0.05, "(0, 1]", "failure probability")
+
+    @classmethod
+    @abc.abstractmethod
+    def theory(cls, *, dim: int, **changes: Any) -> Self:
+        """Use the constants of the theory."""
+
+    @classmethod
+    def practical(cls, *, dim: int, **changes: Any) -> Self:
+        """Use the theory with the tuned multipliers (`jaxbandits tune glm`)."""
+        name = cls.__module__.rpartition(".")[2]  # as in the registry
+        return cls.theory(**{"dim": dim, **MULTIPLIERS[name]} | changes)
+
+    def recommend(self, state: Any) -> Vector:
+        """Return the estimate of theta* `[d]`."""
+        return state.theta
+
+
+@pytree
+class EllipsoidLearner(ArmLearner):
+    """Abstract learner whose confidence sets are ellipsoids around `theta`, in the norm that `inverse` inverts."""
+
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
+
+    @abc.abstractmethod
+    def radius(self, t: jax.Array, state: Any) -> jax.Array:
+        """Return the confidence radius `[]` before round t (counted from 0), its multiplier included."""
+
+    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: ArmObs) -> ArmDecision:
+        del key
+        radius = self.radius(t, state)  # mu is increasing: the link does not change the order of the scores
+        return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
+
+    def error_ratio(self, t: jax.Array, state: Any, theta: Vector) -> jax.Array:
+        """Return the distance from the estimate to `theta` over the radius `[]` before round t.
+
+        It is at most 1 if the confidence set contains `theta`.
+        """
+        norm_sq = inverse_factors.norm_sq(state.inverse, state.theta - theta)
+        return jnp.sqrt(norm_sq) / self.radius(t, state)
+
+    @property
+    def lam(self) -> ArrayLike:
+        """`ridge`, or its default d."""
+        return float(self.dim) if self.ridge is None else self.ridge
+
+
+@pytree
+class LevelSetLearner(ArmLearner):
+    """Abstract learner whose confidence sets are level sets of a likelihood, in a ball or not.
+
+    Its state holds the rounds `data`, the minimiser `theta` and the maximisers of the last round, `guess`.
+    """
+
+    n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
+    capacity: int | None = static(None, "[1, inf)", "rounds that fit in the history when arms change; at least T")
+
+    @abc.abstractmethod
+    def radius(self, t: jax.Array, state: Any) -> jax.Array:
+        """Return the root of the level `[]` before round t (counted from 0), its multiplier included."""
+
+    @property
+    @abc.abstractmethod
+    def ball(self) -> ArrayLike | None:
+        """Radius of the ball that cuts the sets; None: there is none."""
+
+    @abc.abstractmethod
+    def loss(self, data: Data, count: ArrayLike, origin: Vector) -> Likelihood:
+        """Return the loss after `count` rounds, less its value at `origin`."""
+
+    def first_guess(self) -> Any:
+        """Return the maximisers before the first round; None where arms change."""
+        return None if self.n_arms is None else level_set.nowhere(self.n_arms, self.dim)
+
+    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: ArmObs) -> OptimisticDecision:
+        del key
+        values, maximisers = self.optimistic_values(t, state, obs)
+        best = best_scored(obs.arms, obs.mask, values)
+        return OptimisticDecision(index=best.index, x=best.x, maximisers=maximisers)
+
+    def error_ratio(self, t: jax.Array, state: Any, theta: Vector) -> jax.Array:
+        """Return `sqrt(L(theta) - L(thhat_t)) / radius` `[]` before round t: at most 1 if the set contains `theta`."""
+        excess = self.loss(state.data, t, state.theta)(theta).value
+        return jnp.sqrt(jnp.maximum(excess, 0.0)) / self.radius(t, state)
+
+    def optimistic_values(self, t: jax.Array, state: Any, obs: ArmObs) -> tuple[jax.Array, Maximisers]:
+        """Return the largest `x'theta` `[K]` over the confidence set, and the maximisers."""
+        if self.n_arms is not None:
+            check_count(obs.arms, self.n_arms)
+        slack = jnp.square(self.radius(t, state))
+        # With delta = 1 it may be 0 before the first reward; any positive slack serves there, since L = 0.
+        slack = jnp.maximum(slack, jnp.finfo(slack.dtype).eps)
+        loss = self.loss(state.data, t, state.theta)
+        return level_set.maximise(loss, state.theta, slack, obs.arms, self.ball, state.guess)
