@@ -11,11 +11,11 @@ from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.algorithms.linear.tofu import TOFU
 from jaxbandits.diagnostics import linear as meters
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Shares
 from jaxbandits.experiments.engine.statistic import share_below
-from jaxbandits.experiments.linear.setting import DIM, PAPER, PRESETS, environment
-from jaxbandits.experiments.linear.theorems import LAWS
+from jaxbandits.experiments.linear.setting import DIM, PRESETS, environment
+from jaxbandits.experiments.linear.theorems import LAWS, THEOREMS
 
 _PANELS = ("gaussian", "student", "pareto")
 _INSIDE = 1.0 + 1e-4  # MENU's first set has theta* on its border, and float32 on either side of it
@@ -59,10 +59,10 @@ def _covers(name: str, panel: str) -> Claim:
     )
 
 
-COVERAGE_RIVALS = Experiment(
-    name="linear/coverage-rivals",
+COVERAGE_RIVALS = THEOREMS.experiment(
+    "coverage-rivals",
+    "Section 5; the rivals' own theorems",
     title="estimation error over the confidence radius, rivals of Hvt-UCB",
-    source=f"{PAPER}, Section 5; the rivals' own theorems",
     horizon=1_500,
     seeds=832,  # p is 0.0005 where no trial fails: Holm's procedure over 209 claims needs 102 clearer ones before it
     presets={"theory": PRESETS["theory"], "practical": "the multipliers of the figures: no theorem covers these"},

@@ -8,11 +8,11 @@ import numpy as np
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.environments.linear.noise import Gaussian
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Against
 from jaxbandits.experiments.engine.statistic import growth_across
-from jaxbandits.experiments.linear.setting import DIM, PAPER, environment
-from jaxbandits.experiments.linear.theorems import TRIALS
+from jaxbandits.experiments.linear.setting import DIM, environment
+from jaxbandits.experiments.linear.theorems import THEOREMS
 from jaxbandits.theory.linear import theorem_1
 
 _LONGEST = 32_000
@@ -45,16 +45,14 @@ def rate_of_the_bound(horizons: np.ndarray) -> float:
 _HORIZONS = {name: share * _LONGEST for name, share in _SHARES.items()}
 _RATE = rate_of_the_bound(np.asarray([*_HORIZONS.values()]))
 
-NOISELESS = Experiment(
-    name="linear/noiseless",
+NOISELESS = THEOREMS.experiment(
+    "noiseless",
+    "Theorem 1",
     title="regret without noise, against T",
-    source=f"{PAPER}, Theorem 1",
     horizon=_LONGEST,
-    seeds=TRIALS,
     presets={"all": "the practical multipliers, beta times 1e-3 alone, and every constant as the theorem states it"},
     algorithms=_multipliers,
     panels=_panels,
-    metric="regret",
     record_points=4,
     claims=(
         Claim(

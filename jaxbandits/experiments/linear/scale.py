@@ -7,12 +7,12 @@ from typing import Any
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Experiment, Panel
+from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Against
 from jaxbandits.experiments.engine.statistic import growth_across, worst_ratio
 from jaxbandits.experiments.engine.thresholds import COMPARABLE
-from jaxbandits.experiments.linear.setting import DIM, PAPER, environment
-from jaxbandits.experiments.linear.theorems import TRIALS
+from jaxbandits.experiments.linear.setting import DIM, environment
+from jaxbandits.experiments.linear.theorems import THEOREMS
 
 _DF, _EPS, _DECADES = 2.1, 0.99, 1.5
 _SCALES = {f"nu{nu:g}": nu for nu in (0.1, 0.3, 1.0, 3.0, 10.0)}
@@ -47,16 +47,14 @@ def _both(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     return dict(zip(_LABELS, (HvtUCB.practical(**common), HvtUCB.theory(**common)), strict=True))
 
 
-SCALE = Experiment(
-    name="linear/scale",
+SCALE = THEOREMS.experiment(
+    "scale",
+    "Theorem 1",
     title="regret against the scale of the noise",
-    source=f"{PAPER}, Theorem 1",
     horizon=6_000,
-    seeds=TRIALS,
     presets={"both": "the practical multipliers, and every constant as the theorem states it"},
     algorithms=_both,
     panels=_panels,
-    metric="regret",
     claims=tuple(
         Claim(
             f"regret grows no faster than the root of the sum of nu_t^2: log-log slope in nu at most 1 ({label})",
