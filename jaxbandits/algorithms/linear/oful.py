@@ -114,12 +114,11 @@ class OFUL:
     ) -> OFULState:
         del key
         image = inverse_factors.image(state.inverse, decision.x)
-        inverse, u, width_sq = inverse_factors.add(state.inverse, 1.0, image), image.u, image.width_sq
+        inverse = inverse_factors.add(state.inverse, 1.0, image)
+        u, width_sq = image.u, image.width_sq  # V_{t-1}^{-1} x, x'u
         error = feedback.reward - decision.x @ state.theta
-        length = error / (1.0 + width_sq)
-        theta, theta_rounding = CompensatedSum(state.theta, state.theta_rounding).add(
-            u * length
-        )  # u / (1 + x'u) = V_t^{-1} x
+        length = error / (1.0 + width_sq)  # u / (1 + x'u) = V_t^{-1} x
+        theta, theta_rounding = CompensatedSum(state.theta, state.theta_rounding).add(u * length)
         step = fixed_arms.Step(u, 1.0 / (1.0 + width_sq), length)
         scores = fixed_arms.follow(t, obs, state.scores, theta, inverse, step)
         return OFULState(
