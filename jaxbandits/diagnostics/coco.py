@@ -25,7 +25,7 @@ from jaxbandits.domains.points import Point
 
 @functools.cache
 def diagnosed(name: str) -> Callable[[Any], jax.Array]:
-    """A value of the learner's `diagnostics` after the round, by name.
+    """Return a value of the learner's `diagnostics` after the round, by name.
 
     Raises:
       InputError: when the round is played, by a learner that does not say this; the names that it has are listed.
@@ -49,16 +49,16 @@ class Followed(NamedTuple):
     middle: Point  # [d]  the minimiser without constraints
 
     def excess(self, domain: Any, x: Point) -> jax.Array:
-        """F(x) - min_K F."""
+        """Return F(x) - min_K F."""
         return self.kappa * (_distance_sq(x, self.middle) - _distance_sq(domain.project(self.middle), self.middle))
 
     def slope(self, x: Point) -> Point:
-        """The gradient of F at x."""
+        """Return the gradient of F at x."""
         return points.scale(points.subtract(x, self.middle), 2.0 * self.kappa)
 
 
 def followed(played: Any) -> Followed:
-    """F_t of the round, with the gradient of the round in it.
+    """Return F_t of the round, with the gradient of the round in it.
 
     Raises:
       InputError: when the round is played, by a learner that follows no quadratic.
@@ -74,7 +74,10 @@ def followed(played: Any) -> Followed:
 
 
 def lemma_4(played: Any) -> jax.Array:
-    """`(F_{s:t}(x_{t+1}) - min_K F_{s:t}) / (2 D^2 sigma_{s,t+1})` of OFW-TVC, sigma as printed; 0 for SCOFW-TVC."""
+    """Return `(F_{s:t}(x_{t+1}) - min_K F_{s:t}) / (2 D^2 sigma_{s,t+1})` of OFW-TVC, sigma as printed.
+
+    It is 0 for SCOFW-TVC.
+    """
     run = played.next_state.run
     if not isinstance(run, Epochs):
         return jnp.zeros(())
@@ -83,14 +86,17 @@ def lemma_4(played: Any) -> jax.Array:
 
 
 def gap_excess(played: Any) -> jax.Array:
-    """`F_t(x_t) - min_K F_t` less the Frank-Wolfe gap, over kappa D^2; positive where the gap certifies too much."""
+    """Return `F_t(x_t) - min_K F_t` less the Frank-Wolfe gap, over kappa D^2.
+
+    It is positive where the gap certifies too much.
+    """
     f, domain = followed(played), played.algorithm.domain
     excess = f.excess(domain, played.state.run.last.x) - played.next_state.run.last.gap
     return excess / (f.kappa * domain.diameter**2)
 
 
 def oracle_shortfall(exact: Callable[[Any], Any]) -> Callable[[Any], jax.Array]:
-    """`1 - <c, v> / min_K <c, .>` of the round's direction c and answer v, on a set around 0.
+    """Return `1 - <c, v> / min_K <c, .>` of the round's direction c and answer v, on a set around 0.
 
     Args:
       exact: from the learner's domain to one with an exact oracle.

@@ -13,7 +13,7 @@ from jaxbandits.simulation.meters import Meter, Round
 
 @functools.cache  # one object a name: programs are looked up by their meters
 def coverage(name: str = "error_ratio") -> Meter:
-    """The largest `||theta_t - theta*|| / radius_t` so far: above 1 as soon as theta* leaves a confidence set.
+    """Return the largest `||theta_t - theta*|| / radius_t` so far: above 1 as soon as theta* leaves a confidence set.
 
     For learners with `error_ratio(t, state, theta)` on environments whose state has `theta`; taken after each update.
     """
@@ -58,7 +58,7 @@ def lemma_4_slack(largest_slope: ArrayLike | None = None, name: str = "lemma_4_s
 
 @functools.cache
 def kappa(name: str = "kappa") -> Meter:
-    """`1 / min mu'(x'theta*)` over all arms of all rounds so far, the kappa that RS-GLinCB asks for."""
+    """Return `1 / min mu'(x'theta*)` over all arms of all rounds so far, the kappa that RS-GLinCB asks for."""
     return Meter(name, lambda r: r.environment.kappa(r.env_state, r.obs), "max")
 
 

@@ -11,7 +11,9 @@ from jaxbandits.simulation import Meter, Round
 
 
 def error_ratio(r: Round) -> Any:
-    """||theta_{t+1} - theta*||_{V_t} / radius_t of a learner that `HasConfidenceSet`; above 1: theta* is not covered.
+    """Return ||theta_{t+1} - theta*||_{V_t} / radius_t of a learner that `HasConfidenceSet`.
+
+    Above 1, theta* is not covered.
 
     Centre and design are those of its regression: fields of the state, or of the state's `estimate`.
     """
@@ -22,11 +24,11 @@ def error_ratio(r: Round) -> Any:
 
 @functools.cache  # one object a name: programs are looked up by their meters
 def coverage(name: str = "error_ratio") -> Meter:
-    """The largest `error_ratio` so far: above 1 as soon as theta* leaves a confidence set."""
+    """Return the largest `error_ratio` so far: above 1 as soon as theta* leaves a confidence set."""
     return Meter(name, error_ratio, "max")
 
 
 def truncated(r: Round) -> Any:
-    """1 where CRTM takes 0 for the reward of the round."""
+    """Return 1 where CRTM takes 0 for the reward of the round."""
     width = regression.add_arm(r.algorithm.mode, r.state.estimate, r.decision.x).width
     return jnp.where(width * jnp.abs(r.feedback.reward) > r.state.threshold, 1.0, 0.0)

@@ -25,7 +25,9 @@ from jaxbandits.numerics.linalg import Vector
 
 @functools.cache
 def least_slack(*comparators: tuple[float, ...], relative: bool = False) -> Callable[[Any], jax.Array]:
-    """The inequality for comparators u, each drawn into a learner's ball: the least of them, and of the learners.
+    """Return a meter of the path-wise inequality for comparators u, each drawn into a learner's ball.
+
+    It measures the least slack over comparators and learners.
 
     Every summand is >= 0 but for rounding, so its sum over the rounds is, and "max" of its negative is about 0.
 
@@ -48,12 +50,12 @@ def least_slack(*comparators: tuple[float, ...], relative: bool = False) -> Call
 
 
 def worst_projection(played: Any) -> jax.Array:
-    """The larger residual of both steps, the worst of the learners; for "max"."""
+    """Return the larger residual of both steps, the worst of the learners; for "max"."""
     return jnp.max(jnp.stack(jax.vmap(rounds.projection_residuals)(_rounds(played))))
 
 
 def worst_precondition(played: Any) -> jax.Array:
-    """The worst ratio of `rounds.preconditions`; at most 1 under the theory's constants. For "max"."""
+    """Return the worst ratio of `rounds.preconditions`; at most 1 under the theory's constants. For "max"."""
     return jnp.max(jnp.stack(jax.vmap(rounds.preconditions)(_rounds(played))))
 
 
@@ -72,7 +74,7 @@ def worst_stability(played: Any) -> jax.Array:
 
 @functools.cache
 def meta_regret(i: int) -> Callable[[Any], jax.Array]:
-    """`<l_t, w_t - e_i>` of CA-OONS, for its base learner i = 0, 1, ...; for "sum"."""
+    """Return `<l_t, w_t - e_i>` of CA-OONS, for its base learner i = 0, 1, ...; for "sum"."""
 
     def measure(played: Any) -> jax.Array:
         return meta_loss(played) - _meta_losses(played)[i]
@@ -82,7 +84,10 @@ def meta_regret(i: int) -> Callable[[Any], jax.Array]:
 
 @functools.cache
 def meta_allowance(i: int) -> Callable[[Any], jax.Array]:
-    """`meta_bound` for base learner i after the rounds so far; for "last". At least the sum of `meta_regret(i)`."""
+    """Return `meta_bound` for base learner i after the rounds so far.
+
+    For "last". It is at least the sum of `meta_regret(i)`.
+    """
 
     def measure(played: Any) -> jax.Array:
         return _allowances(played)[i]
@@ -91,12 +96,12 @@ def meta_allowance(i: int) -> Callable[[Any], jax.Array]:
 
 
 def meta_loss(played: Any) -> jax.Array:
-    """`<l_t, w_t>` of CA-OONS; for "sum"."""
+    """Return `<l_t, w_t>` of CA-OONS; for "sum"."""
     return jnp.sum(_meta_losses(played) * played.state.play.weights)
 
 
 def meta_budget(played: Any) -> jax.Array:
-    """The least over base learners i of `sum_t l_{t,i}` plus its `meta_bound`; for "last".
+    """Return the least over base learners i of `sum_t l_{t,i}` plus its `meta_bound`; for "last".
 
     The sum of `meta_loss` minus this is the largest violation of the meta regret inequality over all base learners:
     negative where all hold.
@@ -105,7 +110,10 @@ def meta_budget(played: Any) -> jax.Array:
 
 
 def worst_meta_precondition(played: Any) -> jax.Array:
-    """`2 c_meta beta_k |l_t^j - h_t^j|`, the largest over k and j in Z(k); at most 1 under the theory's constants."""
+    """Return `2 c_meta beta_k |l_t^j - h_t^j|`, the largest over k and j in Z(k).
+
+    It is at most 1 under the theory's constants.
+    """
     error = _meta_losses(played) - played.state.play.hint
     learners = played.state.meta.learners
     known = jnp.arange(error.shape[0])[:, None] < learners.count
@@ -114,7 +122,7 @@ def worst_meta_precondition(played: Any) -> jax.Array:
 
 
 def meta_bound(learners: Middle, square_sum: jax.Array, c_meta: ArrayLike = 32.0) -> jax.Array:
-    """`[N]` the meta regret that MsMwC-Master may have against each expert i, with all its constants.
+    """Return the meta regret `[N]` that MsMwC-Master may have against each expert i, with all its constants.
 
     sum_t <l_t, w_t - e_i> <= min over k with i in Z(k) of ln(1 / p'_{1,k}) / beta_k + sum_j p'_{1,j} / beta_j - 1 /
     beta_k + ln(card Z(k)) / (2 beta_k) + 2 c beta_k sum_t (l_{t,i} - h_{t,i})^2.
@@ -138,7 +146,7 @@ def _rounds(played: Any) -> rounds.OONSRound:
 
 
 def _ca_oons(played: Any) -> CAOONS:
-    """CA-OONS, as it is or restarted by the anytime version."""
+    """Return CA-OONS, as it is or restarted by the anytime version."""
     algorithm = played.algorithm.learner if isinstance(played.algorithm, AnytimeCAOONS) else played.algorithm
     if not isinstance(algorithm, CAOONS):
         raise InputError(f"certificates of the meta algorithm know CAOONS, not {type(algorithm).__name__}")
@@ -146,12 +154,15 @@ def _ca_oons(played: Any) -> CAOONS:
 
 
 def _meta_losses(played: Any) -> jax.Array:
-    """`[N]` l_t."""
+    """Return `[N]` l_t."""
     return _ca_oons(played).losses(played.feedback, played.state.points)
 
 
 def _allowances(played: Any) -> jax.Array:
-    """`[N]` meta_bound of the rounds so far: of a whole run, which the anytime version forgets at every restart."""
+    """Return `[N]` meta_bound of the rounds so far.
+
+    It is that of a whole run, which the anytime version forgets at every restart.
+    """
     if isinstance(played.algorithm, AnytimeCAOONS):
         raise InputError("AnytimeCAOONS restarts its sums: bound the meta regret of CAOONS, or of one epoch")
     meta = played.next_state.meta

@@ -73,7 +73,9 @@ def inequality_slack(r: OONSRound, u: Vector, relative: bool = False) -> jax.Arr
 
 
 def projection_residuals(r: OONSRound) -> tuple[jax.Array, jax.Array]:
-    """`(R ||q|| + <q, x>) / (R s)` of both steps, q the gradient at x, s its scale: 0 at the minimiser over the ball.
+    """Return `(R ||q|| + <q, x>) / (R s)` of both steps, q the gradient at x, s its scale.
+
+    It is 0 at the minimiser over the ball.
 
     Rescaling to the sphere in the Euclidean norm, the tempting mistake, leaves about 0.1 here while the inequality
     above goes on to hold.
@@ -109,7 +111,7 @@ class Preconditions(NamedTuple):
 
 
 def preconditions(r: OONSRound) -> Preconditions:
-    """The conditions as ratios to what is allowed."""
+    """Return the conditions as ratios to what is allowed."""
     error = r.grad - r.hint
     norm = jnp.linalg.norm(error)
     correction = r.c_corr * r.eta * (r.play @ error)
@@ -126,7 +128,7 @@ def preconditions(r: OONSRound) -> Preconditions:
 
 
 def oons_round(learner: OONS, state: Any, play: Vector, grad: Vector) -> OONSRound:
-    """A round of OONS from the state before it, what it played and what it was told."""
+    """Return a round of OONS from the state before it, its play and its feedback."""
     after = learner.advance(jnp.int32(0), state, play, grad)  # t is not used
     eta = learner.step_size(state)
     return _round(
@@ -136,7 +138,7 @@ def oons_round(learner: OONS, state: Any, play: Vector, grad: Vector) -> OONSRou
 
 
 def cla_oons_round(learner: CLAOONS, state: Any, play: Vector, grad: Vector) -> OONSRound:
-    """The same for CLA-OONS: clipped gradient, and x'_{t+1} before a restart."""
+    """Return the same for CLA-OONS: clipped gradient, and x'_{t+1} before a restart."""
     after = learner.step_on_ball(state, play, grad)
     clipped = state.hint + (grad - state.hint) * (state.scale / after.scale)
     eta = learner.step_size(state)
@@ -164,7 +166,7 @@ def _round(
 
 
 def inside(algorithm: Any, state: Any, decision: PointDecision, feedback: Any) -> OONSRound:
-    """`[L]` the OONS rounds inside a round of OONS or CLA-OONS (L = 1) or CA-OONS (L = N base learners)."""
+    """Return `[L]`, the OONS rounds inside a round of OONS or CLA-OONS (L = 1) or CA-OONS (L = N base learners)."""
     if isinstance(algorithm, AnytimeCAOONS):
         algorithm = algorithm.learner
     if isinstance(algorithm, CAOONS):

@@ -19,7 +19,7 @@ class L2Ball:
         return 2.0 * self.radius
 
     def zero(self, shape: Shape) -> Point:
-        """The centre."""
+        """Return the centre."""
         return points.zeros(shape)
 
     def center(self, shape: Shape) -> Point:
@@ -34,12 +34,12 @@ class L2Ball:
         return self.radius
 
     def project(self, x: Point) -> Point:
-        """The nearest point of the ball (Euclidean)."""
+        """Return the nearest point of the ball (Euclidean)."""
         norm = _positive(points.norm(x))
         return points.scale(x, jnp.minimum(1.0, self.radius / points.or_failed(norm)))
 
     def lmo(self, direction: Point, guess: None = None) -> tuple[Point, None]:
-        """`argmin_{||v|| <= radius} <direction, v>`, in closed form; the origin when the direction is zero."""
+        """Return `argmin_{||v|| <= radius} <direction, v>`, in closed form; the origin when the direction is zero."""
         del guess
         norm = _positive(points.norm(direction))
         return jax.tree.map(lambda a: -(a / norm) * self.radius, direction), None

@@ -39,11 +39,11 @@ class Box:
         return jnp.linalg.norm(points.zeros(self.dim) + (self.high - self.low))
 
     def zero(self, shape: Shape) -> jax.Array:
-        """`[d]` the point nearest to the origin."""
+        """Return the point `[d]` nearest to the origin."""
         return self.project(points.zeros(shape))
 
     def center(self, shape: Shape) -> jax.Array:
-        """`[d]` the middle."""
+        """Return the middle `[d]`."""
         return points.zeros(shape) + self._middle
 
     def inner_radius(self, shape: Shape) -> ArrayLike:
@@ -54,13 +54,13 @@ class Box:
         return jnp.linalg.norm(points.zeros(shape) + self._furthest)
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """`[d]` low where the direction is positive, high where it is negative, the middle where it is zero."""
+        """Return `[d]` low where the direction is positive, high where it is negative, the middle where it is zero."""
         del guess
         vertex = jnp.where(direction < 0.0, self.high, self._middle)
         return jnp.where(direction > 0.0, self.low, vertex), None
 
     def project(self, x: jax.Array) -> jax.Array:
-        """`[d]` the nearest point: every coordinate clipped."""
+        """Return the nearest point `[d]`: every coordinate clipped."""
         return jnp.clip(x, self.low, self.high)
 
     def contains(self, x: jax.Array) -> jax.Array:

@@ -33,20 +33,20 @@ class CappedSimplex:
         return jnp.sqrt(2.0 * jnp.maximum(jnp.sum(vertex * vertex) - jnp.sum(vertex * vertex[::-1]), 0.0))
 
     def zero(self, shape: Shape) -> jax.Array:
-        """`[d]` all coordinates equal."""
+        """Return `[d]`, all coordinates equal."""
         return points.zeros(shape) + self.total / points.size(shape)
 
     def outer_radius(self, shape: Shape) -> ArrayLike:
-        """The norm of a vertex."""
+        """Return the norm of a vertex."""
         return points.norm(self._vertex(jnp.arange(points.size(shape))))
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """`[d]` the cap on the least coordinates, the first of equal ones, until the total is spent."""
+        """Return `[d]`, the cap on the least coordinates, the first of equal ones, until the total is spent."""
         del guess
         return self._vertex(_rank(direction)), None
 
     def project(self, x: jax.Array) -> jax.Array:
-        """`[d]` the nearest point (Euclidean): `clip(x - s, 0, cap)` for the s that gives the sum.
+        """Return the nearest point `[d]` (Euclidean): `clip(x - s, 0, cap)` for the s that gives the sum.
 
         For k = ceil(total / cap) and the k-th largest coordinate p, s lies in [p - cap, p]: fewer than k coordinates
         exceed p, and k of them reach it. Relative to p, s keeps its digits however large coordinates are. The sum falls
@@ -83,7 +83,7 @@ def _kth_largest(values: jax.Array, k: jax.Array) -> jax.Array:
 
 
 def _rank(values: jax.Array) -> jax.Array:
-    """`[d]` how many coordinates are less, or equal and before."""
+    """Return `[d]`, how many coordinates are less, or equal and before."""
     if len(values) > WRITTEN_OUT:
         return jnp.argsort(jnp.argsort(values))
     index = jnp.arange(len(values))
@@ -92,7 +92,7 @@ def _rank(values: jax.Array) -> jax.Array:
 
 
 def _clipped(y: jax.Array, total: ArrayLike, cap: ArrayLike) -> jax.Array:
-    """`clip(y - s, 0, cap)` for the s that gives the sum, of which 0 is a guess.
+    """Return `clip(y - s, 0, cap)` for the s that gives the sum, of which 0 is a guess.
 
     With the coordinates that are strictly between 0 and the cap known, s solves a linear equation. The second time
     corrects for coordinates that the first put on the other side of 0 or the cap.

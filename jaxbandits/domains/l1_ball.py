@@ -24,7 +24,7 @@ class L1Ball:
         return 2.0 * self.radius
 
     def zero(self, shape: Shape) -> jax.Array:
-        """`[d]` the centre."""
+        """Return the centre `[d]`."""
         return points.zeros(shape)
 
     def center(self, shape: Shape) -> jax.Array:
@@ -38,13 +38,13 @@ class L1Ball:
         return self.radius
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """`[d]` `-radius sign(c_i) e_i` for the first of the largest `|c_i|`; 0 for 0."""
+        """Return `[d]` `-radius sign(c_i) e_i` for the first of the largest `|c_i|`; 0 for 0."""
         del guess
         unit = indicator(first_axis.argmin(-jnp.abs(direction)), len(direction))
         return -self.radius * jnp.sign(direction) * unit, None
 
     def project(self, x: jax.Array) -> jax.Array:
-        """`[d]` the nearest point (Euclidean): its sizes are projected on the simplex."""
+        """Return the nearest point `[d]` (Euclidean): its sizes are projected on the simplex."""
         outside = jnp.sum(jnp.abs(x)) > self.radius
         return points.where(outside, jnp.sign(x) * project_simplex(jnp.abs(x), self.radius), x)
 

@@ -46,14 +46,14 @@ class NuclearBall:
         return 2.0 * self.radius
 
     def zero(self, shape: Shape) -> jax.Array:
-        """`[m, n]` the centre."""
+        """Return the centre `[m, n]`."""
         return points.zeros(shape)
 
     def center(self, shape: Shape) -> jax.Array:
         return points.zeros(shape)
 
     def inner_radius(self, shape: tuple[int, int]) -> ArrayLike:
-        """All singular values equal: `radius / sqrt(min(m, n))`."""
+        """Return `radius / sqrt(min(m, n))`, where all singular values are equal."""
         return self.radius / min(shape) ** 0.5
 
     def outer_radius(self, shape: tuple[int, int]) -> ArrayLike:
@@ -61,7 +61,9 @@ class NuclearBall:
         return self.radius
 
     def lmo(self, direction: jax.Array, guess: WarmStart | None = None) -> tuple[jax.Array, WarmStart | None]:
-        """`[m, n]` `argmin_{||V||_* <= radius} <direction, V>`: -radius u v' of the top singular pair, and 0 for 0.
+        """Return `[m, n]` `argmin_{||V||_* <= radius} <direction, V>`.
+
+        It is -radius u v' for the top singular pair u, v, and 0 for 0.
 
         The guess is None where the pair is exact.
         """
@@ -73,14 +75,14 @@ class NuclearBall:
         return jnp.outer((-jnp.asarray(self.radius)) * left, right), guess
 
     def project(self, x: jax.Array) -> jax.Array:
-        """`[m, n]` the nearest point of the ball (Frobenius): singular values projected on the simplex."""
+        """Return the nearest point `[m, n]` of the ball (Frobenius): singular values projected on the simplex."""
         left, values, right = jnp.linalg.svd(x, full_matrices=False)
         shrunk = project_simplex(values, self.radius)
         return jnp.where(jnp.sum(values) <= self.radius, x, (left * shrunk) @ right)
 
 
 def top_singular_value(c: jax.Array, key: jax.Array, iterations: int = 60) -> jax.Array:
-    """`[]` the largest singular value of `c` [m, n] from a random start, from below; 2 `iterations` products.
+    """Return the largest singular value `[]` of `c` [m, n] from a random start, from below; 2 `iterations` products.
 
     Independent of any guess. With probability 1 - p it is at least `sqrt(1 - e)` of the true one for
     `e = (ln(1.648 sqrt(n) / p) / (2 iterations - 1))^2` (Kuczynski & Wozniakowski 1992, Theorem 4.1), and far closer on

@@ -35,7 +35,7 @@ class Entries(NamedTuple):
 
 
 def _sides(shape: Shape) -> tuple[int, ...] | None:
-    """The sides of the one array that a shape is, None for several."""
+    """Return the sides of the one array that a shape is, None for several."""
     if isinstance(shape, int):
         return (shape,)
     sides = tuple(side for side in shape if isinstance(side, int))
@@ -43,7 +43,7 @@ def _sides(shape: Shape) -> tuple[int, ...] | None:
 
 
 def zeros(shape: Shape) -> Point:
-    """The origin: `[d]`, `[m, n]`, or a tuple of such."""
+    """Return the origin: `[d]`, `[m, n]`, or a tuple of such."""
     sides = _sides(shape)
     if sides is not None:
         return jnp.zeros(sides)
@@ -51,12 +51,12 @@ def zeros(shape: Shape) -> Point:
 
 
 def zeros_like(x: T) -> T:
-    """The origin, in the form of `x`."""
+    """Return the origin, in the form of `x`."""
     return jax.tree.map(jnp.zeros_like, x)
 
 
 def shape_of(x: Point) -> Shape:
-    """The shape of a point that is one array or a tuple of such."""
+    """Return the shape of a point that is one array or a tuple of such."""
     return jax.tree.map(jnp.shape, x)
 
 
@@ -66,7 +66,7 @@ def size(shape: Shape) -> int:
 
 
 def inner(x: Point, y: Point) -> jax.Array:
-    """`<x, y>`, the sum of the products of all coordinates."""
+    """Return `<x, y>`, the sum of the products of all coordinates."""
     return functools.reduce(jnp.add, jax.tree.leaves(_leaf_by_leaf(_inner, x, y)))
 
 
@@ -85,7 +85,7 @@ def norm(x: Point) -> jax.Array:
 
 
 def or_failed(value: jax.Array) -> jax.Array:
-    """`value`, NaN where it is infinite.
+    """Return `value`, NaN where it is infinite.
 
     For sums of squares that step sizes are divided by: one that overflowed would stop a learner for good, at the origin
     or where it stands, and nothing would show. NaN in the state has the trial counted as failed.
@@ -94,27 +94,27 @@ def or_failed(value: jax.Array) -> jax.Array:
 
 
 def add(x: T, y: T) -> T:
-    """`x + y`."""
+    """Return `x + y`."""
     return _leaf_by_leaf(_add, x, y)
 
 
 def subtract(x: T, y: T) -> T:
-    """`x - y`."""
+    """Return `x - y`."""
     return jax.tree.map(jnp.subtract, x, y)
 
 
 def scale(x: T, factor: ArrayLike) -> T:
-    """`factor x`."""
+    """Return `factor x`."""
     return jax.tree.map(lambda a: _scale(a, factor), x, is_leaf=_is_entries)
 
 
 def add_scaled(x: T, factor: ArrayLike, y: T) -> T:
-    """`x + factor y`."""
+    """Return `x + factor y`."""
     return _leaf_by_leaf(lambda a, b: _add_scaled(a, factor, b), x, y)
 
 
 def average(mean: T, value: T, fraction: ArrayLike) -> T:
-    """A running weighted mean: `mean + fraction (value - mean)`.
+    """Return a running weighted mean: `mean + fraction (value - mean)`.
 
     `fraction = eta_t / (eta_1 + ... + eta_t)` for weights eta: `1/t` for the plain mean. No sum is accumulated, so that
     float32 does not drift.
@@ -123,12 +123,12 @@ def average(mean: T, value: T, fraction: ArrayLike) -> T:
 
 
 def where(condition: ArrayLike, x: T, y: T) -> T:
-    """`x` where the condition holds, else `y`."""
+    """Return `x` where the condition holds, else `y`."""
     return trees.where(condition, x, y)
 
 
 def check(x: Point, shape: Shape, name: str) -> None:
-    """That a point given by the user has the right form; its arrays may have a further leading axis, of a sweep.
+    """Check that a point given by the user has the right form; its arrays may have a further leading axis, of a sweep.
 
     Raises:
       InputError: naming the point and both shapes.
@@ -147,7 +147,7 @@ def _is_entries(a: Any) -> bool:
 
 
 def _leaf_by_leaf(f: Any, x: Point, y: Point) -> Any:
-    """`f` of the arrays (or `Entries`) of two points of one form."""
+    """Return `f` of the arrays (or `Entries`) of two points of one form."""
     return jax.tree.map(f, x, y, is_leaf=_is_entries)
 
 

@@ -33,7 +33,7 @@ class Polytope:
         return jnp.sqrt(jnp.max(jnp.sum((v[:, None] - v[None]) ** 2, axis=2)))
 
     def zero(self, shape: Shape) -> jax.Array:
-        """`[d]` the mean of the vertices."""
+        """Return the mean `[d]` of the vertices."""
         del shape
         return jnp.mean(jnp.asarray(self.vertices), axis=0)
 
@@ -42,7 +42,7 @@ class Polytope:
         return jnp.sqrt(jnp.max(jnp.sum(jnp.asarray(self.vertices) ** 2, axis=1)))
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """`[d]` the first of the vertices with the least product."""
+        """Return the first `[d]` of the vertices with the least product."""
         del guess
         best = first_axis.argmin(self.vertices @ direction)
         return combine(indicator(best, len(self.vertices)), self.vertices), None

@@ -24,15 +24,15 @@ class Domain(Protocol):
         ...
 
     def zero(self, shape: Shape) -> Point:
-        """The point of the set from which learners start: the origin, or where the class says."""
+        """Return the point of the set from which learners start: the origin, or where the class says."""
         ...
 
     def center(self, shape: Shape) -> Point:
-        """The middle of the largest ball inside; only for sets with interior points."""
+        """Return the middle of the largest ball inside; only for sets with interior points."""
         ...
 
     def inner_radius(self, shape: Shape) -> ArrayLike:
-        """The radius of that ball, r; only for sets with interior points."""
+        """Return the radius of that ball, r; only for sets with interior points."""
         ...
 
     def outer_radius(self, shape: Shape) -> ArrayLike:
@@ -40,11 +40,11 @@ class Domain(Protocol):
         ...
 
     def project(self, x: Point) -> Point:
-        """The nearest point of the set (Euclidean)."""
+        """Return the nearest point of the set (Euclidean)."""
         ...
 
     def lmo(self, direction: Point, guess: Any = None) -> tuple[Point, Any]:
-        """The linear minimisation oracle: a point v of the set with the least `<direction, v>`.
+        """Return a point v of the set with the least `<direction, v>`: the linear minimisation oracle.
 
         Args:
           direction: what to minimise.
@@ -70,7 +70,7 @@ def offers(domain: Any) -> tuple[str, ...]:
 
 
 def check(domain: Any, name: str, *members: str) -> None:
-    """Says what a domain lacks.
+    """Say what a domain lacks.
 
     Raises:
       InputError: naming the field, the class of the domain, the missing member and those that it has.

@@ -18,7 +18,7 @@ from jaxbandits.domains.whole_space import WholeSpace
 
 
 def surrogate_gradient(domain: Any, grad: Point, y: Point, x: Point) -> Point:
-    """The gradient without its part along `y - x`, where that part pulls `y` further out.
+    """Return the gradient without its part along `y - x`, where that part pulls `y` further out.
 
     Args:
       domain: X.

@@ -25,7 +25,7 @@ class Simplex:
         return math.sqrt(2.0) * self.total
 
     def zero(self, shape: Shape) -> jax.Array:
-        """`[d]` all coordinates equal."""
+        """Return `[d]`, all coordinates equal."""
         return points.zeros(shape) + self.total / points.size(shape)
 
     def outer_radius(self, shape: Shape) -> ArrayLike:
@@ -33,12 +33,12 @@ class Simplex:
         return self.total
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """`[d]` the total on the first of the least coordinates."""
+        """Return `[d]`, the total on the first of the least coordinates."""
         del guess
         return self.total * indicator(first_axis.argmin(direction), len(direction)), None
 
     def project(self, x: jax.Array) -> jax.Array:
-        """`[d]` the nearest point (Euclidean)."""
+        """Return the nearest point `[d]` (Euclidean)."""
         return project_simplex(x, self.total)
 
     def contains(self, x: jax.Array) -> jax.Array:
@@ -48,7 +48,7 @@ class Simplex:
 
 
 def project_simplex(y: jax.Array, total: ArrayLike) -> jax.Array:
-    """`[d]` `argmin ||x - y||` over `x >= 0, sum x = total`: `max(y - s, 0)` for the s that gives the sum.
+    """Return `[d]` `argmin ||x - y||` over `x >= 0, sum x = total`: `max(y - s, 0)` for the s that gives the sum.
 
     Michelot's iteration: with the entries above s taken to be the positive ones, s follows from their sum; entries that
     fall to s drop out, and s only grows. It ends after d rounds at most, three or four as a rule; no sort, which would

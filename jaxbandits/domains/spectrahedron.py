@@ -34,7 +34,7 @@ class Spectrahedron:
         return math.sqrt(2.0) * self.radius
 
     def zero(self, shape: Shape) -> jax.Array:
-        """`[n, n]` the origin, which lies on the boundary."""
+        """Return the origin `[n, n]`, which lies on the boundary."""
         return points.zeros(shape)
 
     def outer_radius(self, shape: Shape) -> ArrayLike:
@@ -42,7 +42,7 @@ class Spectrahedron:
         return self.radius
 
     def lmo(self, direction: jax.Array, guess: jax.Array | None = None) -> tuple[jax.Array, jax.Array | None]:
-        """`[n, n]` `radius u u'` for the eigenvector u of the least eigenvalue if that is negative, otherwise 0.
+        """Return `[n, n]` `radius u u'` for the eigenvector u of the least eigenvalue if that is negative, otherwise 0.
 
         The guess is the eigenvector, from which Lanczos starts; None where it is not needed.
         """
@@ -57,7 +57,7 @@ class Spectrahedron:
         return jnp.where(value < 0.0, self.radius, 0.0) * jnp.outer(vector, vector), guess
 
     def project(self, x: jax.Array) -> jax.Array:
-        """`[n, n]` the nearest point (Frobenius), for x of any symmetry: eigenvalues projected."""
+        """Return the nearest point `[n, n]` (Frobenius), for x of any symmetry: eigenvalues projected."""
         values, vectors = jnp.linalg.eigh(_symmetric(x))
         kept = jnp.maximum(values, 0.0)
         kept = jnp.where(jnp.sum(kept) > self.radius, project_simplex(values, self.radius), kept)
@@ -69,7 +69,7 @@ def _symmetric(x: jax.Array) -> jax.Array:
 
 
 def _least_pair(c: jax.Array, iterations: int, guess: jax.Array | None) -> tuple[jax.Array, jax.Array]:
-    """The least Ritz value of a symmetric `c` [n, n] and its unit vector, of a Krylov space of `iterations` vectors."""
+    """Return the least Ritz value and vector of a symmetric `c` [n, n], from a Krylov space of `iterations` vectors."""
     n = len(c)
     steps = min(iterations, n)
     first = _unit(jnp.asarray(np.random.default_rng(0).standard_normal(n), c.dtype))

@@ -18,7 +18,7 @@ from jaxbandits.types import ArmDecision
 
 
 def best_arm(arms: jax.Array, mask: Any, score: Callable[[Vector], jax.Array]) -> ArmDecision:
-    """The available arm with the largest score.
+    """Return the available arm with the largest score.
 
     Ties go to the smaller index (strict `>` in a fixed order), which is reproducible because trials run in batches of
     one fixed width. A NaN score is chosen only when every available score is NaN.
@@ -32,7 +32,7 @@ def best_arm(arms: jax.Array, mask: Any, score: Callable[[Vector], jax.Array]) -
 
 
 def best_scored(arms: jax.Array, mask: Any, scores: jax.Array) -> ArmDecision:
-    """The available arm with the largest of the `[K]` scores; the first of equal ones, NaN below everything."""
+    """Return the available arm with the largest of the `[K]` scores; the first of equal ones, NaN below everything."""
     lowest = jnp.finfo(scores.dtype).min  # above masked arms, below every score but NaN
     ordered = jnp.where(True if mask is None else mask, jnp.where(scores > lowest, scores, lowest), -jnp.inf)
     index = first_axis.argmax(ordered)
@@ -40,7 +40,9 @@ def best_scored(arms: jax.Array, mask: Any, scores: jax.Array) -> ArmDecision:
 
 
 def optimistic_arm(arms: jax.Array, mask: Any, center: Vector, inverse: Inverse, radius: ArrayLike) -> ArmDecision:
-    """`argmax_x x'center + radius ||x||_inverse`: the largest value that an ellipsoid around `center` allows an arm.
+    """Return `argmax_x x'center + radius ||x||_inverse`.
+
+    It is the largest value that an ellipsoid around `center` allows an arm.
 
     Args:
       arms: `[K, d]`.
@@ -54,31 +56,31 @@ def optimistic_arm(arms: jax.Array, mask: Any, center: Vector, inverse: Inverse,
 
 
 def optimistic_values(arms: jax.Array, center: Vector, inverse: Inverse, radius: ArrayLike) -> jax.Array:
-    """`[K]` x'center + radius ||x||_inverse."""
+    """Return `[K]` x'center + radius ||x||_inverse."""
     return optimistic(arms @ center, inverse_factors.quadratic_forms(inverse, arms), radius)
 
 
 def optimistic(mean: jax.Array, width_sq: jax.Array, radius: ArrayLike) -> jax.Array:
-    """`[K]` mean + radius times the root of width_sq."""
+    """Return `[K]` mean + radius times the root of width_sq."""
     return mean + radius * jnp.sqrt(jnp.maximum(width_sq, 0.0))
 
 
 def widths(inverse: Inverse, arms: jax.Array) -> jax.Array:
-    """`[K]` ||x||_inverse of the arms `[K, d]`."""
+    """Return `[K]` ||x||_inverse of the arms `[K, d]`."""
     return jnp.sqrt(jnp.maximum(inverse_factors.quadratic_forms(inverse, arms), 0.0))
 
 
 def nearest_arm(arms: jax.Array, mask: Any, point: Vector) -> ArmDecision:
-    """The available arm nearest to `point` in Euclidean distance (the first of equally near ones)."""
+    """Return the available arm nearest to `point` in Euclidean distance (the first of equally near ones)."""
     return best_scored(arms, mask, -jnp.sum(jnp.square(arms - point), axis=1))
 
 
 def largest(values: jax.Array, mask: Any = None) -> jax.Array:
-    """The largest of `[K]` values under a mask `[K]`."""
+    """Return the largest of `[K]` values under a mask `[K]`."""
     return jnp.max(values if mask is None else jnp.where(mask, values, -jnp.inf))
 
 
 def check_count(arms: jax.Array, n_arms: int) -> None:
-    """Raises `InputError` unless `n_arms` arms are shown."""
+    """Raise `InputError` unless `n_arms` arms are shown."""
     if arms.shape[0] != n_arms:
         raise InputError(f"the environment shows {arms.shape[0]} arms, but the learner has n_arms={n_arms}")

@@ -61,7 +61,7 @@ def start(obs: ArmObs, theta: Vector, inverse: Inverse) -> Scores | None:
 
 
 def play(obs: ArmObs, scores: Scores | None, theta: Vector, inverse: Inverse, radius: ArrayLike) -> ArmDecision:
-    """`argmax_x x'theta + radius ||x||_inverse` of the arms shown, from what was carried if it was."""
+    """Return `argmax_x x'theta + radius ||x||_inverse` of the arms shown, from what was carried if it was."""
     if scores is None:
         return optimistic_arm(obs.arms, obs.mask, theta, inverse, radius)
     return best_scored(obs.arms, obs.mask, optimistic(*scores, jnp.asarray(radius)))

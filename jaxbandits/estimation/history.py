@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def empty(capacity: int, row: T) -> T:
-    """A history of zeros.
+    """Return a history of zeros.
 
     Args:
       capacity: static; number of rows kept. Beyond it the oldest row is overwritten: a sliding window.
@@ -38,7 +38,7 @@ def empty(capacity: int, row: T) -> T:
 
 
 def append(history: T, t: ArrayLike, row: T) -> T:
-    """The history with the row of round t = 0, 1, ... written.
+    """Return the history with the row of round t = 0, 1, ... written.
 
     Args:
       history: leaves `[capacity, ...]`.
@@ -67,7 +67,7 @@ def _rows(length: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
 
 
 def sum_over(history: T, count: ArrayLike, f: Callable[[T, jax.Array], Any], block: int = BLOCK) -> Any:
-    """The sum of `f(rows, valid)` over the blocks of the first `count` rows.
+    """Return the sum of `f(rows, valid)` over the blocks of the first `count` rows.
 
     `f` may reduce its block itself (a matrix product) or leave the leading axis `[block]` to the caller, who then
     reduces once at the end: for scalar terms that is one reduction instead of one a block.

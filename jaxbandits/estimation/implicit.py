@@ -34,7 +34,7 @@ def logistic_step(
     bound: ArrayLike,
     project: Projection,
 ) -> Vector:
-    """The minimiser above, to rounding.
+    """Return the minimiser above, to rounding.
 
     With the loss replaced by its quadratic model at z the problem is one projection, and the z of its answer increases
     or decreases on the same side as the true root: Newton's method inside a shrinking bracket.

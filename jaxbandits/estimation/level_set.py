@@ -42,7 +42,7 @@ class _Descent(NamedTuple):
 
 
 def minimise(objective: Objective, start: Vector, radius: ArrayLike | None = None, wanted: ArrayLike = True) -> Vector:
-    """`argmin L` over the ball, or over R^d when `radius` is None, by Newton's method from `start`.
+    """Return `argmin L` over the ball, or over R^d when `radius` is None, by Newton's method from `start`.
 
     A pass minimises the quadratic model exactly over the ball and halves the step until L decreases. The last step,
     when it promises less than L can be told apart, is taken without looking.
@@ -121,7 +121,7 @@ class _Search(NamedTuple):
 
 
 def nowhere(n_arms: int, dim: int) -> Maximisers:
-    """A start in the centre of the ball, for the first round."""
+    """Return a start in the centre of the ball, for the first round."""
     return Maximisers(jnp.zeros((n_arms, dim)), jnp.zeros(n_arms), jnp.zeros(n_arms))
 
 
@@ -133,7 +133,7 @@ def maximise(
     radius: ArrayLike | None = None,
     start: Maximisers | None = None,
 ) -> tuple[jax.Array, Maximisers]:
-    """`max x'theta` over `{L(theta) <= L(estimate) + slack, ||theta|| <= radius}` for every arm x.
+    """Return `max x'theta` over `{L(theta) <= L(estimate) + slack, ||theta|| <= radius}` for every arm x.
 
     A pass maximises over the level set of the quadratic model at a point, and continues from the maximiser. That point
     must have `L - L(estimate) <= 1.1 slack`; otherwise the search goes back on the ray to the estimate until it meets a
@@ -240,7 +240,7 @@ def _model_maximiser(
     level: jax.Array,
     ball: jax.Array,
 ) -> tuple[Vector, jax.Array, jax.Array, jax.Array]:
-    """`max direction'th` over the ball and `{q(th) <= slack}`, q the quadratic model of L at theta.
+    """Return `max direction'th` over the ball and `{q(th) <= slack}`, q the quadratic model of L at theta.
 
     Where only one of the two constraints binds the maximiser has a closed form. Where both do it is that of the
     Lagrangian, and the two multipliers minimise the dual function, which is convex: Newton's method, damped.

@@ -55,7 +55,7 @@ class Evaluation(NamedTuple):
 
 
 def empty(dim: int, n_arms: int | None = None, capacity: int | None = None) -> Data:
-    """No rounds yet.
+    """Return data of no rounds.
 
     Args:
       dim: d.
@@ -71,7 +71,9 @@ def empty(dim: int, n_arms: int | None = None, capacity: int | None = None) -> D
 def record(
     data: Data, t: jax.Array, arms: jax.Array, decision: Any, reward: jax.Array, member: ArrayLike = 1.0
 ) -> Data:
-    """The data with round t = 0, 1, ... added, `decision.index` and `decision.x` played; no change where `member` is 0.
+    """Return the data with round t = 0, 1, ... added, `decision.index` and `decision.x` played.
+
+    Nothing changes where `member` is 0.
 
     Arms that change under `Pulls`, and a round beyond the capacity of `Samples`, would make another estimate in
     silence: every later evaluation is NaN instead.
@@ -126,7 +128,7 @@ class Likelihood:
         return Evaluation(value, gradient, hessian)
 
     def _sums(self, theta: Vector, design: jax.Array, weights: jax.Array, responses: jax.Array) -> Any:
-        """The three sums over rows; `weights` times m(z) less `responses` times z is the value of a row."""
+        """Return the three sums over rows; `weights` times m(z) less `responses` times z is the value of a row."""
         link = self.link
         z, z0 = design @ theta, design @ self.origin
         partition, mean, slope = link.log_partition(z) - link.log_partition(z0), link.mean(z), link.slope(z)

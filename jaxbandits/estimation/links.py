@@ -37,23 +37,26 @@ class Link(Protocol):
         ...
 
     def log_partition(self, z: ArrayLike) -> jax.Array:
-        """`m(z)`; the negative log-likelihood of a reward `r` is `(m(z) - r z) / g` up to a constant."""
+        """Return `m(z)`; the negative log-likelihood of a reward `r` is `(m(z) - r z) / g` up to a constant."""
         ...
 
     def mean(self, z: ArrayLike) -> jax.Array:
-        """`mu(z) = m'(z)`, increasing."""
+        """Return `mu(z) = m'(z)`, increasing."""
         ...
 
     def slope(self, z: ArrayLike) -> jax.Array:
-        """`mu'(z) > 0`, with full relative precision where it is small."""
+        """Return `mu'(z) > 0`, with full relative precision where it is small."""
         ...
 
     def slope_bounds(self, low: ArrayLike, high: ArrayLike) -> tuple[jax.Array, jax.Array]:
-        """`inf mu'` and `sup mu'` on `[low, high]`: `c_mu` (whose reciprocal is kappa) and `C_mu`."""
+        """Return `inf mu'` and `sup mu'` on `[low, high]`: `c_mu` (whose reciprocal is kappa) and `C_mu`."""
         ...
 
     def sample(self, key: jax.Array, z: jax.Array) -> jax.Array:
-        """One reward with mean `mu(z)`, in the dtype of `z`; monotone in `z` for a fixed key if that costs nothing."""
+        """Return one reward with mean `mu(z)`, in the dtype of `z`.
+
+        It is monotone in `z` for a fixed key if that costs nothing.
+        """
         ...
 
 
@@ -74,7 +77,10 @@ def lipschitz(link: Link, count: ArrayLike, bound: ArrayLike, dim: int, delta: A
 
 
 def reward_lipschitz(link: Link, reward: ArrayLike, bound: ArrayLike) -> jax.Array:
-    """The same constant of one round whose reward is known: the larger of `|mu(S) - r|` and `|mu(-S) - r|`, over g."""
+    """Return the same constant of one round whose reward is known.
+
+    It is the larger of `|mu(S) - r|` and `|mu(-S) - r|`, over g.
+    """
     high, low = link.mean(jnp.asarray(bound)), link.mean(jnp.negative(bound))
     return jnp.maximum(jnp.abs(high - reward), jnp.abs(low - reward)) / link.dispersion
 
@@ -211,7 +217,7 @@ class Exponential:
         return 1.0 / jnp.square(z)
 
     def slope_bounds(self, low: ArrayLike, high: ArrayLike) -> tuple[jax.Array, jax.Array]:
-        """`inf` above as soon as the interval leaves `z <= -margin`."""
+        """Return `inf` above as soon as the interval leaves `z <= -margin`."""
         inside = jnp.less_equal(high, jnp.negative(self.margin))
         return jnp.where(inside, self.slope(low), 0.0), jnp.where(inside, self.slope(high), jnp.inf)
 

@@ -12,12 +12,15 @@ class Bounds(NamedTuple):
 
 
 def theorem_1(G: float, D: float, T: float) -> Bounds:
-    """Bounds of OFW-TVC after T rounds, with the constants of the proof; G Lipschitz constant, D diameter."""
+    """Return the bounds of OFW-TVC after T rounds, with the constants of the proof.
+
+    G is the Lipschitz constant, D the diameter.
+    """
     return Bounds(64.0 * G * D * (T**0.75 + 1.0), 128.0 * G * D * T**0.75 * math.log(2.0 + 4.0 * T))
 
 
 def theorem_2(G: float, D: float, T: float, alpha: float) -> Bounds:
-    """Bounds of SCOFW-TVC for alpha-strongly convex losses; (41) with 1 / beta where the paper has beta."""
+    """Return the bounds of SCOFW-TVC for alpha-strongly convex losses; (41) with 1 / beta where the paper has beta."""
     gamma, beta = constants(G, D, T, alpha)
     regret = 224.0 * G * G * T ** (2.0 / 3.0) / (gamma * gamma * alpha) + G * D * (gamma + 1.0) / gamma
     return Bounds(regret, math.sqrt((2.0 + gamma) / beta**2 + 2.0 * gamma * G * D * T / beta))

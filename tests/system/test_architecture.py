@@ -212,6 +212,20 @@ def test_the_protocol_is_documented_where_it_is_defined():
             assert "Args:" in text and "Returns:" in text and "`[]`" in text, f"{protocol.__name__}.{method}"
 
 
+def test_docstrings_of_functions_open_with_a_verb():
+    """Neither with a question word, an article, a preposition or a formula, nor in the third person."""
+    opened = {"a", "an", "the", "as", "at", "by", "from", "in", "of", "all", "each", "no", "one", "that", "those"}
+    opened |= {"what", "whether", "how", "where", "who", "when", "which"}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            docstring = ast.get_docstring(node) if isinstance(node, ast.FunctionDef) else None
+            if docstring and not any("property" in ast.unparse(mark) for mark in node.decorator_list):
+                word = docstring.split()[0].rstrip(".,:;")
+                verb = word.isalpha() and word[0].isupper() and word.lower() not in opened
+                third = word.endswith("s") and not word.endswith("ss")
+                assert verb and not third, f"{path.relative_to(PACKAGE)}, {node.name}: {docstring[:60]}"
+
+
 def test_public_names_exist_and_are_documented():
     for name in jaxbandits.__all__:
         obj = getattr(jaxbandits, name)

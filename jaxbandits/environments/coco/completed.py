@@ -25,7 +25,7 @@ class Problem(NamedTuple):
 
 
 def best(problem: Problem, start: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
-    """`[m, n]` a point whose loss is within `tolerance` (1 + loss at 0) of the least one, certified by its gap."""
+    """Return a point `[m, n]` whose loss is within `tolerance` (1 + loss at 0) of the least, as its gap certifies."""
     none = np.zeros((0, start.size))
     return _minimised(problem, none, np.zeros(0), np.zeros(0), 1.0, start, 50 * _INNER, tolerance)
 
@@ -33,7 +33,7 @@ def best(problem: Problem, start: np.ndarray, tolerance: float = 1e-6) -> np.nda
 def best_feasible(
     problem: Problem, rows: np.ndarray, bounds: np.ndarray, start: np.ndarray, tolerance: float = 1e-4
 ) -> np.ndarray:
-    """`[m, n]` the same under `rows @ X <= bounds` (rows `[T, m n]`), by an augmented Lagrangian.
+    """Return `[m, n]`, the same under `rows @ X <= bounds` (rows `[T, m n]`), by an augmented Lagrangian.
 
     Only rows that were violated on the way take part. In units of their lengths they hold up to `tolerance` times the
     norm of the target.
@@ -80,7 +80,10 @@ def _minimised(problem, rows, bounds, mu, rho, x, iterations, tolerance, scale=N
 
 
 def project(x: np.ndarray, radius: float) -> np.ndarray:
-    """`[m, n]` the nearest point of the nuclear-norm ball: singular values projected on the simplex of that sum."""
+    """Return the nearest point `[m, n]` of the nuclear-norm ball.
+
+    Its singular values are projected on the simplex of that sum.
+    """
     left, values, right = np.linalg.svd(x, full_matrices=False)
     if values.sum() <= radius:
         return x

@@ -25,12 +25,12 @@ class HalfSpace(NamedTuple):
     bound: jax.Array  # []  b_t / s_t
 
     def value(self, x: jax.Array) -> jax.Array:
-        """g_t(x)."""
+        """Return g_t(x)."""
         return jnp.vdot(self.normal, x) - self.offset
 
 
 def directions(key: jax.Array, shape: tuple[int, ...], slope: ArrayLike, conflict: ArrayLike) -> tuple[jax.Array, ...]:
-    """A uniform unit vector along which the loss is to fall, and a of length `slope` at an angle to it.
+    """Return a uniform unit vector along which the loss is to fall, and a of length `slope` at an angle to it.
 
     Args:
       key: for this alone.
@@ -50,12 +50,12 @@ def directions(key: jax.Array, shape: tuple[int, ...], slope: ArrayLike, conflic
 
 
 def loosest(slope_noise: ArrayLike, margin: ArrayLike, spread: ArrayLike) -> jax.Array:
-    """`[]` a bound that every round keeps or lowers."""
+    """Return `[]`, a bound that every round keeps or lowers."""
     return jnp.asarray((margin + spread) / (1.0 - slope_noise), jnp.result_type(float))
 
 
 def draw(key: jax.Array, normal: jax.Array, slope_noise: ArrayLike, margin: ArrayLike, spread: ArrayLike) -> HalfSpace:
-    """The constraint of a round, from the block 0 of the key."""
+    """Return the constraint of a round, from the block 0 of the key."""
     first, second = (symmetric_uniform(word) for word in rng.random_words(key, 0))
     steepness = 1.0 + slope_noise * first
     offset = margin + spread * 0.5 * (1.0 + second)

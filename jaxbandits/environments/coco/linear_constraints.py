@@ -89,7 +89,7 @@ class LinearConstraints:
         )
 
     def observe(self, key: jax.Array, t: jax.Array, state: LinearConstraintsState) -> None:
-        """Nothing is seen before the decision."""
+        """Return None: nothing is observed before the decision."""
         del key, t, state
 
     def step(
@@ -137,14 +137,14 @@ class LinearConstraints:
         return {"comparator_loss": best, "feasible_comparator_loss": self._feasible_loss(total, best, state)}
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """`regret` against the best point of the domain, `feasible_regret` against the best feasible one."""
+        """Return `regret` against the best point of the domain, `feasible_regret` against the best feasible one."""
         return {
             "regret": values["loss"] - values["comparator_loss"],
             "feasible_regret": values["loss"] - values["feasible_comparator_loss"],
         }
 
     def _feasible_loss(self, total: jax.Array, best: jax.Array, state: LinearConstraintsState) -> jax.Array:
-        """`min_{x in K, <a, x> <= bound} <total, x>`, as the maximum of the concave dual function over mu >= 0.
+        """Return `min_{x in K, <a, x> <= bound} <total, x>`, as the maximum of the concave dual function over mu >= 0.
 
         `dual(mu) = min_K <total + mu a, x> - mu bound` has slope `<a, lmo(total + mu a)> - bound`: bisection. Since the
         origin has slack `bound`, the maximiser is at most `(0 - best) / bound`.

@@ -102,7 +102,7 @@ class MatrixCompletion:
 
     @classmethod
     def from_ratings(cls, ratings: Ratings, **settings: Any) -> "MatrixCompletion":
-        """The problem of a set of ratings; `settings` are the other fields.
+        """Return the problem of a set of ratings; `settings` are the other fields.
 
         Raises:
           InputError: for anything else.
@@ -114,7 +114,7 @@ class MatrixCompletion:
 
     @classmethod
     def stand_in(cls, shape: tuple[int, int] = (20, 26), n_ratings: int = 208, **settings: Any) -> "MatrixCompletion":
-        """A small made-up problem: 40 % of the entries of a 20 x 26 matrix of rank 3, ten a round, drawn afresh.
+        """Return a small made-up problem: 40 % of the entries of a 20 x 26 matrix of rank 3, ten a round, drawn afresh.
 
         tau is 2.27 times the Frobenius norm of a matrix with these ratings everywhere, as 10^4 is for MovieLens.
         """
@@ -127,7 +127,7 @@ class MatrixCompletion:
         return cls.stand_in((5, 7), 20, batch=4)
 
     def check(self) -> None:
-        """Raises InputError on fields that do not fit each other."""
+        """Raise InputError on fields that do not fit each other."""
         if not isinstance(self.dim, tuple) or len(self.dim) != 2:
             raise InputError(f"MatrixCompletion.dim must be (m, n), got {self.dim!r}")
         if not isinstance(self.observed, Observed):
@@ -188,7 +188,7 @@ class MatrixCompletion:
         return MatrixCompletionState(key, order, jnp.asarray(allowed, jnp.result_type(float)))
 
     def observe(self, key: jax.Array, t: jax.Array, state: MatrixCompletionState) -> None:
-        """Nothing is seen before the decision."""
+        """Return None: nothing is observed before the decision."""
         del key, t, state
 
     def step(
@@ -227,7 +227,7 @@ class MatrixCompletion:
         return () if self.comparator == "none" else ("instance",)
 
     def at_record(self, state: MatrixCompletionState, recommendation: Any) -> dict[str, jax.Array]:
-        """The key of the trial in pieces of 16 bits, from which `in_hindsight` draws its rounds once more."""
+        """Return the key of the trial in pieces of 16 bits, from which `in_hindsight` draws its rounds once more."""
         del recommendation
         if self.comparator == "none":
             return {}
@@ -270,12 +270,12 @@ class MatrixCompletion:
         return {name: np.asarray(losses) for name, losses in found.items() if losses}
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """`regret` against the best point of the ball, `feasible_regret` against the best feasible one."""
+        """Return `regret` against the best point of the ball, `feasible_regret` against the best feasible one."""
         pairs = {"regret": "comparator_loss", "feasible_regret": "feasible_comparator_loss"}
         return {name: values["loss"] - values[other] for name, other in pairs.items() if other in values}
 
     def _rounds(self, instance: np.ndarray, rounds: int) -> tuple[np.ndarray, np.ndarray, float]:
-        """Cells `[T, B]` of the batches, normals `[T, m n]` and bound of the constraints of a trial."""
+        """Return cells `[T, B]` of the batches, normals `[T, m n]` and bound of the constraints of a trial."""
         low, high = np.asarray(instance, np.uint32).reshape(2, -1)
         key = jax.random.wrap_key_data(jnp.asarray(low | high << 16))
         state = self.init(key)
@@ -289,7 +289,7 @@ class MatrixCompletion:
         return np.asarray(cells), np.asarray(normals, float), float(state.allowed)
 
     def _batch(self, key: jax.Array, t: jax.Array, order: jax.Array) -> tuple[jax.Array, Observed]:
-        """The order of the pass and the next entries of it, or entries drawn afresh.
+        """Return the order of the pass and the next entries of it, or entries drawn afresh.
 
         Blocks 0 to B - 1 of the key, and for a new order N blocks behind those of `_normal`.
         """
@@ -312,7 +312,7 @@ class MatrixCompletion:
         return -(-self.dim[0] // 4)
 
     def _normal(self, key: jax.Array) -> jax.Array:
-        """`[m, n]` the gradient P_t of the constraint; blocks B, B + 1, ... of the key.
+        """Return the gradient `[m, n]` P_t of the constraint; blocks B, B + 1, ... of the key.
 
         A block has 64 bits, four entries of 16: those of rows i, i + h, i + 2h and i + 3h for h = m / 4, so that bits
         become entries in one pass over the matrix.
@@ -332,12 +332,12 @@ class MatrixCompletion:
 
 
 def _sorting(first: jax.Array, second: jax.Array) -> jax.Array:
-    """`[N]` the order that sorts N words of 64 bits: a uniformly random one, up to ties (1e-9 at N = 10^5)."""
+    """Return the order `[N]` that sorts N words of 64 bits: a uniformly random one, up to ties (1e-9 at N = 10^5)."""
     return lax.sort((first, second, jnp.arange(len(first), dtype=jnp.int32)), num_keys=2)[2]
 
 
 def _distinct(n: int, uniforms: jax.Array) -> jax.Array:
-    """From `[B]` uniforms to as many different numbers below n: the first swaps of a Fisher-Yates shuffle.
+    """Turn `[B]` uniforms into as many different numbers below n: the first swaps of a Fisher-Yates shuffle.
 
     Of the shuffled list only what was swapped is remembered. Step k swaps the places k and c_k >= k; what lies in a
     place before it was brought there by the last swap with that place, or is its own number.

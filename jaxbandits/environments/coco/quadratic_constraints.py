@@ -94,7 +94,7 @@ class QuadraticConstraints:
         )
 
     def observe(self, key: jax.Array, t: jax.Array, state: QuadraticConstraintsState) -> None:
-        """Nothing is seen before the decision."""
+        """Return None: nothing is observed before the decision."""
         del key, t, state
 
     def step(
@@ -138,7 +138,7 @@ class QuadraticConstraints:
         return protocol.contains(self.domain, decision.play)
 
     def at_record(self, state: QuadraticConstraintsState, recommendation: Any) -> dict[str, jax.Array]:
-        """Losses so far of the best fixed points in hindsight, above those of the origin.
+        """Return losses so far of the best fixed points in hindsight, above those of the origin.
 
         Returns:
           `comparator_excess`: of the best point of the domain. `feasible_comparator_excess`: of the best point that
@@ -154,7 +154,7 @@ class QuadraticConstraints:
         }
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The comparators' losses, `regret` against the best point, `feasible_regret` against the best feasible one."""
+        """Return losses of the comparators, `regret` against the best point, `feasible_regret` against the feasible."""
         comparator = values["origin_loss"] + values["comparator_excess"]
         feasible = values["origin_loss"] + values["feasible_comparator_excess"]
         return {
@@ -165,7 +165,7 @@ class QuadraticConstraints:
         }
 
     def _feasible_excess(self, mean: jax.Array, state: QuadraticConstraintsState) -> jax.Array:
-        """`min ||x||^2 / 2 - <x, mean>` over K and the half-space, as the maximum of the concave dual over mu >= 0.
+        """Compute `min ||x||^2 / 2 - <x, mean>` over K and the half-space, as the maximum of the dual over mu >= 0.
 
         `dual(mu)` is attained at `P_K(mean - mu a)` and has slope `<a, P_K(mean - mu a)> - bound`: bisection. It is at
         least `-||mean||^2 / 2`, and the origin has slack `bound`: the maximiser is at most `||mean||^2 / (2 bound)`.
@@ -198,5 +198,5 @@ class QuadraticConstraints:
 
 
 def _excess(x: jax.Array, mean: jax.Array) -> jax.Array:
-    """`(||x - mean||^2 - ||mean||^2) / 2`."""
+    """Return `(||x - mean||^2 - ||mean||^2) / 2`."""
     return 0.5 * jnp.vdot(x, x) - jnp.vdot(x, mean)

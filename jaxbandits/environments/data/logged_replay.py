@@ -62,7 +62,7 @@ class LoggedReplay:
 
     @classmethod
     def from_log(cls, index: Any, reward: Any, n_arms: int, seen: Any = None, **settings: Any) -> "LoggedReplay":
-        """A replay of logged events.
+        """Return a replay of logged events.
 
         Args:
           index: `[n]` the arm that was played, from 0; drawn uniformly from all K.
@@ -88,7 +88,7 @@ class LoggedReplay:
         return cls.from_log([0, 1, 1, 0, 2, 1], [0.0, 1.0, 0.5, 0.0, 1.0, 0.0], n_arms=3)
 
     def check(self) -> None:
-        """Raises InputError on logs that are none, and unknown orders."""
+        """Raise InputError on logs that are none, and unknown orders."""
         if not isinstance(self.log, Log) or np.ndim(self.log.reward) != 1:
             raise InputError("LoggedReplay.log must be a Log, as from_log makes it")
         n, index = np.shape(self.log.reward)[0], np.asarray(self.log.index)
@@ -115,7 +115,7 @@ class LoggedReplay:
         return rows.arms_of(self.log.seen, state.place, self.n_arms)
 
     def learner_time(self, t: jax.Array, state: ReplayState) -> jax.Array:
-        """Rounds that have counted."""
+        """Return the number of rounds that have counted."""
         del t
         return state.counted
 
@@ -139,5 +139,5 @@ class LoggedReplay:
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The reward per counted round."""
+        """Return the reward per counted round."""
         return {"mean_reward": values["reward"] / np.maximum(values["counted"], 1.0)}

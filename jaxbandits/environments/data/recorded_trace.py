@@ -43,7 +43,7 @@ class RecordedTrace:
 
     @classmethod
     def from_arrays(cls, arms: Any, reward: Any, index: Any = None) -> "RecordedTrace":
-        """A trace.
+        """Make a trace.
 
         Args:
           arms: `[T, d]` those played; with `index` those shown, `[T, K, d]`, or `[K, d]` if always the same.
@@ -72,7 +72,7 @@ class RecordedTrace:
         return cls.from_arrays(np.eye(4, 2), [1.0, 0.5, 0.0, 0.0])
 
     def check(self) -> None:
-        """Raises InputError on traces that are none."""
+        """Raise InputError on traces that are none."""
         trace = self.trace
         if not isinstance(trace, Trace) or np.ndim(trace.reward) != 1 or np.ndim(trace.arms) not in (2, 3):
             raise InputError("RecordedTrace.trace must be a Trace, as from_arrays makes it")
@@ -99,7 +99,7 @@ class RecordedTrace:
         return FixedArmObs(arms, mask) if arms.ndim == 2 else ArmObs(self._at(arms, t), mask)
 
     def learner_time(self, t: jax.Array, state: None) -> jax.Array:
-        """That of the simulation."""
+        """Return that of the simulation."""
         del state
         return t
 

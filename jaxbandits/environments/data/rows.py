@@ -25,7 +25,7 @@ class Place(NamedTuple):
 
 
 def check_order(name: str, order: Any, orders: tuple[str, ...] = ORDERS) -> None:
-    """Raises InputError for an order that there is not."""
+    """Raise InputError for an order that there is not."""
     if order not in orders:
         raise unknown_name(name, order, orders)
 
@@ -51,12 +51,15 @@ def _shuffled(key: jax.Array, t: jax.Array, order: jax.Array) -> Place:
 
 
 def disjoint(x: jax.Array, n_arms: int) -> jax.Array:
-    """`[K, K p]` arms of a context `[p]`: arm k has it in its own block, so that a linear model has weights an arm."""
+    """Return `[K, K p]` arms of a context `[p]`.
+
+    Arm k has it in its own block, so that a linear model has weights an arm.
+    """
     return (jnp.eye(n_arms, dtype=x.dtype)[:, :, None] * x).reshape(n_arms, n_arms * len(x))
 
 
 def arms_of(seen: Any, place: Place, n_arms: int) -> ArmObs:
-    """The arms of a row: of contexts `[n, p]`, of arms `[n, K, d]`, or unit vectors where `seen` is None."""
+    """Return the arms of a row: of contexts `[n, p]`, of arms `[n, K, d]`, or unit vectors where `seen` is None."""
     if seen is None:
         return FixedArmObs(jnp.eye(n_arms))
     row = jnp.asarray(seen)[place.row]
@@ -64,14 +67,14 @@ def arms_of(seen: Any, place: Place, n_arms: int) -> ArmObs:
 
 
 def dim_of(seen: Any, n_arms: int) -> int:
-    """d, the dimension of these arms."""
+    """Return d, the dimension of these arms."""
     if seen is None:
         return n_arms
     return n_arms * seen.shape[1] if seen.ndim == 2 else seen.shape[2]
 
 
 def table(name: str, value: Any, shapes: dict[str, int]) -> np.ndarray:
-    """A finite float array with one of the shapes (text -> number of axes).
+    """Return a finite float array with one of the shapes (text -> number of axes).
 
     Raises:
       InputError: for anything else.
@@ -88,7 +91,7 @@ def table(name: str, value: Any, shapes: dict[str, int]) -> np.ndarray:
 
 
 def fits(name: str, seen: Any, n: int, n_arms: int) -> np.ndarray | None:
-    """Contexts `[n, p]` or arms `[n, K, d]` of n rows, checked; None stays None."""
+    """Return contexts `[n, p]` or arms `[n, K, d]` of n rows, checked; None stays None."""
     if seen is None:
         return None
     seen = table(name, seen, {"(n, p)": 2, "(n, K, d)": 3})

@@ -90,7 +90,7 @@ class TableBandit:
 
     @classmethod
     def from_rewards(cls, rewards: Any, seen: Any = None, **settings: Any) -> "TableBandit":
-        """A table of all rewards.
+        """Return a table of all rewards.
 
         Args:
           rewards: `[n, K]`
@@ -110,7 +110,7 @@ class TableBandit:
         return cls.from_table(np.eye(6, 2) + 0.5, ["a", "b", "c", "c", "c", "a"])
 
     def check(self) -> None:
-        """Raises InputError on tables that are none, and unknown orders."""
+        """Raise InputError on tables that are none, and unknown orders."""
         if not isinstance(self.table, RewardTable) or np.ndim(self.table.rewards) != 2:
             raise InputError("TableBandit.table must be a RewardTable, as from_table and from_rewards make it")
         rows.fits("TableBandit.table.seen", self.table.seen, *np.shape(self.table.rewards))

@@ -75,7 +75,7 @@ _UNUSED = {1: ("Never-worked",)}  # such people have no occupation, which drops 
 
 
 def load_adult(directory: str | os.PathLike[str]) -> GroupTable:
-    """Reads `adult.data` and `adult.test` from a directory: features `[n, 105]`, labels in {-1, 1}, six groups.
+    """Read `adult.data` and `adult.test` from a directory: features `[n, 105]`, labels in {-1, 1}, six groups.
 
     Args:
       directory: holds both files, as the UCI repository publishes them.
@@ -98,7 +98,7 @@ def load_adult(directory: str | os.PathLike[str]) -> GroupTable:
 
 
 def adult_like(scale: float = 1.0, seed: int = 0) -> GroupTable:
-    """A stand-in of the same shapes, for where the files are not at hand; never the real data, and labelled so.
+    """Return a stand-in of the same shapes, for where the files are not at hand; never the real data, and labelled so.
 
     Six groups with the real sizes (times `scale`), levels and rates of positive labels; capital columns with heavy
     tails; labels from one logistic model, moved a little in each group (0.15 of its weights), about as hard to predict
@@ -136,7 +136,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _row(line: str, where: str) -> tuple[list[int], list[int], float] | None:
-    """Measurements, numbers of the levels, and label; None for a row with a missing field."""
+    """Return measurements, numbers of the levels, and label; None for a row with a missing field."""
     fields = [field.strip() for field in line.split(",")]
     if len(fields) != FIELDS:
         raise InputError(f"{where}: expected {FIELDS} comma-separated fields, got {len(fields)}")
@@ -178,7 +178,7 @@ def _table(measurements: np.ndarray, levels: np.ndarray, labels: np.ndarray, sou
 
 
 def _levels_like(rng: np.random.Generator, group: np.ndarray) -> np.ndarray:
-    """`[n, 8]`: race and sex as the group says, the other fields from skewed distributions of their own."""
+    """Return `[n, 8]`: race and sex as the group says, the other fields from skewed distributions of their own."""
     columns = []
     for field, (_, known) in CATEGORIES.items():
         if field == SEX:
@@ -195,7 +195,7 @@ def _levels_like(rng: np.random.Generator, group: np.ndarray) -> np.ndarray:
 
 
 def _measurements_like(rng: np.random.Generator, n: int) -> np.ndarray:
-    """`[n, 6]`: age, weight, education, two capital columns that are mostly 0 and else large, hours."""
+    """Return `[n, 6]`: age, weight, education, two capital columns that are mostly 0 and else large, hours."""
     gain = np.where(rng.random(n) < 0.08, np.minimum(rng.lognormal(8.5, 1.0, n), 99_999.0), 0.0)
     loss = np.where(rng.random(n) < 0.05, rng.normal(1900.0, 350.0, n), 0.0)
     age, hours = 17.0 + rng.gamma(2.6, 8.3, n), rng.normal(41.0, 12.0, n)
@@ -203,7 +203,7 @@ def _measurements_like(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def _intercept(score: np.ndarray, rate: float) -> float:
-    """The c with mean sigmoid(score + c) = rate, by bisection."""
+    """Return the c with mean sigmoid(score + c) = rate, by bisection."""
     low, high = -40.0, 40.0
     for _ in range(60):
         middle = (low + high) / 2.0

@@ -41,7 +41,7 @@ class Clusters(NamedTuple):
 
 
 def load_covertype(path: str | os.PathLike[str], rewarded: int = LODGEPOLE_PINE) -> Rows:
-    """Reads `covtype.data` or `covtype.data.gz` in the format of the UCI repository.
+    """Read `covtype.data` or `covtype.data.gz` in the format of the UCI repository.
 
     Args:
       path: the file; it is read as gzip when it begins like one.
@@ -75,7 +75,10 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _integers(line: str, where: str) -> list[int]:
-    """One row, checked; `int` alone would accept underscores and signs of other scripts, which ASCII excludes."""
+    """Return one row, checked.
+
+    `int` alone would accept underscores and signs of other scripts, which ASCII excludes.
+    """
     fields = line.strip().split(",")
     if len(fields) != COLUMNS:
         raise InputError(f"{where}: expected {COLUMNS} comma-separated integers, got {len(fields)} fields")
@@ -90,7 +93,9 @@ def _integers(line: str, where: str) -> list[int]:
 
 
 def covertype_like(rows: int = 20_000, seed: int = 0) -> Rows:
-    """A stand-in of the same shape, for where the real file is not at hand; never the real data, and labelled so.
+    """Return a stand-in of the same shape, for where the real file is not at hand.
+
+    It is never the real data, and labelled so.
 
     10 correlated, skewed columns from 4 latent factors; labels from a logistic model with a nonlinear term, which a
     model that is linear in the cluster means cannot fit exactly.
@@ -108,7 +113,7 @@ def covertype_like(rows: int = 20_000, seed: int = 0) -> Rows:
 
 
 def clusters(rows: Rows, n_arms: int = 60, seed: int = 0, subsample: int = 20_000, iterations: int = 30) -> Clusters:
-    """Rows to arms: standardise, k-means on a subsample, assign every row, append 1, divide by the largest norm.
+    """Turn rows into arms: standardise, k-means on a subsample, assign every row, append 1, divide by the largest norm.
 
     The division is ours (the theory asks for arms in the unit ball, the paper is silent).
 
@@ -136,7 +141,7 @@ def clusters(rows: Rows, n_arms: int = 60, seed: int = 0, subsample: int = 20_00
 
 
 def kmeans(points: np.ndarray, k: int, rng: np.random.Generator, iterations: int = 30) -> np.ndarray:
-    """`[k, d]` centres: k-means++ seeding (Arthur & Vassilvitskii, SODA 2007), then Lloyd's iterations.
+    """Return `[k, d]` centres: k-means++ seeding (Arthur & Vassilvitskii, SODA 2007), then Lloyd's iterations.
 
     A cluster that loses all its points keeps its centre.
 
@@ -166,7 +171,7 @@ def kmeans(points: np.ndarray, k: int, rng: np.random.Generator, iterations: int
 
 
 def _nearest(points: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """`[N]` the nearest centre of each point and the squared distance up to a constant of the point."""
+    """Return `[N]`, the nearest centre of each point and the squared distance up to a constant of the point."""
     score = np.sum(centers**2, axis=1) - 2.0 * points @ centers.T
     nearest = np.argmin(score, axis=1)
     return nearest, score[np.arange(len(points)), nearest]

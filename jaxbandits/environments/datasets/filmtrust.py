@@ -15,7 +15,7 @@ _FORMAT = Format("filmtrust", ("user", "item", "rating"), None, (0.5, 4.0), 0.5,
 def load_filmtrust(
     path: str | os.PathLike[str], *, shape: tuple[int, int] = SHAPE, n_ratings: int | None = N_RATINGS
 ) -> Ratings:
-    """Reads `ratings.txt`, plain or gzip-compressed: a line is `user item rating` between spaces, ids from 1.
+    """Read `ratings.txt`, plain or gzip-compressed: a line is `user item rating` between spaces, ids from 1.
 
     Args:
       path: the file.

@@ -34,7 +34,7 @@ class GroupTable:
     source: str = "user"  # where the rows come from: reports show it
 
     def __post_init__(self) -> None:
-        """Copies, checks, and makes read-only."""
+        """Copy, check, and make read-only."""
         try:
             features, labels = ranges.floats(self.features), ranges.floats(self.labels)
         except (TypeError, ValueError):
@@ -62,7 +62,7 @@ class GroupTable:
 
     @classmethod
     def from_arrays(cls, features: Any, labels: Any, group: Any, source: str = "user") -> "GroupTable":
-        """A table whose groups are the distinct values of `group` [n], in sorted order and named after themselves."""
+        """Make a table whose groups are the distinct values of `group` [n], sorted and named after themselves."""
         values = np.asarray(group)
         if values.ndim != 1 or values.dtype.kind not in "biufU":
             raise InputError("group must be one number or text a row")
@@ -72,7 +72,7 @@ class GroupTable:
         return cls(features, labels, numbers, tuple(_name(value) for value in distinct), source)
 
     def __len__(self) -> int:
-        """n, the number of rows."""
+        """Return n, the number of rows."""
         return len(self.labels)
 
     @property
@@ -91,7 +91,7 @@ class GroupTable:
         return np.bincount(self.group, minlength=self.n_groups)
 
     def rows(self) -> tuple[np.ndarray, ...]:
-        """The row numbers of each group, ascending."""
+        """Return the row numbers of each group, ascending."""
         return tuple(np.split(np.argsort(self.group, kind="stable"), np.cumsum(self.sizes)[:-1]))
 
 
@@ -103,7 +103,7 @@ class Split(NamedTuple):
 
 
 def hold_out(table: GroupTable, per_group: int, seed: int = 0) -> Split:
-    """Sets `per_group` random rows of every group aside.
+    """Set `per_group` random rows of every group aside.
 
     Raises:
       InputError: when a group would keep no rows.
@@ -128,7 +128,7 @@ def load_groups_csv(
     standardise: bool = False,
     intercept: bool = False,
 ) -> GroupTable:
-    """Reads a table with one row an example; the group's column may hold text, all others numbers.
+    """Read a table with one row an example; the group's column may hold text, all others numbers.
 
     Args:
       path: the file, plain or gzip-compressed (`.gz`); blank lines are skipped.
@@ -154,7 +154,7 @@ def load_groups_csv(
 def load_groups_libsvm(
     path: Path, group: int, n_features: int | None = None, *, standardise: bool = False, intercept: bool = False
 ) -> GroupTable:
-    """Reads `label index:value ...` (indices from 1), where the values of one index are the groups.
+    """Read `label index:value ...` (indices from 1), where the values of one index are the groups.
 
     Args:
       path: the file, plain or gzip-compressed (`.gz`).
@@ -185,7 +185,7 @@ def load_groups_npz(
     standardise: bool = False,
     intercept: bool = False,
 ) -> GroupTable:
-    """Reads three arrays of an npz file: features `[n, d]`, labels `[n]`, group `[n]` (numbers or text; no objects).
+    """Read three arrays of an npz file: features `[n, d]`, labels `[n]`, group `[n]` (numbers or text; no objects).
 
     Args:
       path: the file.

@@ -28,7 +28,7 @@ def load_labelled(
     standardise: bool = False,
     intercept: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Reads a file by its ending: `.csv`, `.npz`, `.libsvm` (`.svm`, `.svmlight`) or `.arff`.
+    """Read a file by its ending: `.csv`, `.npz`, `.libsvm` (`.svm`, `.svmlight`) or `.arff`.
 
     Args:
       path: the file. In npz files `features` [n, d] and `labels` [n].
@@ -68,7 +68,7 @@ def _read_csv(path: Path, label: str | int, delimiter: str, header: bool) -> tup
 
 
 def _numbers_or_texts(texts: list[str]) -> np.ndarray:
-    """Numbers where all of them are: "1" and "1.0" are one label."""
+    """Return numbers where all of them are: "1" and "1.0" are one label."""
     try:
         numbers = np.array([float(text) for text in texts])
     except ValueError:
@@ -86,7 +86,7 @@ def _read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def checked(features: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Features `[n, d]` of finite numbers and `[n]` labels that can be told apart.
+    """Return features `[n, d]` of finite numbers and `[n]` labels that can be told apart.
 
     Raises:
       InputError: for anything else.
@@ -136,7 +136,7 @@ class _Lines:
         return text
 
     def _cells(self, text: str) -> list[str]:
-        """The cells of a row, without quotes of either kind."""
+        """Return the cells of a row, without quotes of either kind."""
         quote = next((character for character in text if character in "'\""), '"')
         try:
             cells = next(csv.reader([text], quotechar=quote, skipinitialspace=True, strict=True))
@@ -148,7 +148,7 @@ class _Lines:
 
 
 def load_arff(path: Path, label: str | int = -1) -> tuple[np.ndarray, np.ndarray]:
-    """Reads an ARFF file (Weka's format, as of OpenML) by SciPy.
+    """Read an ARFF file (Weka's format, as of OpenML) by SciPy.
 
     Args:
       path: the file, plain or gzip-compressed (`.gz`).

@@ -15,7 +15,7 @@ _FORMAT = Format("movielens-100k", ("user", "item", "rating", "timestamp"), "\t"
 def load_movielens(
     path: str | os.PathLike[str], *, shape: tuple[int, int] = SHAPE, n_ratings: int | None = N_RATINGS
 ) -> Ratings:
-    """Reads `u.data`, plain or gzip-compressed: a line is `user item rating timestamp` between tabs, ids from 1.
+    """Read `u.data`, plain or gzip-compressed: a line is `user item rating timestamp` between tabs, ids from 1.
 
     Args:
       path: the file.

@@ -45,7 +45,7 @@ class Format:
 
 
 def read_ratings(path: str | os.PathLike[str], form: Format, shape: tuple[int, int], n_ratings: int | None) -> Ratings:
-    """Reads one rating a line, in the order of the file; gzip-compressed if it begins like gzip, blank lines skipped.
+    """Read one rating a line, in the order of the file; gzip-compressed if it begins like gzip, blank lines skipped.
 
     Args:
       path: the file.
@@ -90,7 +90,9 @@ def low_rank_ratings(
     noise: float = 0.3,
     seed: int = 0,
 ) -> Ratings:
-    """A stand-in of any shape and density, labelled so: a low-rank matrix, rounded to ratings, entries at random.
+    """Return a stand-in of any shape and density, labelled so.
+
+    It is a low-rank matrix, rounded to ratings, with entries at random.
 
     The entry of user i and item j is `(low + high) / 2 + 0.5 + 0.225 (high - low) <a_i, b_j> / sqrt(rank) + noise z`
     for standard normal a_i, b_j [rank] and z, rounded to the scale and clipped to it.

@@ -34,7 +34,7 @@ def load_csv(
     standardise: bool = False,
     intercept: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Reads a table of numbers with one row an example.
+    """Read a table of numbers with one row an example.
 
     Args:
       path: the file; blank lines are skipped.
@@ -121,7 +121,7 @@ def read_csv(
 def load_libsvm(
     path: Path, n_features: int | None = None, *, standardise: bool = False, intercept: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Reads `target index:value index:value ...`, indices from 1 and increasing; `#` begins a comment.
+    """Read `target index:value index:value ...`, indices from 1 and increasing; `#` begins a comment.
 
     Args:
       path: the file; blank lines are skipped.
@@ -180,7 +180,7 @@ def load_libsvm(
 
 
 def read_npz(path: Path, names: Sequence[str]) -> list[np.ndarray]:
-    """Arrays of an npz file by name; no pickled objects.
+    """Return arrays of an npz file by name; no pickled objects.
 
     Raises:
       InputError: naming the file, when it cannot be read, is damaged, or holds no such array.
@@ -232,7 +232,7 @@ def _csv_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def number(path: Path, line: int, text: str, what: str) -> float:
-    """A finite number in a cell of a file."""
+    """Return a finite number in a cell of a file."""
     try:
         value = float(text)
     except ValueError:
@@ -258,7 +258,7 @@ def _column(path: Path, what: str, column: str | int, names: list[str] | None, w
 def finish(
     features: np.ndarray, targets: np.ndarray, standardise: bool, intercept: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Features `[n, d]` with mean 0 and standard deviation 1 each, and one that is always 1, where asked for."""
+    """Return features `[n, d]` with mean 0 and standard deviation 1 each, and one that is always 1, where asked for."""
     if standardise:
         size = np.abs(features).max(axis=0)
         features = features - features.mean(axis=0)

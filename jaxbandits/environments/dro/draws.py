@@ -24,25 +24,25 @@ class GroupOutcome(NamedTuple):
 
 
 def drawn_of(decision: GroupDecision) -> jax.Array:
-    """`[Q]` 1 where a row is drawn, else 0."""
+    """Return `[Q]` 1 where a row is drawn, else 0."""
     real = jnp.result_type(float)
     return jnp.ones(len(decision.group), real) if decision.drawn is None else decision.drawn.astype(real)
 
 
 def counts(decision: GroupDecision, n_groups: int) -> jax.Array:
-    """`[m]` rows that a decision draws from each group."""
+    """Return `[m]` rows that a decision draws from each group."""
     if isinstance(decision.group, np.ndarray) and decision.drawn is None:
         return jnp.asarray(np.bincount(decision.group, minlength=n_groups), float)
     return jnp.sum(jnp.where(_is_of(jnp.asarray(decision.group), n_groups), drawn_of(decision)[:, None], 0.0), axis=0)
 
 
 def _is_of(group: jax.Array, n_groups: int) -> jax.Array:
-    """`[Q, m]` whether a row is drawn from a group."""
+    """Return `[Q, m]`, whether a row is drawn from a group."""
     return group[:, None] == jnp.arange(n_groups)
 
 
 def places(decision: GroupDecision, n_groups: int) -> jax.Array:
-    """`[Q]` how many rows of its group a decision draws before this one."""
+    """Return `[Q]`, how many rows of its group a decision draws before this one."""
     if isinstance(decision.group, np.ndarray) and decision.drawn is None:
         before = [int(np.sum(decision.group[:k] == group)) for k, group in enumerate(decision.group)]
         return jnp.asarray(before, float)
@@ -52,12 +52,12 @@ def places(decision: GroupDecision, n_groups: int) -> jax.Array:
 
 
 def per_group(table: ArrayLike, group: Any) -> jax.Array:
-    """`[Q]` the entries of `table` [m] that belong to the listed groups."""
+    """Return the entries `[Q]` of `table` [m] that belong to the listed groups."""
     return jnp.asarray(table).at[group].get(mode="clip")  # groups that do not exist are told apart elsewhere
 
 
 def rows_of(table: jax.Array, group: Any) -> jax.Array:
-    """`[Q, d]` the rows of `table` [m, d] that belong to the listed groups."""
+    """Return the rows `[Q, d]` of `table` [m, d] that belong to the listed groups."""
     if isinstance(group, np.ndarray) and np.array_equal(group, np.arange(len(table))):
         return table
     return table.at[group].get(mode="clip")
@@ -71,12 +71,12 @@ def groups_exist(group: Any, n_groups: int) -> jax.Array:
 
 
 def weighted(risks: jax.Array, weights: ArrayLike | None) -> jax.Array:
-    """`[m]` b_i R_i; R_i without weights."""
+    """Return `[m]` b_i R_i; R_i without weights."""
     return risks if weights is None else jnp.asarray(weights) * risks
 
 
 def mean_of_largest(risks: jax.Array, k: int) -> jax.Array:
-    """The mean of the k largest of `[m]` risks."""
+    """Return the mean of the k largest of `[m]` risks."""
     return jnp.max(risks) if k == 1 else jnp.mean(jnp.sort(risks)[-k:])
 
 
@@ -95,7 +95,7 @@ def measures(risks: jax.Array, top_k: int, weights: ArrayLike | None) -> dict[st
 
 
 def check_objective(name: str, n_groups: int, top_k: int, weights: ArrayLike | None) -> None:
-    """That k and b fit m groups.
+    """Require that k and b fit m groups.
 
     Raises:
       InputError: naming the field.
@@ -112,5 +112,5 @@ AXES: dict[str, tuple[str, ...]] = {"risk": ("group",), "group_samples": ("group
 
 
 def units(names: Sequence[str] = ()) -> dict[str, str]:
-    """Of what these environments record."""
+    """Return the units of what these environments record."""
     return {"samples": "rows", "group_samples": "rows", **dict.fromkeys(names, "rows")}

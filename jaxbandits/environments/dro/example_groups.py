@@ -47,7 +47,7 @@ class ExampleGroups:
         return cls()
 
     def check(self) -> None:
-        """One mean a group, at most m largest risks."""
+        """Require one mean a group, and at most m largest risks."""
         if np.shape(self.means)[-1:] != (self.n_groups,):
             raise InputError(f"ExampleGroups.means must be [{self.n_groups}], one a group, got {np.shape(self.means)}")
         draws.check_objective("ExampleGroups", self.n_groups, self.top_k, None)
@@ -95,12 +95,12 @@ class ExampleGroups:
         }
 
     def risks(self, w: ArrayLike) -> jax.Array:
-        """`[..., m]` the risks of numbers w `[...]`."""
+        """Return the risks `[..., m]` of numbers w `[...]`."""
         means, w = jnp.asarray(self.means), jnp.asarray(w)[..., None]
         return w * w - 2.0 * means * w + means
 
     def optimum(self, k: int = 1) -> tuple[jax.Array, jax.Array]:
-        """`w*` and the least mean of the k largest risks."""
+        """Return `w*` and the least mean of the k largest risks."""
         ordered = jnp.sort(jnp.asarray(self.means))
         center = jnp.clip(0.5, jnp.mean(ordered[:k]), jnp.mean(ordered[self.n_groups - k :]))
         return center, center * (1.0 - center)

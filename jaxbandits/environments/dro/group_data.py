@@ -80,7 +80,7 @@ class GroupData:
 
     @classmethod
     def from_table(cls, table: GroupTable, **settings: Any) -> "GroupData":
-        """From a table, as the loaders of `environments.datasets.groups` return it.
+        """Make the environment from a table, as the loaders of `environments.datasets.groups` return it.
 
         Args:
           table: features, labels and groups. For a loss of signed labels two distinct labels, the larger becomes 1.
@@ -107,7 +107,7 @@ class GroupData:
         return cls.from_table(GroupTable.from_arrays(np.eye(8, 3), [0, 1, 1, 0, 1, 0, 1, 0], [0, 0, 1, 1, 2, 2, 3, 3]))
 
     def check(self) -> None:
-        """Raises `InputError` for fields that do not fit each other."""
+        """Raise `InputError` for fields that do not fit each other."""
         if not isinstance(self.rows, Rows):
             raise InputError(f"GroupData.rows must be Rows, as from_table makes them, got {type(self.rows).__name__}")
         shapes = [np.shape(part) for part in self.rows]
@@ -193,7 +193,7 @@ class GroupData:
         return draws.measures(self.risks(state, recommendation[0]), self.top_k, self.weights)
 
     def risks(self, state: GroupDataState, w: Point) -> jax.Array:
-        """`[m]` the mean loss of a model over the rows of each group, or over those held out."""
+        """Return the mean losses `[m]` of a model over the rows of each group, or over those held out."""
         each = zip(self._firsts, self.sizes, strict=True)
         if not self.held_out or state.order is None:
             return self.loss_scale * jnp.stack([self._mean_loss(w, first, size) for first, size in each])
@@ -207,7 +207,7 @@ class GroupData:
         return (0, *itertools.accumulate(self.sizes[:-1]))
 
     def _rows_drawn(self, key: jax.Array, state: GroupDataState, decision: GroupDecision) -> jax.Array:
-        """`[Q]` row numbers."""
+        """Return `[Q]` row numbers."""
         group = decision.group
         budget = draws.per_group(np.asarray(self.budgets, np.int32), group)
         first = draws.per_group(np.asarray(self._firsts, np.int32) + np.int32(self.held_out), group)
@@ -220,7 +220,7 @@ class GroupData:
         return row if state.order is None else state.order[row]
 
     def _overdrawn(self, met: jax.Array, counts: jax.Array) -> jax.Array:
-        """`[m]` how many of the next rows of each group are not fresh."""
+        """Return `[m]`, how many of the next rows of each group are not fresh."""
         left = jnp.maximum(jnp.asarray(self.budgets, jnp.int32) - met, 0)
         return jnp.maximum(counts - left.astype(counts.dtype), 0.0)
 

@@ -21,11 +21,11 @@ class GroupLoss(Protocol):
     """The loss of rows."""
 
     def values(self, params: Point, x: jax.Array, y: jax.Array) -> jax.Array:
-        """`[n]` losses of rows `[n, d]` with labels `[n]`."""
+        """Return `[n]` losses of rows `[n, d]` with labels `[n]`."""
         ...
 
     def gradients(self, params: Point, x: jax.Array, y: jax.Array) -> tuple[jax.Array, Point]:
-        """`[Q]` losses, and gradients in the form of the parameters, leaves `[Q, ...]`."""
+        """Return `[Q]` losses, and gradients in the form of the parameters, leaves `[Q, ...]`."""
         ...
 
     @property
@@ -96,7 +96,7 @@ class Custom:
     function: Callable[[Point, jax.Array, jax.Array], jax.Array] = static(doc="of (params, x, y), the loss of one row")
 
     def check(self) -> None:
-        """Raises `InputError` for what is no function."""
+        """Raise `InputError` for what is no function."""
         if not callable(self.function) or isinstance(self.function, type):
             raise InputError(f"Custom.function must be a function of (params, x, y), got {format_value(self.function)}")
 
@@ -110,13 +110,13 @@ class Custom:
 def linear_gradients(
     charge: Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]], w: jax.Array, x: jax.Array, y: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """`[Q]` losses and `[Q, d]` gradients, from the loss and its derivative as functions of (score, label)."""
+    """Return `[Q]` losses and `[Q, d]` gradients, from the loss and its derivative as functions of (score, label)."""
     loss, slope = charge(x @ w, y)
     return loss, scaled_rows(x, slope)
 
 
 def scaled_rows(x: jax.Array, factor: jax.Array) -> jax.Array:
-    """`[Q, ...]` with each row multiplied by its factor `[Q]`."""
+    """Return `[Q, ...]` with each row multiplied by its factor `[Q]`."""
     return x * factor.reshape(-1, *(1,) * (x.ndim - 1))
 
 

@@ -15,25 +15,25 @@ _NODES = _NODES + 0.5  # on [0, 1]
 
 
 def expected_log_cosh(s: Any, xp: Any = jnp) -> Any:
-    """`H(s)`, to rounding for every s >= 0."""
+    """Return `H(s)`, to rounding for every s >= 0."""
     _, decay, weights = _half_line(s, xp)
     return HALF_NORMAL / 2.0 * xp.asarray(s) + xp.sum(weights * xp.log1p(decay), -1)
 
 
 def expected_log_cosh_slope(s: Any, xp: Any = jnp) -> Any:
-    """`H'(s) = E (g / 2) tanh(s g / 2)`."""
+    """Return `H'(s) = E (g / 2) tanh(s g / 2)`."""
     g, decay, weights = _half_line(s, xp)
     return HALF_NORMAL / 2.0 - xp.sum(weights * g * decay / (1.0 + decay), -1)
 
 
 def expected_log_cosh_curvature(s: Any, xp: Any = jnp) -> Any:
-    """`H''(s) = E (g / 2)^2 / cosh(s g / 2)^2`."""
+    """Return `H''(s) = E (g / 2)^2 / cosh(s g / 2)^2`."""
     g, decay, weights = _half_line(s, xp)
     return xp.sum(weights * g * g * decay / (1.0 + decay) ** 2, -1)
 
 
 def _half_line(s: Any, xp: Any) -> tuple[Any, Any, Any]:
-    """Nodes g, `exp(-s g)` and weights for `E f(|g|)` when f falls off as `exp(-s |g|)`.
+    """Return nodes g, `exp(-s g)` and weights for `E f(|g|)` when f falls off as `exp(-s |g|)`.
 
     Gauss-Legendre on `[0, c]`, beyond which the density or f is below rounding. The nearest poles of
     `1 / (1 + exp(s g))` stay at a fixed distance in units of c, so 64 nodes do for every s; Gauss-Hermite nodes, on a

@@ -23,12 +23,12 @@ class Optimum(NamedTuple):
 
 
 def mean_of_largest(values: np.ndarray, k: int) -> float:
-    """The mean of the k largest of `[m]` numbers."""
+    """Return the mean of the k largest of `[m]` numbers."""
     return float(np.mean(np.sort(values)[-k:]))
 
 
 def shortest(gram: np.ndarray, k: int = 1, tolerance: float = 1e-14) -> np.ndarray:
-    """`[m]` the weights q of at most 1/k each with the shortest `sum_i q_i a_i`, from the `[m, m]` products of the a_i.
+    """Return the weights q `[m]`, at most 1/k each, with the shortest `sum_i q_i a_i`, from the products `[m, m]` of a.
 
     P. Wolfe, "Finding the nearest point in a polytope", Math. Programming 11 (1976). The corners of the polytope are
     the means of k of the a_i; the nearest point of the affine hull of some of them is found over and over, the corner
@@ -71,7 +71,7 @@ def optimum(
     k: int = 1,
     tolerance: float = 1e-8,
 ) -> Optimum:
-    """The saddle value, by sequential quadratic programming on the dual, unless the start is good enough.
+    """Return the saddle value, by sequential quadratic programming on the dual, unless the start is good enough.
 
     Args:
       dual: from q `[m]` to its value and gradient `[m]`.

@@ -77,12 +77,12 @@ class SyntheticGroups:
 
     @classmethod
     def homogeneous(cls, *, dim: int = 1000, n_groups: int = 20, **fields: Any) -> "SyntheticGroups":
-        """The paper's balanced and imbalanced experiments: rho = 0.5, pi_i = 0.9."""
+        """Make the groups of the paper's balanced and imbalanced experiments: rho = 0.5, pi_i = 0.9."""
         return cls(dim=dim, n_groups=n_groups, **fields)
 
     @classmethod
     def heterogeneous(cls, *, dim: int = 1000, n_groups: int = 20, **fields: Any) -> "SyntheticGroups":
-        """The paper's outlier experiments: rho = 0.2, pi_1 = 0.6, the others uniform on [0.85, 0.95]."""
+        """Make the paper's outlier experiments: rho = 0.2, pi_1 = 0.6, the others uniform on [0.85, 0.95]."""
         labels: dict[str, Any] = {"rho": 0.2, "first_correct": 0.6, "low_correct": 0.85, "high_correct": 0.95}
         return cls(dim=dim, n_groups=n_groups, **(labels | fields))
 
@@ -91,7 +91,7 @@ class SyntheticGroups:
         return cls.homogeneous(dim=3, n_groups=4)
 
     def check(self) -> None:
-        """The label probabilities are in order; k and b fit the groups."""
+        """Require label probabilities in order, and k and b that fit the groups."""
         if np.any(np.asarray(self.low_correct) > np.asarray(self.high_correct)):
             raise InputError("SyntheticGroups.low_correct must not exceed high_correct")
         draws.check_objective("SyntheticGroups", self.n_groups, self.top_k, self.weights)
@@ -139,12 +139,12 @@ class SyntheticGroups:
         return draws.measures(risks, self.top_k, self.weights) | {"duality_gap": gap} | instance
 
     def rebuild_instance(self, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
-        """`attractions` [m, d], a_i = (pi_i - 1/2) w*_i of the instance, which is drawn again from its key."""
+        """Return `attractions` [m, d], a_i = (pi_i - 1/2) w*_i of the instance, which is drawn again from its key."""
         state = self.init(_key_of(recorded["instance"][0]))
         return {"attractions": group_losses.scaled_rows(state.optima, state.correct - 0.5)}
 
     def in_hindsight(self, recorded: dict[str, Any], record_points: Any) -> dict[str, Any]:
-        """The optima of the instance, and how far they are certified."""
+        """Return the optima of the instance, and how far they are certified."""
         a = recorded["attractions"]
         found = {"optimum": self._optimum(a, 1, None)}
         if self.top_k > 1:
@@ -166,7 +166,9 @@ class SyntheticGroups:
         return {name: values[a] - values[b] for name, (a, b) in pairs.items() if a in values and b in values}
 
     def _optimum(self, a: np.ndarray, k: int, weights: ArrayLike | None) -> saddle.Optimum:
-        """Of `min_w max_q sum_i q_i b_i R_i(w)`: w lies along sum_i q_i b_i a_i, so only `a a'` matters.
+        """Return the optimum of `min_w max_q sum_i q_i b_i R_i(w)`.
+
+        The minimiser w lies along sum_i q_i b_i a_i, so only `a a'` matters.
 
         Where all b_i are 1, the best q makes that sum shortest.
         """
@@ -185,19 +187,19 @@ class SyntheticGroups:
         return saddle.optimum(dual, start, k)
 
     def sample(self, key: jax.Array, state: GroupsState, group: jax.Array) -> tuple[Vector, jax.Array]:
-        """One row of each listed group: features `[Q, d]` and labels `[Q]` in {-1, 1}."""
+        """Return one row of each listed group: features `[Q, d]` and labels `[Q]` in {-1, 1}."""
         count = len(group)
         x = rng.normals(key, count, self.dim)
         u = rng.uniforms(key, count, counter=count * ((self.dim + 1) // 2))  # the blocks after those of x
         return x, _labels(x, draws.rows_of(state.optima, group), u, draws.per_group(state.correct, group))
 
     def risks(self, state: GroupsState, w: Vector) -> jax.Array:
-        """The population risks `[m]` of a model."""
+        """Return the population risks `[m]` of a model."""
         attraction = HALF_NORMAL * (state.correct - 0.5) * (state.optima @ w)
         return expected_log_cosh(jnp.linalg.norm(w)) - attraction
 
     def least_risk(self, state: GroupsState, q: Vector) -> jax.Array:
-        """`min_{||w|| <= radius} sum_i q_i R_i(w)` for any q >= 0, by bisection on the norm of w."""
+        """Return `min_{||w|| <= radius} sum_i q_i R_i(w)` for any q >= 0, by bisection on the norm of w."""
         mass = jnp.maximum(jnp.sum(q), jnp.finfo(q.dtype).tiny)
         pull = (q * (state.correct - 0.5)) @ state.optima
         slope = HALF_NORMAL * jnp.linalg.norm(pull) / mass
@@ -216,7 +218,7 @@ class SyntheticGroups:
 
 
 def _labels(x: jax.Array, optima: jax.Array, u: jax.Array, correct: jax.Array) -> jax.Array:
-    """`[Q]` labels: the side of its group's optimum on which a row `[Q, d]` lies, kept where u < correct."""
+    """Return `[Q]` labels: the side of its group's optimum on which a row `[Q, d]` lies, kept where u < correct."""
     side = jnp.where(jnp.einsum("qd,qd->q", x, optima) < 0.0, -1.0, 1.0).astype(x.dtype)
     return jnp.where(u < correct, side, -side)
 
@@ -226,19 +228,22 @@ def _unit(x: jax.Array) -> jax.Array:
 
 
 def _words(key: jax.Array) -> jax.Array:
-    """`[4]` numbers below 2^16."""
+    """Return `[4]` numbers below 2^16."""
     data = jax.random.key_data(key).ravel()
     return jnp.concatenate([data >> 16, data & 0xFFFF]).astype(jnp.result_type(float))
 
 
 def _key_of(words: jax.Array) -> jax.Array:
-    """The key with these words (`simulate` draws with keys of this generator)."""
+    """Return the key with these words (`simulate` draws with keys of this generator)."""
     high, low = jnp.split(words.astype(jnp.uint32), 2)
     return jax.random.wrap_key_data((high << 16) | low, impl="threefry2x32")
 
 
 def _best_norm(slope: float, radius: float) -> float:
-    """`argmin_{0 <= s <= radius} H(s) - slope s`, by Newton's method from 0: H' is concave, so no step is too long."""
+    """Return `argmin_{0 <= s <= radius} H(s) - slope s`, by Newton's method from 0.
+
+    H' is concave, so no step is too long.
+    """
     s = 0.0
     for _ in range(100):
         step = (slope - float(expected_log_cosh_slope(s, np))) / float(expected_log_cosh_curvature(s, np))

@@ -41,7 +41,7 @@ class Covertype:
 
     @classmethod
     def from_clusters(cls, made: Clusters) -> "Covertype":
-        """From any data set's clusters; `made.source` is the name that figures will show."""
+        """Make the environment from any data set's clusters; `made.source` is the name that figures will show."""
         if not isinstance(made, Clusters):
             raise InputError(f"made must be Clusters(arms, means, sizes, source), got {type(made).__name__}")
         n_arms, dim = made.arms.shape
@@ -49,7 +49,7 @@ class Covertype:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], n_arms: int = 60, seed: int = 0) -> "Covertype":
-        """From `covtype.data` or `covtype.data.gz` of the UCI repository; takes a minute for all 581,012 rows.
+        """Read `covtype.data` or `covtype.data.gz` of the UCI repository; all 581,012 rows take a minute.
 
         Raises:
           InputError: for a file that cannot be read, naming the line.
@@ -58,7 +58,7 @@ class Covertype:
 
     @classmethod
     def stand_in(cls, n_arms: int = 60, seed: int = 0, rows: int = 20_000) -> "Covertype":
-        """From `covertype_like`: the same shapes and a similar range of means, but not the data."""
+        """Use `covertype_like`: the same shapes and a similar range of means, but not the data."""
         return cls.from_clusters(clusters(covertype_like(rows, seed), n_arms, seed))
 
     @classmethod
@@ -66,7 +66,7 @@ class Covertype:
         return cls.stand_in(n_arms=5, rows=500)
 
     def check(self) -> None:
-        """Raises `InputError` for shapes that do not fit or a dataset without a name."""
+        """Raise `InputError` for shapes that do not fit or a dataset without a name."""
         if not isinstance(self.dataset, str) or not self.dataset:
             raise InputError(f"Covertype.dataset must be the name of the data, got {self.dataset!r}")
         for name, shape in (("arms", (self.n_arms, self.dim)), ("means", (self.n_arms,))):
@@ -84,7 +84,7 @@ class Covertype:
     def step(
         self, key: jax.Array, t: jax.Array, state: None, obs: ArmObs, decision: ArmDecision
     ) -> tuple[None, Reward, RegretOutcome]:
-        """The regret is by the cluster averages."""
+        """Play a round; the regret is by the cluster averages."""
         del t, obs
         means = jnp.asarray(self.means)
         mean = means[decision.index]
@@ -97,7 +97,9 @@ class Covertype:
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def best_fit(self, ridge: float = 1e-6, steps: int = 50) -> Any:
-        """`[d]` the logistic parameter of least cross-entropy over the clusters (NumPy; equal weight a cluster).
+        """Return `[d]`, the logistic parameter of least cross-entropy over the clusters (NumPy.
+
+        Equal weight a cluster).
 
         Its norm says which S the model needs, its residual how wrong the model is.
         """

@@ -55,12 +55,12 @@ class GeneralizedLinear:
 
     @classmethod
     def tv(cls, **changes: Any) -> "GeneralizedLinear":
-        """Time-varying arms: d = 5, K = 20, S = 3 unless changed."""
+        """Make an environment with arms that vary in time: d = 5, K = 20, S = 3 unless changed."""
         return cls(**{"dim": 5, "n_arms": 20, "fresh_arms": True, "norm_bound": 3.0} | changes)
 
     @classmethod
     def fixed(cls, **changes: Any) -> "GeneralizedLinear":
-        """One arm set a trial: d = 2, K = 20, S = 3 unless changed."""
+        """Make an environment with one arm set a trial: d = 2, K = 20, S = 3 unless changed."""
         return cls(**{"dim": 2, "n_arms": 20, "norm_bound": 3.0} | changes)
 
     @classmethod
@@ -77,7 +77,7 @@ class GeneralizedLinear:
         return cls(dim=2, n_arms=5, norm_bound=3.0)
 
     def check(self) -> None:
-        """Raises `InputError` for shapes that do not fit; warns of arms outside the unit ball."""
+        """Raise `InputError` for shapes that do not fit; warn of arms outside the unit ball."""
         if not isinstance(self.link, Link):
             raise InputError(f"link must have the members of estimation.links.Link, got {type(self.link).__name__}")
         if self.theta is not None and np.shape(self.theta)[-1:] != (self.dim,):
@@ -110,7 +110,7 @@ class GeneralizedLinear:
         return GeneralizedLinearState(theta, arms, _best(arms, theta))
 
     def moved(self, state: GeneralizedLinearState, theta: Vector) -> GeneralizedLinearState:
-        """The instance with another theta* `[d]`."""
+        """Return the instance with another theta* `[d]`."""
         return state._replace(theta=theta, best=None if self.fresh_arms else _best(state.arms, theta))
 
     def observe(self, key: jax.Array, t: jax.Array, state: GeneralizedLinearState) -> ArmObs:
@@ -134,11 +134,14 @@ class GeneralizedLinear:
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def at_record(self, state: GeneralizedLinearState, recommendation: Any) -> dict[str, jax.Array]:
-        """`estimation_error`: `||recommendation - theta*||`, for learners that recommend an estimate `[d]`."""
+        """Return `estimation_error`: `||recommendation - theta*||`, for learners that recommend an estimate `[d]`."""
         return {} if recommendation is None else {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}
 
     def kappa(self, state: GeneralizedLinearState, obs: ArmObs) -> jax.Array:
-        """`1 / min_k mu'(x_k'theta*)` over the arms shown: the kappa of this instance (fixed arms) or of this round."""
+        """Return `1 / min_k mu'(x_k'theta*)` over the arms shown.
+
+        It is the kappa of this instance (fixed arms) or of this round.
+        """
         return 1.0 / -largest(-self.link.slope(obs.arms @ state.theta))
 
 

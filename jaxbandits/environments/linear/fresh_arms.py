@@ -54,7 +54,7 @@ class FreshArms:
         return cls(dim=2, n_arms=5)
 
     def check(self) -> None:
-        """Raises InputError where nu is infinite."""
+        """Raise InputError where nu is infinite."""
         check_noise(self.noise, "FreshArms.noise")
         order, index = np.broadcast_arrays(1.0 + np.asarray(self.eps), np.asarray(self.noise.tail_index))
         if (order >= index).any():
@@ -89,5 +89,5 @@ class FreshArms:
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def at_record(self, state: FreshArmsState, recommendation: Any) -> dict[str, jax.Array]:
-        """`estimation_error`: Euclidean distance of the recommended parameter from theta*."""
+        """Return `estimation_error`: Euclidean distance of the recommended parameter from theta*."""
         return {} if recommendation is None else {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}

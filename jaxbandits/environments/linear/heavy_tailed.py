@@ -60,7 +60,7 @@ class HeavyTailed:
 
     @classmethod
     def from_arms(cls, arms: Any, theta: Any, **settings: Any) -> "HeavyTailed":
-        """An environment with your own arms `[K, d]` and parameter `[d]`, the same in all trials.
+        """Return an environment with your own arms `[K, d]` and parameter `[d]`, the same in all trials.
 
         Args:
           arms: K arms, one a row; a warning says when one lies outside the unit ball (learners assume L = 1).
@@ -90,7 +90,7 @@ class HeavyTailed:
         return cls(dim=2, n_arms=5)
 
     def check(self) -> None:
-        """Raises InputError on fields that do not fit each other."""
+        """Raise InputError on fields that do not fit each other."""
         if self.available is not None and self.available > self.n_arms:
             raise InputError(f"HeavyTailed.available must lie in [1, n_arms = {self.n_arms}], got {self.available}")
         for name, value, shape in (("arms", self.arms, (self.n_arms, self.dim)), ("theta", self.theta, (self.dim,))):
@@ -123,7 +123,7 @@ class HeavyTailed:
         )
 
     def moved(self, state: HeavyTailedState, theta: Vector) -> HeavyTailedState:
-        """The instance with another theta* `[d]`."""
+        """Return the instance with another theta* `[d]`."""
         means, all_arms = state.arms @ theta, self._all_available
         return state._replace(theta=theta, best=largest(means) if all_arms else None, means=None if all_arms else means)
 
@@ -150,7 +150,7 @@ class HeavyTailed:
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def at_record(self, state: HeavyTailedState, recommendation: Any) -> dict[str, jax.Array]:
-        """`estimation_error`: Euclidean distance of the recommended parameter from theta*."""
+        """Return `estimation_error`: Euclidean distance of the recommended parameter from theta*."""
         if recommendation is None:
             return {}
         return {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}
@@ -186,7 +186,7 @@ def _norms(x: np.ndarray) -> np.ndarray:
 
 
 def _numbers(name: str, value: Any, ndim: int | None, shape: str) -> np.ndarray:
-    """`value` as a finite float64 array with `ndim` axes (None: any)."""
+    """Return `value` as a finite float64 array with `ndim` axes (None: any)."""
     try:
         array = ranges.floats(value)
     except (TypeError, ValueError):

@@ -68,7 +68,7 @@ class LinearMDP:
         return cls(n_states=2, n_actions=2, dim=2, steps=2)
 
     def check(self) -> None:
-        """Raises InputError on fields that do not fit each other."""
+        """Raise InputError on fields that do not fit each other."""
         pairs = (self.n_states, self.n_actions)
         for name, shape in (
             ("features", (*pairs, self.dim)),
@@ -142,7 +142,7 @@ class LinearMDP:
         return state, feedback, RegretOutcome(regret=state.optimal - value)
 
     def at_record(self, state: LinearMDPState, recommendation: Any) -> dict[str, jax.Array]:
-        """`estimation_error`: Frobenius distance of the recommended parameters `[H, d]` from theta*."""
+        """Return `estimation_error`: Frobenius distance of the recommended parameters `[H, d]` from theta*."""
         if recommendation is None:
             return {}
         return {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}

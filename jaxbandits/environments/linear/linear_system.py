@@ -65,7 +65,7 @@ class LinearSystem:
         return cls()
 
     def check(self) -> None:
-        """Raises InputError on fields that do not fit each other."""
+        """Raise InputError on fields that do not fit each other."""
         shapes = {"A": np.shape(_A if self.A is None else self.A), "B": np.shape(_B if self.B is None else self.B)}
         n_states = shapes["A"][-1] if len(shapes["A"]) >= 2 else -1
         if len(shapes["A"]) < 2 or shapes["A"][-2] != n_states or n_states == 0:
@@ -117,7 +117,7 @@ class LinearSystem:
         return state._replace(state=following), ScaledNextState(following, state.noise_scale), ExcessOutcome(excess)
 
     def at_record(self, state: LinearSystemState, recommendation: Any) -> dict[str, jax.Array]:
-        """`estimation_error`: Frobenius distance of the recommended `[p, n]` from Theta*."""
+        """Return `estimation_error`: Frobenius distance of the recommended `[p, n]` from Theta*."""
         if recommendation is None:
             return {}
         return {"estimation_error": jnp.linalg.norm(recommendation.T - state.rows)}

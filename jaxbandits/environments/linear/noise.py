@@ -32,14 +32,14 @@ class Noise(Protocol):
 
 
 def check_noise(noise: Any, name: str) -> None:
-    """Raises `InputError`, naming the field, for anything but a law of noise."""
+    """Raise `InputError`, naming the field, for anything but a law of noise."""
     missing = [member for member in ("tail_index", "sample", "scale") if not hasattr(noise, member)]
     if missing:
         raise InputError(f"{name} must be a law such as Gaussian(), got {format_value(noise)}, without {missing[0]!r}")
 
 
 def varied(noise: "Noise", key: jax.Array, scale: jax.Array, decades: ArrayLike | None) -> tuple[jax.Array, jax.Array]:
-    """A draw of `a * noise` and its moment scale `a * scale`: a = 1, or log10 a uniform on (0, decades)."""
+    """Return a draw of `a * noise` and its moment scale `a * scale`: a = 1, or log10 a uniform on (0, decades)."""
     value = noise.sample(key)
     if decades is None:
         return value, scale
@@ -61,7 +61,7 @@ class Gaussian:
         return rng.normal(key) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
-        """From `E |N|^p = 2^{p/2} Gamma((p+1)/2) / sqrt(pi)`."""
+        """Compute it from `E |N|^p = 2^{p/2} Gamma((p+1)/2) / sqrt(pi)`."""
         order = 1.0 + eps
         log_moment = order / 2.0 * math.log(2.0) + log_gamma((order + 1.0) / 2.0) - 0.5 * math.log(math.pi)
         return jnp.exp(log_moment / order) * self.spread
@@ -82,7 +82,7 @@ class StudentT:
         return rng.student_t(key, self.df) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
-        """From `E |T|^p = df^{p/2} Gamma((p+1)/2) Gamma((df-p)/2) / (sqrt(pi) Gamma(df/2))`."""
+        """Compute it from `E |T|^p = df^{p/2} Gamma((p+1)/2) Gamma((df-p)/2) / (sqrt(pi) Gamma(df/2))`."""
         order, df = 1.0 + eps, jnp.asarray(self.df)
         log_moment = order / 2.0 * jnp.log(df) + log_gamma((order + 1.0) / 2.0) - 0.5 * math.log(math.pi)
         log_moment = log_moment + log_gamma(jnp.maximum(df - order, 0.0) / 2.0) - log_gamma(df / 2.0)
@@ -104,7 +104,7 @@ class Pareto:
         return (rng.pareto(key, self.shape) - self._mean) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
-        """By quadrature (`_central_scale`)."""
+        """Compute it by quadrature (`_central_scale`)."""
         shape, mean = jnp.asarray(self.shape), self._mean
         return _central_scale(1.0 + eps, shape, mean, mean**-shape, jnp.ones_like) * self.spread
 
@@ -130,7 +130,7 @@ class Lomax:
         return (rng.lomax(key, self.shape) - mean) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
-        """That of `Pareto`."""
+        """Return that of `Pareto`."""
         return Pareto(shape=self.shape, spread=self.spread).scale(eps)
 
 
@@ -149,7 +149,7 @@ class Fisk:
         return (rng.fisk(key, self.shape) - self._mean) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
-        """By quadrature (`_central_scale`)."""
+        """Compute it by quadrature (`_central_scale`)."""
         shape, mean = jnp.asarray(self.shape), self._mean
         survival = 1.0 / (1.0 + mean**shape)
 
@@ -180,7 +180,7 @@ _HALF_LINE, _HALF_WEIGHT, _UNIT, _UNIT_WEIGHT = _double_exponential()
 def _central_scale(
     order: ArrayLike, index: ArrayLike, mean: jax.Array, survival: jax.Array, factor: Callable[[jax.Array], jax.Array]
 ) -> jax.Array:
-    """`(E |X - mean|^p)^{1/p}`, p = order, of a law given by its quantile s^{-1/index} factor(s) at survival s.
+    """Return `(E |X - mean|^p)^{1/p}`, p = order, of a law given by its quantile s^{-1/index} factor(s) at survival s.
 
     Above the mean put s = survival e^{-z} and g = factor - mean s^{1/index}, which tends to 1:
 

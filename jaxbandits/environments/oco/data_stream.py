@@ -67,7 +67,7 @@ class DataStream:
 
     @classmethod
     def from_arrays(cls, features: Any, targets: Any, **settings: Any) -> "DataStream":
-        """A stream of the rows of `features` [n, d] with `targets` [n].
+        """Return a stream of the rows of `features` [n, d] with `targets` [n].
 
         Args:
           features: one row an example.
@@ -92,7 +92,7 @@ class DataStream:
         return cls.from_arrays([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]], [1.0, 2.0, 2.5, -1.0])
 
     def check(self) -> None:
-        """Raises InputError on fields that do not fit each other."""
+        """Raise InputError on fields that do not fit each other."""
         if not isinstance(self.table, Table):
             raise InputError(
                 f"DataStream.table must be a Table, as from_arrays makes it, got {type(self.table).__name__}"
@@ -113,7 +113,7 @@ class DataStream:
         return self.table.dim
 
     def init(self, key: jax.Array) -> jax.Array | None:
-        """`[n]` the order of this pass, where it is shuffled."""
+        """Return the order `[n]` of this pass, where it is shuffled."""
         del key
         return jnp.arange(len(self.table), dtype=jnp.int32) if self.order == "shuffled" else None
 
@@ -145,7 +145,10 @@ class DataStream:
         return {"excess_risk": self._risk(recommendation) - self._risk(self._comparator)}
 
     def gradient_variance(self, x: Any) -> Any:
-        """The mean over rows of ||grad f_i(x) - grad F(x)||^2 at `x` [d], in float64: sigma_t^2 at x for "iid" rows."""
+        """Return the mean over rows of ||grad f_i(x) - grad F(x)||^2 at `x` [d], in float64.
+
+        For "iid" rows it is sigma_t^2 at x.
+        """
         features, targets = np.asarray(self.table.features, float), np.asarray(self.table.targets, float)
         slopes = _slopes(features, targets, self.loss, np.asarray(x, float))
         gradients = self.loss_scale * features * slopes[:, None]
@@ -163,7 +166,7 @@ class DataStream:
         return point(self.table.best if self.comparator is None else self.comparator, self.dim)
 
     def _risk(self, x: jax.Array) -> jax.Array:
-        """The mean loss over the table, by blocks of rows: a trial needs memory for one of them."""
+        """Return the mean loss over the table, by blocks of rows: a trial needs memory for one of them."""
         n, block = len(self.table), min(len(self.table), _BLOCK)
         features, targets = jnp.asarray(self.table.features), jnp.asarray(self.table.targets)
 
@@ -179,7 +182,7 @@ class DataStream:
 
 
 def _check_table(table: Table) -> None:
-    """Raises InputError unless there are rows [n, d], a target each, and a best fit [d] if any."""
+    """Raise InputError unless there are rows [n, d], a target each, and a best fit [d] if any."""
     shapes = [np.shape(part) for part in table if part is not None]
     n, d = shapes[0] if len(shapes[0]) == 2 else (0, 0)
     if not n * d or shapes[1:] != [(n,), (d,)][: len(shapes) - 1]:
@@ -189,7 +192,7 @@ def _check_table(table: Table) -> None:
 
 
 def best_fit(features: np.ndarray, targets: np.ndarray, loss: str) -> np.ndarray:
-    """`[d]` the minimiser of the mean loss over the rows, of least norm for squared losses.
+    """Return the minimiser `[d]` of the mean loss over the rows, of least norm for squared losses.
 
     Raises:
       InputError: logistic losses of separable classes have no minimiser.
@@ -216,14 +219,14 @@ def best_fit(features: np.ndarray, targets: np.ndarray, loss: str) -> np.ndarray
 
 
 def _slopes(features: np.ndarray, targets: np.ndarray, loss: str, x: np.ndarray) -> np.ndarray:
-    """`[n]` the derivative of each row's loss along its features."""
+    """Return the derivative `[n]` of each row's loss along its features."""
     if loss == "squared":
         return features @ x - targets
     return -targets * np.exp(-np.logaddexp(0.0, targets * (features @ x)))
 
 
 def _numbers(features: Any, targets: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Float64 arrays `[n, d]` and `[n]` of finite numbers.
+    """Return float64 arrays `[n, d]` and `[n]` of finite numbers.
 
     Raises:
       InputError: shapes that do not fit, no rows, no columns, not numbers, not finite.

@@ -83,7 +83,7 @@ class LinearLosses:
         return cls(dim=2)
 
     def check(self) -> None:
-        """Raises InputError for noise in more dimensions than there are."""
+        """Raise InputError for noise in more dimensions than there are."""
         if self.noise_rank is not None and self.noise_rank > self.dim:
             raise InputError(f"LinearLosses.noise_rank must be at most dim = {self.dim}, got {self.noise_rank}")
 
@@ -119,18 +119,18 @@ class LinearLosses:
         }
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """`regret` and `pseudo_regret` at record points, subtracted in float64."""
+        """Return `regret` and `pseudo_regret` at record points, subtracted in float64."""
         return {
             "regret": values["loss"] - values["comparator_loss"],
             "pseudo_regret": values["mean_loss"] - values["mean_comparator_loss"],
         }
 
     def mean_gradient(self, t: jax.Array) -> Vector:
-        """`[d]` grad F of the round that `t` counts from 0."""
+        """Return `[d]` grad F of the round that `t` counts from 0."""
         return (self.loss_scale * self.mean) * self.sequence.at(t, self.dim)
 
     def mean_gradient_sum(self, rounds: jax.Array) -> Vector:
-        """`[d]` the sum of grad F over the first `rounds` rounds."""
+        """Return the sum `[d]` of grad F over the first `rounds` rounds."""
         return (self.loss_scale * self.mean) * self.sequence.sum(rounds, self.dim)
 
     @property
@@ -139,19 +139,19 @@ class LinearLosses:
         return self.loss_scale * (abs(self.mean) * self.sequence.bound + self.noise_scale)
 
     def cumulative_variance(self, horizon: ArrayLike) -> ArrayLike:
-        """sigma^2_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||^2."""
+        """Return sigma^2_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||^2."""
         return horizon * (self.loss_scale * self.noise_scale) ** 2
 
     def cumulative_deviation(self, horizon: ArrayLike) -> ArrayLike:
-        """sigma_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||, without the square."""
+        """Return sigma_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||, without the square."""
         return horizon * (self.loss_scale * self.noise_scale)
 
     def cumulative_variation(self, horizon: ArrayLike) -> ArrayLike:
-        """Sigma^2_{1:T}, the sum of sup_x ||grad F_t(x) - grad F_{t-1}(x)||^2 with F_0 = 0."""
+        """Return Sigma^2_{1:T}, the sum of sup_x ||grad F_t(x) - grad F_{t-1}(x)||^2 with F_0 = 0."""
         return (self.loss_scale * self.mean) ** 2 * self.sequence.squared_path(horizon)
 
     def cumulative_mean_gradients(self, horizon: ArrayLike) -> ArrayLike:
-        """G_{1:T} (fraktur), the sum of sup_x ||grad F_t(x)||."""
+        """Return G_{1:T} (fraktur), the sum of sup_x ||grad F_t(x)||."""
         return self.loss_scale * abs(self.mean) * self.sequence.length_sum(horizon)
 
     def _direction(self, key: jax.Array) -> Vector:

@@ -75,15 +75,15 @@ class LogisticLosses:
         return 0.25 * self.loss_scale * self.feature_norm**2
 
     def cumulative_variance(self, horizon: ArrayLike) -> ArrayLike:
-        """An upper bound on sigma^2_{1:T}: every gradient has norm c s at most."""
+        """Return an upper bound on sigma^2_{1:T}: every gradient has norm c s at most."""
         return horizon * (self.loss_scale * self.feature_norm) ** 2
 
     def cumulative_deviation(self, horizon: ArrayLike) -> ArrayLike:
-        """An upper bound on sigma_{1:T}."""
+        """Return an upper bound on sigma_{1:T}."""
         return horizon * self.loss_scale * self.feature_norm
 
     def cumulative_variation(self, horizon: ArrayLike) -> ArrayLike:
-        """An upper bound on Sigma^2_{1:T}, by the moves of the model.
+        """Return an upper bound on Sigma^2_{1:T}, by the moves of the model.
 
         grad F_t(x) = -E a (y probability - sigmoid(<a, x>)) moves by at most c s^2/4 for each unit of the model's move;
         the first gradient has norm c s at most.
@@ -92,5 +92,5 @@ class LogisticLosses:
         return (self.loss_scale * self.feature_norm) ** 2 * (1.0 + self.feature_norm**2 / 16.0 * moves)
 
     def cumulative_mean_gradients(self, horizon: ArrayLike) -> ArrayLike:
-        """An upper bound on G_{1:T} (fraktur)."""
+        """Return an upper bound on G_{1:T} (fraktur)."""
         return self.cumulative_deviation(horizon)

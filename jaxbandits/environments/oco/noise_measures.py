@@ -38,12 +38,15 @@ def noise_measures(gradients: jax.Array, mean: ArrayLike | None = None) -> Noise
 
 
 def cell_gradients(key: jax.Array, n_cells: int, draws: int) -> jax.Array:
-    """`[draws, n_cells, 1]` the fields of Proposition A.1, one value a cell: 0, or +-1 with probability 1/(2n) each."""
+    """Return `[draws, n_cells, 1]`, the fields of Proposition A.1, one value a cell.
+
+    A value is 0, or +-1 with probability 1/(2n) each.
+    """
     u = jax.random.uniform(key, (draws, n_cells))
     return (jnp.where(u < 0.5 / n_cells, 1.0, 0.0) - jnp.where(u >= 1.0 - 0.5 / n_cells, 1.0, 0.0))[..., None]
 
 
 def cell_measures(n_cells: ArrayLike) -> NoiseMeasures:
-    """The two measures of those fields, exactly."""
+    """Return the two measures of those fields, exactly."""
     n_cells = jnp.asarray(n_cells, jnp.result_type(float))
     return NoiseMeasures(1.0 / n_cells, -jnp.expm1(n_cells * jnp.log1p(-1.0 / n_cells)))

@@ -85,7 +85,7 @@ class PseudoHuberLosses:
         return self.loss_scale
 
     def cumulative_variance(self, horizon: ArrayLike) -> ArrayLike:
-        """sigma^2_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||^2.
+        """Return sigma^2_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||^2.
 
         The supremum is attained at the centre, where the gradient is noise of length s / sqrt(1 + s^2) (proved for
         d = 1, checked numerically for larger d); an upper bound when the centre lies outside the domain.
@@ -93,11 +93,14 @@ class PseudoHuberLosses:
         return horizon * self.loss_scale**2 * self.noise_scale**2 / (1.0 + self.noise_scale**2)
 
     def cumulative_deviation(self, horizon: ArrayLike) -> ArrayLike:
-        """sigma_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||: attained at the centre likewise."""
+        """Return sigma_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||.
+
+        It is attained at the centre likewise.
+        """
         return horizon * self.loss_scale * self.noise_scale / jnp.sqrt(1.0 + self.noise_scale**2)
 
     def cumulative_variation(self, horizon: ArrayLike) -> ArrayLike:
-        """Sigma^2_{1:T}, the sum of sup_x ||grad F_t(x) - grad F_{t-1}(x)||^2 with F_0 = 0.
+        """Return Sigma^2_{1:T}, the sum of sup_x ||grad F_t(x) - grad F_{t-1}(x)||^2 with F_0 = 0.
 
         Exact for a fixed centre on R^d; with noise, or on a ball, an upper bound. A move of length r changes the
         gradient by at most r / sqrt(1 + r^2/4), halfway between the two centres, hence its square by r^2 or less.
@@ -107,10 +110,10 @@ class PseudoHuberLosses:
         return self.loss_scale**2 * (first**2 + moves)
 
     def cumulative_mean_gradients(self, horizon: ArrayLike) -> ArrayLike:
-        """G_{1:T} (fraktur), the sum of sup_x ||grad F_t(x)||: exact on R^d, an upper bound on a ball."""
+        """Return G_{1:T} (fraktur), the sum of sup_x ||grad F_t(x)||: exact on R^d, an upper bound on a ball."""
         reach = self.radius + abs(self.center) * self.sequence.bound + self.noise_scale
         return self.loss_scale * horizon * self._slope(reach)
 
     def _slope(self, distance: ArrayLike) -> ArrayLike:
-        """The norm of the gradient at a distance from the target: 1 at infinity."""
+        """Return the norm of the gradient at a distance from the target: 1 at infinity."""
         return 1.0 / jnp.sqrt(1.0 + 1.0 / jnp.asarray(distance) ** 2)

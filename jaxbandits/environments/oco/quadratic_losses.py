@@ -95,7 +95,7 @@ class QuadraticLosses:
         return L2Ball(radius=self.radius).contains(decision.play)
 
     def at_record(self, state: QuadraticLossesState, recommendation: Any) -> dict[str, jax.Array]:
-        """The losses of the comparators above those of the origin."""
+        """Return the losses of the comparators above those of the origin."""
         del recommendation
         centers = self.sequence.sum(state.rounds, self.dim) * self.center
         return {
@@ -125,21 +125,21 @@ class QuadraticLosses:
         return self.loss_scale
 
     def cumulative_variance(self, horizon: ArrayLike) -> ArrayLike:
-        """sigma^2_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||^2."""
+        """Return sigma^2_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||^2."""
         return horizon * (self.loss_scale * self.noise_scale) ** 2
 
     def cumulative_deviation(self, horizon: ArrayLike) -> ArrayLike:
-        """sigma_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||, without the square."""
+        """Return sigma_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||, without the square."""
         return horizon * (self.loss_scale * self.noise_scale)
 
     def cumulative_variation(self, horizon: ArrayLike) -> ArrayLike:
-        """Sigma^2_{1:T}, the sum of sup_x ||grad F_t(x) - grad F_{t-1}(x)||^2 with F_0 = 0."""
+        """Return Sigma^2_{1:T}, the sum of sup_x ||grad F_t(x) - grad F_{t-1}(x)||^2 with F_0 = 0."""
         first = self.sequence.squared_path(1)  # ||v_1||^2
         moves = self.center**2 * (self.sequence.squared_path(horizon) - first)
         return self.loss_scale**2 * ((self.radius + abs(self.center) * jnp.sqrt(first)) ** 2 + moves)
 
     def cumulative_mean_gradients(self, horizon: ArrayLike) -> ArrayLike:
-        """G_{1:T} (fraktur), the sum of sup_x ||grad F_t(x)||."""
+        """Return G_{1:T} (fraktur), the sum of sup_x ||grad F_t(x)||."""
         return self.loss_scale * (horizon * self.radius + abs(self.center) * self.sequence.length_sum(horizon))
 
     @property
@@ -147,7 +147,7 @@ class QuadraticLosses:
         return 0.5 * self.loss_scale * self.noise_scale**2
 
     def _excess(self, target_sum: Vector, rounds: jax.Array) -> jax.Array:
-        """`sum f_t(u) - f_t(0) = c (rounds ||u||^2 / 2 - <u, target_sum>)`."""
+        """Return `sum f_t(u) - f_t(0) = c (rounds ||u||^2 / 2 - <u, target_sum>)`."""
         rounds = rounds.astype(jnp.result_type(float))
         if self.comparator is None:
             u = L2Ball(radius=self.radius).project(target_sum / jnp.maximum(rounds, 1.0))

@@ -120,7 +120,7 @@ class RandomOrder:
         }
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """`regret` and `pseudo_regret` at record points, subtracted in float64."""
+        """Return `regret` and `pseudo_regret` at record points, subtracted in float64."""
         return {
             "regret": values["loss"] - values["comparator_loss"],
             "pseudo_regret": values["mean_loss"] - values["mean_comparator_loss"],
@@ -132,13 +132,13 @@ class RandomOrder:
         return self.loss_scale * (abs(self.mean) + self.noise_scale)
 
     def cumulative_variance(self, horizon: int, pool: Any = None) -> ArrayLike:
-        """sigma^2_{1:T}, in expectation over the order, and over the pool unless one `[n, d]` is given."""
+        """Return sigma^2_{1:T}, in expectation over the order, and over the pool unless one `[n, d]` is given."""
         spread, _ = self._moments(pool)
         passes, rest = divmod(horizon, self.pool_size)
         return spread * (passes * self._variances(self.pool_size) + self._variances(rest))
 
     def cumulative_variation(self, horizon: int, pool: Any = None) -> ArrayLike:
-        """Sigma^2_{1:T}, in expectation over the order, and over the pool unless one `[n, d]` is given."""
+        """Return Sigma^2_{1:T}, in expectation over the order, and over the pool unless one `[n, d]` is given."""
         spread, first = self._moments(pool)
         n = self.pool_size
         passes, rest = divmod(horizon - 1, n)  # passes begun and left; rounds after the first of the last pass
@@ -146,13 +146,19 @@ class RandomOrder:
         return first + spread * (within + passes * (n - 1.0) / n)
 
     def cumulative_deviation(self, horizon: int, pool: Any = None) -> ArrayLike:
-        """At least sigma_{1:T} (without the square), in expectation over the order: Jensen's inequality every round."""
+        """Return at least sigma_{1:T} (without the square), in expectation over the order.
+
+        By Jensen's inequality in every round.
+        """
         spread, _ = self._moments(pool)
         passes, rest = divmod(horizon, self.pool_size)
         return spread**0.5 * (passes * self._deviations(self.pool_size) + self._deviations(rest))
 
     def cumulative_mean_gradients(self, horizon: int, pool: Any = None) -> ArrayLike:
-        """At least G_{1:T} (fraktur), the sum of ||grad F_t||, in expectation over the order: Jensen's, likewise."""
+        """Return at least G_{1:T} (fraktur), the sum of ||grad F_t||, in expectation over the order.
+
+        By Jensen's inequality, likewise.
+        """
         spread, first = self._moments(pool)
         n = self.pool_size
         passes, rest = divmod(horizon, n)
@@ -161,15 +167,18 @@ class RandomOrder:
         return passes * length.sum() + length[:rest].sum()
 
     def _deviations(self, rounds: int) -> float:
-        """Bounds sigma_t / S over the first `rounds` of a pass, by the root of the variance."""
+        """Bound sigma_t / S over the first `rounds` of a pass, by the root of the variance."""
         return float(np.sum(np.sqrt(1.0 - 1.0 / np.arange(self.pool_size, self.pool_size - rounds, -1.0))))
 
     def _variances(self, rounds: int) -> float:
-        """sigma_t^2 / S^2 over the first `rounds` of a pass: with r vectors left, their variance is S^2 (r - 1) / r."""
+        """Return sigma_t^2 / S^2 over the first `rounds` of a pass.
+
+        With r vectors left, their variance is S^2 (r - 1) / r.
+        """
         return float(np.sum(1.0 - 1.0 / np.arange(self.pool_size, self.pool_size - rounds, -1.0)))
 
     def _moments(self, pool: Any) -> tuple[ArrayLike, ArrayLike]:
-        """c^2 S^2 and c^2 ||vbar||^2; a pool holds gradients, in which c is a factor already."""
+        """Return c^2 S^2 and c^2 ||vbar||^2; a pool holds gradients, in which c is a factor already."""
         n = self.pool_size
         if pool is None:
             scale = self.loss_scale**2
@@ -183,7 +192,7 @@ class RandomOrder:
 
 
 def draw_without_replacement(key: jax.Array, t: jax.Array, order: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """One step of a Fisher-Yates shuffle of `order` `[n]` at position t mod n.
+    """Take one step of a Fisher-Yates shuffle of `order` `[n]` at position t mod n.
 
     Returns:
       The new order, the element drawn and the position.

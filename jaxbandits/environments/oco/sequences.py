@@ -69,7 +69,7 @@ class Alternating:
         return 1.0
 
     def check(self) -> None:
-        """Raises InputError on periods that are not whole."""
+        """Raise InputError on periods that are not whole."""
         _whole("Alternating.period", self.period)
 
     def at(self, t: jax.Array, dim: int) -> Vector:
@@ -107,7 +107,7 @@ class Corrupted:
         return 1.0
 
     def check(self) -> None:
-        """Raises InputError where corrupted rounds would touch each other."""
+        """Raise InputError where corrupted rounds would touch each other."""
         _whole("Corrupted.count", self.count)
         _whole("Corrupted.horizon", self.horizon)
         if np.any(np.asarray(self.horizon) - 1 < 2 * (np.asarray(self.count) + 1)):
@@ -133,7 +133,9 @@ class Corrupted:
         return horizon
 
     def _until(self, t: ArrayLike) -> tuple[jax.Array, jax.Array]:
-        """The largest i with floor(i p / q) <= t, where p = T - 1 and q = C + 1, and i p - t q (negative: before t).
+        """Return the largest i with floor(i p / q) <= t, where p = T - 1 and q = C + 1, and i p - t q.
+
+        The latter is negative before t.
 
         A rounded quotient is wrong by at most one; the residual, small though its terms may overflow, is exact in
         wrapping integers and says which neighbour is right.
@@ -192,7 +194,7 @@ class Piecewise:
 
     @classmethod
     def evenly(cls, vectors: Any, horizon: int) -> "Piecewise":
-        """Segments of equal length (to rounding) over `horizon` rounds."""
+        """Return segments of equal length (to rounding) over `horizon` rounds."""
         vectors = np.asarray(ranges.numbers("vectors", vectors, "(-inf, inf)"), float)
         if vectors.ndim != 2:
             raise InputError(f"vectors must have shape [S, d], got {vectors.shape}")
@@ -204,7 +206,7 @@ class Piecewise:
         return jnp.max(jnp.linalg.norm(jnp.asarray(self.vectors), axis=-1), axis=-1)
 
     def check(self) -> None:
-        """Raises InputError on shapes or starts that do not fit."""
+        """Raise InputError on shapes or starts that do not fit."""
         vectors, starts = np.asarray(self.vectors), np.asarray(self.starts)
         if vectors.ndim < 2 or starts.ndim < 1 or vectors.shape[-2] != starts.shape[-1] or not starts.shape[-1]:
             raise InputError(
@@ -231,18 +233,18 @@ class Piecewise:
         return _real(self._played(horizon)) @ jnp.linalg.norm(jnp.asarray(self.vectors), axis=-1)
 
     def _played(self, rounds: ArrayLike) -> jax.Array:
-        """`[S]` how many of the first `rounds` rounds fall into each segment."""
+        """Return `[S]`, how many of the first `rounds` rounds fall into each segment."""
         ends = jnp.minimum(jnp.append(jnp.asarray(self.starts)[1:], rounds), rounds)
         return jnp.maximum(ends - jnp.asarray(self.starts), 0)
 
 
 def along_first(scale: ArrayLike, dim: int) -> Vector:
-    """`[d]` scale e_1."""
+    """Return `[d]` scale e_1."""
     return padded(_real(scale)[None], dim)
 
 
 def point(value: ArrayLike, dim: int) -> Vector:
-    """`[d]` a point given by its d coordinates, or by a number U that stands for U e_1."""
+    """Return a point `[d]` given by its d coordinates, or by a number U that stands for U e_1."""
     value = _real(value)
     if value.ndim == 0:
         return along_first(value, dim)
@@ -252,7 +254,7 @@ def point(value: ArrayLike, dim: int) -> Vector:
 
 
 def padded(first: Vector, dim: int) -> Vector:
-    """`[d]` these coordinates, then zeros."""
+    """Return `[d]`, these coordinates, then zeros."""
     return jnp.concatenate([first, jnp.zeros(dim - len(first), first.dtype)])
 
 
@@ -263,7 +265,7 @@ def _in_plane(x: jax.Array, y: jax.Array, dim: int) -> Vector:
 
 
 def _of_dim(vectors: ArrayLike, dim: int) -> jax.Array:
-    """The directions `[S, d]`, if they have the right dimension."""
+    """Return the directions `[S, d]`, if they have the right dimension."""
     vectors = jnp.asarray(vectors)
     if vectors.shape[-1] != dim:
         raise InputError(f"Piecewise.vectors must have shape (S, {dim}), got (S, {vectors.shape[-1]})")

@@ -66,5 +66,5 @@ def with_corruption(
     factor: ArrayLike = -1.0,
     shift: ArrayLike = 0.0,
 ) -> Corrupted:
-    """The environment with rewards that are changed in the first `rounds` rounds (`Corrupted`)."""
+    """Return the environment with rewards that are changed in the first `rounds` rounds (`Corrupted`)."""
     return Corrupted(environment=environment, rounds=rounds, rate=rate, factor=factor, shift=shift)

@@ -44,5 +44,5 @@ class Delayed(Operator):
 
 
 def with_delay(environment: Any, rounds: int) -> Delayed:
-    """The environment with feedback that arrives `rounds` rounds late (`Delayed`)."""
+    """Return the environment with feedback that arrives `rounds` rounds late (`Delayed`)."""
     return Delayed(environment=environment, rounds=rounds)

@@ -26,7 +26,7 @@ class Drift(Protocol):
     """A law of motion."""
 
     def at(self, key: jax.Array, t: jax.Array, first: Vector, last: Vector) -> Vector:
-        """`[d]` the parameter of round t, from theta_0 and that of the round before (theta_0 in round 0)."""
+        """Return the parameter `[d]` of round t, from theta_0 and that of the round before (theta_0 in round 0)."""
         ...
 
 
@@ -64,7 +64,7 @@ class Given:
     path: ArrayLike = shared(range="(-inf, inf)", doc="[T, d] the parameter of every round")
 
     def check(self) -> None:
-        """Raises InputError for tables that are none."""
+        """Raise InputError for tables that are none."""
         if np.ndim(self.path) != 2 or not np.size(self.path):
             raise InputError(f"Given.path must have shape [T, d] with T, d >= 1, got {np.shape(self.path)}")
 
@@ -106,7 +106,7 @@ class Drifting(Operator):
         return cls(environment=example_environment())
 
     def check(self) -> None:
-        """Raises InputError for environments without a parameter that can move."""
+        """Raise InputError for environments without a parameter that can move."""
         super().check()
         inside = self.environment
         while isinstance(inside, Operator):
@@ -131,18 +131,18 @@ class Drifting(Operator):
         return DriftingState(inside, state.first), feedback, outcome
 
     def moved(self, state: DriftingState, theta: Vector) -> DriftingState:
-        """The instance with another parameter, from which the drift goes on."""
+        """Return the instance with another parameter, from which the drift goes on."""
         return DriftingState(self.environment.moved(state.environment, theta), state.first)
 
     def admits(self, state: DriftingState, obs: Any, decision: Any) -> jax.Array:
-        """As inside."""
+        """Do as the environment inside."""
         return super().admits(state.environment, obs, decision)
 
     def at_record(self, state: DriftingState, recommendation: Any) -> dict[str, jax.Array]:
-        """As inside, for the parameter of the last round."""
+        """Report as the environment inside, for the parameter of the last round."""
         return super().at_record(state.environment, recommendation)
 
 
 def with_drift(environment: Any, drift: Drift) -> Drifting:
-    """The environment with a parameter that moves (`Drifting`)."""
+    """Return the environment with a parameter that moves (`Drifting`)."""
     return Drifting(environment=environment, drift=drift)

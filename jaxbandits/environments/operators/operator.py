@@ -21,7 +21,7 @@ class Operator:
     environment: Any
 
     def check(self) -> None:
-        """Raises InputError for what no operator works on: no environment, a replay, comparators in hindsight."""
+        """Raise InputError for what no operator works on: no environment, a replay, comparators in hindsight."""
         name, inside = type(self).__name__, self.environment
         if not all(hasattr(inside, method) for method in ("init", "observe", "step")):
             raise InputError(f"{name}.environment must be an environment, got {type(inside).__name__}")
@@ -41,21 +41,21 @@ class Operator:
         return obs
 
     def admits(self, state: Any, obs: Any, decision: Any) -> jax.Array:
-        """As inside; all decisions where that says nothing."""
+        """Return what the environment inside admits; all decisions where it says nothing."""
         admits = getattr(self.environment, "admits", None)
         return jnp.ones((), bool) if admits is None else admits(state, obs, decision)
 
     def at_record(self, state: Any, recommendation: Any) -> dict[str, jax.Array]:
-        """As inside."""
+        """Do as the environment inside."""
         at_record = getattr(self.environment, "at_record", None)
         return {} if at_record is None else at_record(state, recommendation)
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """As inside."""
+        """Do as the environment inside."""
         return self.environment.derive(values) if isinstance(self.environment, Derives) else {}
 
     def moved(self, state: Any, theta: Any) -> Any:
-        """As inside: the instance with another parameter."""
+        """Return the instance with another parameter, as the environment inside makes it."""
         return self.environment.moved(state, theta)
 
     @property
@@ -79,7 +79,7 @@ class Operator:
         return dict(getattr(self.environment, "units", {}))
 
     def _own(self, key: jax.Array) -> jax.Array:
-        """A key that neither the environment inside nor an operator in it uses."""
+        """Return a key that neither the environment inside nor an operator in it uses."""
         depth, inside = 0, self.environment
         while isinstance(inside, Operator):
             depth, inside = depth + 1, inside.environment
