@@ -55,7 +55,7 @@ def lock_directory(directory: Path, patience: float = 0.0) -> Iterator[None]:
             raise LockedError(
                 f"another process is writing to {directory}; wait for it or choose another directory"
             ) from None
-        except (UnwritableError, FileNotFoundError):
+        except (UnwritableError, FileNotFoundError, FileExistsError):  # removed meanwhile
             if attempt + 1 == _MOST_TRIES:
                 raise
         except OSError as error:
