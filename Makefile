@@ -1,12 +1,12 @@
 # Everything runs in .venv, which tools/setup.sh makes, checks and repairs before each target.
 #   PYTHON=/path/to/python   that interpreter, not the newest suitable one
 #   TESTS="tests/numerics"   these tests, not all
-#   DEMO_ARGS, TEST_ARGS, BENCH_ARGS, NOTEBOOKS, WHEELS   further arguments, e.g. make test TEST_ARGS="-k hvt -x"
+#   DEMO_ARGS, TEST_ARGS, BENCH_ARGS, GPU_ARGS, NOTEBOOKS, WHEELS   further arguments, e.g. make test TEST_ARGS="-k hvt -x"
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-only test-slow durations lint types mutants bench notebooks newest wheels constraints clean \
+.PHONY: help demo test test-only test-slow durations lint types mutants bench gpu-check notebooks newest wheels constraints clean \
     setup-run setup-test setup-notebooks setup-dev
 
 BIN := .venv/bin
@@ -14,6 +14,7 @@ DEMO_ARGS ?=
 TESTS ?=
 TEST_ARGS ?=
 BENCH_ARGS ?=
+GPU_ARGS ?=
 MUTANT_ARGS ?=
 NOTEBOOKS ?=
 WHEELS ?=
@@ -53,6 +54,11 @@ mutants: setup-test ## mutation tests: break the code on purpose, run the tests 
 
 bench: setup-test ## rounds per second against NumPy, as a table
 	$(BIN)/python -m benchmarks.speed $(BENCH_ARGS)
+
+gpu-check: setup-dev ## compile for GPUs without one and count, in an environment of its own (1.5 GB)
+	test -x .cache/gpu/bin/python || $(BIN)/python -m venv .cache/gpu
+	.cache/gpu/bin/python -m pip install --quiet --constraint constraints.txt -e ".[gpu-check]"
+	JAXBANDITS_CACHE=off .cache/gpu/bin/python -m benchmarks.gpu --check $(GPU_ARGS)
 
 notebooks: setup-notebooks ## execute the notebooks (NOTEBOOKS="01 02": some); outputs and figures in results/notebooks
 	$(BIN)/python tools/notebooks.py run $(NOTEBOOKS)

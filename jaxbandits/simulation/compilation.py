@@ -139,14 +139,8 @@ def compile_cached(unit: CompileUnit, device: Device) -> tuple[Any, RateEstimato
     device_target = target_of(device)
     options = _options(unit, device_target)
 
-    def plain(*args: Any) -> Any:
-        # A new function for every unit: what JAX's caches hold by function is freed with it.
-        args = jax.tree.map(lambda x, like: _wrap_key_data(x) if is_key(like) else x, args, unit.args)
-        return jax.tree.map(key_data, unit.function(*unit.static_args, *args))
-
     def compile_and_save(save: Callable[[Any, Any], None] | None) -> Any:
-        with target.trace_for(device_target):
-            lowered = jax.jit(plain).lower(*jax.tree.map(_key_data_shape, unit.args))
+        lowered = trace_unit(unit, device_target).lower()
         executable = _compile(lowered, options)
         if save:
             save(lowered, executable)
@@ -167,6 +161,18 @@ def compile_cached(unit: CompileUnit, device: Device) -> tuple[Any, RateEstimato
 
     identity = program or (unit.name, unit.width, unit.traces)
     return _compiled.get((identity, jax.tree.structure(unit.args), device), build)
+
+
+def trace_unit(unit: CompileUnit, device_target: target.Target) -> Any:
+    """Return a `jax.stages.Traced` of a unit for a target; it takes and returns the `key_data` of random keys."""
+
+    def plain(*args: Any) -> Any:
+        # A new function for every unit: what JAX's caches hold by function is freed with it.
+        args = jax.tree.map(lambda x, like: _wrap_key_data(x) if is_key(like) else x, args, unit.args)
+        return jax.tree.map(key_data, unit.function(*unit.static_args, *args))
+
+    with target.trace_for(device_target):
+        return jax.jit(plain).trace(*jax.tree.map(_key_data_shape, unit.args))
 
 
 def _options(unit: CompileUnit, device_target: target.Target) -> dict[str, Any]:

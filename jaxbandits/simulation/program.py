@@ -213,7 +213,7 @@ def get_program(
         units |= _block_units(trial, width, (alg, env, carry), t)
     else:
         points = jax.ShapeDtypeStruct((record_capacity,), np.int32, sharding=sharding)
-        units["play_rounds"] = _loop_unit(trial, width, (alg, env, carry), (t, t, points))
+        units["play_rounds"] = loop_unit(trial, width, (alg, env, carry), (t, t, points))
     with ThreadPoolExecutor(
         len(units), initializer=settings_for_threads()
     ) as pool:  # XLA compiles without holding the GIL
@@ -270,7 +270,15 @@ def _init(init: TracedFunction, width: int, base_key: jax.Array, *batched: Any) 
     return loop.vmap_trials(init, width, (base_key,), *batched)
 
 
-def _loop_unit(trial: TracedTrial, width: int, args: tuple[Any, ...], rounds: tuple[Any, ...]) -> CompileUnit:
+def loop_unit(trial: TracedTrial, width: int, args: tuple[Any, ...], rounds: tuple[Any, ...]) -> CompileUnit:
+    """Return the rounds of a `LoopProgram`.
+
+    Args:
+      trial: the trial.
+      width: trials of a batch.
+      args: shapes of algorithm, environment and carry, leaves `[..., W]`.
+      rounds: shapes of the other arguments of `loop.play_rounds`.
+    """
     return CompileUnit(
         name="play_rounds",
         function=loop.play_rounds,

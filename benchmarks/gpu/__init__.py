@@ -1,0 +1,1 @@
+"""Programs for GPUs, compiled without one and counted: `python -m benchmarks.gpu`."""

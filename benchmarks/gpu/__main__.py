@@ -1,0 +1,102 @@
+"""Counts of the programs for GPUs, compiled without one: `make gpu-check`, or `python -m benchmarks.gpu`.
+
+Of every registered learner on its example, and of the benchmark cases: nodes of a round in a CUDA graph, launches,
+bytes, instructions, registers. `--check` compares with `counts.json` and ends with status 1 where a program needs more
+nodes, asks the host, or computes in float64; `--write` writes that file.
+
+    python -m benchmarks.gpu "oful d=10" hvt_ucb --gpus t4 h100 --widths 1024 262144
+"""
+
+import argparse
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+from benchmarks.gpu import compiling
+from benchmarks.gpu.devices import GPUS
+
+_COUNTS = Path(__file__).with_name("counts.json")
+_TITLES = (
+    f"{'program':36s}{'GPU':6s}{'W':>8s}{'nodes':>7s}{'a step':>12s}{'launches':>9s}{'host':>5s}{'kB':>14s}"
+    f"{'needed':>8s}{'instr.':>9s}{'regs':>5s}{'spilt':>6s}{'f64':>4s}{'temp kB':>8s}{'s':>6s}  libraries"
+)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu")
+    parser.add_argument(
+        "only", nargs="*", metavar="NAME", help="programs with one of these in their names; default: all"
+    )
+    parser.add_argument("--gpus", nargs="+", default=["h100"], choices=GPUS)
+    parser.add_argument("--widths", nargs="+", type=int, default=[8192])
+    parser.add_argument("--float64", action="store_true")
+    parser.add_argument("--check", action="store_true", help="compare with counts.json")
+    parser.add_argument("--write", action="store_true", help="write counts.json")
+    arguments = parser.parse_args()
+    compiling.prepare()
+    warnings.simplefilter("ignore")
+    import jax
+
+    jax.config.update("jax_enable_x64", arguments.float64)
+    known: dict[str, Any] = json.loads(_COUNTS.read_text()) if _COUNTS.exists() else {}
+    worse = []
+    print(
+        f"jax {jax.__version__}, float{64 if arguments.float64 else 32}; a round in which every loop turns once",
+        _TITLES,
+        sep="\n",
+    )
+    for name, pair in _pairs(arguments.only).items():
+        for gpu in arguments.gpus:
+            for width in arguments.widths:
+                counts = compiling.count(pair, gpu, width)
+                print(_row(name, gpu, width, counts), flush=True)
+                key = f"{name}, {gpu}, {width}" + (", float64" if arguments.float64 else "")
+                worse += _findings(key, counts, known.get(key), arguments.float64)
+                if arguments.write:
+                    known[key] = {"nodes": counts.nodes, "launches": counts.launches}
+                    _COUNTS.write_text(json.dumps(dict(sorted(known.items())), indent=0) + "\n")
+    print("\n".join(worse))
+    return int(arguments.check and bool(worse))
+
+
+def _pairs(only: list[str]) -> dict[str, Any]:
+    """Return pairs of algorithm and environment by name."""
+    from benchmarks.speed.cases import CASES, build
+    from jaxbandits.algorithms import ALGORITHMS
+    from jaxbandits.environments import ENVIRONMENTS
+
+    pairs: dict[str, Any] = {case.name: build(case) for case in CASES}
+    for name, entry in ALGORITHMS.items():
+        pairs[name] = entry.example, ENVIRONMENTS[entry.environments[0]].example
+    return {name: pair for name, pair in pairs.items() if not only or any(part in name for part in only)}
+
+
+def _row(name: str, gpu: str, width: int, x: compiling.Counts) -> str:
+    steps = " ".join(map(str, x.steps)) or "-"
+    kilobytes = " ".join(f"{n:.2f}" for n in dict.fromkeys(x.kilobytes))
+    return (
+        f"{name:36s}{gpu:6s}{width:8d}{x.nodes:7d}{steps:>12s}{x.launches:9d}{x.host_predicates:5d}{kilobytes:>14s}"
+        f"{x.needed:8.2f}{x.instructions:9.0f}{x.registers:5d}{x.spilled:6d}{x.float64:4d}{x.temporary:8.2f}{x.seconds:6.1f}"
+        f"  {' '.join(x.libraries) or '-'}"
+    )
+
+
+def _findings(key: str, counts: compiling.Counts, known: dict[str, int] | None, float64: bool) -> list[str]:
+    """Return what is worse than it must be."""
+    found = []
+    if counts.host_predicates and not counts.libraries:
+        found.append(f"{key}: {counts.host_predicates} loops or branches ask the host")
+    if counts.float64 and not float64:
+        found.append(f"{key}: {counts.float64} instructions in float64")
+    if known and (counts.nodes > known["nodes"] or counts.launches > known["launches"]):
+        found.append(
+            f"{key}: {counts.nodes} nodes and {counts.launches} launches; "
+            f"counts.json has {known['nodes']} and {known['launches']}"
+        )
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())
