@@ -1,13 +1,14 @@
 # Everything runs in .venv, which tools/setup.sh makes, checks and repairs before each target.
 #   PYTHON=/path/to/python   that interpreter, not the newest suitable one
 #   TESTS="tests/numerics"   these tests, not all
-#   DEMO_ARGS, TEST_ARGS, BENCH_ARGS, GPU_ARGS, NOTEBOOKS, WHEELS   further arguments, e.g. make test TEST_ARGS="-k hvt -x"
+#   DEMO_ARGS, TEST_ARGS, BENCH_ARGS, DOCS_ARGS, GPU_ARGS, NOTEBOOKS, WHEELS   further arguments:
+#                            make test TEST_ARGS="-k hvt -x"
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-only test-slow durations lint types mutants bench gpu-check notebooks newest wheels constraints clean \
-    setup-run setup-test setup-notebooks setup-dev
+.PHONY: help demo test test-only test-slow durations lint types mutants bench gpu-check notebooks docs docs-check newest \
+    wheels constraints clean setup-run setup-test setup-notebooks setup-dev setup-docs
 
 BIN := .venv/bin
 DEMO_ARGS ?=
@@ -16,6 +17,7 @@ TEST_ARGS ?=
 BENCH_ARGS ?=
 GPU_ARGS ?=
 MUTANT_ARGS ?=
+DOCS_ARGS ?=
 NOTEBOOKS ?=
 WHEELS ?=
 
@@ -63,6 +65,12 @@ gpu-check: setup-dev ## compile for GPUs without one and count, in an environmen
 notebooks: setup-notebooks ## execute the notebooks (NOTEBOOKS="01 02": some); outputs and figures in results/notebooks
 	$(BIN)/python tools/notebooks.py run $(NOTEBOOKS)
 
+docs: setup-docs ## build the site into results/docs, warnings as errors; executed notebooks are kept in .cache/notebooks
+	$(BIN)/python -m sphinx -q -W --keep-going -d .cache/doctrees $(DOCS_ARGS) docs results/docs
+
+docs-check: docs ## test the site: every public name, every link, search, no sideways scrolling, dark mode
+	$(BIN)/python -m pytest -q docs/test_site.py
+
 newest: setup-dev ## the tests with the newest JAX, pre-releases included, in an environment of its own
 	$(BIN)/python -m venv --clear .cache/newest
 	.cache/newest/bin/python -m pip install --quiet -e ".[test]"
@@ -80,7 +88,7 @@ clean: ## remove .venv and every cache
 	rm -rf .venv .cache .benchmarks .hypothesis .pytest_cache .ruff_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-setup-run setup-test setup-notebooks setup-dev: setup-%:
+setup-run setup-test setup-notebooks setup-dev setup-docs: setup-%:
 	@sh tools/setup.sh $*
 
 # All parts run, whatever the first one finds. Pytest's 5: no test of that part was asked for; of all, it fails.

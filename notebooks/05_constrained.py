@@ -16,7 +16,6 @@
 # 2025).
 
 # %% [markdown]
-# [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/)
 # In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
 # installation keeps Colab's JAX, which matches its CUDA.
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 STAMP = Path(sys.prefix, "jaxbandits-setup.json")
-LEVELS = ("run", "test", "notebooks", "dev")
+LEVELS = ("run", "test", "notebooks", "dev", "docs")
 IMPORTS = ("jax", "chex", "filelock", "matplotlib", "numpy", "optax", "scipy", "tqdm")
 
 

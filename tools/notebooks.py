@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import address
 import jupytext
 import nbformat
 
@@ -29,6 +30,8 @@ def made(source: Path) -> str:
     }
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number:02d}"
+    if badge := address.colab(source.stem):
+        notebook.cells[1].source = f"{badge}\n{notebook.cells[1].source}"
     nbformat.validate(notebook)
     return nbformat.writes(notebook, indent=1) + "\n"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes .venv ready for `make`: leaves a sound one alone, rebuilds any other, says in one line what is missing.
 #
-#     tools/setup.sh run|test|notebooks|dev    what must be installed: the package, what its tests need, what executes
-#                                              the notebooks, the tools too
+#     tools/setup.sh run|test|notebooks|dev|docs    what must be installed: the package, what its tests need, what
+#                                                   executes the notebooks, the tools too, what builds the site
 #     PYTHON=python3.12 tools/setup.sh run                         this interpreter rather than the newest that fits
 set -u
 CDPATH='' cd -- "$(dirname -- "$0")/.." || exit 1
@@ -12,7 +12,8 @@ case $level in
     run) package=. ;;
     test | dev) package=".[$level]" ;;
     notebooks) package=".[test,notebooks]" ;;
-    *) echo "setup: unknown level '$level' (run, test, notebooks or dev)" >&2; exit 2 ;;
+    docs) package=".[dev,docs]" ;;
+    *) echo "setup: unknown level '$level' (run, test, notebooks, dev or docs)" >&2; exit 2 ;;
 esac
 
 say() { printf 'setup: %s\n' "$*" >&2; }

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from jaxbandits.experiments.engine.experiment import Paper
 from jaxbandits.report.markdown import cell, line
 
-_HEADER = ("place", "printed", "why it cannot stand", "here", "shown by")
+HEADER = ("place", "printed", "why it cannot stand", "here", "shown by")
 
 
 def markdown(papers: Mapping[str, Paper]) -> str:
@@ -17,7 +17,7 @@ def markdown(papers: Mapping[str, Paper]) -> str:
         "This page is written from `jaxbandits/experiments/papers.py`.",
     ]
     for paper in papers.values():
-        lines += ["", f"## {paper.title}", "", f"{paper.reference}.", "", line(_HEADER), "|" + "---|" * len(_HEADER)]
+        lines += ["", f"## {paper.title}", "", f"{paper.reference}.", "", line(HEADER), "|" + "---|" * len(HEADER)]
         lines += [line((*map(cell, row[:4]), f"`{cell(row.command)}`")) for row in paper.errata]
         lines += ["", f"Easy: {paper.easy}", "", f"Difficult: {paper.difficult}", "", f"Guessed: {paper.guessed}"]
     return "\n".join(lines) + "\n"

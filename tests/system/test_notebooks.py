@@ -21,11 +21,10 @@ ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "notebooks").glob("*.py"))
 
 
-def _tool():
-    spec = importlib.util.spec_from_file_location("notebooks_tool", ROOT / "tools" / "notebooks.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def _tool(name="notebooks"):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(ROOT / "tools")
+        return importlib.import_module(name)
 
 
 def _cells(source, kind):
@@ -48,11 +47,23 @@ def test_ipynb_and_text_are_the_same_notebook():
             assert not cell.get("outputs") and cell.get("execution_count") is None, source.name
 
 
+def test_links_into_colab_need_an_address(monkeypatch):
+    """Badges of the README and of the notebooks come from one variable, and are there only where it is set."""
+    tool, address = _tool(), _tool("address")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert address.with_badges(readme) == readme, "python tools/address.py"
+    monkeypatch.setattr(address, "REPOSITORY", "")
+    assert "colab.research" not in tool.made(SOURCES[0]) + address.with_badges(readme)
+    monkeypatch.setattr(address, "REPOSITORY", "https://example.org/someone/jaxbandits")
+    link = f"github/someone/jaxbandits/blob/main/notebooks/{SOURCES[0].stem}.ipynb"
+    assert link in tool.made(SOURCES[0]) and link in address.with_badges(readme)
+
+
 def test_texts_hold_together():
     """Formulas are closed; commands parse; pages and other notebooks that are named exist."""
     for source in SOURCES:
         prose = [_joined(lines) for lines in _cells(source, "markdown")]
-        assert prose[0].startswith("# ") and "colab-badge" in prose[1], source.name
+        assert prose[0].startswith("# ") and prose[1].startswith("In Colab"), source.name
         for text in prose:
             assert text.count("$$") % 2 == 0, text
             for line in text.replace("$$", "").splitlines():  # a formula in a sentence does not go over a line

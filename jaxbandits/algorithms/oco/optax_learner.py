@@ -51,8 +51,7 @@ class OptaxLearner:
     methods `sgd`, `adam`, `adagrad`, `optimistic`, `cocob`, `dog`, `dowg`, `prodigy`, `dadapt_adamw`, `mechanized_sgd`.
 
     Guarantee: that of the transformation, which is rarely a regret bound; the constants matter more than the name of
-    the
-      method: those of `dog`, `dowg`, `cocob`, ... here are optax's, and differ from the papers' in safeguards (an
+      the method: those of `dog`, `dowg`, `cocob`, ... here are optax's, and differ from the papers' in safeguards (an
       eps in a denominator, a first step). The papers' own forms are `DoG`, `DoWG`, `KTBetting`.
     Deviations:
       * [ours] The projection onto `domain` comes after the step; transformations whose state contains the parameters

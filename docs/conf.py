@@ -1,0 +1,144 @@
+"""Settings of the site: Sphinx, MyST, myst-nb, pydata-sphinx-theme. `make docs` builds it into results/docs."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math import latex2mathml
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+import address
+import site_pages
+
+from jaxbandits import __version__
+from jaxbandits.report.style import mathtext
+
+project = "jaxbandits"
+author = "The jaxbandits developers"
+copyright = author
+release = version = __version__
+
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_design", "myst_nb"]
+default_role = "literal"  # docstrings write `code` between single backticks
+show_warning_types = True
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 4
+
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(ROOT / ".cache" / "notebooks")
+nb_execution_timeout = 900
+nb_execution_raise_on_error = True
+nb_execution_in_temp = True
+nb_output_stderr = "remove"  # progress bars
+nb_merge_streams = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_preserve_defaults = True
+maximum_signature_line_length = 88
+napoleon_use_rtype = False
+SECTIONS = ("Guarantee", "Deviations", "Numerics", "Cost")  # of this package's docstrings
+napoleon_custom_sections = [(name, "notes_style") for name in SECTIONS]
+
+html_theme = "pydata_sphinx_theme"
+html_title = "jaxbandits"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_math_renderer = "mathml"  # drawn by the browser itself: no script, no network
+html_sidebars = {name: [] for name in ("index", "choosing", "generated/gallery")}
+html_theme_options = {
+    "navbar_align": "left",
+    "header_links_before_dropdown": 9,
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "icon_links": [{"name": "Source", "url": address.REPOSITORY, "icon": "fa-solid fa-code-branch"}][
+        : bool(address.REPOSITORY)
+    ],
+}
+
+
+# --- mathematics -------------------------------------------------------------------------------------------------
+
+
+def visit_math(self: Any, node: Any) -> None:
+    """Write a formula in a sentence as MathML."""
+    self.body.append(_mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def visit_displaymath(self: Any, node: Any) -> None:
+    """Write a formula on lines of its own as MathML."""
+    self.body.append(f'<div class="math">{_mathml(node.astext(), as_block=True)}</div>')
+    raise nodes.SkipNode
+
+
+def _mathml(tex: str, **options: Any) -> str:
+    for unknown, known in ((r"\dots", r"\ldots"), (r"\Big", ""), (r"\big", "")):
+        tex = re.sub(re.escape(unknown) + r"(?![a-z])", lambda _, known=known: known, tex)
+    return latex2mathml.tex2mathml(tex, **options)
+
+
+# --- docstrings and links ----------------------------------------------------------------------------------------
+
+_PROSE_OR_CODE = re.compile(r"(`+[^`]+`+|^ *>>>.*\n(?:.+\n?)*)", re.MULTILINE)
+_SECTION = re.compile(rf"^( *)({'|'.join(SECTIONS)}|References): +(?=\S)", re.MULTILINE)
+_BULLET = re.compile(r"^( *)([*-] )", re.MULTILINE)
+
+
+def write_docstring_as_rst(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Turn a docstring, prose with `code` and $formulas$, into reStructuredText in which all else is literal."""
+    text = _SECTION.sub(r"\n\1\2:\n\1  ", "\n".join(lines))
+    parts = _PROSE_OR_CODE.split(text)
+    for i in range(0, len(parts), 2):
+        pieces = re.split(r"\$([^$]+)\$", parts[i])
+        for j, piece in enumerate(pieces):
+            if j % 2:
+                pieces[j] = f":math:`{piece}`"
+                continue
+            marked = _BULLET.sub("\\1\0", piece)  # bullets stay
+            formulas = re.split(r"\$([^$]+)\$", mathtext(marked))  # Greek names, powers, roots and norms
+            for k in range(0, len(formulas), 2):
+                formulas[k] = re.sub(r"([\\*|]|_(?!\w))", r"\\\1", formulas[k])
+            for k in range(1, len(formulas), 2):
+                formulas[k] = rf"\ :math:`{formulas[k]}`\ "
+            pieces[j] = re.sub(r"^( *)\0", r"\n\1* ", "".join(formulas), flags=re.MULTILINE)
+        parts[i] = "".join(pieces)
+    for i in range(1, len(parts), 2):
+        if not parts[i].lstrip().startswith(">>>"):
+            parts[i] = f"``{' '.join(parts[i].strip('`').split())}``" + r"\ " * parts[i + 1][:1].isalnum()
+    lines[:] = "".join(parts).split("\n")
+
+
+def lead_links_to_pages(app: Any, docname: str, source: list[str]) -> None:
+    """Turn links to files of the repository into links to pages: the same Markdown is read there and here."""
+    here = docname.count("/")
+    up = "../" * here
+    copied = {page.removesuffix(".md"): file for file, page in site_pages.COPIES.items()}
+    text = source[0]
+    if (file := copied.get(docname.removeprefix("generated/"))) is not None:  # its links begin at its own place
+        root = "../" * file.count("/")
+        text = text.replace(f"]({root}docs/", f"]({up}")
+        for other, page in site_pages.COPIES.items():
+            text = text.replace(f"]({root}{other}", f"]({up}generated/{page}")
+    else:
+        for other, page in site_pages.COPIES.items():
+            text = text.replace(f"](../{other}", f"]({up}generated/{page}")
+    source[0] = text
+
+
+def setup(app: Any) -> None:
+    """Write the generated pages, and register formulas and hooks."""
+    site_pages.write()
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_displaymath, None))
+    app.connect("autodoc-process-docstring", write_docstring_as_rst, priority=400)  # before napoleon
+    app.connect("source-read", lead_links_to_pages)

@@ -1,0 +1,41 @@
+"""Address of the project, from which badges and links into Colab are made; empty: none are shown anywhere.
+
+python tools/address.py     write the badges of README.md
+"""
+
+from pathlib import Path
+
+REPOSITORY = ""  # such as https://HOST/OWNER/jaxbandits
+
+ROOT = Path(__file__).resolve().parent.parent
+START, END = "<!-- badges -->", "<!-- /badges -->"
+
+
+def colab(notebook: str) -> str:
+    """Return the badge that opens a notebook of the repository in Colab, in Markdown; empty without an address."""
+    if not REPOSITORY:
+        return ""
+    place = REPOSITORY.removeprefix("https://").partition("/")[2]
+    host = "https://colab.research.google.com"
+    link = f"{host}/github/{place}/blob/main/notebooks/{notebook}.ipynb"
+    return f"[![Open in Colab]({host}/assets/colab-badge.svg)]({link})"
+
+
+def badges() -> str:
+    """Return the badges of README.md, in Markdown; empty without an address."""
+    if not REPOSITORY:
+        return ""
+    tests = f"{REPOSITORY}/actions/workflows/tests.yml"
+    return f"[![tests]({tests}/badge.svg)]({tests}) {colab('01_quickstart')}"
+
+
+def with_badges(text: str) -> str:
+    """Return the text of README.md with the badges between its two marks."""
+    before, _, rest = text.partition(START)
+    _, _, after = rest.partition(END)
+    return f"{before}{START}{badges()}{END}{after}"
+
+
+if __name__ == "__main__":
+    readme = ROOT / "README.md"
+    readme.write_text(with_badges(readme.read_text(encoding="utf-8")), encoding="utf-8")

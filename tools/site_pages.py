@@ -1,0 +1,402 @@
+"""Write the pages of the site that are made of the package itself: reference, gallery, papers, tutorials, copies.
+
+python tools/site_pages.py     write docs/generated (docs/conf.py does so before each build)
+
+Sources are the registries, the docstrings, argparse, the papers' errata and docs/ledger.json: no list is kept by hand.
+"""
+
+import argparse
+import importlib
+import inspect
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jaxbandits
+import notebooks
+from jaxbandits import cli
+from jaxbandits.algorithms import ALGORITHMS
+from jaxbandits.base import lazy
+from jaxbandits.base.pytree import field_table, named_constructors
+from jaxbandits.catalogue import FAMILIES, PARTS, Names
+from jaxbandits.environments import ENVIRONMENTS
+from jaxbandits.experiments import EXPERIMENTS
+from jaxbandits.experiments.papers import PAPERS
+from jaxbandits.report import errata
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "docs" / "generated"
+COPIES = {  # file of the repository: page
+    "CHANGELOG.md": "project/changelog.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "CODE_OF_CONDUCT.md": "project/code_of_conduct.md",
+    "SUPPORT.md": "project/support.md",
+    "benchmarks/NOTES.md": "project/notes.md",
+}
+TITLES = {
+    "linear": "Linear bandits, heavy tails",
+    "glm": "Generalised linear bandits",
+    "oco": "Online convex optimisation",
+    "coco": "Constrained online convex optimisation",
+    "dro": "Group DRO",
+    "operators": "Operators",
+    "data": "Data",
+}
+ROOMS = {  # page of the top level: its title, and the rooms of the package whose names it has
+    "run": ("Simulate, compare, sweep", ("simulation", "sweeps")),
+    "results": ("Results", ("results",)),
+    "own": ("Your own algorithm and environment", ("",)),  # all other rooms
+}
+MODULES = {  # page: its title, and modules whose members it lists
+    "domains": ("Domains", ["jaxbandits.domains"]),
+    "noise": ("Noise laws and links", ["jaxbandits.environments.linear.noise", "jaxbandits.estimation.links"]),
+    "numerics": ("Random numbers and inverses", ["jaxbandits.numerics.rng", "jaxbandits.numerics.inverse_factors"]),
+    "meters": ("Meters", [f"jaxbandits.diagnostics.{name}" for name in ("linear", "glm", "oco", "coco")]),
+    "theory": ("Bounds of the theorems", [f"jaxbandits.theory.{name}" for name in PAPERS]),
+    "experiments": ("Experiments", ["jaxbandits.experiments"]),
+}
+
+
+def pages() -> dict[str, str]:
+    """Return the text of every page, by its path below docs/generated."""
+    return {**_copies(), **_tutorials(), **_reference(), **_papers(), **_gallery()}
+
+
+def write() -> None:
+    """Write the pages that changed, and remove those that are none any more."""
+    texts = pages()
+    for path in OUT.rglob("*.*"):
+        if path.relative_to(OUT).as_posix() not in texts:
+            path.unlink()
+    for name, text in texts.items():
+        path = OUT / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+
+def public_names() -> Iterator[tuple[str, Any]]:
+    """Yield every public name of the package and its namespaces, with what it stands for."""
+    for module in (jaxbandits, *(importlib.import_module(f"jaxbandits.{name}") for name in (*FAMILIES, "domains"))):
+        names = getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")])
+        for name in names:
+            if name != "__version__" and not (module is jaxbandits and name in FAMILIES):
+                yield f"{module.__name__}.{name}", getattr(module, name)
+
+
+# --- copies and tutorials ----------------------------------------------------------------------------------------
+
+
+def _copies() -> dict[str, str]:
+    return {page: (ROOT / file).read_text(encoding="utf-8") for file, page in COPIES.items() if (ROOT / file).exists()}
+
+
+def _tutorials() -> dict[str, str]:
+    return {f"tutorials/{source.stem}.ipynb": notebooks.made(source) for source in notebooks.sources()}
+
+
+# --- reference ---------------------------------------------------------------------------------------------------
+
+
+def _reference() -> dict[str, str]:
+    texts = {name: _top_level(*page) for name, page in ROOMS.items()}
+    texts |= {family: _family(family) for family in FAMILIES}
+    texts |= {name: _page(title, *(_auto("automodule", module, "members:") for module in modules))
+              for name, (title, modules) in MODULES.items()}  # fmt: skip
+    texts |= {"cli": _command_line(), "names": _spec_names()}
+    return {f"reference/{name}.md": text for name, text in texts.items()}
+
+
+def _page(title: str, *blocks: str) -> str:
+    return "\n\n".join((f"# {title}", *(block.strip("\n") for block in blocks if block))) + "\n"
+
+
+def _auto(directive: str, name: str, *options: str) -> str:
+    lines = [f".. {directive}:: {name}", *(f"   :{option}" for option in options)]
+    return "\n".join(("```{eval-rst}", *lines, "```"))
+
+
+def _object(name: str, obj: Any) -> str:
+    """Return the directive that documents an object."""
+    if inspect.ismodule(obj):
+        return ""
+    if inspect.isclass(obj):
+        fields = ", ".join(getattr(obj, "_fields", ()))  # of a named tuple: described by its docstring
+        return _auto("autoclass", name, "members:", *([f"exclude-members: {fields}"] if fields else []))
+    return _auto("autofunction" if callable(obj) else "autodata", name)
+
+
+def _top_level(title: str, rooms: tuple[str, ...]) -> str:
+    """Return the page of the names of the top level that stand in some rooms and on no page of a family."""
+    others = {room for _, listed in ROOMS.values() for room in listed} - {""}
+    places = lazy.declared_imports("jaxbandits")
+    blocks = []
+    for name, place in places.items():
+        room = place.removeprefix("jaxbandits.").partition(".")[0].partition(":")[0]
+        here = room in rooms or (rooms == ("",) and room not in others | {"algorithms", "jaxbandits"})
+        if here and not place.startswith("jaxbandits.environments.linear"):
+            blocks.append(_object(f"jaxbandits.{name}", getattr(jaxbandits, name)))
+    return _page(title, *blocks)
+
+
+def _family(family: str) -> str:
+    """Return the page of a family: its algorithms, its environments, and its other names."""
+    module = importlib.import_module(f"jaxbandits.{family}")
+    rooms = {
+        "Algorithms": {name: entry for name, entry in ALGORITHMS.items() if name.startswith(f"{family}/")},
+        "Environments": {name: entry for name, entry in ENVIRONMENTS.items() if name.startswith(f"{family}/")},
+    }
+    blocks, listed = [inspect.getdoc(module) or ""], set()
+    for title, entries in rooms.items():
+        if entries:
+            blocks.append(f"## {title}")
+        for name, entry in entries.items():
+            blocks.append(_entry(name, entry, module))
+            listed.add(entry.cls)
+    names = {name: obj for name, obj in vars(module).items() if not name.startswith("_") and _is_public(obj)}
+    others = {name: obj for name, obj in names.items() if not (inspect.isclass(obj) and obj in listed)}
+    if others:
+        blocks.append("## Further names")
+        blocks += [_object(f"{module.__name__}.{name}", obj) for name, obj in sorted(others.items())]
+    return _page(TITLES.get(family, family), *blocks)
+
+
+def _is_public(obj: Any) -> bool:
+    return callable(obj) and str(getattr(obj, "__module__", "")).startswith("jaxbandits")
+
+
+def _entry(name: str, entry: Any, module: Any) -> str:
+    """Return the entry of a class: what it is, its formulas, its documentation, fields, presets, commands."""
+    cls = entry.cls
+    presets = {key: _first_line(preset) for key, preset in named_constructors(cls).items()}
+    own = [key for key in vars(cls) if not key.startswith("_") and callable(getattr(cls, key, None))]
+    shown = [key for key in own if key not in _PROTOCOL and inspect.getdoc(getattr(cls, key))]
+    members = ", ".join(dict.fromkeys((*presets, *shown)))
+    fields = [
+        (f"`{row.name}`", row.kind, _code(row.value), _code(row.range or ""), escape(row.doc))
+        for row in field_table(cls)
+    ]
+    blocks = [
+        f"### {cls.__name__}",
+        f"`{name}`. {escape(entry.source)}.",
+        prose(inspect.getdoc(sys.modules[cls.__module__]) or ""),
+        _auto("autoclass", f"{module.__name__}.{cls.__name__}", *([f"members: {members}"] if members else [])),
+        table(("field", "kind", "default", "range", "meaning"), fields) if fields else "",
+        table(("preset or reader", "what it does"), [(f"`{k}`", escape(v)) for k, v in presets.items()])
+        if presets
+        else "",
+        f"`jaxbandits show {name}` prints this, `jaxbandits cite {name}` the citation.",
+    ]
+    return "\n\n".join(block for block in blocks if block)
+
+
+_PROTOCOL = (  # documented once: docs/protocol.md
+    "init", "init_from_obs", "select", "update", "observe", "step", "admits", "at_record", "is_counted", "learner_time",
+    "in_hindsight", "rebuild_instance", "derive", "check", "example",
+)  # fmt: skip
+
+
+def _first_line(obj: Any) -> str:
+    text = inspect.getdoc(obj) or ""
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def _code(value: Any) -> str:
+    if isinstance(value, float):
+        value = f"{value:g}"
+    text = " ".join(str(value).split())
+    if " object at 0x" in text or len(text) > 60:
+        text = text[:40] + "..."
+    return f"`{text}`" if text else ""
+
+
+def escape(text: str) -> str:
+    """Return prose of a docstring as Markdown: code between backticks stays, all else is literal."""
+    parts = str(text).split("`")
+    for i in range(0, len(parts), 2):
+        for character in "\\*_<>[]$#":
+            parts[i] = parts[i].replace(character, f"\\{character}")
+    return "`".join(parts)
+
+
+def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table in Markdown."""
+    header = tuple(header)
+    lines = [" | ".join(str(cell).replace("|", "\\|") or " " for cell in row) for row in rows]
+    return "\n".join([f"| {' | '.join(header)} |", "|" + "---|" * len(header), *(f"| {text} |" for text in lines)])
+
+
+def prose(text: str) -> str:
+    """Return the docstring of a module as Markdown: its indented formulas are blocks of text."""
+    blocks = []
+    for block in text.split("\n\n"):
+        lines = block.splitlines()
+        if lines and all(part.startswith("    ") or not part for part in lines):
+            blocks.append("\n".join(("```text", *(part[4:] for part in lines), "```")))
+        else:
+            blocks.append(escape(block))
+    return "\n\n".join(blocks)
+
+
+def _command_line() -> str:
+    """Return the page of the command line, from argparse."""
+    parser = cli._parser()
+    (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    about = {choice.dest: choice.help for choice in commands._choices_actions}
+    blocks = [escape(parser.description or "")]
+    blocks.append(table(("command", "what it does"), [(f"[`{k}`](#{k})", escape(about[k] or "")) for k in about]))
+    for name, command in commands.choices.items():
+        command.prog = f"jaxbandits {name}"
+        rows = [
+            (f"`{', '.join(action.option_strings) or action.metavar or action.dest}`",
+             escape((action.help or "").replace("%%", "%")))
+            for action in command._actions
+        ]  # fmt: skip
+        usage = " ".join(command.format_usage().removeprefix("usage: ").split())
+        blocks += [f"## {name}", escape((about.get(name) or "").capitalize()), f"```text\n{_wrapped(usage)}\n```"]
+        blocks.append(table(("argument", "meaning"), rows))
+    return _page("Command line", *blocks)
+
+
+def _wrapped(usage: str, width: int = 80) -> str:
+    lines = [""]
+    for word in usage.replace("] [", "]\n[").split("\n"):
+        if len(lines[-1]) + len(word) > width:
+            lines.append("   ")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return "\n".join(lines)
+
+
+def _spec_names() -> str:
+    """Return the page of all names that a specification may use."""
+    names = Names()
+    blocks = [
+        "Every name that a specification, a sweep file or `from_spec` may use, and what it stands for. "
+        "`register_algorithm`, `register_environment` and `register_part` add your own."
+    ]
+    for title, known in (("Algorithms", ALGORITHMS), ("Environments", ENVIRONMENTS), ("Parts", PARTS)):
+        rows = []
+        for name in sorted(known):
+            obj = inspect.unwrap(names[name])
+            place = f"{obj.__module__}.{obj.__qualname__}" if hasattr(obj, "__qualname__") else PARTS[name]
+            rows.append((f"`{name}`", f"`{place.replace(':', '.')}`"))
+        blocks += [f"## {title}", table(("name", "stands for"), rows)]
+    return _page("Names of specifications", *blocks)
+
+
+# --- papers and gallery ------------------------------------------------------------------------------------------
+
+VERDICTS = ("holds", "does not hold", "not decided")
+
+
+def _usual_runs() -> dict[str, Any]:
+    """Return for every experiment the run of the ledger with the declared settings."""
+    runs = json.loads((ROOT / "docs" / "ledger.json").read_text(encoding="utf-8"))["runs"]
+    found: dict[str, Any] = {}
+    for run in runs:
+        request = run["request"]
+        usual = run["preset"] == run["presets"][0] and not run["reading"] and request["seed"] == 0
+        double = request["precision"][0] == "float64"
+        if usual and double == bool(run["declared"]["float64"]):
+            found.setdefault(run["experiment"], run)
+    return found
+
+
+def _papers() -> dict[str, str]:
+    runs = _usual_runs()
+    return {f"papers/{family}.md": _paper(family, paper, runs) for family, paper in PAPERS.items()}
+
+
+def _paper(family: str, paper: Any, runs: dict[str, Any]) -> str:
+    algorithms = [
+        (f"[{entry.cls.__name__}](../reference/{family}.md#{entry.cls.__name__.lower()})", escape(entry.source))
+        for name, entry in ALGORITHMS.items()
+        if name.startswith(f"{family}/")
+    ]
+    experiments = {name: e for name, e in EXPERIMENTS.items() if name.startswith(f"{family}/")}
+    blocks = [
+        f"{escape(paper.reference)}. `jaxbandits reproduce {family}/all` runs everything on this page.",
+        "## Algorithms and baselines",
+        table(("class", "source"), algorithms),
+        "## Figures and claims",
+        "Pictures are runs of the budget `quick`, which shows the form of a figure and decides nothing. Verdicts are "
+        "those of the [ledger](../../ledger.md), where intervals, adjusted verdicts and further runs stand; how they "
+        "are computed: [verdicts](../../verdicts.md).",
+    ]
+    for name, experiment in experiments.items():
+        blocks.append(f"### {name}")
+        blocks.append(f"{escape(experiment.title[:1].upper() + experiment.title[1:])} ({escape(experiment.source)}). "
+                      f"`jaxbandits reproduce {name}`")  # fmt: skip
+        blocks.append(_picture(name, experiment.title))
+        blocks.append(_verdicts(runs.get(name)))
+    rows = [(*map(escape, row[:4]), f"`{row.command}`") for row in paper.errata]
+    blocks += ["## Errata", table(errata.HEADER, rows)]
+    blocks += [f"Easy: {escape(paper.easy)}", f"Difficult: {escape(paper.difficult)}"]
+    blocks.append(f"Guessed: {escape(paper.guessed)}")
+    return _page(escape(paper.title), *blocks)
+
+
+def _picture(name: str, alt: str) -> str:
+    file = f"{name.replace('/', '-')}.png"
+    if not (ROOT / "docs" / "gallery" / file).exists():
+        return ""
+    return f"![{escape(alt)}](../../gallery/{file})"
+
+
+def _verdicts(run: dict[str, Any] | None) -> str:
+    """Return the verdicts of a run in sentences, the claims folded away."""
+    if run is None:
+        return "No run of it is in the ledger."
+    counts = Counter(claim["verdict"] for claim in run["claims"])
+    hold, fail, open_ = (counts[verdict] for verdict in VERDICTS)
+    total = f"{hold} of {len(run['claims'])} claims hold" if run["claims"] else "It states no claim"
+    total += f", {fail} do not" * bool(fail) + f", {open_} are not decided" * bool(open_)
+    summary = f"{total} (preset `{run['preset']}`, {run['horizon']:,} rounds, {run['request']['seeds']} seeds)."
+    if not run["claims"]:
+        return summary
+    listed = [
+        f"* **{claim['verdict'].capitalize()}** ({escape(claim['source'])}): {escape(claim['claim'])}. "
+        f"{escape(claim['why'][:1].upper() + claim['why'][1:])}."
+        for claim in sorted(run["claims"], key=lambda claim: VERDICTS.index(claim["verdict"]))
+    ]
+    return "\n".join((summary, "", ":::{dropdown} Claims", *listed, ":::"))
+
+
+def _gallery() -> dict[str, str]:
+    blocks = [
+        "Every algorithm on its registered example, and every experiment with the budget `quick`: small runs that show "
+        "what comes out, and decide nothing. `python tools/gallery.py` draws the pictures."
+    ]
+    for family in FAMILIES:
+        algorithms = [
+            _card(entry.cls.__name__, name, _first_line(entry.cls), f"jaxbandits show {name}",
+                  f"reference/{family}.md#{entry.cls.__name__.lower()}")
+            for name, entry in ALGORITHMS.items()
+            if name.startswith(f"{family}/")
+        ]  # fmt: skip
+        experiments = [
+            _card(name, name, f"{experiment.title} ({experiment.source})", f"jaxbandits reproduce {name}",
+                  f"papers/{family}.md#{name.replace('/', '')}")
+            for name, experiment in EXPERIMENTS.items()
+            if name.startswith(f"{family}/")
+        ]  # fmt: skip
+        for title, cards in (("algorithms", algorithms), ("experiments", experiments)):
+            if cards:
+                blocks.append(f"## {TITLES.get(family, family)}: {title}")
+                blocks.append("\n".join(("::::{grid} 1 2 3 3", ":gutter: 3", "", *cards, "::::")))
+    return {"gallery.md": _page("Gallery", *blocks)}
+
+
+def _card(title: str, name: str, sentence: str, command: str, link: str) -> str:
+    picture = f"../gallery/{name.replace('/', '-')}.png"
+    image = [f":img-top: {picture}", f":img-alt: {name}"] if (ROOT / "docs" / "gallery" / picture[11:]).exists() else []
+    sentence = escape(sentence[:1].upper() + sentence[1:]).rstrip(".")
+    lines = [f":::{{grid-item-card}} {escape(title)}", *image, "", f"{sentence}.", "", f"`{command}`", ""]
+    return "\n".join((*lines, f"[More]({link})", ":::", ""))
+
+
+if __name__ == "__main__":
+    write()
