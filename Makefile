@@ -8,7 +8,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-only test-slow durations lint types mutants bench gpu-check notebooks docs docs-check newest \
-    wheels constraints clean setup-run setup-test setup-notebooks setup-dev setup-docs
+    wheels release-check constraints clean setup-run setup-test setup-notebooks setup-dev setup-docs
 
 BIN := .venv/bin
 DEMO_ARGS ?=
@@ -79,6 +79,9 @@ newest: setup-dev ## the tests with the newest JAX, pre-releases included, in an
 
 wheels: setup-dev ## build sdist and wheel, use them elsewhere on Python 3.11, 3.12, 3.13 and with Colab's versions
 	$(BIN)/python tools/wheels.py $(WHEELS)
+
+release-check: setup-dev ## build sdist and wheel, twine check, install both and run README's blocks from each
+	$(BIN)/python tools/release_check.py
 
 constraints: setup-dev ## resolve constraints.txt anew
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --no-annotate --no-header \

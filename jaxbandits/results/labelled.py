@@ -1,7 +1,7 @@
 """Trials by label: the data of a result and access to them, without summaries, figures or files."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import ItemsView, Iterator, KeysView, ValuesView
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,18 @@ class LabelledTrials:
     def __len__(self) -> int:
         """Return the number of labels."""
         return len(self.trials)
+
+    def keys(self) -> KeysView[str]:
+        """Return the labels."""
+        return self.trials.keys()
+
+    def values(self) -> ValuesView[Trials]:
+        """Return the trials of every label."""
+        return self.trials.values()
+
+    def items(self) -> ItemsView[str, Trials]:
+        """Return pairs of label and trials."""
+        return self.trials.items()
 
     @property
     def labels(self) -> tuple[str, ...]:

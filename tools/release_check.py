@@ -1,0 +1,55 @@
+"""Check a release: build sdist and wheel, check their metadata, and run README's blocks from each, installed elsewhere.
+
+python tools/release_check.py     environments in .cache/wheels; exit code 1 if something fails
+"""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import wheels
+
+PAGES = ("README.md", "tests/pages.py")
+
+
+def main() -> int:
+    """Run the command line."""
+    wheels.ROOM.mkdir(parents=True, exist_ok=True)
+    dist = wheels.ROOM / "dist"
+    shutil.rmtree(dist, ignore_errors=True)
+    try:
+        wheels._call([wheels._uv(), "build", "--quiet", "--out-dir", dist, wheels.ROOT])
+        archives = sorted(dist.glob("jaxbandits-*"))
+        print(wheels._call([sys.executable, "-m", "twine", "check", "--strict", *archives]).strip())
+        for archive in archives:
+            print(f"{archive.name}: README's blocks run as installed ({_run_readme(archive)})", flush=True)
+    except wheels.TroubleError as trouble:
+        print(f"release-check: {trouble}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _run_readme(archive: Path) -> str:
+    """Install an archive into an environment of its own and run README's blocks there; return where it was imported."""
+    room = wheels.ROOM / "release"
+    shutil.rmtree(room, ignore_errors=True)
+    wheels._call([wheels._uv(), "venv", "--quiet", "--no-project", "--python", sys.executable, room])
+    python = room / "bin" / "python"
+    given = wheels.ROOT / "constraints.txt"
+    wheels._call([wheels._uv(), "pip", "install", "--quiet", "--python", python, "--constraint", given, archive])
+    with tempfile.TemporaryDirectory(prefix="jaxbandits-") as elsewhere:
+        for page in PAGES:
+            target = Path(elsewhere, page)
+            target.parent.mkdir(exist_ok=True)
+            target.write_text((wheels.ROOT / page).read_text(encoding="utf-8"), encoding="utf-8")
+        wheels._call([python, "-m", "tests.pages", "README.md"], elsewhere)
+        found = wheels._call([python, "-c", "import jaxbandits; print(jaxbandits.__file__)"], elsewhere).strip()
+    if str(room) not in found:
+        raise wheels.TroubleError(f"jaxbandits was imported from {found}")
+    shutil.rmtree(room)
+    return "sdist" if archive.suffix == ".gz" else "wheel"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
