@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from jaxbandits.catalogue import to_spec as to_spec
     from jaxbandits.environments import register_environment as register_environment
     from jaxbandits.environments.linear import noise as noise
+    from jaxbandits.environments.linear.fresh_arms import FreshArms as FreshArms
     from jaxbandits.environments.linear.heavy_tailed import HeavyTailed as HeavyTailed
     from jaxbandits.estimation import links as links
     from jaxbandits.estimation.arms import best_arm as best_arm

@@ -176,6 +176,12 @@ def field_table(obj: Any, prefix: str = "") -> Iterator[FieldInfo]:
             yield FieldInfo(name, kind, value, field.metadata.get(_RANGE), field.metadata.get(_DOC, ""))
 
 
+def _has_object(field: dataclasses.Field) -> bool:
+    """Return whether the default of a field is a nested object, and not an array that a factory makes."""
+    factory = field.default_factory
+    return factory is not dataclasses.MISSING and dataclasses.is_dataclass(type(factory()))
+
+
 def _default(field: dataclasses.Field) -> Any:
     if field.default_factory is not dataclasses.MISSING:
         return field.default_factory()
@@ -203,8 +209,8 @@ def validate(obj: Any, label: str = "") -> None:
             _check_static(name, value, allowed)
         elif is_shared(field):
             _check_shared(name, value, allowed)
-        elif field.default_factory is not dataclasses.MISSING and not dataclasses.is_dataclass(type(value)):
-            example = field.default_factory().__class__.__name__
+        elif _has_object(field) and not dataclasses.is_dataclass(type(value)):
+            example = field.default_factory().__class__.__name__  # pyright: ignore[reportCallIssue]
             raise InputError(f"{name} must be an object such as {example}(), got {format_value(value)}")
         elif dataclasses.is_dataclass(type(value)) and allowed is None:
             validate(value, name)

@@ -152,5 +152,4 @@ def _check(arguments: argparse.Namespace) -> int:
         except AssertionError as error:
             print(error)
             return 1
-        print(f"{arguments.name} on {name}: keeps the contract" + (" as far as its traces show" * arguments.quick))
     return 0

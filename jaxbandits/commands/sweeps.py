@@ -63,7 +63,7 @@ def add(commands: Any) -> None:
     merge.add_argument("-o", "--out", type=path, required=True, help="directory or file to write")
     merge.set_defaults(run=_merge)
 
-    status = commands.add_parser("status", help="print the state of a sweep")
+    status = commands.add_parser("status", parents=[with_plugins()], help="print the state of a sweep")
     status.add_argument("directory", type=Path, help="directory of the sweep")
     status.add_argument("--json", action="store_true", help="print JSON")
     status.set_defaults(run=_status)

@@ -5,8 +5,9 @@ import dataclasses
 import json
 import os
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,13 @@ from jaxbandits.simulation.identity import plan_spec
 from jaxbandits.simulation.memory import check_job
 from jaxbandits.simulation.options import COUNT, Options
 from jaxbandits.simulation.plan import Plan
+from jaxbandits.simulation.progress import is_interactive
 from jaxbandits.sweeps.checkpoints import PartStore
 from jaxbandits.sweeps.directory import Directory
 from jaxbandits.sweeps.load import SweepResult, load_sweep
 from jaxbandits.sweeps.sweep import Part, Sweep, SweepPlan, plan_sweep
 
+_REPORT_S = 60.0  # between lines about a part that is computed, where there is no bar
 _MAX_HINDSIGHT = 10_000  # instances whose metrics in hindsight are cached from part to part
 
 
@@ -239,10 +242,12 @@ class _PartRunner:
         devices, options = self.plan.devices, self.options
         plan = Plan((part.job,), self.plan.sweep.seed)
         with PartStore(directory, plan, plan_spec(plan, devices, self.plan.traces), options.save_every) as store:
-            output = driver.run(
-                plan, devices=devices, traces=self.plan.traces, workers=options.workers, save_every=options.save_every,
-                progress=options.progress, title=f"part {number} of {self.n_parts}", stages=False, store=store,
-            )  # fmt: skip
+            title = f"part {number} of {self.n_parts}"
+            with _printing_minutes(title, options.progress and not is_interactive()):
+                output = driver.run(
+                    plan, devices=devices, traces=self.plan.traces, workers=options.workers,
+                    save_every=options.save_every, progress=options.progress, title=title, stages=False, store=store,
+                )  # fmt: skip
         if len(self.hindsight) > _MAX_HINDSIGHT:
             self.hindsight.clear()
         spec = self.plan.spec_of(part)
@@ -262,6 +267,26 @@ class _PartRunner:
             for field in ("values", "axes", "units")
         }
         return dataclasses.replace(trials, **selected)
+
+
+@contextlib.contextmanager
+def _printing_minutes(title: str, enabled: bool) -> Iterator[None]:
+    """Print a line a minute on standard error while a part is computed: without a bar it would be silent till its end."""
+    begin, is_done = time.perf_counter(), threading.Event()
+
+    def report() -> None:
+        while not is_done.wait(_REPORT_S):
+            print(f"{title}: computing for {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=report, daemon=True)
+    if enabled:
+        thread.start()
+    try:
+        yield
+    finally:
+        is_done.set()
+        if enabled:
+            thread.join()
 
 
 def _count_failed(trials: Trials) -> int:

@@ -1,12 +1,13 @@
 """Contract of algorithms and environments, as checks on any pair of instances.
 
 `check_algorithm(algorithm, environment)` runs all checks. Each is a function whose name states what it asserts, and
-raises `AssertionError` with one line that says what is wrong.
+raises `AssertionError` with one line that says what is wrong; `check_algorithm` lists the lines of all.
 """
 
 import dataclasses
 import inspect
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -25,6 +26,7 @@ from jaxbandits.testing.failures import translate
 from jaxbandits.types import ArmObs, InitFromObs, Recommends
 
 _ROUNDS = 40
+_LONG = 2_000  # rounds of the check that runs long
 _ARGUMENTS = {
     "init": ["key"],
     "init_from_obs": ["state", "obs"],
@@ -36,7 +38,7 @@ _ARGUMENTS = {
 
 
 def check_algorithm(algorithm: Any, environment: Any, *, quick: bool = False) -> None:
-    """Run every check of an algorithm on an environment that suits it, and print advice on its speed, if any.
+    """Run every check of an algorithm on an environment that suits it, and print a verdict and advice on its speed.
 
     Args:
       algorithm: a small concrete instance.
@@ -44,13 +46,26 @@ def check_algorithm(algorithm: Any, environment: Any, *, quick: bool = False) ->
       quick: only trace its methods, which takes seconds; the other checks compile a dozen programs.
 
     Raises:
-      AssertionError: one line: which part of the contract is broken, what was found, how to mend it.
+      AssertionError: a line for every problem: which part of the contract is broken, what was found, how to mend it.
     """
-    for check in TRACED_CHECKS if ranges.flag("quick", quick) else ALGORITHM_CHECKS:
-        check(algorithm, environment)
+    checks = TRACED_CHECKS if ranges.flag("quick", quick) else ALGORITHM_CHECKS
+    problems: dict[str, None] = {}  # each once, in the order of the checks
+    is_traced = True
+    for check in checks:
+        if not is_traced:
+            break  # nothing else can be asked of a learner without the methods, or without a trace
+        try:
+            check(algorithm, environment)
+        except AssertionError as error:
+            problems[str(error)] = None
+            is_traced &= check not in TRACED_CHECKS
+    if problems:
+        raise AssertionError("\n".join(problems))
     if not quick:
         for line in speed.advice(algorithm, environment):
             print(line)
+    names = f"{type(algorithm).__name__} on {type(environment).__name__}"
+    print(f"{names}: keeps the contract" + (", as far as its traces show" if quick else f" ({len(checks)} checks)"))
 
 
 def check_environment(environment: Any) -> None:
@@ -64,12 +79,16 @@ def check_environment(environment: Any) -> None:
 
 
 def has_argument_names(obj: Any, methods: tuple[str, ...]) -> None:
-    """Assert that methods have the arguments of the protocol, in its order."""
+    """Assert that methods take as many arguments as the protocol passes, by position."""
     assert not isinstance(obj, type), f"{obj.__name__} is a class: make an instance of it"
     for method in methods:
         assert hasattr(obj, method), f"{type(obj).__name__} has no method {method}"
-        found = list(inspect.signature(getattr(obj, method)).parameters)
-        assert found == _ARGUMENTS[method], f"{type(obj).__name__}.{method} takes {found}, not {_ARGUMENTS[method]}"
+        signature = inspect.signature(getattr(obj, method))
+        found, expected = list(signature.parameters), _ARGUMENTS[method]
+        try:
+            signature.bind(*expected)
+        except TypeError:
+            raise AssertionError(f"{type(obj).__name__}.{method} takes {found}, not {expected}") from None
 
 
 def is_a_pytree_with_ranges(obj: Any) -> None:
@@ -91,9 +110,10 @@ def is_a_pytree_with_ranges(obj: Any) -> None:
     hash(jax.tree.structure(obj))
     validate(obj)
     for row in field_table(obj):
+        range_ = '"[1, inf)"' if row.kind == "static" else '"(0, inf)"'
+        declared = {"static": "int = static", "shared": "Any = shared"}.get(row.kind, "Any = param")
         assert row.doc, (
-            f"field {row.name} has no meaning (doc): write "
-            f'`{row.name}: Any = param(default, "(0, inf)", "what it means")`, or static(...) for a size'
+            f'field {row.name} has no meaning (doc): write `{row.name}: {declared}(default, {range_}, "what it means")`'
         )
 
 
@@ -172,6 +192,46 @@ def stays_finite(algorithm: Any, environment: Any) -> None:
                 )
 
 
+def stays_finite_over_many_rounds(algorithm: Any, environment: Any) -> None:
+    """Assert that no state is NaN after 2,000 rounds of 32 trials, or after the horizon where that is shorter."""
+    horizon = getattr(algorithm, "horizon", None)
+    rounds = _LONG if horizon is None else int(min(_LONG, horizon))
+    trials = _run(algorithm, environment, seeds=32, horizon=rounds)
+    failed = ~trials.healthy[0]
+    if failed.any():
+        seed = int(np.flatnonzero(failed)[0])
+        leaf, t = _first_nan(as_arrays(algorithm), as_arrays(environment), seed, rounds)
+        raise AssertionError(
+            f"the state is NaN in {int(failed.sum())} of {failed.size} trials within {rounds:,} rounds; with seed "
+            f"{seed} state{leaf} is NaN after round {t}: guard divisions, logarithms and exponentials"
+        )
+
+
+def _first_nan(algorithm: Any, environment: Any, seed: int, rounds: int) -> tuple[str, int]:
+    """Return the path of the leaf of the state that is NaN first in a trial, and the round after which it is."""
+
+    def is_nan(state: Any) -> Any:
+        numbers = [leaf for leaf in jax.tree.leaves(state) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+        return jnp.stack([jnp.isnan(leaf).any() for leaf in numbers])
+
+    @jax.jit
+    def play() -> Any:
+        def one_round(carry: Carry, t: jax.Array) -> tuple[Carry, jax.Array]:
+            carry = play_round(algorithm, environment, t, carry)[0]
+            return carry, is_nan(carry.alg_state)
+
+        carry = init_trial(_key(), algorithm, environment, jnp.int32(seed))
+        return jax.lax.scan(one_round, carry, jnp.arange(rounds, dtype=jnp.int32))
+
+    carry, found = play()
+    found = np.asarray(found)
+    leaves = [
+        (path, x) for path, x in jax.tree.leaves_with_path(carry.alg_state) if jnp.issubdtype(x.dtype, jnp.inexact)
+    ]
+    t = int(found.any(axis=1).argmax())
+    return jax.tree_util.keystr(leaves[int(found[t].argmax())][0]), t
+
+
 def trials_do_not_depend_on_the_split(algorithm: Any, environment: Any) -> None:
     """Assert that trials are the same, bit for bit, with more seeds, in shorter calls, and from a checkpoint."""
     few = _run(algorithm, environment, seeds=3)
@@ -235,6 +295,7 @@ ALGORITHM_CHECKS = (
     stays_finite,
     recommendation_is_finite,
     decisions_are_admissible,
+    stays_finite_over_many_rounds,
     trials_do_not_depend_on_the_split,
     every_traced_field_can_be_swept,
 )
@@ -298,9 +359,11 @@ def _assert_same(values: Mapping[str, Any], others: Mapping[str, Any], message: 
             chex.assert_trees_all_equal(values[metric], others[metric])
 
 
-def _run(algorithm: Any, environment: Any, seeds: int, **options: Any) -> Trials:
+def _run(algorithm: Any, environment: Any, seeds: int, horizon: int = _ROUNDS, **options: Any) -> Trials:
     settings = {"width": 32, "progress": False, "record_points": 4, **options}
-    return compare({"learner": algorithm}, environment, _ROUNDS, seeds, **settings)["learner"]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*NaN")  # the check says more
+        return compare({"learner": algorithm}, environment, horizon, seeds, **settings)["learner"]
 
 
 def _key() -> jax.Array:

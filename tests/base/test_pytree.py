@@ -147,3 +147,14 @@ def test_traced_values_are_refused_by_name():
 
     with pytest.raises(InputError, match=r"A.x is a value under a JAX transformation"):
         under_jit(1.0)
+
+
+def test_an_array_made_by_a_factory_is_a_field_like_any_other():
+    @pytree
+    class Means:
+        mu: object = param(factory=lambda: np.array([0.1, 0.9]))
+
+    validate(Means())
+    validate(Means(mu=np.array([0.5, 0.5])))
+    with pytest.raises(InputError, match=r"Means.mu must be made of numbers"):
+        validate(Means(mu="half"))

@@ -231,3 +231,11 @@ def test_tuning_takes_the_fields_that_there_are():
     with pytest.raises(InputError, match="rat"):
         run(wrong, preset="tuned", progress=False)
     assert not math.isnan(run(TUNED, seeds=1, progress=False).results["one"]["long"].final("loss")[0, 0])
+
+
+def test_adult_is_read_from_a_directory_that_is_given(monkeypatch, tmp_path):
+    asked = []
+    monkeypatch.setattr(setting, "load_adult", lambda path: asked.append(path) or _LIKE)
+    experiment = EXPERIMENTS["dro/fig5"].with_data(tmp_path)
+    panel = experiment.panels(experiment.horizon)["adult"]
+    assert asked == [tmp_path] and panel.title.startswith("Adult") and not experiment.stand_ins

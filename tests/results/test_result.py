@@ -17,6 +17,12 @@ def _quiet(call, *arguments, **settings):
         return call(*arguments, **settings)
 
 
+def test_a_result_is_iterated_like_a_mapping():
+    result = made.result()
+    assert list(result.keys()) == list(result) and list(result.values()) == [result[label] for label in result]
+    assert dict(result.items()) == dict(result) == result.trials
+
+
 def test_labels_keep_their_own_shapes():
     result = made.result()
     assert result.labels == tuple(result) == ("swept", "grouped") and len(result) == 2

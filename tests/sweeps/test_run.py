@@ -16,6 +16,7 @@ import pytest
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
 from jaxbandits.simulation import Grid, Meter, checkpoint, driver
+from jaxbandits.sweeps import run as run_lib
 from jaxbandits.sweeps import status as status_lib
 from jaxbandits.sweeps.directory import Directory
 from jaxbandits.sweeps.estimate import estimate_cost
@@ -466,3 +467,12 @@ def test_processes_share_the_work_of_a_directory(finished, tmp_path):
         assert not found.missing and not found.failures
         assert contents(directory) == contents(finished)
         assert not list((directory / "working").iterdir())
+
+
+def test_a_part_prints_lines_where_there_is_no_bar(tmp_path, monkeypatch, capsys):
+    """Off a terminal a long part is not silent; without progress it is."""
+    monkeypatch.setattr(run_lib, "_REPORT_S", 0.001)
+    run_sweep(SWEEP, tmp_path / "loud")
+    assert "part 1 of 7: computing for " in capsys.readouterr().err
+    run_sweep(SWEEP, tmp_path / "quiet", progress=False)
+    assert "computing for" not in capsys.readouterr().err

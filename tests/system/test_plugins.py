@@ -7,7 +7,7 @@ import pytest
 
 from jaxbandits import InputError, plugins
 from jaxbandits.base import registry
-from jaxbandits.cli import main
+from jaxbandits.cli import _parser, main
 from jaxbandits.experiments import EXPERIMENTS, register_experiment
 from jaxbandits.linear import OFUL
 from tests.wrong import WRONG, outcome
@@ -99,7 +99,7 @@ def test_check_says_what_it_was_asked(capsys):
     assert main(["check", "linear/ofull"]) == 2
     assert "did you mean 'linear/oful'" in capsys.readouterr().err
     assert main(["check", "linear/oful", "--quick"]) == 0
-    assert "linear/oful on linear/heavy_tailed: keeps the contract as far as its" in capsys.readouterr().out
+    assert "OFUL on HeavyTailed: keeps the contract, as far as its" in capsys.readouterr().out
 
 
 def test_experiments_are_registered_under_free_names():
@@ -107,3 +107,7 @@ def test_experiments_are_registered_under_free_names():
     for wrong, message in ((known, "there is an experiment 'linear/fig1' already"), ("fig", "must be an Experiment")):
         with pytest.raises(InputError, match=message):
             register_experiment(wrong)
+
+
+def test_status_takes_plugins_as_the_sweep_does():
+    assert _parser().parse_args(["status", "results/mine", "--plugin", "mine.py"]).plugin == ["mine.py"]

@@ -17,7 +17,7 @@ from jaxbandits.testing import contract
 
 SIMULATES = (
     contract.trials_do_not_depend_on_the_split, contract.decisions_are_admissible,
-    contract.every_traced_field_can_be_swept,
+    contract.every_traced_field_can_be_swept, contract.stays_finite_over_many_rounds,
 )  # fmt: skip
 CHECKS = [c for c in contract.ALGORITHM_CHECKS if c not in SIMULATES]
 

@@ -80,6 +80,8 @@ def test_equations_without_a_rule_are_named_with_their_line():
 def test_check_algorithm_prints_the_advice(capsys, monkeypatch):
     monkeypatch.setattr(contract, "ALGORITHM_CHECKS", ())  # they have tests of their own
     contract.check_algorithm(Transforming(), ENVIRONMENT)
-    assert capsys.readouterr().out.splitlines() == list(speed.advice(Transforming(), ENVIRONMENT))
+    advice, verdict = capsys.readouterr().out.splitlines()
+    assert [advice] == list(speed.advice(Transforming(), ENVIRONMENT))
+    assert verdict == "Transforming on HeavyTailed: keeps the contract (0 checks)"
     contract.check_algorithm(OFUL(dim=3), ENVIRONMENT)
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().out == "OFUL on HeavyTailed: keeps the contract (0 checks)\n"

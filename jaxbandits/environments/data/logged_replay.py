@@ -5,9 +5,11 @@
 
 If the logged arms were drawn uniformly and independently of everything else, the rounds that count are distributed as
 those of the learner on the real system (Theorem 1 there, for i.i.d. events): `mean_reward` is an unbiased estimate of
-what a learner earns per round over as many rounds. About one event in K counts. Logs of another law are not corrected.
+what a learner earns per round over as many rounds. About one event in K counts. Logs of another law are not corrected:
+`from_log` warns where the shares of the arms rule out uniform draws, and `jaxbandits.data.evaluate` weighs such logs.
 """
 
+import warnings
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -18,6 +20,9 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, pytree, shared, static, validate
 from jaxbandits.environments.data import rows
 from jaxbandits.environments.data.rows import Place
+from jaxbandits.environments.datasets import streams
+from jaxbandits.environments.datasets.labelled import numbers_or_texts
+from jaxbandits.environments.datasets.streams import Path
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
@@ -43,6 +48,39 @@ class ReplayOutcome(NamedTuple):
     counted: jax.Array  # []  1 where it counts
 
 
+_SURE = 1e-6  # probability with which a uniform log is taken for another one
+
+
+def _numbered(index: Any, n_arms: Any) -> Any:
+    """Number arms that are named by text in the sorted order of their names."""
+    try:
+        array = np.asarray(index)
+    except Exception:  # ragged, traced: `rows.table` says what is wrong
+        return index
+    if array.dtype.kind not in "USO" or not all(isinstance(name, str) for name in array.flat):
+        return index
+    names, numbers = np.unique(array.astype(str), return_inverse=True)
+    if isinstance(n_arms, int) and len(names) > n_arms:
+        raise InputError(f"index names {len(names)} arms ({', '.join(names[:4])}, ...), but n_arms = {n_arms}")
+    return numbers.reshape(array.shape)
+
+
+def _warn_unless_uniform(counts: np.ndarray) -> None:
+    """Warn where Pearson's test rules out that every arm was drawn with probability 1/K."""
+    n, k = counts.sum(), len(counts)
+    if k < 2 or n < 5 * k:  # too few for the test
+        return
+    from scipy.stats import chi2
+
+    expected = n / k
+    if chi2.sf(((counts - expected) ** 2 / expected).sum(), k - 1) < _SURE:
+        warnings.warn(
+            f"LoggedReplay: the log is not uniform (arm {counts.argmax()} has {counts.max() / n:.0%} of {n:,} events, "
+            f"1/K is {1 / k:.0%}), so its mean_reward is biased: use jaxbandits.data.evaluate with propensities",
+            stacklevel=3,
+        )
+
+
 @pytree
 class LoggedReplay:
     """A uniformly logged bandit, replayed for any learner.
@@ -65,7 +103,8 @@ class LoggedReplay:
         """Return a replay of logged events.
 
         Args:
-          index: `[n]` the arm that was played, from 0; drawn uniformly from all K.
+          index: `[n]` the arm that was played, from 0, or its name (names are numbered in sorted order), drawn
+            uniformly from all K.
           reward: `[n]` what it paid.
           n_arms: K.
           seen: contexts `[n, p]`, or arms `[n, K, d]`; None: arms are the unit vectors.
@@ -75,13 +114,47 @@ class LoggedReplay:
           InputError: shapes that do not fit, entries that are not finite numbers, arms that there are not.
         """
         rewards = rows.table("reward", reward, {"(n,)": 1})
-        numbers = rows.table("index", index, {"(n,)": 1})
+        numbers = rows.table("index", _numbered(index, n_arms), {"(n,)": 1})
         log = Log(rows.fits("seen", seen, len(rewards), n_arms), numbers.astype(np.int32), rewards)
         if not np.array_equal(log.index, numbers):
             raise InputError(f"index must hold whole numbers, got {numbers[log.index != numbers][0]}")
         made = cls(log=log, n_arms=n_arms, **settings)
         validate(made)
+        _warn_unless_uniform(np.bincount(log.index, minlength=n_arms))
         return made
+
+    @classmethod
+    def from_file(
+        cls,
+        path: Path,
+        action: str | int,
+        reward: str | int,
+        *,
+        n_arms: int | None = None,
+        delimiter: str = ",",
+        header: bool = True,
+        **settings: Any,
+    ) -> "LoggedReplay":
+        """A replay of the events of a CSV file, a row each; all further columns are the context.
+
+        Args:
+          path: the file, plain or gzip-compressed (`.gz`).
+          action: the column of the arm that was played, a number or a name: its name, or its number from 0.
+          reward: the column of what it paid.
+          n_arms: K; by default the number of different actions.
+          delimiter: one character between the cells.
+          header: whether the first row holds names.
+          **settings: the other fields.
+
+        Raises:
+          InputError: naming file and line, when it cannot be read; and what `from_log` refuses.
+        """
+        columns = {"action": action, "reward": reward}
+        table, places, names = streams.read_csv(path, columns, text="action", delimiter=delimiter, header=header)
+        actions = numbers_or_texts(names)
+        n_arms = len(np.unique(actions)) if n_arms is None else n_arms
+        seen = np.delete(table, list(places.values()), axis=1)
+        return cls.from_log(actions, table[:, places["reward"]], n_arms, seen, **settings)
 
     @classmethod
     def example(cls) -> "LoggedReplay":

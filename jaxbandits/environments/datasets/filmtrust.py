@@ -15,7 +15,9 @@ _FORMAT = Format("filmtrust", ("user", "item", "rating"), None, (0.5, 4.0), 0.5,
 def load_filmtrust(
     path: str | os.PathLike[str], *, shape: tuple[int, int] = SHAPE, n_ratings: int | None = N_RATINGS
 ) -> Ratings:
-    """Read `ratings.txt`, plain or gzip-compressed: a line is `user item rating` between spaces, ids from 1.
+    """Read `ratings.txt`, plain or gzip-compressed: a line is `user item rating`, ids from 1.
+
+    Between them are spaces, or commas as in common copies of the file.
 
     Args:
       path: the file.

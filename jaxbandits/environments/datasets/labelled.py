@@ -64,10 +64,10 @@ def load_labelled(
 
 def _read_csv(path: Path, label: str | int, delimiter: str, header: bool) -> tuple[np.ndarray, np.ndarray]:
     table, places, texts = streams.read_csv(path, {"label": label}, text="label", delimiter=delimiter, header=header)
-    return np.delete(table, places["label"], axis=1), _numbers_or_texts(texts)
+    return np.delete(table, places["label"], axis=1), numbers_or_texts(texts)
 
 
-def _numbers_or_texts(texts: list[str]) -> np.ndarray:
+def numbers_or_texts(texts: list[str]) -> np.ndarray:
     """Return numbers where all of them are: "1" and "1.0" are one label."""
     try:
         numbers = np.array([float(text) for text in texts])
@@ -94,15 +94,23 @@ def checked(features: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     try:
         features, labels = ranges.floats(features), np.asarray(labels)
     except (TypeError, ValueError):
-        raise InputError("features must be numbers of shape (n, d), labels numbers or text of shape (n,)") from None
+        raise InputError(
+            "features must be numbers of shape (n, d), labels numbers or text of shape (n,); text columns become "
+            "numbers by one-hot encoding, such as pandas.get_dummies(features)"
+        ) from None
     if features.ndim != 2 or not features.size or labels.shape != features.shape[:1]:
         shapes = f"{features.shape} and {labels.shape}"
         raise InputError(f"features and labels must have shapes (n, d) and (n,) with n, d >= 1, got {shapes}")
+    if labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels):  # text of pandas
+        labels = labels.astype(str)
     if labels.dtype.kind not in "biufUS":
         raise InputError(f"labels must be numbers or text, got an array of {labels.dtype}")
     for name, array in (("features", features), ("labels", labels)):
         if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise InputError(f"{name} must be finite, but row {np.argwhere(~np.isfinite(array))[0][0]} (from 0) is not")
+            raise InputError(
+                f"{name} must be finite, but row {np.argwhere(~np.isfinite(array))[0][0]} (from 0) is not: fill in or "
+                "leave out rows with missing values"
+            )
     return features, labels
 
 

@@ -124,7 +124,8 @@ def low_rank_ratings(
 
 
 def _parsed(line: str, form: Format, shape: tuple[int, int], where: str) -> tuple[int, int, float]:
-    cells = line.strip("\r\n").split(form.separator)
+    text = line if form.separator else line.replace(",", " ")  # copies of files with spaces have commas
+    cells = text.strip("\r\n").split(form.separator)
     if len(cells) != len(form.fields):
         kind = "tab-separated" if form.separator == "\t" else "space-separated"
         raise InputError(

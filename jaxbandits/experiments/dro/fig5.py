@@ -1,7 +1,7 @@
 """Figure 5: risks of single groups against iterations, one pass over Adult."""
 
 from jaxbandits.experiments.dro.fig4 import FIELDS, claims, figures, learners
-from jaxbandits.experiments.dro.setting import STAND_IN, STUDY, adult_once
+from jaxbandits.experiments.dro.setting import STAND_IN, STUDY, adult_once, adult_panels
 from jaxbandits.experiments.engine.experiment import Panel
 
 FIG5 = STUDY.experiment(
@@ -13,7 +13,7 @@ FIG5 = STUDY.experiment(
     algorithms=lambda preset, horizon, panel: learners(
         preset, horizon, panel, {"SMD(m)": 3.0, "SMD_r": 3.0, "SMPA_m": 60.0}, smoothness=1.5
     ),
-    panels=lambda horizon: {"adult": Panel(*adult_once())},
+    **adult_panels(lambda path: {"adult": Panel(*adult_once(path))}),
     claims=claims("Figure 5", "adult", 6),
     notes=(
         STAND_IN,

@@ -39,7 +39,10 @@ OURS = (
 )
 STUDY = Study("dro", PAPER, seeds=SEEDS, presets=PRESETS, record_points=("log", 40), notes=(OURS,))
 THEOREMS = Study("dro", PAPER, record_points=("log", 40))  # step sizes of the theorems, problems with known optima
-STAND_IN = "Adult is the real data where JAXBANDITS_DATA names a directory with adult/, else a labelled stand-in."
+STAND_IN = (
+    "Adult is the real data where --data names the directory of its files, or JAXBANDITS_DATA one with adult/, else a "
+    "labelled stand-in."
+)
 
 DIM, N_GROUPS = 1000, 20
 
@@ -91,14 +94,31 @@ def heterogeneous(dim: int = DIM, **settings: Any) -> SyntheticGroups:
     return SyntheticGroups.heterogeneous(dim=dim, n_groups=N_GROUPS, top_k=3, **settings)
 
 
-def adult(**settings: Any) -> tuple[str, GroupData]:
-    """Return a title, which names a stand-in as such, and the Adult data."""
+def adult(path: Path | None = None, **settings: Any) -> tuple[str, GroupData]:
+    """Return a title, which names a stand-in as such, and the Adult data.
+
+    Args:
+      path: directory of its files; by default what `JAXBANDITS_DATA` has, or the stand-in.
+      **settings: of `GroupData`.
+    """
+    if path is not None:
+        return "Adult", GroupData.from_table(load_adult(path), **settings)
     return _adult(os.environ.get("JAXBANDITS_DATA", ""), tuple(settings.items()))
 
 
-def adult_once() -> tuple[str, GroupData]:
+def adult_once(path: Path | None = None) -> tuple[str, GroupData]:
     """Return the Adult data for one pass, with the paper's 364 rows of each group held out."""
-    return adult(order="once", held_out=HELD_OUT)
+    return adult(path, order="once", held_out=HELD_OUT)
+
+
+def adult_panels(make: Callable[..., dict[str, Panel]]) -> dict[str, Any]:
+    """Return the fields `panels` and `from_file` of an experiment on Adult, from a function of the directory."""
+
+    def from_file(path: Path) -> dict[str, Any]:
+        found = make(path)  # here: an unreadable file is reported before anything is computed
+        return {"panels": lambda horizon: found}
+
+    return {"panels": lambda horizon: make(None), "from_file": from_file}
 
 
 @functools.cache

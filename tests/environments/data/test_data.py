@@ -242,7 +242,36 @@ def test_what_is_not_supported_is_refused_in_one_line():
         assert "\n" not in str(said.value)
 
 
+def test_a_log_that_is_not_uniform_is_named():
+    """90 % on one arm; a uniform log of as many events is silent."""
+    draws = np.random.default_rng(0)
+    biased = np.where(draws.uniform(size=1000) < 0.9, 0, 1)
+    with pytest.warns(UserWarning, match=r"not uniform \(arm 0 has \d\d% .*evaluate with propensities"):
+        LoggedReplay.from_log(biased, np.ones(1000), n_arms=2)
+    LoggedReplay.from_log(draws.integers(2, size=1000), np.ones(1000), n_arms=2)
+
+
+def test_a_log_is_read_from_a_file(tmp_path):
+    """Actions by name, contexts in the other columns; the same as from arrays."""
+    path = tmp_path / "log.csv"
+    path.write_text("age,arm,paid\n0.5,B,1\n0.1,A,0\n0.9,B,0.5\n")
+    read = LoggedReplay.from_file(path, action="arm", reward="paid")
+    made = LoggedReplay.from_log(["B", "A", "B"], [1, 0, 0.5], 2, [[0.5], [0.1], [0.9]])
+    assert read.n_arms == 2
+    for a, b in zip(read.log, made.log, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert list(read.log.index) == [1, 0, 1]
+
+
+def test_labels_of_pandas_are_text():
+    table = TableBandit.from_table(np.eye(3), np.array(["a", "b", "a"], dtype=object)).table
+    np.testing.assert_array_equal(table.rewards, [[1, 0], [0, 1], [1, 0]])
+
+
 WRONG_DATA = [
+    (lambda: TableBandit.from_table([["red"], ["blue"]], [1, 2]), r"one-hot encoding, such as pandas.get_dummies"),
+    (lambda: TableBandit.from_table([[np.nan], [1.0]], [1, 2]), r"fill in or leave out rows with missing values"),
+    (lambda: LoggedReplay.from_log(["a", "b", "c"], [1.0, 1.0, 0.0], n_arms=2), r"index names 3 arms \(a, b, c"),
     (lambda: TableBandit.from_table(np.ones((3, 2)), ["a"] * 3), "labels must be of at least two kinds, got 1"),
     (lambda: TableBandit.from_table(np.ones((3, 2)), [1, 2]), r"shapes \(n, d\) and \(n,\) .* got \(3, 2\) and \(2,\)"),
     (

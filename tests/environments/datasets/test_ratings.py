@@ -45,6 +45,11 @@ class TestReaders:
         np.testing.assert_array_equal(read.ratings, [4.0, 3.5, 2.0])
         assert (read.scale, read.source) == ((0.5, 4.0), "filmtrust")
 
+    def test_filmtrust_with_commas_is_the_same(self, write):
+        read, other = (load_filmtrust(write(text, "ratings.txt"), shape=(2, 3), n_ratings=4)
+                       for text in (RATINGS, RATINGS.replace(" ", ",")))  # fmt: skip
+        assert (read.users == other.users).all() and (read.ratings == other.ratings).all()
+
     def test_entries_are_frozen(self, write):
         with pytest.raises(AttributeError):
             load_movielens(write(U_DATA), **TINY).shape = (1, 1)
@@ -76,7 +81,7 @@ MOVIELENS_LINES = {
 }
 FILMTRUST_LINES = {
     "2 1": r"line 2: expected 3 space-separated fields \(user item rating\), got 2",
-    "2,1,3": r"line 2: expected 3 space-separated fields .*, got 1",
+    "2;1;3": r"line 2: expected 3 space-separated fields .*, got 1",
     "2 1 0": r"line 2: the rating must be from 0.5 to 4 by 0.5, got '0'",
     "2 1 4.5": r"line 2: the rating must be from 0.5 to 4 by 0.5, got '4.5'",
     "2 1 3.25": r"line 2: the rating must be from 0.5 to 4 by 0.5, got '3.25'",
