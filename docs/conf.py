@@ -92,6 +92,7 @@ def _mathml(tex: str, **options: Any) -> str:
 
 _PROSE_OR_CODE = re.compile(r"(`+[^`]+`+|^ *>>>.*\n(?:.+\n?)*)", re.MULTILINE)
 _SECTION = re.compile(rf"^( *)({'|'.join(SECTIONS)}|References): +(?=\S)", re.MULTILINE)
+_LETTER = re.compile(r"^( *(?:\w+: )?)([A-Za-z]\.)$", re.MULTILINE)  # alone on a line: no item of a list
 _BULLET = re.compile(r"^( *)([*-] )", re.MULTILINE)
 
 
@@ -112,7 +113,7 @@ def write_docstring_as_rst(app: Any, what: str, name: str, obj: Any, options: An
             for k in range(1, len(formulas), 2):
                 formulas[k] = rf"\ :math:`{formulas[k]}`\ "
             pieces[j] = re.sub(r"^( *)\0", r"\n\1* ", "".join(formulas), flags=re.MULTILINE)
-        parts[i] = "".join(pieces)
+        parts[i] = _LETTER.sub(r"\1\\\2", "".join(pieces))
     for i in range(1, len(parts), 2):
         if not parts[i].lstrip().startswith(">>>"):
             parts[i] = f"``{' '.join(parts[i].strip('`').split())}``" + r"\ " * parts[i + 1][:1].isalnum()

@@ -31,7 +31,7 @@ class NuclearBall:
     any case. How good it is: the value `<direction, V>` lies within `radius residual s` of the one that a nearby
     singular value s would give, with the `residual` that travels in the guess. A residual says nothing about singular
     vectors orthogonal to all that was met; a trace of a fixed vector in every start makes those unlikely to last.
-    `top_singular_value` asks independently (docs/performance.md has figures at 943 x 1682).
+    `top_singular_value` asks independently (docs/rates.md has figures at 943 x 1682).
 
     The answer is formed from its two vectors where it is used, so that `x + sigma (V - x)` is one rank-one update.
     """

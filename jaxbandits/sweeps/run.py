@@ -271,7 +271,7 @@ class _PartRunner:
 
 @contextlib.contextmanager
 def _printing_minutes(title: str, enabled: bool) -> Iterator[None]:
-    """Print a line a minute on standard error while a part is computed: without a bar it would be silent till its end."""
+    """Print a line a minute on standard error while a part is computed, which has no bar where this is enabled."""
     begin, is_done = time.perf_counter(), threading.Event()
 
     def report() -> None:
