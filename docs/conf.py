@@ -90,7 +90,13 @@ def _mathml(tex: str, **options: Any) -> str:
 
 # --- docstrings and links ----------------------------------------------------------------------------------------
 
-_PROSE_OR_CODE = re.compile(r"(`+[^`]+`+|^ *>>>.*\n(?:.+\n?)*)", re.MULTILINE)
+# Code between backticks, examples, names of arguments, names of several words.
+_PROSE_OR_CODE = re.compile(
+    r"(^::\n\n(?: {4}.*\n?)+|`+[^`]+`+|^ *>>>.*\n(?:.+\n?)*|^ +(?:\*\*?)?\w+:(?= |$)"
+    r"|(?<![\w\\/.:])[a-z]+_[a-z]{3,}\b(?![\w(/.:^]))",
+    re.MULTILINE,
+)
+_FORMULAS = re.compile(r"\n\n((?: {4}.*(?: = | <= ).*(?:\n|$))+)(?=\n|$)")  # a paragraph of them, indented
 _SECTION = re.compile(rf"^( *)({'|'.join(SECTIONS)}|References): +(?=\S)", re.MULTILINE)
 _LETTER = re.compile(r"^( *(?:\w+: )?)([A-Za-z]\.)$", re.MULTILINE)  # alone on a line: no item of a list
 _BULLET = re.compile(r"^( *)([*-] )", re.MULTILINE)
@@ -99,6 +105,7 @@ _BULLET = re.compile(r"^( *)([*-] )", re.MULTILINE)
 def write_docstring_as_rst(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Turn a docstring, prose with `code` and $formulas$, into reStructuredText in which all else is literal."""
     text = _SECTION.sub(r"\n\1\2:\n\1  ", "\n".join(lines))
+    text = _FORMULAS.sub("\n\n::\n\n\\1", text)
     parts = _PROSE_OR_CODE.split(text)
     for i in range(0, len(parts), 2):
         pieces = re.split(r"\$([^$]+)\$", parts[i])
@@ -115,7 +122,7 @@ def write_docstring_as_rst(app: Any, what: str, name: str, obj: Any, options: An
             pieces[j] = re.sub(r"^( *)\0", r"\n\1* ", "".join(formulas), flags=re.MULTILINE)
         parts[i] = _LETTER.sub(r"\1\\\2", "".join(pieces))
     for i in range(1, len(parts), 2):
-        if not parts[i].lstrip().startswith(">>>"):
+        if not parts[i].lstrip().startswith((">>>", "::")) and not parts[i].startswith(" "):
             parts[i] = f"``{' '.join(parts[i].strip('`').split())}``" + r"\ " * parts[i + 1][:1].isalnum()
     lines[:] = "".join(parts).split("\n")
 
