@@ -1,5 +1,6 @@
 """Settings of the site: Sphinx, MyST, myst-nb, pydata-sphinx-theme. `make docs` builds it into results/docs."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -36,6 +37,8 @@ nb_execution_raise_on_error = True
 nb_execution_in_temp = True
 nb_output_stderr = "remove"  # progress bars
 nb_merge_streams = True
+nb_ipywidgets_js = {}  # nothing is loaded from elsewhere
+os.environ["TQDM_DISABLE"] = "1"  # in the kernels: no progress bars
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"

@@ -136,8 +136,8 @@ def _top_level(title: str, rooms: tuple[str, ...]) -> str:
     blocks = []
     for name, place in places.items():
         room = place.removeprefix("jaxbandits.").partition(".")[0].partition(":")[0]
-        here = room in rooms or (rooms == ("",) and room not in others | {"algorithms", "jaxbandits"})
-        if here and not place.startswith("jaxbandits.environments.linear"):
+        here = room in rooms or (rooms == ("",) and room not in others | {"jaxbandits"})
+        if here and not place.startswith(("jaxbandits.algorithms.linear", "jaxbandits.environments.linear")):
             blocks.append(_object(f"jaxbandits.{name}", getattr(jaxbandits, name)))
     return _page(title, *blocks)
 
