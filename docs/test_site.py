@@ -84,6 +84,44 @@ def test_nothing_is_loaded_from_elsewhere():
         assert not re.findall(r"<(?:script|img|link)[^>]+(?:src|href)=\"(?:https?:)?//[^\"]*\"", text), page
 
 
+TASKS = {  # what is clicked from Home on, by the text of the link
+    "find a learner for logistic bandits with few parameters, and run it": ("Choosing", "GLB-OMD"),
+    "add an algorithm of one's own": ("Guides", "Your own algorithm and environment", "Checked"),
+    "run a sweep on a cluster": ("Guides", "A million trials of a million rounds", "On a cluster"),
+}
+
+
+class _Clicks(HTMLParser):
+    """Targets of the links of a page, by their text."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.found: dict[str, str] = {}
+        self._link, self._text = None, ""
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "a":
+            self._link, self._text = dict(attrs).get("href"), ""
+
+    def handle_data(self, data):
+        self._text += data
+
+    def handle_endtag(self, tag):
+        if tag == "a" and self._link:
+            self.found.setdefault(" ".join(self._text.split()), self._link)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_is_three_clicks_from_home(task):
+    page, texts = SITE / "index.html", TASKS[task]
+    assert len(texts) <= 3
+    for text in texts:
+        file, _, anchor = _Clicks(page).found[text].partition("#")
+        page = (page.parent / file).resolve() if file else page
+        assert page.exists() and (not anchor or anchor in parsed(page).anchors)
+
+
 # --- in a browser ------------------------------------------------------------------------------------------------
 
 

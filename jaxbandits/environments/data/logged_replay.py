@@ -135,7 +135,7 @@ class LoggedReplay:
         header: bool = True,
         **settings: Any,
     ) -> "LoggedReplay":
-        """A replay of the events of a CSV file, a row each; all further columns are the context.
+        """Replay the events of a CSV file, a row each; all further columns are the context.
 
         Args:
           path: the file, plain or gzip-compressed (`.gz`).
