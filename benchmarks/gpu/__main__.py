@@ -11,13 +11,12 @@ import argparse
 import json
 import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 from benchmarks.gpu import compiling
 from benchmarks.gpu.devices import GPUS
+from benchmarks.gpu.estimate import COUNTS
 
-_COUNTS = Path(__file__).with_name("counts.json")
 _TITLES = (
     f"{'program':36s}{'GPU':6s}{'W':>8s}{'nodes':>7s}{'a step':>12s}{'launches':>9s}{'host':>5s}{'kB':>14s}"
     f"{'needed':>8s}{'instr.':>9s}{'regs':>5s}{'spilt':>6s}{'f64':>4s}{'temp kB':>8s}{'s':>6s}  libraries"
@@ -40,7 +39,7 @@ def main() -> int:
     import jax
 
     jax.config.update("jax_enable_x64", arguments.float64)
-    known: dict[str, Any] = json.loads(_COUNTS.read_text()) if _COUNTS.exists() else {}
+    known: dict[str, Any] = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
     worse = []
     print(
         f"jax {jax.__version__}, float{64 if arguments.float64 else 32}; a round in which every loop turns once",
@@ -55,8 +54,13 @@ def main() -> int:
                 key = f"{name}, {gpu}, {width}" + (", float64" if arguments.float64 else "")
                 worse += _findings(key, counts, known.get(key), arguments.float64)
                 if arguments.write:
-                    known[key] = {"nodes": counts.nodes, "launches": counts.launches}
-                    _COUNTS.write_text(json.dumps(dict(sorted(known.items())), indent=0) + "\n")
+                    known[key] = {
+                        "nodes": counts.nodes,
+                        "launches": counts.launches,
+                        "kB": counts.kilobytes[1],
+                        "instructions": counts.instructions,
+                    }
+                    _write(known)
     print("\n".join(worse))
     return int(arguments.check and bool(worse))
 
@@ -73,6 +77,11 @@ def _pairs(only: list[str]) -> dict[str, Any]:
     return {name: pair for name, pair in pairs.items() if not only or any(part in name for part in only)}
 
 
+def _write(counts: dict[str, Any]) -> None:
+    lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(counts.items()))
+    COUNTS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
 def _row(name: str, gpu: str, width: int, x: compiling.Counts) -> str:
     steps = " ".join(map(str, x.steps)) or "-"
     kilobytes = " ".join(f"{n:.2f}" for n in dict.fromkeys(x.kilobytes))
@@ -83,7 +92,7 @@ def _row(name: str, gpu: str, width: int, x: compiling.Counts) -> str:
     )
 
 
-def _findings(key: str, counts: compiling.Counts, known: dict[str, int] | None, float64: bool) -> list[str]:
+def _findings(key: str, counts: compiling.Counts, known: dict[str, Any] | None, float64: bool) -> list[str]:
     """Return what is worse than it must be."""
     found = []
     if counts.host_predicates and not counts.libraries:

@@ -61,6 +61,7 @@ def _moved(computations: dict[str, list[str]], name: str, with_loops: bool) -> i
             total += sum(_moved(computations, body, True) for body in re.findall(r"body=(%[\w.\-]+)", x.rest))
         branches = re.findall(r"branch_computations=\{(.*?)\}", x.rest)
         inside = [body.strip() for group in branches for body in group.split(",")]
+        inside += re.findall(r"(?:true|false)_computation=(%[\w.\-]+)", x.rest)
         total += max((_moved(computations, body, with_loops) for body in inside), default=0)
     return total
 

@@ -1,16 +1,19 @@
 """Rounds per second on the default device against the width of a batch: `python -m benchmarks.speed.accelerator`.
 
-One batch per width on one device; wall clock, compilation excluded, best of three. `kernels` counts the kernels of one
-round, whose starts bound its time from below; `open` counts the loops and branches of a round that ask the host. Set
-XLA_FLAGS to compare command buffers (docs/performance.md lists those to try first).
+One batch per width on one device; wall clock, compilation excluded, best of three. `loops` says which form the programs
+have: `graph`, loops inside CUDA graphs, or `blocks`, rounds in blocks of fixed length (`JAXBANDITS_GPU_LOOPS` selects
+one). At the end measured rates are compared with the estimates that follow from `benchmarks/gpu/counts.json`.
 
 Without an accelerator `--forced` compiles as for one: a check that everything runs, not a measurement.
 """
 
 import argparse
+import json
 import time
 import warnings
 
+from benchmarks.gpu.devices import GPUS
+from benchmarks.gpu.estimate import COUNTS, rounds_per_second
 from benchmarks.speed.cases import build, named
 
 WIDTHS = (1024, 8192, 65_536, 262_144)
@@ -27,25 +30,25 @@ def main() -> None:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     import jax
-    import numpy as np
 
     jax.config.update("jax_enable_x64", arguments.float64)
     from jaxbandits import simulate
-    from jaxbandits.simulation import driver
-    from jaxbandits.simulation.plan import Job
-    from jaxbandits.simulation.program import BlockProgram
-    from jaxbandits.testing import speed
+    from jaxbandits.simulation import gpu_graphs
     from jaxbandits.tracing import target
 
     if arguments.forced:
         target.is_accelerator = lambda platform: True
     device = jax.devices()[0]
-    print(f"{device.device_kind}, jax {jax.__version__}; million rounds per second (compile seconds)")
-    columns = "".join(f"{f'W={w}':>18s}" for w in arguments.widths)
-    print(f"{'case':30s} {'dtype':8s}{'kernels':>8s}{'open':>6s}{columns}")
+    form = "graph" if gpu_graphs.target_of(device).open_loops else "blocks"
+    dtype = "float64" if arguments.float64 else "float32"
+    print(
+        f"{device.device_kind}, jax {jax.__version__}, loops {form}, {dtype}; million rounds a second (compile seconds)"
+    )
+    print(f"{'case':30s}" + "".join(f"{f'W={w}':>18s}" for w in arguments.widths))
+    measured: dict[tuple[str, int], float] = {}
     for case in named(arguments.only):
         algorithm, environment = build(case)
-        cells, counts = [], "       -     -"
+        cells = []
         for width in arguments.widths:
             horizon = arguments.rounds or max(64, min(2048, _WORK // width) // 64 * 64)
             settings = {"width": width, "progress": False, "record_points": 1}
@@ -56,14 +59,23 @@ def main() -> None:
                 simulate(algorithm, environment, horizon, width, **settings)
                 best = min(best, time.perf_counter() - begin)
             compile_s = first[type(algorithm).__name__].timing["compile_s"]
+            measured[case.name, width] = width * horizon / best
             cells.append(f"{width * horizon / best / 1e6:10.1f} ({compile_s:4.1f})")
-            job = Job("one", algorithm, environment, ({},), horizon, np.array([horizon]), width, 0, (), width)
-            program = driver.compile_job(job, device)  # compiled already
-            if isinstance(program, BlockProgram):
-                text = program.play_block.as_text()
-                counts = f"{speed.kernels(text):8d}{len(speed.open_loops(text)):6d}"
-        dtype = "float64" if arguments.float64 else "float32"
-        print(f"{case.name:30s} {dtype:8s}{counts}" + "".join(f"{c:>18s}" for c in cells), flush=True)
+        print(f"{case.name:30s}" + "".join(f"{c:>18s}" for c in cells), flush=True)
+    gpu = next((gpu for gpu in GPUS.values() if gpu.name == device.device_kind), None)
+    if gpu is None or form == "blocks" or arguments.float64:
+        print(
+            "No estimates: there are some for float32 and loops in graphs, on "
+            + ", ".join(x.name for x in GPUS.values())
+        )
+        return
+    print("\nestimate in million rounds a second, and what was measured as a multiple of it")
+    counts = json.loads(COUNTS.read_text())
+    for (name, width), rate in measured.items():
+        known = counts.get(f"{name}, h100, 8192")
+        if known:
+            estimate = rounds_per_second(gpu, width, known["nodes"], known["kB"], known["instructions"])
+            print(f"{name:30s} W={width:<8d}{estimate / 1e6:10.1f}{rate / estimate:8.2f}")
 
 
 if __name__ == "__main__":
