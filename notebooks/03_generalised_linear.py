@@ -17,7 +17,8 @@
 
 # %% [markdown]
 # In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA.
+# installation keeps Colab's JAX, which matches its CUDA. Take the CPU runtime: these cells play hundreds of trials side
+# by side, and a GPU pays from some thousand on (an estimate: docs/gpus.md).
 
 # %% cellView="form"
 # @title Installation
