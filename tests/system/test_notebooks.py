@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from jaxbandits import cli
+from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.engine.experiment import chosen
 
@@ -101,6 +102,7 @@ def test_texts_run(source, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("JAXBANDITS_FAST", "1")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))  # of the commands that a notebook runs
+    monkeypatch.setattr(ALGORITHMS, "data", dict(ALGORITHMS.data))  # names that it registers are gone afterwards
     try:
         exec(compile(source.read_text(encoding="utf-8"), str(source), "exec"), {"__name__": "__main__"})
         assert plt.get_fignums()
