@@ -53,8 +53,7 @@ def _jaxpr(closed: Any, seen: dict[int, str]) -> str:
         if hasattr(variable, "val"):
             return _value(variable.val, seen)
         if variable not in names:
-            aval = variable.aval
-            names[variable] = f"{len(names)}:{aval.str_short()}{getattr(aval, 'weak_type', '')}"
+            names[variable] = f"{len(names)}:{_type(variable.aval)}"
         return names[variable]
 
     lines = [_value(tuple(consts), seen)]
@@ -66,6 +65,12 @@ def _jaxpr(closed: Any, seen: dict[int, str]) -> str:
     lines += [" ".join(map(name_of, jaxpr.outvars))]
     seen[id(closed)] = digest(lines)
     return seen[id(closed)]
+
+
+@functools.lru_cache(4096)
+def _type(aval: Any) -> str:
+    """Return the text of an abstract value. A trace has thousands of them, and few that differ."""
+    return f"{aval.str_short()}{getattr(aval, 'weak_type', '')}"
 
 
 def _value(value: Any, seen: dict[int, str]) -> str:
