@@ -38,10 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         _discard_output()
         return 141
     except OSError as error:
-        if error.filename is not None:
-            raise
-        print(f"jaxbandits: cannot write the output: {error.strerror or error}", file=sys.stderr)
-        _discard_output()
+        place = error.filename or "cannot write the output"
+        print(f"jaxbandits: {place}: {error.strerror or error}", file=sys.stderr)
+        if error.filename is None:
+            _discard_output()
         return 2
 
 

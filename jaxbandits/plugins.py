@@ -22,7 +22,7 @@ def load(path: str | os.PathLike[str]) -> None:
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"a plugin must be the path of a Python file, got {format_value(path)}")
     file = Path(path).resolve()
-    if file.suffix != ".py" or not file.is_file():
+    if file.suffix != ".py" or not os.path.isfile(file):
         raise InputError(f"no such plugin: {path} (a Python file, *.py)")
     name = file.stem
     if not name.isidentifier():

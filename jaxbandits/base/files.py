@@ -72,7 +72,7 @@ def is_locked(directory: Path) -> bool:
     Writes nothing if no process ever held it; False if the lock cannot be opened.
     """
     path = directory / ".lock"
-    if not path.exists():
+    if not os.path.exists(path):
         return False
     lock = filelock.FileLock(str(path))
     try:

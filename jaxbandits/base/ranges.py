@@ -126,8 +126,9 @@ def check_interval(name: str, allowed: Any) -> None:
     if allowed is None or allowed == BOOL:
         return
     try:
-        _, low, high, _ = _interval(allowed)
-        is_interval = allowed[0] in "([" and allowed[-1] in ")]" and low <= high
+        closed_low, low, high, closed_high = _interval(allowed)
+        is_empty = low > high or (low == high and not (closed_low and closed_high))
+        is_interval = allowed[0] in "([" and allowed[-1] in ")]" and not is_empty
     except (ValueError, TypeError, IndexError):
         is_interval = False
     if not is_interval:

@@ -45,7 +45,7 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, Trials], dict[str, Any
       InputError: one line that names the file when it is missing, damaged or of another kind.
     """
     path = _path(path)
-    path = path if path.exists() or path.suffix == ".npz" else path.with_name(path.name + ".npz")
+    path = path if os.path.exists(path) or path.suffix == ".npz" else path.with_name(path.name + ".npz")
     with files.open_npz(path) as file:
         try:
             header = json.loads(file.read_text("header"))

@@ -46,7 +46,7 @@ class Directory:
         Raises:
           InputError: if there is none, or it is damaged or of another version.
         """
-        if not self.manifest.exists():
+        if not os.path.exists(self.manifest):
             raise InputError(f"{self.path} holds no sweep (it has no manifest.json)")
         found = files.read_json(self.manifest)
         if not isinstance(found, dict) or found.get("format") != _FORMAT:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxbandits import OFUL, Grid, HeavyTailed, InputError, Sweep, compare, pytree, simulate, to_spec
+from jaxbandits import OFUL, Grid, HeavyTailed, InputError, Sweep, compare, plugins, pytree, simulate, to_spec
 from jaxbandits.base.pytree import param
 from jaxbandits.cli import main
 from jaxbandits.coco import OFWTVC, LinearConstraints
@@ -17,7 +17,9 @@ from jaxbandits.domains import Box
 from jaxbandits.dro import GroupTable, adult_like
 from jaxbandits.oco import OGD
 from jaxbandits.operators import with_noise
+from jaxbandits.results.result import Result
 from jaxbandits.simulation.stopping import StoppingRule
+from jaxbandits.sweeps.load import load_sweep
 from jaxbandits.sweeps.run import run_sweep
 from jaxbandits.testing import check_algorithm
 from tests.results import made
@@ -69,12 +71,15 @@ def ranged(text):
         (lambda: pytree(5), "@pytree stands above a class, got 5"),
         *(
             (lambda text=text: ranged(text), "the range of Learner.rate must be an interval such as")
-            for text in ("(0, inf", "[1", "abc", "(2, 1)", 5, "[0; 1]")
+            for text in ("(0, inf", "[1", "abc", "(2, 1)", 5, "[0; 1]", "[1, 1)")
         ),
         (lambda: simulate(OFUL(dim=2), HeavyTailed(dim=2, n_arms=3, noise=OFUL(dim=2)), 5, 2), "noise must be a law"),
         (lambda: with_noise(ENV, 5), "noise must be a law such as Gaussian(), got 5"),
         (lambda: RESULT.save("x" * 300), "File name too long"),
         (lambda: RESULT.to_csv("x" * 300), "File name too long"),
+        (lambda: Result.load("x" * 300), "File name too long"),
+        (lambda: load_sweep("x" * 300), "xxx holds no sweep"),
+        (lambda: plugins.load("x" * 300 + ".py"), "no such plugin: xxx"),
     ],
 )
 def test_python(call, message, tmp_path, monkeypatch):
@@ -116,6 +121,12 @@ def test_a_type_that_is_no_name(tmp_path, capsys):
     assert main(["sweep", str(file), "--out", str(tmp_path / "out")]) == 2
     said = capsys.readouterr().err
     assert "algorithms.a: needs a type, such as 'linear/" in said and "got 5" in said and len(said) < 200
+
+
+def test_a_name_that_is_too_long(tmp_path, capsys):
+    assert main(["export", str(tmp_path / ("x" * 300))]) == 2
+    said = capsys.readouterr().err
+    assert said.endswith("xxx: File name too long\n") and said.count("\n") == 1
 
 
 def test_a_plugin_that_ends_the_process(tmp_path, capsys):
