@@ -106,6 +106,17 @@ def test_a_lost_or_damaged_part_is_computed_again(copied, computed, capsys):
     assert f"{victims[0].name} is damaged; it is computed again" in capsys.readouterr().err
 
 
+def test_a_part_under_the_name_of_another_is_not_read(copied):
+    first, second = (copied / "parts" / f"{part.name}.npz" for part in plan_sweep(SWEEP).parts[:2])
+    shutil.copy(second, first)
+    record = first.with_suffix(".json")
+    files.write_json(record, files.read_json(record) | {"bytes": first.stat().st_size})
+    with pytest.raises(InputError, match=f"{first.name} is not the file that was recorded"):
+        list(load_sweep(copied).parts())
+    shutil.copy(second.with_suffix(".json"), record)
+    assert load_sweep(copied).missing == (first.stem,)
+
+
 def test_shards_are_bit_for_bit_the_whole(finished, tmp_path, computed):
     for i in (2, 3, 1):
         found = run(tmp_path, shard=(i, 3))
