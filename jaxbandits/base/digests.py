@@ -2,18 +2,23 @@
 
 The digest of a function or class changes whenever it might compute other numbers under the same name. It covers the
 source of the module that defines it and of the user's modules that this one imports, and recursively the byte code,
-constants, defaults, closure and global names of each function.
+constants, defaults, closure, attributes and global names of each function. Values count by content: objects of unknown
+kinds by their pickles, which nothing ever reads.
 """
 
+import collections
 import contextlib
 import dataclasses
 import functools
 import hashlib
 import itertools
 import json
+import pickle
 import sys
 import sysconfig
 import types
+import warnings
+from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +55,8 @@ def code_digest(obj: Any) -> str:
     """Return a digest of a function, class or callable object, equal for equal code and equal captured values.
 
     Functions of this package and of the standard library count by name: the versions of Python and of this package
-    guard a run separately. Those of installed packages count by name and version of the package.
+    guard a run separately. Those of installed packages count by name and version of the package, and what a call there
+    returned (a schedule of optax) by the values it captured, too.
     """
     return digest(_describe(obj, {}))
 
@@ -125,7 +131,7 @@ def _describe(obj: Any, seen: dict[int, int]) -> Any:
     seen[id(obj)] = len(seen)
     if isinstance(obj, types.ModuleType):
         return ["module", obj.__name__, _module(obj, seen)]
-    if isinstance(obj, (list, set, dict)):
+    if isinstance(obj, (list, set, dict, types.MappingProxyType, collections.deque)):
         return _items(obj, seen)
     if callable(obj) and hasattr(obj, "__qualname__"):
         return _callable(obj, seen)
@@ -134,17 +140,24 @@ def _describe(obj: Any, seen: dict[int, int]) -> Any:
             array = np.asarray(obj)
             if array.dtype != object:
                 return ["array", array_digest(array)]
-    if is_user_code(type(obj)) or dataclasses.is_dataclass(obj):
+    if is_user_code(type(obj)) or dataclasses.is_dataclass(obj) or isinstance(obj, types.SimpleNamespace):
         slots = {name: getattr(obj, name) for name in getattr(type(obj), "__slots__", ()) if hasattr(obj, name)}
         return ["object", _describe(type(obj), seen), _items(slots | getattr(obj, "__dict__", {}), seen)]
-    # A default repr holds the address of the object, which differs in every process: such a run is never resumed.
-    return ["value", type(obj).__module__, type(obj).__qualname__, repr(obj)]
+    return ["value", type(obj).__module__, type(obj).__qualname__, _pickle_digest(obj)]
+
+
+def _pickle_digest(obj: Any) -> str:
+    """Return a digest of the pickle of an object; without one, its text, where an address differs in every process."""
+    with contextlib.suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _sha(pickle.dumps(obj))
+    return repr(obj)
 
 
 def _items(obj: Any, seen: dict[int, int]) -> Any:
     if isinstance(obj, (set, frozenset)):
         return ["set", *sorted(digest(_describe(item, dict(seen))) for item in obj)]
-    if isinstance(obj, dict):
+    if isinstance(obj, (dict, types.MappingProxyType)):
         return ["dict", *([_describe(key, seen), _describe(value, seen)] for key, value in obj.items())]
     return [type(obj).__name__, *(_describe(item, seen) for item in obj)]
 
@@ -152,21 +165,45 @@ def _items(obj: Any, seen: dict[int, int]) -> Any:
 def _callable(obj: Any, seen: dict[int, int]) -> Any:
     name = [getattr(obj, "__module__", None), obj.__qualname__]
     if not is_user_code(obj):
-        return ["name", *name, _installed_version(obj.__module__)]
+        owner = getattr(obj, "__self__", None)  # of a method that is written in C
+        captured = [] if isinstance(owner, types.ModuleType) else [owner]
+        if "<locals>" in obj.__qualname__ and not _is_traced(obj):
+            captured += map(_content, _cells(obj))
+        return ["name", *name, _installed_version(name[0]), *(_describe(value, seen) for value in captured)]
     parts: list[Any] = [_describe(sys.modules[obj.__module__], seen)]
     inner = getattr(obj, "__wrapped__", None)  # jax.jit, functools.wraps
     if inner is not None:
         parts.append(_describe(inner, seen))
     if isinstance(obj, types.FunctionType):
         parts += [_code(obj.__code__, seen), _describe(obj.__defaults__, seen), _describe(obj.__kwdefaults__, seen)]
-        parts += [_describe(_content(cell), seen) for cell in obj.__closure__ or ()]
-        used = sorted(_names(obj.__code__) & obj.__globals__.keys())
-        parts += [[key, _describe(obj.__globals__[key], seen)] for key in used]
+        parts += [_describe(_content(cell), seen) for cell in _cells(obj)]
+        parts += [_items({key: value for key, value in vars(obj).items() if key != "__wrapped__"}, seen)]
+        parts += _variables(obj.__globals__, _names(obj.__code__), seen)
     elif isinstance(obj, type):
         parts += [_describe(base, seen) for base in obj.__bases__]
         parts += [[key, _describe(value, seen)] for key, value in sorted(vars(obj).items()) if _is_written(key, value)]
         parts += [[field.name, _default(field, seen)] for field in getattr(obj, "__dataclass_fields__", {}).values()]
     return ["code", *name, *parts]
+
+
+def _variables(variables: dict[str, Any], names: Set[str], seen: dict[int, int]) -> list[Any]:
+    """Describe the variables of these names, and those of the user's modules among them."""
+    found = []
+    for name in sorted(names & variables.keys()):
+        value = variables[name]
+        is_module = isinstance(value, types.ModuleType) and _is_user_module(value.__name__)
+        inner = _variables(vars(value), names - {name}, seen) if is_module else []
+        found.append([name, _describe(value, seen), *inner])
+    return found
+
+
+def _is_traced(obj: Any) -> bool:
+    """Return whether a function is of this package or of JAX, whose closures hold traces that have digests already."""
+    return _is_own(obj) or (_module_of(obj) or "").partition(".")[0] == "jax"
+
+
+def _cells(obj: Any) -> tuple[Any, ...]:
+    return getattr(obj, "__closure__", None) or ()
 
 
 def _installed_version(module: Any) -> str | None:
@@ -179,12 +216,8 @@ def _is_written(name: str, value: Any) -> bool:
     """Return whether the user wrote an attribute of a class: not a descriptor, not generated by a dataclass."""
     if isinstance(value, types.FunctionType):  # the code of `python -c` has the file name "<string>", too
         return value.__code__.co_filename != "<string>" or name not in _GENERATED
-    if name.startswith("__"):
-        return False
-    written = (staticmethod, classmethod, property, functools.cached_property, functools.partial, type)
-    plain = (type(None), bool, int, float, complex, str, bytes, tuple, list, set, frozenset, dict)
-    is_array = hasattr(value, "dtype") and hasattr(value, "shape")
-    return isinstance(value, (*written, *plain)) or is_array or dataclasses.is_dataclass(value)
+    slots = (types.MemberDescriptorType, types.GetSetDescriptorType)
+    return not name.startswith(("__", "_abc_")) and not isinstance(value, slots)
 
 
 _GENERATED = frozenset(

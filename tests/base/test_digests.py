@@ -63,6 +63,7 @@ def test_another_measure_under_the_same_name_differs():
         lambda r, scale=1: r * scale, lambda r, scale=2: r * scale, lambda r, *, scale=1: r * scale,
         jax.jit(lambda r: r + 1), jax.jit(lambda r: r + 2), jnp.sum, jnp.max, _of(_of(1)), _of(_of(2)),
         HeavyTailed(dim=2, n_arms=5).observe, HeavyTailed(dim=2, n_arms=6).observe, np.sum, optax.sgd, math.sin,
+        optax.constant_schedule(1.0), optax.constant_schedule(2.0), [1].__getitem__, [2].__getitem__,
     ]  # fmt: skip
     assert len({digest_of(measure) for measure in first}) == len(first)
 
@@ -154,6 +155,16 @@ def test_a_changed_constant_in_a_users_module_changes_the_digest(tmp_path, monke
     assert not set(first) & set(second)
     _load(tmp_path, monkeypatch, "users_helpers", helpers.replace("+ 1", "+ 2"))
     assert not set(second) & set(digests_now())
+
+
+def test_a_variable_of_another_module_of_the_user_is_part_of_the_code_that_reads_it(tmp_path, monkeypatch):
+    helpers = _load(tmp_path, monkeypatch, "users_helpers", "scale = [1.0]\nother = 1.0\n")
+    module = _load(tmp_path, monkeypatch, "users_module", "import users_helpers\nof = lambda: users_helpers.scale\n")
+    first = digests.code_digest(module.of)
+    helpers.other = 2.0
+    assert digests.code_digest(module.of) == first
+    helpers.scale[0] = 2.0
+    assert digests.code_digest(module.of) != first
 
 
 SCRIPT = """

@@ -33,7 +33,7 @@ from tests.toys import Noisy, Shrink
 
 ROOT = Path(__file__).parents[2]
 RUN = {"progress": False, "width": 1, "workers": 1, "record_points": 4}
-LONG = 100  # entries: more than a shortened text shows
+LONG = 2000  # entries: more than a shortened text shows
 
 
 @pytree
@@ -52,7 +52,8 @@ WORLD = types.SimpleNamespace(box=None)  # the globals of a notebook
 
 # Values behind code that stays: how a value is stored in a global, and how the learner reads it.
 def filled(value):
-    return np.full(LONG, value)
+    """Return an array whose shortened text does not show the value."""
+    return np.pad(np.full(LONG, value), 6)
 
 
 @dataclasses.dataclass
@@ -148,6 +149,37 @@ def behind_a_jitted_function(name):
     class Mine(Play):
         def number(self):
             return number(jnp.zeros(()))
+
+    def at(value):
+        WORLD.box = box(value)
+        return Mine()
+
+    return at
+
+
+# A callback runs on the host, where no trace sees it: in each run anew, and in a checkpoint by its code and its values.
+ON_HOST = {
+    **{
+        name: BOXES[name][1]
+        for name in ("float", "dict", "plain object", "function", "bound method", "enum", "partial")
+    },
+    "attribute of a function": lambda box: box(),
+    "deque of arrays": lambda box: box[0][7],
+    "mapping proxy": lambda box: box["a"][7],
+    "namespace": lambda box: box.a[7],
+    "sparse matrix": lambda box: box.toarray()[0, 7],
+    "data frame": lambda box: box["a"].to_numpy()[50],
+}
+
+
+def behind_a_callback(name):
+    box, read = BOXES[name][0], ON_HOST[name]
+
+    @pytree
+    class Mine(Play):
+        def number(self):
+            shape = jax.ShapeDtypeStruct((), float)
+            return jax.pure_callback(lambda: np.asarray(read(WORLD.box), shape.dtype), shape)
 
     def at(value):
         WORLD.box = box(value)
@@ -380,7 +412,7 @@ def body_of_a_scan():
 
 def field(kind, make):
     def at(value):
-        namespace = {"number": lambda self: jnp.asarray(self.value).ravel()[0], "__module__": __name__}
+        namespace = {"number": lambda self: jnp.max(jnp.asarray(self.value)), "__module__": __name__}
         namespace |= {"__annotations__": {"value": Any}, "value": kind()}
         return pytree(type("Mine", (Play,), namespace))(value=make(value))
 
@@ -393,6 +425,7 @@ CHANGES = {
         f"global behind a jitted function: {name}": functools.partial(behind_a_jitted_function, name)
         for name in ("float", "NumPy array", "dict", "data frame", "function")
     },
+    **{f"global behind a callback: {name}": functools.partial(behind_a_callback, name) for name in ON_HOST},
     "method": lambda: written_again(lambda f: f),
     "method under jit": lambda: written_again(jax.jit),
     "method under jit, self static": lambda: written_again(functools.partial(jax.jit, static_argnums=0)),
