@@ -1,8 +1,9 @@
 """jaxbandits: a vectorised simulator of bandit and online-learning algorithms.
 
-Algorithms and environments live under their families: `jaxbandits.linear`, `.glm`, `.oco`, `.coco`, `.dro`; convex sets
-under `.domains`. The top level has the functions that run them, the parts for algorithms and environments of your own,
-and the classes that the README uses. Names are imported on first access: `jaxbandits --help` does not import JAX.
+Algorithms and environments live under their families: `jaxbandits.armed`, `.linear`, `.glm`, `.oco`, `.coco`, `.dro`;
+convex sets under `.domains`. The top level has the functions that run them, the parts for algorithms and environments
+of your own, and the classes that the README uses. Names are imported on first access: `jaxbandits --help` does not
+import JAX.
 """
 
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from jaxbandits.base import lazy
 from jaxbandits.base.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from jaxbandits import armed as armed
     from jaxbandits import coco as coco
     from jaxbandits import data as data
     from jaxbandits import domains as domains
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
     from jaxbandits.types import FullInformation as FullInformation
     from jaxbandits.types import Gradient as Gradient
     from jaxbandits.types import GroupDecision as GroupDecision
+    from jaxbandits.types import IndexObs as IndexObs
     from jaxbandits.types import PointDecision as PointDecision
     from jaxbandits.types import Reward as Reward
     from jaxbandits.types import ScaledReward as ScaledReward

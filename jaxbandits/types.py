@@ -12,6 +12,7 @@ rounds from 0 and is a scalar that is the same for all trials, so that schedules
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import jax
+import jax.numpy as jnp
 
 from jaxbandits.base import trees
 from jaxbandits.base.errors import InputError
@@ -21,7 +22,7 @@ from jaxbandits.numerics.linalg import Vector
 class ArmObs(NamedTuple):
     """Arms of a round of a linear or generalised linear bandit."""
 
-    arms: jax.Array  # [K, d]
+    arms: jax.Array  # [K, d]; [K] where they have no features (`IndexObs`)
     mask: Any = None  # [K] True where the arm may be played; None: all of them
 
 
@@ -31,11 +32,23 @@ class FixedArmObs(ArmObs):
     __slots__ = ()
 
 
+class IndexObs(FixedArmObs):
+    """Arms without features: `arms` are their numbers, so that K arms cost O(K); made by `IndexObs.of(K)`."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, n_arms: int, mask: Any = None) -> "IndexObs":
+        """Show the arms 0, ..., n_arms - 1, under a mask `[K]` (None: all of them)."""
+        return cls(jnp.arange(n_arms, dtype=jnp.int32), mask)
+
+
 class ArmDecision(NamedTuple):
     """Arm that is played."""
 
     index: jax.Array  # [] int32
-    x: Vector  # [d]
+    x: Vector  # [d]; its number [] where arms have no features
+    probability: Any = None  # [] with which it was drawn; None: it was not drawn, or the learner does not say
 
 
 class PointDecision(NamedTuple):

@@ -4,7 +4,7 @@ from jaxbandits.base import registry
 from jaxbandits.base.registry import Entry, Registry
 
 ENVIRONMENTS = Registry(
-    registry.places("jaxbandits.environments", ("linear", "glm", "oco", "coco", "dro", "data", "operators"))
+    registry.places("jaxbandits.environments", ("armed", "linear", "glm", "oco", "coco", "dro", "data", "operators"))
 )
 
 

@@ -14,7 +14,7 @@ from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.numerics import first_axis, inverse_factors
 from jaxbandits.numerics.inverse_factors import Inverse
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.types import ArmDecision
+from jaxbandits.types import ArmDecision, ArmObs
 
 
 def best_arm(arms: jax.Array, mask: Any, score: Callable[[Vector], jax.Array]) -> ArmDecision:
@@ -37,6 +37,11 @@ def best_scored(arms: jax.Array, mask: Any, scores: jax.Array) -> ArmDecision:
     ordered = jnp.where(True if mask is None else mask, jnp.where(scores > lowest, scores, lowest), -jnp.inf)
     index = first_axis.argmax(ordered)
     return ArmDecision(index=index, x=arms[index])
+
+
+def decide(obs: ArmObs, index: jax.Array, probability: Any = None) -> ArmDecision:
+    """The decision for an arm of those shown, with the probability `[]` with which it was drawn."""
+    return ArmDecision(index, obs.arms[index], probability)
 
 
 def optimistic_arm(arms: jax.Array, mask: Any, center: Vector, inverse: Inverse, radius: ArrayLike) -> ArmDecision:

@@ -31,6 +31,14 @@ def uniform_index(n: int, u: jax.Array) -> jax.Array:
     return jnp.minimum((u * n).astype(jnp.int32), n - 1)
 
 
+def uniform_available(u: jax.Array, n: int, mask: jax.Array | None) -> jax.Array:
+    """Draw one of the indices where `mask` `[n]` is True (None: of all n) from a uniform in [0, 1), int32."""
+    if mask is None:
+        return uniform_index(n, u)
+    rank = jnp.cumsum(mask)  # [n] available indices up to and including i
+    return jnp.sum(rank <= jnp.floor(u * rank[-1]), dtype=jnp.int32)
+
+
 def dep_round(q: jax.Array, k: int, u: jax.Array) -> jax.Array:
     """Draw k different indices `[k]`, int32, in no particular order, index i with probability `k q_i`.
 

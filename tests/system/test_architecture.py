@@ -47,7 +47,7 @@ ALLOWED = {
     },
     "cli": {"base", "commands", "plugins"},
 }
-FAMILIES = ("linear", "glm", "oco", "coco", "dro", "operators", "data")
+FAMILIES = ("armed", "linear", "glm", "oco", "coco", "dro", "operators", "data")
 ALLOWED |= {family: {"estimation", "algorithms", "environments"} for family in FAMILIES}
 ALLOWED["__init__"] = _NUMERIC | {"types", "domains", "estimation", "results", "simulation", "testing", *FAMILIES}
 ALLOWED["__init__"] |= {"algorithms", "environments", "catalogue", "sweeps"}

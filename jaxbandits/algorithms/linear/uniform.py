@@ -8,10 +8,10 @@ No state, no update.
 from typing import ClassVar
 
 import jax
-import jax.numpy as jnp
 
 from jaxbandits.base.pytree import pytree, static
 from jaxbandits.numerics import rng
+from jaxbandits.numerics.sampling import uniform_available
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
@@ -44,9 +44,7 @@ class Uniform:
 
     def select(self, key: jax.Array, t: jax.Array, state: tuple[()], obs: ArmObs) -> ArmDecision:
         del t, state
-        u = rng.uniform(key)
-        n_arms = obs.arms.shape[0]
-        index = jnp.floor(u * n_arms).astype(jnp.int32) if obs.mask is None else _pick(u, obs.mask)
+        index = uniform_available(rng.uniform(key), obs.arms.shape[0], obs.mask)
         return ArmDecision(index=index, x=obs.arms[index])
 
     def update(
@@ -54,9 +52,3 @@ class Uniform:
     ) -> tuple[()]:
         del key, t, obs, decision, feedback
         return state
-
-
-def _pick(u: jax.Array, mask: jax.Array) -> jax.Array:
-    """Return the index of the floor(u n)-th of the n available arms."""
-    rank = jnp.cumsum(mask)  # [K] available arms up to and including k
-    return jnp.sum(rank <= jnp.floor(u * rank[-1]), dtype=jnp.int32)

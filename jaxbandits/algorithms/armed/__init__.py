@@ -1,0 +1,22 @@
+"""Algorithms for bandits with K arms and no features, one a file; imported on first access."""
+
+from typing import TYPE_CHECKING
+
+from jaxbandits.base import lazy
+
+if TYPE_CHECKING:
+    from jaxbandits.algorithms.armed.ao_ucb import AOUCB as AOUCB
+    from jaxbandits.algorithms.armed.d_ucb import DUCB as DUCB
+    from jaxbandits.algorithms.armed.eps_greedy import EpsGreedy as EpsGreedy
+    from jaxbandits.algorithms.armed.etc import ETC as ETC
+    from jaxbandits.algorithms.armed.exp3 import Exp3 as Exp3
+    from jaxbandits.algorithms.armed.exp3_ix import Exp3IX as Exp3IX
+    from jaxbandits.algorithms.armed.kl_ucb import KLUCB as KLUCB
+    from jaxbandits.algorithms.armed.moss import MOSS as MOSS
+    from jaxbandits.algorithms.armed.sw_ucb import SWUCB as SWUCB
+    from jaxbandits.algorithms.armed.thompson_gaussian import ThompsonGaussian as ThompsonGaussian
+    from jaxbandits.algorithms.armed.tsallis_inf import TsallisINF as TsallisINF
+    from jaxbandits.algorithms.armed.ucb1 import UCB1 as UCB1
+    from jaxbandits.algorithms.armed.ucb_v import UCBV as UCBV
+
+lazy.attach(__name__)

@@ -1,0 +1,69 @@
+"""D-UCB: discounted UCB for means that change (Garivier & Moulines, ALT 2011).
+
+    N_i   = sum_{s < t, i played} gamma^{t-1-s},   m_i = sum_{s < t, i played} gamma^{t-1-s} reward_s / N_i
+    play    argmax_i  m_i + 2 B sqrt(xi log(sum_k N_k) / N_i),   every arm once before
+
+in round t. Notation: gamma discount, B reward_bound, xi as the field. O(K) a round.
+"""
+
+import math
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+
+
+@pytree
+class DUCB(IndexPolicy):
+    """UCB that forgets: a reward counts gamma times as much after every round.
+
+    Guarantee:
+      Independent rewards in [0, B] whose means change at most C times up to T, xi > 1/2, gamma as in `theory`: a
+      suboptimal arm is played O(sqrt(C T) log T) times in expectation.
+
+    Deviations:
+      * [ours] An arm whose discounted count is below the smallest normal number counts as not played. Ties: the first
+        arm wins.
+
+    References:
+      Aurelien Garivier, Eric Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011.
+    """
+
+    source: ClassVar[str] = "Garivier & Moulines, ALT 2011, D-UCB"
+    discount: ArrayLike = param(range="(0, 1]", doc="gamma, weight of a reward after one more round")
+    reward_bound: ArrayLike = param(1.0, "(0, inf)", "B: rewards lie in [0, B]")
+    xi: ArrayLike = param(0.6, "[0, inf)", "xi, factor of the exploration; above 1/2 in the theory")
+
+    @classmethod
+    def theory(cls, *, n_arms: int, horizon: int, changes: int, reward_bound: float = 1.0, **fields: Any) -> "DUCB":
+        """Use gamma = 1 - sqrt(C / T) / (4 B) for C changes in T rounds."""
+        horizon = ranges.integer("horizon", horizon, "[1, inf)")
+        share = ranges.integer("changes", changes, f"[1, {horizon}]") / horizon
+        discount = 1.0 - math.sqrt(share) / (4.0 * ranges.real("reward_bound", reward_bound, "[1, inf)"))
+        return cls(**{"n_arms": n_arms, "discount": discount, "reward_bound": reward_bound} | fields)
+
+    @classmethod
+    def example(cls) -> "DUCB":
+        return cls(n_arms=5, discount=0.95)
+
+    @property
+    def first_pulls(self) -> Any:
+        """Discounted count below which an arm counts as not played."""
+        return jnp.finfo(jnp.result_type(float)).tiny
+
+    def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
+        del key, t
+        count = jnp.maximum(state.count, self.first_pulls)
+        log_all = jnp.log(jnp.maximum(jnp.sum(state.count), 1.0))
+        return state.total / count + 2.0 * self.reward_bound * jnp.sqrt(self.xi * log_all / count)
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: Pulls, obs: ArmObs, decision: ArmDecision, feedback: Reward
+    ) -> Pulls:
+        del key, t, obs
+        return Pulls(self.discount * state.count, self.discount * state.total).add(decision.index, feedback.reward)

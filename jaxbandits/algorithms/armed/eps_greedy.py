@@ -1,0 +1,59 @@
+"""Epsilon-greedy with a decreasing rate (Auer, Cesa-Bianchi & Fischer, Machine Learning 47, 2002, Figure 3).
+
+    eps_t = min(1, c K / (d^2 t))   in round t = 1, 2, ...
+    play    an arm uniformly at random with probability eps_t, else argmax_i m_i
+
+with the mean rewards m_i. Notation: c rate, d gap. O(K) a round.
+"""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.estimation.arms import check_count, decide
+from jaxbandits.numerics import rng
+from jaxbandits.numerics.sampling import uniform_available
+from jaxbandits.types import ArmDecision, ArmObs
+
+
+@pytree
+class EpsGreedy(IndexPolicy):
+    """Greedy play that explores uniformly in a share c K / (d^2 t) of the rounds.
+
+    Guarantee:
+      Independent rewards in [0, 1], 0 < d <= the smallest gap, c > 5: the probability of a suboptimal arm in round t is
+      O(1/t), hence regret O(log T) (Theorem 3).
+
+    Deviations:
+      * [ours] A greedy round plays an arm that was never played, if there is one. Ties: the first arm wins.
+
+    References:
+      Peter Auer, Nicolo Cesa-Bianchi, Paul Fischer. Finite-time Analysis of the Multiarmed Bandit Problem.
+      Machine Learning 47, 2002, Figure 3, Theorem 3.
+    """
+
+    source: ClassVar[str] = "Auer, Cesa-Bianchi & Fischer, Machine Learning 2002, Figure 3"
+    rate: ArrayLike = param(5.0, "(0, inf)", "c, how much is explored")
+    gap: ArrayLike = param(range="(0, inf)", doc="d, lower bound on the gap between the best arm and the others")
+
+    @classmethod
+    def example(cls) -> "EpsGreedy":
+        return cls(n_arms=5, rate=0.2, gap=0.3)
+
+    def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
+        del key, t
+        return state.mean
+
+    def select(self, key: jax.Array, t: jax.Array, state: Pulls, obs: ArmObs) -> ArmDecision:
+        check_count(obs.arms, self.n_arms)
+        greedy = super().select(key, t, state, obs).index
+        explores = rng.uniform(key) < self.exploration(t)
+        drawn = uniform_available(rng.uniform(key, counter=1), self.n_arms, obs.mask)
+        return decide(obs, jnp.where(explores, drawn, greedy))
+
+    def exploration(self, t: jax.Array) -> jax.Array:
+        """Return eps `[]` of round t (from 0)."""
+        return jnp.minimum(1.0, self.rate * self.n_arms / (self.gap * self.gap * (t + 1)))

@@ -1,0 +1,69 @@
+"""Explore, then commit (Robbins 1952; Lattimore & Szepesvari, Bandit Algorithms, 2020, Algorithm 1).
+
+    play   every arm m times in turn, then argmax_i m_i for ever
+
+with the means m_i of the first m K rounds. Notation: m exploration. O(K) a round.
+"""
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+
+
+@pytree
+class ETC(IndexPolicy):
+    """Explore, then commit: the simplest policy with sublinear regret, if m suits the gaps.
+
+    Guarantee:
+      Independent 1-sub-Gaussian rewards, gaps D_i, n >= m K rounds: expected regret is at most
+      m sum_i D_i + (n - m K) sum_i D_i exp(-m D_i^2 / 4) (Theorem 6.1).
+
+    Deviations:
+      * [ours] An arm that is not available when its turn comes is explored later; then the first arm wins ties.
+      * [ours] A m that is no whole number is rounded up.
+
+    References:
+      Herbert Robbins. Some Aspects of the Sequential Design of Experiments. Bulletin of the AMS 58, 1952.
+      Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 1, Theorem 6.1,
+      Eq. (6.5).
+    """
+
+    source: ClassVar[str] = "Robbins 1952; Lattimore & Szepesvari, Bandit Algorithms, 2020, Algorithm 1"
+    exploration: ArrayLike = param(range="[1, inf)", doc="m, plays of every arm before the commitment")
+
+    @classmethod
+    def theory(cls, *, gap: ArrayLike, horizon: ArrayLike, n_arms: int = 2, **changes: Any) -> "ETC":
+        """Use Eq. (6.5), m = max(1, ceil(4 / D^2 log(n D^2 / 4))), for two arms with gap D and horizon n."""
+        gap = ranges.numbers("gap", gap, "(0, inf)")
+        horizon = ranges.numbers("horizon", horizon, "[1, inf)")
+        square = np.square(gap)
+        exploration = np.maximum(1.0, np.ceil(4.0 / square * np.log(horizon * square / 4.0)))
+        return cls(**{"n_arms": n_arms, "exploration": exploration} | changes)
+
+    @classmethod
+    def example(cls) -> "ETC":
+        return cls(n_arms=5, exploration=3.0)
+
+    @property
+    def first_pulls(self) -> Any:
+        """Plays of every arm before an index counts."""
+        return self.exploration
+
+    def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
+        del key, t
+        return state.mean
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: Pulls, obs: ArmObs, decision: ArmDecision, feedback: Reward
+    ) -> Pulls:
+        del key, t, obs
+        explores = jnp.where(state.count[decision.index] < self.exploration, 1.0, 0.0)
+        count = state.count.at[decision.index].add(explores)
+        return Pulls(count, state.total.at[decision.index].add(explores * feedback.reward))

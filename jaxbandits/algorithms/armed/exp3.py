@@ -1,0 +1,57 @@
+"""Exp3: exponential weights over estimated losses (Auer, Cesa-Bianchi, Freund & Schapire, SIAM J. Comp. 2002).
+
+    play   i with probability p_i proportional to exp(-eta_t L_i)
+    L_i    <- L_i + (1 - reward) / p_i   for the arm i played
+
+as Lattimore & Szepesvari (2020), Algorithm 9, state it: losses, without mixing in the uniform law. Notation: eta
+learning_rate. O(K) a round.
+"""
+
+import math
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.algorithms.armed.sampled_policy import SampledPolicy, exponential_weights
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+
+
+@pytree
+class Exp3(SampledPolicy):
+    """Exponential weights over estimated losses, for any sequence of rewards in [0, 1].
+
+    Guarantee:
+      Rewards in [0, 1] chosen in advance, eta as in `theory`: expected regret against every fixed arm after n rounds is
+      at most 2 sqrt(n K log K) (Lattimore & Szepesvari, Chapter 11).
+
+    Deviations:
+      * [ours] Without `learning_rate` it is sqrt(log K / (t K)) in round t = 1, 2, ...
+
+    References:
+      Peter Auer, Nicolo Cesa-Bianchi, Yoav Freund, Robert Schapire. The Nonstochastic Multiarmed Bandit Problem.
+      SIAM Journal on Computing 32, 2002.
+      Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 9.
+    """
+
+    source: ClassVar[str] = "Auer, Cesa-Bianchi, Freund & Schapire, SIAM J. Comp. 2002; Lattimore & Szepesvari, Alg. 9"
+    learning_rate: ArrayLike | None = param(None, "[0, inf)", "eta; None: sqrt(log K / (t K)) in round t")
+
+    @classmethod
+    def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: Any) -> "Exp3":
+        """Use eta = sqrt(log K / (n K)) for n rounds."""
+        horizon = ranges.numbers("horizon", horizon, "[1, inf)")
+        rate = np.sqrt(math.log(ranges.integer("n_arms", n_arms)) / (n_arms * horizon))
+        return cls(**{"n_arms": n_arms, "learning_rate": rate} | changes)
+
+    @classmethod
+    def example(cls) -> "Exp3":
+        return cls.theory(n_arms=5, horizon=200)
+
+    def weights(self, t: jax.Array, losses: jax.Array) -> jax.Array:
+        rate = self.learning_rate
+        if rate is None:
+            rate = jnp.sqrt(math.log(self.n_arms) / (self.n_arms * (t + 1)))
+        return exponential_weights(losses, rate)

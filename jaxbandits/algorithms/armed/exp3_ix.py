@@ -1,0 +1,60 @@
+"""Exp3-IX: exponential weights with implicit exploration (Neu, NIPS 2015).
+
+    play   i with probability p_i proportional to exp(-eta_t L_i)
+    L_i    <- L_i + (1 - reward) / (p_i + gamma_t),   gamma_t = eta_t / 2,   for the arm i played
+
+as Lattimore & Szepesvari (2020), Algorithm 10. Notation: eta learning_rate. O(K) a round.
+"""
+
+import math
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.algorithms.armed.sampled_policy import SampledPolicy, exponential_weights
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+
+
+@pytree
+class Exp3IX(SampledPolicy):
+    """Exponential weights over estimates that are biased towards small losses: small regret with high probability.
+
+    Guarantee:
+      Rewards in [0, 1] chosen in advance, eta as in `theory`: regret against every fixed arm after n rounds is
+      O(sqrt(n K log K)) with high probability, not only in expectation (Lattimore & Szepesvari, Theorem 12.1).
+
+    Deviations:
+      * [ours] Without `learning_rate` it is sqrt(log K / (t K)) in round t = 1, 2, ...
+
+    References:
+      Gergely Neu. Explore no more: Improved high-probability regret bounds for non-stochastic bandits. NIPS 2015.
+      Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 10, Theorem 12.1.
+    """
+
+    source: ClassVar[str] = "Neu, NIPS 2015; Lattimore & Szepesvari, Bandit Algorithms, 2020, Algorithm 10"
+    learning_rate: ArrayLike | None = param(None, "[0, inf)", "eta; None: sqrt(log K / (t K)) in round t")
+
+    @classmethod
+    def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: Any) -> "Exp3IX":
+        """Use eta = sqrt(2 log(K + 1) / (n K)) for n rounds."""
+        horizon = ranges.numbers("horizon", horizon, "[1, inf)")
+        rate = np.sqrt(2.0 * math.log(ranges.integer("n_arms", n_arms) + 1) / (n_arms * horizon))
+        return cls(**{"n_arms": n_arms, "learning_rate": rate} | changes)
+
+    @classmethod
+    def example(cls) -> "Exp3IX":
+        return cls.theory(n_arms=5, horizon=200)
+
+    def weights(self, t: jax.Array, losses: jax.Array) -> jax.Array:
+        return exponential_weights(losses, self._rate(t))
+
+    def bias(self, t: jax.Array) -> jax.Array:
+        return 0.5 * self._rate(t)
+
+    def _rate(self, t: jax.Array) -> Any:
+        if self.learning_rate is not None:
+            return self.learning_rate
+        return jnp.sqrt(math.log(self.n_arms) / (self.n_arms * (t + 1)))

@@ -1,0 +1,52 @@
+"""MOSS: minimax optimal strategy in the stochastic case (Audibert & Bubeck, COLT 2009).
+
+    play   argmax_i  m_i + R sqrt(4 / T_i log^+(n / (K T_i))),   log^+ x = max(log x, 0),   every arm once before
+
+with T_i plays and mean reward m_i of arm i, as Lattimore & Szepesvari (2020), Algorithm 7, state it. Notation: n
+horizon, R noise_scale. O(K) a round.
+"""
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.numerics import elementary
+
+
+@pytree
+class MOSS(IndexPolicy):
+    """UCB with a known horizon and no logarithm in its worst case.
+
+    Guarantee:
+      Independent R-sub-Gaussian rewards with R = 1, gaps D_i: expected regret after n rounds is at most
+      39 sqrt(K n) + sum_i D_i (Lattimore & Szepesvari, Theorem 9.1).
+
+    Deviations:
+      * [ours] R multiplies the width. With R = 1/2 the index is Audibert and Bubeck's for rewards in [0, 1].
+      * [ours] Ties: the first arm wins.
+
+    References:
+      Jean-Yves Audibert, Sebastien Bubeck. Minimax Policies for Adversarial and Stochastic Bandits. COLT 2009.
+      Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 7, Theorem 9.1.
+    """
+
+    source: ClassVar[str] = "Audibert & Bubeck, COLT 2009; Lattimore & Szepesvari, 2020, Algorithm 7"
+    horizon: ArrayLike = param(range="[1, inf)", doc="n, number of rounds")
+    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the rewards; 1/2 for those in [0, 1]")
+
+    @classmethod
+    def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: Any) -> "MOSS":
+        """Use the constants of Theorem 9.1: the defaults."""
+        return cls(**{"n_arms": n_arms, "horizon": horizon} | changes)
+
+    @classmethod
+    def example(cls) -> "MOSS":
+        return cls(n_arms=5, horizon=200.0, noise_scale=0.5)
+
+    def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
+        del key, t
+        log_ratio = jnp.maximum(elementary.log(self.horizon / (self.n_arms * state.played)), 0.0)
+        return state.mean + self.noise_scale * jnp.sqrt(4.0 * log_ratio / state.played)

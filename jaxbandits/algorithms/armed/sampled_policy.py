@@ -1,0 +1,74 @@
+"""Abstract policy that draws its arm from weights over importance-weighted estimates of the losses.
+
+    L_i   <- L_i + (1 - reward) / (p_i + gamma_t)   for the arm i played, with probability p_i
+    play     i with probability weights_i(L)
+
+A final class is its weights. They must not change if a number is added to all L_i: the least one is kept at 0.
+"""
+
+import abc
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base.pytree import pytree, static
+from jaxbandits.estimation.arms import check_count, decide
+from jaxbandits.numerics import elementary, first_axis, rng
+from jaxbandits.numerics.sampling import inverse_cdf
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+
+
+class LossState(NamedTuple):
+    """Estimated losses of the arms."""
+
+    losses: jax.Array  # [K]  L_i, less the smallest
+
+
+@pytree
+class SampledPolicy(abc.ABC):
+    """Abstract randomised policy for rewards in [0, 1]; features of arms are not looked at.
+
+    The decision carries its probability. Arms that are not available have weight 0 in that round, the others share it.
+    """
+
+    feedback: ClassVar[type] = Reward
+    environments: ClassVar[tuple[str, ...]] = ("armed/bernoulli_arms",)
+    n_arms: int = static(range="[1, inf)", doc="K, number of arms")
+
+    @abc.abstractmethod
+    def weights(self, t: jax.Array, losses: jax.Array) -> jax.Array:
+        """Return the probabilities `[K]` of round t (from 0), of losses `[K]` of which inf excludes an arm."""
+
+    def bias(self, t: jax.Array) -> Any:
+        """Return gamma_t, which is added to the probability in the estimates of losses."""
+        del t
+        return 0.0
+
+    def init(self, key: jax.Array) -> LossState:
+        del key  # deterministic
+        return LossState(jnp.zeros(self.n_arms))
+
+    def select(self, key: jax.Array, t: jax.Array, state: LossState, obs: ArmObs) -> ArmDecision:
+        check_count(obs.arms, self.n_arms)
+        losses = state.losses if obs.mask is None else jnp.where(obs.mask, state.losses, jnp.inf)
+        weights = self.weights(t, losses)
+        index = inverse_cdf(weights, rng.uniform(key))
+        # Rounding may leave the last arm, also one without weight.
+        index = jnp.where(weights[index] > 0.0, index, first_axis.argmax(weights))
+        return decide(obs, index, weights[index])
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: LossState, obs: ArmObs, decision: ArmDecision, feedback: Reward
+    ) -> LossState:
+        del key, obs
+        estimate = (1.0 - feedback.reward) / (decision.probability + self.bias(t))
+        losses = state.losses.at[decision.index].add(estimate)
+        return LossState(losses - jnp.min(losses))
+
+
+def exponential_weights(losses: jax.Array, rate: Any) -> jax.Array:
+    """Return `exp(-rate L_i) / sum_k exp(-rate L_k)` `[K]`."""
+    least = jnp.min(losses)
+    weights = jnp.where(losses < jnp.inf, elementary.exp(-rate * (losses - least)), 0.0)
+    return weights / jnp.sum(weights)

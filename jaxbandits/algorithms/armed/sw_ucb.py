@@ -1,0 +1,87 @@
+"""SW-UCB: UCB on a sliding window, for means that change (Garivier & Moulines, ALT 2011).
+
+    N_i, m_i   plays and mean reward of arm i in the last tau rounds
+    play       argmax_i  m_i + B sqrt(xi log(min(t, tau)) / N_i),   arms that are not in the window before
+
+after t rounds. Notation: tau window, B reward_bound, xi as the field. O(K) a round, memory O(K + tau).
+"""
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls, log_rounds
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+
+
+class WindowState(NamedTuple):
+    """Counts and sums of the window, and its rounds."""
+
+    pulls: Pulls
+    index: jax.Array  # [tau] int32, the arms played
+    reward: jax.Array  # [tau]  what they paid
+
+    @property
+    def count(self) -> jax.Array:
+        """`[K]` N_i."""
+        return self.pulls.count
+
+
+@pytree
+class SWUCB(IndexPolicy):
+    """UCB on the last tau rounds.
+
+    Guarantee:
+      Independent rewards in [0, B] whose means change at most C times up to T, xi > 1/2, tau as in `theory`: a
+      suboptimal arm is played O(sqrt(C T log T)) times in expectation.
+
+    Deviations:
+      None. Ties: the first arm wins.
+
+    References:
+      Aurelien Garivier, Eric Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011.
+    """
+
+    source: ClassVar[str] = "Garivier & Moulines, ALT 2011, SW-UCB"
+    window: int = static(range="[1, inf)", doc="tau, rounds that count")
+    reward_bound: ArrayLike = param(1.0, "(0, inf)", "B: rewards lie in [0, B]")
+    xi: ArrayLike = param(0.6, "[0, inf)", "xi, factor of the exploration; above 1/2 in the theory")
+
+    @classmethod
+    def theory(cls, *, n_arms: int, horizon: int, changes: int, reward_bound: float = 1.0, **fields: Any) -> "SWUCB":
+        """Use tau = 2 B sqrt(T log T / C), rounded up, for C changes in T rounds."""
+        horizon = ranges.integer("horizon", horizon, "[1, inf)")
+        rounds = horizon * math.log(horizon) / ranges.integer("changes", changes, f"[1, {horizon}]")
+        window = 2.0 * ranges.real("reward_bound", reward_bound, "(0, inf)") * math.sqrt(rounds)
+        return cls(**{"n_arms": n_arms, "window": max(1, math.ceil(window)), "reward_bound": reward_bound} | fields)
+
+    @classmethod
+    def example(cls) -> "SWUCB":
+        return cls(n_arms=5, window=20)
+
+    def init(self, key: jax.Array) -> WindowState:
+        size = self.window
+        return WindowState(super().init(key), jnp.zeros(size, jnp.int32), jnp.zeros(size))
+
+    def index(self, key: jax.Array, t: jax.Array, state: WindowState) -> jax.Array:
+        del key
+        log_window = log_rounds(jnp.minimum(t, self.window))
+        return state.pulls.mean + self.reward_bound * jnp.sqrt(self.xi * log_window / state.pulls.played)
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: WindowState, obs: ArmObs, decision: ArmDecision, feedback: Reward
+    ) -> WindowState:
+        del key, obs
+        slot = t % self.window
+        oldest, leaves = state.index[slot], jnp.where(t >= self.window, 1.0, 0.0)
+        count = state.pulls.count.at[oldest].add(-leaves)
+        total = state.pulls.total.at[oldest].add(-leaves * state.reward[slot])
+        return WindowState(
+            Pulls(count, total).add(decision.index, feedback.reward),
+            state.index.at[slot].set(decision.index),
+            state.reward.at[slot].set(feedback.reward),
+        )

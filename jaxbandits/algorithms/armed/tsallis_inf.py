@@ -1,0 +1,67 @@
+"""Tsallis-INF: one policy for stochastic and adversarial rewards (Zimmert & Seldin, JMLR 22(28), 2021, Algorithm 1).
+
+    play   i with probability w_i = 4 (eta_t (L_i - x))^{-2},   x such that sum_i w_i = 1,   eta_t = 2 / sqrt(t)
+    L_i    <- L_i + (1 - reward) / w_i   for the arm i played
+
+in round t = 1, 2, ...: mirror descent with the Tsallis entropy of power 1/2. O(K) a round.
+"""
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.sampled_policy import SampledPolicy
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+
+
+@pytree
+class TsallisINF(SampledPolicy):
+    """Logarithmic regret against stochastic rewards and sqrt(K T) against any, without knowing which and without T.
+
+    Guarantee:
+      Rewards in [0, 1]: expected regret against every fixed arm is at most 4 sqrt(K T) + O(log T) whatever the rewards,
+      and O(sum_{D_i > 0} log T / D_i) in the stochastically constrained adversarial regime with a unique best arm and
+      gaps D_i (Theorem 1).
+
+    Deviations:
+      * [ours] `rate` multiplies eta_t. A fixed number of Newton's steps from the right, on the inverse root of the
+        sum, which is concave; weights are then divided by their sum.
+
+    References:
+      Julian Zimmert, Yevgeny Seldin. Tsallis-INF: An Optimal Algorithm for Stochastic and Adversarial Bandits.
+      JMLR 22(28), 2021, Algorithms 1 and 2, Theorem 1.
+    """
+
+    source: ClassVar[str] = "Zimmert & Seldin, JMLR 22(28), 2021, Algorithm 1"
+    rate: ArrayLike = param(1.0, "(0, inf)", "multiplies eta_t; 1 is the theory")
+
+    @classmethod
+    def theory(cls, *, n_arms: int, **changes: Any) -> "TsallisINF":
+        """Use eta_t = 2 / sqrt(t): the default."""
+        return cls(**{"n_arms": n_arms} | changes)
+
+    @classmethod
+    def example(cls) -> "TsallisINF":
+        return cls(n_arms=5)
+
+    def weights(self, t: jax.Array, losses: jax.Array) -> jax.Array:
+        return tsallis_weights(losses, 2.0 * self.rate / jnp.sqrt((t + 1).astype(losses.dtype)))
+
+
+def tsallis_weights(losses: jax.Array, rate: jax.Array) -> jax.Array:
+    """Return w_i = 4 (rate (L_i - x))^{-2} `[K]` with sum 1, of losses of which inf excludes an arm.
+
+    With y_i = rate (L_i - min L) / 2 and z = rate (min L - x) / 2 it is w_i = (y_i + z)^{-2}. The inverse root
+    g(z) = (sum_i (y_i + z)^{-2})^{-1/2}, a power mean, is concave and increasing: from z = 1, where the sum is at least
+    1, Newton's method for g = 1 increases monotonically to the root, quadratically.
+    """
+    y = 0.5 * rate * (losses - jnp.min(losses))
+    z = jnp.ones((), losses.dtype)
+    for _ in range(4 if losses.dtype == jnp.float32 else 6):
+        inverse = 1.0 / (y + z)
+        squares = inverse * inverse
+        total, cubes = jnp.sum(squares), jnp.sum(squares * inverse)
+        z = z + total * (jnp.sqrt(total) - 1.0) / cubes
+    weights = 1.0 / jnp.square(y + z)
+    return weights / jnp.sum(weights)

@@ -1,0 +1,41 @@
+"""UCB1: optimism for rewards in [0, 1] (Auer, Cesa-Bianchi & Fischer, Machine Learning 47, 2002, Figure 1).
+
+    play   argmax_i  m_i + sqrt(2 log t / T_i),   every arm once before
+
+after t rounds, of which T_i played arm i, with mean reward m_i. O(K) a round.
+"""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls, log_rounds
+from jaxbandits.base.pytree import pytree
+
+
+@pytree
+class UCB1(IndexPolicy):
+    """Upper confidence bounds by Hoeffding's inequality, without parameters.
+
+    Guarantee:
+      Independent rewards in [0, 1], gaps D_i: expected regret <= 8 sum_{D_i > 0} log T / D_i + (1 + pi^2 / 3) sum_i
+      D_i, for every T (Theorem 1).
+
+    Deviations:
+      None. Ties: the first arm wins.
+
+    References:
+      Peter Auer, Nicolo Cesa-Bianchi, Paul Fischer. Finite-time Analysis of the Multiarmed Bandit Problem.
+      Machine Learning 47, 2002, Figure 1, Theorem 1.
+    """
+
+    source: ClassVar[str] = "Auer, Cesa-Bianchi & Fischer, Machine Learning 2002, Figure 1"
+
+    @classmethod
+    def example(cls) -> "UCB1":
+        return cls(n_arms=5)
+
+    def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
+        del key
+        return state.mean + jnp.sqrt(2.0 * log_rounds(t) / state.played)

@@ -1,0 +1,12 @@
+"""Bandits with K arms and no features, one a file; imported on first access."""
+
+from typing import TYPE_CHECKING
+
+from jaxbandits.base import lazy
+
+if TYPE_CHECKING:
+    from jaxbandits.environments.armed.bernoulli_arms import BernoulliArms as BernoulliArms
+    from jaxbandits.environments.armed.noisy_arms import NoisyArms as NoisyArms
+    from jaxbandits.environments.armed.switching_arms import SwitchingArms as SwitchingArms
+
+lazy.attach(__name__)

@@ -1,0 +1,108 @@
+"""Abstract stochastic bandit with K arms: means, regret and the arms shown; a final class adds the law of a reward."""
+
+import abc
+from typing import Any, NamedTuple, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.environments.outcomes import RegretOutcome
+from jaxbandits.estimation.arms import largest
+from jaxbandits.numerics import rng
+from jaxbandits.types import ArmDecision, IndexObs, Reward
+
+
+class ArmsState(NamedTuple):
+    """The instance; nothing in it changes over the rounds."""
+
+    theta: jax.Array  # [K]  mean of every arm
+    best: jax.Array  # []  the largest
+
+
+def numbers(name: str, value: Any, n_axes: int) -> np.ndarray:
+    """Return finite float64 numbers with so many axes.
+
+    Raises:
+      InputError: for anything else.
+    """
+    try:
+        array = ranges.floats(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be numbers, got {format_value(value)}") from None
+    if array.ndim != n_axes or not array.size or not np.isfinite(array).all():
+        shape = "[K]" if n_axes == 1 else "[P, K]"
+        raise InputError(f"{name} must be finite numbers of shape {shape}, got {format_value(value)}")
+    return array
+
+
+@pytree
+class Arms(abc.ABC):
+    """Abstract bandit whose arms have fixed means.
+
+    `moved` lets the means drift (`operators.with_drift`).
+    """
+
+    n_arms: int = static(range="[1, inf)", doc="K, number of arms")
+    means: ArrayLike | None = param(None, "(-inf, inf)", "[K] means; None: uniform on [0, 1], drawn per trial")
+
+    @classmethod
+    def from_means(cls, means: Any, **settings: Any) -> Self:
+        """An environment with given means `[K]`, the same in all trials.
+
+        Args:
+          means: one number an arm.
+          **settings: the other fields.
+
+        Raises:
+          InputError: for means that are no finite numbers in the range of this class.
+        """
+        means = numbers(f"{cls.__name__}.means", means, 1)
+        made = cls(n_arms=len(means), means=means, **settings)
+        validate(made)
+        return made
+
+    @classmethod
+    def example(cls) -> Self:
+        return cls(n_arms=5)
+
+    @abc.abstractmethod
+    def pay(self, key: jax.Array, mean: jax.Array) -> jax.Array:
+        """Draw the reward `[]` of an arm with this mean."""
+
+    def check(self) -> None:
+        """Raises InputError for means of another number of arms."""
+        if self.means is not None and np.shape(self.means)[-1:] != (self.n_arms,):
+            name = f"{type(self).__name__}.means"
+            raise InputError(f"{name} must have shape [{self.n_arms}], got {np.shape(self.means)}")
+
+    def init(self, key: jax.Array) -> ArmsState:
+        if self.means is None:
+            means = rng.uniforms(key, self.n_arms)
+        else:
+            means = jnp.asarray(self.means, jnp.result_type(float))
+        return ArmsState(means, largest(means))
+
+    def moved(self, state: ArmsState, theta: jax.Array) -> ArmsState:
+        """The instance with other means `[K]`."""
+        del state
+        return ArmsState(theta, largest(theta))
+
+    def observe(self, key: jax.Array, t: jax.Array, state: ArmsState) -> IndexObs:
+        del key, t, state
+        return IndexObs.of(self.n_arms)
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: ArmsState, obs: IndexObs, decision: ArmDecision
+    ) -> tuple[ArmsState, Reward, RegretOutcome]:
+        del t, obs
+        mean = state.theta[decision.index]
+        return state, Reward(self.pay(key, mean)), RegretOutcome(state.best - mean)
+
+    def admits(self, state: ArmsState, obs: IndexObs, decision: ArmDecision) -> jax.Array:
+        """Return whether the arm exists."""
+        del state, obs
+        return (decision.index >= 0) & (decision.index < self.n_arms)

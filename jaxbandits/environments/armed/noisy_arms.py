@@ -1,0 +1,36 @@
+"""Gaussian and heavy-tailed bandits: K arms that pay their mean plus noise of one law.
+
+    reward_t = mu_i + eta_t for the arm i played,   regret_t = max_k mu_k - mu_i
+
+Means are given, or drawn for every trial.
+"""
+
+from typing import ClassVar
+
+import jax
+
+from jaxbandits.base.pytree import param, pytree
+from jaxbandits.environments.armed.arms import Arms
+from jaxbandits.environments.linear.noise import Gaussian, Noise, check_noise
+
+
+@pytree
+class NoisyArms(Arms):
+    """K arms with means and centred noise: Gaussian by default, else any law of `jaxbandits.noise`, such as Pareto.
+
+    Example:
+      >>> from jaxbandits import noise
+      >>> NoisyArms.from_means([0.5, 0.0], noise=noise.Pareto(shape=2.1)).n_arms
+      2
+    """
+
+    source: ClassVar[str] = "Gaussian arms, and arms with heavy tails"
+    noise: Noise = param(factory=Gaussian, doc="law of eta")
+
+    def check(self) -> None:
+        """Raises InputError for means of another number of arms, and for noise that is no law."""
+        super().check()
+        check_noise(self.noise, "NoisyArms.noise")
+
+    def pay(self, key: jax.Array, mean: jax.Array) -> jax.Array:
+        return mean + self.noise.sample(key)

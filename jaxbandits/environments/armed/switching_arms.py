@@ -1,0 +1,146 @@
+"""Bernoulli bandit whose means change at given rounds, the same in all trials.
+
+    round t is in phase p, the last one with starts_p <= t;   reward_t ~ Bernoulli(means_{p, i}) for the arm i played
+    regret_t         = max_k means_{p, k} - means_{p, i}                       against the best arm of every round
+    fixed_arm_regret = max_k sum_t means_{p(t), k} - sum_t means_{p(t), i_t}   against the best arm of all rounds
+
+The sums are of means, not of rewards.
+"""
+
+import itertools
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, pytree, shared, validate
+from jaxbandits.base.ranges import integer, real
+from jaxbandits.environments.armed.arms import numbers
+from jaxbandits.estimation.arms import largest
+from jaxbandits.numerics import rng
+from jaxbandits.types import ArmDecision, IndexObs, Reward
+
+
+class Phases(NamedTuple):
+    """Means of all phases, and when they begin: one copy serves all trials."""
+
+    means: ArrayLike  # [P, K] in [0, 1]
+    starts: ArrayLike  # [P] int32, ascending, the first 0
+
+
+class SwitchingOutcome(NamedTuple):
+    """Of one round, in means."""
+
+    regret: jax.Array  # []
+    mean: jax.Array  # []  of the arm played
+    arm_mean: jax.Array  # [K]  of every arm
+
+
+@pytree
+class SwitchingArms:
+    """K coins whose probabilities change together, from phase to phase; an oblivious adversary.
+
+    `SwitchingArms.constrained` is the stochastically constrained adversary. Rewards without a law are a `TableBandit`:
+    `TableBandit.from_rewards(rewards, order="given")`, with its `fixed_arm_regret`.
+
+    References:
+      Julian Zimmert, Yevgeny Seldin. Tsallis-INF: An Optimal Algorithm for Stochastic and Adversarial Bandits.
+      JMLR 22(28), 2021, Section 6: the adversary of `constrained`.
+    """
+
+    source: ClassVar[str] = "coins that change at given rounds; the adversary of Zimmert & Seldin, JMLR 2021"
+    axes: ClassVar = {"arm_mean": ("arm",)}
+    units: ClassVar = dict.fromkeys(("regret", "fixed_arm_regret", "mean", "arm_mean"), "reward")
+    phases: Phases = shared(doc="means and starts (made by from_phases or constrained)")
+
+    @classmethod
+    def from_phases(cls, means: Any, starts: Any) -> "SwitchingArms":
+        """Phases of your own.
+
+        Args:
+          means: `[P, K]` probabilities of every phase.
+          starts: `[P]` its first round: 0, then ascending.
+
+        Raises:
+          InputError: for anything else.
+        """
+        means, starts = numbers("means", means, 2), numbers("starts", starts, 1)
+        if not np.array_equal(starts, starts.astype(np.int32)):
+            raise InputError("starts must hold whole numbers")
+        made = cls(phases=Phases(means, starts.astype(np.int32)))
+        validate(made)
+        return made
+
+    @classmethod
+    def constrained(
+        cls, *, n_arms: int, horizon: int, gap: float = 0.125, growth: float = 1.6, best: int = 0
+    ) -> "SwitchingArms":
+        """The stochastically constrained adversary: one arm is better than all others by `gap` in every phase.
+
+        Means are 1 and 1 - gap in phases of even number, gap and 0 in the others; phase n has floor(growth^n) rounds.
+
+        Args:
+          n_arms: K.
+          horizon: rounds for which there are phases; the last one goes on.
+          gap: the same in all phases.
+          growth: of the phases.
+          best: number of the best arm.
+
+        Raises:
+          InputError: for numbers outside their ranges.
+        """
+        n_arms, horizon = integer("n_arms", n_arms, "[1, inf)"), integer("horizon", horizon, "[1, 2147483647]")
+        gap, growth = real("gap", gap, "[0, 1]"), real("growth", growth, "(1, inf)")
+        best = integer("best", best, f"[0, {n_arms - 1}]")
+        lengths = (int(growth**n) for n in itertools.count())
+        starts = list(itertools.takewhile(lambda start: start < horizon, itertools.accumulate(lengths, initial=0)))
+        is_best = np.arange(n_arms) == best
+        high, low = np.where(is_best, 1.0, 1.0 - gap), np.where(is_best, gap, 0.0)
+        return cls.from_phases([(high, low)[p % 2] for p in range(len(starts))], starts)
+
+    @classmethod
+    def example(cls) -> "SwitchingArms":
+        return cls.constrained(n_arms=5, horizon=40)
+
+    def check(self) -> None:
+        """Raises InputError for phases that are none."""
+        if not isinstance(self.phases, Phases) or np.ndim(self.phases.means) != 2:
+            raise InputError("SwitchingArms.phases must be Phases, as from_phases makes them")
+        means, starts = np.asarray(self.phases.means), np.asarray(self.phases.starts)
+        if starts.shape != means.shape[:1] or starts[0] != 0 or (np.diff(starts) <= 0).any():
+            raise InputError("SwitchingArms.phases: starts must be 0, then ascending, one for each phase")
+        if ((means < 0.0) | (means > 1.0)).any():
+            raise InputError("SwitchingArms.phases: means must lie in [0, 1]")
+
+    @property
+    def n_arms(self) -> int:
+        """K, number of arms."""
+        return self.phases.means.shape[1]
+
+    def init(self, key: jax.Array) -> None:
+        del key
+
+    def observe(self, key: jax.Array, t: jax.Array, state: None) -> IndexObs:
+        del key, t, state
+        return IndexObs.of(self.n_arms)
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: None, obs: IndexObs, decision: ArmDecision
+    ) -> tuple[None, Reward, SwitchingOutcome]:
+        del obs
+        phase = jnp.sum(jnp.asarray(self.phases.starts) <= t, dtype=jnp.int32) - 1
+        means = jnp.asarray(self.phases.means, jnp.result_type(float))[phase]
+        mean = means[decision.index]
+        reward = jnp.where(rng.uniform(key) < mean, 1.0, 0.0)
+        return state, Reward(reward), SwitchingOutcome(largest(means) - mean, mean, means)
+
+    def admits(self, state: None, obs: IndexObs, decision: ArmDecision) -> jax.Array:
+        """Return whether the arm exists."""
+        del state, obs
+        return (decision.index >= 0) & (decision.index < self.n_arms)
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The regret against the best arm of all rounds."""
+        return {"fixed_arm_regret": values["arm_mean"].max(axis=-1) - values["mean"]}

@@ -1,0 +1,40 @@
+"""Upper confidence bounds of Bernoulli means by their divergence, in a fixed number of Newton steps.
+
+    kl(m, q) = m log(m / q) + (1 - m) log((1 - m) / (1 - q)),   upper(m, d) = max{q : kl(m, q) <= d}
+
+With x = q - m the root of kl = d is the root of g(x) = sqrt(2 kl(m, m + x)) - sqrt(2 d), which is nearly linear
+(kl is nearly a square); Newton's step is x <- x - 2 (kl - sqrt(kl d)) / kl', kl' = x / (q (1 - q)). It starts from the
+least of three bounds on x, each from a lower bound of kl: Pinsker's 2 x^2, x^2 / (2 q), and the part in 1 - q alone.
+"""
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.numerics import elementary
+
+
+def upper(mean: jax.Array, level: jax.Array) -> jax.Array:
+    """Return the largest q in [mean, 1] with `kl(mean, q) <= level`.
+
+    Over all means and levels from 1e-9 to 100 the error is below 1e-6 in float32 (three steps) and below 1e-13 in
+    float64 (five): numerics/test_bernoulli.py and float32/test_armed.py.
+
+    Args:
+      mean: in [0, 1], of any shape.
+      level: >= 0, of the same shape.
+    """
+    real = jnp.finfo(mean.dtype)
+    left = 1.0 - mean  # the room for x
+    below, above = jnp.maximum(mean, real.tiny), jnp.maximum(left, real.tiny)
+    entropy = -mean * elementary.log(below) - left * elementary.log(above)
+    pinsker = jnp.sqrt(0.5 * level)
+    relative = level + jnp.sqrt(level * (level + 2.0 * mean))
+    tail = left - elementary.exp(-(level + entropy) / above)
+    most = left * (1.0 - 2.0 * real.eps)
+    x = jnp.clip(jnp.minimum(jnp.minimum(pinsker, relative), tail), 0.0, most)
+    for _ in range(3 if mean.dtype == jnp.float32 else 5):
+        kl = jnp.maximum(-mean * elementary.log1p(x / below) - left * elementary.log1p(-x / above), 0.0)
+        room = (mean + x) * (left - x)  # q (1 - q)
+        step = 2.0 * (kl - jnp.sqrt(kl * level)) * room / jnp.where(x > 0.0, x, 1.0)
+        x = jnp.clip(x - step, 0.0, most)
+    return mean + x

@@ -1,0 +1,175 @@
+"""K-armed learners step by step against their references, and the laws of their draws."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats as st
+
+from jaxbandits.algorithms.armed.ao_ucb import AOUCB
+from jaxbandits.algorithms.armed.d_ucb import DUCB
+from jaxbandits.algorithms.armed.eps_greedy import EpsGreedy
+from jaxbandits.algorithms.armed.etc import ETC
+from jaxbandits.algorithms.armed.exp3 import Exp3
+from jaxbandits.algorithms.armed.exp3_ix import Exp3IX
+from jaxbandits.algorithms.armed.index_policy import Pulls
+from jaxbandits.algorithms.armed.kl_ucb import KLUCB
+from jaxbandits.algorithms.armed.moss import MOSS
+from jaxbandits.algorithms.armed.sw_ucb import SWUCB
+from jaxbandits.algorithms.armed.thompson_gaussian import ThompsonGaussian
+from jaxbandits.algorithms.armed.tsallis_inf import TsallisINF, tsallis_weights
+from jaxbandits.algorithms.armed.ucb1 import UCB1
+from jaxbandits.algorithms.armed.ucb_v import UCBV
+from jaxbandits.base.errors import InputError
+from jaxbandits.types import ArmDecision, ArmObs, IndexObs, Reward
+from tests.algorithms.armed.replay_armed import compare_with_reference, index, play, weights
+from tests.reference import armed as reference
+
+ROUNDS, ARMS = 200, 4
+INDEX_POLICIES = {
+    "ucb1": (UCB1(n_arms=ARMS), reference.UCB1(ARMS)),
+    "ao_ucb": (AOUCB(n_arms=ARMS, noise_scale=0.7), reference.AOUCB(ARMS, noise_scale=0.7)),
+    "moss": (MOSS(n_arms=ARMS, horizon=ROUNDS), reference.MOSS(ARMS, horizon=ROUNDS, noise_scale=1.0)),
+    "ucb_v": (
+        UCBV(n_arms=ARMS, zeta=0.9, c=0.5, reward_range=2.0), reference.UCBV(ARMS, zeta=0.9, c=0.5, reward_range=2.0)
+    ),
+    "kl_ucb": (KLUCB(n_arms=ARMS), reference.KLUCB(ARMS, c=0.0)),
+    "kl_ucb theory": (KLUCB.theory(n_arms=ARMS), reference.KLUCB(ARMS, c=3.0)),
+    "etc": (ETC(n_arms=ARMS, exploration=7.0), reference.ETC(ARMS, exploration=7)),
+    "d_ucb": (DUCB(n_arms=ARMS, discount=0.95), reference.DUCB(ARMS, discount=0.95, reward_bound=1.0, xi=0.6)),
+    "sw_ucb": (
+        SWUCB(n_arms=ARMS, window=23, reward_bound=0.5), reference.SWUCB(ARMS, window=23, reward_bound=0.5, xi=0.6)
+    ),
+}  # fmt: skip
+SAMPLED = {
+    "exp3": (Exp3(n_arms=ARMS, learning_rate=0.2), reference.Exp3(ARMS, learning_rate=0.2)),
+    "exp3 anytime": (Exp3(n_arms=ARMS), reference.AnytimeExp3(ARMS)),
+    "exp3_ix": (Exp3IX(n_arms=ARMS, learning_rate=0.3), reference.Exp3IX(ARMS, learning_rate=0.3)),
+    "tsallis_inf": (TsallisINF(n_arms=ARMS), reference.TsallisINF(ARMS)),
+}
+
+
+def recorded(rng, kind):
+    """Rewards `[T, K]` in [0, 1], and which arms are available."""
+    means = np.array([0.7, 0.5, 0.4, 0.1])
+    rewards = (rng.uniform(size=(ROUNDS, ARMS)) < means).astype(float) if kind == "coins" else None
+    if rewards is None:
+        rewards = rng.beta(3 * means, 3 * (1 - means), size=(ROUNDS, ARMS))
+    mask = np.ones((ROUNDS, ARMS), bool)
+    if kind == "masked":
+        mask = rng.uniform(size=(ROUNDS, ARMS)) < 0.6
+        mask[np.arange(ROUNDS), rng.integers(ARMS, size=ROUNDS)] = True
+    return rewards, mask
+
+
+@pytest.mark.parametrize("kind", ["coins", "fractions", "masked"])
+@pytest.mark.parametrize("name", INDEX_POLICIES)
+def test_index_policies_against_their_references(name, kind, rng, key):
+    learner, made = INDEX_POLICIES[name]
+    fresh = type(made)(**{"n_arms": ARMS} | {k: v for k, v in vars(made).items() if k not in _ROUNDS_SO_FAR})
+    decisions, _ = compare_with_reference(learner, fresh, *recorded(rng, kind), key, index)
+    assert len(np.unique(decisions.index)) > 1
+
+
+@pytest.mark.parametrize("kind", ["coins", "fractions", "masked"])
+@pytest.mark.parametrize("name", SAMPLED)
+def test_sampled_policies_against_their_references(name, kind, rng, key):
+    learner, made = SAMPLED[name]
+    fresh = type(made)(**{"n_arms": ARMS} | {k: v for k, v in vars(made).items() if k not in _ROUNDS_SO_FAR})
+    rewards, mask = recorded(rng, kind)
+    decisions, found = compare_with_reference(learner, fresh, rewards, mask, key, weights)
+    drawn = np.asarray(found)[np.arange(ROUNDS), decisions.index]
+    if kind != "masked":
+        np.testing.assert_array_equal(decisions.probability, drawn)
+    else:
+        assert (np.asarray(decisions.probability) >= drawn * (1.0 - 1e-12)).all()  # the others share what is missing
+
+
+_ROUNDS_SO_FAR = ("K", "arms", "rewards", "probabilities")
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_arms_are_drawn_with_the_probability_that_decisions_carry(name, key):
+    learner, _ = SAMPLED[name]
+    state = learner.init(key)._replace(losses=jnp.array([0.0, 3.0, 1.0, 7.0]))
+    mask, t = jnp.array([True, True, False, True]), jnp.int32(40)
+    select = jax.jit(jax.vmap(lambda k: learner.select(k, t, state, IndexObs.of(ARMS, mask))))
+    decisions = select(jax.random.split(key, 20_000))
+    counts = np.bincount(decisions.index, minlength=ARMS)
+    assert counts[2] == 0
+    p = np.array([decisions.probability[decisions.index == i][0] if counts[i] else 0.0 for i in range(ARMS)])
+    np.testing.assert_allclose(p.sum(), 1.0, rtol=1e-12)
+    assert st.chisquare(counts[[0, 1, 3]], 20_000 * p[[0, 1, 3]]).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 1000])
+def test_tsallis_weights_against_bisection(n, rng):
+    for scale in (0.0, 0.01, 1.0, 10.0, 1e4):
+        losses, rate = scale * rng.exponential(size=n), 0.3
+        wanted = reference.tsallis(losses, rate)
+        np.testing.assert_allclose(tsallis_weights(jnp.asarray(losses), jnp.asarray(rate)), wanted, rtol=1e-9)
+
+
+def test_eps_greedy_explores_at_its_rate(key):
+    learner, theirs = EpsGreedy(n_arms=ARMS, rate=0.5, gap=0.3), reference.EpsGreedy(ARMS, rate=0.5, gap=0.3)
+    state = Pulls(jnp.array([3.0, 2.0, 4.0, 5.0]), jnp.array([1.0, 1.9, 1.0, 0.0]))
+    for t in (0, 10, 60, 1000):
+        mask = jnp.array([True, True, True, t != 60])
+        select = jax.jit(jax.vmap(lambda k: learner.select(k, jnp.int32(t), state, IndexObs.of(ARMS, mask)).index))  # noqa: B023
+        counts = np.bincount(select(jax.random.split(key, 20_000)), minlength=ARMS)
+        eps = theirs.exploration(t)
+        np.testing.assert_allclose(learner.exploration(jnp.int32(t)), eps, rtol=1e-12)
+        p = np.where(mask, eps / mask.sum(), 0.0) + (1.0 - eps) * (np.arange(ARMS) == 1)
+        seen = p > 0.0
+        assert counts[~seen].sum() == 0
+        assert st.chisquare(counts[seen], 20_000 * p[seen] / p.sum()).pvalue > 1e-4
+
+
+def test_gaussian_thompson_draws_its_posterior(key):
+    learner = ThompsonGaussian(n_arms=2, noise_scale=0.5)
+    state = Pulls(jnp.array([3.0, 8.0]), jnp.array([2.0, 3.0]))
+    drawn = np.asarray(jax.vmap(lambda k: learner.index(k, jnp.int32(0), state))(jax.random.split(key, 20_000)))
+    for i, (n, s) in enumerate([(3.0, 2.0), (8.0, 3.0)]):
+        posterior = st.norm(s / (n + 1.0), 0.5 / np.sqrt(n + 1.0))
+        assert st.kstest(drawn[:, i], posterior.cdf).pvalue > 1e-4
+    assert abs(np.corrcoef(drawn.T)[0, 1]) < 5.0 / np.sqrt(20_000)
+
+
+def test_etc_commits(rng, key):
+    rewards, mask = recorded(rng, "coins")
+    played = np.asarray(play(ETC(n_arms=ARMS, exploration=2.5), rewards, mask, key, index)[0].index)
+    np.testing.assert_array_equal(played[:12], np.arange(12) % ARMS)
+    means = [rewards[:12][played[:12] == i, i].mean() for i in range(ARMS)]
+    assert (played[12:] == np.argmax(means)).all()
+
+
+def test_unplayed_arms_come_in_turn_while_feedback_is_late():
+    learner = UCB1(n_arms=3)
+    state = learner.init(jax.random.key(0))
+    played = [int(learner.select(jax.random.key(0), jnp.int32(t), state, IndexObs.of(3)).index) for t in range(6)]
+    assert played == [0, 1, 2, 0, 1, 2]
+
+
+def test_presets():
+    n, gap = 1000, 0.2
+    assert ETC.theory(gap=gap, horizon=n).exploration == np.ceil(4 / gap**2 * np.log(n * gap**2 / 4)) == 231
+    assert ETC.theory(gap=1.0, horizon=1).exploration == 1
+    assert Exp3.theory(n_arms=5, horizon=n).learning_rate == pytest.approx(np.sqrt(np.log(5) / (5 * n)))
+    assert Exp3IX.theory(n_arms=5, horizon=n).learning_rate == pytest.approx(np.sqrt(2 * np.log(6) / (5 * n)))
+    assert DUCB.theory(n_arms=5, horizon=10_000, changes=4).discount == pytest.approx(1 - 0.02 / 4)
+    assert SWUCB.theory(n_arms=5, horizon=10_000, changes=4).window == np.ceil(2 * np.sqrt(1e4 * np.log(1e4) / 4))
+    assert KLUCB.theory(n_arms=5).c == 3.0
+    with pytest.raises(InputError, match=r"changes must"):
+        SWUCB.theory(n_arms=5, horizon=10, changes=11)
+
+
+def test_features_are_not_looked_at(key):
+    learner = UCB1(n_arms=3)
+    decision = learner.select(key, jnp.int32(1), learner.init(key), ArmObs(jnp.eye(3, 2)))
+    np.testing.assert_array_equal(decision.x, [0.0, 1.0])
+    with pytest.raises(InputError, match="shows 4 arms, but the learner has n_arms=3"):
+        learner.select(key, jnp.int32(0), learner.init(key), IndexObs.of(4))
+    state = learner.update(
+        key, jnp.int32(0), learner.init(key), None, ArmDecision(jnp.int32(2), jnp.zeros(2)), Reward(0.5)
+    )
+    np.testing.assert_array_equal(state.total, [0.0, 0.0, 0.5])

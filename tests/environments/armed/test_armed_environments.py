@@ -1,0 +1,123 @@
+"""K-armed environments: laws of the rewards, regrets against means computed by hand, operators, bad input."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats as st
+
+from jaxbandits import compare, noise, operators
+from jaxbandits.armed import KLUCB, SWUCB, UCB1, BernoulliArms, Exp3, NoisyArms, SwitchingArms
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays
+from jaxbandits.data import LoggedReplay, TableBandit
+from jaxbandits.simulation import Meter
+from jaxbandits.types import ArmDecision
+
+LEARNERS = {"UCB1": UCB1(n_arms=3), "KL-UCB": KLUCB(n_arms=3), "Exp3": Exp3(n_arms=3), "SW": SWUCB(n_arms=3, window=9)}
+
+
+def paid(env, arm, key, t=0, draws=20_000):
+    """Rewards and regrets of one arm."""
+    state = env.init(key)
+    decision = ArmDecision(jnp.int32(arm), jnp.int32(arm))
+    step = jax.jit(
+        jax.vmap(lambda k: env.step(k, jnp.int32(t), state, env.observe(k, jnp.int32(t), state), decision)[1:])
+    )
+    feedback, outcome = step(jax.random.split(key, draws))
+    return np.asarray(feedback.reward), np.asarray(outcome.regret)
+
+
+def test_rewards_and_regret(key):
+    coins = as_arrays(BernoulliArms.from_means([0.2, 0.7]))
+    reward, regret = paid(coins, 0, key)
+    assert set(reward) == {0.0, 1.0}
+    np.testing.assert_allclose(regret, 0.5, rtol=1e-12)
+    assert st.binomtest(int(reward.sum()), reward.size, 0.2).pvalue > 1e-4
+    for law, scipy_law in ((noise.Gaussian(spread=0.5), st.norm(1.5, 0.5)), (noise.StudentT(df=2.1), st.t(2.1, 1.5))):
+        reward, regret = paid(as_arrays(NoisyArms.from_means([1.5, -2.0], noise=law)), 0, key)
+        assert st.kstest(reward, scipy_law.cdf).pvalue > 1e-4
+        assert (regret == 0.0).all()
+
+
+def test_drawn_means_differ_between_trials():
+    env = BernoulliArms(n_arms=3)
+    means = jax.vmap(lambda k: env.init(k).theta)(jax.random.split(jax.random.key(0), 5_000))
+    assert st.kstest(np.ravel(means), "uniform").pvalue > 1e-4
+
+
+def test_switching_arms_pay_by_phase(key):
+    env = as_arrays(SwitchingArms.from_phases([[0.2, 0.7], [0.9, 0.1]], [0, 10]))
+    for t, means in ((0, [0.2, 0.7]), (9, [0.2, 0.7]), (10, [0.9, 0.1]), (1000, [0.9, 0.1])):
+        reward, regret = paid(env, 0, key, t)
+        np.testing.assert_allclose(regret, max(means) - means[0], atol=1e-12)
+        assert st.binomtest(int(reward.sum()), reward.size, means[0]).pvalue > 1e-4
+
+
+def test_fixed_arm_regret_is_against_the_best_arm_of_all_rounds():
+    means, starts, horizon = np.array([[0.2, 0.7, 0.0], [0.9, 0.1, 0.0]]), [0, 12], 50
+    env = SwitchingArms.from_phases(means, starts)
+    played = Meter("played", lambda r: r.decision.index, "last")
+    result = compare([UCB1(n_arms=3)], env, horizon, 4, record_points=horizon, meters=[played], progress=False)
+    arms = result["UCB1"].get("played").astype(int)
+    of_round = means[(np.arange(horizon) >= 12).astype(int)]
+    got = of_round[np.arange(horizon), arms]
+    fixed = of_round.cumsum(axis=0).max(axis=1) - got.cumsum(axis=-1)
+    np.testing.assert_allclose(result["UCB1"].get("fixed_arm_regret"), fixed, atol=1e-5)
+    best = (of_round.max(axis=1) - got).cumsum(axis=-1)
+    np.testing.assert_allclose(result["UCB1"].get("regret"), best, atol=1e-5)
+
+
+def test_constrained_adversary():
+    env = SwitchingArms.constrained(n_arms=3, horizon=100, gap=0.25, best=1)
+    means, starts = env.phases
+    np.testing.assert_array_equal(starts[:6], [0, 1, 2, 4, 8, 14])  # lengths floor(1.6^n) = 1, 1, 2, 4, 6, 10, ...
+    np.testing.assert_array_equal(means[:2], [[0.75, 1.0, 0.75], [0.0, 0.25, 0.0]])
+    assert starts[-1] < 100 <= starts[-1] + int(1.6 ** (len(starts) - 1))
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        operators.with_delay(BernoulliArms.from_means([0.9, 0.5, 0.1]), 4),
+        operators.with_drift(BernoulliArms.from_means([0.9, 0.5, 0.1]), operators.Given(path=np.eye(3)[[0, 1, 2]])),
+        operators.with_drift(NoisyArms(n_arms=3), operators.Piecewise(period=20)),
+        operators.with_corruption(BernoulliArms(n_arms=3), rounds=20),
+        operators.with_noise(NoisyArms(n_arms=3), noise.Gaussian()),
+        SwitchingArms.constrained(n_arms=3, horizon=60),
+        TableBandit.from_rewards(np.eye(3)[[0, 1, 2, 2]], order="given"),
+        TableBandit.from_table(np.eye(6, 2), ["a", "b", "c", "c", "c", "a"]),
+        LoggedReplay.from_log([0, 1, 1, 0, 2, 1] * 10, [0.0, 1.0, 0.5, 0.0, 1.0, 0.0] * 10, n_arms=3),
+    ],
+    ids=["delay", "given drift", "drift", "corruption", "noise", "switching", "rewards", "table", "replay"],
+)
+def test_learners_run_with_operators_and_data(env):
+    result = compare(LEARNERS, env, 60, 3, progress=False)
+    for label in LEARNERS:
+        trials = result[label]
+        assert trials.healthy.all() and not trials.inadmissible.any()
+        assert all(np.isfinite(values).all() for values in trials.values.values())
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: BernoulliArms.from_means([0.5, 1.5]), r"BernoulliArms.means must lie in \[0, 1\]"),
+        (lambda: BernoulliArms.from_means([[0.5]]), r"BernoulliArms.means must be finite numbers of shape \[K\]"),
+        (lambda: NoisyArms.from_means(["a"]), "NoisyArms.means must be numbers"),
+        (lambda: NoisyArms.from_means([0.0], noise=1.0), "NoisyArms.noise must be"),
+        (lambda: SwitchingArms.from_phases([[0.5, 2.0]], [0]), r"means must lie in \[0, 1\]"),
+        (lambda: SwitchingArms.from_phases([[0.5], [0.1]], [0, 0]), "starts must be 0, then ascending"),
+        (lambda: SwitchingArms.from_phases([[0.5]], [0.5]), "starts must hold whole numbers"),
+        (lambda: SwitchingArms.constrained(n_arms=2, horizon=9, best=2), r"best must"),
+    ],
+)
+def test_bad_input(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_means_of_another_number_of_arms():
+    env = BernoulliArms(n_arms=2, means=np.array([0.1, 0.2, 0.3]))
+    with pytest.raises(InputError, match=r"BernoulliArms.means must have shape \[2\]"):
+        compare([UCB1(n_arms=2)], env, 5, 1, progress=False)

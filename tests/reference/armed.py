@@ -1,0 +1,145 @@
+"""K-armed learners as plain NumPy float64 loops, written from the papers: nothing incremental, every round is kept.
+
+`learner.index(t)` is what is compared before round t (from 0): the index of every arm, or the probabilities; arms that
+must be tried first have index inf. `learner.update(arm, reward, probability)` adds a round.
+"""
+
+import numpy as np
+
+
+class Learner:
+    """The rounds so far."""
+
+    def __init__(self, n_arms, **constants):
+        self.K, self.arms, self.rewards, self.probabilities = n_arms, [], [], []
+        self.__dict__.update(constants)
+
+    def update(self, arm, reward, probability=None):
+        self.arms.append(arm)
+        self.rewards.append(reward)
+        self.probabilities.append(probability)
+
+    def paid(self, arm, first=0):
+        return np.array([r for i, r in zip(self.arms[first:], self.rewards[first:], strict=True) if i == arm])
+
+    def index(self, t):
+        return np.array([self.of(t, self.paid(i)) if len(self.paid(i)) else np.inf for i in range(self.K)])
+
+
+class UCB1(Learner):
+    def of(self, t, x):
+        return x.mean() + np.sqrt(2 * np.log(t) / len(x))
+
+
+class AOUCB(Learner):
+    def of(self, t, x):
+        f = 1 + (t + 1) * np.log(t + 1) ** 2
+        return x.mean() + self.noise_scale * np.sqrt(2 * np.log(f) / len(x))
+
+
+class MOSS(Learner):
+    def of(self, t, x):
+        log_plus = max(np.log(self.horizon / (self.K * len(x))), 0)
+        return x.mean() + self.noise_scale * np.sqrt(4 / len(x) * log_plus)
+
+
+class UCBV(Learner):
+    def of(self, t, x):
+        E = self.zeta * np.log(t + 1)
+        return x.mean() + np.sqrt(2 * x.var() * E / len(x)) + 3 * self.c * self.reward_range * E / len(x)
+
+
+class KLUCB(Learner):
+    def of(self, t, x):
+        level = np.log(t) + self.c * np.log(max(np.log(t), 1))
+        return kl_upper(min(max(x.mean(), 0), 1), level / len(x))
+
+
+def kl(p, x):
+    """kl(p, p + x), which does not cancel for small x."""
+    below = -p * np.log1p(x / p) if p > 0 else 0.0
+    above = -(1 - p) * np.log1p(-x / (1 - p)) if p < 1 else 0.0
+    return below + above
+
+
+def kl_upper(p, level):
+    """The largest q with kl(p, q) <= level, by bisection."""
+    low, high = 0.0, 1.0 - p
+    for _ in range(200):
+        x = 0.5 * (low + high)
+        if x in (low, high):
+            break
+        low, high = (x, high) if kl(p, x) <= level else (low, x)
+    return p + low
+
+
+class ETC(Learner):
+    def index(self, t):
+        explored = [self.paid(i)[: self.exploration] for i in range(self.K)]
+        return np.array([x.mean() if len(x) == self.exploration else np.inf for x in explored])
+
+
+class DUCB(Learner):
+    def index(self, t):
+        weights = self.discount ** np.arange(len(self.arms))[::-1]
+        arms, rewards = np.array(self.arms, int), np.array(self.rewards)
+        N = np.array([weights[arms == i].sum() for i in range(self.K)])
+        S = np.array([(weights * rewards)[arms == i].sum() for i in range(self.K)])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            width = 2 * self.reward_bound * np.sqrt(self.xi * np.log(max(N.sum(), 1)) / N)
+            return np.where(N > 0, S / N + width, np.inf)
+
+
+class SWUCB(Learner):
+    def index(self, t):
+        first = max(0, len(self.arms) - self.window)
+        log = np.log(min(t, self.window)) if t else 0.0
+        seen = [self.paid(i, first) for i in range(self.K)]
+        width = [self.reward_bound * np.sqrt(self.xi * log / len(x)) if len(x) else np.inf for x in seen]
+        return np.array([x.mean() + w if len(x) else np.inf for x, w in zip(seen, width, strict=True)])
+
+
+class EpsGreedy(Learner):
+    def of(self, t, x):
+        return x.mean()
+
+    def exploration(self, t):
+        return min(1.0, self.rate * self.K / (self.gap**2 * (t + 1)))
+
+
+class Exp3(Learner):
+    def losses(self, gamma=0.0):
+        L = np.zeros(self.K)
+        for i, r, p in zip(self.arms, self.rewards, self.probabilities, strict=True):
+            L[i] += (1 - r) / (p + gamma)
+        return L
+
+    def index(self, t, gamma=0.0):
+        L = self.losses(gamma)
+        w = np.exp(-self.learning_rate * (L - L.min()))
+        return w / w.sum()
+
+
+class Exp3IX(Exp3):
+    def index(self, t):
+        return super().index(t, self.learning_rate / 2)
+
+
+class AnytimeExp3(Exp3):
+    def index(self, t):
+        self.learning_rate = np.sqrt(np.log(self.K) / ((t + 1) * self.K))
+        return super().index(t)
+
+
+class TsallisINF(Exp3):
+    def index(self, t):
+        return tsallis(self.losses(), 2 / np.sqrt(t + 1))
+
+
+def tsallis(L, eta):
+    """4 (eta (L - x))^-2 with sum 1, x by bisection between bounds at which the sum is at most and at least 1."""
+    low, high = L.min() - 2 * np.sqrt(len(L)) / eta, L.min() - 2 / eta
+    for _ in range(200):
+        x = 0.5 * (low + high)
+        low, high = (x, high) if np.sum(4 / (eta * (L - x)) ** 2) < 1 else (low, x)
+    return 4 / (eta * (L - low)) ** 2
