@@ -178,7 +178,7 @@ def _dims(algorithm: Any, environment: Any, calls: dict[str, Call]) -> str:
     dim, seen = getattr(algorithm, "dim", None), getattr(environment, "dim", None)
     observed = calls.get("environment.observe")
     if observed is not None and isinstance(observed.out, ArmObs):
-        seen = observed.out.arms.shape[1]
+        seen = None if observed.out.arms.ndim == 1 else observed.out.arms.shape[1]
     if dim is None or seen is None or isinstance(dim, jax.Array) or dim == seen:
         return ""
     return f" ({type(algorithm).__name__} has dim={dim}, {type(environment).__name__} {seen}: make them equal)"

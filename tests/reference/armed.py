@@ -107,6 +107,18 @@ class EpsGreedy(Learner):
         return min(1.0, self.rate * self.K / (self.gap**2 * (t + 1)))
 
 
+class Thompson(Learner):
+    def beta(self, i, prior_success, prior_failure, reshaping):
+        """Both parameters of arm i."""
+        x = self.paid(i)
+        return (prior_success + x.sum()) / reshaping, (prior_failure + (1 - x).sum()) / reshaping
+
+    def gaussian(self, i, noise_scale):
+        """Mean and standard deviation of arm i."""
+        x = self.paid(i)
+        return x.sum() / (len(x) + 1), noise_scale / np.sqrt(len(x) + 1)
+
+
 class Exp3(Learner):
     def losses(self, gamma=0.0):
         L = np.zeros(self.K)

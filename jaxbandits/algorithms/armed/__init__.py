@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jaxbandits.algorithms.armed.kl_ucb import KLUCB as KLUCB
     from jaxbandits.algorithms.armed.moss import MOSS as MOSS
     from jaxbandits.algorithms.armed.sw_ucb import SWUCB as SWUCB
+    from jaxbandits.algorithms.armed.thompson_beta import ThompsonBeta as ThompsonBeta
     from jaxbandits.algorithms.armed.thompson_gaussian import ThompsonGaussian as ThompsonGaussian
     from jaxbandits.algorithms.armed.tsallis_inf import TsallisINF as TsallisINF
     from jaxbandits.algorithms.armed.ucb1 import UCB1 as UCB1

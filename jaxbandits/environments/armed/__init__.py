@@ -6,6 +6,7 @@ from jaxbandits.base import lazy
 
 if TYPE_CHECKING:
     from jaxbandits.environments.armed.bernoulli_arms import BernoulliArms as BernoulliArms
+    from jaxbandits.environments.armed.beta_arms import BetaArms as BetaArms
     from jaxbandits.environments.armed.noisy_arms import NoisyArms as NoisyArms
     from jaxbandits.environments.armed.switching_arms import SwitchingArms as SwitchingArms
 

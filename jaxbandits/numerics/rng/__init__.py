@@ -26,3 +26,5 @@ from jaxbandits.numerics.rng.directions import unit_vector as unit_vector
 from jaxbandits.numerics.rng.directions import unit_vectors as unit_vectors
 from jaxbandits.numerics.rng.discrete import poisson as poisson
 from jaxbandits.numerics.rng.discrete import subset as subset
+from jaxbandits.numerics.rng.gammas import betas as betas
+from jaxbandits.numerics.rng.gammas import gammas as gammas

@@ -16,6 +16,7 @@ from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.armed.kl_ucb import KLUCB
 from jaxbandits.algorithms.armed.moss import MOSS
 from jaxbandits.algorithms.armed.sw_ucb import SWUCB
+from jaxbandits.algorithms.armed.thompson_beta import ThompsonBeta
 from jaxbandits.algorithms.armed.thompson_gaussian import ThompsonGaussian
 from jaxbandits.algorithms.armed.tsallis_inf import TsallisINF, tsallis_weights
 from jaxbandits.algorithms.armed.ucb1 import UCB1
@@ -125,14 +126,32 @@ def test_eps_greedy_explores_at_its_rate(key):
         assert st.chisquare(counts[seen], 20_000 * p[seen] / p.sum()).pvalue > 1e-4
 
 
-def test_gaussian_thompson_draws_its_posterior(key):
-    learner = ThompsonGaussian(n_arms=2, noise_scale=0.5)
-    state = Pulls(jnp.array([3.0, 8.0]), jnp.array([2.0, 3.0]))
-    drawn = np.asarray(jax.vmap(lambda k: learner.index(k, jnp.int32(0), state))(jax.random.split(key, 20_000)))
-    for i, (n, s) in enumerate([(3.0, 2.0), (8.0, 3.0)]):
-        posterior = st.norm(s / (n + 1.0), 0.5 / np.sqrt(n + 1.0))
-        assert st.kstest(drawn[:, i], posterior.cdf).pvalue > 1e-4
-    assert abs(np.corrcoef(drawn.T)[0, 1]) < 5.0 / np.sqrt(20_000)
+THOMPSON = {
+    "gaussian": (ThompsonGaussian(n_arms=ARMS, noise_scale=0.5), lambda r, i: st.norm(*r.gaussian(i, 0.5))),
+    "beta": (ThompsonBeta(n_arms=ARMS), lambda r, i: st.beta(*r.beta(i, 1.0, 1.0, 1.0))),
+    "beta reshaped": (
+        ThompsonBeta(n_arms=ARMS, prior_success=0.5, prior_failure=2.0, reshaping=2.5),
+        lambda r, i: st.beta(*r.beta(i, 0.5, 2.0, 2.5)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", THOMPSON)
+def test_thompson_sampling_draws_its_posterior(name, rng, key):
+    """After a trace of 20 rounds, and the arm with the largest draw is played."""
+    learner, law = THOMPSON[name]
+    theirs, state, t = reference.Thompson(ARMS), learner.init(key), jnp.int32(20)
+    for arm, reward in zip(rng.integers(ARMS - 1, size=20), rng.uniform(size=20), strict=True):
+        state = learner.update(key, t, state, None, ArmDecision(jnp.int32(arm), None), Reward(jnp.asarray(reward)))
+        theirs.update(arm, reward)
+    keys = jax.random.split(key, 20_000)
+    drawn = np.asarray(jax.jit(jax.vmap(lambda k: learner.index(k, t, state)))(keys))
+    for i in range(ARMS):  # the last arm was never played
+        assert st.kstest(drawn[:, i], law(theirs, i).cdf).pvalue > 1e-4, i
+    assert (np.abs(np.corrcoef(drawn.T) - np.eye(ARMS)) < 5.0 / np.sqrt(len(drawn))).all()
+    mask = jnp.array([True, True, True, False])
+    played = jax.jit(jax.vmap(lambda k: learner.select(k, t, state, IndexObs.of(ARMS, mask)).index))(keys)
+    np.testing.assert_array_equal(played, drawn[:, :3].argmax(axis=1))
 
 
 def test_etc_commits(rng, key):

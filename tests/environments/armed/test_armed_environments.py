@@ -7,7 +7,7 @@ import pytest
 import scipy.stats as st
 
 from jaxbandits import compare, noise, operators
-from jaxbandits.armed import KLUCB, SWUCB, UCB1, BernoulliArms, Exp3, NoisyArms, SwitchingArms
+from jaxbandits.armed import KLUCB, SWUCB, UCB1, BernoulliArms, BetaArms, Exp3, NoisyArms, SwitchingArms
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.data import LoggedReplay, TableBandit
@@ -34,6 +34,8 @@ def test_rewards_and_regret(key):
     assert set(reward) == {0.0, 1.0}
     np.testing.assert_allclose(regret, 0.5, rtol=1e-12)
     assert st.binomtest(int(reward.sum()), reward.size, 0.2).pvalue > 1e-4
+    reward, regret = paid(as_arrays(BetaArms.from_means([0.2, 0.7], concentration=3.0)), 1, key)
+    assert st.kstest(reward, st.beta(2.1, 0.9).cdf).pvalue > 1e-4 and (regret == 0.0).all()
     for law, scipy_law in ((noise.Gaussian(spread=0.5), st.norm(1.5, 0.5)), (noise.StudentT(df=2.1), st.t(2.1, 1.5))):
         reward, regret = paid(as_arrays(NoisyArms.from_means([1.5, -2.0], noise=law)), 0, key)
         assert st.kstest(reward, scipy_law.cdf).pvalue > 1e-4
@@ -82,7 +84,7 @@ def test_constrained_adversary():
         operators.with_delay(BernoulliArms.from_means([0.9, 0.5, 0.1]), 4),
         operators.with_drift(BernoulliArms.from_means([0.9, 0.5, 0.1]), operators.Given(path=np.eye(3)[[0, 1, 2]])),
         operators.with_drift(NoisyArms(n_arms=3), operators.Piecewise(period=20)),
-        operators.with_corruption(BernoulliArms(n_arms=3), rounds=20),
+        operators.with_corruption(BetaArms(n_arms=3), rounds=20),
         operators.with_noise(NoisyArms(n_arms=3), noise.Gaussian()),
         SwitchingArms.constrained(n_arms=3, horizon=60),
         TableBandit.from_rewards(np.eye(3)[[0, 1, 2, 2]], order="given"),

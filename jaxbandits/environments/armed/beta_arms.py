@@ -1,0 +1,40 @@
+"""Bounded bandit: K arms that pay fractions, by beta laws of one concentration.
+
+    reward_t ~ Beta(c mu_i, c (1 - mu_i)) for the arm i played,   regret_t = max_k mu_k - mu_i
+
+The mean is mu_i, the variance mu_i (1 - mu_i) / (1 + c). Means are given, or drawn for every trial.
+"""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.environments.armed.arms import Arms, ArmsState
+from jaxbandits.numerics import rng
+
+
+@pytree
+class BetaArms(Arms):
+    """K arms with rewards in (0, 1) and less variance than coins. Means are clipped into [0.001, 0.999].
+
+    Example:
+      >>> BetaArms.from_means([0.9, 0.8], concentration=10.0).n_arms
+      2
+    """
+
+    source: ClassVar[str] = "bounded arms: fractions by beta laws"
+    means: ArrayLike | None = param(None, "(0, 1)", "[K] means; None: uniform on [0, 1], drawn per trial")
+    concentration: ArrayLike = param(4.0, "(0, inf)", "c; towards 0 arms become coins")
+
+    def init(self, key: jax.Array) -> ArmsState:
+        drawn = super().init(key)
+        return self.moved(drawn, drawn.theta)
+
+    def moved(self, state: ArmsState, theta: jax.Array) -> ArmsState:
+        return super().moved(state, jnp.clip(theta, 0.001, 0.999))
+
+    def pay(self, key: jax.Array, mean: jax.Array) -> jax.Array:
+        both = self.concentration * jnp.stack([mean, 1.0 - mean])
+        return rng.betas(key, both[:1], both[1:])[0]

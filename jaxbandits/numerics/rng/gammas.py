@@ -1,0 +1,89 @@
+"""Gamma and beta variates by Marsaglia and Tsang's method (ACM TOMS 26, 2000), exactly, many a call.
+
+For shape a >= 1 let d = a - 1/3, c = 1 / sqrt(9 d), x normal and v = (1 + c x)^3. With probability
+exp(x^2 / 2 + d - d v + d log v), more than 0.95, d v is accepted as a gamma variate; else there is another attempt. A
+beta variate is G_a / (G_a + G_b) of two that are accepted together. For a < 1: G_a = G_{a+1} U^{1/a}.
+
+The loop over attempts ends when all are accepted, in all trials of a batch: mostly after the second or third.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.numerics import elementary
+from jaxbandits.numerics.elementary import sin_half_pi
+from jaxbandits.numerics.rng.bits import random_words
+from jaxbandits.tracing.batching import while_loop
+
+_ATTEMPTS = 32  # each fails with probability at most 0.1 (two variates of shape 1): all of them with 1e-32
+
+
+def gammas(key: jax.Array, shape: jax.Array) -> jax.Array:
+    """Draw independent gamma variates `[n]` of scale 1 with these shapes `[n]`, each positive."""
+    n = len(shape)
+    drawn = _draw(key, jnp.concatenate([shape, shape]) if n % 2 else shape, n if n % 2 else n // 2)
+    return jnp.concatenate(drawn)[:n]
+
+
+def betas(key: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
+    """Draw independent beta variates `[n]` with parameters a and b `[n]`, each positive."""
+    first, second = _draw(key, jnp.concatenate([a, b]), len(a))
+    return first / (first + second)
+
+
+def _draw(key: jax.Array, shape: jax.Array, n: int) -> tuple[jax.Array, jax.Array]:
+    """Draw gamma variates of the first n and of the last n shapes, accepted in pairs."""
+    shapes = shape[:n], shape[n:]
+    moved = [jnp.where(a < 1.0, a + 1.0, a) for a in shapes]
+    d = [a - 1.0 / 3.0 for a in moved]
+    c = [jax.lax.rsqrt(9.0 * e) for e in d]
+    real = shape.dtype
+    blocks = n + (n + 1) // 2  # of an attempt: two normals each, and a uniform each
+    # Both loops read blocks of the key, none of them twice; passed to both, the key would count as used twice.
+    data, impl = jax.random.key_data(key), jax.random.key_impl(key)
+
+    def words(first: Any, count: int) -> tuple[jax.Array, jax.Array]:
+        return random_words(jax.random.wrap_key_data(data, impl=impl), first + jnp.arange(count))
+
+    def attempt(carry: Any) -> Any:
+        accepted, first, second, i = carry
+        x = _two_normals(*words(i * blocks, n), real)
+        u = _open_uniform(jnp.concatenate(words(i * blocks + n, blocks - n))[:n], real)
+        root = [1.0 + e * y for e, y in zip(c, x, strict=True)]
+        v = [y * y * y for y in root]
+        positive = (root[0] > 0.0) & (root[1] > 0.0)
+        log_v = [3.0 * elementary.log(jnp.where(positive, y, 1.0)) for y in root]
+        log_ratio = [0.5 * y * y + e * (1.0 - w + s) for y, e, w, s in zip(x, d, v, log_v, strict=True)]
+        accepts = positive & (u < elementary.exp(log_ratio[0] + log_ratio[1]))
+        keep = accepted | ~accepts
+        return accepted | accepts, jnp.where(keep, first, d[0] * v[0]), jnp.where(keep, second, d[1] * v[1]), i + 1
+
+    zero = jnp.zeros(n, real)
+    start = (jnp.zeros(n, bool), zero, zero, jnp.int32(0))
+    _, first, second, _ = while_loop(lambda carry: ~jnp.all(carry[0]), attempt, start, _ATTEMPTS)
+
+    def boost(carry: Any) -> Any:
+        _, *drawn = carry
+        u = [_open_uniform(word, real) for word in words(blocks * _ATTEMPTS, n)]
+        powers = [
+            jnp.where(a < 1.0, elementary.exp(elementary.log(w) / a), 1.0) for w, a in zip(u, shapes, strict=True)
+        ]
+        return jnp.zeros((), bool), drawn[0] * powers[0], drawn[1] * powers[1]
+
+    # A loop of one step or none: none for a batch whose shapes are all 1 or more.
+    _, first, second = while_loop(lambda carry: carry[0], boost, (jnp.any(shape < 1.0), first, second), 1)
+    return first, second
+
+
+def _two_normals(high: jax.Array, low: jax.Array, real: Any) -> tuple[jax.Array, jax.Array]:
+    """Compute two standard normals from a block, as `rng.normals` does."""
+    radius = jnp.sqrt(-2.0 * elementary.log(_open_uniform(high, real)))
+    angle = ((low >> 8).astype(real) + 0.5) * 2.0**-23 - 1.0  # in quarter turns; the last bit picks the half
+    sign = jnp.where(low & 1, 1.0, -1.0)
+    return radius * sin_half_pi(angle), radius * sin_half_pi(1.0 - jnp.abs(angle)) * sign
+
+
+def _open_uniform(word: jax.Array, real: Any) -> jax.Array:
+    return (word.astype(real) + 0.5) * 2.0**-32
