@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.speed import numpy_constrained, numpy_dro, numpy_glm, numpy_loops, numpy_online
+from benchmarks.speed import numpy_armed, numpy_constrained, numpy_dro, numpy_glm, numpy_loops, numpy_online
 
 TRIALS = (1, 16, 256, 1024, 4096)
 
@@ -13,7 +13,7 @@ class Case(NamedTuple):
     """One algorithm at one size."""
 
     algorithm: str
-    dim: int
+    dim: int  # 0: arms without features
     n_arms: int  # 0: online convex optimisation, or groups
     horizon: int  # rounds of the simulator's run with 256 trials or more
     numpy_rounds: int  # rounds of the single NumPy loop
@@ -24,7 +24,8 @@ class Case(NamedTuple):
     @property
     def name(self) -> str:
         arms = f" K={self.n_arms}" if self.n_arms else f" m={self.groups}" if self.groups else ""
-        return f"{self.algorithm} d={self.dim}{arms}" + (" fresh" if self.fresh_arms else "")
+        dim = f" d={self.dim}" if self.dim else ""
+        return f"{self.algorithm}{dim}{arms}" + (" fresh" if self.fresh_arms else "")
 
     @property
     def metric(self) -> str:
@@ -33,6 +34,11 @@ class Case(NamedTuple):
 
 
 CASES = (
+    Case("ucb1", 0, 10, 4000, 50_000, 1_000_000),
+    Case("ucb1", 0, 1000, 100, 5000, 50_000),
+    Case("kl_ucb", 0, 10, 2000, 5000),
+    Case("thompson_beta", 0, 10, 2000, 20_000),
+    Case("tsallis_inf", 0, 10, 4000, 5000),
     Case("hvt_ucb", 2, 50, 4000, 20_000),
     Case("hvt_ucb", 10, 20, 1000, 10_000),
     Case("oful", 2, 50, 4000, 30_000),
@@ -70,6 +76,8 @@ def named(parts: list[str] | None) -> tuple[Case, ...]:
 
 def build(case: Case) -> tuple[Any, Any]:
     """Return the algorithm and the environment of a case."""
+    if not case.dim:
+        return _armed(case)
     if case.algorithm == "ofw_tvc":
         return _constrained(case)
     if case.groups:
@@ -82,6 +90,8 @@ def build(case: Case) -> tuple[Any, Any]:
 def numpy_regret(case: Case, rounds: int, rng: np.random.Generator, seeds: int | None = None) -> Any:
     """Return the metric of the NumPy loop, or of the NumPy version over `seeds`: one each, or (OCO) their mean."""
     which, many = (0, ()) if seeds is None else (1, (seeds,))
+    if not case.dim:
+        return numpy_armed.regret(case.algorithm, case.n_arms, rounds, rng, *many)
     if case.groups:
         run = (numpy_dro.ONE, numpy_dro.MANY)[which][case.algorithm]
         return run(case.dim, case.groups, rounds, HORIZON_IN_FORMULAS, rng, *many)
@@ -96,6 +106,15 @@ def numpy_regret(case: Case, rounds: int, rng: np.random.Generator, seeds: int |
         return run(case.dim, case.n_arms, rounds, case.fresh_arms, rng, *many)
     run = (numpy_loops.ONE, numpy_loops.MANY)[which][case.algorithm]
     return run(case.dim, case.n_arms, rounds, HORIZON_IN_FORMULAS, NOISE_SCALE, NOISE_DF, rng, *many)
+
+
+def _armed(case: Case) -> tuple[Any, Any]:
+    """Build coins, one of which is better than the others."""
+    from jaxbandits.algorithms import ALGORITHMS
+    from jaxbandits.armed import BernoulliArms
+
+    algorithm = ALGORITHMS[f"armed/{case.algorithm}"].cls
+    return algorithm(n_arms=case.n_arms), BernoulliArms.from_means(numpy_armed.means(case.n_arms))
 
 
 def _linear(case: Case) -> tuple[Any, Any]:

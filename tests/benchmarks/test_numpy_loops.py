@@ -7,12 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from benchmarks.speed import cases, numpy_constrained, numpy_dro, numpy_glm, numpy_loops, numpy_online
+from benchmarks.speed import cases, numpy_armed, numpy_constrained, numpy_dro, numpy_glm, numpy_loops, numpy_online
 from benchmarks.speed.cases import CASES, NOISE_DF, build, numpy_regret
 from jaxbandits.algorithms.oco.clipped_parameter_free_md import ClippedParameterFreeMD
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.domains import L2Ball
 from jaxbandits.numerics import losses
+from jaxbandits.simulation import simulate
 from jaxbandits.types import ArmObs, Constrained, Gradient, Reward
 from tests.algorithms.dro.replay_dro import given, logistic
 from tests.algorithms.oco.replay_oco import plays_of
@@ -20,7 +21,8 @@ from tests.algorithms.oco.replay_oco import plays_of
 KEY = jax.random.key(0)
 SEEDS, ROUNDS, MENU_ROUNDS = 8, 600, 4000  # 54 epochs of CRMM, 78 of MENU, and a part of one more
 ONCE = list({(case.algorithm, case.fresh_arms): case for case in reversed(CASES)}.values())  # smallest size of each
-BANDITS = [case for case in ONCE if case.n_arms]
+BANDITS = [case for case in ONCE if case.n_arms and case.dim]
+ARMED = [case for case in ONCE if not case.dim]
 CONSTRAINED = next(case for case in ONCE if case.algorithm == "ofw_tvc")
 GROUPED = [case for case in ONCE if case.groups]
 ONLINE = [case for case in ONCE if not case.n_arms and not case.groups and case != CONSTRAINED]
@@ -147,6 +149,31 @@ def test_menu(rng):
     """
     ours, library = _both(next(case for case in BANDITS if case.algorithm == "menu"), rng, MENU_ROUNDS)
     assert np.mean(np.isclose(ours, library, rtol=1e-9, atol=0.0)) > 0.75
+
+
+@pytest.mark.parametrize("case", [c for c in ARMED if c.algorithm in ("ucb1", "kl_ucb")], ids=lambda case: case.name)
+@pytest.mark.parametrize("seeds", [1, SEEDS])
+def test_index_policies(case, seeds, rng):
+    """Step by step: rewards of all arms from one coin a round."""
+    seed, means = int(rng.integers(2**32)), numpy_armed.means(10)
+    ours = numpy_armed.regret(case.algorithm, 10, ROUNDS, np.random.default_rng(seed), seeds)
+    again = np.random.default_rng(seed)
+    coins = np.stack([again.random(seeds) for _ in range(ROUNDS)], axis=1)[:, :, None]
+    gaps = np.broadcast_to(means.max() - means, (seeds, ROUNDS, 10))
+    learner = as_arrays(dataclasses.replace(build(case)[0], n_arms=10))
+    library = _bandit_regrets(learner, jnp.zeros((seeds, ROUNDS, 10, 1)), jnp.asarray((coins < means) * 1.0), gaps)
+    np.testing.assert_allclose(ours, library, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in ARMED if c.algorithm not in ("ucb1", "kl_ucb")], ids=lambda case: case.name
+)
+def test_policies_that_draw(case, rng):
+    """In distribution: mean regrets that differ by less than five standard errors."""
+    ours = numpy_armed.regret(case.algorithm, case.n_arms, ROUNDS, rng, 400)
+    library = simulate(*build(case), ROUNDS, 400, progress=False).final("regret")
+    error = np.sqrt((ours.var() + library.var()) / 400)
+    assert abs(ours.mean() - library.mean()) < 5.0 * error
 
 
 @pytest.mark.parametrize("case", ONLINE, ids=lambda case: case.name)

@@ -1,0 +1,84 @@
+"""K-armed bandits in plain NumPy, written for speed: all seeds in one array, one seed being an array of one row.
+
+Coins of which the first pays with probability 0.9 and the others with 0.6 (Auer, Cesa-Bianchi & Fischer 2002). Where an
+arm was not played, its index is infinite.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+BEST, OTHERS = 0.9, 0.6
+
+
+def means(n_arms: int) -> np.ndarray:
+    """Return the means of the arms `[K]`."""
+    return np.where(np.arange(n_arms) == 0, BEST, OTHERS)
+
+
+def ucb1(t: int, count: np.ndarray, total: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return UCB1's index `[S, K]`."""
+    del rng
+    return total / count + np.sqrt(2.0 * np.log(max(t, 1)) / count)
+
+
+def kl_ucb(t: int, count: np.ndarray, total: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return KL-UCB's index by five Newton steps."""
+    del rng
+    m, level = np.clip(total / count, 1e-12, 1.0 - 1e-12), np.log(max(t, 1)) / count
+    left = 1.0 - m
+    entropy = -m * np.log(m) - left * np.log(left)
+    x = np.minimum(np.sqrt(0.5 * level), level + np.sqrt(level * (level + 2.0 * m)))
+    x = np.maximum(np.minimum(x, left - np.exp(-(level + entropy) / left)), 1e-12)
+    for _ in range(5):
+        kl = np.maximum(-m * np.log1p(x / m) - left * np.log1p(-x / left), 0.0)
+        x = np.clip(x - 2.0 * (kl - np.sqrt(kl * level)) * (m + x) * (left - x) / x, 1e-12, left * (1.0 - 1e-15))
+    return m + x
+
+
+def thompson_beta(t: int, count: np.ndarray, total: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return draws from the posteriors."""
+    del t
+    return rng.beta(1.0 + total, 1.0 + count - total)
+
+
+def _index_policy(index: Callable, n_arms: int, rounds: int, rng: np.random.Generator, seeds: int) -> np.ndarray:
+    mu, row = means(n_arms), np.arange(seeds)
+    count, total, regret = np.zeros((seeds, n_arms)), np.zeros((seeds, n_arms)), np.zeros(seeds)
+    tries_all = index is not thompson_beta
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for t in range(rounds):
+            coin = rng.random(seeds)
+            k = np.full(seeds, t) if tries_all and t < n_arms else index(t, count, total, rng).argmax(axis=1)
+            mean = mu[k]
+            count[row, k] += 1.0
+            total[row, k] += coin < mean
+            regret += BEST - mean
+    return regret
+
+
+def _tsallis_inf(n_arms: int, rounds: int, rng: np.random.Generator, seeds: int) -> np.ndarray:
+    mu, row = means(n_arms), np.arange(seeds)
+    losses, regret = np.zeros((seeds, n_arms)), np.zeros(seeds)
+    for t in range(rounds):
+        coin, u = rng.random(seeds), rng.random(seeds)
+        y, z = (losses - losses.min(axis=1, keepdims=True)) / np.sqrt(t + 1.0), np.ones((seeds, 1))
+        for _ in range(5):
+            inverse = 1.0 / (y + z)
+            square = inverse * inverse
+            total = square.sum(axis=1, keepdims=True)
+            z = z + total * (np.sqrt(total) - 1.0) / (square * inverse).sum(axis=1, keepdims=True)
+        p = (y + z) ** -2.0
+        p /= p.sum(axis=1, keepdims=True)
+        k = np.minimum((p.cumsum(axis=1) <= u[:, None]).sum(axis=1), n_arms - 1)
+        losses[row, k] += (coin >= mu[k]) / p[row, k]
+        regret += BEST - mu[k]
+    return regret
+
+
+def regret(algorithm: str, n_arms: int, rounds: int, rng: np.random.Generator, seeds: int = 1) -> np.ndarray:
+    """Run an algorithm on so many seeds; return their pseudo-regrets `[S]`."""
+    if algorithm == "tsallis_inf":
+        return _tsallis_inf(n_arms, rounds, rng, seeds)
+    index = {"ucb1": ucb1, "kl_ucb": kl_ucb, "thompson_beta": thompson_beta}[algorithm]
+    return _index_policy(index, n_arms, rounds, rng, seeds)

@@ -1,0 +1,78 @@
+"""K-armed learners in float32: close to the float64 references, exact counts, bounds and weights at their precision."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats as st
+
+from jaxbandits.algorithms.armed.ao_ucb import AOUCB
+from jaxbandits.algorithms.armed.d_ucb import DUCB
+from jaxbandits.algorithms.armed.exp3 import Exp3
+from jaxbandits.algorithms.armed.index_policy import Pulls
+from jaxbandits.algorithms.armed.kl_ucb import KLUCB
+from jaxbandits.algorithms.armed.moss import MOSS
+from jaxbandits.algorithms.armed.sw_ucb import SWUCB
+from jaxbandits.algorithms.armed.tsallis_inf import TsallisINF, tsallis_weights
+from jaxbandits.algorithms.armed.ucb1 import UCB1
+from jaxbandits.algorithms.armed.ucb_v import UCBV
+from jaxbandits.numerics import bernoulli
+from jaxbandits.numerics import rng as draws
+from tests.algorithms.armed.replay_armed import compare_with_reference, index, weights
+from tests.reference import armed as reference
+
+ROUNDS, ARMS = 300, 4
+CASES = {
+    "ucb1": lambda: (UCB1(n_arms=ARMS), reference.UCB1(ARMS), index),
+    "ao_ucb": lambda: (AOUCB(n_arms=ARMS), reference.AOUCB(ARMS, noise_scale=1.0), index),
+    "moss": lambda: (MOSS(n_arms=ARMS, horizon=300.0), reference.MOSS(ARMS, horizon=300, noise_scale=1.0), index),
+    "ucb_v": lambda: (UCBV(n_arms=ARMS), reference.UCBV(ARMS, zeta=1.2, c=1.0, reward_range=1.0), index),
+    "kl_ucb": lambda: (KLUCB(n_arms=ARMS), reference.KLUCB(ARMS, c=0.0), index),
+    "d_ucb": lambda: (DUCB(n_arms=ARMS, discount=0.9), reference.DUCB(ARMS, discount=0.9, reward_bound=1, xi=0.6), index),
+    "sw_ucb": lambda: (SWUCB(n_arms=ARMS, window=40), reference.SWUCB(ARMS, window=40, reward_bound=1, xi=0.6), index),
+    "exp3": lambda: (Exp3(n_arms=ARMS, learning_rate=0.1), reference.Exp3(ARMS, learning_rate=0.1), weights),
+    "tsallis_inf": lambda: (TsallisINF(n_arms=ARMS), reference.TsallisINF(ARMS), weights),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_close_to_the_reference(name, rng, key):
+    learner, theirs, seen = CASES[name]()
+    rewards = rng.beta([2.1, 1.5, 1.2, 0.3], [0.9, 1.5, 1.8, 2.7], size=(ROUNDS, ARMS)).astype(np.float32)
+    mask = np.ones((ROUNDS, ARMS), bool)
+    found = compare_with_reference(learner, theirs, rewards, mask, key, seen, close=1e-4)[1]
+    assert found.dtype == jnp.float32
+
+
+def test_bounds_of_bernoulli_means():
+    means = np.concatenate([[0.0, 1e-6, 1e-3], np.linspace(0.01, 0.99, 33), [0.999, 1.0]]).astype(np.float32)
+    mean, level = (a.ravel() for a in np.meshgrid(means, np.logspace(-9, 2, 45).astype(np.float32)))
+    wanted = [reference.kl_upper(float(m), float(d)) for m, d in zip(mean, level, strict=True)]
+    np.testing.assert_allclose(jax.jit(bernoulli.upper)(mean, level), wanted, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [2, 10, 1000])
+def test_tsallis_weights(n, rng):
+    for scale in (0.0, 1.0, 10.0, 1e4):
+        losses = (scale * rng.exponential(size=n)).astype(np.float32)
+        wanted = reference.tsallis(losses.astype(float), 0.3)
+        found = tsallis_weights(jnp.asarray(losses), jnp.float32(0.3))
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=2e-6)
+
+
+def test_a_million_pulls_of_one_arm(rng):
+    """Counts are exact up to 2^24, means within a hundredth of the width of UCB1."""
+    rewards, n = rng.uniform(size=10**6).astype(np.float32), 10**6
+    state = Pulls(jnp.zeros(2), jnp.zeros(2))
+    state = jax.jit(lambda s: jax.lax.scan(lambda s, r: (s.add(jnp.int32(1), r), None), s, rewards)[0])(state)
+    np.testing.assert_array_equal(state.count, [0.0, n])
+    assert abs(float(state.mean[1]) - rewards.mean(dtype=float)) < 0.01 * np.sqrt(2.0 * np.log(n) / n)
+
+
+def test_betas(key):
+    pairs = np.array([(1, 1), (0.5, 0.5), (3, 400), (5000, 3), (2e4, 3e4)], float)
+    a, b = jnp.asarray(pairs.T, jnp.float32)
+    drawn = np.asarray(jax.jit(jax.vmap(lambda k: draws.betas(k, a, b)))(jax.random.split(key, 30_000)))
+    assert drawn.dtype == np.float32
+    for i, pair in enumerate(pairs):
+        assert st.kstest(drawn[:, i], st.beta(*pair).cdf).pvalue > 1e-4, pair
