@@ -35,7 +35,7 @@ class Case(NamedTuple):
 
 CASES = (
     Case("ucb1", 0, 10, 4000, 50_000, 1_000_000),
-    Case("ucb1", 0, 1000, 100, 5000, 50_000),
+    Case("ucb1", 0, 100, 1000, 20_000, 400_000),
     Case("kl_ucb", 0, 10, 2000, 5000),
     Case("thompson_beta", 0, 10, 2000, 20_000),
     Case("tsallis_inf", 0, 10, 4000, 5000),

@@ -28,7 +28,9 @@ CASES = {
     "moss": lambda: (MOSS(n_arms=ARMS, horizon=300.0), reference.MOSS(ARMS, horizon=300, noise_scale=1.0), index),
     "ucb_v": lambda: (UCBV(n_arms=ARMS), reference.UCBV(ARMS, zeta=1.2, c=1.0, reward_range=1.0), index),
     "kl_ucb": lambda: (KLUCB(n_arms=ARMS), reference.KLUCB(ARMS, c=0.0), index),
-    "d_ucb": lambda: (DUCB(n_arms=ARMS, discount=0.9), reference.DUCB(ARMS, discount=0.9, reward_bound=1, xi=0.6), index),
+    "d_ucb": lambda: (
+        DUCB(n_arms=ARMS, discount=0.9), reference.DUCB(ARMS, discount=0.9, reward_bound=1, xi=0.6), index
+    ),
     "sw_ucb": lambda: (SWUCB(n_arms=ARMS, window=40), reference.SWUCB(ARMS, window=40, reward_bound=1, xi=0.6), index),
     "exp3": lambda: (Exp3(n_arms=ARMS, learning_rate=0.1), reference.Exp3(ARMS, learning_rate=0.1), weights),
     "tsallis_inf": lambda: (TsallisINF(n_arms=ARMS), reference.TsallisINF(ARMS), weights),
