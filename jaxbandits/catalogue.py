@@ -59,6 +59,7 @@ PARTS: dict[str, Any] = {
     "group_loss/hinge": "jaxbandits.environments.dro.group_losses:Hinge",
     "group_loss/custom": "jaxbandits.environments.dro.group_losses:Custom",
     "data/rows": "jaxbandits.environments.dro.group_data:Rows",
+    "data/phases": "jaxbandits.environments.armed.switching_arms:Phases",
     "data/table": "jaxbandits.environments.oco.data_stream:Table",
     "estimator/one_point": "jaxbandits.algorithms.coco.one_point:OnePoint",
     "estimator/two_point": "jaxbandits.algorithms.coco.two_point:TwoPoint",

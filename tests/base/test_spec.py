@@ -33,6 +33,7 @@ from jaxbandits.environments.oco.data_stream import Table
 
 ENTRIES = ALGORITHMS | ENVIRONMENTS
 NEEDED = {  # arguments of the parts that have no default for everything
+    "data/phases": {"means": np.full((2, 3), 0.5), "starts": np.array([0, 9], np.int32)},
     "data/rows": {"features": np.arange(200.0).reshape(100, 2), "labels": np.arange(100.0)},
     "data/observed": {"rows": np.arange(3), "cols": np.arange(3), "values": np.ones(3)},
     "data/table": {"features": np.arange(200.0).reshape(100, 2), "targets": np.arange(100.0)},
