@@ -173,16 +173,18 @@ def test_a_field_takes_what_it_declares_and_refuses_the_rest_in_one_line(name):
 
 
 GIVEN = {
-    "arms": np.eye(3), "budgets": (4, 2, 6), "capacity": 64, "curvature": 0.5, "dim": 2, "eps": 0.99,
-    "features": np.eye(2), "horizon": 200, "k": 2, "lipschitz": 2.0, "made": clusters(covertype_like(100), 3),
+    "arms": np.eye(3), "budgets": (4, 2, 6), "capacity": 64, "changes": 3, "curvature": 0.5, "dim": 2, "eps": 0.99,
+    "features": np.eye(2), "gap": 0.2, "horizon": 200, "k": 2, "lipschitz": 2.0,
+    "made": clusters(covertype_like(100), 3),
     "index": [0, 1, 0], "labels": ["a", "b"], "n_arms": 5, "n_groups": 4, "n_inputs": 1, "n_states": 2,
-    "norm_bound": 2.0,
-    "ratings": low_rank_ratings((20, 8), 120), "reward": np.ones(3), "rewards": np.eye(2), "steps": 2,
+    "means": np.array([0.2, 0.5, 0.9]), "norm_bound": 2.0,
+    "starts": np.array([0, 9]), "ratings": low_rank_ratings((20, 8), 120), "reward": np.ones(3), "rewards": np.eye(2), "steps": 2,
     "table": GroupTable(np.eye(2), np.array([0.0, 1.0]), np.arange(2), ("a", "b")),
     "targets": np.array([1.0, -1.0]), "theta": np.ones(3) / 3, "vectors": np.eye(2),
 }  # fmt: skip
 KEEPS_ROUNDS = ("ada_ofu_ecolog", "glm_ucb", "ofuglb", "ofulog_r", "rs_glincb")
 FURTHER = {f"glm/{name}": {"n_arms": 5} for name in KEEPS_ROUNDS} | {"glm/covertype": {"n_arms": 3, "rows": 100}}
+FURTHER |= {"armed/switching_arms.from_phases": {"means": np.full((2, 3), 0.5)}}
 FURTHER |= {name: {"dim": 2} for name in ALGORITHMS if name.startswith("dro/")}
 
 
@@ -196,10 +198,12 @@ def _presets():
 @pytest.mark.parametrize(("name", "preset"), list(_presets()))
 def test_a_preset_refuses_in_one_line_what_its_class_would(name, preset):
     parameters = [p for p in inspect.signature(preset).parameters.values() if p.kind is not p.VAR_KEYWORD]
-    if preset.__name__ not in vars(preset.__self__):  # inherited, it takes the fields of the class: those required
+    if preset.__name__ in ("theory", "practical") and preset.__name__ not in vars(preset.__self__):
+        # Inherited, it takes the fields of the class: those required.
         parameters = [p for p in inspect.signature(preset.__self__).parameters.values() if p.default is p.empty]
+    further = FURTHER.get(name, {}) | FURTHER.get(f"{name}.{preset.__name__}", {})
     given = {p.name: GIVEN[p.name] for p in parameters if p.default is p.empty}
-    given |= FURTHER.get(name, {}) if "made" not in given else {}
+    given |= further if "made" not in given else {}
     validate(preset(**given))
     for parameter in parameters:
         for wrong in WRONG:

@@ -41,8 +41,8 @@ class ETC(IndexPolicy):
     @classmethod
     def theory(cls, *, gap: ArrayLike, horizon: ArrayLike, n_arms: int = 2, **changes: Any) -> "ETC":
         """Use Eq. (6.5), m = max(1, ceil(4 / D^2 log(n D^2 / 4))), for two arms with gap D and horizon n."""
-        gap = ranges.numbers("gap", gap, "(0, inf)")
-        horizon = ranges.numbers("horizon", horizon, "[1, inf)")
+        gap = ranges.numbers("gap", gap, "[1e-9, 1e9]")
+        horizon = ranges.numbers("horizon", horizon, "[1, 1e18]")
         square = np.square(gap)
         exploration = np.maximum(1.0, np.ceil(4.0 / square * np.log(horizon * square / 4.0)))
         return cls(**{"n_arms": n_arms, "exploration": exploration} | changes)

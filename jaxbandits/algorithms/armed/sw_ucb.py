@@ -54,9 +54,9 @@ class SWUCB(IndexPolicy):
     @classmethod
     def theory(cls, *, n_arms: int, horizon: int, changes: int, reward_bound: float = 1.0, **fields: Any) -> "SWUCB":
         """Use tau = 2 B sqrt(T log T / C), rounded up, for C changes in T rounds."""
-        horizon = ranges.integer("horizon", horizon, "[1, inf)")
+        horizon = ranges.integer("horizon", horizon, "[1, 1000000000000]")
         rounds = horizon * math.log(horizon) / ranges.integer("changes", changes, f"[1, {horizon}]")
-        window = 2.0 * ranges.real("reward_bound", reward_bound, "(0, inf)") * math.sqrt(rounds)
+        window = 2.0 * ranges.real("reward_bound", reward_bound, "(0, 1e6]") * math.sqrt(rounds)
         return cls(**{"n_arms": n_arms, "window": max(1, math.ceil(window)), "reward_bound": reward_bound} | fields)
 
     @classmethod

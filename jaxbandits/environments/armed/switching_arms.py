@@ -91,7 +91,7 @@ class SwitchingArms:
         Raises:
           InputError: for numbers outside their ranges.
         """
-        n_arms, horizon = integer("n_arms", n_arms, "[1, inf)"), integer("horizon", horizon, "[1, 2147483647]")
+        n_arms, horizon = integer("n_arms", n_arms, "[1, 1000000]"), integer("horizon", horizon, "[1, 2147483647]")
         gap, growth = real("gap", gap, "[0, 1]"), real("growth", growth, "(1, inf)")
         best = integer("best", best, f"[0, {n_arms - 1}]")
         lengths = (int(growth**n) for n in itertools.count())
