@@ -40,7 +40,7 @@ def best_scored(arms: jax.Array, mask: Any, scores: jax.Array) -> ArmDecision:
 
 
 def decide(obs: ArmObs, index: jax.Array, probability: Any = None) -> ArmDecision:
-    """The decision for an arm of those shown, with the probability `[]` with which it was drawn."""
+    """Return the decision for an arm of those shown, with the probability `[]` with which it was drawn."""
     return ArmDecision(index, obs.arms[index], probability)
 
 

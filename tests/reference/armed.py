@@ -73,6 +73,15 @@ def kl_upper(p, level):
     return p + low
 
 
+class RobustUCB(Learner):
+    def of(self, t, x):
+        l = np.log((2.0 ** np.ceil(np.log2(max(t + 1, 2)))) ** 2)
+        e, s = self.eps, np.arange(1, len(x) + 1)
+        kept = np.abs(x) <= (self.moment_bound * s / l) ** (1 / (1 + e))
+        width = 4 * self.moment_bound ** (1 / (1 + e)) * (l / len(x)) ** (e / (1 + e))
+        return np.sum(x * kept) / len(x) + self.scale * width
+
+
 class ETC(Learner):
     def index(self, t):
         explored = [self.paid(i)[: self.exploration] for i in range(self.K)]

@@ -120,7 +120,7 @@ def test_a_type_that_is_no_name(tmp_path, capsys):
     )
     assert main(["sweep", str(file), "--out", str(tmp_path / "out")]) == 2
     said = capsys.readouterr().err
-    assert "algorithms.a: needs a type, such as 'linear/" in said and "got 5" in said and len(said) < 200
+    assert "algorithms.a: needs a type, such as 'armed/" in said and "got 5" in said and len(said) < 200
 
 
 def test_a_name_that_is_too_long(tmp_path, capsys):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from jaxbandits.algorithms.armed.exp3_ix import Exp3IX as Exp3IX
     from jaxbandits.algorithms.armed.kl_ucb import KLUCB as KLUCB
     from jaxbandits.algorithms.armed.moss import MOSS as MOSS
+    from jaxbandits.algorithms.armed.robust_ucb import RobustUCB as RobustUCB
     from jaxbandits.algorithms.armed.sw_ucb import SWUCB as SWUCB
     from jaxbandits.algorithms.armed.thompson_beta import ThompsonBeta as ThompsonBeta
     from jaxbandits.algorithms.armed.thompson_gaussian import ThompsonGaussian as ThompsonGaussian

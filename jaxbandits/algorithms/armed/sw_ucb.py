@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls, log_rounds
 from jaxbandits.base import ranges
@@ -77,11 +78,12 @@ class SWUCB(IndexPolicy):
     ) -> WindowState:
         del key, obs
         slot = t % self.window
-        oldest, leaves = state.index[slot], jnp.where(t >= self.window, 1.0, 0.0)
+        leaves = jnp.where(t >= self.window, 1.0, 0.0)
+        oldest = state.index[slot]
         count = state.pulls.count.at[oldest].add(-leaves)
         total = state.pulls.total.at[oldest].add(-leaves * state.reward[slot])
         return WindowState(
             Pulls(count, total).add(decision.index, feedback.reward),
-            state.index.at[slot].set(decision.index),
-            state.reward.at[slot].set(feedback.reward),
+            lax.dynamic_update_index_in_dim(state.index, decision.index, slot, 0),
+            lax.dynamic_update_index_in_dim(state.reward, feedback.reward, slot, 0),
         )

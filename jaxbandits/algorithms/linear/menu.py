@@ -147,9 +147,9 @@ class MENU:
         del key, obs
         pull = t % self.reps
         first = ArmDecision(index=state.epoch_index, x=state.epoch_arm)
-        epoch = trees.where(pull == 0, decision, first)
+        held = trees.where(pull == 0, decision, first)
         rewards = history.append(state.rewards, pull, feedback.reward)
-        state = state._replace(epoch_arm=epoch.x, epoch_index=epoch.index, rewards=rewards)
+        state = state._replace(epoch_arm=held.x, epoch_index=held.index, rewards=rewards)
         return cond(pull == self.reps - 1, lambda: _finish_epoch(state), lambda: state)
 
     def recommend(self, state: MENUState) -> Vector:

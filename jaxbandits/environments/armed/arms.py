@@ -51,7 +51,7 @@ class Arms(abc.ABC):
 
     @classmethod
     def from_means(cls, means: Any, **settings: Any) -> Self:
-        """An environment with given means `[K]`, the same in all trials.
+        """Make an environment with given means `[K]`, the same in all trials.
 
         Args:
           means: one number an arm.
@@ -74,7 +74,7 @@ class Arms(abc.ABC):
         """Draw the reward `[]` of an arm with this mean."""
 
     def check(self) -> None:
-        """Raises InputError for means of another number of arms."""
+        """Raise InputError for means of another number of arms."""
         if self.means is not None and np.shape(self.means)[-1:] != (self.n_arms,):
             name = f"{type(self).__name__}.means"
             raise InputError(f"{name} must have shape [{self.n_arms}], got {np.shape(self.means)}")
@@ -87,7 +87,7 @@ class Arms(abc.ABC):
         return ArmsState(means, largest(means))
 
     def moved(self, state: ArmsState, theta: jax.Array) -> ArmsState:
-        """The instance with other means `[K]`."""
+        """Return the instance with other means `[K]`."""
         del state
         return ArmsState(theta, largest(theta))
 

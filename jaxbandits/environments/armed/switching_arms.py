@@ -57,7 +57,7 @@ class SwitchingArms:
 
     @classmethod
     def from_phases(cls, means: Any, starts: Any) -> "SwitchingArms":
-        """Phases of your own.
+        """Make an environment of your own phases.
 
         Args:
           means: `[P, K]` probabilities of every phase.
@@ -77,7 +77,7 @@ class SwitchingArms:
     def constrained(
         cls, *, n_arms: int, horizon: int, gap: float = 0.125, growth: float = 1.6, best: int = 0
     ) -> "SwitchingArms":
-        """The stochastically constrained adversary: one arm is better than all others by `gap` in every phase.
+        """Make the stochastically constrained adversary: one arm is better than all others by `gap` in every phase.
 
         Means are 1 and 1 - gap in phases of even number, gap and 0 in the others; phase n has floor(growth^n) rounds.
 
@@ -105,7 +105,7 @@ class SwitchingArms:
         return cls.constrained(n_arms=5, horizon=40)
 
     def check(self) -> None:
-        """Raises InputError for phases that are none."""
+        """Raise InputError for phases that are none."""
         if not isinstance(self.phases, Phases) or np.ndim(self.phases.means) != 2:
             raise InputError("SwitchingArms.phases must be Phases, as from_phases makes them")
         means, starts = np.asarray(self.phases.means), np.asarray(self.phases.starts)
@@ -142,5 +142,5 @@ class SwitchingArms:
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The regret against the best arm of all rounds."""
+        """Return the regret against the best arm of all rounds."""
         return {"fixed_arm_regret": values["arm_mean"].max(axis=-1) - values["mean"]}

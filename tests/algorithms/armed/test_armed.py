@@ -15,6 +15,7 @@ from jaxbandits.algorithms.armed.exp3_ix import Exp3IX
 from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.armed.kl_ucb import KLUCB
 from jaxbandits.algorithms.armed.moss import MOSS
+from jaxbandits.algorithms.armed.robust_ucb import RobustUCB
 from jaxbandits.algorithms.armed.sw_ucb import SWUCB
 from jaxbandits.algorithms.armed.thompson_beta import ThompsonBeta
 from jaxbandits.algorithms.armed.thompson_gaussian import ThompsonGaussian
@@ -36,6 +37,10 @@ INDEX_POLICIES = {
     ),
     "kl_ucb": (KLUCB(n_arms=ARMS), reference.KLUCB(ARMS, c=0.0)),
     "kl_ucb theory": (KLUCB.theory(n_arms=ARMS), reference.KLUCB(ARMS, c=3.0)),
+    "robust_ucb": (
+        RobustUCB(n_arms=ARMS, moment_bound=0.3, eps=0.7, scale=0.1),
+        reference.RobustUCB(ARMS, moment_bound=0.3, eps=0.7, scale=0.1),
+    ),
     "etc": (ETC(n_arms=ARMS, exploration=7.0), reference.ETC(ARMS, exploration=7)),
     "d_ucb": (DUCB(n_arms=ARMS, discount=0.95), reference.DUCB(ARMS, discount=0.95, reward_bound=1.0, xi=0.6)),
     "sw_ucb": (
