@@ -177,7 +177,7 @@ GIVEN = {
     "features": np.eye(2), "gap": 0.2, "horizon": 200, "k": 2, "lipschitz": 2.0,
     "made": clusters(covertype_like(100), 3),
     "index": [0, 1, 0], "labels": ["a", "b"], "n_arms": 5, "n_groups": 4, "n_inputs": 1, "n_states": 2,
-    "means": np.array([0.2, 0.5, 0.9]), "norm_bound": 2.0,
+    "means": np.array([0.2, 0.5, 0.9]), "moment_bound": 2.0, "norm_bound": 2.0,
     "starts": np.array([0, 9]), "ratings": low_rank_ratings((20, 8), 120), "reward": np.ones(3),
     "rewards": np.eye(2), "steps": 2,
     "table": GroupTable(np.eye(2), np.array([0.0, 1.0]), np.arange(2), ("a", "b")),
