@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import scipy.stats as st
 
-from jaxbandits import compare, noise, operators
+from jaxbandits import OFUL, compare, noise, operators
 from jaxbandits.armed import KLUCB, SWUCB, UCB1, BernoulliArms, BetaArms, Exp3, NoisyArms, SwitchingArms
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.data import LoggedReplay, TableBandit
+from jaxbandits.glm import ECOLog
+from jaxbandits.linear import Uniform
 from jaxbandits.simulation import Meter
 from jaxbandits.types import ArmDecision
 
@@ -117,6 +119,17 @@ def test_learners_run_with_operators_and_data(env):
 def test_bad_input(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+@pytest.mark.parametrize("learner", [OFUL(dim=3), OFUL(dim=5), ECOLog(dim=3, norm_bound=1.0)])
+def test_learners_of_features_are_refused(learner):
+    with pytest.raises(InputError, match="looks at features of arms, and BernoulliArms shows none"):
+        compare([learner], BernoulliArms(n_arms=3), 5, 1, progress=False)
+
+
+def test_uniform_play_needs_no_features():
+    result = compare([Uniform(dim=1)], BernoulliArms.from_means([1.0, 0.0]), 400, 8, progress=False)
+    assert 150 < result["Uniform"].final("regret").mean() < 250
 
 
 def test_means_of_another_number_of_arms():
