@@ -34,7 +34,7 @@ from jaxbandits.simulation.recording import check_metric_names, measure, take_sn
 from jaxbandits.tracing import batching
 from jaxbandits.tracing.barrier import barrier, materialize
 from jaxbandits.tracing.vmap_last import TracedFunction
-from jaxbandits.types import CountsRounds, Delays, FixedArmObs, InitFromObs, narrow
+from jaxbandits.types import CountsRounds, Delays, FixedArmObs, IndexObs, InitFromObs, narrow
 
 
 class Streams(NamedTuple):
@@ -113,9 +113,24 @@ def init_algorithm(
     state = algorithm.init(init_key)
     if isinstance(algorithm, InitFromObs):
         t = jnp.int32(0)
-        obs = environment.observe(rng.fold_in(env_init.observe, t), t, env_init.state)
+        obs = _observe(algorithm, environment, rng.fold_in(env_init.observe, t), t, env_init.state)
         state = algorithm.init_from_obs(state, obs)
     return AlgInit(select=select, update=update, state=state)
+
+
+def _observe(algorithm: Any, environment: Any, key: jax.Array, t: jax.Array, state: Any) -> Any:
+    """Return the observation of a round.
+
+    Raises:
+      InputError: where arms have no features and the learner, which has a dimension, looks at them.
+    """
+    obs = environment.observe(key, t, state)
+    if isinstance(obs, IndexObs) and getattr(algorithm, "reads_features", hasattr(algorithm, "dim")):
+        raise InputError(
+            f"{type(algorithm).__name__} looks at features of arms, and {type(environment).__name__} shows none: "
+            "take a learner of jaxbandits.armed"
+        )
+    return obs
 
 
 def _player_keys(base_key: jax.Array, seed_index: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -194,7 +209,7 @@ def _interact(
 ) -> tuple[tuple[Any, Any, Any], Interaction]:
     """Observe, select and step; return the results of `environment.step`, and the interaction that the learner sees."""
     observe_key, step_key, select_key, _ = (rng.fold_in(stream, t) for stream in carry.streams)
-    obs = environment.observe(observe_key, t, carry.env_state)
+    obs = _observe(algorithm, environment, observe_key, t, carry.env_state)
     decision = algorithm.select(select_key, learner_time, carry.alg_state, obs)
     env_state, feedback, outcome = environment.step(step_key, t, carry.env_state, obs, decision)
     # Barrier: without it every consumer computes the draw behind the feedback again.

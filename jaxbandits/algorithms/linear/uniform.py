@@ -32,6 +32,7 @@ class Uniform:
     feedback: ClassVar[type] = Reward
     source: ClassVar[str] = "uniformly random play, the floor of every comparison"
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
+    reads_features: ClassVar[bool] = False
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
 
     @classmethod

@@ -49,6 +49,11 @@ class Arms(abc.ABC):
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     means: ArrayLike | None = param(None, "(-inf, inf)", "[K] means; None: uniform on [0, 1], drawn per trial")
 
+    def __post_init__(self) -> None:
+        """Make a list of means, such as that of a sweep file, one array: JAX would take it for K fields."""
+        if isinstance(self.means, (list, tuple)):
+            object.__setattr__(self, "means", np.asarray(self.means))
+
     @classmethod
     def from_means(cls, means: Any, **settings: Any) -> Self:
         """Make an environment with given means `[K]`, the same in all trials.

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 import scipy.stats as st
 
-from jaxbandits import compare, noise, operators
+from jaxbandits import OFUL, compare, from_spec, noise, operators, to_spec
 from jaxbandits.armed import KLUCB, SWUCB, UCB1, BernoulliArms, BetaArms, Exp3, NoisyArms, SwitchingArms
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays
+from jaxbandits.cli import main
 from jaxbandits.data import LoggedReplay, TableBandit
+from jaxbandits.glm import ECOLog
+from jaxbandits.linear import Uniform
 from jaxbandits.simulation import Meter
 from jaxbandits.types import ArmDecision
 
@@ -117,6 +120,32 @@ def test_learners_run_with_operators_and_data(env):
 def test_bad_input(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+@pytest.mark.parametrize("learner", [OFUL(dim=3), OFUL(dim=5), ECOLog(dim=3, norm_bound=1.0)])
+def test_learners_of_features_are_refused(learner):
+    with pytest.raises(InputError, match="looks at features of arms, and BernoulliArms shows none"):
+        compare([learner], BernoulliArms(n_arms=3), 5, 1, progress=False)
+
+
+def test_uniform_play_needs_no_features():
+    result = compare([Uniform(dim=1)], BernoulliArms.from_means([1.0, 0.0]), 400, 8, progress=False)
+    assert 150 < result["Uniform"].final("regret").mean() < 250
+
+
+def test_specifications_are_read_back():
+    for env in (SwitchingArms.example(), BernoulliArms.from_means([0.1, 0.2]), NoisyArms(n_arms=2)):
+        again = from_spec(to_spec(env))
+        assert type(again) is type(env) and jax.tree.structure(again) == jax.tree.structure(env)
+        jax.tree.map(np.testing.assert_array_equal, jax.tree.leaves(again), jax.tree.leaves(env))
+
+
+def test_sweep_files_list_means(tmp_path):
+    file = tmp_path / "mine.toml"
+    learner = '[algorithms.a]\ntype = "armed/exp3"\nn_arms = 2\nlearning_rate = { values = [0.1, 1.0] }\n'
+    coins = '[environments.e]\ntype = "armed/bernoulli_arms"\nn_arms = 2\nmeans = [0.9, 0.2]\n'
+    file.write_text("horizon = 20\nseeds = 2\n" + learner + coins)
+    assert main(["sweep", str(file), "--out", str(tmp_path / "out"), "--quiet"]) == 0
 
 
 def test_means_of_another_number_of_arms():
