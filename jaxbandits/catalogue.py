@@ -52,7 +52,6 @@ PARTS: dict[str, Any] = {
     "drift/given": "jaxbandits.environments.operators.drifting:Given",
     "data/log": "jaxbandits.environments.data.logged_replay:Log",
     "data/reward_table": "jaxbandits.environments.data.table_bandit:RewardTable",
-    "data/phases": "jaxbandits.environments.armed.switching_arms:Phases",
     "data/trace": "jaxbandits.environments.data.recorded_trace:Trace",
     "data/observed": "jaxbandits.environments.coco.matrix_completion:Observed",
     "group_loss/logistic": "jaxbandits.environments.dro.group_losses:Logistic",
