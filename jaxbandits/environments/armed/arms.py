@@ -51,7 +51,7 @@ class Arms(abc.ABC):
 
     def __post_init__(self) -> None:
         """Make a list of means, such as that of a sweep file, one array: JAX would take it for K fields."""
-        if isinstance(self.means, (list, tuple)):
+        if isinstance(self.means, (list, tuple)) and ranges.is_real(self.means):
             object.__setattr__(self, "means", np.asarray(self.means))
 
     @classmethod
