@@ -34,7 +34,7 @@ def prepare() -> None:
 
 
 class Counts(NamedTuple):
-    """What a program does in a round in which every loop turns once."""
+    """Counts of a compiled program, for a round in which every loop turns once."""
 
     nodes: int  # kernels, copies and predicates
     steps: list[int]  # for each loop inside the round: nodes of one more step
@@ -115,7 +115,7 @@ def count(pair: Any, gpu: str, width: int) -> Counts:
         spilled=spilled,
         float64=sum(len(re.findall(r"^\s*(?:@%p\d+ )?\w+\.[\w.]*f64", text, re.M)) for text in ptx),
         temporary=round(compiled.memory_analysis().temp_size_in_bytes / width / 1e3, 2),
-        libraries=thunks.library_calls(tree),
+        libraries=thunks.calls_of_libraries(tree),
         seconds=round(seconds, 1),
     )
 

@@ -9,7 +9,7 @@ COUNTS = Path(__file__).with_name("counts.json")  # by "program, GPU, width": fr
 
 
 class Costs(NamedTuple):
-    """What a node of a graph and an instruction cost; assumptions, none of them measured here."""
+    """Assumed costs of a node of a graph and of an instruction; none of them was measured."""
 
     node: float = 2e-6  # seconds from one node of a CUDA graph to the next
     share: float = 0.7  # of the bandwidth on the data sheet, and of the instructions that the clock allows

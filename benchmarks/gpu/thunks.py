@@ -108,6 +108,6 @@ def launches(thunks: Iterable[Thunk]) -> int:
     return count
 
 
-def library_calls(thunks: Iterable[Thunk]) -> list[str]:
+def calls_of_libraries(thunks: Iterable[Thunk]) -> list[str]:
     """Return the kinds of operations that libraries of NVIDIA run."""
     return sorted({thunk.kind for thunk in walk(thunks) if thunk.kind.startswith(_LIBRARIES)})

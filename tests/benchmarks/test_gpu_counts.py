@@ -87,7 +87,7 @@ def test_the_host_starts_a_graph_once_and_waits_for_loops_outside():
     tree = thunks.parse(SEQUENCE)
     assert thunks.launches(tree[:1]) == 1 and thunks.host_predicates(tree[:1]) == 0
     assert thunks.launches(tree) == 1 + 3 and thunks.host_predicates(tree) == 1
-    assert thunks.library_calls(tree) == ["kCublasLtMatmul"]
+    assert thunks.calls_of_libraries(tree) == ["kCublasLtMatmul"]
 
 
 def test_bytes_count_slices_and_not_the_arrays_they_are_taken_from():

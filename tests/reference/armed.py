@@ -27,29 +27,39 @@ class Learner:
 
 
 class UCB1(Learner):
+    """Reference of ucb1."""
+
     def of(self, t, x):
         return x.mean() + np.sqrt(2 * np.log(t) / len(x))
 
 
 class AOUCB(Learner):
+    """Reference of ao_ucb."""
+
     def of(self, t, x):
         f = 1 + (t + 1) * np.log(t + 1) ** 2
         return x.mean() + self.noise_scale * np.sqrt(2 * np.log(f) / len(x))
 
 
 class MOSS(Learner):
+    """Reference of moss."""
+
     def of(self, t, x):
         log_plus = max(np.log(self.horizon / (self.K * len(x))), 0)
         return x.mean() + self.noise_scale * np.sqrt(4 / len(x) * log_plus)
 
 
 class UCBV(Learner):
+    """Reference of ucb_v."""
+
     def of(self, t, x):
         E = self.zeta * np.log(t + 1)
         return x.mean() + np.sqrt(2 * x.var() * E / len(x)) + 3 * self.c * self.reward_range * E / len(x)
 
 
 class KLUCB(Learner):
+    """Reference of kl_ucb."""
+
     def of(self, t, x):
         level = np.log(t) + self.c * np.log(max(np.log(t), 1))
         return kl_upper(min(max(x.mean(), 0), 1), level / len(x))
@@ -74,6 +84,8 @@ def kl_upper(p, level):
 
 
 class RobustUCB(Learner):
+    """Reference of robust_ucb."""
+
     def of(self, t, x):
         l = np.log((2.0 ** np.ceil(np.log2(max(t + 1, 2)))) ** 2)
         e, s = self.eps, np.arange(1, len(x) + 1)
@@ -83,12 +95,16 @@ class RobustUCB(Learner):
 
 
 class ETC(Learner):
+    """Reference of etc."""
+
     def index(self, t):
         explored = [self.paid(i)[: self.exploration] for i in range(self.K)]
         return np.array([x.mean() if len(x) == self.exploration else np.inf for x in explored])
 
 
 class DUCB(Learner):
+    """Reference of d_ucb."""
+
     def index(self, t):
         weights = self.discount ** np.arange(len(self.arms))[::-1]
         arms, rewards = np.array(self.arms, int), np.array(self.rewards)
@@ -100,6 +116,8 @@ class DUCB(Learner):
 
 
 class SWUCB(Learner):
+    """Reference of sw_ucb."""
+
     def index(self, t):
         first = max(0, len(self.arms) - self.window)
         log = np.log(min(t, self.window)) if t else 0.0
@@ -109,6 +127,8 @@ class SWUCB(Learner):
 
 
 class EpsGreedy(Learner):
+    """Reference of eps_greedy."""
+
     def of(self, t, x):
         return x.mean()
 
@@ -117,6 +137,8 @@ class EpsGreedy(Learner):
 
 
 class Thompson(Learner):
+    """Reference of thompson_beta and thompson_gaussian."""
+
     def beta(self, i, prior_success, prior_failure, reshaping):
         """Both parameters of arm i."""
         x = self.paid(i)
@@ -129,6 +151,8 @@ class Thompson(Learner):
 
 
 class Exp3(Learner):
+    """Reference of exp3 with a fixed learning rate."""
+
     def losses(self, gamma=0.0):
         L = np.zeros(self.K)
         for i, r, p in zip(self.arms, self.rewards, self.probabilities, strict=True):
@@ -142,17 +166,23 @@ class Exp3(Learner):
 
 
 class Exp3IX(Exp3):
+    """Reference of exp3_ix."""
+
     def index(self, t):
         return super().index(t, self.learning_rate / 2)
 
 
 class AnytimeExp3(Exp3):
+    """Reference of exp3 with its decreasing learning rate."""
+
     def index(self, t):
         self.learning_rate = np.sqrt(np.log(self.K) / ((t + 1) * self.K))
         return super().index(t)
 
 
 class TsallisINF(Exp3):
+    """Reference of tsallis_inf."""
+
     def index(self, t):
         return tsallis(self.losses(), 2 / np.sqrt(t + 1))
 

@@ -1,4 +1,4 @@
-"""Which values go behind a barrier: those that several kernels would compute."""
+"""Values that several kernels would compute go behind a barrier, and no others."""
 
 import jax
 import jax.numpy as jnp

@@ -17,7 +17,7 @@ _UNPLAYED = 1e30  # above every index
 
 
 class Pulls(NamedTuple):
-    """How often each arm was played, and what it paid."""
+    """Number of plays and sum of rewards of each arm."""
 
     count: jax.Array  # [K]  T_i
     total: jax.Array  # [K]  sum of the rewards of arm i

@@ -26,12 +26,12 @@ def play(learner, rewards, mask, key, seen):
 
 
 def index(learner, key, t, state):
-    """What an index policy compares."""
+    """Return the indices that an index policy compares."""
     return learner.index(key, t, state)
 
 
 def weights(learner, key, t, state):
-    """What a sampled policy draws from where all arms are available."""
+    """Return the probabilities that a sampled policy draws from where all arms are available."""
     del key
     return learner.weights(t, state.losses)
 
