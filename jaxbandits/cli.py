@@ -1,7 +1,9 @@
 """The command line. Nothing heavy is imported before the arguments are parsed, so that `--help` is fast."""
 
 import argparse
+import contextlib
 import gc
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -14,12 +16,12 @@ _GC_THRESHOLD = 300_000  # objects: more than JAX, this package and the traces o
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; return 0, 1 if parts of a sweep failed, 2 for wrong input, 130 if interrupted."""
-    arguments = _parser().parse_args(argv)
     # Silences XLA's messages about slow compilation; errors are raised anyway.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     from jaxbandits.base.errors import InputError
 
     try:
+        arguments = _parse(argv)
         for plugin in getattr(arguments, "plugin", ()):
             from jaxbandits import plugins
 
@@ -43,6 +45,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.filename is None:
             _discard_output()
         return 2
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Parse arguments. Help is written here, since argparse ignores that it cannot be written."""
+    written = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(written):
+            return _parser().parse_args(argv)
+    finally:
+        if text := written.getvalue():
+            print(text, end="", flush=True)
 
 
 def _discard_output() -> None:

@@ -137,12 +137,13 @@ def test_a_plugin_that_ends_the_process(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("where", ["> /dev/full", ">&-"])
-def test_output_that_cannot_be_written(where):
+@pytest.mark.parametrize("command", ["list experiments", "--help", "--version", "list --help"])
+def test_output_that_cannot_be_written(command, where):
     if "/dev/full" in where and not Path("/dev/full").exists():
         pytest.skip("no /dev/full here")
-    command = f"{sys.executable} -m jaxbandits.cli list experiments {where}"
+    command = f"{sys.executable} -m jaxbandits.cli {command} {where}"
     done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True)
-    assert "Traceback" not in done.stderr and done.stderr.count("\n") <= 1
+    assert "Traceback" not in done.stderr and done.stderr.count("\n") == (1 if "/dev/full" in where else 0)
     assert done.returncode == (2 if "/dev/full" in where else 0), done.stderr
 
 
