@@ -21,16 +21,18 @@ from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.files import first_difference, lock_directory, read_json, read_npz, write_json, write_npz
 from jaxbandits.simulation.compilation import key_data
+from jaxbandits.simulation.meters import Metric
 from jaxbandits.simulation.plan import Batch, Plan
 
 _FORMAT = "jaxbandits checkpoint 8"
+_VALUES = "values:"  # how the names of arrays with block values begin; the metric follows
 
 
 class BatchCheckpoint(NamedTuple):
     """A batch of trials between two calls of its program."""
 
     rounds: int  # already played
-    block_values: dict[str, np.ndarray]  # [record points reached, ..., W]
+    block_values: dict[Metric, np.ndarray]  # [record points reached, ..., W]
     carry: Any | None  # the trials on the host, with `key_data` of keys; None once the batch is finished
     seconds: float  # of computation
 
@@ -102,7 +104,7 @@ class Store:
 
     def save(self, batch: Batch, checkpoint: BatchCheckpoint) -> None:
         """Replace the file of a batch."""
-        arrays = {f"values:{name}": values for name, values in checkpoint.block_values.items()}
+        arrays = {f"{_VALUES}{metric}": values for metric, values in checkpoint.block_values.items()}
         if checkpoint.carry is not None:
             arrays |= {f"carry:{i}": leaf for i, leaf in enumerate(jax.tree.leaves(checkpoint.carry))}
         counts = {"rounds": np.asarray(checkpoint.rounds), "seconds": np.asarray(checkpoint.seconds)}
@@ -126,7 +128,8 @@ class Store:
             raise InputError(f"{path} is damaged or not a jaxbandits file; delete it to compute it again")
         if arrays["owner"] != self._owner(batch):
             raise InputError(f"{path} is of another run or batch; delete it to compute this one again")
-        block_values = {name[7:]: array for name, array in arrays.items() if name.startswith("values:")}
+        spelled = [name for name in arrays if name.startswith(_VALUES)]
+        block_values = {Metric.parse(name.removeprefix(_VALUES)): arrays[name] for name in spelled}
         leaves = [arrays[f"carry:{i}"] for i in range(sum(name.startswith("carry:") for name in arrays))]
         if not leaves:
             return BatchCheckpoint(int(arrays["rounds"]), block_values, None, float(arrays["seconds"]))

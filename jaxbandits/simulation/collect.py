@@ -10,8 +10,8 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.results.trials import Trials
-from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation.driver import Timing
+from jaxbandits.simulation.meters import Metric
 from jaxbandits.simulation.options import WIDTH_UNIT
 from jaxbandits.simulation.plan import Job
 from jaxbandits.simulation.program import rebuild_instances
@@ -22,13 +22,13 @@ Hindsight = dict[tuple[Any, ...], dict[str, np.ndarray]]  # metrics by instance,
 
 
 def collect_trials(
-    job: Job, block_values: dict[str, np.ndarray], timing: Timing, hindsight: Hindsight, spec: dict[str, Any]
+    job: Job, block_values: dict[Metric, np.ndarray], timing: Timing, hindsight: Hindsight, spec: dict[str, Any]
 ) -> Trials:
     """Make the trials of a job.
 
     Args:
       job: what was run.
-      block_values: by `reduce:name` `[trials, M, ...]`.
+      block_values: per metric `[trials, M, ...]`.
       timing: of the job.
       hindsight: metrics of instances that were evaluated before; receives those of new ones.
       spec: specification of the job.
@@ -38,9 +38,9 @@ def collect_trials(
     healthy = block_values.pop(HEALTHY).all(axis=1).reshape(shape)
     inadmissible = block_values.pop(INADMISSIBLE, np.zeros((job.n_trials, 1), np.int32))
     values = {}
-    for key in sorted(block_values, key=meters_lib.sort_key):  # "reduce:name"
-        per_trial = meters_lib.combine_blocks(key, block_values[key])
-        values[key.partition(":")[2]] = per_trial.reshape(*shape, *per_trial.shape[1:])
+    for metric in sorted(block_values, key=lambda metric: metric.rank):
+        per_trial = metric.accumulate(block_values[metric])
+        values[metric.name] = per_trial.reshape(*shape, *per_trial.shape[1:])
     _add_metrics(job, values, "in_hindsight", _in_hindsight(job, values, hindsight))
     derived = _call_host(job, "derive", job.environment.derive, values) if isinstance(job.environment, Derives) else {}
     measured = list(values)
@@ -62,14 +62,14 @@ def collect_trials(
     )
 
 
-def metric_names(job: Job, block_values: dict[str, Any]) -> list[str] | None:
+def metric_names(job: Job, block_values: dict[Metric, Any]) -> list[str] | None:
     """Return the names of the metrics that `collect_trials` will find; None if only a run can tell.
 
     Args:
       job: what is to be run.
-      block_values: shapes of what it reports at a record point, by `reduce:name`.
+      block_values: shapes of what it reports at a record point.
     """
-    shapes = {key.partition(":")[2]: x.shape for key, x in block_values.items() if key not in (HEALTHY, INADMISSIBLE)}
+    shapes = {metric.name: x.shape for metric, x in block_values.items() if metric not in (HEALTHY, INADMISSIBLE)}
     if isinstance(job.environment, InHindsight):
         return None
     if not isinstance(job.environment, Derives):

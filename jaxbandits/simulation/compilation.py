@@ -23,6 +23,7 @@ import numpy as np
 from jaxbandits.simulation import compilation_cache, gpu_graphs
 from jaxbandits.simulation.executables import executable_key, program_digest
 from jaxbandits.simulation.gpu_graphs import target_of
+from jaxbandits.simulation.meters import Metric
 from jaxbandits.tracing import target
 from jaxbandits.tracing.vmap_last import TracedFunction
 
@@ -103,7 +104,7 @@ class CompileUnit(NamedTuple):
     cpu_options: dict[str, Any]  # for XLA on a CPU; on accelerators those of `gpu_graphs`
     traces: tuple[TracedFunction, ...]  # that it is made of
     width: int  # trials of a batch
-    metrics: tuple[str, ...] = ()  # names in its results
+    metrics: tuple[Metric, ...] = ()  # in its results
     out: Any = None  # of the structure of its results; None: it is not kept on disk
 
 

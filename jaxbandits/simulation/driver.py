@@ -25,6 +25,7 @@ from jaxbandits.simulation.checkpoint import BatchCheckpoint, Store
 from jaxbandits.simulation.compilation import Device
 from jaxbandits.simulation.loop import TracedTrial
 from jaxbandits.simulation.memory import check_job, check_plan
+from jaxbandits.simulation.meters import Metric
 from jaxbandits.simulation.plan import Batch, Job, Plan
 from jaxbandits.simulation.program import Program, TraceCache, base_key, get_program, to_host
 from jaxbandits.simulation.progress import ProgressBar
@@ -50,7 +51,7 @@ class Timing:
 class Output:
     """Raw results of a run."""
 
-    block_values: list[dict[str, np.ndarray]]  # per job, by `reduce:name`: [trials, M, ...]
+    block_values: list[dict[Metric, np.ndarray]]  # per job and metric: [trials, M, ...]
     timing: list[Timing]
     wall_s: float
     devices: tuple[str, ...]
@@ -108,7 +109,7 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def record_capacity(job: Job, block_values: dict[str, Any]) -> int:
+def record_capacity(job: Job, block_values: dict[Metric, Any]) -> int:
     """Return the number of record points that one call can report.
 
     Args:
@@ -145,7 +146,7 @@ class _Run:
         self.run_s = [0.0] * len(plan.jobs)
         self.rounds = [0] * len(plan.jobs)
         self.ns_per_round: list[list[float]] = [[] for _ in plan.jobs]
-        self.block_values: list[dict[str, np.ndarray]] = [{} for _ in plan.jobs]
+        self.block_values: list[dict[Metric, np.ndarray]] = [{} for _ in plan.jobs]
         # Per job and device:
         self.programs: dict[tuple[int, Device], Program] = {}
         self.shared: dict[tuple[int, Device], list[Any]] = {}  # shared leaves, on the device
@@ -243,16 +244,16 @@ class _Run:
             if labels := ", ".join(label for label, count in self.running.items() if count):
                 self.bar.describe(labels)
 
-    def _collect(self, batch: Batch, block_values: dict[str, np.ndarray]) -> None:
+    def _collect(self, batch: Batch, block_values: dict[Metric, np.ndarray]) -> None:
         """Copy the values `[M, ..., W]` of a finished batch to their places, without padding."""
         job, of_job = self.plan.jobs[batch.job], self.block_values[batch.job]
         with self.lock:
-            for name, values in block_values.items():
-                if name not in of_job:
-                    of_job[name] = np.empty((job.n_trials, *values.shape[:-1]), values.dtype)
-                of_job[name][batch.first : batch.first + batch.count] = np.moveaxis(values, -1, 0)[: batch.count]
+            for metric, values in block_values.items():
+                if metric not in of_job:
+                    of_job[metric] = np.empty((job.n_trials, *values.shape[:-1]), values.dtype)
+                of_job[metric][batch.first : batch.first + batch.count] = np.moveaxis(values, -1, 0)[: batch.count]
 
-    def _play(self, batch: Batch, device: Device) -> dict[str, np.ndarray]:
+    def _play(self, batch: Batch, device: Device) -> dict[Metric, np.ndarray]:
         """Play a batch from its start or its checkpoint to the horizon; return block values `[M, ..., W]`."""
         job, program = self.plan.jobs[batch.job], self.programs[batch.job, device]
         saved = self.store.load(batch, program.carry_shape) if self.store else None
@@ -262,7 +263,7 @@ class _Run:
         if t == job.horizon:
             self._time(batch, seconds)
             return block_values
-        block_values = {name: _with_room(values, len(job.record_points)) for name, values in block_values.items()}
+        block_values = {metric: _with_room(values, len(job.record_points)) for metric, values in block_values.items()}
         algorithm, environment, seed_index = self._arguments(batch, device)
         begin = time.perf_counter()
         if saved:
@@ -330,11 +331,11 @@ class _Run:
             self.ns_per_round[batch.job].append(seconds / (job.horizon * job.width) * 1e9)
 
     def _save(
-        self, batch: Batch, t: int, block_values: dict[str, np.ndarray], carry: Any | None, seconds: float
+        self, batch: Batch, t: int, block_values: dict[Metric, np.ndarray], carry: Any | None, seconds: float
     ) -> None:
         if self.store:
             n = int(np.searchsorted(self.plan.jobs[batch.job].record_points, t, side="right"))
-            recorded = {name: values[:n] for name, values in block_values.items()}
+            recorded = {metric: values[:n] for metric, values in block_values.items()}
             carry = None if carry is None else to_host(carry)
             self.store.save(batch, BatchCheckpoint(t, recorded, carry, seconds))
 
@@ -387,7 +388,7 @@ def play_call(
     carry: Any,
     t: int,
     rounds: int,
-    block_values: dict[str, np.ndarray],
+    block_values: dict[Metric, np.ndarray],
 ) -> tuple[Any, int]:
     """Play rounds of a batch in one call: up to the horizon, and to as many record points as a call can report.
 
@@ -399,7 +400,7 @@ def play_call(
       carry: the trials after `t` rounds.
       t: rounds already played.
       rounds: how many more to play at most (accelerators: to the end of a block).
-      block_values: `[M, ..., W]` by name; receives the values of the record points on the way (made by the first call).
+      block_values: `[M, ..., W]` per metric; receives those of the record points on the way (made by the first call).
 
     Returns:
       The trials afterwards, and the number of rounds that they have played.
@@ -408,11 +409,11 @@ def play_call(
     record_points = job.record_points[n_done : n_done + program.record_capacity]
     end = min(t + rounds, int(record_points[-1]))
     carry, new_values, end = program.play(algorithm, environment, carry, t, end, record_points)
-    for name, values in new_values.items():
+    for metric, values in new_values.items():
         values = values[..., None] if job.width == 1 else values
-        if name not in block_values:
-            block_values[name] = np.empty((len(job.record_points), *values.shape[1:]), values.dtype)
-        block_values[name][n_done : n_done + len(values)] = values
+        if metric not in block_values:
+            block_values[metric] = np.empty((len(job.record_points), *values.shape[1:]), values.dtype)
+        block_values[metric][n_done : n_done + len(values)] = values
     return carry, end
 
 

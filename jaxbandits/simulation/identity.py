@@ -65,7 +65,7 @@ def _trace_digest(job: Job, device: Device, traces: TraceCache) -> str | None:
     trial = trace_job(job, device, traces)
     functions = (trial.init_environment, trial.init_algorithm, trial.play_round, trial.snapshot)
     digests = [function.digest for function in functions]
-    return None if None in digests else digest([digests, list(trial.block_values)])
+    return None if None in digests else digest([digests, [str(metric) for metric in trial.block_values]])
 
 
 def _describe(job: Job) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from jaxbandits.base import trees
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import shared_leaves
 from jaxbandits.numerics import rng
-from jaxbandits.simulation.meters import NO_TOTALS, STRETCH, Meter, Round, Totals
+from jaxbandits.simulation.meters import NO_TOTALS, STRETCH, Meter, Metric, Round, Totals
 from jaxbandits.simulation.recording import check_metric_names, measure, take_snapshot
 from jaxbandits.tracing import batching
 from jaxbandits.tracing.barrier import barrier, materialize
@@ -296,7 +296,7 @@ class TracedTrial:
     play_round: TracedFunction  # (t, algorithm, environment, carry) -> next carry without streams and totals, metrics
     snapshot: TracedFunction  # (environment, algorithm, env_state, alg_state) -> metrics at a record point
     carry: Carry  # shapes
-    block_values: dict[str, Any]  # shapes of what is reported at a record point, by `reduce:name`
+    block_values: dict[Metric, Any]  # shapes of what is reported at a record point
     interaction: list[Any]  # shapes of the arrays that environment and learner exchange in a round
 
 
@@ -310,7 +310,7 @@ def trace_trial(
     """
     interaction: list[Any] = []
 
-    def measured_round(t: jax.Array, algorithm: Any, environment: Any, carry: Carry) -> tuple[Carry, dict[str, Any]]:
+    def measured_round(t: jax.Array, algorithm: Any, environment: Any, carry: Carry) -> tuple[Carry, dict[Metric, Any]]:
         carry, played = play_round(algorithm, environment, t, carry)
         exchanged = jax.tree.leaves((played.obs, played.decision, narrow(played.feedback, algorithm.feedback)))
         arrays = [x for x in exchanged if isinstance(x, (jax.Array, np.ndarray))]
@@ -350,7 +350,7 @@ def play_rounds(
     t: jax.Array,
     end: jax.Array,
     record_points: jax.Array,
-) -> tuple[Carry, dict[str, jax.Array]]:
+) -> tuple[Carry, dict[Metric, jax.Array]]:
     """Play a batch of trials up to round `end` and report at every record point on the way.
 
     The loop over rounds is outside and the batch inside, so that t is one scalar for all trials: a schedule on t stays
@@ -368,13 +368,13 @@ def play_rounds(
       record_points: `[C]` increasing record points after `t`, in rounds.
 
     Returns:
-      The trials afterwards, and by `reduce:name` an array `[C, ..., W]`: values of the block of rounds that ends at
+      The trials afterwards, and per metric an array `[C, ..., W]`: values of the block of rounds that ends at
       each record point. Entries of record points after `end` are undefined.
     """
     n_points, streams = len(record_points), carry.streams
     body_fun = _round_body(trial, width, algorithm, environment, streams)
 
-    def snapshot(carry: Carry) -> dict[str, jax.Array]:
+    def snapshot(carry: Carry) -> dict[Metric, jax.Array]:
         return vmap_trials(trial.snapshot, width, (), environment, algorithm, carry.env_state, carry.alg_state)
 
     def play_stretch(loop_carry: Any) -> Any:
@@ -415,7 +415,7 @@ def play_block(
 
 def record_block(
     trial: TracedTrial, width: int, algorithm: Any, environment: Any, carry: Carry
-) -> tuple[Carry, dict[str, jax.Array]]:
+) -> tuple[Carry, dict[Metric, jax.Array]]:
     """Report a batch at a record point, between calls of `play_block`; return the trials, and the block values."""
     states = (carry.env_state, carry.alg_state)
     values = carry.totals.values() | vmap_trials(trial.snapshot, width, (), environment, algorithm, *states)

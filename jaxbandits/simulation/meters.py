@@ -9,7 +9,7 @@ relative error of some 1e-6 (float32/test_sums.py::test_sums_between_record_poin
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import jax
 import jax.numpy as jnp
@@ -36,7 +36,62 @@ class Round(NamedTuple):
     outcome: Any
 
 
-Reduce = Literal["sum", "max", "last"]
+Reduction: TypeAlias = Literal["sum", "max", "last", "snapshot"]  # of the rounds between two record points
+Reduce: TypeAlias = Literal["sum", "max", "last"]  # of a meter: a snapshot needs no round
+
+
+class Metric(NamedTuple):
+    """A metric of a run, and how the values of single rounds become that of a block of rounds.
+
+    `sum`, `max` and `last` reduce what is measured in every round; a `snapshot` is taken at record points only.
+    """
+
+    reduction: Reduction
+    name: str
+
+    def __str__(self) -> str:
+        """Return `reduction:name`, as files spell it."""
+        return f"{self.reduction}:{self.name}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Metric":
+        """Return the metric that a file spells `reduction:name`.
+
+        Raises:
+          InputError: for a text without a reduction.
+        """
+        spelled, _, name = text.partition(":")
+        for reduction in get_args(Reduction):
+            if spelled == reduction and name:
+                return cls(reduction, name)
+        raise InputError(f"a metric is written reduction:name, got {format_value(text)}")
+
+    @property
+    def rank(self) -> tuple[int, str]:
+        """Place among the metrics of a run: sums first (what the environment charges), snapshots last."""
+        return get_args(Reduction).index(self.reduction), self.name
+
+    @property
+    def initial(self) -> float:
+        """Value of no rounds."""
+        return -np.inf if self.reduction == "max" else 0.0
+
+    def is_compensated(self, x: Any) -> bool:
+        """Return True for a sum of floats, which is added up with compensation."""
+        return self.reduction == "sum" and bool(jnp.issubdtype(x.dtype, jnp.floating))
+
+    def add(self, total: jax.Array, value: jax.Array) -> jax.Array:
+        """Return the value of some rounds and one more."""
+        if self.reduction == "sum":
+            return total + value
+        return jnp.maximum(total, value) if self.reduction == "max" else value
+
+    def accumulate(self, block_values: np.ndarray) -> np.ndarray:
+        """Return float64 values at each record point, of values `[trials, M, ...]` of the blocks between them."""
+        block_values = block_values.astype(np.float64)
+        if self.reduction == "sum":
+            return np.cumsum(block_values, axis=1)
+        return np.maximum.accumulate(block_values, axis=1) if self.reduction == "max" else block_values
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,6 +111,11 @@ class Meter:
     reduce: Reduce = "sum"
     axes: tuple[str, ...] = ()
     unit: str = ""
+
+    @property
+    def metric(self) -> Metric:
+        """The metric that it measures."""
+        return Metric(self.reduce, self.name)
 
 
 def check_meters(meters: Any) -> tuple[Meter, ...]:
@@ -94,58 +154,30 @@ def check_meters(meters: Any) -> tuple[Meter, ...]:
 
 
 class Totals(NamedTuple):
-    """Metrics of the rounds since the last record point, by their keys `reduce:name`."""
+    """Metrics of the rounds since the last record point."""
 
-    recent: dict[str, jax.Array]  # since the last multiple of `STRETCH`
-    earlier: dict[str, CompensatedSum]  # sums of floats over the rounds before that
+    recent: dict[Metric, jax.Array]  # since the last multiple of `STRETCH`
+    earlier: dict[Metric, CompensatedSum]  # sums of floats over the rounds before that
 
     @classmethod
-    def init(cls, shapes: Mapping[str, Any], full: Callable[..., Any] = jnp.full) -> "Totals":
+    def init(cls, shapes: Mapping[Metric, Any], full: Callable[..., Any] = jnp.full) -> "Totals":
         """Return the totals of no rounds, for metrics of these shapes and types; `np.full` makes them on the host."""
-        recent = {key: full(x.shape, _initial(key), x.dtype) for key, x in shapes.items()}
-        zeros = {key: full(x.shape, 0.0, x.dtype) for key, x in shapes.items() if _is_float_sum(key, x)}
-        return cls(recent, {key: CompensatedSum(x, x) for key, x in zeros.items()})
+        recent = {metric: full(x.shape, metric.initial, x.dtype) for metric, x in shapes.items()}
+        zeros = {metric: full(x.shape, 0.0, x.dtype) for metric, x in shapes.items() if metric.is_compensated(x)}
+        return cls(recent, {metric: CompensatedSum(x, x) for metric, x in zeros.items()})
 
-    def add(self, metrics: Mapping[str, jax.Array]) -> "Totals":
+    def add(self, metrics: Mapping[Metric, jax.Array]) -> "Totals":
         """Add a round."""
-        return self._replace(recent={key: _add(key, self.recent[key], x) for key, x in metrics.items()})
+        return self._replace(recent={metric: metric.add(self.recent[metric], x) for metric, x in metrics.items()})
 
     def fold(self) -> "Totals":
         """Add recent sums to the earlier ones."""
-        earlier = {key: total.add(self.recent[key]) for key, total in self.earlier.items()}
-        return Totals(self.recent | {key: jnp.zeros_like(self.recent[key]) for key in earlier}, earlier)
+        earlier = {metric: total.add(self.recent[metric]) for metric, total in self.earlier.items()}
+        return Totals(self.recent | {metric: jnp.zeros_like(self.recent[metric]) for metric in earlier}, earlier)
 
-    def values(self) -> dict[str, jax.Array]:
+    def values(self) -> dict[Metric, jax.Array]:
         """Return the value of every metric, once the totals are folded."""
-        return self.recent | {key: total.total for key, total in self.earlier.items()}
+        return self.recent | {metric: total.total for metric, total in self.earlier.items()}
 
 
 NO_TOTALS = Totals({}, {})  # of no metrics
-
-
-def _is_float_sum(key: str, x: Any) -> bool:
-    return key.startswith("sum:") and jnp.issubdtype(x.dtype, jnp.floating)
-
-
-def _initial(key: str) -> float:
-    return -np.inf if key.startswith("max:") else 0.0
-
-
-def _add(key: str, total: jax.Array, value: jax.Array) -> jax.Array:
-    if key.startswith("sum:"):
-        return total + value
-    return jnp.maximum(total, value) if key.startswith("max:") else value
-
-
-def combine_blocks(key: str, block_values: np.ndarray) -> np.ndarray:
-    """Return the value at each record point, in float64, from values `[trials, M, ...]` of the blocks between them."""
-    block_values = block_values.astype(np.float64)
-    if key.startswith("sum:"):
-        return np.cumsum(block_values, axis=1)
-    return np.maximum.accumulate(block_values, axis=1) if key.startswith("max:") else block_values
-
-
-def sort_key(key: str) -> tuple[int, str]:
-    """Return a key that sorts metrics `reduce:name`: sums first (what the environment charges), snapshots last."""
-    reduce, _, name = key.partition(":")
-    return ("sum", "max", "last", "snapshot").index(reduce), name

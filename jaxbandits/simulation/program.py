@@ -33,7 +33,7 @@ from jaxbandits.simulation.compilation import (
 )
 from jaxbandits.simulation.gpu_graphs import target_of
 from jaxbandits.simulation.loop import Carry, TracedTrial
-from jaxbandits.simulation.meters import Meter, Totals
+from jaxbandits.simulation.meters import Meter, Metric, Totals
 from jaxbandits.tracing import target
 from jaxbandits.tracing.jax_compat import ignore_cached_traces
 from jaxbandits.tracing.settings import settings_for_threads
@@ -77,7 +77,7 @@ class Program(abc.ABC):
     @abc.abstractmethod
     def play(
         self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, record_points: np.ndarray
-    ) -> tuple[Carry, dict[str, np.ndarray], int]:
+    ) -> tuple[Carry, dict[Metric, np.ndarray], int]:
         """Play rounds `t` to `end` of a batch.
 
         Args:
@@ -89,7 +89,7 @@ class Program(abc.ABC):
           record_points: `[<= record_capacity]` the record points after `t`.
 
         Returns:
-          The trials afterwards; by `reduce:name` `[n, ..., W]` block values of the record points on the way; and the
+          The trials afterwards; per metric `[n, ..., W]` block values of the record points on the way; and the
           number of rounds that the trials have played.
         """
 
@@ -102,14 +102,14 @@ class LoopProgram(Program):
 
     def play(
         self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, record_points: np.ndarray
-    ) -> tuple[Carry, dict[str, np.ndarray], int]:
+    ) -> tuple[Carry, dict[Metric, np.ndarray], int]:
         """Play as in `Program.play`, exactly to `end`."""
         missing = self.record_capacity - len(record_points)
         padded = np.pad(record_points, (0, missing), constant_values=_NO_RECORD_POINT).astype(np.int32)
         # From the host: a transfer of its own would be waited for, which takes as long as thousands of rounds.
         carry, block_values = self.play_rounds(algorithm, environment, carry, np.int32(t), np.int32(end), padded)
         n = int(np.searchsorted(record_points, end, side="right"))
-        return carry, {name: values[:n] for name, values in to_host(block_values).items()}, end
+        return carry, {metric: values[:n] for metric, values in to_host(block_values).items()}, end
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -127,9 +127,9 @@ class BlockProgram(Program):
 
     def play(
         self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, record_points: np.ndarray
-    ) -> tuple[Carry, dict[str, np.ndarray], int]:
+    ) -> tuple[Carry, dict[Metric, np.ndarray], int]:
         """Play as in `Program.play`, to the end of the block that `end` lies in; only the last call is waited for."""
-        recorded: list[dict[str, Any]] = []
+        recorded: list[dict[Metric, Any]] = []
         device_t = jax.device_put(np.int32(t), self.device)
         while t < end:
             record_point = int(record_points[len(recorded)])
@@ -140,8 +140,8 @@ class BlockProgram(Program):
                 carry, values = self.record_block(algorithm, environment, carry)
                 recorded.append(values)
         jax.block_until_ready(carry)
-        names = recorded[0] if recorded else ()
-        return carry, {name: np.stack([np.asarray(values[name]) for values in recorded]) for name in names}, t
+        metrics = recorded[0] if recorded else ()
+        return carry, {metric: np.stack([np.asarray(values[metric]) for values in recorded]) for metric in metrics}, t
 
 
 class TraceCache:

@@ -1,6 +1,6 @@
-"""Metrics of a round and of a record point, by `reduce:name`; names and values are checked during tracing."""
+"""Metrics of a round and of a record point; names and values are checked during tracing."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
@@ -8,34 +8,35 @@ import jax.numpy as jnp
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.results import trials
-from jaxbandits.simulation.meters import Meter, Round
+from jaxbandits.simulation.meters import Meter, Metric, Round
 from jaxbandits.types import Admits, Evaluates, Recommends
 
-INADMISSIBLE = "sum:inadmissible"  # number of rounds with an inadmissible decision
-HEALTHY = "snapshot:healthy"  # False if a state holds a NaN
-RESERVED = ("inadmissible", "healthy", *trials.RESERVED)  # no metric may have these names
+INADMISSIBLE = Metric("sum", "inadmissible")  # number of rounds with an inadmissible decision
+HEALTHY = Metric("snapshot", "healthy")  # False if a state holds a NaN
+RESERVED = (INADMISSIBLE.name, HEALTHY.name, *trials.RESERVED)  # no metric may have these names
 
 
-def measure(meters: tuple[Meter, ...], played: Round) -> dict[str, jax.Array]:
-    """Return the metrics of one round by `reduce:name`: fields of the outcome, meters, inadmissible decisions.
+def measure(meters: tuple[Meter, ...], played: Round) -> dict[Metric, jax.Array]:
+    """Return the metrics of one round: fields of the outcome, meters, inadmissible decisions.
 
     Raises:
       InputError: at trace time, for values that are no real numbers or arrays, and for metrics of one name.
     """
     if not hasattr(played.outcome, "_asdict"):
         raise InputError(f"an outcome must be a NamedTuple of numbers or arrays, got {type(played.outcome).__name__}")
-    values = {f"sum:{name}": _number(f"outcome {name!r}", v) for name, v in played.outcome._asdict().items()}
+    outcome = played.outcome._asdict()
+    values = {Metric("sum", name): _number(f"outcome {name!r}", value) for name, value in outcome.items()}
     for meter in meters:
-        values[f"{meter.reduce}:{meter.name}"] = _number(f"meter {meter.name!r}", _call(meter, played))
-    _check_names([*played.outcome._fields, *(meter.name for meter in meters)])
+        values[meter.metric] = _number(f"meter {meter.name!r}", _call(meter, played))
+    _check_names([*outcome, *(meter.name for meter in meters)])
     if isinstance(played.environment, Admits):
         is_admissible = played.environment.admits(played.env_state, played.obs, played.decision)
         values[INADMISSIBLE] = jnp.asarray(~jnp.asarray(is_admissible, bool), jnp.int32)
     return values
 
 
-def take_snapshot(environment: Any, algorithm: Any, env_state: Any, alg_state: Any) -> dict[str, jax.Array]:
-    """Return the metrics of a record point by `snapshot:name`: `at_record` of the environment, absence of NaN.
+def take_snapshot(environment: Any, algorithm: Any, env_state: Any, alg_state: Any) -> dict[Metric, jax.Array]:
+    """Return the metrics of a record point: `at_record` of the environment, absence of NaN.
 
     Raises:
       InputError: at trace time, for values that are no real numbers or arrays, and for metrics of one name.
@@ -51,18 +52,17 @@ def take_snapshot(environment: Any, algorithm: Any, env_state: Any, alg_state: A
         if not isinstance(at_record, dict):
             raise InputError(f"at_record must return name to number or array, got {type(at_record).__name__}")
         _check_names(list(at_record))
-        values = {f"snapshot:{name}": _number(f"metric {name!r}", value) for name, value in at_record.items()}
+        values = {Metric("snapshot", name): _number(f"metric {name!r}", x) for name, x in at_record.items()}
     return values | {HEALTHY: is_healthy}
 
 
-def check_metric_names(keys: Sequence[str]) -> None:
-    """Check that all metrics of a trial, given by `reduce:name`, have different names.
+def check_metric_names(metrics: Iterable[Metric]) -> None:
+    """Check that all metrics of a trial have different names.
 
     Raises:
       InputError: naming the one that occurs twice.
     """
-    names = (key.partition(":")[2] for key in keys)
-    _check_names([name for name in names if name not in RESERVED])
+    _check_names([metric.name for metric in metrics if metric not in (INADMISSIBLE, HEALTHY)])
 
 
 def _check_names(names: Sequence[str]) -> None:

@@ -20,6 +20,7 @@ from jaxbandits.linear import HeavyTailed, HvtUCB
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import Grid, Meter, checkpoint, compare, driver, identity, simulate, sweep
 from jaxbandits.simulation.compilation import RateEstimator
+from jaxbandits.simulation.meters import Metric
 from jaxbandits.simulation.program import Program
 from tests.toys import Noisy, Shrink, Slow
 
@@ -261,6 +262,17 @@ def test_a_damaged_batch_is_named_and_the_others_survive(tmp_path):
     again = simulate(Shrink(), Noisy(scale=1.0), 40, 80, checkpoint=tmp_path, **RUN)
     whole = simulate(Shrink(), Noisy(scale=1.0), 40, 80, **RUN)
     np.testing.assert_array_equal(again.get("loss"), whole.get("loss"))
+
+
+@pytest.mark.parametrize("metric", [Metric("sum", "loss"), Metric("snapshot", "norm: largest")])
+def test_metrics_are_read_as_they_are_written(metric):
+    assert Metric.parse(str(metric)) == metric
+
+
+@pytest.mark.parametrize("text", ["loss", "mean:loss", "sum:", ""])
+def test_a_metric_without_a_reduction_is_refused(text):
+    with pytest.raises(InputError, match="a metric is written reduction:name"):
+        Metric.parse(text)
 
 
 def test_a_strange_directory_is_refused(tmp_path):

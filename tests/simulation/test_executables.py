@@ -12,7 +12,7 @@ from jaxbandits.base.digests import package_digest
 from jaxbandits.base.pytree import pytree
 from jaxbandits.simulation import compilation, compilation_cache, executables, simulate
 from jaxbandits.simulation.executables import Executables, executable_key, program_digest
-from jaxbandits.simulation.meters import Meter
+from jaxbandits.simulation.meters import Meter, Metric
 from jaxbandits.tracing import settings
 from jaxbandits.tracing.vmap_last import TracedFunction
 from tests.toys import Hindsight, Noisy, Shrink
@@ -26,7 +26,10 @@ def double(x):
     return {"twice": 2.0 * x}
 
 
-def key(function=double, shapes=((3,),), name="advance", facts=(64, ("sum:loss",)), options=()):
+LOSS = Metric("sum", "loss")
+
+
+def key(function=double, shapes=((3,),), name="advance", facts=(64, (LOSS,)), options=()):
     args = tuple(jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes)
     program = program_digest(name, [TracedFunction.trace(function, *args)], args, facts, dict(options), DEVICE)
     return executable_key(program)
@@ -38,8 +41,8 @@ def test_a_key_holds_all_that_a_program_depends_on(monkeypatch):
         key(lambda x: {"twice": x + x}),
         key(shapes=((4,),)),
         key(name="algorithm"),
-        key(facts=(32, ("sum:loss",))),
-        key(facts=(64, ("max:loss",))),
+        key(facts=(32, (LOSS,))),
+        key(facts=(64, (Metric("max", "loss"),))),
         key(options={"xla_backend_optimization_level": 0}),
     ]
     monkeypatch.setattr(settings, "xla_options", lambda: "other options")

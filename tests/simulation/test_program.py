@@ -14,6 +14,7 @@ from jaxbandits.simulation import program as program_lib
 from jaxbandits.simulation.compilation import LRUCache
 from jaxbandits.simulation.driver import compile_job, trace_job
 from jaxbandits.simulation.jobs import make_jobs
+from jaxbandits.simulation.meters import Metric
 from jaxbandits.simulation.options import make_options
 from jaxbandits.simulation.plan import Job
 from jaxbandits.simulation.width import bytes_of, bytes_of_round, default_width
@@ -119,12 +120,13 @@ def test_a_run_begins_with_the_key_of_its_seed(seed):
 def test_one_trial_alone_has_no_axis_of_trials():
     alone, many = (compile_job(_job(Shrink(), Noisy(), width), jax.devices()[0]) for width in (1, 32))
     assert alone.carry_shape.alg_state.shape == () and many.carry_shape.alg_state.shape == (32,)
-    assert alone.carry_shape.streams.step.shape == () and alone.carry_shape.totals.recent["sum:loss"].shape == ()
+    assert alone.carry_shape.streams.step.shape == ()
+    assert alone.carry_shape.totals.recent[Metric("sum", "loss")].shape == ()
 
 
 def test_the_trial_axis_is_last():
     many = compile_job(_job(Shrink(), Vectors(table=np.ones((4, 3)))), jax.devices()[0])
-    assert many.carry_shape.totals.recent["sum:risk"].shape == (3, 32)
+    assert many.carry_shape.totals.recent[Metric("sum", "risk")].shape == (3, 32)
 
 
 def test_programs_are_kept_within_a_bound_least_recently_used_first_out(monkeypatch):
