@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from jaxbandits.types import ArmObs as ArmObs
     from jaxbandits.types import Constrained as Constrained
     from jaxbandits.types import ConstrainedValue as ConstrainedValue
+    from jaxbandits.types import ContextObs as ContextObs
     from jaxbandits.types import FixedArmObs as FixedArmObs
     from jaxbandits.types import FullInformation as FullInformation
     from jaxbandits.types import Gradient as Gradient

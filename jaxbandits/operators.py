@@ -1,6 +1,7 @@
-"""Environments made of others: feedback that is late, parameters that move, rewards with noise or corrupted."""
+"""Environments made of others: late or batched feedback, parameters that move, rewards with noise or corrupted."""
 
 from jaxbandits.environments.operators import *
+from jaxbandits.environments.operators.batched import with_batches as with_batches
 from jaxbandits.environments.operators.corrupted import with_corruption as with_corruption
 from jaxbandits.environments.operators.delayed import with_delay as with_delay
 from jaxbandits.environments.operators.drifting import Given as Given

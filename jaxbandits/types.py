@@ -43,6 +43,19 @@ class IndexObs(FixedArmObs):
         return cls(jnp.arange(n_arms, dtype=jnp.int32), mask)
 
 
+class ContextObs(NamedTuple):
+    """A context that all arms share, for learners with a model an arm; made by `ContextObs.of(context, K)`."""
+
+    context: Vector  # [p]
+    arms: jax.Array  # [K] numbers of the arms; [K, k] features of their own, of models that share coefficients
+    mask: Any = None  # [K] True where the arm may be played; None: all of them
+
+    @classmethod
+    def of(cls, context: Vector, n_arms: int, mask: Any = None) -> "ContextObs":
+        """Show a context `[p]` of the arms 0, ..., n_arms - 1, under a mask `[K]` (None: all of them)."""
+        return cls(context, jnp.arange(n_arms, dtype=jnp.int32), mask)
+
+
 class ArmDecision(NamedTuple):
     """Arm that is played."""
 
@@ -268,6 +281,19 @@ class Recommends(Protocol):
 
 
 @runtime_checkable
+class Stops(Protocol):
+    """Optional: a learner that may declare itself done, such as one that identifies the best arm.
+
+    From then on its trial is frozen: no state changes and nothing is charged. Every result has the metrics
+    `stopping_time` (rounds played) and `stopped` (1 where the learner was done at the record point).
+    """
+
+    def stopped(self, state: Any) -> jax.Array:
+        """Return `[]` whether no further round is needed."""
+        ...
+
+
+@runtime_checkable
 class HasConfidenceSet(Protocol):
     """Optional: a learner with a confidence set around its estimate."""
 
@@ -351,6 +377,20 @@ class Delays(Protocol):
     @property
     def feedback_delay(self) -> int:
         """Number of rounds between a decision and its feedback, 0 or more."""
+        ...
+
+
+@runtime_checkable
+class Batches(Protocol):
+    """Optional: an environment whose feedback arrives in batches of so many rounds, at the end of the last one.
+
+    `update` is called for one round after the other, in their order. A batch that is not complete at the horizon never
+    arrives; with a `feedback_delay` D a batch arrives D rounds after its end.
+    """
+
+    @property
+    def feedback_batch(self) -> int:
+        """Number of rounds in a batch, 1 or more; 1: after every round."""
         ...
 
 

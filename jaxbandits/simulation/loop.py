@@ -30,11 +30,21 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import shared_leaves
 from jaxbandits.numerics import rng
 from jaxbandits.simulation.meters import NO_TOTALS, STRETCH, Meter, Metric, Round, Totals
-from jaxbandits.simulation.recording import check_metric_names, measure, take_snapshot
+from jaxbandits.simulation.recording import STOPPED, check_metric_names, measure, take_snapshot
 from jaxbandits.tracing import batching
 from jaxbandits.tracing.barrier import barrier, materialize
 from jaxbandits.tracing.vmap_last import TracedFunction
-from jaxbandits.types import CountsRounds, Delays, FixedArmObs, IndexObs, InitFromObs, narrow
+from jaxbandits.types import (
+    Batches,
+    ContextObs,
+    CountsRounds,
+    Delays,
+    FixedArmObs,
+    IndexObs,
+    InitFromObs,
+    Stops,
+    narrow,
+)
 
 
 class Streams(NamedTuple):
@@ -64,7 +74,7 @@ class Carry(NamedTuple):
     env_state: Any
     alg_state: Any
     totals: Totals  # of the rounds since the last record point
-    delay_buffer: Any = ()  # `Interaction` of the rounds whose feedback is late, leaves `[delay, ...]`; else empty
+    delay_buffer: Any = ()  # `Interaction` of the rounds whose feedback is late, leaves `[rounds, ...]`; else empty
 
 
 class EnvInit(NamedTuple):
@@ -122,13 +132,21 @@ def _observe(algorithm: Any, environment: Any, key: jax.Array, t: jax.Array, sta
     """Return the observation of a round.
 
     Raises:
-      InputError: where arms have no features and the learner, which has a dimension, looks at them.
+      InputError: where arms have no features and the learner, which has a dimension, looks at them; the same of a
+        context.
     """
     obs = environment.observe(key, t, state)
-    if isinstance(obs, IndexObs) and getattr(algorithm, "reads_features", hasattr(algorithm, "dim")):
+    if getattr(algorithm, "reads_context", False):
+        seen, is_shown = "a context", isinstance(obs, ContextObs)
+        family = "armed" if isinstance(obs, IndexObs) else "linear"
+    else:
+        seen, is_shown = "features of arms", not isinstance(obs, (IndexObs, ContextObs))
+        is_shown |= not getattr(algorithm, "reads_features", hasattr(algorithm, "dim"))
+        family = "contextual" if isinstance(obs, ContextObs) else "armed"
+    if not is_shown:
         raise InputError(
-            f"{type(algorithm).__name__} looks at features of arms, and {type(environment).__name__} shows none: "
-            "take a learner of jaxbandits.armed"
+            f"{type(algorithm).__name__} looks at {seen}, and {type(environment).__name__} shows none: "
+            f"take a learner of jaxbandits.{family}"
         )
     return obs
 
@@ -170,12 +188,16 @@ def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> 
     Returns:
       The trial after the round, with the totals it had, and the round as meters see it.
     """
-    delay = _feedback_delay(algorithm, environment)
+    delay, batch = _feedback_delay(algorithm, environment)
     learner_time = environment.learner_time(t, carry.env_state) if isinstance(environment, CountsRounds) else t
     (env_state, feedback, outcome), interaction = _interact(algorithm, environment, t, learner_time, carry)
     update_key = rng.fold_in(carry.streams.update, t)
     delay_buffer = carry.delay_buffer
-    if delay:
+    if batch > 1:
+        delay_buffer = _write_to_buffer(delay_buffer, interaction, lax.rem(t, jnp.asarray(delay + batch, t.dtype)))
+        with_present = carry._replace(delay_buffer=delay_buffer)
+        alg_state = _update_by_batch(algorithm, with_present, interaction, t, delay, batch)
+    elif delay:
         delayed, delay_buffer = _rotate_delay_buffer(delay_buffer, interaction, t, delay)
         alg_state = batching.cond(  # a real branch, since t is the same for all trials
             t >= delay,
@@ -187,6 +209,9 @@ def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> 
     if isinstance(environment, CountsRounds):
         is_counted = environment.is_counted(t, carry.env_state, interaction.obs, interaction.decision)
         alg_state = trees.where(is_counted, alg_state, carry.alg_state)
+    if isinstance(algorithm, Stops):
+        old = (carry.env_state, carry.alg_state)
+        env_state, alg_state = trees.where(algorithm.stopped(carry.alg_state), old, (env_state, alg_state))
     played = Round(
         t=t,
         algorithm=algorithm,
@@ -216,24 +241,27 @@ def _interact(
     return (env_state, feedback, outcome), Interaction(obs, decision, barrier(narrow(feedback, algorithm.feedback)))
 
 
-def _feedback_delay(algorithm: Any, environment: Any) -> int:
-    """Return the number of rounds by which feedback is late.
+def _feedback_delay(algorithm: Any, environment: Any) -> tuple[int, int]:
+    """Return the number of rounds by which feedback is late, and the number of rounds in a batch of it.
 
     Raises:
       InputError: if it is late for a learner that needs it at once.
     """
     delay = environment.feedback_delay if isinstance(environment, Delays) else 0
-    if delay and getattr(algorithm, "needs_immediate_feedback", False):
+    batch = environment.feedback_batch if isinstance(environment, Batches) else 1
+    if (delay or batch > 1) and getattr(algorithm, "needs_immediate_feedback", False):
+        late = f"is {delay} late" if delay else f"arrives in batches of {batch}"
         raise InputError(
-            f"{type(algorithm).__name__} needs the feedback of a round before the next one, and here it is {delay} late"
+            f"{type(algorithm).__name__} needs the feedback of a round before the next one, and here it {late}"
         )
-    return delay
+    return delay, batch
 
 
 def _init_delay_buffer(algorithm: Any, environment: Any, carry: Carry) -> Any:
-    """Return zeros `[delay, ...]` of the interactions whose feedback is late; () if none is."""
-    delay = _feedback_delay(algorithm, environment)
-    if not delay:
+    """Return zeros `[rounds, ...]` of the interactions whose feedback is late; () if none is."""
+    delay, batch = _feedback_delay(algorithm, environment)
+    rounds = delay + batch if batch > 1 else delay
+    if not rounds:
         return ()
 
     def first_interaction(carry: Carry) -> Interaction:
@@ -241,7 +269,7 @@ def _init_delay_buffer(algorithm: Any, environment: Any, carry: Carry) -> Any:
         return _without_fixed_arms(_interact(algorithm, environment, t, t, carry)[1])
 
     shapes = jax.eval_shape(first_interaction, carry)
-    return jax.tree.map(lambda x: jnp.zeros((delay, *x.shape), x.dtype), shapes)
+    return jax.tree.map(lambda x: jnp.zeros((rounds, *x.shape), x.dtype), shapes)
 
 
 def _rotate_delay_buffer(
@@ -252,21 +280,62 @@ def _rotate_delay_buffer(
     delayed = jax.tree.map(lambda x: lax.dynamic_index_in_dim(x, index, 0, keepdims=False), buffer)
     # Read before write: otherwise XLA copies the whole buffer in every round.
     delayed, buffer = materialize((delayed, buffer))
-    buffer = jax.tree.map(
+    buffer = _write_to_buffer(buffer, interaction, index)
+    return _with_fixed_arms(delayed, interaction), buffer
+
+
+def _write_to_buffer(buffer: Interaction, interaction: Interaction, index: jax.Array) -> Interaction:
+    """Put the interaction of the present round into the buffer."""
+    return jax.tree.map(
         lambda x, new: lax.dynamic_update_index_in_dim(x, jnp.asarray(new, x.dtype), index, 0),
         buffer,
         _without_fixed_arms(interaction),
     )
-    if isinstance(interaction.obs, FixedArmObs):
-        delayed = delayed._replace(obs=delayed.obs._replace(arms=interaction.obs.arms))
-    return delayed, buffer
+
+
+def _update_by_batch(algorithm: Any, carry: Carry, present: Interaction, t: jax.Array, delay: int, batch: int) -> Any:
+    """Return the state of the learner after round t, with an update for each round of a batch, if one arrives.
+
+    Args:
+      algorithm: its hyperparameters.
+      carry: the trial, with round t in its buffer.
+      present: the interaction of round t.
+      t: `[]` rounds finished before this one.
+      delay: rounds between the end of a batch and its arrival.
+      batch: rounds in a batch.
+    """
+    first = t - (delay + batch - 1)  # of the batch that would end `delay` rounds ago
+
+    def update(i: jax.Array, state: Any) -> Any:
+        past = first + i.astype(t.dtype)
+        index = lax.rem(past, jnp.asarray(delay + batch, t.dtype))
+        row = jax.tree.map(lambda x: lax.dynamic_index_in_dim(x, index, 0, keepdims=False), carry.delay_buffer)
+        key = rng.fold_in(carry.streams.update, past)
+        return algorithm.update(key, past, state, *_with_fixed_arms(row, present))
+
+    return batching.cond(  # a real branch, since t is the same for all trials
+        (first >= 0) & (lax.rem(first, jnp.asarray(batch, t.dtype)) == 0),
+        lambda: batching.fori_loop(0, batch, update, carry.alg_state),
+        lambda: carry.alg_state,
+    )
+
+
+def _with_fixed_arms(past: Interaction, present: Interaction) -> Interaction:
+    """Give an earlier round the arms of the present one, where they never change within a trial."""
+    if not _has_fixed_arms(present.obs):
+        return past
+    return past._replace(obs=past.obs._replace(arms=present.obs.arms))
 
 
 def _without_fixed_arms(interaction: Interaction) -> Interaction:
     """Drop arms that never change within a trial: those of the present round serve for every earlier one."""
-    if not isinstance(interaction.obs, FixedArmObs):
+    if not _has_fixed_arms(interaction.obs):
         return interaction
     return interaction._replace(obs=interaction.obs._replace(arms=()))
+
+
+def _has_fixed_arms(obs: Any) -> bool:
+    return isinstance(obs, FixedArmObs) or (isinstance(obs, ContextObs) and obs.arms.ndim == 1)
 
 
 def vmap_trials(function: TracedFunction, width: int, shared: Sequence[Any], *batched: Any) -> Any:
@@ -377,13 +446,20 @@ def play_rounds(
     def snapshot(carry: Carry) -> dict[Metric, jax.Array]:
         return vmap_trials(trial.snapshot, width, (), environment, algorithm, carry.env_state, carry.alg_state)
 
+    # A trial that has stopped adds nothing to sums; the loop need not run if none of the batch goes on.
+    may_skip = STOPPED in trial.block_values and all(metric.reduction == "sum" for metric in carry.totals.recent)
+
+    def all_stopped(carry: Carry) -> jax.Array:
+        return jnp.all(snapshot(carry)[STOPPED] > 0.0)
+
     def play_stretch(loop_carry: Any) -> Any:
         """Play up to the next record point, multiple of `STRETCH` or end, whichever comes first."""
         i, t, carry, block_values = loop_carry
         record_point = record_points[jnp.minimum(i, n_points - 1)]
         stretch_end = jnp.minimum(end, (t // STRETCH + 1) * STRETCH)
         stretch_end = jnp.where(i < n_points, jnp.minimum(record_point, stretch_end), stretch_end)
-        carry = lax.fori_loop(t, stretch_end, body_fun, carry)
+        played_to = jnp.where(all_stopped(carry), t, stretch_end) if may_skip else stretch_end
+        carry = lax.fori_loop(t, played_to, body_fun, carry)
         is_recorded = (i < n_points) & (stretch_end == record_point)  # one scalar for all trials: `cond` is a branch
         folded = carry.totals.fold()
         values = folded.values() | lax.cond(is_recorded, snapshot, lambda _: no_snapshot, carry)

@@ -9,15 +9,19 @@ import jax.numpy as jnp
 from jaxbandits.base.errors import InputError
 from jaxbandits.results import trials
 from jaxbandits.simulation.meters import Meter, Metric, Round
-from jaxbandits.types import Admits, Evaluates, Recommends
+from jaxbandits.types import Admits, Evaluates, Recommends, Stops
 
 INADMISSIBLE = Metric("sum", "inadmissible")  # number of rounds with an inadmissible decision
 HEALTHY = Metric("snapshot", "healthy")  # False if a state holds a NaN
+STOPPING_TIME = Metric("sum", "stopping_time")  # of a learner that `Stops`: rounds played
+STOPPED = Metric("snapshot", "stopped")  # 1 if such a learner is done
 RESERVED = (INADMISSIBLE.name, HEALTHY.name, *trials.RESERVED)  # no metric may have these names
 
 
 def measure(meters: tuple[Meter, ...], played: Round) -> dict[Metric, jax.Array]:
     """Return the metrics of one round: fields of the outcome, meters, inadmissible decisions.
+
+    In rounds after a learner has stopped, the sums are 0.
 
     Raises:
       InputError: at trace time, for values that are no real numbers or arrays, and for metrics of one name.
@@ -32,11 +36,16 @@ def measure(meters: tuple[Meter, ...], played: Round) -> dict[Metric, jax.Array]
     if isinstance(played.environment, Admits):
         is_admissible = played.environment.admits(played.env_state, played.obs, played.decision)
         values[INADMISSIBLE] = jnp.asarray(~jnp.asarray(is_admissible, bool), jnp.int32)
+    if isinstance(played.algorithm, Stops):
+        _check_names([*(metric.name for metric in values if metric != INADMISSIBLE), STOPPING_TIME.name])
+        plays = ~played.algorithm.stopped(played.state)
+        values = {m: jnp.where(plays, x, 0).astype(x.dtype) if m.reduction == "sum" else x for m, x in values.items()}
+        values[STOPPING_TIME] = plays.astype(jnp.result_type(float))
     return values
 
 
 def take_snapshot(environment: Any, algorithm: Any, env_state: Any, alg_state: Any) -> dict[Metric, jax.Array]:
-    """Return the metrics of a record point: `at_record` of the environment, absence of NaN.
+    """Return the metrics of a record point: `at_record` of the environment, absence of NaN, `stopped`.
 
     Raises:
       InputError: at trace time, for values that are no real numbers or arrays, and for metrics of one name.
@@ -53,6 +62,8 @@ def take_snapshot(environment: Any, algorithm: Any, env_state: Any, alg_state: A
             raise InputError(f"at_record must return name to number or array, got {type(at_record).__name__}")
         _check_names(list(at_record))
         values = {Metric("snapshot", name): _number(f"metric {name!r}", x) for name, x in at_record.items()}
+    if isinstance(algorithm, Stops):
+        values[STOPPED] = _number("stopped", algorithm.stopped(alg_state))
     return values | {HEALTHY: is_healthy}
 
 

@@ -1,7 +1,7 @@
 """Abstract stochastic bandit with K arms: means, regret and the arms shown; a final class adds the law of a reward."""
 
 import abc
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -46,6 +46,7 @@ class Arms(abc.ABC):
     `moved` lets the means drift (`operators.with_drift`).
     """
 
+    units: ClassVar = {"regret": "reward", "simple_regret": "reward", "stopping_time": "rounds"}
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     means: ArrayLike | None = param(None, "(-inf, inf)", "[K] means; None: uniform on [0, 1], drawn per trial")
 
@@ -106,6 +107,13 @@ class Arms(abc.ABC):
         del t, obs
         mean = state.theta[decision.index]
         return state, Reward(self.pay(key, mean)), RegretOutcome(state.best - mean)
+
+    def at_record(self, state: ArmsState, recommendation: jax.Array | None) -> dict[str, jax.Array]:
+        """Return whether the recommended arm is a best one, and its gap; nothing for learners that recommend none."""
+        if recommendation is None:
+            return {}
+        gap = state.best - state.theta[recommendation]
+        return {"correct": gap <= 0.0, "simple_regret": gap}
 
     def admits(self, state: ArmsState, obs: IndexObs, decision: ArmDecision) -> jax.Array:
         """Return whether the arm exists."""

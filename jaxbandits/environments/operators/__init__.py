@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from jaxbandits.base import lazy
 
 if TYPE_CHECKING:
+    from jaxbandits.environments.operators.batched import Batched as Batched
     from jaxbandits.environments.operators.corrupted import Corrupted as Corrupted
     from jaxbandits.environments.operators.delayed import Delayed as Delayed
     from jaxbandits.environments.operators.drifting import Drifting as Drifting

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.types import ArmObs, CountsRounds, Delays, Derives, InHindsight
+from jaxbandits.types import ArmObs, Batches, ContextObs, CountsRounds, Delays, Derives, InHindsight
 
 _OWN = 2**31 - 1  # environments split keys, and count blocks of them, from 0
 
@@ -35,7 +35,7 @@ class Operator:
 
     def observe(self, key: jax.Array, t: jax.Array, state: Any) -> Any:
         obs = self.environment.observe(key, t, state)
-        if not isinstance(obs, ArmObs):
+        if not isinstance(obs, (ArmObs, ContextObs)):
             name, inside = type(self).__name__, type(self.environment).__name__
             raise InputError(f"{name} is for environments that show arms; {inside} shows {type(obs).__name__}")
         return obs
@@ -67,6 +67,11 @@ class Operator:
     def feedback_delay(self) -> int:
         """As inside."""
         return self.environment.feedback_delay if isinstance(self.environment, Delays) else 0
+
+    @property
+    def feedback_batch(self) -> int:
+        """As inside."""
+        return self.environment.feedback_batch if isinstance(self.environment, Batches) else 1
 
     @property
     def axes(self) -> dict[str, tuple[str, ...]]:

@@ -17,7 +17,16 @@ from jaxbandits.glm import GeneralizedLinear
 from jaxbandits.linear import CRMM, MENU, OFUL, HeavyTailed, HvtUCB
 from jaxbandits.numerics import rng as draws
 from jaxbandits.oco import LinearLosses
-from jaxbandits.operators import Given, Piecewise, RandomWalk, with_corruption, with_delay, with_drift, with_noise
+from jaxbandits.operators import (
+    Given,
+    Piecewise,
+    RandomWalk,
+    with_batches,
+    with_corruption,
+    with_delay,
+    with_drift,
+    with_noise,
+)
 from jaxbandits.simulation import loop
 from jaxbandits.sweeps import file
 from jaxbandits.testing import contract
@@ -83,7 +92,7 @@ def instances():
     return [Instance(*(np.asarray(x[s]) for x in parts[:4]), step_keys=parts[4][s]) for s in range(SEEDS)]
 
 
-def replay(instance, delay=0, thetas=None, told=None):
+def replay(instance, delay=0, thetas=None, told=None, batch=1):
     """Bold in NumPy: arms played, regret of every round."""
     total, count, played, regret, late = np.zeros(K), np.zeros(K), [], [], []
     for t in range(T):
@@ -94,11 +103,12 @@ def replay(instance, delay=0, thetas=None, told=None):
         played.append(k)
         regret.append(means[available].max() - means[k])
         late.append((k, reward if told is None else told(t, reward)))
-        if t >= delay:
-            then, value = late[t - delay]
-            weight = 1.0 + 0.01 * (t - delay)
-            total[then] += weight * value
-            count[then] += weight
+        if t >= delay and (t - delay + 1) % batch == 0:
+            for s in range(t - delay + 1 - batch, t - delay + 1):
+                then, value = late[s]
+                weight = 1.0 + 0.01 * s
+                total[then] += weight * value
+                count[then] += weight
     return np.array(played), np.cumsum(regret)
 
 
@@ -141,13 +151,31 @@ def test_delay(plain):
         np.testing.assert_array_equal(first[s], instance.mask[: rounds + 1].argmax(axis=1))
 
 
+def test_batches():
+    """Feedback of rounds k B + 1 to (k + 1) B arrives together; 40 = 5 * 7 + 5: the last five rounds are not told."""
+    rounds = 7
+    agree(with_batches(INSIDE, rounds), [replay(instance, batch=rounds) for instance in instances()])
+
+
+def test_a_batch_with_a_delay_is_late_as_a_whole():
+    references = [replay(instance, delay=4, batch=3) for instance in instances()]
+    agree(with_batches(with_delay(INSIDE, 4), 3), references)
+    other_way_around = with_delay(with_batches(INSIDE, 3), 4)
+    assert (other_way_around.feedback_batch, other_way_around.feedback_delay) == (3, 4)
+
+
+def test_batches_of_one_round_are_none(plain):
+    assert waiting(with_batches(INSIDE, 1)) == ()
+    np.testing.assert_array_equal(run(with_batches(INSIDE, 1)).get("arm"), plain.get("arm"))
+
+
+def waiting(environment, learner=Bold()):  # noqa: B008 (it is frozen)
+    key = jax.random.key(0)
+    return jax.eval_shape(lambda: loop.init_trial(key, learner, environment, jnp.int32(0))).delay_buffer
+
+
 def test_delays_add_up_and_none_is_none():
     """In what waits: shapes tell."""
-
-    def waiting(environment, learner=Bold()):  # noqa: B008 (it is frozen)
-        key = jax.random.key(0)
-        return jax.eval_shape(lambda: loop.init_trial(key, learner, environment, jnp.int32(0))).delay_buffer
-
     assert waiting(with_delay(INSIDE, 0)) == waiting(INSIDE) == ()
     two = with_noise(with_delay(with_noise(with_delay(INSIDE, 3), noise.Gaussian()), 4), noise.Gaussian())
     held = waiting(two)
@@ -160,6 +188,13 @@ def test_delays_add_up_and_none_is_none():
 def test_what_waits_is_not_copied():
     """A round costs the same however many wait: one row is read and written in place, trials last."""
     text = compiled_rounds(OFUL(dim=2), with_delay(INSIDE, 113))
+    inside = [line for computation in hlo.inside_loops(text) for line in computation]
+    assert any("[113," in line for line in inside) and not hlo.moves(text)
+    assert not [line for line in inside if re.search(r"= [a-z]\d+\[113,\S* (copy|transpose)\(", line)]
+
+
+def test_batches_that_wait_are_not_copied():
+    text = compiled_rounds(OFUL(dim=2), with_batches(INSIDE, 113))
     inside = [line for computation in hlo.inside_loops(text) for line in computation]
     assert any("[113," in line for line in inside) and not hlo.moves(text)
     assert not [line for line in inside if re.search(r"= [a-z]\d+\[113,\S* (copy|transpose)\(", line)]
@@ -323,6 +358,8 @@ def test_what_is_not_supported_is_refused_in_one_line():
     refused("MENU needs the feedback of a round before the next one, and here it is 3 late", lambda: late, MENU(dim=2))
     refused("OFUL has dim=3, but the environment has dim=2", lambda: with_noise(late, noise.Gaussian()), OFUL(dim=3))
     refused("CRMM needs the feedback of a round before", lambda: late, CRMM(dim=2, horizon=10))
+    refused("and here it arrives in batches of 3", lambda: with_batches(INSIDE, 3), CRMM(dim=2, horizon=10))
+    refused("batches of batches", lambda: with_batches(with_delay(with_batches(INSIDE, 3), 1), 3))
     points = LinearLosses(dim=2)
     for environment in (with_delay(points, 1), with_noise(points, noise.Gaussian()), with_corruption(points)):
         refused("is for environments that show arms; LinearLosses shows NoneType", lambda made=environment: made)
@@ -360,6 +397,7 @@ def test_every_bandit_learner_waits_unchanged_or_is_refused_in_one_line():
 def test_wrong_arguments(wrong):
     for make in (
         lambda value: validate(with_delay(INSIDE, value)),
+        lambda value: validate(with_batches(INSIDE, value)),
         lambda value: validate(with_noise(INSIDE, value)),
         lambda value: validate(with_corruption(INSIDE, rate=value)),
         lambda value: validate(with_corruption(INSIDE, value)),

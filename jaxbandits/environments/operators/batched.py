@@ -1,0 +1,60 @@
+"""Batched feedback: the learner receives that of B rounds together, after the last of them.
+
+    update after round t = B - 1, 2 B - 1, ...:  with obs, decision and feedback of rounds t - B + 1, ..., t in turn
+
+Regret is charged when a decision is made. A batch that is not complete at the horizon never arrives. `update` receives
+the `t`, the arms and the decision that the feedback is about, so that a learner needs no change.
+"""
+
+from typing import Any, ClassVar
+
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import param, pytree, static
+from jaxbandits.environments.operators.operator import Operator, example_environment, rewarded
+from jaxbandits.types import Batches
+
+
+@pytree
+class Batched(Operator):
+    """An environment whose feedback arrives in batches of `rounds` rounds.
+
+    For bandits with arms and rewards. With `with_delay`, inside or around, a batch arrives that many rounds after its
+    end. Learners that must know the last reward before the next pull (CRMM, MENU) are refused. Memory as for a delay of
+    `rounds`.
+
+    References:
+      Olivier Chapelle, Lihong Li. An Empirical Evaluation of Thompson Sampling. NIPS 2011: delays by batches.
+    """
+
+    source: ClassVar[str] = "Chapelle & Li, NIPS 2011: feedback in batches"
+    environment: Any = param(doc="whose feedback arrives in batches")
+    rounds: int = static(range="[1, inf)", doc="B, rounds in a batch; 1: feedback after every round")
+
+    @classmethod
+    def example(cls) -> "Batched":
+        return cls(environment=example_environment(), rounds=3)
+
+    def check(self) -> None:
+        """Raise InputError for what no operator works on, and for batches of batches."""
+        super().check()
+        inside = self.environment
+        while isinstance(inside, Operator):
+            if isinstance(inside, Batched):
+                raise InputError("Batched.environment has batches of its own: batches of batches are not supported")
+            inside = inside.environment
+        if not isinstance(inside, Operator) and isinstance(inside, Batches):
+            raise InputError("Batched.environment has batches of its own: batches of batches are not supported")
+
+    def step(self, key: Any, t: Any, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
+        state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
+        return state, rewarded(self, feedback), outcome
+
+    @property
+    def feedback_batch(self) -> int:
+        """B."""
+        return self.rounds
+
+
+def with_batches(environment: Any, rounds: int) -> Batched:
+    """Return the environment with feedback that arrives in batches of `rounds` rounds (`Batched`)."""
+    return Batched(environment=environment, rounds=rounds)
