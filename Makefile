@@ -1,20 +1,22 @@
 # Everything runs in .venv, which tools/setup.sh makes, checks and repairs before each target.
 #   PYTHON=/path/to/python   that interpreter, not the newest suitable one
 #   TESTS="tests/numerics"   these tests, not all
-#   DEMO_ARGS, TEST_ARGS, BENCH_ARGS, DOCS_ARGS, GPU_ARGS, NOTEBOOKS, WHEELS   further arguments:
+#   DEMO_ARGS, TEST_ARGS, BENCH_ARGS, PEERS_ARGS, DOCS_ARGS, GPU_ARGS, NOTEBOOKS, WHEELS   further arguments:
 #                            make test TEST_ARGS="-k hvt -x"
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-only test-slow durations lint types mutants bench gpu-check notebooks docs docs-check newest \
-    wheels release-check constraints clean setup-run setup-test setup-notebooks setup-dev setup-docs
+.PHONY: help demo test test-only test-slow durations lint types mutants bench peers gpu-check notebooks docs docs-check \
+    newest wheels release-check constraints clean setup-run setup-test setup-notebooks setup-dev setup-docs
 
 BIN := .venv/bin
+EXTRAS := xarray frames cluster data test notebooks gpu-check docs outside dev
 DEMO_ARGS ?=
 TESTS ?=
 TEST_ARGS ?=
 BENCH_ARGS ?=
+PEERS_ARGS ?=
 GPU_ARGS ?=
 MUTANT_ARGS ?=
 DOCS_ARGS ?=
@@ -57,6 +59,11 @@ mutants: setup-test ## mutation tests: break the code on purpose, run the tests 
 bench: setup-test ## rounds per second against NumPy, as a table
 	$(BIN)/python -m benchmarks.speed $(BENCH_ARGS)
 
+peers: setup-run ## race other packages on the same instances, in an environment of its own (0.8 GB); writes docs/peers.md
+	test -x .cache/peers/bin/python || $(BIN)/python -m venv .cache/peers
+	$(BIN)/python benchmarks/peers/install.py .cache/peers/bin/python
+	.cache/peers/bin/python -m benchmarks.peers --write $(PEERS_ARGS)
+
 gpu-check: setup-dev ## compile for GPUs without one and count, in an environment of its own (1.5 GB)
 	test -x .cache/gpu/bin/python || $(BIN)/python -m venv .cache/gpu
 	.cache/gpu/bin/python -m pip install --quiet --constraint constraints.txt -e ".[gpu-check]"
@@ -84,8 +91,8 @@ release-check: setup-dev ## build sdist and wheel, twine check, install both and
 	$(BIN)/python tools/release_check.py
 
 constraints: setup-dev ## resolve constraints.txt anew
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --no-annotate --no-header \
-	    --no-emit-index-url --no-emit-find-links --output-file constraints.txt pyproject.toml
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 $(EXTRAS:%=--extra %) \
+	    --no-annotate --no-header --no-emit-index-url --no-emit-find-links --output-file constraints.txt pyproject.toml
 
 clean: ## remove .venv and every cache
 	rm -rf .venv .cache .benchmarks .hypothesis .pytest_cache .ruff_cache build dist

@@ -3,14 +3,16 @@
 The digest of a function or class changes whenever it might compute other numbers under the same name. It covers the
 source of the module that defines it and of the user's modules that this one imports, and recursively the byte code,
 constants, defaults, closure, attributes and global names of each function. Values count by content: objects of unknown
-kinds by their pickles, which nothing ever reads.
+kinds by their pickles, which nothing ever reads. Comments, layout and the text of docstrings do not count.
 """
 
+import ast
 import collections
 import contextlib
 import dataclasses
 import functools
 import hashlib
+import inspect
 import itertools
 import json
 import pickle
@@ -241,9 +243,18 @@ def _content(cell: Any) -> Any:
 
 
 def _code(code: types.CodeType, seen: dict[int, int]) -> Any:
-    """Describe a function by its byte code, constants and names, whatever its place in the file."""
+    """Describe a function by its byte code, constants and names, whatever its place in the file and its docstring."""
     constants = [_describe(constant, seen) for constant in code.co_consts]
+    if constants and _has_docstring(code):
+        constants[0] = None
     return [code.co_code.hex(), constants, *map(list, (code.co_names, code.co_varnames, code.co_freevars))]
+
+
+def _has_docstring(code: types.CodeType) -> bool:
+    """Return whether the first constant of a function is its docstring, or None for want of one."""
+    if sys.version_info >= (3, 14):
+        return bool(code.co_flags & inspect.CO_HAS_DOCSTRING)
+    return bool(code.co_flags & inspect.CO_NEWLOCALS) and not code.co_name.startswith("<")
 
 
 def _names(code: types.CodeType) -> set[str]:
@@ -263,8 +274,22 @@ def _module(module: types.ModuleType, seen: dict[int, int]) -> Any:
     source = None
     if file is not None:
         with contextlib.suppress(OSError):
-            source = _sha(Path(file).read_bytes())
+            source = _source_digest(Path(file).read_bytes())
     return [source, *(_describe(sys.modules[name], seen) for name in used)]
+
+
+def _source_digest(source: bytes) -> str:
+    """Return a digest of what Python reads in a source file; of its bytes where Python cannot read it."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return _sha(source)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and node.body:
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                first.value = ast.Constant("")
+    return _sha(ast.dump(tree).encode())
 
 
 def _module_of(value: Any) -> str | None:

@@ -259,6 +259,12 @@ def first_difference(saved: Any, new: Any, path: str = "") -> str:
         for key in [*new, *(k for k in saved if k not in new)]:
             if saved.get(key) != new.get(key):
                 return first_difference(saved.get(key), new.get(key), f"{path}.{key}" if path else str(key))
+    if path.endswith(".code") and isinstance(saved, str) and isinstance(new, str):  # "module digest" of a user's class
+        module = new.partition(" ")[0]
+        return (
+            f"the code of {path.removesuffix('.code')} differs, in module {module} or one of yours that it uses "
+            "(comments and docstrings do not count)"
+        )
     return f"{path} was {saved!r}, now {new!r}"
 
 

@@ -110,7 +110,7 @@ def _write(obj: Any, name_of: NameOf, data: MutableMapping[str, np.ndarray], whe
         return {"code": place, "digest": code_digest(obj)}
     head = {"type": name_of(cls) or f"{cls.__module__}:{cls.__qualname__}"}
     if is_user_code(cls):
-        head["code"] = code_digest(cls)
+        head["code"] = f"{cls.__module__} {code_digest(cls)}"
     return head | {name: inner(value, where=f"{where}.{name}") for name, value in fields.items()}
 
 

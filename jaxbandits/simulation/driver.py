@@ -165,7 +165,7 @@ class _Run:
                 if self.store and self.store.resumes:
                     self.bar.print_note(f"resuming from {self.store.directory}")
                 n = len(self.plan.jobs)
-                self.bar.begin_stage(f"compiling {n} program{'s' * (n > 1)}")
+                self.bar.begin_stage(f"compiling {n} program{'s' * (n > 1)}, or reading from the cache")
                 futures = [pool.submit(self._compile, j) for j in range(n)]  # several jobs at a time
                 self._wait_for_programs(futures)
                 is_compiling = False

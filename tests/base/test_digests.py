@@ -157,6 +157,30 @@ def test_a_changed_constant_in_a_users_module_changes_the_digest(tmp_path, monke
     assert not set(second) & set(digests_now())
 
 
+LEARNER = '''
+from jaxbandits.base.pytree import pytree
+
+@pytree
+class Learner:
+    def select(self):
+        """Play."""
+        return 1
+'''
+
+
+def test_comments_and_docstrings_do_not_count(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def digest_with(old, new):
+        module = _load(tmp_path, monkeypatch, "users_module", LEARNER.replace(old, new))
+        return digests.code_digest(module.Learner)
+
+    first = digest_with("", "")
+    for old, new in {"Play.": "Plays an arm.", "return 1": "return 1  # the arm", "\n@": "# ours\n\n@"}.items():
+        assert digest_with(old, new) == first, new
+    assert digest_with("return 1", "return 2") != first
+
+
 def test_a_variable_of_another_module_of_the_user_is_part_of_the_code_that_reads_it(tmp_path, monkeypatch):
     helpers = _load(tmp_path, monkeypatch, "users_helpers", "scale = [1.0]\nother = 1.0\n")
     module = _load(tmp_path, monkeypatch, "users_module", "import users_helpers\nof = lambda: users_helpers.scale\n")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.files import read_json, read_npz, write_json, write_npz
+from jaxbandits.base.files import first_difference, read_json, read_npz, write_json, write_npz
 
 ARRAYS = {
     "header": np.array('{"a": 1}'),
@@ -152,3 +152,12 @@ def test_what_would_need_a_pickle_is_not_written(tmp_path):
     with pytest.raises(ValueError, match="allow_pickle"):
         write_npz(tmp_path / "a.npz", {"objects": np.array([object()])})
     assert not list(tmp_path.iterdir())
+
+
+def test_a_difference_names_the_field_or_the_module_of_the_code():
+    saved = {"a": {"algorithm": {"code": "mine 1", "dim": 2}}}
+    assert first_difference(saved, {"a": {"algorithm": {"code": "mine 1", "dim": 3}}}) == (
+        "a.algorithm.dim was 2, now 3"
+    )
+    said = first_difference(saved, {"a": {"algorithm": {"code": "mine 2", "dim": 2}}})
+    assert said.startswith("the code of a.algorithm differs, in module mine or one of yours that it uses")

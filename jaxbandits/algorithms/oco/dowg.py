@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.oco.learner import GradientLearner
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
+from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point
 from jaxbandits.domains.whole_space import WholeSpace
 
@@ -32,10 +33,13 @@ class DoWG(GradientLearner):
 
     Guarantee: for convex optimisation of one fixed function, smooth or Lipschitz without knowing which, the weighted
       average of the plays converges at the optimal rate up to logarithms on a bounded domain. There is *no* regret
-      bound against adversarial losses.
+      bound against adversarial losses, and none on R^d for losses without a minimiser.
     Deviations:
       * [ours] Starts at the origin; r_eps is an absolute length.
-    Numerics: gradients below 1e-19 in float32 (squares underflow), or with r_t ||g|| below it, count as zero
+    Numerics: without a `domain`, losses that keep a direction have no minimiser, and the plays run after it: under a
+      constant gradient they grow by the factor q = 1.84 a round (q^3 = q^2 + q + 1), so that r_t^2 ||g_t||^2 overflows
+      in float32 after some hundred such rounds; NaN in the state then has the trial counted as failed.
+      Gradients below 1e-19 in float32 (squares underflow), or with r_t ||g|| below it, count as zero
       (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero).
     References: A. Khaled, K. Mishchenko, C. Jin, "DoWG Unleashed: An Efficient Universal Parameter-Free Gradient
       Descent Method", NeurIPS 2023, arXiv:2305.16284, Algorithm 1.
@@ -44,6 +48,10 @@ class DoWG(GradientLearner):
     source: ClassVar[str] = "Khaled et al., NeurIPS 2023"
     domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     initial_distance: ArrayLike = param(1e-3, "(0, inf)", "r_eps, the first guess of the distance")
+
+    @classmethod
+    def example(cls) -> "DoWG":
+        return cls(dim=2, domain=L2Ball())
 
     def init(self, key: jax.Array) -> DoWGState:
         del key  # deterministic

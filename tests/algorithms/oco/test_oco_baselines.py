@@ -122,6 +122,13 @@ def test_matches_the_reference(name, dim, rng):
             assert (np.linalg.norm(ours, axis=1) <= algorithm.domain.radius * (1.0 + 4e-16)).all()
 
 
+def test_dowg_on_the_whole_space_runs_after_a_constant_gradient():
+    """Its play grows by the root of q^3 = q^2 + q + 1 a round: why its example has a domain."""
+    plays = plays_of(DoWG(dim=1), np.ones((60, 1)), False)[:, 0]
+    root = max(np.roots([1.0, -1.0, -1.0, -1.0]).real)
+    np.testing.assert_allclose(plays[-1] / plays[-2], root, rtol=1e-12)
+
+
 def test_the_projections_and_the_constraint_were_needed(rng):
     """On the draws above, so that the comparison covers both sides of each branch."""
     offsets = 4.0 * draws(2, rng) + 2.0

@@ -1,0 +1,101 @@
+"""The instances that every package plays, in NumPy: what a learner sees, what it earns, what it is charged.
+
+Rewards and contexts are drawn before the loop; a package's own simulator draws its own from the same laws.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+N_ARMS = 10
+MEANS = np.where(np.arange(N_ARMS) == 0, 0.9, 0.6)  # coins of Auer, Cesa-Bianchi & Fischer (2002), distribution 11
+DIM, CONTEXT_SCALE, NOISE = 5, 5.0**-0.5, 0.5  # contexts N(0, I / d), Gaussian noise
+THETA = np.random.default_rng(20261125).standard_normal((N_ARMS, DIM))  # of each arm its own
+ALPHA = 1.0  # width of the confidence intervals of LinUCB; ridge 1
+LOGISTIC_DIM, LOGISTIC_ARMS, RADIUS = 2, 20, 3.0  # theta* uniform on a sphere, fixed arms uniform in the unit ball
+OGD_DIM, CENTER, OGD_NOISE, DIAMETER = 10, 0.5, 0.9, 2.0  # pseudo-Huber losses on the unit ball
+
+
+class Case(NamedTuple):
+    """One row group of the table."""
+
+    name: str
+    title: str
+    horizon: int
+
+
+CASES = {
+    case.name: case
+    for case in (
+        Case("ucb1", "UCB1, 10 coins", 2000),
+        Case("kl_ucb", "KL-UCB, 10 coins", 2000),
+        Case("thompson", "Thompson sampling, 10 coins", 2000),
+        Case("linucb", "Disjoint LinUCB, d = 5, 10 arms", 1000),
+        Case("logistic", "Logistic bandit, d = 2, 20 arms", 1000),
+        Case("ogd", "Online gradient descent, d = 10", 1000),
+    )
+}
+
+
+def unit_ball(shape: tuple[int, ...], rng: np.random.Generator, *, sphere: bool = False) -> np.ndarray:
+    """Draw uniformly in the unit ball, or on the sphere, of the last axis."""
+    x = rng.standard_normal(shape)
+    x /= np.linalg.norm(x, axis=-1, keepdims=True)
+    return x if sphere else x * rng.random((*shape[:-1], 1)) ** (1.0 / shape[-1])
+
+
+def play_coins(policy: Any, rounds: int, rng: np.random.Generator) -> float:
+    """Play `policy.choose() -> arm`, `policy.learn(arm, reward)`; return the pseudo-regret."""
+    uniforms, means = rng.random(rounds).tolist(), MEANS.tolist()
+    played = 0.0
+    for u in uniforms:
+        arm = policy.choose()
+        policy.learn(arm, float(u < means[arm]))
+        played += means[arm]
+    return rounds * max(means) - played
+
+
+def play_contexts(policy: Any, rounds: int, rng: np.random.Generator) -> float:
+    """Play `policy.choose(context) -> arm`, `policy.learn(context, arm, reward)`; return the pseudo-regret."""
+    contexts = CONTEXT_SCALE * rng.standard_normal((rounds, DIM))
+    means, noise = contexts @ THETA.T, NOISE * rng.standard_normal(rounds)
+    played = 0.0
+    for context, mean, e in zip(contexts, means, noise, strict=True):
+        arm = policy.choose(context)
+        policy.learn(context, arm, float(mean[arm] + e))
+        played += mean[arm]
+    return float(means.max(axis=1).sum() - played)
+
+
+def logistic_instance(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Draw theta* `[d]` and the arms `[K, d]` of a trial."""
+    theta = RADIUS * unit_ball((LOGISTIC_DIM,), rng, sphere=True)
+    return theta, unit_ball((LOGISTIC_ARMS, LOGISTIC_DIM), rng)
+
+
+def play_logistic(make: Callable[[np.ndarray], Any], rounds: int, rng: np.random.Generator) -> float:
+    """Play `make(arms)`, a policy as in `play_coins`; return the pseudo-regret."""
+    theta, arms = logistic_instance(rng)
+    means, uniforms = (1.0 / (1.0 + np.exp(-arms @ theta))).tolist(), rng.random(rounds).tolist()
+    policy, played = make(arms), 0.0
+    for u in uniforms:
+        arm = policy.choose()
+        policy.learn(arm, float(u < means[arm]))
+        played += means[arm]
+    return rounds * max(means) - played
+
+
+def ogd_losses(rounds: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw the targets `[T, d]` of the losses sqrt(1 + ||x - target||^2) - 1."""
+    targets = OGD_NOISE * unit_ball((rounds, OGD_DIM), rng, sphere=True)
+    targets[:, 0] += CENTER
+    return targets
+
+
+def ogd_regret(plays: np.ndarray, targets: np.ndarray) -> float:
+    """Return the regret of the plays `[T, d]` against the centre of the targets."""
+    center = np.zeros(OGD_DIM)
+    center[0] = CENTER
+    charged, compared = (np.sqrt(1.0 + ((x - targets) ** 2).sum(axis=1)) for x in (plays, center))
+    return float((charged - compared).sum())
