@@ -17,7 +17,7 @@ def add(commands: Any) -> None:
     tune = commands.add_parser(
         "tune", help="race the multipliers of a family's presets and write their table; the same command resumes"
     )
-    tune.add_argument("family", help="coco, glm or linear")
+    tune.add_argument("family", help="coco, dro, glm, linear or oco")
     tune.add_argument(
         "--include", action="append", default=[], metavar="NAME",
         help="tune this learner of the table, or all that begin with NAME/ (may be repeated; others stay as they are)",

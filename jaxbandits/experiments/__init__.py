@@ -10,7 +10,13 @@ from jaxbandits.experiments.engine.tuning import MultiplierTable
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment for family in (linear, glm, oco, coco, dro) for experiment in family.EXPERIMENTS
 }
-TABLES: dict[str, MultiplierTable] = {"coco": coco.TABLE, "glm": glm.TABLE, "linear": linear.TABLE}
+TABLES: dict[str, MultiplierTable] = {
+    "coco": coco.TABLE,
+    "dro": dro.TABLE,
+    "glm": glm.TABLE,
+    "linear": linear.TABLE,
+    "oco": oco.TABLE,
+}
 
 __all__ = ["EXPERIMENTS", "TABLES", "Claim", "Experiment", "Panel", "Study", "Verdict", "register_experiment"]
 

@@ -13,8 +13,12 @@ import pytest
 
 from jaxbandits import cli
 from jaxbandits.algorithms.coco import multipliers as coco_module
+from jaxbandits.algorithms.dro import multipliers as dro_module
 from jaxbandits.algorithms.glm import multipliers as glm_module
 from jaxbandits.algorithms.linear import multipliers as linear_module
+from jaxbandits.algorithms.oco import multipliers as oco_module
+from jaxbandits.algorithms.oco.anytime_ca_oons import AnytimeCAOONS
+from jaxbandits.algorithms.registry import ALGORITHMS
 from jaxbandits.base.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS, TABLES
 from jaxbandits.experiments.coco import setting as coco
@@ -31,7 +35,8 @@ from jaxbandits.experiments.linear import setting as linear
 from jaxbandits.simulation import compare
 from tests.toys import Noisy, Shrink
 
-MODULES = {"linear": linear_module, "glm": glm_module, "coco": coco_module}
+MODULES = {"linear": linear_module, "glm": glm_module, "oco": oco_module, "coco": coco_module, "dro": dro_module}
+POINTS = {"linear": {66}, "glm": {36}, "oco": {6**3, 6**4}, "dro": {36}}  # of a learner
 ROOT = Path(__file__).parents[2]
 PANEL = Panel("toy", Noisy())
 
@@ -96,6 +101,10 @@ def test_nearness_to_1_is_that_of_multipliers_and_not_of_what_they_multiply():
 # The written tables ---------------------------------------------------------------------------------------------------
 
 
+def test_every_family_with_experiments_has_a_table():
+    assert set(TABLES) == {name.partition("/")[0] for name in EXPERIMENTS if not name.startswith("mine/")}
+
+
 @pytest.mark.parametrize("family", TABLES)
 def test_a_table_is_as_the_command_writes_it(family):
     """Byte for byte, every learner of the declaration and no other (but those of data files)."""
@@ -106,7 +115,7 @@ def test_a_table_is_as_the_command_writes_it(family):
     assert set(module.MULTIPLIERS) == set(table.learners) | on_data
 
 
-@pytest.mark.parametrize("family", ["linear", "glm"])
+@pytest.mark.parametrize("family", POINTS)
 def test_a_table_holds_points_of_its_grid_as_many_for_every_learner(family):
     sizes = set()
     for name, tuned in TABLES[family].learners.items():
@@ -117,7 +126,7 @@ def test_a_table_holds_points_of_its_grid_as_many_for_every_learner(family):
         assert set(multipliers) == set(grid), name
         for field, value in multipliers.items():
             assert any(float(f"{x:.4g}") == value for x in grid[field]), (name, field)
-    assert sizes == ({66} if family == "linear" else {36})
+    assert sizes == POINTS[family]
     assert max(experiment.seeds for experiment in EXPERIMENTS.values()) < FIRST_SEED
 
 
@@ -148,6 +157,25 @@ def test_presets_read_the_table():
                 problems, horizon = tuned.problems()
                 assert horizon == experiment.horizon
                 assert next(iter(problems.values())).environment.constraint == panel.environment.constraint
+
+
+@pytest.mark.parametrize(("family", "preset"), [("oco", "tuned"), ("dro", "practical")])
+def test_presets_of_the_classes_read_the_table(family, preset):
+    """With the sizes of the problem that they are tuned on."""
+    assert TABLES[family].preset == preset
+    for name, tuned in TABLES[family].learners.items():
+        panels, horizon = tuned.problems()
+        built = tuned.build(next(iter(panels.values())), horizon, MODULES[family].MULTIPLIERS[name])
+        assert type(built) is ALGORITHMS[f"{family}/{name}"].cls
+        names = {field.name for field in dataclasses.fields(built)} & {"dim", "n_groups", "budgets", "k", "horizon"}
+        sizes = {field: getattr(built, field) for field in names} | ({"horizon": horizon} if "horizon" in names else {})
+        assert repr(getattr(type(built), preset)(**sizes)) == repr(built), name
+
+
+def test_the_restarted_learner_has_the_constants_of_the_one_that_knows_the_horizon():
+    for field, multiplier in oco_module.MULTIPLIERS["ca_oons"].items():
+        tuned, paper = (make(dim=2, horizon=100).learner for make in (AnytimeCAOONS.tuned, AnytimeCAOONS.theory))
+        assert getattr(tuned, field) == multiplier * getattr(paper, field)
 
 
 def test_runs_and_tables_of_a_family_are_tuned_alike():

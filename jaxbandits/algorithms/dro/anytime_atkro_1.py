@@ -33,7 +33,7 @@ class AnytimeATkRO1(TwoPlayers):
 
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      G = sqrt(d) and 1 are [ours], and so are the multipliers of `practical`: 0.3 for w.
+      G = sqrt(d) and 1 are [ours].
       `q_scale` multiplies gamma too, which is eta_q / 2 in the proofs. Logistic losses may exceed 1, and 1 - loss is
       then negative, as in the paper's experiments; `clip` (off) uses max(1 - loss, 0) [ours].
 
@@ -44,7 +44,6 @@ class AnytimeATkRO1(TwoPlayers):
     """
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 7"
-    practical_w_scale: ClassVar[float] = 0.3
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")

@@ -34,7 +34,7 @@ class AnytimeATkROm(TwoPlayers):
 
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      G = sqrt(d) and 1 are [ours], and so are the multipliers of `practical`: 0.6 for w, 6 for q.
+      G = sqrt(d) and 1 are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -42,8 +42,6 @@ class AnytimeATkROm(TwoPlayers):
     """
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Theorem 13"
-    practical_w_scale: ClassVar[float] = 0.6
-    practical_q_scale: ClassVar[float] = 6.0
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")
 

@@ -39,7 +39,7 @@ class ATkROk(TwoPlayers):
 
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      G = sqrt(d) and 1 are [ours], and so are the multipliers of `practical`: 3 for w.
+      G = sqrt(d) and 1 are [ours].
       `q_scale` multiplies gamma too, which is eta_q / 2 in the proofs. Logistic losses may exceed 1, and 1 - loss is
       then negative, as in the paper's experiments; `clip` (off) uses max(1 - loss, 0) [ours].
       Groups are drawn by dependent rounding, as in the paper, or by systematic sampling (`sampler`) [ours]: the proofs
@@ -52,7 +52,6 @@ class ATkROk(TwoPlayers):
     """
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 6"
-    practical_w_scale: ClassVar[float] = 3.0
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")

@@ -44,7 +44,7 @@ class Haghtalab(GroupLearner):
     Deviations:
       Receives the rows themselves, and its loss is the logistic one of a linear model [ours]. The authors give no
       steps: those of Theorem 1, whose bounds on both gradients hold here [ours]. A ball of radius 3, G = sqrt(d) and
-      multipliers 1 are [ours], and so are the multipliers of `practical`, as for SMD(m): 3 for w.
+      multipliers 1 are [ours].
 
     References:
       N. Haghtalab, M. I. Jordan, E. Zhao, "On-demand sampling: Learning optimally from multiple distributions", NeurIPS
@@ -54,7 +54,6 @@ class Haghtalab(GroupLearner):
 
     feedback: ClassVar[type] = SampledRows
     source: ClassVar[str] = "Haghtalab, Jordan & Zhao, NeurIPS 2022, first version: a comparator"
-    practical_w_scale: ClassVar[float] = 3.0
     dim: int = static(range="[1, inf)", doc="d, of features and model")
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.algorithms.dro.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.dro.players import Model, Players, Saddle, Weights
 from jaxbandits.algorithms.dro.steps import Steps
 from jaxbandits.base.errors import InputError, format_value
@@ -28,8 +29,6 @@ class GroupLearner(abc.ABC):
 
     environments: ClassVar[tuple[str, ...]] = ("dro/synthetic_groups",)
     feedback: ClassVar[type] = Gradient
-    practical_w_scale: ClassVar[float]  # multipliers of the steps in `practical`
-    practical_q_scale: ClassVar[float] = 1.0
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w", "step_q")  # those that the theory derives from D^2
     dim: Shape | None = static(None, "[1, inf)", "d, or the shape of the model; None: the form of `start`")
     # The radius is ours: the paper states none.
@@ -49,8 +48,9 @@ class GroupLearner(abc.ABC):
 
     @classmethod
     def practical(cls, **fields: Any) -> Self:
-        """Multiply the steps of the theorem by factors of our choice; the paper states none for its experiments."""
-        scales: dict[str, Any] = {"w_scale": cls.practical_w_scale, "q_scale": cls.practical_q_scale}
+        """Multiply the steps of the theorem by tuned multipliers (`jaxbandits tune dro`); the paper states none."""
+        name = cls.__module__.rpartition(".")[2]  # as in the registry
+        scales: dict[str, Any] = {**MULTIPLIERS[name]}
         return cls(**scales | fields)
 
     @abc.abstractmethod

@@ -35,8 +35,7 @@ class SagawaSMD(TwoPlayers):
     Deviations:
       As defined by (17) of Zhang et al.: both steps at (w_t, q_t). Algorithm 1 of Sagawa et al. has no factor m and
       moves q first. It gives no steps: those of Theorem 1 for gradients m times as large [reconstructed]. The paper
-      states no W, G or multipliers for its experiments: a ball of radius 3, G = sqrt(d) and 1 are [ours], and so are
-      the multipliers of `practical`, as for SMD(m) and Online(1): 3 for w.
+      states no W, G or multipliers for its experiments: a ball of radius 3, G = sqrt(d) and 1 are [ours].
 
     References:
       S. Sagawa, P. W. Koh, T. B. Hashimoto, P. Liang, "Distributionally Robust Neural Networks for Group Shifts", ICLR
@@ -46,7 +45,6 @@ class SagawaSMD(TwoPlayers):
     """
 
     source: ClassVar[str] = "Sagawa, Koh, Hashimoto & Liang, ICLR 2020: SMD(1), a baseline"
-    practical_w_scale: ClassVar[float] = 3.0
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
 

@@ -32,7 +32,7 @@ class SMD(TwoPlayers):
 
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      G = sqrt(d) and 1 are [ours], and so are the multipliers of `practical`: 3 for w.
+      G = sqrt(d) and 1 are [ours].
 
     Example:
       A network with one hidden layer, trained on two groups of rows: the model is any pytree of arrays, the loss any
@@ -63,7 +63,6 @@ class SMD(TwoPlayers):
     """
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 1"
-    practical_w_scale: ClassVar[float] = 3.0
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
 

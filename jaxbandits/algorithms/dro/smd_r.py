@@ -37,7 +37,7 @@ class SMDr(TwoPlayers):
       None in the updates; no importance weights, as printed. The number of rows drawn from group i is binomial with
       mean n_i: about half of the runs draw more than n_i, and an environment with n_i rows must define what it returns
       then. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      G = sqrt(d) and 1 are [ours], and so are the multipliers of `practical`: 3 for w.
+      G = sqrt(d) and 1 are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -46,7 +46,6 @@ class SMDr(TwoPlayers):
     """
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 3"
-    practical_w_scale: ClassVar[float] = 3.0
     budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, how many samples of each group there are")
 
     @classmethod

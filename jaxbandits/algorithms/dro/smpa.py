@@ -62,8 +62,7 @@ class SMPA(GroupLearner):
     Deviations:
       The theorem leaves an absolute constant c open: 1 [ours]. n_i / n_m and n_m / 2 are rounded down [ours]; rows that
       do not fill a batch are not used. The paper states no W, G, L or multipliers for its experiments: a ball of radius
-      3, G = sqrt(d), L = 1/4 (logistic losses of features with unit variance) and 1 are [ours], and so are the
-      multipliers of `practical`: 20 for w.
+      3, G = sqrt(d), L = 1/4 (logistic losses of features with unit variance) and 1 are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -72,7 +71,6 @@ class SMPA(GroupLearner):
     """
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 4"
-    practical_w_scale: ClassVar[float] = 20.0
     budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, how many samples of each group there are")
     smoothness: ArrayLike = param(0.25, "(0, inf)", "L, of the risks")
     regularity: ArrayLike = param(1.0, "(0, inf)", "kappa, of the dual norm; 1 for Euclidean norms")

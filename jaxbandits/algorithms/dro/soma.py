@@ -33,8 +33,7 @@ class Soma(TwoPlayers):
     Deviations:
       Tsallis-INF in its general form (Audibert & Bubeck), not the authors' code [reconstructed]. eta_q minimises its
       bound 2 sqrt(m) / eta_q + eta_q sqrt(m) T, eta_w is that of Online(1) [ours]; a ball of radius 3, G = sqrt(d) and
-      multipliers 1 are [ours], and so are the multipliers of `practical`, as for Online(1): 3 for w. Losses above 1 are
-      not clipped.
+      multipliers 1 are [ours]. Losses above 1 are not clipped.
 
     References:
       T. Soma, K. Gatmiry, S. Jegelka, "Optimal algorithms for group distributionally robust optimization and beyond",
@@ -43,7 +42,6 @@ class Soma(TwoPlayers):
     """
 
     source: ClassVar[str] = "Soma, Gatmiry & Jegelka, 2022: a comparator"
-    practical_w_scale: ClassVar[float] = 3.0
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")

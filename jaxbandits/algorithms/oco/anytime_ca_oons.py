@@ -12,6 +12,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxbandits.algorithms.oco.ca_oons import CAOONS, CAOONSState
+from jaxbandits.algorithms.oco.constants import scaled_constants
+from jaxbandits.algorithms.oco.multipliers import MULTIPLIERS
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import param, pytree
@@ -47,6 +49,11 @@ class AnytimeCAOONS:
         """Use the small constants of `CAOONS.practical` (ours), no guarantee."""
         constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5, "c_meta": 1.0}
         return cls.theory(dim=dim, horizon=horizon, **constants | changes)
+
+    @classmethod
+    def tuned(cls, *, dim: int, horizon: int, **changes: Any) -> "AnytimeCAOONS":
+        """Use the constants of `CAOONS.tuned`, no guarantee."""
+        return cls.theory(dim=dim, horizon=horizon, **scaled_constants(CAOONS, MULTIPLIERS["ca_oons"]) | changes)
 
     @classmethod
     def example(cls) -> "AnytimeCAOONS":

@@ -22,7 +22,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.oco import msmwc_master
+from jaxbandits.algorithms.oco.constants import scaled_constants
 from jaxbandits.algorithms.oco.msmwc_master import MasterPlay, MasterState
+from jaxbandits.algorithms.oco.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.oco.oons import OONS, OONSState
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
@@ -107,6 +109,11 @@ class CAOONS:
         """Use small constants (ours), no guarantee: the start-up cost shrinks with `c_meta`."""
         constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5, "c_meta": 1.0}
         return cls.theory(dim=dim, horizon=horizon, **constants | changes)
+
+    @classmethod
+    def tuned(cls, *, dim: int, horizon: int, **changes: Any) -> "CAOONS":
+        """Multiply the paper's constants by tuned multipliers (`jaxbandits tune oco`), no guarantee."""
+        return cls.theory(dim=dim, horizon=horizon, **scaled_constants(cls, MULTIPLIERS["ca_oons"]) | changes)
 
     @classmethod
     def example(cls) -> "CAOONS":

@@ -21,7 +21,9 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.algorithms.oco.constants import scaled_constants
 from jaxbandits.algorithms.oco.learner import GradientLearner
+from jaxbandits.algorithms.oco.multipliers import MULTIPLIERS
 from jaxbandits.base import trees
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
@@ -81,6 +83,11 @@ class CLAOONS(GradientLearner):
     def practical(cls, *, dim: int, **changes: Any) -> "CLAOONS":
         """Use small constants (ours), no guarantee."""
         return cls(**{"dim": dim, "c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5} | changes)
+
+    @classmethod
+    def tuned(cls, *, dim: int, **changes: Any) -> "CLAOONS":
+        """Multiply the paper's constants by tuned multipliers (`jaxbandits tune oco`), no guarantee."""
+        return cls.theory(dim=dim, **scaled_constants(cls, MULTIPLIERS["cla_oons"]) | changes)
 
     def init(self, key: jax.Array) -> CLAOONSState:
         del key  # deterministic

@@ -16,7 +16,9 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.algorithms.oco.constants import scaled_constants
 from jaxbandits.algorithms.oco.learner import GradientLearner
+from jaxbandits.algorithms.oco.multipliers import MULTIPLIERS
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
@@ -78,6 +80,12 @@ class OONS(GradientLearner):
     def practical(cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0, **changes: Any) -> "OONS":
         """Use small constants (ours), no guarantee: eta_t leaves its cap at V_t = 4 G^2 instead of 16384 G^2."""
         constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5}
+        return cls.theory(dim=dim, radius=radius, lipschitz=lipschitz, **constants | changes)
+
+    @classmethod
+    def tuned(cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0, **changes: Any) -> "OONS":
+        """Multiply the paper's constants by tuned multipliers (`jaxbandits tune oco`), no guarantee."""
+        constants = scaled_constants(cls, MULTIPLIERS["oons"])
         return cls.theory(dim=dim, radius=radius, lipschitz=lipschitz, **constants | changes)
 
     def check(self) -> None:

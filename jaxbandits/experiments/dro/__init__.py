@@ -10,5 +10,7 @@ from jaxbandits.experiments.dro.fig6 import FIG6
 from jaxbandits.experiments.dro.fig7 import FIG7
 from jaxbandits.experiments.dro.fig8 import FIG8
 from jaxbandits.experiments.dro.rates import RATES
+from jaxbandits.experiments.dro.setting import TABLE
 
+__all__ = ["EXPERIMENTS", "TABLE"]
 EXPERIMENTS = (FIG1, FIG2, FIG3, FIG4, FIG5, FIG6, FIG7, FIG8, RATES, BOUNDS)

@@ -15,17 +15,11 @@ from jaxbandits.experiments.engine.statements import difference, lower
 from jaxbandits.experiments.engine.statistic import Statistic
 
 
-def budgets_of(horizon: int, panel: Panel) -> tuple[int, ...]:
-    """Return n_i = n_1 (21 - i) / 20 for n_1 rounds; of a data set the numbers of its rows."""
-    known = getattr(panel.environment, "budgets", None)
-    return known or tuple(max(2, horizon * (N_GROUPS - i) // N_GROUPS) for i in range(N_GROUPS))
-
-
 def learners(
     preset: str, horizon: int, panel: Panel, factors: Mapping[str, float], **smooth: float
 ) -> Mapping[str, Any]:
     """Make SMD(m) for the least budget, SMD_r and SMPA_m for all of them."""
-    common, budgets = setting.space(panel), budgets_of(horizon, panel)
+    common, budgets = setting.space(panel), setting.budgets_of(horizon, panel)
 
     def make(label: str, cls: Any, **fields: Any) -> Any:
         return cls(**common, **setting.scales(preset, factors[label]), **fields)

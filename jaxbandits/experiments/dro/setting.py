@@ -5,6 +5,7 @@ Optimization and Beyond", JMLR (arXiv:2302.09267). The paper states no step size
 hardly a horizon: those here are ours. Its text says what was claimed.
 """
 
+import dataclasses
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,20 @@ from typing import Any
 
 import numpy as np
 
+from jaxbandits.algorithms.dro import multipliers
+from jaxbandits.algorithms.dro.anytime_atkro_1 import AnytimeATkRO1
+from jaxbandits.algorithms.dro.anytime_atkro_m import AnytimeATkROm
+from jaxbandits.algorithms.dro.anytime_online import AnytimeOnline
+from jaxbandits.algorithms.dro.anytime_smd import AnytimeSMD
+from jaxbandits.algorithms.dro.atkro_k import ATkROk
+from jaxbandits.algorithms.dro.atkro_m import ATkROm
+from jaxbandits.algorithms.dro.haghtalab import Haghtalab
+from jaxbandits.algorithms.dro.online import Online
+from jaxbandits.algorithms.dro.sagawa_smd import SagawaSMD
+from jaxbandits.algorithms.dro.smd import SMD
+from jaxbandits.algorithms.dro.smd_r import SMDr
+from jaxbandits.algorithms.dro.smpa import SMPA
+from jaxbandits.algorithms.dro.soma import Soma
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.datasets.adult import HELD_OUT, adult_like, load_adult
 from jaxbandits.environments.dro.group_data import GroupData
@@ -21,7 +36,14 @@ from jaxbandits.experiments.engine.claim import Measured
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.statistic import as_statistic
 from jaxbandits.experiments.engine.study import Study
-from jaxbandits.experiments.engine.tuning import Tuning
+from jaxbandits.experiments.engine.tuning import (
+    TOLERANCE,
+    Multipliers,
+    MultiplierTable,
+    TunedLearner,
+    Tuning,
+    with_multipliers,
+)
 from jaxbandits.results.intervals import Estimate, mean_interval
 from jaxbandits.results.trials import Trials
 
@@ -60,11 +82,17 @@ def groups(panel: Panel) -> dict[str, Any]:
     return space(panel) | {"n_groups": panel.environment.n_groups}
 
 
+def budgets_of(horizon: int, panel: Panel) -> tuple[int, ...]:
+    """Return n_i = n_1 (21 - i) / 20 for n_1 rounds; of a data set the numbers of its rows."""
+    known = getattr(panel.environment, "budgets", None)
+    return known or tuple(max(2, horizon * (N_GROUPS - i) // N_GROUPS) for i in range(N_GROUPS))
+
+
 def scales(preset: str, w_scale: float, q_scale: float = 1.0) -> dict[str, Any]:
     """Return the factors of the preset demonstration; nothing (factors of 1) in the other presets.
 
-    They were picked by hand for a method in a figure, not raced for a learner: a table of multipliers, which presets of
-    learners read and `jaxbandits tune` writes with its evidence, would claim more for them.
+    They were picked by hand for a method in a figure, not raced for a learner as those of the preset `practical` of the
+    learners (`TABLE`).
     """
     return {"w_scale": w_scale, "q_scale": q_scale} if preset == "demonstration" else {}
 
@@ -181,3 +209,44 @@ def exactly(measured: Measured, value: Callable[[], float]) -> Estimate:
     del measured
     number = np.asarray(value())
     return Estimate(number, number, number, n=0, deterministic=True)
+
+
+# Tuning --------------------------------------------------------------------------------------------------------------
+
+# The problems of Figures 2, 4 and 6 in small: d = 100, and 2,000 rounds; SMPA_m, which draws batches, has 400.
+_SMALL, _ROUNDS, _FEWER, _K = 100, 2000, 400, 3
+_TUNED = (SMD, Online, SagawaSMD, Haghtalab, Soma, AnytimeSMD, AnytimeOnline, SMDr, SMPA)
+_TUNED_TOP = (ATkROm, ATkROk, AnytimeATkROm, AnytimeATkRO1)
+_FACTORS = {"w_scale": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0), "q_scale": (0.1, 1.0, 10.0, 100.0)}
+
+
+def _minimised(learner: Any, panel: Panel) -> str:
+    """Return the metric that a learner is tuned by; with other numbers of samples by group it is the mean risk."""
+    del panel
+    return "top_k_risk" if hasattr(learner, "k") else "mean_risk" if hasattr(learner, "budgets") else "max_risk"
+
+
+def _tuned_learner(cls: Any, panel: Panel) -> TunedLearner:
+    """Return a learner of the table; its constants are those among the following that its class has."""
+
+    def build(panel: Panel, horizon: int, multipliers: Multipliers) -> Any:
+        n_1 = N_GROUPS * horizon if cls is SMPA else horizon  # SMPA_m lasts for n_m = n_1 / 20 rounds, SMD_r for n_1
+        given = {"n_groups": N_GROUPS, "horizon": horizon, "budgets": budgets_of(n_1, panel), "k": _K}
+        names = {field.name for field in dataclasses.fields(cls)}
+        fields = {name: value for name, value in given.items() if name in names}
+        return with_multipliers(cls(**space(panel), **fields), multipliers)
+
+    return TunedLearner(cls.__name__, build, lambda: ({panel.title: panel}, _FEWER if cls is SMPA else _ROUNDS))
+
+
+def _tuned_learners() -> dict[str, TunedLearner]:
+    balanced, outlier = Panel("balanced", homogeneous(_SMALL)), Panel("outlier", heterogeneous(_SMALL))
+    pairs = [*((cls, balanced) for cls in _TUNED), *((cls, outlier) for cls in _TUNED_TOP)]
+    return {cls.__module__.rpartition(".")[2]: _tuned_learner(cls, panel) for cls, panel in pairs}
+
+
+TABLE = MultiplierTable(
+    multipliers,
+    Tuning(presets=(), grid=lambda learner: _FACTORS, metric=_minimised, seeds=32, tolerance=TOLERANCE),
+    _tuned_learners(),
+)

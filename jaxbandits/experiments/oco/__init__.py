@@ -16,7 +16,9 @@ from jaxbandits.experiments.oco.e5 import E5
 from jaxbandits.experiments.oco.e6 import E6
 from jaxbandits.experiments.oco.origin import ORIGIN
 from jaxbandits.experiments.oco.restarts import RESTARTS
+from jaxbandits.experiments.oco.setting import TABLE
 from jaxbandits.experiments.oco.variation import VARIATION
 
+__all__ = ["EXPERIMENTS", "TABLE"]
 _REGRET = (E1, E2, E3, E4, E5, E6, VARIATION, CURVED, ORIGIN, BOUNDED, ANYTIME, RESTARTS, DIMENSION)
 EXPERIMENTS = (*_REGRET, CONSTANTS, CONSTANTS_CA, CERTIFICATES, COST)

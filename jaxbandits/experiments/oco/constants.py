@@ -1,10 +1,8 @@
 """OONS: regret against its three constants."""
 
 from jaxbandits.algorithms.oco.oons import OONS
-from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Heatmap
-from jaxbandits.experiments.oco.setting import STUDY
+from jaxbandits.experiments.oco.setting import STUDY, linear_losses
 from jaxbandits.simulation.grid import Grid, product
 
 _GRID = {
@@ -20,9 +18,7 @@ CONSTANTS = STUDY.experiment(
     horizon=2**13,
     presets={"theory": "around the paper's c_eta = 64, c_A = 4, c_corr = 32"},
     algorithms=lambda preset, horizon, panel: {"OONS": Grid(OONS.theory(dim=panel.environment.dim), product(_GRID))},
-    panels=lambda horizon: {
-        "iid": Panel("i.i.d. linear losses, m = 0.1, s = 0.9", LinearLosses(dim=2, mean=0.1, noise_scale=0.9))
-    },
+    panels=lambda horizon: {"iid": linear_losses()},
     record_points=8,
     notes=("Every map passes through the paper's constants; the third one stays there.",),
     figures=(Heatmap({"c_eta": 64.0, "c_A": 4.0, "c_corr": 32.0}),),

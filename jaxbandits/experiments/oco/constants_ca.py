@@ -1,12 +1,10 @@
 """CA-OONS: regret against constants of its base learners and of its meta algorithm."""
 
 from jaxbandits.algorithms.oco.ca_oons import CAOONS
-from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Heatmap
 from jaxbandits.experiments.engine.statistic import point_difference
-from jaxbandits.experiments.oco.setting import STUDY
+from jaxbandits.experiments.oco.setting import STUDY, smooth_losses
 from jaxbandits.simulation.grid import Grid, product
 
 _PAPER = {"c_eta": 64.0, "c_A": 4.0, "c_meta": 32.0}
@@ -22,9 +20,7 @@ CONSTANTS_CA = STUDY.experiment(
     algorithms=lambda preset, horizon, panel: {
         "CA-OONS": Grid(CAOONS.theory(dim=panel.environment.dim, horizon=horizon), product(_GRID))
     },
-    panels=lambda horizon: {
-        "norm-4": Panel("pseudo-Huber losses, ||u|| = 4", PseudoHuberLosses(dim=2, center=4.0, noise_scale=0.2))
-    },
+    panels=lambda horizon: {"norm-4": smooth_losses()},
     record_points=4,
     claims=(
         Claim(

@@ -5,15 +5,29 @@ The paper has no experiments: instances, sizes and thresholds are ours, its theo
 """
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from jaxbandits.algorithms.oco import multipliers
+from jaxbandits.algorithms.oco.ca_oons import CAOONS
+from jaxbandits.algorithms.oco.cla_oons import CLAOONS
+from jaxbandits.algorithms.oco.constants import scaled_constants
 from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.algorithms.oco.oons import OONS
 from jaxbandits.algorithms.oco.optimistic_ftrl_2023 import OptimisticFTRL2023
 from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
+from jaxbandits.environments.oco.linear_losses import LinearLosses
+from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
 from jaxbandits.experiments.engine.experiment import Interpretation, Panel
 from jaxbandits.experiments.engine.study import Study
+from jaxbandits.experiments.engine.tuning import (
+    TOLERANCE,
+    Multipliers,
+    MultiplierTable,
+    TunedLearner,
+    Tuning,
+    with_multipliers,
+)
 from jaxbandits.results.trials import Trials
 from jaxbandits.theory.oco import visible_bound
 
@@ -69,3 +83,46 @@ def share_of_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str,
     """Divide regret by the bound of the panel."""
     del algorithm
     return {"share_of_bound": trials.get("regret") / panel.bound}
+
+
+# Tuning --------------------------------------------------------------------------------------------------------------
+
+_CONSTANTS = ("c_eta", "c_A", "c_corr", "c_meta")
+_MULTIPLIERS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of the constants of the paper
+
+
+def linear_losses() -> Panel:
+    """Make the problem on which OONS is tried with other constants: linear losses on the unit ball, in [-1, 1]."""
+    return Panel("i.i.d. linear losses, m = 0.1, s = 0.9", LinearLosses(dim=2, mean=0.1, noise_scale=0.9))
+
+
+def smooth_losses() -> Panel:
+    """Make that of learners on R^d: the best point has norm 4."""
+    return Panel("pseudo-Huber losses, ||u|| = 4", PseudoHuberLosses(dim=2, center=4.0, noise_scale=0.2))
+
+
+def _tuned_learner(make: Callable[[int, int], Any], panel: Panel, rounds: int) -> TunedLearner:
+    def build(panel: Panel, horizon: int, multipliers: Multipliers) -> Any:
+        learner = make(panel.environment.dim, horizon)
+        return with_multipliers(learner, scaled_constants(type(learner), multipliers))
+
+    return TunedLearner(make(2, rounds).__class__.__name__, build, lambda: ({panel.title: panel}, rounds))
+
+
+TABLE = MultiplierTable(
+    multipliers,
+    Tuning(
+        presets=(),
+        grid=lambda learner: {name: _MULTIPLIERS for name in _CONSTANTS if hasattr(learner, name)},
+        metric="regret",
+        seeds=64,
+        slow={"CAOONS": (16, 1)},
+        tolerance=TOLERANCE,
+    ),
+    {
+        "oons": _tuned_learner(lambda dim, horizon: OONS.theory(dim=dim), linear_losses(), 2**13),
+        "ca_oons": _tuned_learner(lambda dim, horizon: CAOONS.theory(dim=dim, horizon=horizon), smooth_losses(), 2**11),
+        "cla_oons": _tuned_learner(lambda dim, horizon: CLAOONS.theory(dim=dim), smooth_losses(), 2**11),
+    },
+    preset="tuned",
+)

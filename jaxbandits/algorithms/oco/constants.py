@@ -1,0 +1,18 @@
+"""Constants of the optimistic online Newton step and of the meta algorithm over it, times multipliers."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from jaxbandits.base.pytree import ArrayLike
+
+
+def scaled_constants(cls: type, multipliers: Mapping[str, float]) -> dict[str, ArrayLike]:
+    """Return the constants of the paper, the defaults of a class, times multipliers.
+
+    Args:
+      cls: a learner with the fields that are multiplied.
+      multipliers: field to factor.
+    """
+    paper: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(cls)}
+    return {name: paper[name] * multiplier for name, multiplier in multipliers.items()}
