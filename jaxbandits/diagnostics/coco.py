@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.coco.frank_wolfe import Curved, Epochs
 from jaxbandits.base.errors import InputError
 from jaxbandits.domains import points
+from jaxbandits.domains.nuclear import WarmStart
 from jaxbandits.domains.points import Point
 
 
@@ -40,6 +41,13 @@ def diagnosed(name: str) -> Callable[[Any], jax.Array]:
         return said[name]
 
     return measure
+
+
+def oracle_residual(played: Any) -> jax.Array:
+    """Return the residual of the linear oracle's last answer; 0 where it is exact."""
+    leaves = jax.tree.leaves(played.next_state, is_leaf=lambda x: isinstance(x, WarmStart))
+    found = [leaf.residual for leaf in leaves if isinstance(leaf, WarmStart)]
+    return found[0] if found else jnp.zeros(())
 
 
 class Followed(NamedTuple):

@@ -10,7 +10,7 @@ from jaxbandits.base.files import make_directory, write_atomically
 from jaxbandits.experiments.engine import figures as drawings
 from jaxbandits.experiments.engine.figures import Drawing
 from jaxbandits.experiments.engine.run import Report
-from jaxbandits.report import against, bound, cost, curves, exponents, heatmap, shares
+from jaxbandits.report import against, bound, cost, curves, exponents, group_curves, heatmap, panel_curves, shares
 from jaxbandits.report.style import PAPER, SETTINGS, mathtext
 from jaxbandits.results import curves as curves_lib
 from jaxbandits.results.result import Result
@@ -41,6 +41,8 @@ _DRAW: dict[type, Callable[[Any, Any, Report], "Figure"]] = {
     drawings.Bound: bound.draw,
     drawings.Shares: shares.draw,
     drawings.Exponents: exponents.draw,
+    drawings.PanelCurves: panel_curves.draw,
+    drawings.GroupCurves: group_curves.draw,
 }
 _COLUMN = (3.3, 2.5)  # inches: a column of a page of two
 _METADATA = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}

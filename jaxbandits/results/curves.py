@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Okabe & Ito's palette, distinguishable with colour-vision deficiency; then colours of Tol's that are none of these.
+SMALL_LEGEND: dict[str, Any] = {"fontsize": "small", "title_fontsize": "small", "frameon": False}  # of one axes
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442",
            "#882255", "#999933", "#332288", "#888888", "#661100", "#44AA99", "#DD3D2D", "#6EA6CD")  # fmt: skip
 STYLES = ("-", "--", "-.", ":", (0, (3, 1, 1, 1, 1, 1)), (0, (5, 1)), (0, (1, 1)), (0, (3, 5, 1, 5)))

@@ -15,7 +15,7 @@ from jaxbandits.coco import OFWTVC, SCOFWTVC, QuadraticConstraints, SinhaVaze
 from jaxbandits.diagnostics import coco as meters
 from jaxbandits.domains import L1Ball, L2Ball
 from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.coco import certificates, errata, toy, tradeoff
+from jaxbandits.experiments.coco import certificates, errata, setting, tradeoff
 from jaxbandits.experiments.engine.run import run
 from jaxbandits.simulation import Meter, compare
 from jaxbandits.theory import coco as theory
@@ -28,11 +28,11 @@ def test_shares_are_of_the_bound_of_the_learner():
         record_points=np.asarray([4, 16]),
     )
     bound = theory.theorem_1(1.5, 2.0, 16.0)
-    found = toy.shares_of_bounds(trials, OFWTVC(dim=2, horizon=16, lipschitz=1.5, constraint_scale=3.0), None)
+    found = setting.shares_of_bounds(trials, OFWTVC(dim=2, horizon=16, lipschitz=1.5, constraint_scale=3.0), None)
     np.testing.assert_allclose(found["regret_share"], [[[1.0 / bound.regret, 6.0 / bound.regret]]])
     np.testing.assert_allclose(found["violation_share"], [[[1.5 / bound.violation, 6.0 / bound.violation]]])
     bound = theory.theorem_2(1.0, 2.0, 16.0, 0.5)
-    found = toy.shares_of_bounds(trials, SCOFWTVC(dim=2, horizon=16, curvature=0.5), None)
+    found = setting.shares_of_bounds(trials, SCOFWTVC(dim=2, horizon=16, curvature=0.5), None)
     np.testing.assert_allclose(found["regret_share"][..., -1], 6.0 / bound.regret)
 
 

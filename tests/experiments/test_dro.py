@@ -130,7 +130,7 @@ def test_fig8_draws_a_pair_an_axes():
     trials = made.trials({"objective": np.ones((1, 2, 4))}, record_points=records)
     results = {name: Result(dict.fromkeys(x, trials)) for name, x in labels.items()}
     report = Report(fig8, "theory", 4, results, {}, ())
-    axes = fig8.figures[0].draw(plt, report).axes
+    axes = figures.draw(report, fig8.figures[0]).axes
     shown = [[text.get_text() for text in ax.get_legend().get_texts()] for ax in axes if ax.get_legend()]
     assert shown == [["SMD(m)", "SMD(m)_a"], ["Online(1)", "Online(1)_a"], ["ATkRO(1)_a"]]
     plt.close("all")

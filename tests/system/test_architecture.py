@@ -14,6 +14,7 @@ from pathlib import Path
 import jaxbandits
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.environments import ENVIRONMENTS
+from jaxbandits.experiments import EXPERIMENTS, TABLES, Experiment, Study
 from jaxbandits.types import Algorithm, Environment
 from tests.conftest import UNKNOWN_TESTS
 
@@ -90,6 +91,22 @@ def test_reports_know_no_particular_experiment():
         for name in _all_imports(path):
             if name.startswith("jaxbandits.experiments"):
                 assert name.split(".")[2:3] == ["engine"], f"{path.name} imports {name}"
+
+
+def test_folders_of_experiments_hold_experiments_and_nothing_else():
+    """`family/a_b.py` declares the experiment `family/a-b`; `setting.py` what the experiments of the paper share."""
+    folder = PACKAGE / "experiments"
+    for family in TABLES:
+        declared = {name.partition("/")[2] for name in EXPERIMENTS if name.startswith(f"{family}/")}
+        stems = {path.stem for path in (folder / family).glob("*.py")} - {"__init__"}
+        assert stems - {"setting"} == {name.replace("-", "_") for name in declared}, family
+        for stem in stems:
+            values = vars(importlib.import_module(f"jaxbandits.experiments.{family}.{stem}")).values()
+            own = {value.name for value in values if isinstance(value, Experiment)}
+            if stem == "setting":
+                assert not own and any(isinstance(value, Study) for value in values), family
+            else:
+                assert f"{family}/{stem.replace('_', '-')}" in own, f"{family}/{stem}.py"
 
 
 def test_declarations_and_the_simulator_load_neither_matplotlib_nor_chex():

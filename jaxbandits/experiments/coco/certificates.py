@@ -17,7 +17,7 @@ from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.l1_ball import L1Ball
 from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
-from jaxbandits.experiments.coco.toy import STUDY, constants, shares_of_bounds
+from jaxbandits.experiments.coco.setting import STUDY, constants, shares_of_bounds
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Curves
 from jaxbandits.experiments.engine.statements import mostly_below

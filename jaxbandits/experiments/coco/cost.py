@@ -11,7 +11,7 @@ from jaxbandits.algorithms.coco.sinha_vaze import SinhaVaze
 from jaxbandits.domains.l1_ball import L1Ball
 from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.environments.coco.linear_constraints import LinearConstraints
-from jaxbandits.experiments.coco.toy import OWN_STUDY, constants
+from jaxbandits.experiments.coco.setting import OWN_STUDY, constants
 from jaxbandits.experiments.engine.experiment import Panel, Timed
 from jaxbandits.experiments.engine.statements import faster, slower
 from jaxbandits.results import curves

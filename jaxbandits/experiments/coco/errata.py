@@ -20,7 +20,7 @@ from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.l1_ball import L1Ball
 from jaxbandits.environments.coco.linear_constraints import LinearConstraints
 from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
-from jaxbandits.experiments.coco.toy import STUDY, constants
+from jaxbandits.experiments.coco.setting import STUDY, constants
 from jaxbandits.experiments.engine.claim import Claim, Measured
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.statements import higher, mean_within, mostly_below

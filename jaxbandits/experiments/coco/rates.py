@@ -11,7 +11,7 @@ from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
 from jaxbandits.algorithms.coco.sinha_vaze import SinhaVaze
 from jaxbandits.domains.l1_ball import L1Ball
 from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
-from jaxbandits.experiments.coco.toy import STUDY, constants, shares_of_bounds
+from jaxbandits.experiments.coco.setting import STUDY, constants, shares_of_bounds
 from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.statements import growth_over_panels, mostly_below

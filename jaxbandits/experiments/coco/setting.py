@@ -1,4 +1,4 @@
-"""Setting of the figures on matrix completion: the learners, their multipliers and tuning, and extra meters.
+"""Setting of the figures on matrix completion, and of the study on small synthetic problems: learners and tuning.
 
 Wang, Wan & Zhang, "Revisiting Projection-Free Online Learning with Time-Varying Constraints" (AAAI 2025), Section 5.
 """
@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.coco import multipliers as table
@@ -23,21 +21,22 @@ from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
 from jaxbandits.algorithms.coco.opdp import OPDP
 from jaxbandits.algorithms.coco.scbfw_tvc import SCBFWTVC
 from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
-from jaxbandits.diagnostics.coco import diagnosed
+from jaxbandits.diagnostics.coco import diagnosed, oracle_residual
 from jaxbandits.domains import points
-from jaxbandits.domains.nuclear import NuclearBall, WarmStart
+from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.environments.coco.matrix_completion import MatrixCompletion
 from jaxbandits.environments.datasets.filmtrust import load_filmtrust
 from jaxbandits.environments.datasets.movielens import load_movielens
 from jaxbandits.environments.datasets.ratings import low_rank_ratings
-from jaxbandits.experiments.coco.toy import PAPER
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Curves
 from jaxbandits.experiments.engine.study import Study
 from jaxbandits.experiments.engine.tuning import Multipliers, MultiplierTable, TunedLearner, Tuning
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
+from jaxbandits.theory import coco as theory
 
+PAPER = "Wang, Wan & Zhang, AAAI 2025"
 MOST_CALLS = 100  # of the oracle at the end of a block: that many rounds of the learners with one a round
 DELTA = 0.3  # length of a perturbation, of the inner radius
 PRESETS = {
@@ -147,17 +146,10 @@ def _common_constants(environment: MatrixCompletion, horizon: int, start: Any) -
     return common, bound / steep if steep else 1.0, bound
 
 
-def _residual(played: Any) -> jax.Array:
-    """Return the residual of the linear oracle's last answer; 0 where it is exact."""
-    leaves = jax.tree.leaves(played.next_state, is_leaf=lambda x: isinstance(x, WarmStart))
-    found = [leaf.residual for leaf in leaves if isinstance(leaf, WarmStart)]
-    return found[0] if found else jnp.zeros(())
-
-
 METERS = (
     Meter("oracle_calls", diagnosed("oracle_calls")),
     Meter("norm", lambda played: points.norm(played.decision.play), unit="||X||"),
-    Meter("oracle_residual", _residual, "max", unit="||C'u - s v|| / s"),
+    Meter("oracle_residual", oracle_residual, "max", unit="||C'u - s v|| / s"),
 )
 
 
@@ -323,6 +315,35 @@ FIGURES = Study(
     figures=figures(regret=True),
     notes=NOTES,
 )
+
+# Small synthetic problems -------------------------------------------------------------------------------------------
+
+_OURS = "Instances, sizes and thresholds are ours: the paper's experiments are its Figures 1 and 2."
+STUDY = Study("coco", PAPER, float64=True, notes=(_OURS,))
+OWN_STUDY = Study("coco", f"ours, on {PAPER}", notes=(_OURS,))
+
+
+def constants(environment: Any, horizon: int, scaled: bool = True) -> dict[str, Any]:
+    """Return shape, horizon, domain and G; `scaled` adds the factor that gives the constraints the constant G too."""
+    bound, steep = float(environment.lipschitz), float(environment.slope * (1.0 + environment.slope_noise))
+    fields = {"dim": environment.dim, "horizon": horizon, "domain": environment.domain, "lipschitz": bound}
+    return fields | ({"constraint_scale": bound / steep} if scaled else {})
+
+
+def shares_of_bounds(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, np.ndarray]:
+    """Return `regret_share`, `violation_share`: of the bounds for the whole run; of Theorem 1 but for SCOFW-TVC."""
+    del panel
+    G, D = float(algorithm.lipschitz), float(algorithm.domain.diameter)
+    if isinstance(algorithm, SCOFWTVC):
+        bounds = theory.theorem_2(G, D, trials.horizon, float(algorithm.curvature))
+    else:
+        bounds = theory.theorem_1(G, D, trials.horizon)
+    scaled = float(getattr(algorithm, "constraint_scale", 1.0)) * trials.get("violation")
+    return {
+        "regret_share": trials.get("feasible_regret") / bounds.regret,
+        "violation_share": scaled / bounds.violation,
+    }
+
 
 # Tuning --------------------------------------------------------------------------------------------------------------
 

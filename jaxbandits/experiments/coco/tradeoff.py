@@ -12,7 +12,7 @@ from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
 from jaxbandits.algorithms.coco.sinha_vaze import SinhaVaze
 from jaxbandits.domains.l1_ball import L1Ball
 from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
-from jaxbandits.experiments.coco.toy import OWN_STUDY, constants
+from jaxbandits.experiments.coco.setting import OWN_STUDY, constants
 from jaxbandits.experiments.engine.claim import Claim, Measured
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.statistic import as_statistic, paired_mean

@@ -12,12 +12,12 @@ from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.domains.box import Box
 from jaxbandits.environments.dro.example_groups import ExampleGroups
-from jaxbandits.experiments.dro.drawing import SMALL, PanelCurves
 from jaxbandits.experiments.dro.setting import SEEDS, THEOREMS, exactly
 from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Panel
+from jaxbandits.experiments.engine.figures import PanelCurves
 from jaxbandits.experiments.engine.statements import mean_within
-from jaxbandits.results.curves import COLOURS
+from jaxbandits.results.curves import COLOURS, SMALL_LEGEND
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,8 +72,8 @@ class Example:
             ax.set(xlabel="w", ylabel="risk", title=title)
             ax.spines[["top", "right"]].set_visible(False)
         right.set_ylim(bottom=0.0)
-        left.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), **SMALL)
-        right.legend(**SMALL)
+        left.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), **SMALL_LEGEND)
+        right.legend(**SMALL_LEGEND)
         return figure
 
 

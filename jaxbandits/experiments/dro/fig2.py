@@ -7,7 +7,6 @@ from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.sagawa_smd import SagawaSMD
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
-from jaxbandits.experiments.dro.drawing import PanelCurves
 from jaxbandits.experiments.dro.setting import (
     SEEDS,
     STAND_IN,
@@ -19,6 +18,7 @@ from jaxbandits.experiments.dro.setting import (
     tuning,
 )
 from jaxbandits.experiments.engine.experiment import Interpretation, Panel
+from jaxbandits.experiments.engine.figures import PanelCurves
 from jaxbandits.experiments.engine.statements import lower
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.experiments.dro.drawing import PanelCurves
 from jaxbandits.experiments.dro.fig2 import GRID, learners, panels
 from jaxbandits.experiments.dro.setting import SEEDS, STAND_IN, STUDY, tuning
 from jaxbandits.experiments.engine.experiment import Panel
+from jaxbandits.experiments.engine.figures import PanelCurves
 from jaxbandits.experiments.engine.statements import difference, higher
 
 _CLOSE = 0.01  # "very close"

@@ -7,10 +7,10 @@ from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.algorithms.dro.smd_r import SMDr
 from jaxbandits.algorithms.dro.smpa import SMPA
 from jaxbandits.experiments.dro import setting
-from jaxbandits.experiments.dro.drawing import GroupCurves
 from jaxbandits.experiments.dro.setting import N_GROUPS, SEEDS
 from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Panel
+from jaxbandits.experiments.engine.figures import GroupCurves
 from jaxbandits.experiments.engine.statements import difference, lower
 from jaxbandits.experiments.engine.statistic import Statistic
 

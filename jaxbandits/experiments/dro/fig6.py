@@ -5,9 +5,9 @@ from typing import Any
 
 from jaxbandits.algorithms.dro.atkro_k import ATkROk
 from jaxbandits.algorithms.dro.atkro_m import ATkROm
-from jaxbandits.experiments.dro.drawing import PanelCurves
 from jaxbandits.experiments.dro.setting import SEEDS, STUDY, groups, heterogeneous, scales, tuning
 from jaxbandits.experiments.engine.experiment import Panel
+from jaxbandits.experiments.engine.figures import PanelCurves
 from jaxbandits.experiments.engine.statements import lower
 
 _K = 3

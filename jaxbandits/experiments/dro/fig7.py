@@ -5,10 +5,10 @@ from typing import Any
 
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.experiments.dro import setting
-from jaxbandits.experiments.dro.drawing import GroupCurves
 from jaxbandits.experiments.dro.fig6 import GRID, Q_GRID, learners
 from jaxbandits.experiments.dro.setting import SEEDS
 from jaxbandits.experiments.engine.experiment import Panel
+from jaxbandits.experiments.engine.figures import GroupCurves
 from jaxbandits.experiments.engine.statements import difference, difference_of_metrics, higher, lower
 from jaxbandits.results.trials import Trials
 

@@ -15,9 +15,9 @@ from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.environments.dro.group_data import GroupData
 from jaxbandits.experiments.dro import setting
-from jaxbandits.experiments.dro.drawing import PanelCurves
 from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Panel
+from jaxbandits.experiments.engine.figures import PanelCurves
 from jaxbandits.experiments.engine.statements import difference_of_metrics, lower
 from jaxbandits.results.trials import Trials
 

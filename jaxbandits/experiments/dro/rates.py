@@ -11,13 +11,12 @@ from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
 from jaxbandits.experiments.dro import setting
 from jaxbandits.experiments.dro.bounds import THEOREMS
-from jaxbandits.experiments.dro.drawing import SMALL
 from jaxbandits.experiments.engine.claim import Claim, Measured
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.statements import growth_over_panels
 from jaxbandits.experiments.engine.statistic import growth_across
 from jaxbandits.experiments.engine.thresholds import FLAT
-from jaxbandits.results.curves import COLOURS, MARKERS
+from jaxbandits.results.curves import COLOURS, MARKERS, SMALL_LEGEND
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,7 +136,7 @@ class Rates:
             ax.spines[["top", "right"]].set_visible(False)
             seeds = max(len(trials.seeds) for trials in report.results[next(iter(panels))].trials.values())
             title = f"exponent, 95 %; {seeds} seeds"
-            ax.legend(title=title, loc="upper center", bbox_to_anchor=(0.5, -0.14), **SMALL)
+            ax.legend(title=title, loc="upper center", bbox_to_anchor=(0.5, -0.14), **SMALL_LEGEND)
         return figure
 
 

@@ -139,3 +139,46 @@ class Exponents:
     statement: str
     metric: str | None = None
     name: str = "exponents"
+
+
+@dataclasses.dataclass(frozen=True)
+class PanelCurves:
+    """A metric along a run, one axes a panel with a legend of its own: means with t-intervals.
+
+    Attributes:
+      panels: names; empty: all.
+      metric: name; None: that of the experiment.
+      x: the abscissa, as for `Result.plot`.
+      logarithmic: True for a logarithmic abscissa.
+      mark: from the horizon to an abscissa that is marked.
+      pairs: panel and two labels of each axes, where not all labels of a panel share one.
+      name: see `Drawing`.
+    """
+
+    panels: tuple[str, ...] = ()
+    metric: str | None = None
+    x: str = "round"
+    logarithmic: bool = False
+    mark: Callable[[int], float] | None = None
+    pairs: tuple[tuple[str, str, str], ...] = ()
+    name: str = "curves"
+
+
+@dataclasses.dataclass(frozen=True)
+class GroupCurves:
+    """The risk of single groups along a run, one axes a group: means with t-intervals.
+
+    Attributes:
+      groups: indices, from 0.
+      panel: of the experiment.
+      x: the abscissa, as for `Result.plot`.
+      logarithmic: True for a logarithmic abscissa, for learners with rounds of their own.
+      name: see `Drawing`.
+    """
+
+    needs: ClassVar = ("risk",)
+    groups: tuple[int, ...]
+    panel: str
+    x: str = "round"
+    logarithmic: bool = False
+    name: str = "groups"

@@ -1,11 +1,127 @@
 """Figures 1 and 3: logistic bandits, one arm set a trial."""
 
+from collections.abc import Sequence
+
 from jaxbandits.estimation.links import Bernoulli
+from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Timed
 from jaxbandits.experiments.engine.figures import Cost, Curves
-from jaxbandits.experiments.engine.statements import higher
+from jaxbandits.experiments.engine.statements import (
+    equivalent,
+    growth,
+    higher,
+    lower,
+    panel_ratio,
+    slower,
+    trial_time_ratio,
+)
+from jaxbandits.experiments.engine.statistic import total_time
+from jaxbandits.experiments.engine.thresholds import COMPARABLE, LITTLE, MODEST
 from jaxbandits.experiments.glm import setting
-from jaxbandits.experiments.glm.claims import logistic_regret, logistic_times
+
+_SIZE, PLACE_OF_TIMES = "Figure 3; Appendix F.2", "Figure 3, right; Appendix F.2"
+RARELY_SWITCHING = ("RS-GLinCB", "RS-GLinCB, tuned")  # with the constants of its theorem and of its authors' code
+
+
+def logistic_regret(panels: Sequence[str]) -> tuple[Claim, ...]:
+    """Compare regret with a logistic link in each panel, and from the first panel to the last."""
+    first, last = panels[0], panels[-1]
+    return (
+        *(claim for panel in panels for claim in _logistic_regret_in(panel)),
+        panel_ratio(
+            "GLB-OMD",
+            last,
+            first,
+            says="regret of GLB-OMD does not grow significantly with S",
+            place=_SIZE,
+            high=COMPARABLE,
+        ),
+        *root_of_t(panels),
+        *(
+            panel_ratio(name, last, first, says=f"{name} degrades as S grows", place=_SIZE, low=COMPARABLE, trials=32)
+            for name in RARELY_SWITCHING
+        ),
+    )
+
+
+def _logistic_regret_in(panel: str) -> tuple[Claim, ...]:
+    place = "Figures 1 and 3; Section 5"
+    here = {"on": panel, "trials": 16}
+    comparable = ("ECOLog", *RARELY_SWITCHING)
+    return (
+        *ofuglb_is_lowest(panel, place, ("GLB-OMD", *comparable, "GLOC", "GLM-UCB", "OFULog-r")),
+        *equivalent("GLB-OMD", comparable, says="GLB-OMD is comparable to {second}", place=place, **here),
+        *lower("GLB-OMD", comparable, says="GLB-OMD is even slightly better", place=place, **here),
+        *modest_increase(panel, place, "a modest price for one pass over the data"),
+        *higher("GLOC", "GLB-OMD", factor=COMPARABLE, says="GLOC has relatively large regret", place=place, **here),
+        *higher("OFULog-r", "GLB-OMD", says="OFULog-r has more regret", place="ours, on Figures 1 and 3", **here),
+        *lower(
+            "GLB-OMD, data radius", "GLB-OMD", says="the data radius is better than Theorem 1's", place="ours", **here
+        ),
+    )
+
+
+def logistic_times(first: str, last: str) -> tuple[Claim, ...]:
+    """Compare run times with a logistic link, one trial at a time."""
+    place, growing = "Figure 1, right; Section 5", "ours, on Figure 3, right (Poisson)"
+    return (
+        *times_of_a_trial(first, last, ("OFULog-r", "GLM-UCB", "ECOLog"), place, place, growing),
+        *glb_omd_is_faster((*RARELY_SWITCHING, "ECOLog"), first, place),
+        *glb_omd_is_faster("ada-OFU-ECOLog", first, "ours, on Table 2"),
+        *slower("OFUGLB", "GLB-OMD", on=last, says="substantial computational savings", place=place, times=10.0),
+    )
+
+
+def ofuglb_is_lowest(panel: str, place: str, rivals: Sequence[str]) -> tuple[Claim, ...]:
+    """Claim that no learner has less regret than OFUGLB, which keeps the data."""
+    return lower("OFUGLB", rivals, on=panel, says="OFUGLB has the lowest regret", place=place, trials=16)
+
+
+def modest_increase(panel: str, place: str, says: str) -> tuple[Claim, ...]:
+    """Claim that GLB-OMD pays little beside OFUGLB."""
+    return lower("GLB-OMD", "OFUGLB", on=panel, factor=MODEST, says=says, place=place, trials=16)
+
+
+def root_of_t(panels: Sequence[str]) -> tuple[Claim, ...]:
+    """Claim the order of Theorem 2 in T."""
+    says = "regret of GLB-OMD grows no faster than sqrt(T)"
+    return growth("GLB-OMD", on=panels, says=says, place="ours, on Theorem 2 (an upper bound)", high=0.5)
+
+
+def times_of_a_trial(
+    first: str, last: str, others: Sequence[str], place: str, stable: str, growing: str
+) -> tuple[Claim, ...]:
+    """Compare times of a trial; `stable` and `growing` are the places of what is said about times against S."""
+    return (
+        *slower("GLB-OMD", "GLOC", on=first, says="GLOC is the fastest", place=place),
+        *slower("OFUGLB", others, on=first, says="OFUGLB is the slowest", place=place),
+        time_is_stable("the cost of GLB-OMD does not depend on kappa", last, first, stable),
+        *(time_grows(name, f"the cost of {name} grows with kappa", last, first, place) for name in RARELY_SWITCHING),
+        within_a_second(last, growing),
+        time_grows("OFUGLB", "the cost of OFUGLB grows with S", last, first, growing),
+    )
+
+
+def glb_omd_is_faster(rivals: str | Sequence[str], panel: str, place: str) -> tuple[Claim, ...]:
+    """Claim that a trial of GLB-OMD takes less time than one of these."""
+    return slower(rivals, "GLB-OMD", on=panel, says="GLB-OMD is faster than {slow}", place=place)
+
+
+def time_is_stable(says: str, panel: str, over: str, place: str) -> Claim:
+    """Claim that a trial of GLB-OMD takes as long in one panel as in another."""
+    return trial_time_ratio("GLB-OMD", panel, over, says=says, place=place, low=1.0 / LITTLE, high=LITTLE)
+
+
+def time_grows(name: str, says: str, panel: str, over: str, place: str) -> Claim:
+    """Claim that a trial of a learner takes longer in one panel than in another."""
+    return trial_time_ratio(name, panel, over, says=says, place=place, low=LITTLE)
+
+
+def within_a_second(panel: str, place: str) -> Claim:
+    """Claim that a trial of GLB-OMD takes less than a second."""
+    text = f"a trial of GLB-OMD takes less than a second ({panel})"
+    return Claim(text, place, total_time(panel, "GLB-OMD"), high=1.0, trials=3)
+
 
 _NORMS = (3, 5, 7, 9)
 _PANELS = tuple(f"S{norm}" for norm in _NORMS)

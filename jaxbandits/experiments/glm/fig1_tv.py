@@ -5,7 +5,7 @@ from jaxbandits.experiments.engine.experiment import Timed
 from jaxbandits.experiments.engine.figures import Cost, Curves
 from jaxbandits.experiments.engine.statements import round_cost
 from jaxbandits.experiments.glm import setting
-from jaxbandits.experiments.glm.claims import logistic_regret, logistic_times
+from jaxbandits.experiments.glm.fig1 import logistic_regret, logistic_times
 
 # Tables 1 and 2: whether the cost of a round grows with t where a method keeps every round; logs read as constant.
 _GROWS = {

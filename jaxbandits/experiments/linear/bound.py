@@ -6,7 +6,7 @@ from typing import Any
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Bound
 from jaxbandits.experiments.engine.statements import mostly_below
-from jaxbandits.experiments.linear.theorems import LAWS, THEOREMS
+from jaxbandits.experiments.linear.setting import LAWS, THEOREMS
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 from jaxbandits.theory.linear import theorem_1

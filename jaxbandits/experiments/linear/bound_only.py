@@ -10,8 +10,7 @@ from jaxbandits.diagnostics import linear as meters
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Bound, Shares
 from jaxbandits.experiments.engine.statements import mostly_below
-from jaxbandits.experiments.linear.setting import DIM, environment, largest_scale
-from jaxbandits.experiments.linear.theorems import LAWS, THEOREMS
+from jaxbandits.experiments.linear.setting import DIM, LAWS, THEOREMS, environment, largest_scale
 from jaxbandits.results.trials import Trials
 from jaxbandits.theory.linear import theorem_1
 

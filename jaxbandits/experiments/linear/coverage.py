@@ -9,8 +9,7 @@ from jaxbandits.diagnostics import linear as meters
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Shares
 from jaxbandits.experiments.engine.statements import mostly_below
-from jaxbandits.experiments.linear.setting import EXTRA_SIGMA, scaled
-from jaxbandits.experiments.linear.theorems import LAWS, THEOREMS, THEORY
+from jaxbandits.experiments.linear.setting import EXTRA_SIGMA, LAWS, THEOREMS, THEORY, scaled
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 

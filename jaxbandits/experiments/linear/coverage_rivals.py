@@ -14,8 +14,7 @@ from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Shares
 from jaxbandits.experiments.engine.statistic import share_below
-from jaxbandits.experiments.linear.setting import DIM, PRESETS, environment
-from jaxbandits.experiments.linear.theorems import LAWS, THEOREMS
+from jaxbandits.experiments.linear.setting import DIM, LAWS, PRESETS, THEOREMS, environment
 
 _PANELS = ("gaussian", "student", "pareto")
 _INSIDE = 1.0 + 1e-4  # MENU's first set has theta* on its border, and float32 on either side of it

@@ -3,11 +3,29 @@
 from collections.abc import Mapping
 from typing import Any
 
+from jaxbandits.environments.linear.noise import Gaussian, StudentT
 from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.statistic import ratio_of_ratios, worst_ratio
 from jaxbandits.experiments.engine.thresholds import COMPARABLE, MUCH
-from jaxbandits.experiments.linear import setting, tails
+from jaxbandits.experiments.linear import setting
+
+_LAWS = {  # title, law, eps, the bound on its moment that every learner is given
+    "student": ("Student t (2.1)", StudentT(df=2.1), 0.99, 1.31),
+    "gaussian": ("Gaussian", Gaussian(), 1.0, 1.0),
+}
+
+
+def panels(horizon: int) -> Mapping[str, Panel]:
+    """Make panels `LAW-READING` for both laws and readings; learners are given the environment's `moment_scale`."""
+    del horizon
+    return {
+        f"{law}-{reading}": Panel(
+            f"{title}, {arms}", setting.environment(noise=noise, eps=eps, moment_scale=bound, unit_arms=unit_arms)
+        )
+        for law, (title, noise, eps, bound) in _LAWS.items()
+        for reading, (unit_arms, arms) in setting.NORMALISATIONS.items()
+    }
 
 
 def _one_pass(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
@@ -51,7 +69,7 @@ DROP = setting.STUDY.experiment(
     presets=setting.PRESETS | setting.TUNED,
     tuning=setting.QUICK_PER_PANEL,
     algorithms=_one_pass,
-    panels=tails.panels,
+    panels=panels,
     claims=tuple(claim for name, title in setting.TITLES.items() for claim in _drops(name, title)),
     notes=(
         setting.TWO_NORMALISATIONS,

@@ -6,8 +6,7 @@ from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Exponents
 from jaxbandits.experiments.engine.statistic import growth_exponent
-from jaxbandits.experiments.linear.setting import ARMS, DIM, scaled
-from jaxbandits.experiments.linear.theorems import THEOREMS, THEORY
+from jaxbandits.experiments.linear.setting import ARMS, DIM, THEOREMS, THEORY, scaled
 
 _EPS = (0.2, 0.4, 0.6, 0.8, 1.0)
 _MARGIN = 0.05  # the noise has moments of orders below 1 + eps + this

@@ -6,7 +6,6 @@ from jaxbandits.experiments.engine.experiment import Interpretation
 from jaxbandits.experiments.engine.statements import lower
 from jaxbandits.experiments.engine.statistic import win_share
 from jaxbandits.experiments.linear import setting
-from jaxbandits.experiments.linear.claims import comparable, time_claims
 
 _PLACE = "Figure 1, left; Section 5"
 _EXACT = 4.387787  # (E |eta|^1.99)^(1/1.99)
@@ -26,8 +25,8 @@ FIG1 = setting.FIGURES.experiment(
             low=0.5,
         ),
         *lower("Hvt-UCB", "uniform", on="max", factor=0.1, says="Hvt-UCB learns", place="ours, on Figure 1, left"),
-        *comparable(_PLACE, setting.TITLES),
-        *time_claims("Figure 1"),
+        *setting.comparable(_PLACE, setting.TITLES),
+        *setting.time_claims("Figure 1"),
     ),
     notes=(
         setting.TWO_NORMALISATIONS,

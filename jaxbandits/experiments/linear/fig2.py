@@ -3,7 +3,6 @@
 from jaxbandits.environments.linear.noise import Gaussian
 from jaxbandits.experiments.engine.statements import equivalent, higher
 from jaxbandits.experiments.linear import setting
-from jaxbandits.experiments.linear.claims import comparable, time_claims
 
 _PLACE = "Figure 2, left; Section 5"
 
@@ -16,8 +15,8 @@ FIG2 = setting.FIGURES.experiment(
     claims=(
         *equivalent("Hvt-UCB", "OFUL", on=setting.TITLES, says="Hvt-UCB is competitive alongside OFUL", place=_PLACE),
         *higher("CRTM", "Hvt-UCB", on=setting.TITLES, says="CRTM truncates too much", place=_PLACE),
-        *comparable(_PLACE, setting.TITLES),
-        *time_claims("Figure 2"),
+        *setting.comparable(_PLACE, setting.TITLES),
+        *setting.time_claims("Figure 2"),
     ),
     notes=(setting.TWO_NORMALISATIONS,),
     **setting.TIMED,

@@ -5,7 +5,6 @@ from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.statements import higher, lower
 from jaxbandits.experiments.engine.thresholds import MUCH
 from jaxbandits.experiments.linear import setting
-from jaxbandits.experiments.linear.claims import comparable
 
 _PLACE = "Figure 3; Appendix E.1"
 _LAWS = {"pareto": Pareto(shape=1.5), "lomax": Lomax(shape=1.5), "fisk": Fisk(shape=1.5)}
@@ -32,7 +31,7 @@ FIG3 = setting.FIGURES.experiment(
             says="Hvt-UCB is far ahead of {second}",
             place="ours, on Figure 3 (the text compares with HEAVY-OFUL and CRMM only)",
         ),
-        *comparable(_PLACE, _JUDGED),
+        *setting.comparable(_PLACE, _JUDGED),
     ),
     notes=(
         "The paper prints eps = 1.49, outside (0, 1]: 1 + eps is meant. Noise is centred, scaled as in Figure 4(a).",

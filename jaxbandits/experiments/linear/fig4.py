@@ -5,7 +5,6 @@ from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.statements import higher, lower
 from jaxbandits.experiments.engine.thresholds import MUCH
 from jaxbandits.experiments.linear import setting
-from jaxbandits.experiments.linear.claims import comparable
 
 _PLACE = "Figure 4; Appendix E.2"
 _DECADES = {"scale1.5": 1.5, "scale2": 2.0, "scale2.5": 2.5}
@@ -36,7 +35,7 @@ FIG4 = setting.FIGURES.experiment(
             says="knowing nu_t puts Hvt-UCB far ahead of itself with the bound only",
             place="ours, on Figure 4",
         ),
-        *comparable("ours, on Figure 4 (both are told nu_t)", _DECADES.keys()),
+        *setting.comparable("ours, on Figure 4 (both are told nu_t)", _DECADES.keys()),
         *higher("OFUL", ("CRTM", "CRMM"), on=_DECADES.keys(), says="OFUL is worst", place=_PLACE),
     ),
     notes=("The paper prints eps = df - 0.01 = 1.69, outside (0, 1]: 1 + eps is meant.",),

@@ -11,8 +11,7 @@ from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Experiment, Panel
 from jaxbandits.experiments.engine.statements import lower
 from jaxbandits.experiments.engine.statistic import win_share
-from jaxbandits.experiments.linear.extensions import EPS, OURS, UNTUNED
-from jaxbandits.experiments.linear.setting import PAPER, QUICK_PER_PANEL, TUNED, preset_of, scaled
+from jaxbandits.experiments.linear.setting import EPS, OURS, PAPER, QUICK_PER_PANEL, TUNED, UNTUNED, preset_of, scaled
 
 
 def _mdp_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:

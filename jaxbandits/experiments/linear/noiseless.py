@@ -11,8 +11,7 @@ from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Against
 from jaxbandits.experiments.engine.statistic import growth_across
-from jaxbandits.experiments.linear.setting import DIM, environment
-from jaxbandits.experiments.linear.theorems import THEOREMS
+from jaxbandits.experiments.linear.setting import DIM, THEOREMS, environment
 from jaxbandits.theory.linear import theorem_1
 
 _LONGEST = 32_000

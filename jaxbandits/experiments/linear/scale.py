@@ -11,8 +11,7 @@ from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Against
 from jaxbandits.experiments.engine.statistic import growth_across, worst_ratio
 from jaxbandits.experiments.engine.thresholds import COMPARABLE
-from jaxbandits.experiments.linear.setting import DIM, environment
-from jaxbandits.experiments.linear.theorems import THEOREMS
+from jaxbandits.experiments.linear.setting import DIM, THEOREMS, environment
 
 _DF, _EPS, _DECADES = 2.1, 0.99, 1.5
 _SCALES = {f"nu{nu:g}": nu for nu in (0.1, 0.3, 1.0, 3.0, 10.0)}

@@ -10,8 +10,7 @@ from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Experiment, Panel
 from jaxbandits.experiments.engine.statements import lower
-from jaxbandits.experiments.linear.extensions import EPS, OURS, UNTUNED
-from jaxbandits.experiments.linear.setting import PAPER, scaled
+from jaxbandits.experiments.linear.setting import EPS, OURS, PAPER, UNTUNED, scaled
 
 
 def _identifiers(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from jaxbandits.experiments.engine.experiment import Interpretation, Panel
 from jaxbandits.experiments.engine.figures import Curves
 from jaxbandits.experiments.engine.statements import higher, lower
 from jaxbandits.experiments.engine.statistic import final_mean
-from jaxbandits.experiments.linear import tails
+from jaxbandits.experiments.linear.drop import panels
 from jaxbandits.experiments.linear.setting import DIM, STUDY, TITLES, TWO_NORMALISATIONS
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
@@ -44,7 +44,7 @@ TRUNCATION = STUDY.experiment(
     "Section 5",
     title="rewards that CRTM truncates",
     algorithms=_thresholds,
-    panels=tails.panels,
+    panels=panels,
     tabulated=("truncated_share",),
     meters=(Meter("truncated", meters.truncated),),
     derive=_share_of_rewards,
