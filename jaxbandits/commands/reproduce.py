@@ -159,7 +159,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
 def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments: argparse.Namespace) -> int:
     """Run all experiments of a budget, each in a directory of its own; the same command resumes.
 
-    A run that fails is told, and the others go on: what they computed stays. The exit code is then 1.
+    A run that fails is named, and the others go on: what they computed stays. The exit code is then 1.
     """
     import time
     import traceback

@@ -45,7 +45,7 @@ def minimise(objective: Objective, start: Vector, radius: ArrayLike | None = Non
     """Return `argmin L` over the ball, or over R^d when `radius` is None, by Newton's method from `start`.
 
     A pass minimises the quadratic model exactly over the ball and halves the step until L decreases. The last step,
-    when it promises less than L can be told apart, is taken without looking.
+    when it promises less than L can resolve, is taken without looking.
 
     Args:
       objective: L; with `radius=None` its Hessian must be positive definite.

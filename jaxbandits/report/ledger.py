@@ -365,8 +365,8 @@ def _settings_of(run: Run) -> str:
 def statistic_of(row: Row) -> str:
     """Return the numbers behind a verdict, and how many seeds or repeats they are from."""
     why, n, p = (row.claim[name] for name in ("why", "seeds", "p"))
-    told = [f"n = {n}", *([] if p is None else [f"p = {p:.1g}" if p > _LEAST_P else f"p <= {_LEAST_P:g}"])]
-    text = "; ".join([why, ", ".join(told)]) if " in [" in why else why
+    details = [f"n = {n}", *([] if p is None else [f"p = {p:.1g}" if p > _LEAST_P else f"p <= {_LEAST_P:g}"])]
+    text = "; ".join([why, ", ".join(details)]) if " in [" in why else why
     before = row.claim.get("at run")
     return text if before is None else f"{text}; at the run: {_at_run_in_words(before)}"
 

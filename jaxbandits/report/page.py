@@ -214,7 +214,7 @@ def _beside(others: Mapping[str, str]) -> str:
 
 
 def _verdict(verdict: str, of: str = "") -> str:
-    """Return a verdict with a sign, so that it is not told by colour alone."""
+    """Return a verdict with a sign, so that colour alone does not show it."""
     data = f' data-of="{escape(of)}: "' if of else ""
     return f'<td class="verdict {_class(verdict)}"{data}>{_SIGNS[verdict]} {escape(verdict)}</td>'
 

@@ -31,8 +31,8 @@ def settings(runs: Sequence[Run]) -> dict[str, Any]:
         if run.usual or run.name not in has_usual:
             row["claims"] = [{name: claim[name] for name in _OF_CLAIMS if name in claim} for claim in made["claims"]]
         else:
-            told = [claim for claim in made["claims"] if claim["applies"] and not claim["missing"]]
-            row["verdicts"] = {claim["claim"]: claim["verdict"] for claim in told}
+            judged = [claim for claim in made["claims"] if claim["applies"] and not claim["missing"]]
+            row["verdicts"] = {claim["claim"]: claim["verdict"] for claim in judged}
         rows.append(row)
     return {"method": METHOD, "runs": rows}
 

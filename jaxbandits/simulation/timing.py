@@ -118,7 +118,7 @@ def _time_calls(job: Job, program: Program, ends: np.ndarray, first_seed: int) -
 
 def _without_overhead(ns: np.ndarray, rounds: np.ndarray) -> np.ndarray:
     """Return `[n]` nanoseconds per round of n stretches, from `[2 n]` calls: all rounds but one, then that one."""
-    if len(ns) == 1:  # a horizon of one round: its call cannot be told from the round
+    if len(ns) == 1:  # a horizon of one round: call and round cannot be separated
         return ns
     long, rounds, overhead = ns[::2], rounds[::2], np.median(ns[1::2])
     return np.where(rounds > 1, (long * rounds - overhead) / np.maximum(rounds - 1, 1), long)

@@ -133,10 +133,10 @@ def test_bounded_domains():
         of = told({name: {"CA-OONS": radius**power} for name, radius in slopes.items()})
         assert set(verdicts("oco/bounded", of, "log-log slope").values()) == {verdict}
     for ca, verdict in ((190.0, "holds"), (210.0, "does not hold")):
-        of = told({key: {"CA-OONS": ca, "OONS, told D": 100.0} for key in slopes})
+        of = told({key: {"CA-OONS": ca, "OONS, given D": 100.0} for key in slopes})
         assert set(verdicts("oco/bounded", of, "modest price").values()) == {verdict}
     for ogd, omd, verdict in ((9.0, 7.0, "holds"), (3.0, 4.0, "does not hold")):
-        moving = {"CA-OONS": 5.0, "CLA-OONS": 6.0, "OGD, told D": ogd, "optimistic OMD, told D": omd}
+        moving = {"CA-OONS": 5.0, "CLA-OONS": 6.0, "OGD, given D": ogd, "optimistic OMD, given D": omd}
         of = told(dict.fromkeys(("corrupted", "drift", "piecewise"), moving))
         assert set(verdicts("oco/bounded", of, "where the mean changes").values()) == {verdict}
 
@@ -147,12 +147,12 @@ def test_epochs_cost_at_most_a_logarithm():
     panels = experiment.panels(2**14)
     assert sorted({panel.rounds for panel in panels.values()}) == [2**10, 2**12, 2**14]
     learners = experiment.algorithms("theory", 2**14, panels["norm-8-T-over-16"])
-    assert learners["CA-OONS, told T"].n_base == 10 and float(learners["CA-OONS, told T"].horizon) == 2.0**10
+    assert learners["CA-OONS, given T"].n_base == 10 and float(learners["CA-OONS, given T"].horizon) == 2.0**10
     assert learners["anytime CA-OONS"].learner.n_base == 10
     for times, log, modest in ((1.9, "holds", "holds"), (9.0, "holds", "does not hold"),
                                (15.0, "does not hold", "does not hold")):  # fmt: skip
-        story = {"CA-OONS, told T": 10.0, "anytime CA-OONS": 10.0 * times,
-                 "CA-OONS, practical, told T": 5.0, "anytime CA-OONS, practical": 5.0 * times}  # fmt: skip
+        story = {"CA-OONS, given T": 10.0, "anytime CA-OONS": 10.0 * times,
+                 "CA-OONS, practical, given T": 5.0, "anytime CA-OONS, practical": 5.0 * times}  # fmt: skip
         of = told(dict.fromkeys(panels, story))
         assert set(verdicts("oco/anytime", of, "a logarithmic factor").values()) == {log}
         assert set(verdicts("oco/anytime", of, "is modest").values()) == {modest}

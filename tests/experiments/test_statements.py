@@ -8,6 +8,7 @@ import pytest
 
 from jaxbandits.experiments.engine.claim import Measured
 from jaxbandits.experiments.engine.statements import (
+    at_point,
     difference,
     difference_of_metrics,
     equivalent,
@@ -22,6 +23,7 @@ from jaxbandits.experiments.engine.statements import (
     round_cost,
     slower,
     trial_time_ratio,
+    wins,
 )
 from jaxbandits.experiments.engine.study import Study
 from jaxbandits.results.result import Result
@@ -101,6 +103,35 @@ def test_differences_of_learners_and_of_metrics():
         (claim,) = difference_of_metrics("A", "now", "then", on="p", high=high, says="A falls", place="Figure 9")
         assert claim.text == f"A falls: mean now of A less its then below {high:g} (p)"
         assert claim.judge(measured).decision == verdict
+
+
+def test_wins_points_of_a_sweep_and_the_worst_of_several_panels():
+    """A ends below B in 48 of 64 trials; the second point of the sweep has twice the regret of the first one."""
+    first = np.where(np.arange(64) < 48, 1.0, 3.0)
+    trials = {name: made.trials({"regret": x.reshape(1, 64, 1)}) for name, x in (("A", first), ("B", np.full(64, 2.0)))}
+    measured = Measured({"p": Result(trials)}, {})
+    for share, verdict in ((0.5, "holds"), (0.9, "does not hold")):
+        (claim,) = wins("A", "B", on="p", share=share, **SETTING)
+        assert claim.text == f"B loses: regret of A ends below that of B in over {100 * share:g} % of trials (p)"
+        assert claim.judge(measured).decision == verdict
+    values = np.stack([np.full((64, 1), 100.0), np.full((64, 1), 200.0)])
+    swept = Measured({"p": Result({"A": made.trials({"regret": values}, [{"rate": 0.1}, {"rate": 0.4}])})}, {})
+    for ends, words, verdict in (
+        ({"below": 3.0}, "at rate = 0.4 below 3 times that at 0.1", "holds"),
+        ({"below": 1.0}, "at rate = 0.4 below that at 0.1", "does not hold"),
+        ({"above": 1.5}, "at rate = 0.4 above 1.5 times that at 0.1", "holds"),
+    ):
+        claim = at_point({"rate": 0.4}, {"rate": 0.1}, on="p", **ends, **SETTING)
+        assert claim.text.endswith(f"mean regret {words}") and claim.judge(swept).decision == verdict
+    levels = {"p1": {"A": 100.0}, "p2": {"A": 200.0}, "p4": {"A": 400.0}}
+    claim = panel_ratio("A", {"the large": ("p2", "p4")}, {"the small": ("p1",)}, low=3.9, high=4.1, **SETTING)
+    assert "largest mean regret of A at the large between 3.9 and 4.1 times that at the small" in claim.text
+    assert decision(claim, levels) == "holds"
+    values = {"now": np.full((1, 64, 1), 0.9), "then": np.full((1, 64, 1), 1.0)}
+    measured = Measured({"p": Result({"A": made.trials(values)})}, {})
+    (claim,) = difference_of_metrics("A", "now", "then", on="p", factor=0.5, high=0.0, **SETTING)
+    assert "mean now of A less 1/2 of its then below 0 (p)" in claim.text
+    assert claim.judge(measured).decision == "does not hold"
 
 
 def test_rates_of_the_second_half():

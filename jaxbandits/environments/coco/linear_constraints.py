@@ -8,7 +8,7 @@ c and a are drawn once a trial: c of length `cost` in a uniform direction, a of 
 offset change each round, the direction does not; therefore all constraints so far are one half-space,
 `<a, x> <= min_t b_t / s_t`, and the best *feasible* point in hindsight is found exactly from one number in the state.
 
-A learner is told losses, constraint values and gradients at the points that it asks about, or of these what it
+A learner receives losses, constraint values and gradients at the points that it asks about, or of these what it
 declares: `Constrained` with gradients, `ConstrainedValue` (bandit feedback) without.
 """
 

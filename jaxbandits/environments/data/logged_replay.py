@@ -1,6 +1,6 @@
 """Replay of a log by rejection sampling (Li, Chu, Langford & Wang, WSDM 2011, Algorithm 2).
 
-    event t shows its arms;   where the learner picks the logged arm it is told the logged reward, and the round counts;
+    event t shows its arms;   where the learner picks the logged arm it receives its reward, and the round counts;
     elsewhere the event is dropped, and the learner stays as it was
 
 If the logged arms were drawn uniformly and independently of everything else, the rounds that count are distributed as

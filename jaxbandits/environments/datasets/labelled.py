@@ -86,7 +86,7 @@ def _read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def checked(features: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return features `[n, d]` of finite numbers and `[n]` labels that can be told apart.
+    """Return features `[n, d]` of finite numbers and `[n]` labels that differ.
 
     Raises:
       InputError: for anything else.

@@ -53,7 +53,7 @@ def places(decision: GroupDecision, n_groups: int) -> jax.Array:
 
 def per_group(table: ArrayLike, group: Any) -> jax.Array:
     """Return the entries `[Q]` of `table` [m] that belong to the listed groups."""
-    return jnp.asarray(table).at[group].get(mode="clip")  # groups that do not exist are told apart elsewhere
+    return jnp.asarray(table).at[group].get(mode="clip")  # `admits` reports groups that do not exist
 
 
 def rows_of(table: jax.Array, group: Any) -> jax.Array:

@@ -50,7 +50,7 @@ class HeavyTailed:
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     noise: Noise = param(factory=StudentT, doc="law of eta")
     eps: ArrayLike = param(0.99, "(0, 1]", "nu_t is the scale of the moment of order 1 + eps")
-    moment_scale: ArrayLike | None = param(None, "(0, inf)", "the scale told instead of eta's own; None: the exact one")
+    moment_scale: ArrayLike | None = param(None, "(0, inf)", "the scale sent to learners; None: the exact one of eta")
     noise_decades: ArrayLike | None = param(None, "[0, inf)", "log10 a_t is uniform on (0, this); None: a_t = 1")
     theta_norm: ArrayLike = param(1.0, "(0, inf)", "S = ||theta*|| when it is drawn")
     unit_arms: ArrayLike = param(False, BOOL, "drawn arms: True divides each by its own norm, False all by the largest")

@@ -53,7 +53,7 @@ class LinearMDP:
     steps: int = static(4, "[1, inf)", "H, steps of an episode")
     noise: Noise = param(factory=StudentT, doc="law of eta")
     eps: ArrayLike = param(0.99, "(0, 1]", "nu is the scale of the moment of order 1 + eps")
-    moment_scale: ArrayLike | None = param(None, "(0, inf)", "the scale told instead of eta's own; None: the exact one")
+    moment_scale: ArrayLike | None = param(None, "(0, inf)", "the scale sent to learners; None: the exact one of eta")
     concentration: ArrayLike = param(0.3, "(0, inf)", "Dirichlet parameter of the rows of P; small: nearly determined")
     features: ArrayLike | None = param(
         None, "(-inf, inf)", "[nS, nA, d] fixed phi for all trials; None: drawn per trial"

@@ -4,7 +4,7 @@
     u_t     = input_scale v_t,   v_t white standard normal                           (no control policy)
     excess_loss_t = ||predicted - Theta*' z_t||^2                                    (from the mean, never from x_{t+1})
 
-The learner sees z_t, predicts x_{t+1}, and is then told x_{t+1} and the moment scale of every coordinate of w. States
+The learner sees z_t, predicts x_{t+1}, and then receives x_{t+1} and the moment scale of every coordinate of w. States
 are not bounded, so a bound L on ||z|| is nominal. n states, m inputs, p = n + m.
 """
 
@@ -58,7 +58,7 @@ class LinearSystem:
     noise: Noise = param(factory=lambda: StudentT(spread=0.3), doc="law of every coordinate of w, before its factor")
     noise_factors: ArrayLike | None = param(None, "[0, inf)", "[n] factor on every coordinate of w; None: 1")
     eps: ArrayLike = param(0.99, "(0, 1]", "scales are of the moment of order 1 + eps")
-    moment_scale: ArrayLike | None = param(None, "(0, inf)", "the scale told instead of the noise's own; None: exact")
+    moment_scale: ArrayLike | None = param(None, "(0, inf)", "the scale sent to learners; None: the exact one")
 
     @classmethod
     def example(cls) -> "LinearSystem":

@@ -1,11 +1,11 @@
-"""Corrupted rewards: an adversary changes what is told in some of the first rounds.
+"""Corrupted rewards: an adversary changes what the learner receives in some of the first rounds.
 
-    told_t = factor reward_t + shift   where t < rounds, with probability `rate`;   told_t = reward_t elsewhere
+    received_t = factor reward_t + shift   where t < rounds, with probability `rate`;   received_t = reward_t elsewhere
 
 factor = -1 flips the sign (the usual attack: the learner sees -theta*), factor = 1 with a shift makes outliers,
-factor = 0 hides the reward. Regret is that of the true means. `corruption`, the sum of |told_t - reward_t|, is recorded
-besides: the C of the theory (T. Lykouris, V. Mirrokni, R. Paes Leme, STOC 2018; for linear bandits I. Bogunovic,
-A. Losalka, A. Krause, J. Scarlett, AISTATS 2021).
+factor = 0 hides the reward. Regret is that of the true means. `corruption`, the sum of |received_t - reward_t|, is
+recorded besides: the C of the theory (T. Lykouris, V. Mirrokni, R. Paes Leme, STOC 2018; for linear bandits
+I. Bogunovic, A. Losalka, A. Krause, J. Scarlett, AISTATS 2021).
 """
 
 import collections
@@ -39,13 +39,13 @@ class Corrupted(Operator):
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
         reward = rewarded(self, feedback).reward
         changed = (t < self.rounds) & (rng.uniform(self._own(key)) < self.rate)
-        told = jnp.where(changed, self.factor * reward + self.shift, reward)
-        amount = jnp.abs(told - reward)
+        received = jnp.where(changed, self.factor * reward + self.shift, reward)
+        amount = jnp.abs(received - reward)
         if "corruption" in outcome._fields:
             outcome = outcome._replace(corruption=outcome.corruption + amount)
         else:
             outcome = _with_corruption(type(outcome))(*outcome, amount)
-        return state, feedback._replace(reward=told), outcome
+        return state, feedback._replace(reward=received), outcome
 
     @property
     def units(self) -> dict[str, str]:

@@ -1,8 +1,8 @@
-"""Delayed feedback: the learner is told of round t after round t + D.
+"""Delayed feedback: the learner receives that of round t after round t + D.
 
     update after round t:  with obs, decision and feedback of round t - D  (none while t < D)
 
-Regret is charged when a decision is made. The feedback of the last D rounds never arrives. What is told belongs
+Regret is charged when a decision is made. The feedback of the last D rounds never arrives. What it receives belongs
 together: `update` receives the `t`, the arms and the decision that the feedback is about, so that a learner needs no
 change. D is the same for all rounds (P. Joulani, A. Gyorgy, C. Szepesvari, "Online Learning under Delayed Feedback",
 ICML 2013, with constant delay).

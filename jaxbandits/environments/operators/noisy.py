@@ -1,6 +1,6 @@
-"""More noise: the reward that is told has a further draw in it.
+"""More noise: the reward that the learner receives has a further draw in it.
 
-    told_t = reward_t + xi_t,   xi_t independent with mean zero
+    received_t = reward_t + xi_t,   xi_t independent with mean zero
 
 Regret stays as it was: of means, which xi_t does not change.
 """

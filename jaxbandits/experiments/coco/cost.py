@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from jaxbandits.experiments.engine.run import Report
 
-# Side or dimension to rounds: short ones need many to be told from the cost of a call.
+# Side or dimension to rounds: short ones need many to stand out from the cost of a call.
 _SIDES = {4: 1000, 16: 250, 32: 80, 64: 20, 128: 12, 256: 10, 512: 6}
 _LENGTHS = {10: 4000, 100: 4000, 1000: 1000, 10_000: 200, 100_000: 20}
 _MATRICES, _VECTORS = {f"nuclear-{n}": n for n in _SIDES}, {f"l1-{d}": d for d in _LENGTHS}

@@ -4,7 +4,7 @@ Each function takes one panel or several, and one rival or several, and returns 
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,14 +19,17 @@ from jaxbandits.experiments.engine.statistic import (
     mean_ratio,
     median_difference,
     metric_difference,
+    point_difference,
     share_below,
     time_growth,
     total_time_ratio,
+    win_share,
     worst_ratio,
 )
 from jaxbandits.experiments.engine.thresholds import COMPARABLE, FLAT, GROWS
 
 Panels = str | Iterable[str] | Mapping[str, str]
+Side = str | Mapping[str, Sequence[str]]  # a panel; or what several have in common, for the sentence, and their names
 
 
 def lower(
@@ -105,6 +108,74 @@ def equivalent(
     )
 
 
+def wins(
+    first: str,
+    second: str | Iterable[str],
+    *,
+    on: Panels,
+    says: str,
+    place: str,
+    share: float = 0.5,
+    metric: str = "regret",
+    **fields: Any,
+) -> tuple[Claim, ...]:
+    """Claim that one learner ends below another in more than this share of the trials; arguments as in `lower`."""
+    return tuple(
+        Claim(
+            f"{says.format(second=other)}: {_words(metric)} of {first} ends below that of {other} in over "
+            f"{100.0 * share:g} % of trials{where}",
+            place,
+            win_share(panel, first, other, metric),
+            low=share,
+            **fields,
+        )
+        for panel, where in _panels(on)
+        for other in _several(second)
+    )
+
+
+def at_point(
+    changes: Mapping[str, float],
+    nominal: Mapping[str, float],
+    *,
+    on: str,
+    says: str,
+    place: str,
+    below: float | None = None,
+    above: float | None = None,
+    metric: str = "regret",
+    **fields: Any,
+) -> Claim:
+    """Claim that a final metric at one point of a sweep is below, or above, so many times that at another, on average.
+
+    Args:
+      changes: fields and values in which the point differs from the other one.
+      nominal: the other point.
+      on: panel, where only one learner is swept.
+      says: as in `lower`.
+      place: as in `lower`.
+      below: factor; either this or `above`.
+      above: factor.
+      metric: name of the metric.
+      **fields: further fields of `Claim`.
+    """
+    if below is not None:
+        factor, how, end = below, "below", {"high": 0.0}
+    else:
+        assert above is not None, "one of below and above"
+        factor, how, end = above, "above", {"low": 0.0}
+    point = {**nominal, **changes}
+    values = ", ".join(f"{name} = {value:.4g}" for name, value in changes.items())
+    others = ", ".join(f"{nominal[name]:.4g}" for name in changes)
+    return Claim(
+        f"{says}: mean {_words(metric)} at {values} {how} {_times(factor)}that at {others}",
+        place,
+        point_difference(on, point, dict(nominal), factor, metric),
+        **end,
+        **fields,
+    )
+
+
 def difference(
     first: str, second: str | Iterable[str], *, on: Panels, says: str, metric: str = "regret", **fields: Any
 ) -> tuple[Claim, ...]:
@@ -131,9 +202,9 @@ def difference(
 
 
 def difference_of_metrics(
-    name: str, first: str, second: str, *, on: Panels, says: str, **fields: Any
+    name: str, first: str, second: str, *, on: Panels, says: str, factor: float = 1.0, **fields: Any
 ) -> tuple[Claim, ...]:
-    """Claim that one mean final metric of a learner less another one is in `(low, high)`; arguments as in `difference`.
+    """Claim that one mean final metric of a learner less `factor` times another one is in `(low, high)`.
 
     Args:
       name: label of the learner.
@@ -141,10 +212,12 @@ def difference_of_metrics(
       second: name of the metric that is subtracted.
       on: as in `lower`.
       says: as in `lower`.
+      factor: > 0.
       **fields: as in `difference`.
     """
-    text = f"{says}: mean {_words(first)} of {name} less its {_words(second)}"
-    return _within(text, partial(metric_difference, name=name, first=first, second=second), on, **fields)
+    text = f"{says}: mean {_words(first)} of {name} less {_times(factor)}its {_words(second)}"
+    statistic = partial(metric_difference, name=name, first=first, second=second, factor=factor)
+    return _within(text, statistic, on, **fields)
 
 
 def mostly_below(
@@ -212,19 +285,20 @@ def growth_over_panels(
     return _between(text, growth_across(panels, name, metric), **fields)
 
 
-def panel_ratio(name: str, panel: str, over: str, *, says: str, metric: str = "regret", **fields: Any) -> Claim:
+def panel_ratio(name: str, panel: Side, over: Side, *, says: str, metric: str = "regret", **fields: Any) -> Claim:
     """Claim that a learner's mean final metric in one panel is between `low` and `high` times that in another.
 
     Args:
       name: label of the learner.
-      panel: whose mean is divided.
+      panel: whose mean is divided; of several panels the largest one.
       over: whose mean divides it.
       says: as in `lower`.
       metric: name of the metric.
       **fields: as in `difference`.
     """
-    text = f"{says}: mean {_words(metric)} of {name} at {panel}"
-    return _between(text, worst_ratio((panel,), (over,), name, metric), f" times that at {over}", **fields)
+    (at, panels), (other, overs) = _side(panel), _side(over)
+    text = f"{says}: {'largest ' * (len(panels) > 1)}mean {_words(metric)} of {name} at {at}"
+    return _between(text, worst_ratio(panels, overs, name, metric), f" times that at {other}", **fields)
 
 
 def trial_time_ratio(name: str, panel: str, over: str, *, says: str, **fields: Any) -> Claim:
@@ -289,12 +363,14 @@ def _comparisons(
     first: str, second: str | Iterable[str], on: Panels, says: str, factor: float, average: str, metric: str
 ) -> Iterable[tuple[str, str, Statistic]]:
     """Yield the sentence up to the comparison, what stands behind it, and the paired difference."""
-    whole = factor < 1.0 and (1.0 / factor).is_integer()
-    times = "" if factor == 1.0 else f"1/{1.0 / factor:g} of " if whole else f"{factor:g} times "
     for panel, where in _panels(on):
         for other in _several(second):
             text = f"{says.format(second=other)}: {average} {_words(metric)} of {first}"
-            yield text, f"{times}that of {other}{where}", _AVERAGES[average](panel, first, other, factor, metric)
+            yield (
+                text,
+                f"{_times(factor)}that of {other}{where}",
+                _AVERAGES[average](panel, first, other, factor, metric),
+            )
 
 
 _AVERAGES: Mapping[str, Callable[[str, str, str, float, str], Statistic]] = {
@@ -307,6 +383,20 @@ def _panels(on: Panels) -> Iterable[tuple[str, str]]:
     """Yield each panel with its title in brackets."""
     titles = on if isinstance(on, Mapping) else {panel: panel for panel in _several(on)}
     return ((panel, f" ({title})") for panel, title in titles.items())
+
+
+def _side(side: Side) -> tuple[str, tuple[str, ...]]:
+    """Return what a sentence calls one panel or several, and their names."""
+    if isinstance(side, str):
+        return side, (side,)
+    ((title, panels),) = side.items()
+    return title, tuple(panels)
+
+
+def _times(factor: float) -> str:
+    """Return the words for a factor in front of what is multiplied."""
+    whole = factor < 1.0 and (1.0 / factor).is_integer()
+    return "" if factor == 1.0 else f"1/{1.0 / factor:g} of " if whole else f"{factor:g} times "
 
 
 def _several(names: str | Iterable[str]) -> tuple[str, ...]:

@@ -77,8 +77,7 @@ FIG2 = setting.FIGURES.experiment(
         setting.COUNTS,
         setting.SEEDS_NOTE,
         setting.TUNING,
-        "GLM-UCB and RS-GLinCB are told that rewards are at most 100; RS-GLinCB's kappa is e^S, the largest of the "
-        "ball.",
+        "GLM-UCB and RS-GLinCB are given 100 as a bound on rewards; RS-GLinCB's kappa is e^S, the largest of the ball.",
     ),
     slow={name: setting.SOME for name in setting.MLE if name != "OFULog-r"},
     figures=(Curves(not_drawn=("GLM-UCB", "uniform"), logarithmic=True), Cost("S")),

@@ -11,9 +11,8 @@ from jaxbandits.algorithms.glm.glm_ucb import GLMUCB
 from jaxbandits.algorithms.glm.ofuglb import OFUGLB
 from jaxbandits.diagnostics import confidence_regions as plane
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
-from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Panel
-from jaxbandits.experiments.engine.statistic import final_mean, metric_difference
+from jaxbandits.experiments.engine.statements import difference_of_metrics, mean_within
 from jaxbandits.experiments.glm.setting import DELTA, THEOREMS
 from jaxbandits.results import curves
 from jaxbandits.results.trials import Trials
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 _MARKS = (50, 500, 3000)
 _NORM, _ARMS = 3.0, 20
 _NAMES = ("GLB-OMD", "OFUGLB", "GLM-UCB")
-_PLACE = "v2 Figure 3"
+_FIGURE: dict[str, Any] = {"on": "S3", "place": "v2 Figure 3", "trials": 32}
 
 
 def _player(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
@@ -127,7 +126,7 @@ class Regions:
 
 REGIONS = THEOREMS.experiment(
     "regions",
-    _PLACE,
+    "v2 Figure 3",
     title="confidence regions of one trace in the plane, logistic bandits",
     seeds=32,
     presets={"experiments": "GLB-OMD with lambda = d plays; every region is computed from its plays and rewards"},
@@ -139,33 +138,31 @@ REGIONS = THEOREMS.experiment(
     derive=_areas,
     record_points=3000,
     claims=(
-        Claim(
-            "the ellipse of GLB-OMD is far smaller than GLM-UCB's: a tenth of its area at most, on average",
-            _PLACE,
-            final_mean("S3", "GLB-OMD", "ellipses"),
-            high=0.1,
-            trials=32,
+        *mean_within(
+            "GLB-OMD", "ellipses", says="the ellipse of GLB-OMD is far smaller than GLM-UCB's", high=0.1, **_FIGURE
         ),
-        Claim(
-            "within the ball, which GLM-UCB's covers, the region of GLB-OMD has at most half of the ball's area",
-            _PLACE,
-            final_mean("S3", "GLB-OMD", "area GLB-OMD"),
+        *mean_within(
+            "GLB-OMD",
+            "area GLB-OMD",
+            says="within the ball, which GLM-UCB's covers, the region of GLB-OMD has at most half of the ball's area",
             high=0.5,
-            trials=32,
+            **_FIGURE,
         ),
-        Claim(
-            "within the ball the region of OFUGLB has at most half of the ball's area too",
-            _PLACE,
-            final_mean("S3", "GLB-OMD", "area OFUGLB"),
+        *mean_within(
+            "GLB-OMD",
+            "area OFUGLB",
+            says="within the ball the region of OFUGLB has at most half of its area too",
             high=0.5,
-            trials=32,
+            **_FIGURE,
         ),
-        Claim(
-            "the region of GLB-OMD is comparable to OFUGLB's: within the ball at most twice its area, on average",
-            _PLACE,
-            metric_difference("S3", "GLB-OMD", "area GLB-OMD", "area OFUGLB", 2.0),
+        *difference_of_metrics(
+            "GLB-OMD",
+            "area GLB-OMD",
+            "area OFUGLB",
+            says="the region of GLB-OMD is comparable to OFUGLB's within the ball",
+            factor=2.0,
             high=0.0,
-            trials=32,
+            **_FIGURE,
         ),
     ),
     notes=(

@@ -67,7 +67,7 @@ COUNTS = (
     "O(K) a round instead of O(t)."
 )
 WORST_KAPPA = (
-    "RS-GLinCB is told the largest kappa of the ball, 1 / c_mu = 22, 150, 1099 and 8105 at S = 3, 5, 7 and 9, since it "
+    "RS-GLinCB is given the largest kappa of the ball, 1 / c_mu = 22, 150, 1099 and 8105 at S = 3, 5, 7 and 9: it "
     "cannot know that of its instance, which is smaller (the paper quotes 21, 137 and 963 at S = 3, 5 and 7)."
 )
 ADA = "ada-OFU-ECOLog has a reconstructed warm-up, to whose rounds it fits a likelihood; tabulated, not drawn."

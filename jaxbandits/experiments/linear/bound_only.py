@@ -42,7 +42,7 @@ BOUND_ONLY = THEOREMS.experiment(
     "bound-only",
     "Corollary 1",
     title="regret and coverage with a bound on the moments only",
-    presets={"theory": "every constant as the theorems state it; the largest nu_t there can be is told, once"},
+    presets={"theory": "every constant as the theorems state it; Hvt-UCB has the largest nu_t that there can be"},
     algorithms=_given_a_bound,
     panels=lambda horizon: {
         name: Panel(title, environment(noise=law, eps=eps, noise_decades=_DECADES))

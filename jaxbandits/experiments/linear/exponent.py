@@ -5,7 +5,7 @@ from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Exponents
-from jaxbandits.experiments.engine.statistic import growth_exponent
+from jaxbandits.experiments.engine.statements import growth
 from jaxbandits.experiments.linear.setting import ARMS, DIM, THEOREMS, THEORY, scaled
 
 _EPS = (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -19,15 +19,17 @@ def worst_case_exponent(eps: float) -> float:
 
 def _slower_than_the_worst_case(preset: str, text: str, place: str) -> tuple[Claim, ...]:
     return tuple(
-        Claim(
-            f"regret grows no faster than T^{worst_case_exponent(eps):.2f}{text} (eps = {eps:g})",
-            place,
-            growth_exponent(f"eps{eps:g}", "Hvt-UCB"),
+        claim
+        for eps in _EPS
+        for claim in growth(
+            "Hvt-UCB",
+            on={f"eps{eps:g}": f"eps = {eps:g}"},
+            says=f"regret grows no faster than T^(1/(1 + eps)), {text}",
+            place=place,
             high=worst_case_exponent(eps),
             trials=1000,
             presets=(preset,),
         )
-        for eps in _EPS
     )
 
 
@@ -49,9 +51,9 @@ EXPONENT = THEOREMS.experiment(
     },
     claims=(
         *_slower_than_the_worst_case(
-            "theory", ", the 1/(1 + eps) of the worst case", "ours, on Theorem 1 and Corollary 1 (upper bounds)"
+            "theory", "the rate of the worst case", "ours, on Theorem 1 and Corollary 1 (upper bounds)"
         ),
-        *_slower_than_the_worst_case("practical", " with tuned constants too", "ours, on Theorem 1"),
+        *_slower_than_the_worst_case("practical", "with tuned constants too", "ours, on Theorem 1"),
     ),
     notes=(
         "Exponent: least squares of log(mean regret) on log(t) over the last decade of rounds. "

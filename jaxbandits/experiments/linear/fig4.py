@@ -35,7 +35,7 @@ FIG4 = setting.FIGURES.experiment(
             says="knowing nu_t puts Hvt-UCB far ahead of itself with the bound only",
             place="ours, on Figure 4",
         ),
-        *setting.comparable("ours, on Figure 4 (both are told nu_t)", _DECADES.keys()),
+        *setting.comparable("ours, on Figure 4 (both receive nu_t)", _DECADES.keys()),
         *higher("OFUL", ("CRTM", "CRMM"), on=_DECADES.keys(), says="OFUL is worst", place=_PLACE),
     ),
     notes=("The paper prints eps = df - 0.01 = 1.69, outside (0, 1]: 1 + eps is meant.",),

@@ -7,10 +7,9 @@ import numpy as np
 
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.environments.linear.noise import Gaussian
-from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Against
-from jaxbandits.experiments.engine.statistic import growth_across
+from jaxbandits.experiments.engine.statements import growth_over_panels
 from jaxbandits.experiments.linear.setting import DIM, THEOREMS, environment
 from jaxbandits.theory.linear import theorem_1
 
@@ -54,19 +53,22 @@ NOISELESS = THEOREMS.experiment(
     panels=_panels,
     record_points=4,
     claims=(
-        Claim(
-            "without noise regret is polylogarithmic in T for eps = 1: it grows no faster than the explicit bound, "
-            f"T^{_RATE:.2f} between these T",
-            "ours, on Theorem 1 with nu_t = 0 (an upper bound)",
-            growth_across(_HORIZONS, "Hvt-UCB, theory"),
+        growth_over_panels(
+            "Hvt-UCB, theory",
+            _HORIZONS,
+            "T",
+            says="without noise regret is polylogarithmic in T for eps = 1, no faster than the explicit bound",
+            place="ours, on Theorem 1 with nu_t = 0 (an upper bound)",
             high=_RATE,
             trials=1000,
         ),
         *(
-            Claim(
-                f"the same with multipliers: slower than T^{_RATE:.2f} ({label})",
-                "ours, on Theorem 1",
-                growth_across(_HORIZONS, label),
+            growth_over_panels(
+                label,
+                _HORIZONS,
+                "T",
+                says="the same with multipliers",
+                place="ours, on Theorem 1",
                 high=_RATE,
                 trials=1000,
             )

@@ -6,16 +6,16 @@ from typing import Any
 
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.environments.linear.noise import StudentT
-from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Against
-from jaxbandits.experiments.engine.statistic import growth_across, worst_ratio
+from jaxbandits.experiments.engine.statements import growth_over_panels, panel_ratio
 from jaxbandits.experiments.engine.thresholds import COMPARABLE
 from jaxbandits.experiments.linear.setting import DIM, THEOREMS, environment
 
 _DF, _EPS, _DECADES = 2.1, 0.99, 1.5
 _SCALES = {f"nu{nu:g}": nu for nu in (0.1, 0.3, 1.0, 3.0, 10.0)}
 _LABELS = ("Hvt-UCB", "Hvt-UCB, theory")
+_PLACE = "ours, on Theorem 1 (an upper bound)"
 
 
 def root_mean_square(decades: float) -> float:
@@ -55,29 +55,32 @@ SCALE = THEOREMS.experiment(
     algorithms=_both,
     panels=_panels,
     claims=tuple(
-        Claim(
-            f"regret grows no faster than the root of the sum of nu_t^2: log-log slope in nu at most 1 ({label})",
-            "ours, on Theorem 1 (an upper bound)",
-            growth_across(_SCALES, label),
+        growth_over_panels(
+            label,
+            _SCALES,
+            "nu",
+            says="regret grows no faster than the root of the sum of nu_t^2",
+            place=_PLACE,
             high=1.0,
             trials=1000,
         )
         for label in _LABELS
     )
     + tuple(
-        Claim(
-            "the sum of nu_t^2 is what counts: with nu_t over 1.5 decades mean regret is at most "
-            f"{COMPARABLE:g} times that with the constant nu of the same sum ({label})",
-            "ours, on Theorem 1 (an upper bound)",
-            worst_ratio(("varying",), ("equal",), label),
+        panel_ratio(
+            label,
+            {"nu_t over 1.5 decades": ("varying",)},
+            {"the constant nu of the same sum": ("equal",)},
+            says="the sum of nu_t^2 is what counts",
+            place=_PLACE,
             high=COMPARABLE,
             trials=1000,
         )
         for label in _LABELS
     ),
     notes=(
-        "Student t noise (2.1) of moment scale nu at eps = 0.99; nu_t is told in each round. Regret cannot exceed that "
-        "of uniform play by much, so that slopes flatten at large nu.",
+        "Student t noise (2.1) of moment scale nu at eps = 0.99; learners receive nu_t in each round. Regret cannot "
+        "exceed that of uniform play by much, so that slopes flatten at large nu.",
         "Practical multipliers are tuned under the noise of Figure 1: nu far below 1 is not what they are meant for.",
         "Sums of squares are equal in expectation: nu is the root mean square of nu_t.",
     ),

@@ -1,5 +1,6 @@
 """Sensitivity of Hvt-UCB to its tuning and to the given bounds: one sweep over five hyperparameters (ours)."""
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,10 +8,9 @@ from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.linear.noise import StudentT
-from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Experiment, Panel
 from jaxbandits.experiments.engine.figures import Heatmap
-from jaxbandits.experiments.engine.statistic import point_difference
+from jaxbandits.experiments.engine.statements import at_point
 from jaxbandits.experiments.linear.setting import scaled
 from jaxbandits.simulation.grid import Grid, product
 
@@ -33,6 +33,8 @@ def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     return {"Hvt-UCB": Grid(learner, product(GRID))}
 
 
+_at = functools.partial(at_point, nominal=NOMINAL, on="max", place="ours")
+
 SENSITIVITY = Experiment(
     name="linear/sensitivity",
     title="sensitivity of Hvt-UCB to its tuning",
@@ -49,35 +51,14 @@ SENSITIVITY = Experiment(
     metric="regret",
     record_points=6,
     claims=(
-        Claim(
-            "nu overstated 10 times at most doubles the mean regret",
-            "ours",
-            point_difference("max", NOMINAL | {"moment_bound": 10 * _NU}, NOMINAL, factor=2.0),
-            high=0.0,
-        ),
-        Claim(
-            "nu understated 10 times at most doubles the mean regret",
-            "ours",
-            point_difference("max", NOMINAL | {"moment_bound": 0.1 * _NU}, NOMINAL, factor=2.0),
-            high=0.0,
-        ),
-        Claim(
-            "eps understated (0.5 for 0.99) at most doubles the mean regret",
-            "ours",
-            point_difference("max", NOMINAL | {"eps": 0.5}, NOMINAL, factor=2.0),
-            high=0.0,
-        ),
-        Claim(
-            "the printed radius (beta_scale = 1) costs more than 10 times the mean regret",
-            "ours",
-            point_difference("max", NOMINAL | {"beta_scale": 1.0}, NOMINAL, factor=10.0),
-            low=0.0,
-        ),
-        Claim(
-            "alpha = 1, the step size of ridge regression, is at least as good as the printed 4",
-            "ours",
-            point_difference("max", NOMINAL | {"step_size": 1.0}, NOMINAL),
-            high=0.0,
+        _at({"moment_bound": 10 * _NU}, says="nu overstated 10 times costs little", below=2.0),
+        _at({"moment_bound": 0.1 * _NU}, says="nu understated 10 times costs little", below=2.0),
+        _at({"eps": 0.5}, says="eps understated costs little", below=2.0),
+        _at({"beta_scale": 1.0}, says="the printed radius costs much", above=10.0),
+        _at(
+            {"step_size": 1.0},
+            says="the step size of ridge regression is at least as good as the printed one",
+            below=1.0,
         ),
     ),
     notes=("Every map passes through the nominal point; the other three hyperparameters stay nominal in it.",),

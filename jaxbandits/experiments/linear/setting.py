@@ -184,7 +184,7 @@ def time_claims(figure: str) -> tuple[Claim, ...]:
 
 # Experiments on the theorems, and on settings that Section 6 discusses without algorithms -----------------------------
 
-THEORY = {"theory": "every constant as the theorems state it; nu_t is told each round, exactly"}
+THEORY = {"theory": "every constant as the theorems state it; learners receive nu_t in each round, exactly"}
 LAWS = {  # law, order of the moment minus 1
     "student": ("Student t (2.1)", StudentT(df=2.1), 0.99),
     "gaussian": ("Gaussian", Gaussian(), 1.0),

@@ -8,11 +8,9 @@ import numpy as np
 
 from jaxbandits.algorithms.linear.crtm import CRTM
 from jaxbandits.diagnostics import linear as meters
-from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Interpretation, Panel
 from jaxbandits.experiments.engine.figures import Curves
-from jaxbandits.experiments.engine.statements import higher, lower
-from jaxbandits.experiments.engine.statistic import final_mean
+from jaxbandits.experiments.engine.statements import higher, lower, mean_within
 from jaxbandits.experiments.linear.drop import panels
 from jaxbandits.experiments.linear.setting import DIM, STUDY, TITLES, TWO_NORMALISATIONS
 from jaxbandits.results.trials import Trials
@@ -49,14 +47,13 @@ TRUNCATION = STUDY.experiment(
     meters=(Meter("truncated", meters.truncated),),
     derive=_share_of_rewards,
     claims=(
-        *(
-            Claim(
-                f"CRTM truncates many rewards under Gaussian noise: more than {_LARGE:.0%} on average ({title})",
-                "Figure 2, left; Section 5",
-                final_mean(panel, "CRTM", "truncated_share"),
-                low=_LARGE,
-            )
-            for panel, title in _LIGHT.items()
+        *mean_within(
+            "CRTM",
+            "truncated_share",
+            on=_LIGHT,
+            says="CRTM truncates many rewards under Gaussian noise",
+            place="Figure 2, left; Section 5",
+            low=_LARGE,
         ),
         *higher(
             "CRTM",

@@ -37,14 +37,14 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset
     dim, rounds = panel.environment.dim, panel.rounds or horizon
     return {
-        "CA-OONS, told T": CAOONS.theory(dim=dim, horizon=rounds),
+        "CA-OONS, given T": CAOONS.theory(dim=dim, horizon=rounds),
         "anytime CA-OONS": AnytimeCAOONS.theory(dim=dim, horizon=rounds),
-        "CA-OONS, practical, told T": CAOONS.practical(dim=dim, horizon=rounds),
+        "CA-OONS, practical, given T": CAOONS.practical(dim=dim, horizon=rounds),
         "anytime CA-OONS, practical": AnytimeCAOONS.practical(dim=dim, horizon=rounds),
     }
 
 
-_PAIRS = (("anytime CA-OONS", "CA-OONS, told T"), ("anytime CA-OONS, practical", "CA-OONS, practical, told T"))
+_PAIRS = (("anytime CA-OONS", "CA-OONS, given T"), ("anytime CA-OONS, practical", "CA-OONS, practical, given T"))
 
 
 def _claims() -> Iterable[Claim]:
@@ -60,7 +60,7 @@ def _claims() -> Iterable[Claim]:
 ANYTIME = STUDY.experiment(
     "anytime",
     "Remark 4.4",
-    title="CA-OONS told T, and restarted in epochs of doubling length",
+    title="CA-OONS with T known, and restarted in epochs of doubling length",
     horizon=_HORIZON,
     seeds=64,
     algorithms=_learners,

@@ -63,16 +63,16 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
         "CA-OONS": CAOONS.theory(dim=_DIM, horizon=horizon, radius=radius),
         "CA-OONS, practical": CAOONS.practical(dim=_DIM, horizon=horizon, radius=radius),
         "CLA-OONS": CLAOONS(dim=_DIM, radius=radius),
-        "OONS, told D": OONS.theory(dim=_DIM, radius=radius),
-        "optimistic OMD, told D": OptimisticOMD(dim=_DIM, domain=L2Ball(radius=radius)),
-        "OGD, told D": OGD(dim=_DIM, domain=L2Ball(radius=radius)),
+        "OONS, given D": OONS.theory(dim=_DIM, radius=radius),
+        "optimistic OMD, given D": OptimisticOMD(dim=_DIM, domain=L2Ball(radius=radius)),
+        "OGD, given D": OGD(dim=_DIM, domain=L2Ball(radius=radius)),
     }
 
 
 BOUNDED = STUDY.experiment(
     "bounded",
     "Theorems 4.1 and 4.5",
-    title="CA-OONS and CLA-OONS on balls of radius R, beside learners that are told D = 2R",
+    title="CA-OONS and CLA-OONS on balls of radius R, beside learners that know D = 2R",
     horizon=2**14,
     seeds=128,
     algorithms=_learners,
@@ -99,14 +99,14 @@ BOUNDED = STUDY.experiment(
         ),
         *lower(
             "CA-OONS",
-            "OONS, told D",
+            "OONS, given D",
             on=tuple(_RADII),
             factor=MODEST,
             says="not to know D has a modest price",
             place="ours",
         ),
         *higher(
-            "OGD, told D",
+            "OGD, given D",
             ("CA-OONS", "CLA-OONS"),
             on=tuple(_MOVING),
             says="where the mean changes, a hint is worth more than D",
@@ -114,7 +114,7 @@ BOUNDED = STUDY.experiment(
         ),
         *lower(
             "CA-OONS",
-            "optimistic OMD, told D",
+            "optimistic OMD, given D",
             on=tuple(_MOVING),
             says="where the mean changes, it costs nothing not to know D",
             place="ours",

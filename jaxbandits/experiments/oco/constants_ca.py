@@ -1,9 +1,8 @@
 """CA-OONS: regret against constants of its base learners and of its meta algorithm."""
 
 from jaxbandits.algorithms.oco.ca_oons import CAOONS
-from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.figures import Heatmap
-from jaxbandits.experiments.engine.statistic import point_difference
+from jaxbandits.experiments.engine.statements import at_point
 from jaxbandits.experiments.oco.setting import STUDY, smooth_losses
 from jaxbandits.simulation.grid import Grid, product
 
@@ -23,17 +22,16 @@ CONSTANTS_CA = STUDY.experiment(
     panels=lambda horizon: {"norm-4": smooth_losses()},
     record_points=4,
     claims=(
-        Claim(
-            "start-up is the meta algorithm's: c_meta = 8 loses less than half of what the paper's 32 does",
-            "ours",
-            point_difference("norm-4", _PAPER | {"c_meta": 8.0}, _PAPER, factor=0.5),
-            high=0.0,
+        at_point(
+            {"c_meta": 8.0}, _PAPER, on="norm-4", says="start-up is the meta algorithm's", place="ours", below=0.5
         ),
-        Claim(
-            "a quarter of the base learners' c_eta saves less than that: c_eta = 16 loses more than half of 64",
-            "ours",
-            point_difference("norm-4", _PAPER | {"c_eta": 16.0}, _PAPER, factor=0.5),
-            low=0.0,
+        at_point(
+            {"c_eta": 16.0},
+            _PAPER,
+            on="norm-4",
+            says="a quarter of the base learners' constant saves less than that",
+            place="ours",
+            above=0.5,
         ),
     ),
     notes=("Every map passes through the paper's constants; the third one stays there.",),

@@ -10,10 +10,9 @@ from jaxbandits.algorithms.oco.adagrad_norm import AdaGradNorm
 from jaxbandits.algorithms.oco.optax_learner import OptaxLearner
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Against
-from jaxbandits.experiments.engine.statistic import worst_ratio
+from jaxbandits.experiments.engine.statements import panel_ratio
 from jaxbandits.experiments.oco.setting import STUDY, on_the_ball
 from jaxbandits.results.trials import Trials
 
@@ -71,11 +70,13 @@ E5 = STUDY.experiment(
     derive=_over_noise,
     record_points=("log", 40),
     claims=tuple(
-        Claim(
-            f"{name} scales with the noise: the worst scaled regret at s = 0.05 is within {_WITHIN:g} times that at "
-            "s = 0.8",
-            "ours, on Theorem 3.2",
-            worst_ratio(_of_sigma(0.05), _of_sigma(0.8), name, "scaled_regret"),
+        panel_ratio(
+            name,
+            {"s = 0.05": _of_sigma(0.05)},
+            {"s = 0.8": _of_sigma(0.8)},
+            says=f"{name} scales with the noise",
+            place="ours, on Theorem 3.2",
+            metric="scaled_regret",
             low=1.0 / _WITHIN,
             high=_WITHIN,
         )
