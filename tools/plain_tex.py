@@ -1,0 +1,72 @@
+"""Formulas of docstrings, written to be read in a terminal, as TeX.
+
+Between dollars stands plain text such as `O(d sqrt(T log T))`, `sum_{t<=T} ||g_t||^2` or `theta_t in R^d`. Names of
+Greek letters, functions and relations become those of TeX; other words are set upright; TeX itself stays as it is.
+"""
+
+import re
+
+_GREEK = frozenset(
+    """
+    alpha beta gamma delta eps epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega
+    Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega
+    """.split()  # noqa: SIM905
+)
+_FUNCTIONS = frozenset("log exp min max sup inf det tr cos sin sinh cosh tanh ln lim".split())  # noqa: SIM905
+_SIGNS = {"sum": r"\sum", "prod": r"\prod", "in": r"\in", "infinity": r"\infty", "grad": r"\nabla", "x": "x"}
+_RELATIONS = (
+    ("<=>", r" \Leftrightarrow "), ("<=", r" \le "), (">=", r" \ge "), ("!=", r" \ne "), ("->", r" \to "),
+    ("...", r" \ldots "), ("||", r"\|"), (" * ", r" \cdot "), ("+-", r" \pm "), ("%", r"\%"),
+)  # fmt: skip
+# A word with what belongs to it: a tilde (O~), a star (theta*).
+_WORD = re.compile(r"(?<![\\A-Za-z])([A-Za-z]+)(~)?(\*(?![\w(]))?")
+
+
+def tex(plain: str) -> str:
+    """Return a formula in plain text as TeX."""
+    text = _brackets(_roots(" ".join(plain.split())))
+    for sign, command in _RELATIONS:
+        text = text.replace(sign, command)
+    text = _WORD.sub(_word, text)
+    return " ".join(text.split())
+
+
+def _word(found: re.Match[str]) -> str:
+    name, tilde, star = found.groups()
+    if name in _GREEK:
+        name = {"eps": r"\varepsilon", "epsilon": r"\varepsilon"}.get(name, f"\\{name}")
+    elif name in _FUNCTIONS:
+        name = f"\\{name} "
+    elif name in _SIGNS:
+        name = f"{_SIGNS[name]} " if name != "x" else name
+    elif name in ("R", "E", "P") and not tilde and not star and re.match(r"\^|\[", found.string[found.end() :]):
+        name = rf"\mathbb{{{name}}}"
+    elif len(name) > 1:
+        name = rf"\mathrm{{{name}}} " if name.islower() and len(name) > 2 else rf"\mathrm{{{name}}}"
+    return (rf"\tilde{{{name}}}" if tilde else name) + ("^*" if star else "")
+
+
+def _roots(text: str) -> str:
+    """Set `sqrt(...)` and `sqrt x`, the brackets balanced."""
+    while (at := re.search(r"(?<!\\)\bsqrt\(", text)) is not None:
+        end = _closing(text, at.end() - 1)
+        text = f"{text[: at.start()]}\\sqrt{{{text[at.end() : end]}}}{text[end + 1 :]}"
+    return re.sub(r"(?<!\\)\bsqrt (\w+)", r"\\sqrt{\1}", text)
+
+
+def _brackets(text: str) -> str:
+    """Set an exponent or subscript in brackets without them: `T^(1/2)`."""
+    while (at := re.search(r"[\^_]\(", text)) is not None:
+        end = _closing(text, at.end() - 1)
+        text = f"{text[: at.start() + 1]}{{{text[at.end() : end]}}}{text[end + 1 :]}"
+    return re.sub(r"([\^_])(-?\d+(?:\.\d+)?|[A-Za-z]{2,})(?![\w}])", r"\1{\2}", text)
+
+
+def _closing(text: str, opening: int) -> int:
+    """Return the index of the bracket that closes the one at an index; the end of the text without one."""
+    depth = 0
+    for i in range(opening, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[i], 0)
+        if depth == 0:
+            return i
+    return len(text)
