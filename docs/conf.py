@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
 import address
+import plain_tex
 import site_pages
 
 from jaxbandits import __version__
@@ -114,7 +115,7 @@ def write_docstring_as_rst(app: Any, what: str, name: str, obj: Any, options: An
         pieces = re.split(r"\$([^$]+)\$", parts[i])
         for j, piece in enumerate(pieces):
             if j % 2:
-                pieces[j] = f":math:`{piece}`"
+                pieces[j] = f":math:`{plain_tex.tex(piece)}`"
                 continue
             marked = _BULLET.sub("\\1\0", piece)  # bullets stay
             formulas = re.split(r"\$([^$]+)\$", mathtext(marked))  # Greek names, powers, roots and norms

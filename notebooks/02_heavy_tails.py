@@ -100,7 +100,7 @@ _ = ax.legend(frameon=False)
 from jaxbandits import HeavyTailed, compare, noise
 from jaxbandits.linear import CRMM, CRTM, OFUL, HvtUCB, Uniform
 
-SEEDS, T = (64, 200) if FAST else (1000, 3000)
+SEEDS, T = (64, 200) if FAST else (512, 3000)
 common = {"dim": 2, "horizon": T}
 learners = {
     "Hvt-UCB": HvtUCB.practical(**common, eps=0.99, moment_bound=1.31),
@@ -131,7 +131,7 @@ for name, result in results.items():
 #
 # ## The tail of the regret
 #
-# A mean of a thousand seeds can hide rare large regrets. The figure shows the share of seeds whose regret ends above
+# A mean of hundreds of seeds can hide rare large regrets. The figure shows the share of seeds whose regret ends above
 # $z$.
 
 # %%

@@ -95,7 +95,7 @@ from jaxbandits import compare
 from jaxbandits.glm import GLBOMD, GLOC, OFUGLB, ECOLog, GeneralizedLinear
 from jaxbandits.linear import Uniform
 
-SEEDS, FEW, T = (64, 50, 100) if FAST else (512, 64, 2000)
+SEEDS, FEW, T = (64, 50, 100) if FAST else (256, 64, 1000)
 
 
 def logistic(size):

@@ -96,7 +96,7 @@ if data.exists() and not FAST:
     title, SEEDS, T = "MovieLens-100k", 3, 1000  # one pass over the ratings
 else:
     env = MatrixCompletion.stand_in(constraint="budget")
-    title, SEEDS, T = "stand-in for MovieLens", 64, (100 if FAST else 1500)
+    title, SEEDS, T = "stand-in for MovieLens", 50, (100 if FAST else 800)
 print(f"{title}: {env.dim[0]} x {env.dim[1]}, {len(env.observed):,} ratings, {env.batch} a round")
 
 # %% [markdown]
@@ -152,7 +152,7 @@ _ = axes[0].plot(trials.record_points, trials.get("zero_loss")[0].mean(axis=0), 
 from jaxbandits import sweep
 
 stand_in = MatrixCompletion.stand_in(constraint="budget")
-SEEDS, T = 64, (100 if FAST else 1500)
+SEEDS, T = 50, (100 if FAST else 800)
 small = 0.5 * T**-0.75
 weights = [w * small for w in ([1.0, 100.0] if FAST else [0.1, 1.0, 10.0, 100.0, 1000.0])]
 learner = OFWTVC.practical(**settings(stand_in, T), eta_scale=1e3)

@@ -120,7 +120,8 @@ def _show_entry(name: str, entry: "Entry") -> None:
     from jaxbandits.results import table
 
     module = inspect.getdoc(sys.modules[entry.cls.__module__]) or ""
-    print(f"{name}: {entry.cls.__module__}.{entry.cls.__name__}\n\n{module}\n\n{inspect.getdoc(entry.cls)}\n")
+    text = (inspect.getdoc(entry.cls) or "").replace("$", "")  # around formulas, for the site
+    print(f"{name}: {entry.cls.__module__}.{entry.cls.__name__}\n\n{module}\n\n{text}\n")
     rows = [(row.name, row.kind, _value(row.value), row.range or "", row.doc) for row in field_table(entry.cls)]
     print(table.aligned(("field", "kind", "default", "range", "meaning"), rows, left=5))
     presets = {key: inspect.getdoc(preset) or "" for key, preset in named_constructors(entry.cls).items()}

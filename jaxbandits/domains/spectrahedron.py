@@ -20,9 +20,9 @@ class Spectrahedron:
     """`{X in R^{n x n}: X symmetric and positive semidefinite, tr X <= radius}`: the hull of 0 and radius u u'.
 
     A direction is replaced by its symmetric part, which is all that a symmetric X sees of it. The linear oracle needs
-    one eigenvector: up to n = 64 it is exact; above, it comes from `iterations` steps of Lanczos' method with full
+    one eigenvector: up to $n = 64$ it is exact; above, it comes from `iterations` steps of Lanczos' method with full
     reorthogonalisation, so that the answer is a point of the set whose value is close to the best. No interior points
-    in R^{n x n}.
+    in $R^{n x n}$.
     """
 
     radius: ArrayLike = param(1.0, "(0, inf)", "largest trace")

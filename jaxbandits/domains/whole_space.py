@@ -9,7 +9,7 @@ from jaxbandits.domains.points import Point, Shape
 
 @pytree
 class WholeSpace:
-    """R^d, and the matrices, and the parameters of any model."""
+    """$R^d$, and the matrices, and the parameters of any model."""
 
     @property
     def diameter(self) -> float:

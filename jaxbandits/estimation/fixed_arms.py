@@ -46,7 +46,7 @@ class Scores(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Change of the estimate in a round: V^{-1} <- V^{-1} - weight u u', theta <- theta + length u."""
+    """Change of the estimate in a round: $V^{-1} <- V^{-1}$ - weight u u', $theta <- theta$ + length u."""
 
     direction: Vector  # [d]  u
     weight: jax.Array  # []  c

@@ -193,8 +193,8 @@ class Exponential:
     """`Exp` with mean `-1/z`, on `z <= -margin < 0` only: `m = -log(-z)`, `mu = -1/z`, `mu' = 1/z^2`.
 
     The natural parameter is negative, so 0 cannot be in the parameter set: give learner and environment a ball with a
-    `center`, and arms with `x'theta <= -margin` for every theta in it. Outside (z >= 0) the functions are infinite or
-    NaN, never clipped. The paper states R = 0; it is 2 / margin, since `mu''/mu' = 2/|z|`.
+    `center`, and arms with `x'theta <= -margin` for every theta in it. Outside $(z >= 0)$ the functions are infinite or
+    NaN, never clipped. The paper states $R = 0$; it is 2 / margin, since `mu''/mu' = 2/|z|`.
     """
 
     margin: ArrayLike = param(1.0, "(0, inf)", "least |z| over arms and parameters; R = 2 / margin")

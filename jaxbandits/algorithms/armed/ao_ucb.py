@@ -19,11 +19,12 @@ class AOUCB(IndexPolicy):
     """UCB without a horizon whose regret has the smallest possible logarithmic rate for Gaussian rewards.
 
     Guarantee:
-      Independent R-sub-Gaussian rewards, gaps D_i: limsup of expected regret / log T is at most
-      sum_{D_i > 0} 2 R^2 / D_i (Theorem 8.1), which no consistent policy beats for Gaussian rewards of variance R^2.
+      Independent R-sub-Gaussian rewards, gaps $D_i$: limsup of expected regret / log T is at most
+      $sum_{D_i > 0} 2 R^2 / D_i$ (Theorem 8.1), which no consistent policy beats for Gaussian rewards of variance
+      $R^2$.
 
     Deviations:
-      * [ours] The book has R = 1. Ties: the first arm wins.
+      * [ours] The book has $R = 1$. Ties: the first arm wins.
 
     References:
       Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 6, Theorem 8.1.

@@ -24,7 +24,7 @@ class DUCB(IndexPolicy):
 
     Guarantee:
       Independent rewards in [0, B] whose means change at most C times up to T, xi > 1/2, gamma as in `theory`: a
-      suboptimal arm is played O(sqrt(C T) log T) times in expectation.
+      suboptimal arm is played $O(sqrt(C T) log T)$ times in expectation.
 
     Deviations:
       * [ours] An arm whose discounted count is below the smallest normal number counts as not played. Ties: the first

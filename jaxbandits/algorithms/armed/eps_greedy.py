@@ -21,11 +21,11 @@ from jaxbandits.types import ArmDecision, ArmObs
 
 @pytree
 class EpsGreedy(IndexPolicy):
-    """Greedy play that explores uniformly in a share c K / (d^2 t) of the rounds.
+    """Greedy play that explores uniformly in a share $c K / (d^2 t)$ of the rounds.
 
     Guarantee:
-      Independent rewards in [0, 1], 0 < d <= the smallest gap, c > 5: the probability of a suboptimal arm in round t is
-      O(1/t), hence regret O(log T) (Theorem 3).
+      Independent rewards in [0, 1], $0 < d$ <= the smallest gap, $c > 5$: the probability of a suboptimal arm in round
+      t is $O(1/t)$, hence regret $O(log T)$ (Theorem 3).
 
     Deviations:
       * [ours] A greedy round plays an arm that was never played, if there is one. Ties: the first arm wins.

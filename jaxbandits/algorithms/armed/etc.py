@@ -22,8 +22,8 @@ class ETC(IndexPolicy):
     """Explore, then commit: the simplest policy with sublinear regret, if m suits the gaps.
 
     Guarantee:
-      Independent 1-sub-Gaussian rewards, gaps D_i, n >= m K rounds: expected regret is at most
-      m sum_i D_i + (n - m K) sum_i D_i exp(-m D_i^2 / 4) (Theorem 6.1).
+      Independent 1-sub-Gaussian rewards, gaps $D_i$, $n >= m K$ rounds: expected regret is at most
+      $m sum_i D_i + (n - m K) sum_i D_i exp(-m D_i^2 / 4)$ (Theorem 6.1).
 
     Deviations:
       * [ours] An arm that is not available when its turn comes is explored later; then the first arm wins ties.

@@ -25,10 +25,10 @@ class Exp3(SampledPolicy):
 
     Guarantee:
       Rewards in [0, 1] chosen in advance, eta as in `theory`: expected regret against every fixed arm after n rounds is
-      at most 2 sqrt(n K log K) (Lattimore & Szepesvari, Chapter 11).
+      at most $2 sqrt(n K log K)$ (Lattimore & Szepesvari, Chapter 11).
 
     Deviations:
-      * [ours] Without `learning_rate` it is sqrt(log K / (t K)) in round t = 1, 2, ...
+      * [ours] Without `learning_rate` it is $sqrt(log K / (t K))$ in round $t = 1$, 2, ...
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Yoav Freund, Robert Schapire. The Nonstochastic Multiarmed Bandit Problem.

@@ -24,10 +24,10 @@ class Exp3IX(SampledPolicy):
 
     Guarantee:
       Rewards in [0, 1] chosen in advance, eta as in `theory`: regret against every fixed arm after n rounds is
-      O(sqrt(n K log K)) with high probability, not only in expectation (Lattimore & Szepesvari, Theorem 12.1).
+      $O(sqrt(n K log K))$ with high probability, not only in expectation (Lattimore & Szepesvari, Theorem 12.1).
 
     Deviations:
-      * [ours] Without `learning_rate` it is sqrt(log K / (t K)) in round t = 1, 2, ...
+      * [ours] Without `learning_rate` it is $sqrt(log K / (t K))$ in round $t = 1$, 2, ...
 
     References:
       Gergely Neu. Explore no more: Improved high-probability regret bounds for non-stochastic bandits. NIPS 2015.

@@ -20,11 +20,11 @@ class KLUCB(IndexPolicy):
     """Upper confidence bounds by Chernoff's inequality, for rewards in [0, 1].
 
     Guarantee:
-      Independent rewards in [0, 1] with means mu_i, c = 3: limsup of expected regret / log T is at most
+      Independent rewards in [0, 1] with means $mu_i$, $c = 3$: limsup of expected regret / log T is at most
       sum_i (mu* - mu_i) / kl(mu_i, mu*) (Theorem 1), which no consistent policy beats for rewards 0 and 1.
 
     Deviations:
-      * [printed] c = 0 by default, as in the paper's experiments; `theory` has c = 3.
+      * [printed] $c = 0$ by default, as in the paper's experiments; `theory` has $c = 3$.
       * [ours] Means outside [0, 1] are clipped; log log t counts as 0 up to round e. Ties: the first arm wins.
 
     References:

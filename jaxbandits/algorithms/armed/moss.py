@@ -21,8 +21,8 @@ class MOSS(IndexPolicy):
     """UCB with a known horizon and no logarithm in its worst case.
 
     Guarantee:
-      Independent R-sub-Gaussian rewards with R = 1, gaps D_i: expected regret after n rounds is at most
-      39 sqrt(K n) + sum_i D_i (Lattimore & Szepesvari, Theorem 9.1).
+      Independent R-sub-Gaussian rewards with $R = 1$, gaps $D_i$: expected regret after n rounds is at most
+      $39 sqrt(K n) + sum_i D_i$ (Lattimore & Szepesvari, Theorem 9.1).
 
     Deviations:
       * [ours] R multiplies the width. With R = 1/2 the index is Audibert and Bubeck's for rewards in [0, 1].

@@ -38,7 +38,7 @@ class SWUCB(IndexPolicy):
 
     Guarantee:
       Independent rewards in [0, B] whose means change at most C times up to T, xi > 1/2, tau as in `theory`: a
-      suboptimal arm is played O(sqrt(C T log T)) times in expectation.
+      suboptimal arm is played $O(sqrt(C T log T))$ times in expectation.
 
     Deviations:
       None. Ties: the first arm wins.

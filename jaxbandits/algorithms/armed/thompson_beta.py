@@ -20,7 +20,7 @@ class ThompsonBeta(IndexPolicy):
     """Thompson sampling for rewards 0 and 1.
 
     Guarantee:
-      Rewards 0 and 1, prior Beta(1, 1), s = 1: limsup of expected regret / log T is at most
+      Rewards 0 and 1, prior Beta(1, 1), $s = 1$: limsup of expected regret / log T is at most
       sum_i (mu* - mu_i) / kl(mu_i, mu*) (Kaufmann, Korda & Munos, Theorem 1), which no consistent policy beats.
 
     Deviations:

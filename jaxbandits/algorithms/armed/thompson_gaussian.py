@@ -20,11 +20,11 @@ class ThompsonGaussian(IndexPolicy):
     """Thompson sampling for Gaussian rewards, which also suits rewards in [0, 1].
 
     Guarantee:
-      Independent rewards in [0, 1], R = 1: expected regret O(sqrt(K T log K)) for T >= K (their Theorem on Gaussian
-      priors).
+      Independent rewards in [0, 1], $R = 1$: expected regret $O(sqrt(K T log K))$ for $T >= K$ (their Theorem on
+      Gaussian priors).
 
     Deviations:
-      * [ours] R multiplies the standard deviation; the paper has R = 1.
+      * [ours] R multiplies the standard deviation; the paper has $R = 1$.
 
     References:
       Shipra Agrawal, Navin Goyal. Further Optimal Regret Bounds for Thompson Sampling. AISTATS 2013, Algorithm 2.

@@ -17,15 +17,15 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 
 @pytree
 class TsallisINF(SampledPolicy):
-    """Logarithmic regret against stochastic rewards and sqrt(K T) against any, without knowing which and without T.
+    """Logarithmic regret against stochastic rewards and $sqrt(K T)$ against any, without knowing which and without T.
 
     Guarantee:
-      Rewards in [0, 1]: expected regret against every fixed arm is at most 4 sqrt(K T) + O(log T) whatever the rewards,
-      and O(sum_{D_i > 0} log T / D_i) in the stochastically constrained adversarial regime with a unique best arm and
-      gaps D_i (Theorem 1).
+      Rewards in [0, 1]: expected regret against every fixed arm is at most $4 sqrt(K T) + O(log T)$ whatever the
+      rewards, and $O(sum_{D_i > 0} log T / D_i)$ in the stochastically constrained adversarial regime with a unique
+      best arm and gaps $D_i$ (Theorem 1).
 
     Deviations:
-      * [ours] `rate` multiplies eta_t. A fixed number of Newton's steps from the right, on the inverse root of the
+      * [ours] `rate` multiplies $eta_t$. A fixed number of Newton's steps from the right, on the inverse root of the
         sum, which is concave; weights are then divided by their sum.
 
     References:

@@ -19,8 +19,8 @@ class UCB1(IndexPolicy):
     """Upper confidence bounds by Hoeffding's inequality, without parameters.
 
     Guarantee:
-      Independent rewards in [0, 1], gaps D_i: expected regret <= 8 sum_{D_i > 0} log T / D_i + (1 + pi^2 / 3) sum_i
-      D_i, for every T (Theorem 1).
+      Independent rewards in [0, 1], gaps $D_i$: expected regret <= $8 sum_{D_i > 0} log T / D_i + (1 + pi^2 / 3) sum_i$
+      $D_i$, for every T (Theorem 1).
 
     Deviations:
       None. Ties: the first arm wins.

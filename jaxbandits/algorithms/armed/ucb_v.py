@@ -29,8 +29,8 @@ class UCBV(IndexPolicy):
     """Upper confidence bounds by Bernstein's inequality with the empirical variance: small for arms of low variance.
 
     Guarantee:
-      Independent rewards in [0, b], variances sigma_i^2, gaps D_i, c = 1, zeta > 1: expected regret is at most
-      C_zeta sum_{D_i > 0} (sigma_i^2 / D_i + 2 b) log T, C_1.2 = 10 (Theorem 4).
+      Independent rewards in [0, b], variances $sigma_i^2$, gaps $D_i$, $c = 1$, $zeta > 1$: expected regret is at most
+      $C_zeta sum_{D_i > 0} (sigma_i^2 / D_i + 2 b) log T$, $C_1.2 = 10$ (Theorem 4).
 
     Deviations:
       None. Ties: the first arm wins.

@@ -32,7 +32,7 @@ from jaxbandits.types import ConstrainedValue, PointDecision
 
 
 class BFWTVCState(NamedTuple):
-    """State of `BFWTVC`: the centre y_m, the surrogate of the current epoch, and the cumulative violation."""
+    """State of `BFWTVC`: the centre $y_m$, the surrogate of the current epoch, and the cumulative violation."""
 
     last: Step  # y_m is last.x
     anchor: Point  # [d]  first centre of the epoch
@@ -53,26 +53,26 @@ class BFWTVC(BanditLearner):
     The domain needs `zero`, `lmo`, `diameter`, `center` and `inner_radius` > 0. Decisions are points of any form.
 
     Guarantee:
-      Theorem 3: for f_t, g_t convex and G-Lipschitz with |f_t| <= M on K and a point of K that satisfies every
-      constraint, the expected regret is O(T^{3/4}) and Q_T is O(T^{3/4} log T).
+      Theorem 3: for $f_t$, $g_t$ convex and G-Lipschitz with $|f_t| <= M$ on K and a point of K that satisfies every
+      constraint, the expected regret is $O(T^{3/4})$ and $Q_T$ is $O(T^{3/4} log T)$.
 
     Deviations:
-      * `c` [ours]: the paper has "a constant c > 0" with delta <= r; the default is c = 0.9 r. delta < r is
-        required, or (1 - delta / r) K is one point. `delta` overrides c T^{-1/4}.
+      * `c` [ours]: the paper has "a constant c > 0" with $delta <= r$; the default is $c = 0.9 r$. $delta < r$ is
+        required, or $(1 - delta / r) K$ is one point. `delta` overrides $c T^{-1/4}$.
       * `g_init` [ours]: the paper starts from G~ = 1. The default beta G gamma, a lower bound of every target, keeps
         G~ in proportion to the gradients (see OFW-TVC); 1.0 is the paper's.
       * eta of (22) [printed] is divided by M and by G~, where one of them would do: with losses, constraints, M and G
         multiplied by s, the step is divided by s. Choose units in which M is about 1, or set `eta_scale` = s.
-      * `value_bound` [printed]: M of the statement bounds |f_t|. The analysis needs a bound on the surrogate
-        f_t + (w_t / gamma) g_t^+: set it to that to follow the proof. [reconstructed]
-      * `beta` [printed]: 1 / C2 with C2 = 16 G (c D / r + 3 c + 1 + 2 c D / (d M) + d M D / c); the proof's chain has
-        D / 4 where C2 has 1, which matters for D > 4 only and not for the rates.
-      * `weight_before` [ours]: the paper weighs round t with Q_t [printed], which depends on u_t and biases the
-        estimate by a factor exp(s g) (1 + s g), s = lam beta, where g > 0 is linear. True: Q_{t-1}, unbiased.
-      * Line 8's guard "for all rounds of the block" is evaluated in the last round of the block: Q_t does not decrease.
-        k = b_1 = 1 initially, which the paper leaves out. [reconstructed]
-      * `most_steps` [ours]: a cap on Frank-Wolfe steps a block. The default ceil(3.375 sqrt(T)) always suffices for the
-        default eps (gap bound of Jaggi, ICML 2013: ceil(13.5 D^2 / eps)); a smaller eps may need more, and
+      * `value_bound` [printed]: M of the statement bounds $|f_t|$. The analysis needs a bound on the surrogate
+        $f_t + (w_t / gamma) g_t^+$: set it to that to follow the proof. [reconstructed]
+      * `beta` [printed]: 1 / C2 with C2 = $16 G (c D / r + 3 c + 1 + 2 c D / (d M) + d M D / c)$; the proof's chain has
+        $D / 4$ where C2 has 1, which matters for $D > 4$ only and not for the rates.
+      * `weight_before` [ours]: the paper weighs round t with $Q_t$ [printed], which depends on $u_t$ and biases the
+        estimate by a factor exp(s g) (1 + s g), s = lam beta, where $g > 0$ is linear. True: $Q_{t-1}$, unbiased.
+      * Line 8's guard "for all rounds of the block" is evaluated in the last round of the block: $Q_t$ does not
+        decrease. $k = b_1 = 1$ initially, which the paper leaves out. [reconstructed]
+      * `most_steps` [ours]: a cap on Frank-Wolfe steps a block. The default ceil(3.375 $sqrt(T)$) always suffices for
+        the default eps (gap bound of Jaggi, ICML 2013: ceil(13.5 $D^2 / eps$)); a smaller eps may need more, and
         `diagnostics` reports the blocks that stopped early.
       * `estimator` [ours]: `TwoPoint()` needs two values a round, and its size does not depend on delta.
       * `eta_scale`, `constraint_scale` [ours]: as in OFW-TVC.

@@ -44,13 +44,13 @@ class LBPM(BanditLearner):
     `outer_radius`, `center` and `inner_radius` > 0. Decisions are points of any form.
 
     Guarantee:
-      The rates quoted for LBPM are expected regret O(T^{3/4} sqrt(log T)) and Q_T = O(T^{7/8} log T).
+      The rates quoted for LBPM are expected regret $O(T^{3/4} sqrt(log T))$ and $Q_T = O(T^{7/8} log T)$.
 
     Deviations:
-      * The method and its constants [reconstructed]; eta = R (d M)^{-1/2} T^{-3/4} is that of the bandit theorem of
-        2022, whose K = 6 d M sqrt(T) exceeds T unless T is enormous: K = sqrt(T) [ours]. The step then changes with
-        the units of the losses: with losses, constraints, M and G multiplied by s, by sqrt(s).
-      * `c` [ours]: delta = c T^{-1/4} with c = 0.9 r by default; `delta` overrides it, and must be below r.
+      * The method and its constants [reconstructed]; $eta = R (d M)^{-1/2} T^{-3/4}$ is that of the bandit theorem of
+        2022, whose $K = 6 d M sqrt(T)$ exceeds T unless T is enormous: $K = sqrt(T)$ [ours]. The step then changes with
+        the units of the losses: with losses, constraints, M and G multiplied by s, by $sqrt(s)$.
+      * `c` [ours]: $delta = c T^{-1/4}$ with $c = 0.9 r$ by default; `delta` overrides it, and must be below r.
       * `estimator` [ours]: `TwoPoint()` needs two values a round.
       * `cut_first`, `most_calls` [ours]: as in LOO-BOGD.
 

@@ -57,7 +57,7 @@ class PointLearner(abc.ABC):
 class BanditLearner(PointLearner):
     """Abstract learner that observes loss and constraint at y + delta u only, for a random unit vector u.
 
-    The centre y, of which `start` is the first, lies in (1 - delta / r) K for the inner radius r of K, so that
+    The centre y, of which `start` is the first, lies in $(1 - delta / r) K$ for the inner radius r of K, so that
     y + delta u lies in K. delta is c T^radius_power unless it is given.
     """
 

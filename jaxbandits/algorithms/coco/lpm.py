@@ -38,17 +38,17 @@ class LPM(BlockLearner):
     """LPM: LOO-BOGD on the Lagrangian of loss and violation, the multiplier rising with the violation of each block.
 
     A reconstruction: the pseudo-code of the paper could not be obtained, only its abstract (T linear minimisations,
-    first-order access to g_t, a Lagrangian primal-dual method). Results here say nothing about the original.
+    first-order access to $g_t$, a Lagrangian primal-dual method). Results here say nothing about the original.
     The domain needs `zero`, `lmo` and `outer_radius`. Decisions are points of any form.
 
     Guarantee:
-      The rates quoted for LPM are regret O(T^{3/4} sqrt(log T)) and Q_T = O(T^{7/8}); a drift argument gives
-      O(T^{3/4}) and O(T^{7/8}) for the defaults here.
+      The rates quoted for LPM are regret $O(T^{3/4} sqrt(log T))$ and $Q_T = O(T^{7/8})$; a drift argument gives
+      $O(T^{3/4})$ and $O(T^{7/8})$ for the defaults here.
 
     Deviations:
       * The method and all its constants. [reconstructed]
-      * `cut_first`, `most_calls` [ours], and a default eps = 60 R^2 T^{-1/2} with which x does not move from x_1 = 0
-        for all T <= 32400 [reconstructed]: as in LOO-BOGD. `practical` has a smaller eps.
+      * `cut_first`, `most_calls` [ours], and a default $eps = 60 R^2 T^{-1/2}$ with which x does not move from
+        $x_1 = 0$ for all $T <= 32400$ [reconstructed]: as in LOO-BOGD. `practical` has a smaller eps.
 
     References:
       Dan Garber, Ben Kretzu: Projection-free Online Convex Optimization with Time-Varying Constraints. ICML 2024.

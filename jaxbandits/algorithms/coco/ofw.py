@@ -34,7 +34,7 @@ class OFW(PointLearner):
 
     The domain needs `zero`, `lmo` and `diameter` only.
 
-    Guarantee: for convex losses with gradients of norm at most G, regret O(G D T^{3/4}).
+    Guarantee: for convex losses with gradients of norm at most G, regret $O(G D T^{3/4})$.
     Deviations: `eta_scale` [ours] multiplies eta; 1 is the theory.
     References: E. Hazan, S. Kale, "Projection-free Online Learning", ICML 2012, Algorithm 1; constants as in E. Hazan,
       "Introduction to Online Convex Optimization", 2016, Algorithm 24.

@@ -44,22 +44,22 @@ class OFWTVC(PointLearner):
     The iterates depend on `beta`, `gamma` and `lam` only through `lam beta` and `lam / gamma` (and `g_init`, if given).
 
     Guarantee:
-      Theorem 1, for the defaults: f_t, g_t convex and G-Lipschitz on K, and some point of K satisfies every constraint.
-      Regret against any such point <= 64 G D (T^{3/4} + 1), and Q_T <= 128 G D T^{3/4} ln(2 + 4 T) (constants of the
-      proof). `eta_scale` above 1, a `step_cap` above 1 and other constants are outside it.
+      Theorem 1, for the defaults: $f_t$, $g_t$ convex and G-Lipschitz on K, and some point of K satisfies every
+      constraint. Regret against any such point <= $64 G D (T^{3/4} + 1)$, and $Q_T <= 128 G D T^{3/4}$ ln(2 + 4 T)
+      (constants of the proof). `eta_scale` above 1, a `step_cap` above 1 and other constants are outside it.
 
     Deviations:
-      * `step_cap`: inf [printed], 1 [ours]. (13) as printed steps by 2 and by sqrt(2) in the first rounds of an epoch
+      * `step_cap`: inf [printed], 1 [ours]. (13) as printed steps by 2 and by $sqrt(2)$ in the first rounds of an epoch
         and leaves K; the cap at 1 is Hazan & Kale's.
       * `g_init`: 1.0 [printed], None for beta G gamma [ours]. The paper starts from G~ = 1, far above
-        beta G gamma = 1 / (64 D); eta is then too small by 64 D and the iterate swings around x_1. beta G gamma is a
-        lower bound of every target of line 8, and the constants of the theorem hold with it.
+        $beta G gamma = 1 / (64 D)$; eta is then too small by 64 D and the iterate swings around $x_1$. beta G gamma is
+        a lower bound of every target of line 8, and the constants of the theorem hold with it.
       * `eta_scale` [ours]: multiplies (9); 1 is the paper's.
-      * `constraint_scale` [ours]: multiplies g_t and its gradient. The theory has one G for losses and constraints;
-        G_f / G_g gives both the same. Q_t is then in scaled units.
-      * The exponent lam beta Q_t is clamped at 60 (float32) or 600 (float64); the theory does not cover such a run,
+      * `constraint_scale` [ours]: multiplies $g_t$ and its gradient. The theory has one G for losses and constraints;
+        $G_f / G_g$ gives both the same. $Q_t$ is then in scaled units.
+      * The exponent lam $beta Q_t$ is clamped at 60 (float32) or 600 (float64); the theory does not cover such a run,
         and `diagnostics` reports it. [ours]
-      * Everything is divided by beta gamma (see `lyapunov`), and Q_t is summed with compensation: the same iterates.
+      * Everything is divided by beta gamma (see `lyapunov`), and $Q_t$ is summed with compensation: the same iterates.
 
     References:
       Yibo Wang, Yuanyu Wan, Lijun Zhang: Revisiting Projection-Free Online Learning with Time-Varying Constraints.

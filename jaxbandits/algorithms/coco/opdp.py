@@ -38,19 +38,19 @@ class OPDPState(NamedTuple):
 
 @pytree
 class OPDP(PointLearner):
-    """OPDP: online Frank-Wolfe on f_t + l_t g_t, with a multiplier that rises with the constraint.
+    """OPDP: online Frank-Wolfe on $f_t + l_t g_t$, with a multiplier that rises with the constraint.
 
     A reconstruction: the pseudo-code of the paper could not be obtained. Its template takes any projection-free
     learner; here it is online Frank-Wolfe. Results here say nothing about the original. The domain needs
     `zero`, `lmo` and `diameter`. Decisions are points of any form.
 
     Guarantee:
-      The rates quoted for OPDP are T^{5/6} for regret and violation under stochastic constraints, T^{5/6 + a} and
+      The rates quoted for OPDP are $T^{5/6}$ for regret and violation under stochastic constraints, $T^{5/6 + a}$ and
       T^{11/12 - a/2} under adversarial ones, a in (0, 1).
 
     Deviations:
       * The method and its constants. [reconstructed]
-      * `hard` [ours]: True has g^+ where the method has g: violations of one round cannot be offset in another. The
+      * `hard` [ours]: True has $g^+$ where the method has g: violations of one round cannot be offset in another. The
         comparison on record for the constrained family uses True.
       * `eta_scale` [ours]: multiplies eta; 1 is online Frank-Wolfe's.
 

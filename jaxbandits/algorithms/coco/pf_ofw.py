@@ -25,7 +25,7 @@ class PFOFW(PointLearner):
 
     The domain needs `zero`, `lmo` and `diameter` only.
 
-    Guarantee: for convex losses, regret O(G D T^{3/4}) for the largest gradient norm G that occurs, which need not be
+    Guarantee: for convex losses, regret $O(G D T^{3/4})$ for the largest gradient norm G that occurs, which need not be
       known (the argument of Theorem 1 without constraints).
 
     Deviations:

@@ -31,7 +31,7 @@ from jaxbandits.types import ConstrainedValue, PointDecision
 
 
 class SCBFWTVCState(NamedTuple):
-    """State of `SCBFWTVC`: the centre y_m, the linear part of the surrogate, and the cumulative violation."""
+    """State of `SCBFWTVC`: the centre $y_m$, the linear part of the surrogate, and the cumulative violation."""
 
     last: Step  # y_m is last.x; last.gap, at the end of a block, bounds the error of its L steps
     linear: Point  # [d]  gradient of F_m at 0, / (beta gamma)
@@ -50,17 +50,18 @@ class SCBFWTVC(BanditLearner):
     iterates depend on `beta` and `gamma` only through `beta / gamma`.
 
     Guarantee:
-      Theorem 4: for alpha-strongly convex f_t, convex g_t, both G-Lipschitz, |f_t| <= M on K, and a point of K that
-      satisfies every constraint, the expected regret is O(T^{2/3} log T) and Q_T is O(T^{5/6} log T).
+      Theorem 4: for alpha-strongly convex $f_t$, convex $g_t$, both G-Lipschitz, $|f_t| <= M$ on K, and a point of K
+      that satisfies every constraint, the expected regret is $O(T^{2/3} log T)$ and $Q_T$ is $O(T^{5/6} log T)$.
 
     Deviations:
       * `recenter` [reconstructed]: (27) as printed has the quadratic of every block around 0 and pulls towards it: for
-        f = ||x - a||^2 / 2 and exact gradients y tends to a / 2, with linear regret. The default adds the term
-        - lam_s K y_m that the quadratic around y_m has (the analogue is in (14)). False: as printed.
-      * `beta`, `gamma`: the theorem's statement has beta = 1 / (G D T^{2/3}), gamma = G / (G + alpha D) and also
-        gamma = O(T^{2/3}) [printed]; the proof has beta = 1, gamma = 16 (8 ln T^{1/3} + C3) G^2 T^{2/3} / alpha with
-        C3 = 8 + 3 c + c D / r + 12 D [reconstructed]. The defaults are the proof's, `printed` has the statement's.
-      * `c` [ours]: the paper has "a constant c > 0"; the default is c = 0.9 r; `delta` overrides c T^{-1/3},
+        $f = ||x - a||^2 / 2$ and exact gradients y tends to a / 2, with linear regret. The default adds the term
+        - lam_s $K y_m$ that the quadratic around $y_m$ has (the analogue is in (14)). False: as printed.
+      * `beta`, `gamma`: the theorem's statement has $beta = 1 / (G D T^{2/3})$, $gamma = G / (G + alpha D)$ and also
+        $gamma = O(T^{2/3})$ [printed]; the proof has $beta = 1$, gamma = 16 (8 ln $T^{1/3}$ + C3) $G^2 T^{2/3} / alpha$
+        with C3 = $8 + 3 c + c D / r + 12 D$ [reconstructed]. The defaults are the proof's, `printed` has the
+        statement's.
+      * `c` [ours]: the paper has "a constant c > 0"; the default is $c = 0.9 r$; `delta` overrides $c T^{-1/3}$,
         and must be below r.
       * `weight_before`, `estimator`, `constraint_scale` [ours]: as in BFW-TVC.
 

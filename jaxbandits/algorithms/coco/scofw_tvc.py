@@ -39,22 +39,22 @@ class SCOFWTVC(PointLearner):
     """SCOFW-TVC: one line-searched Frank-Wolfe step a round on the sum of the strongly convex surrogates.
 
     The domain needs `zero`, `lmo` and `diameter` only. The iterates depend on `beta` and `gamma` only through
-    (2 beta Q + 1) / gamma. With the constants of the theorem that is an exact penalty of weight about 1 + alpha D / G:
-    a constraint is enforced where its multiplier is below.
+    $(2 beta Q + 1) / gamma$. With the constants of the theorem that is an exact penalty of weight about
+    $1 + alpha D / G$: a constraint is enforced where its multiplier is below.
 
     Guarantee:
-      Theorem 2, for the defaults: f_t alpha-strongly convex, g_t convex, both G-Lipschitz on K, and some point of K
-      satisfies every constraint. Regret against any such point <= 224 G^2 T^{2/3} / (gamma^2 alpha)
-      + G D (gamma + 1) / gamma, and Q_T^2 <= (2 + gamma) / beta^2 + 2 gamma G D T / beta.
+      Theorem 2, for the defaults: $f_t$ alpha-strongly convex, $g_t$ convex, both G-Lipschitz on K, and some point of K
+      satisfies every constraint. Regret against any such point <= $224 G^2 T^{2/3} / (gamma^2 alpha)$
+      + $G D (gamma + 1) / gamma$, and $Q_T^2 <= (2 + gamma) / beta^2 + 2 gamma G D T / beta$.
 
     Deviations:
-      * `beta`: the proof's gamma alpha / (500 G^2 T^{2/3}), equation (40) [printed]; Theorem 2 states
-        1 / (G D T^{2/3}) instead [printed, `SCOFWTVC.printed`], for which (39) fails at every alpha.
-      * The bound on Q_T above is (41) with beta where the paper has 1 / beta [ours].
-      * Equation (17) writes sigma_{s_k,t} where it means the step of this algorithm.
-      * `constraint_scale` [ours]: multiplies g_t and its gradient. The theory has one G for losses and constraints;
-        G_f / G_g gives both the same. Q_t is then in scaled units.
-      * Everything is divided by beta gamma, and Q_t is summed with compensation: the same iterates.
+      * `beta`: the proof's $gamma alpha / (500 G^2 T^{2/3})$, equation (40) [printed]; Theorem 2 states
+        $1 / (G D T^{2/3})$ instead [printed, `SCOFWTVC.printed`], for which (39) fails at every alpha.
+      * The bound on $Q_T$ above is (41) with beta where the paper has $1 / beta$ [ours].
+      * Equation (17) writes $sigma_{s_k,t}$ where it means the step of this algorithm.
+      * `constraint_scale` [ours]: multiplies $g_t$ and its gradient. The theory has one G for losses and constraints;
+        $G_f / G_g$ gives both the same. $Q_t$ is then in scaled units.
+      * Everything is divided by beta gamma, and $Q_t$ is summed with compensation: the same iterates.
 
     References:
       Yibo Wang, Yuanyu Wan, Lijun Zhang: Revisiting Projection-Free Online Learning with Time-Varying Constraints.

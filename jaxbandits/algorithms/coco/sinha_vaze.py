@@ -40,8 +40,8 @@ class SinhaVazeState(NamedTuple):
 class SinhaVaze(PointLearner):
     """Method of Sinha & Vaze for convex losses. The domain needs `zero`, `project` and `diameter`.
 
-    Guarantee: regret O(sqrt T) and Q_T = O(sqrt T log T), for f_t, g_t convex and G-Lipschitz on K with a point of K
-      that satisfies every constraint.
+    Guarantee: regret $O(sqrt T)$ and $Q_T = O(sqrt T log T)$, for $f_t$, $g_t$ convex and G-Lipschitz on K with a point
+      of K that satisfies every constraint.
     Deviations: constants as in the literature, not verified against the paper's text [reconstructed]; the exponent is
       clamped at 60 (float32) or 600 (float64) [ours], see `diagnostics`.
     References: A. Sinha, R. Vaze, "Optimal Algorithms for Online Convex Optimization with Adversarial Constraints",

@@ -35,8 +35,8 @@ class StronglyConvexSinhaVazeState(NamedTuple):
 class StronglyConvexSinhaVaze(PointLearner):
     """Method of Sinha & Vaze for strongly convex losses. The domain needs `zero` and `project`.
 
-    Guarantee: regret O(log T) and Q_T = O(sqrt(T log T)), for f_t alpha-strongly convex, g_t convex, both G-Lipschitz
-      on K, with a point of K that satisfies every constraint.
+    Guarantee: regret $O(log T)$ and $Q_T = O(sqrt(T log T))$, for $f_t$ alpha-strongly convex, $g_t$ convex, both
+      G-Lipschitz on K, with a point of K that satisfies every constraint.
     Deviations: constants as in the literature, not verified against the paper's text [reconstructed].
     References: A. Sinha, R. Vaze, "Optimal Algorithms for Online Convex Optimization with Adversarial Constraints",
       NeurIPS 2024 (arXiv:2310.18955).

@@ -25,16 +25,16 @@ from jaxbandits.types import Gradient, GroupDecision
 
 @pytree
 class AnytimeATkROm(TwoPlayers):
-    """ATkRO(m)_a, the anytime form of ATkRO(m); with k = 1 it is SMD(m)_a.
+    """ATkRO(m)_a, the anytime form of ATkRO(m); with $k = 1$ it is SMD(m)_a.
 
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G: the duality gap of the output after any t rounds is at
-      most sqrt(D^2 G^2 + log(m/k)) (5 + 3 log t) / (sqrt(2) (sqrt(t + 1) - 1)) in expectation (Theorem 13; there also
+      most $sqrt(D^2 G^2 + log(m/k)) (5 + 3 log t) / (sqrt(2) (sqrt(t + 1) - 1))$ in expectation (Theorem 13; there also
       with high probability).
 
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      G = sqrt(d) and 1 are [ours].
+      $G = sqrt(d)$ and 1 are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group

@@ -29,13 +29,13 @@ class AnytimeOnline(TwoPlayers):
 
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G: the expected duality gap of the output after any t
-      rounds is at most ((3 + log t) sqrt(m log m) + D G (5 + 3 log t)) / (2 (sqrt(t + 1) - 1)) + lower orders
+      rounds is at most $((3 + log t) sqrt(m log m) + D G (5 + 3 log t)) / (2 (sqrt(t + 1) - 1))$ + lower orders
       (Theorem 8; there also with high probability).
 
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      G = sqrt(d) and 1 are [ours].
-      `q_scale` multiplies gamma too, which is eta_q / 2 in the proofs. Logistic losses may exceed 1, and 1 - loss is
+      $G = sqrt(d)$ and 1 are [ours].
+      `q_scale` multiplies gamma too, which is $eta_q / 2$ in the proofs. Logistic losses may exceed 1, and 1 - loss is
       then negative, as in the paper's experiments; `clip` (off) uses max(1 - loss, 0) [ours].
 
     References:

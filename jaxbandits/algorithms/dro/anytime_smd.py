@@ -28,12 +28,13 @@ class AnytimeSMD(TwoPlayers):
 
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G: the duality gap of the output after any t rounds is at
-      most sqrt(D^2 G^2 + log m) (5 + 3 log t) / (sqrt(2) (sqrt(t + 1) - 1)) in expectation (Theorem 2; there also with
-      high probability). It needs the same ratio eta^w_t / eta^q_t in all rounds, which any `step_w`, `step_q` give.
+      most $sqrt(D^2 G^2 + log m) (5 + 3 log t) / (sqrt(2) (sqrt(t + 1) - 1))$ in expectation (Theorem 2; there also
+      with high probability). It needs the same ratio $eta^w_t / eta^q_t$ in all rounds, which any `step_w`, `step_q`
+      give.
 
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      G = sqrt(d) and 1 are [ours].
+      $G = sqrt(d)$ and 1 are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group

@@ -30,17 +30,17 @@ SAMPLERS = ("dep_round", "systematic")
 
 @pytree
 class ATkROk(TwoPlayers):
-    """ATkRO(k); with k = 1 it is Online(1), with k = m empirical risk minimisation on group means.
+    """ATkRO(k); with $k = 1$ it is Online(1), with $k = m$ empirical risk minimisation on group means.
 
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G: the expected duality gap of the output after T rounds
-      is at most 2 D G sqrt(5/T) + 3 sqrt(m log m / (k T)) + lower orders (Theorems 14, 15; there also with high
+      is at most $2 D G sqrt(5/T) + 3 sqrt(m log m / (k T))$ + lower orders (Theorems 14, 15; there also with high
       probability). No anytime form has a guarantee. Its steps have log m, not log(m/k).
 
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      G = sqrt(d) and 1 are [ours].
-      `q_scale` multiplies gamma too, which is eta_q / 2 in the proofs. Logistic losses may exceed 1, and 1 - loss is
+      $G = sqrt(d)$ and 1 are [ours].
+      `q_scale` multiplies gamma too, which is $eta_q / 2$ in the proofs. Logistic losses may exceed 1, and 1 - loss is
       then negative, as in the paper's experiments; `clip` (off) uses max(1 - loss, 0) [ours].
       Groups are drawn by dependent rounding, as in the paper, or by systematic sampling (`sampler`) [ours]: the proofs
       use only the number of groups and the probability of each.

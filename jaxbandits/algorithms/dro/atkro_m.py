@@ -29,11 +29,11 @@ class ATkROm(TwoPlayers):
 
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G: the duality gap of the output after T rounds is
-      at most 2 sqrt(10 (D^2 G^2 + log(m/k)) / T) in expectation (Theorem 12; there also with high probability).
+      at most $2 sqrt(10 (D^2 G^2 + log(m/k)) / T)$ in expectation (Theorem 12; there also with high probability).
 
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      G = sqrt(d) and 1 are [ours].
+      $G = sqrt(d)$ and 1 are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group

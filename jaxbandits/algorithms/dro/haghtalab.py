@@ -38,12 +38,12 @@ class Haghtalab(GroupLearner):
     """Sample-reusing SMD, a comparator that Zhang et al. discuss and do not run: two samples a round on average.
 
     Guarantee:
-      None. From the third round of a block on, w_t depends on the rows of the block through q: their losses at w_t are
-      biased estimates of the risks, which the authors' analysis overlooks (Zhang et al., after (18)).
+      None. From the third round of a block on, $w_t$ depends on the rows of the block through q: their losses at $w_t$
+      are biased estimates of the risks, which the authors' analysis overlooks (Zhang et al., after (18)).
 
     Deviations:
       Receives the rows themselves, and its loss is the logistic one of a linear model [ours]. The authors give no
-      steps: those of Theorem 1, whose bounds on both gradients hold here [ours]. A ball of radius 3, G = sqrt(d) and
+      steps: those of Theorem 1, whose bounds on both gradients hold here [ours]. A ball of radius 3, $G = sqrt(d)$ and
       multipliers 1 are [ours].
 
     References:

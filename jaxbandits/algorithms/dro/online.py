@@ -29,13 +29,13 @@ class Online(TwoPlayers):
 
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G: the expected duality gap of the output after T
-      rounds is at most 2 D G sqrt(5/T) + 3 sqrt(m log m / T) + lower orders (Theorem 5; there also with high
+      rounds is at most $2 D G sqrt(5/T) + 3 sqrt(m log m / T)$ + lower orders (Theorem 5; there also with high
       probability), although q depends on the past samples.
 
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      G = sqrt(d) and 1 are [ours].
-      `q_scale` multiplies gamma too, which is eta_q / 2 in the proofs. Logistic losses may exceed 1, and 1 - loss is
+      $G = sqrt(d)$ and 1 are [ours].
+      `q_scale` multiplies gamma too, which is $eta_q / 2$ in the proofs. Logistic losses may exceed 1, and 1 - loss is
       then negative, as in the paper's experiments; `clip` (off) uses max(1 - loss, 0) [ours].
 
     References:

@@ -30,12 +30,12 @@ class SagawaSMD(TwoPlayers):
 
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G: the expected duality gap of the output after T rounds
-      is O(m sqrt(log m / T)), worse than that of Online(1) by sqrt(m).
+      is $O(m sqrt(log m / T))$, worse than that of Online(1) by $sqrt(m)$.
 
     Deviations:
-      As defined by (17) of Zhang et al.: both steps at (w_t, q_t). Algorithm 1 of Sagawa et al. has no factor m and
+      As defined by (17) of Zhang et al.: both steps at ($w_t$, $q_t$). Algorithm 1 of Sagawa et al. has no factor m and
       moves q first. It gives no steps: those of Theorem 1 for gradients m times as large [reconstructed]. The paper
-      states no W, G or multipliers for its experiments: a ball of radius 3, G = sqrt(d) and 1 are [ours].
+      states no W, G or multipliers for its experiments: a ball of radius 3, $G = sqrt(d)$ and 1 are [ours].
 
     References:
       S. Sagawa, P. W. Koh, T. B. Hashimoto, P. Liang, "Distributionally Robust Neural Networks for Group Shifts", ICLR

@@ -28,11 +28,11 @@ class SMD(TwoPlayers):
 
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G: the duality gap of the output after T rounds is
-      at most 2 sqrt(10 (D^2 G^2 + log m) / T) in expectation (Theorem 1; there also with high probability).
+      at most $2 sqrt(10 (D^2 G^2 + log m) / T)$ in expectation (Theorem 1; there also with high probability).
 
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      G = sqrt(d) and 1 are [ours].
+      $G = sqrt(d)$ and 1 are [ours].
 
     Example:
       A network with one hidden layer, trained on two groups of rows: the model is any pytree of arrays, the loss any

@@ -26,18 +26,19 @@ from jaxbandits.types import Gradient, GroupDecision
 
 @pytree
 class SMDr(TwoPlayers):
-    """SMD_r, for `rounds` = n_1 rounds; with equal budgets it is SMD(m).
+    """SMD_r, for `rounds` = $n_1$ rounds; with equal budgets it is SMD(m).
 
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G: with probability 1 - delta, for every group at once,
-      R_i(w) - (n_1 / n_i) p* <= (8 + 2 log(2 / delta)) sqrt(10 (D^2 G^2 + log m) n_1) / n_i, where p* is the optimum of
-      the weighted problem (Theorem 9). Groups of small budget are not protected from risks of the size n_1 / n_i p*.
+      $R_i(w) - (n_1 / n_i) p* <= (8 + 2 log(2 / delta)) sqrt(10 (D^2 G^2 + log m) n_1) / n_i$, where p* is the optimum
+      of the weighted problem (Theorem 9). Groups of small budget are not protected from risks of the size
+      $n_1 / n_i p*$.
 
     Deviations:
       None in the updates; no importance weights, as printed. The number of rows drawn from group i is binomial with
-      mean n_i: about half of the runs draw more than n_i, and an environment with n_i rows must define what it returns
-      then. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      G = sqrt(d) and 1 are [ours].
+      mean $n_i$: about half of the runs draw more than $n_i$, and an environment with $n_i$ rows must define what it
+      returns then. The paper states no W, G or multipliers for its experiments: a ball of radius 3, $G = sqrt(d)$ and 1
+      are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group

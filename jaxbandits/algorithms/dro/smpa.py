@@ -52,17 +52,17 @@ class SMPAState(NamedTuple):
 
 @pytree
 class SMPA(GroupLearner):
-    """SMPA_m, for `rounds` rounds of the loop, two of which are one of the paper's N = n_m / 2.
+    """SMPA_m, for `rounds` rounds of the loop, two of which are one of the paper's $N = n_m / 2$.
 
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G, risks L-smooth: with probability 1 - delta, for every
-      group at once, R_i(w) - p* / b_i = O((1 / n_m + 1 / sqrt(n_i)) sqrt(kappa + log^2 m)), where p* is the optimum of
-      the weighted problem (Theorem 10).
+      group at once, $R_i(w) - p* / b_i = O((1 / n_m + 1 / sqrt(n_i)) sqrt(kappa + log^2 m))$, where p* is the optimum
+      of the weighted problem (Theorem 10).
 
     Deviations:
-      The theorem leaves an absolute constant c open: 1 [ours]. n_i / n_m and n_m / 2 are rounded down [ours]; rows that
-      do not fill a batch are not used. The paper states no W, G, L or multipliers for its experiments: a ball of radius
-      3, G = sqrt(d), L = 1/4 (logistic losses of features with unit variance) and 1 are [ours].
+      The theorem leaves an absolute constant c open: 1 [ours]. $n_i / n_m$ and $n_m / 2$ are rounded down [ours]; rows
+      that do not fill a batch are not used. The paper states no W, G, L or multipliers for its experiments: a ball of
+      radius 3, $G = sqrt(d)$, L = 1/4 (logistic losses of features with unit variance) and 1 are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group

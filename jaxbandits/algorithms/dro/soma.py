@@ -31,9 +31,9 @@ class Soma(TwoPlayers):
       In expectation, against a model and weights that do not depend on the samples: not for the duality gap.
 
     Deviations:
-      Tsallis-INF in its general form (Audibert & Bubeck), not the authors' code [reconstructed]. eta_q minimises its
-      bound 2 sqrt(m) / eta_q + eta_q sqrt(m) T, eta_w is that of Online(1) [ours]; a ball of radius 3, G = sqrt(d) and
-      multipliers 1 are [ours]. Losses above 1 are not clipped.
+      Tsallis-INF in its general form (Audibert & Bubeck), not the authors' code [reconstructed]. $eta_q$ minimises its
+      bound $2 sqrt(m) / eta_q + eta_q sqrt(m) T$, $eta_w$ is that of Online(1) [ours]; a ball of radius 3,
+      $G = sqrt(d)$ and multipliers 1 are [ours]. Losses above 1 are not clipped.
 
     References:
       T. Soma, K. Gatmiry, S. Jegelka, "Optimal algorithms for group distributionally robust optimization and beyond",

@@ -6,12 +6,12 @@ OFU-ECOLog with a data-dependent warm-up, on a parameter set Theta_t that shrink
     theta^u      = argmin_{Theta_t} ||theta - theta_t||^2_{W_t} / (2 + D) + l(x'theta; u),   u = 0, 1   (implicit steps)
     theta_bar    = the same with l(x'theta; 0) + l(x'theta; 1)
     if mu'(x'theta_bar) <= 2 mu'(x'theta^u) for both u, with the reward r:
-        theta_t+1 = theta^r,   W_t+1 = W_t + mu'(x'theta_t+1) x x',   Theta_t+1 = Theta_t
+        theta_t+1 = theta^r,   W_t+1 = W_t + mu'(x'theta_t+1) x x',   Theta_{t+1} = Theta_t
     otherwise the round goes to the warm-up set H:
         V^H      += x x' / kappa,   V^H_1 = lambda I
         theta^H   = argmin_{||theta|| <= S} sum_{s in H} l(x_s'theta; r_s) + lambda ||theta||^2 / 2
-        Theta_t+1 = {||theta|| <= S, ||theta - theta^H||_{V^H} <= beta^H},   W_t+1 = W_t
-        theta_t+1 = the point of Theta_t+1 nearest to theta_t in the norm of W_t
+        Theta_{t+1} = {||theta|| <= S, ||theta - theta^H||_{V^H} <= beta^H},   W_t+1 = W_t
+        theta_t+1 = the point of Theta_{t+1} nearest to theta_t in the norm of W_t
     sigma_t^2    = 4 lambda S^2 + (2 + D) (log(1/delta) + sum_{s not in H} l_s(theta_bar_s) - l_s(theta_s+1))
     beta^H       = gamma + gamma^2 / sqrt(lambda),   n = |H| + 1
     gamma        = sqrt(lambda) (S + 1/2) + d / sqrt(lambda) log(4/delta (1 + n / (16 d lambda)))
@@ -70,30 +70,30 @@ class AdaOFUECOLog(EllipsoidLearner):
 
     Guarantee:
       With arms in the unit ball, `D = 2S` and kappa over the ball, theta* lies in every set {||theta - theta_t||_{W_t}
-      <= sigma_t} with probability `1 - delta` as long as it lies in every Theta_t: the sum of `l_s(theta_bar_s) -
+      <= sigma_t} with probability `1 - delta` as long as it lies in every $Theta_t$: the sum of `l_s(theta_bar_s) -
       l_s(theta*)` over s not in H is bounded by Ville's inequality, the remainder is the regret of the implicit step,
-      and the projection of theta_t into Theta_t+1 never increases its distance from theta*. [ours] The Theta_t contain
-      theta* with the probability of the bound gamma, `1 - delta` in its source. Leading term of the regret in the
-      original: O(d log T sqrt(T / kappa*)).
+      and the projection of $theta_t$ into $Theta_{t+1}$ never increases its distance from theta*. [ours] The $Theta_t$
+      contain theta* with the probability of the bound gamma, `1 - delta` in its source. Leading term of the regret in
+      the original: $O(d log T sqrt(T / kappa*))$.
 
     Deviations:
-      * [reconstructed] The weight 1 / (2 + D) of the steps, and the rule that sends a round to H. beta^H is the radius
-        of OFULog-r with the rounds of H alone, and lambda is fixed: the sources available do not state the constants of
-        the original. Public code has no warm-up.
-      * [ours] theta^H minimises over the ball. Then `||theta^H - theta*||_{V^H} <= gamma + gamma^2 / sqrt(lambda)`
-        wherever the gradient at theta* has norm gamma, by self-concordance, and Theta_t is never empty.
-      * [ours] D stays 2S while Theta_t shrinks; sigma_t is "ville" of `ECOLog`; theta_t is projected into Theta_t+1 in
-        the norm of W_t.
+      * [reconstructed] The weight $1 / (2 + D)$ of the steps, and the rule that sends a round to H. $beta^H$ is the
+        radius of OFULog-r with the rounds of H alone, and lambda is fixed: the sources available do not state the
+        constants of the original. Public code has no warm-up.
+      * [ours] $theta^H$ minimises over the ball. Then `||theta^H - theta*||_{V^H} <= gamma + gamma^2 / sqrt(lambda)`
+        wherever the gradient at theta* has norm gamma, by self-concordance, and $Theta_t$ is never empty.
+      * [ours] D stays 2S while $Theta_t$ shrinks; $sigma_t$ is "ville" of `ECOLog`; $theta_t$ is projected into
+        $Theta_{t+1}$ in the norm of $W_t$.
       * [ours] The steps are solved to rounding by a safeguarded Newton search; the original solves to accuracy 1/t.
-      * [ours] With `n_arms` the rounds of H are stored as counts and totals of K fixed arms, exact and O(K); arms that
-        change would then make theta^H NaN. Without it, the history holds `capacity` rounds.
-      * [ours] `beta_scale` multiplies sigma_t, `warmup_scale` beta^H. With 1 the warm-up needs thousands of rounds
-        before Theta_t is smaller than the ball. Ties: the first arm wins.
+      * [ours] With `n_arms` the rounds of H are stored as counts and totals of K fixed arms, exact and $O(K)$; arms
+        that change would then make $theta^H$ NaN. Without it, the history holds `capacity` rounds.
+      * [ours] `beta_scale` multiplies $sigma_t$, `warmup_scale` $beta^H$. With 1 the warm-up needs thousands of rounds
+        before $Theta_t$ is smaller than the ball. Ties: the first arm wins.
 
     Numerics:
-      In float32, over 60 rounds with S of 3 and 7 and an ellipsoid that cuts the ball (`warmup_scale` 0.004), theta_t
-      and theta^H are within 3e-4 of float64, W within 1e-3 and sigma_t within 1e-4 (relative), and the same rounds are
-      warm-up (float32/test_ada_ofu_ecolog.py::test_follows_the_float64_reference). A ratio of curvatures within
+      In float32, over 60 rounds with S of 3 and 7 and an ellipsoid that cuts the ball (`warmup_scale` 0.004), $theta_t$
+      and $theta^H$ are within 3e-4 of float64, W within 1e-3 and $sigma_t$ within 1e-4 (relative), and the same rounds
+      are warm-up (float32/test_ada_ofu_ecolog.py::test_follows_the_float64_reference). A ratio of curvatures within
       rounding of `curvature_ratio` may be decided otherwise. After 10^5 rounds of one arm its width is within 1e-4, the
       estimate within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 

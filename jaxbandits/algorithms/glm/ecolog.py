@@ -33,7 +33,7 @@ _LOGISTIC = Bernoulli()
 
 
 class ECOLogState(NamedTuple):
-    """State of `ECOLog` at the start of a round, of size O(d^2) for every t."""
+    """State of `ECOLog` at the start of a round, of size $O(d^2)$ for every t."""
 
     theta: Vector  # [d]  theta_t
     inverse: InverseFactors  # W_t^{-1}
@@ -46,8 +46,8 @@ class ECOLog(EllipsoidLearner):
 
     Guarantee:
       "ville": with arms in the unit ball and `D = 2S`, theta* lies in every set with probability `1 - delta`: the sum
-      of `l_s(theta_bar_s) - l_s(theta*)` is bounded by Ville's inequality (theta_bar_s does not depend on r_s), the
-      rest is the regret of the implicit step. [ours] Leading term of the regret O(d log T sqrt(T / kappa*)) in the
+      of `l_s(theta_bar_s) - l_s(theta*)` is bounded by Ville's inequality (theta_bar_s does not depend on $r_s$), the
+      rest is the regret of the implicit step. [ours] Leading term of the regret $O(d log T sqrt(T / kappa*))$ in the
       original.
 
     Deviations:
@@ -57,15 +57,15 @@ class ECOLog(EllipsoidLearner):
       * [ours] "ville" is the default radius. "code" is the one of public implementations, with their `D = S`; its
         constants are not verified.
       * [ours] The steps are solved to rounding by a safeguarded Newton search on `x'theta`; the original stops a
-        projected gradient method at accuracy 1/t, hence its O(log t). `beta_scale` multiplies the radius.
-      * [reconstructed] The weight 1 / (2 + D) of the implicit step: the comparison that this follows does not state
+        projected gradient method at accuracy 1/t, hence its $O(log t)$. `beta_scale` multiplies the radius.
+      * [reconstructed] The weight $1 / (2 + D)$ of the implicit step: the comparison that this follows does not state
         one.
 
     Numerics:
-      In float32 the estimate is within 1e-4 of float64, the radius and W^{-1} within 1e-4 (relative), over 300 rounds
-      ("ville": d = 5, S = 3; "code": d = 2, S = 5; float32/test_glm_one_pass.py::test_follows_the_float64_reference).
-      After 10^6 rounds of one arm its width is within 1e-4, the estimate within 1e-3
-      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      In float32 the estimate is within 1e-4 of float64, the radius and $W^{-1}$ within 1e-4 (relative), over 300 rounds
+      ("ville": $d = 5$, $S = 3$; "code": $d = 2$, $S = 5$;
+      float32/test_glm_one_pass.py::test_follows_the_float64_reference). After 10^6 rounds of one arm its width is
+      within 1e-4, the estimate within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Louis Faury, Marc Abeille, Kwang-Sung Jun, Clement Calauzenes. Jointly Efficient and Optimal Algorithms for

@@ -36,7 +36,7 @@ _RADIUS_RULES = ("theory", "data")
 
 
 class GLBOMDState(NamedTuple):
-    """State of `GLBOMD` at the start of a round, of size O(d^2) for every t."""
+    """State of `GLBOMD` at the start of a round, of size $O(d^2)$ for every t."""
 
     theta: Vector  # [d]  theta_t
     inverse: InverseFactors  # H_t^{-1}
@@ -59,22 +59,22 @@ class GLBOMD(EllipsoidLearner):
     Deviations:
       * [printed] `ridge` defaults to d, as in the paper's experiments; Theorem 1 asks for the much larger
         `theory_ridge`.
-      * [printed] `theory_ridge` is the one of arXiv v1. The one of v2 is 0 for a Gaussian link, where H_1 would be
+      * [printed] `theory_ridge` is the one of arXiv v1. The one of v2 is 0 for a Gaussian link, where $H_1$ would be
         singular.
       * [ours] `radius_rule="data"` replaces Theorem 1's radius by one that keeps every computable term of Lemma 4 and
-        bounds the others by Lemma 5 with point masses at theta_s. It is valid for any `ridge > 0` and `step_size >= 1 +
-        R S`, and usually smaller; for a Poisson link with large S it is larger.
-      * [ours] `center` moves the ball and theta_1, for links that do not exist at 0 (`Exponential`). Lemma 4 and the
+        bounds the others by Lemma 5 with point masses at $theta_s$. It is valid for any `ridge > 0` and `step_size >= 1
+        + R S`, and usually smaller; for a Poisson link with large S it is larger.
+      * [ours] `center` moves the ball and $theta_1$, for links that do not exist at 0 (`Exponential`). Lemma 4 and the
         data radius hold by translation; Theorem 1's radius needs mu' bounded around 0 and is refused otherwise.
       * [ours] `beta_scale` multiplies the radius (the paper shrinks it on Covertype by an unstated amount).
-      * [ours] Unstated in the paper: theta_1 = c; ties go to the first arm.
+      * [ours] Unstated in the paper: $theta_1 = c$; ties go to the first arm.
 
     Numerics:
-      In float32 the estimate is within 1e-4 of S of float64, radius and H^{-1} within 1e-4 (relative), over 300 rounds
-      (Bernoulli up to S = 9, Gaussian, Poisson with S = 1) and over 10,000 of a Bernoulli link
-      (float32/test_glm.py::test_follows_the_float64_reference). A Poisson link with S = 7, curvatures from e^-7 to e^7,
-      keeps theta finite and in the ball and H^{-1} positive definite for 10,000
-      (float32/test_glm.py::test_heavy_poisson_stays_finite_and_in_the_ball). H^{-1} is kept in factors
+      In float32 the estimate is within 1e-4 of S of float64, radius and $H^{-1}$ within 1e-4 (relative), over 300
+      rounds (Bernoulli up to $S = 9$, Gaussian, Poisson with $S = 1$) and over 10,000 of a Bernoulli link
+      (float32/test_glm.py::test_follows_the_float64_reference). A Poisson link with $S = 7$, curvatures from $e^-7$ to
+      $e^7$, keeps theta finite and in the ball and $H^{-1}$ positive definite for 10,000
+      (float32/test_glm.py::test_heavy_poisson_stays_finite_and_in_the_ball). $H^{-1}$ is kept in factors
       (`numerics.inverse_factors`) whose roundings do not add up: after 10^6 rounds of one arm its width is within 1e-4
       (float32/test_linear.py::test_a_million_rounds_of_one_arm).
 

@@ -51,21 +51,21 @@ class GLMUCB(ArmLearner):
       `O(kappa d log^{3/2} T sqrt(T))` with probability `1 - delta`.
 
     Deviations:
-      * [printed] `ridge` defaults to `d log(1 + t)`, as in the experiments of Zhang et al. (2025); lambda_t also
+      * [printed] `ridge` defaults to `d log(1 + t)`, as in the experiments of Zhang et al. (2025); $lambda_t$ also
         replaces the least eigenvalue of the initial design of the original, which is not played. t is read as max(t,
         2).
       * [ours] An estimate outside the ball is replaced by the maximum-likelihood estimate inside it; the original
         projects in another (non-convex) way, and the public code does not project.
       * [printed] `radius_rule="det"` is the one of public code for logistic bandits, where `noise_scale` is 1; 1/2 is
         valid there.
-      * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, exact and O(K); arms that
+      * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, exact and $O(K)$; arms that
         change would then make the estimate NaN. Without it, the history holds `capacity` rounds, and a round costs
-        O(t).
-      * [ours] `rho_scale` multiplies rho_t. Ties: the first arm wins.
+        $O(t)$.
+      * [ours] `rho_scale` multiplies $rho_t$. Ties: the first arm wins.
 
     Numerics:
-      Float32 suffices: over 200 rounds the estimate is within 1e-5 of float64 and rho_t within 1e-6 (relative), for
-      Bernoulli and Poisson links with S = 5 (float32/test_glm_mle.py::test_follows_the_float64_reference); after 3000
+      Float32 suffices: over 200 rounds the estimate is within 1e-5 of float64 and $rho_t$ within 1e-6 (relative), for
+      Bernoulli and Poisson links with $S = 5$ (float32/test_glm_mle.py::test_follows_the_float64_reference); after 3000
       rounds a Newton step from it is below 1e-5 (float32/test_glm_mle.py::test_residues_of_long_runs_stay_small).
 
     References:

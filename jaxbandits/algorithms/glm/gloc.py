@@ -31,7 +31,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class GLOCState(NamedTuple):
-    """State of `GLOC` at the start of a round, of size O(d^2) for every t."""
+    """State of `GLOC` at the start of a round, of size $O(d^2)$ for every t."""
 
     theta: Vector  # [d]  theta_t, the ridge regression on the learner's predictions
     learner: Vector  # [d]  w_t, the online Newton iterate
@@ -48,7 +48,7 @@ class GLOC(EllipsoidLearner):
 
     Guarantee:
       Noise R-sub-Gaussian, `mu' >= k` on `[-S, S]`, arms in the unit ball: with probability `1 - delta`, for all t,
-      `||theta_t - theta*||_{V_t} <= radius_t`; regret O~(d sqrt(T) / k). Poisson noise is not sub-Gaussian: there the
+      `||theta_t - theta*||_{V_t} <= radius_t`; regret $O~(d sqrt(T) / k)$. Poisson noise is not sub-Gaussian: there the
       default `noise_scale` is [ours] and nothing is guaranteed.
 
     Deviations:
@@ -57,10 +57,10 @@ class GLOC(EllipsoidLearner):
         of projecting, and drops `lambda S^2` and the residual.
       * [ours] The residual is summed as `(z_t - x_t'theta_t)^2 / (1 + ||x_t||^2_{V_t^{-1}})`, which is the same number
         without its cancellation in float32.
-      * [ours] `beta_scale` multiplies the radius; ties go to the first arm; w_1 = 0.
+      * [ours] `beta_scale` multiplies the radius; ties go to the first arm; $w_1 = 0$.
 
     Numerics:
-      In float32 the centre is within 1e-4 of float64, the radius and V^{-1} within 1e-4 (relative), over 300 rounds
+      In float32 the centre is within 1e-4 of float64, the radius and $V^{-1}$ within 1e-4 (relative), over 300 rounds
       with a Gaussian, a Bernoulli and a Poisson link
       (float32/test_glm_one_pass.py::test_follows_the_float64_reference); the radius also after 20,000 rounds, when both
       sums whose difference is its residual are near 1e5

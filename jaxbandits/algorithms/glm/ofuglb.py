@@ -45,27 +45,27 @@ class OFUGLB(LevelSetLearner):
     """Optimism over a likelihood-ratio confidence set, the tightest known for generalised linear models.
 
     Guarantee:
-      For arms in the unit ball and ||theta*|| <= S, `theta*` lies in every set with probability `1 - delta`, and the
+      For arms in the unit ball and $||theta*|| <= S$, `theta*` lies in every set with probability `1 - delta`, and the
       regret is `O(d sqrt(g T / kappa*) log(S T))` up to terms logarithmic in T, for self-concordant links.
 
     Deviations:
-      * [ours] The maximiser over the set is exact in float64 to 1e-11 of its largest value S ||x|| in 95 of 100 cases
+      * [ours] The maximiser over the set is exact in float64 to 1e-11 of its largest value $S ||x||$ in 95 of 100 cases
         and to 5e-9 in the worst of them (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are; Poisson
-        with S = 5, Bernoulli with S = 7); the paper uses a general solver (SLSQP).
+        with $S = 5$, Bernoulli with $S = 7$); the paper uses a general solver (SLSQP).
       * [printed] `lipschitz="paper"`: t - 1 for a Bernoulli link, `e^S (t - 1) + log(d / delta)` for a Poisson link;
         other links, and `lipschitz="data"`, take `sum_s max(|mu(S) - r_s|, |mu(-S) - r_s|) / g`. The authors' code has
         `(1 + S/2) (t - 1)` for Bernoulli: `lipschitz_scale`.
-      * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, which is exact and costs O(K).
-        Arms that change would then make the estimate NaN; without it, the history holds `capacity` rounds, and a round
-        costs O(t).
-      * [ours] While the arms played do not span R^d the minimiser is not unique: the estimate is then what Newton's
+      * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, which is exact and costs
+        $O(K)$. Arms that change would then make the estimate NaN; without it, the history holds `capacity` rounds, and
+        a round costs $O(t)$.
+      * [ours] While the arms played do not span $R^d$ the minimiser is not unique: the estimate is then what Newton's
         method finds from the last estimate. The set does not depend on it.
-      * [ours] `beta_scale` multiplies beta_t. In round 1 the set is the ball, and the longest arm is played. Ties: the
-        first arm wins.
+      * [ours] `beta_scale` multiplies $beta_t$. In round 1 the set is the ball, and the longest arm is played. Ties:
+        the first arm wins.
 
     Numerics:
-      In float32 scores are within 1e-4 of their largest value S ||x||, and the estimate is within 1e-4 of S of float64
-      (200 rounds; Poisson rewards up to S = 5; float32/test_glm_mle.py::test_follows_the_float64_reference).
+      In float32 scores are within 1e-4 of their largest value $S ||x||$, and the estimate is within 1e-4 of S of
+      float64 (200 rounds; Poisson rewards up to $S = 5$; float32/test_glm_mle.py::test_follows_the_float64_reference).
 
     References:
       Junghyun Lee, Se-Young Yun, Kwang-Sung Jun. A Unified Confidence Sequence for Generalized Linear Models, with

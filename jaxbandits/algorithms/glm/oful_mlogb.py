@@ -28,7 +28,7 @@ _LOGISTIC = Bernoulli()
 
 
 class OFULMLogBState(NamedTuple):
-    """State of `OFULMLogB` at the start of a round, of size O(d^2) for every t."""
+    """State of `OFULMLogB` at the start of a round, of size $O(d^2)$ for every t."""
 
     theta: Vector  # [d]  theta_t
     inverse: InverseFactors  # H_t^{-1}
@@ -39,17 +39,17 @@ class OFULMLogB(ArmLearner):
     """Optimism in reward space for logistic bandits, estimated by one online mirror descent step per round.
 
     Guarantee:
-      None here. The original has regret O(d (log T)^{3/2} sqrt(T / kappa*)) with its own radius.
+      None here. The original has regret $O(d (log T)^{3/2} sqrt(T / kappa*))$ with its own radius.
 
     Deviations:
       * [ours] Constants not verified: the radius is `2 sqrt(lambda) S + sqrt(d) log((1 + t)/delta)`, which has the
-        published growth sqrt(d) log t but neither its factors nor its proof. Use it to see the shape of the method, not
-        to judge it: its regret supports no claim about the original.
+        published growth $sqrt(d) log t$ but neither its factors nor its proof. Use it to see the shape of the method,
+        not to judge it: its regret supports no claim about the original.
       * [reconstructed] The form of the bonus is the one of a public implementation.
-      * [ours] `beta_scale` multiplies the radius; `ridge` defaults to d; theta_1 = 0; ties go to the first arm.
+      * [ours] `beta_scale` multiplies the radius; `ridge` defaults to d; $theta_1 = 0$; ties go to the first arm.
 
     Numerics:
-      In float32 the estimate is within 1e-4 of float64, b_t and H^{-1} within 1e-4 (relative), over 300 rounds
+      In float32 the estimate is within 1e-4 of float64, $b_t$ and $H^{-1}$ within 1e-4 (relative), over 300 rounds
       (float32/test_glm_one_pass.py::test_follows_the_float64_reference). After 10^6 rounds of one arm its width is
       within 1e-4, the estimate within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 

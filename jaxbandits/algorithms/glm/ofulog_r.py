@@ -41,21 +41,21 @@ class OFULogR(LevelSetLearner):
     """Optimism over a level set of the regularised logistic loss.
 
     Guarantee:
-      For arms in the unit ball and ||theta*|| <= S, `theta*` lies in every set with probability `1 - delta`, and the
+      For arms in the unit ball and $||theta*|| <= S$, `theta*` lies in every set with probability `1 - delta`, and the
       regret is `O(d S^{3/2} log T sqrt(T / kappa*))` up to terms logarithmic in T.
 
     Deviations:
       * [printed] `ridge` defaults to `d log(1 + t)`, as in the experiments of Zhang et al. (2025).
-      * [reconstructed] gamma_t and the level are written from the analysis, not from published code, where the level
+      * [reconstructed] $gamma_t$ and the level are written from the analysis, not from published code, where the level
         has `gamma^2 / lambda` (smaller, and not a loss in its dimensions).
-      * [ours] The maximiser over the set is exact in float64 to 1e-13 of S ||x||
+      * [ours] The maximiser over the set is exact in float64 to 1e-13 of $S ||x||$
         (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are). With `n_arms` the rounds are kept as counts
-        and totals of K fixed arms, exact and O(K); arms that change would then make the estimate NaN. Without it,
-        the history holds `capacity` rounds, and a round costs O(t).
-      * [ours] `gamma_scale` multiplies gamma_t + gamma_t^2 / sqrt(lambda_t). Ties: the first arm wins.
+        and totals of K fixed arms, exact and $O(K)$; arms that change would then make the estimate NaN. Without it,
+        the history holds `capacity` rounds, and a round costs $O(t)$.
+      * [ours] `gamma_scale` multiplies $gamma_t + gamma_t^2 / sqrt(lambda_t)$. Ties: the first arm wins.
 
     Numerics:
-      In float32 scores are within 1e-4 of S ||x|| of float64, the estimate within 1e-5 (200 rounds;
+      In float32 scores are within 1e-4 of $S ||x||$ of float64, the estimate within 1e-5 (200 rounds;
       float32/test_glm_mle.py::test_follows_the_float64_reference).
 
     References:

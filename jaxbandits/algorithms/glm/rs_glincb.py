@@ -59,14 +59,14 @@ class RSGLinCB(ArmLearner):
     Deviations:
       * [printed] `experiments` has `ridge = d`, as in Zhang et al. (2025). With the theory's gamma every round is
         warm-up at their horizons.
-      * [printed] `practical` has the constants of the authors' code: lambda = 1/2, gamma = R S sqrt(d log(T/delta)), a
-        threshold 1 / (0.01 kappa R^4 S^2 d), ratio 1.5, bonus 4 sqrt(d log(T/delta)), the mean of both estimates as
-        centre, and warm-up rounds in both fits.
+      * [printed] `practical` has the constants of the authors' code: lambda = 1/2, $gamma = R S sqrt(d log(T/delta))$,
+        a threshold $1 / (0.01 kappa R^4 S^2 d)$, ratio 1.5, bonus $4 sqrt(d log(T/delta))$, the mean of both estimates
+        as centre, and warm-up rounds in both fits.
       * [ours] The determinant is checked at the end of a round, which is the same rule; but with `reuse_warmup`,
         warm-up rounds between a refit and the next use of it enter the next refit only.
-      * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, exact and O(K); arms that
+      * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, exact and $O(K)$; arms that
         change would then make the estimates NaN. Without it, the history holds `capacity` rounds.
-      * [ours] `gamma_scale`, `beta_scale`; `kappa=None` is the supremum 1 / c_mu over the ball. Ties: the first arm
+      * [ours] `gamma_scale`, `beta_scale`; `kappa=None` is the supremum $1 / c_mu$ over the ball. Ties: the first arm
         wins.
 
     Numerics:

@@ -42,16 +42,17 @@ class CRTM:
     large for the leverage of its arm, so that only a raw moment must exist, with a known bound.
 
     Guarantee:
-      E[|reward|^{1+eps} | past] <= u, ||x|| <= L, ||theta*|| <= S. Mode "ons", theory preset: with high probability
-      regret O~(d T^{1/(1+eps)}) for any sequence of arm sets, at a cost of O(1) in t and T (as quoted by Wang et al.
-      2025, Table 1). The constants away from eps = 1 are reconstructed, so only the rate should be relied on there.
+      E[|reward|^{1+eps} | past] <= u, $||x|| <= L$, $||theta*|| <= S$. Mode "ons", theory preset: with high probability
+      regret $O~(d T^{1/(1+eps)})$ for any sequence of arm sets, at a cost of $O(1)$ in t and T (as quoted by Wang et
+      al. 2025, Table 1). The constants away from $eps = 1$ are reconstructed, so only the rate should be relied on
+      there.
 
     Deviations:
-      * [reconstructed] Gamma and the radius: at eps = 1 as the method is restated in the literature, extended to eps <
-        1 by scaling.
+      * [reconstructed] Gamma and the radius: at $eps = 1$ as the method is restated in the literature, extended to eps
+        < 1 by scaling.
       * [reconstructed] Mode "ls" replaces the online Newton step by least squares in closed form, as Wang, Zhang, Zhao
         & Zhou (ICML 2025) say of the method that they timed. Its confidence set reuses the formula of "ons".
-      * [ours] `reward_moment = None` takes u = (nu + L S)^{1+eps} (Minkowski).
+      * [ours] `reward_moment = None` takes $u = (nu + L S)^{1+eps}$ (Minkowski).
       * [ours] The optimistic parameter is not intersected with the ball. `beta_scale` multiplies the radius and
         `threshold_scale` Gamma. Ties: the first arm wins.
 

@@ -72,10 +72,10 @@ class HeavyOFUL:
     The defaults are the paper's theory (`theory`); its radius is far too large in practice, so figures use `practical`.
 
     Guarantee:
-      Rewards x'theta* + noise with E[noise | past] = 0, ||x|| <= L, ||theta*|| <= S. Theory preset: with high
-      probability regret O~(d T^e sqrt(sum_t nu_t^2) + d T^e) when nu_t is observed, at a cost of O(t log T) in round t
-      (as quoted by Wang et al. 2025, Table 1), hence O~(d T^{1/(1+eps)}) with a bound on nu_t (`moment_bound`). Valid
-      for any sequence of arm sets.
+      Rewards x'theta* + noise with E[noise | past] = 0, $||x|| <= L$, $||theta*|| <= S$. Theory preset: with high
+      probability regret $O~(d T^e sqrt(sum_t nu_t^2) + d T^e)$ when $nu_t$ is observed, at a cost of $O(t log T)$ in
+      round t (as quoted by Wang et al. 2025, Table 1), hence $O~(d T^{1/(1+eps)})$ with a bound on $nu_t$
+      (`moment_bound`). Valid for any sequence of arm sets.
 
     Deviations:
       * [reconstructed] The constants agree with code published for the same learners and setting; L and S are kept
@@ -83,8 +83,8 @@ class HeavyOFUL:
       * [ours] The paper leaves the solver of Eq. (6) open. Here a pass replaces every Huber term by the parabola that
         touches it from above at the current point, minimises the sum exactly over the ball, and so never increases the
         objective; the passes end when a step is below rounding, or after `passes` passes.
-      * [ours] `beta_scale` and `tau_scale` multiply beta_t and tau_t, `c0` and `c1` may be set; with both multipliers 1
-        and both constants None it is the paper's method.
+      * [ours] `beta_scale` and `tau_scale` multiply $beta_t$ and $tau_t$, `c0` and `c1` may be set; with both
+        multipliers 1 and both constants None it is the paper's method.
       * [ours] Beyond `capacity` rounds the estimate is NaN: a dropped sample would be another method.
       * [ours] Ties: the first arm wins.
 

@@ -114,22 +114,22 @@ class HvtEstimator(HvtConstants):
         state = estimator.update(t, state, x, reward, moment)   # t = 0, 1, ...; x an array [d]
         state.theta, estimator.radius(t + 1, state), estimator.width(state, x)
 
-    With `tau_scale=inf, sigma_beta_scale=0, norm_bound=inf`, nu = 1 and `step_size=1` it is ridge regression with
+    With `tau_scale=inf, sigma_beta_scale=0, norm_bound=inf`, $nu = 1$ and `step_size=1` it is ridge regression with
     parameter lambda at every t; with `step_size=4` recent samples weigh more (asymptotic variance 16/7 of ridge).
 
     Guarantee:
-      Noise with E[noise | past] = 0 and E[|noise|^{1+eps} | past] = nu_t^{1+eps}, ||x|| <= L, ||theta*|| <= S. With all
-      multipliers 1 and `step_size=4`, with probability at least 1 - 4 delta, for all t >= 1:
-      `||theta_{t+1} - theta*||_{V_t} <= radius(t)` (Lemma 1), for any way of choosing x_t from the past.
+      Noise with E[noise | past] = 0 and E[|noise|^{1+eps} | past] = $nu_t^{1+eps}$, $||x|| <= L$, $||theta*|| <= S$.
+      With all multipliers 1 and `step_size=4`, with probability at least 1 - 4 delta, for all $t >= 1$: `||theta_{t+1}
+      - theta*||_{V_t} <= radius(t)` (Lemma 1), for any way of choosing $x_t$ from the past.
 
     Deviations:
-      * [reconstructed] beta_0 = sqrt(lambda (2 + 4 S^2)) for every eps: Eq. (10) reads 0^0 at t = 0, eps = 1.
+      * [reconstructed] $beta_0 = sqrt(lambda (2 + 4 S^2))$ for every eps: Eq. (10) reads 0^0 at $t = 0$, $eps = 1$.
       * [printed] kappa with the general alpha, as Algorithm 1 has it; Lemma 1 prints its value 4.
-      * [ours] `beta_scale`, `sigma_beta_scale`, `tau_scale` multiply beta in `radius`, beta in sigma_t and tau_t: with
-        all three 1 it is the paper's estimator; its constants are far too large in practice.
-      * [printed] `extra_sigma` adds 2 sqrt(2) q to the maximum in sigma_t, as Lemma 5 does (Eq. (17)); Lemma 1 and
+      * [ours] `beta_scale`, `sigma_beta_scale`, `tau_scale` multiply beta in `radius`, beta in $sigma_t$ and $tau_t$:
+        with all three 1 it is the paper's estimator; its constants are far too large in practice.
+      * [printed] `extra_sigma` adds $2 sqrt(2) q$ to the maximum in $sigma_t$, as Lemma 5 does (Eq. (17)); Lemma 1 and
         Algorithm 1 are printed without, and it is off.
-      * [ours] `norm_bound = inf` switches the projection off and leaves S out of beta_t (no guarantee then).
+      * [ours] `norm_bound = inf` switches the projection off and leaves S out of $beta_t$ (no guarantee then).
 
     Numerics:
       Float32 suffices for the estimate: within 1e-4 of float64 over 18000 samples, rewards of 1e4 and more included
@@ -137,9 +137,9 @@ class HvtEstimator(HvtConstants):
       residual and is clipped. Widths are within 1e-5 after 18000 samples
       (float32/test_linear.py::test_widths_over_a_long_run) and within 1e-4 after 10^6 of one x oblique to the axes, for
       nu from 1.31 to 0, and never negative; the estimate is then within 1e-3
-      (float32/test_linear.py::test_a_million_rounds_of_one_arm). With nu = 0 and the paper's sigma_min = 1/sqrt(T) =
-      1e-3, a sample weighs 10^6 / 4 and determines x'theta only: the components of theta that no sample determines are
-      then rounding errors, up to the size of theta (float32/test_one_arm.py::test_what_no_reward_shows_drifts).
+      (float32/test_linear.py::test_a_million_rounds_of_one_arm). With $nu = 0$ and the paper's sigma_min = $1/sqrt(T)$
+      = 1e-3, a sample weighs 10^6 / 4 and determines x'theta only: the components of theta that no sample determines
+      are then rounding errors, up to the size of theta (float32/test_one_arm.py::test_what_no_reward_shows_drifts).
       `sigma_min=0.03` keeps it within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:

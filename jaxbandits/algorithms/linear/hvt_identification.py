@@ -29,18 +29,18 @@ from jaxbandits.types import NextState, Prediction, ScaledNextState, SystemObs
 class HvtIdentification(HvtConstants):
     """Robust one-pass regression for every row of [A B], for prediction: the learner chooses no input.
 
-    With `tau_scale=inf, sigma_beta_scale=0, norm_bound=inf`, nu = 1 and `step_size=1` it is `RecursiveLeastSquares`.
+    With `tau_scale=inf, sigma_beta_scale=0, norm_bound=inf`, $nu = 1$ and `step_size=1` it is `RecursiveLeastSquares`.
 
     Guarantee:
       No theorem in the paper. Lemma 1 holds for every coordinate: with all multipliers 1 and `step_size=4`, with
       probability at least 1 - 4 n delta, `||theta_i - theta*_i||_{V_t} <= radius(t)` for all i and t, provided that
-      ||z_t|| <= L for all t. States are unbounded, so this L is nominal.
+      $||z_t|| <= L$ for all t. States are unbounded, so this L is nominal.
 
     Deviations:
       * [ours] The paper only says that its estimator may give one-pass identification; this algorithm is ours. On the
         example of `LinearSystem` it has no advantage over `RecursiveLeastSquares`: its step size 4 costs variance, and
         heavy disturbances excite the state.
-      * Those of `HvtEstimator` (beta_0; the multipliers; `norm_bound = inf`).
+      * Those of `HvtEstimator` ($beta_0$; the multipliers; `norm_bound = inf`).
 
     Numerics:
       In float32 every entry of the estimate is within 1e-4 of float64 over 400 samples

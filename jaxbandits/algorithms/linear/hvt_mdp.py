@@ -32,15 +32,15 @@ class HvtMDP(HvtConstants):
 
     Guarantee:
       No theorem in the paper. By its Lemma 1 for each step and a union bound, in the theory preset with probability at
-      least 1 - 4 H delta, r_h <= rtil_h <= r_h + 2 beta_{k-1} ||phi||_{V_h^{-1}} for all pairs, steps and episodes;
-      hence V_1 is an upper bound of V*_1, and the regret of an episode is at most the sum over its steps of the
+      least 1 - 4 H delta, $r_h$ <= rtil_h <= $r_h + 2 beta_{k-1} ||phi||_{V_h^{-1}}$ for all pairs, steps and episodes;
+      hence $V_1$ is an upper bound of V*_1, and the regret of an episode is at most the sum over its steps of the
       expected 2 beta_{k-1} ||phi(s_h, a_h)||_{V_h^{-1}}.
 
     Deviations:
       * [ours] The paper (Section 6.1) only says that Hvt-UCB has the potential for linear MDPs: the whole algorithm is
         ours, with known transitions and unclipped values. Full Heavy-LSVI-UCB (unknown transitions, weighted value
         regression) is Huang et al.'s.
-      * Those of `HvtEstimator` (beta_0; the multipliers; `extra_sigma`; `norm_bound = inf`).
+      * Those of `HvtEstimator` ($beta_0$; the multipliers; `extra_sigma`; `norm_bound = inf`).
       * [ours] Ties: the first action wins.
 
     Numerics:

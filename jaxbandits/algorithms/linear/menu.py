@@ -52,17 +52,18 @@ class MENU:
     An epoch that the horizon cuts short is not used.
 
     Guarantee:
-      E[noise | past] = 0 and E|noise|^{1+eps} <= nu^{1+eps}, bounded arms, ||theta*|| <= S, one fixed arm set. Theory
-      preset: with high probability regret O~(d T^{1/(1+eps)}), at a cost of O(log T) (as quoted by Wang et al. 2025,
-      Table 1: "fixed arm set and repeated pulling"), which matches its authors' lower bound Omega(d T^{1/(1+eps)}) up
-      to logarithms. Under changing arm sets the pulls of an epoch mix several arms, and nothing is guaranteed.
+      E[noise | past] = 0 and E|noise|^{1+eps} <= $nu^{1+eps}$, bounded arms, $||theta*|| <= S$, one fixed arm set.
+      Theory preset: with high probability regret $O~(d T^{1/(1+eps)})$, at a cost of $O(log T)$ (as quoted by Wang et
+      al. 2025, Table 1: "fixed arm set and repeated pulling"), which matches its authors' lower bound
+      $Omega(d T^{1/(1+eps)})$ up to logarithms. Under changing arm sets the pulls of an epoch mix several arms, and
+      nothing is guaranteed.
 
     Deviations:
       * [ours] Under changing arm sets the available arm nearest to z in Euclidean distance is played, and its reward
         is credited to z.
       * [printed] The paper leaves the median of an even number of distances open: here the mean of the two middle ones,
         without the distance 0 of an estimate to itself. As in its authors' code.
-      * [ours] Before the first epoch ends the radius is sqrt(lambda) S, the set {||theta|| <= S}.
+      * [ours] Before the first epoch ends the radius is $sqrt(lambda) S$, the set ${||theta|| <= S}$.
       * [ours] The optimistic parameter is not intersected with a ball. `beta_scale` multiplies the radius. Ties,
         between arms and between estimates: the first wins.
 

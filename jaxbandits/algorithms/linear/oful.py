@@ -40,8 +40,8 @@ class OFUL:
     """Optimism in the face of uncertainty for linear bandits with sub-Gaussian noise.
 
     Guarantee:
-      Noise R-sub-Gaussian given the past, ||theta*|| <= S: with probability at least 1 - delta, for all t,
-      `||theta_t - theta*||_{V_t} <= radius_t` (Theorem 2), hence regret O~(d sqrt(T)) for any sequence of arm sets
+      Noise R-sub-Gaussian given the past, $||theta*|| <= S$: with probability at least 1 - delta, for all t,
+      `||theta_t - theta*||_{V_t} <= radius_t` (Theorem 2), hence regret $O~(d sqrt(T))$ for any sequence of arm sets
       (Theorem 3). Heavy-tailed noise has no R, and there is no guarantee: use the moment scale for R.
 
     Deviations:
@@ -54,9 +54,9 @@ class OFUL:
       Float32 keeps the estimate within 1e-4 of float64, relative to its largest value until then, over 18000 rounds
       with rewards of 1e4 and more (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run): every
       step corrects the error of the last. After 10^6 rounds of one oblique arm the estimate is within 1e-3, the width
-      within 1e-4, and it is never negative (float32/test_linear.py::test_a_million_rounds_of_one_arm): V^{-1} is kept
-      in factors (`numerics.inverse_factors`), sums over rounds are compensated. This holds for lambda = d. With lambda
-      = 1e-3 the components of theta that no reward determines drift by some percent
+      within 1e-4, and it is never negative (float32/test_linear.py::test_a_million_rounds_of_one_arm): $V^{-1}$ is kept
+      in factors (`numerics.inverse_factors`), sums over rounds are compensated. This holds for $lambda = d$. With
+      lambda = 1e-3 the components of theta that no reward determines drift by some percent
       (float32/test_one_arm.py::test_what_no_reward_shows_drifts).
 
     References:

@@ -31,8 +31,8 @@ class OFULMDP:
     """Ridge regression for each step of an episode, and optimistic backward induction on top.
 
     Guarantee:
-      R-sub-Gaussian noise, ||theta*_h|| <= S: by OFUL's Theorem 2 and a union bound, with probability at least
-      1 - H delta, r_h <= rtil_h <= r_h + 2 radius_h ||phi||_{V_h^{-1}} for all pairs, steps and episodes (with
+      R-sub-Gaussian noise, $||theta*_h|| <= S$: by OFUL's Theorem 2 and a union bound, with probability at least
+      1 - H delta, $r_h$ <= rtil_h <= $r_h + 2$ radius_h $||phi||_{V_h^{-1}}$ for all pairs, steps and episodes (with
       `beta_scale = 1`). Heavy-tailed noise has no R, and there is no guarantee: use the moment scale for R.
 
     Deviations:

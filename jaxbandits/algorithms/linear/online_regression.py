@@ -40,7 +40,7 @@ class Estimate(NamedTuple):
 
 
 class Design(NamedTuple):
-    """Design V_t with the arm of the sample added, before its reward is used."""
+    """Design $V_t$ with the arm of the sample added, before its reward is used."""
 
     inverse: InverseFactors  # V_t^{-1}
     gain: Vector  # [d]  V_t^{-1} x

@@ -46,16 +46,16 @@ class TOFU:
     """Optimistic linear bandit that truncates all rewards again every round, in the eigenframe of the design.
 
     Guarantee:
-      E[|reward|^{1+eps} | past] <= b, bounded arms, ||theta*|| <= S. Theory preset: with high probability regret
-      O~(d T^{1/(1+eps)}), at a cost of O(t) in round t (as quoted by Wang et al. 2025, Table 1), which matches its
-      authors' lower bound Omega(d T^{1/(1+eps)}) up to logarithms. Valid for any sequence of arm sets.
+      E[|reward|^{1+eps} | past] <= b, bounded arms, $||theta*|| <= S$. Theory preset: with high probability regret
+      $O~(d T^{1/(1+eps)})$, at a cost of $O(t)$ in round t (as quoted by Wang et al. 2025, Table 1), which matches its
+      authors' lower bound $Omega(d T^{1/(1+eps)})$ up to logarithms. Valid for any sequence of arm sets.
 
     Deviations:
-      * [printed] b_t has the exponent 1/(1+eps); public code of the authors has 1/2, the same at eps = 1.
-      * [ours] `reward_moment = None` takes b = (nu + L S)^{1+eps} (Minkowski).
-      * [ours] Before the first round the radius is sqrt(lambda) S, the set {||theta|| <= S}.
+      * [printed] $b_t$ has the exponent 1/(1+eps); public code of the authors has 1/2, the same at $eps = 1$.
+      * [ours] `reward_moment = None` takes $b = (nu + L S)^{1+eps}$ (Minkowski).
+      * [ours] Before the first round the radius is $sqrt(lambda) S$, the set ${||theta|| <= S}$.
       * [ours] The optimistic parameter is not intersected with a ball. `beta_scale` multiplies the radius and
-        `threshold_scale` b_t. Ties: the first arm wins.
+        `threshold_scale` $b_t$. Ties: the first arm wins.
       * [ours] Beyond `capacity` rounds the estimate is NaN: a dropped sample would be another method.
 
     Numerics:
@@ -65,7 +65,7 @@ class TOFU:
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be). Huge rewards are dropped before they enter the
       sums.
       A sample within rounding of the threshold may fall on its other side, as in CRTM, but here every round truncates
-      again: the estimate differs in such a round only, by b_t times the norm of a row of V_t^{-1/2}
+      again: the estimate differs in such a round only, by $b_t$ times the norm of a row of $V_t^{-1/2}$
       (float32/test_menu_tofu.py::test_a_sample_at_the_threshold_of_tofu). The bounds above are for rounds without such
       a sample.
 

@@ -29,7 +29,7 @@ class AdaGradNorm(GradientLearner):
     """Projected gradient descent whose step size needs the diameter but no bound on the gradients.
 
     Guarantee: for convex losses on a domain of diameter D, the regret against every fixed point is at most
-      D sqrt(2 sum_t ||g_t||^2), path by path and for every T.
+      $D sqrt(2 sum_t ||g_t||^2)$, path by path and for every T.
     Deviations:
       * [ours] `step_scale` multiplies the step size.
     Numerics: gradients whose squares underflow (below 1e-19 in float32) count as zero

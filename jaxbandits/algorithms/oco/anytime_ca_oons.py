@@ -26,9 +26,9 @@ class AnytimeCAOONS:
 
     Guarantee: that of CA-OONS with one more logarithm of T (Remark 4.4): the bounds of the epochs add up.
     Deviations:
-      * [reconstructed] N_1 = 0 is read as 1.
+      * [reconstructed] $N_1 = 0$ is read as 1.
       * [ours] The state has a fixed size: from round 2^(n_base + 1) on an epoch has `n_base` base learners, and the
-        guarantee asks for ||u|| <= 2^n_base; `learner.horizon` is not used.
+        guarantee asks for $||u||$ <= 2^n_base; `learner.horizon` is not used.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Remark 4.4 and Algorithm 2.
     """

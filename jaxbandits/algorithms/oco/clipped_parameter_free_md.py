@@ -38,10 +38,10 @@ class ClippedParameterFreeMD(GradientLearner):
     """Parameter-free mirror descent inside a slowly growing ball, on gradients clipped at the largest observed norm.
 
     Guarantee: none proven for this combination. Its two reductions are those with which regret
-      O~(||u|| G sqrt(T) + G ||u||^3) is attained on R^d without knowing G or ||u||.
+      $O~(||u|| G sqrt(T) + G ||u||^3)$ is attained on $R^d$ without knowing G or $||u||$.
     Deviations:
       * [reconstructed] From the two reductions (hints by clipping, artificial constraint), not a transcription of one
-        algorithm of the paper. The inner learner uses each new hint as its G immediately, with V_t floored.
+        algorithm of the paper. The inner learner uses each new hint as its G immediately, with $V_t$ floored.
       * [printed] The gradient of the inner learner is halved outside the ball only, as in the benchmark that
         defined this baseline; the constraint reduction halves it everywhere, which `halved` does (the sum of both cases
         is what its proof bounds).

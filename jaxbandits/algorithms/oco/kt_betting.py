@@ -30,14 +30,15 @@ class KTBettingState(NamedTuple):
 class KTBetting(GradientLearner):
     """Coin betting with the Krichevsky-Trofimov fraction of the wealth on the next gradient; without a step size.
 
-    Guarantee: for convex losses on R^d with gradients of norm at most G, for every u and every T the regret is at most
-      G ||u|| sqrt(T ln(1 + 24 T^2 ||u||^2 / eps^2)) + G eps (Corollary 5): all but optimal without knowing ||u||.
+    Guarantee: for convex losses on $R^d$ with gradients of norm at most G, for every u and every T the regret is at
+      most G ||u|| sqrt(T ln(1 + 24 T^2 ||u||^2 / eps^2)) + G eps (Corollary 5): all but optimal without knowing
+      $||u||$.
     Deviations:
       * [ours] The wealth is updated as a product, which is the same number with relative instead of absolute rounding
         errors, and it is capped at `wealth_cap`: on linear losses it grows exponentially, as the algorithm promises,
         beyond every floating-point number.
       * [ours] With a `domain` the bet is projected and the learner receives the surrogate gradient of `reductions`,
-        which keeps the guarantee for every u in the domain; R^d is the paper's.
+        which keeps the guarantee for every u in the domain; $R^d$ is the paper's.
       * [printed] Gradients beyond G are not clipped: they can turn the wealth negative.
     Numerics: float32 and float64 (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference). Gradients far
       beyond G make the wealth or the square of a bet overflow: the state is NaN from there on, and the trial counted as

@@ -24,7 +24,7 @@ from jaxbandits.types import Gradient, PointDecision
 
 
 class MsMwCState(NamedTuple):
-    """State of `MsMwC` at the start of round t, with the weights w_t of this round."""
+    """State of `MsMwC` at the start of round t, with the weights $w_t$ of this round."""
 
     cost: CompensatedSum  # [N]  sum of l_s + a_s
     hint: jax.Array  # [N]  h_t = l_{t-1}
@@ -40,12 +40,12 @@ class MsMwC:
     experts' losses.
 
     Guarantee: for fixed rates with `32 rate_j |l_j - h_j| <= 1`: for every expert i,
-      sum_t <l_t, w_t - e_i> <= ln(1 / w'_{1,i}) / rate_i + sum_j w'_{1,j} / rate_j - 1 / rate_i
-      + 32 rate_i sum_t (l_{t,i} - h_{t,i})^2: the scale of the *compared* expert, not the largest one.
+      $sum_t <l_t, w_t - e_i> <= ln(1 / w'_{1,i}) / rate_i + sum_j w'_{1,j} / rate_j - 1 / rate_i
+      + 32 rate_i sum_t (l_{t,i} - h_{t,i})^2$: the scale of the *compared* expert, not the largest one.
     Deviations:
-      * [printed] The rates do not change over time (a special case of the paper's beta_{t,j}).
-      * [reconstructed] w'_1 is uniform; the hint is the last loss, 0 in round 1. "m_t^j" in line 4 of the printed
-        algorithm is h_t^j, and phi_t is one regulariser phi.
+      * [printed] The rates do not change over time (a special case of the paper's $beta_{t,j}$).
+      * [reconstructed] w'_1 is uniform; the hint is the last loss, 0 in round 1. "$m_t^j$" in line 4 of the printed
+        algorithm is $h_t^j$, and $phi_t$ is one regulariser phi.
     Numerics: float32 and float64 (float32/test_sea.py::test_weights_over_experts); weights are stored as logarithms,
       losses as compensated sums.
     References: L. Chen, H. Luo, C.-Y. Wei, "Impossible Tuning Made Possible: A New Expert Algorithm and Its

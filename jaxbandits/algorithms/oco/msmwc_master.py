@@ -40,7 +40,7 @@ class Middle(NamedTuple):
 
 
 class MasterPlay(NamedTuple):
-    """Weights of round t, and the hint h_t that they are computed from."""
+    """Weights of round t, and the hint $h_t$ that they are computed from."""
 
     hint: jax.Array  # [N]  h_t
     middle: jax.Array  # [N, K]  share_k^{-1} w_t^k in column k: sums over experts run along the slow axis
@@ -190,16 +190,15 @@ class MsMwCMaster:
     Expert j = 1..N loses at most `lipschitz * 2^j` in absolute value. Decisions are points of the simplex and losses
     are linear, `f_t(w) = <l_t, w>`: the gradient is the vector of the experts' losses. The hint is the last loss.
 
-    Guarantee: Theorem 6 of Chen et al. (Lemma D.1 of Wang et al.): for every expert i,
-      sum_t <l_t, w_t - e_i> = O(G 2^i Gamma_i + sqrt(Gamma_i sum_t (l_{t,i} - h_{t,i})^2)), Gamma_i = ln(N T 2^i / 2).
-      With explicit constants: the smallest over k with i in Z(k) of `ln(1 / p'_{1,k}) / beta_k + sum_j p'_{1,j} /
-      beta_j - 1 / beta_k + ln(card Z(k)) / (2 beta_k) + 64 beta_k sum_t (l_{t,i} - h_{t,i})^2`
-      (`certificates.meta_bound`).
+    Guarantee: Theorem 6 of Chen et al. (Lemma D.1 of Wang et al.): for every expert i, $sum_t <l_t,
+      w_t - e_i> = O(G 2^i Gamma_i + sqrt(Gamma_i sum_t (l_{t,i} - h_{t,i})^2))$, $Gamma_i = ln(N T 2^i / 2)$. With
+      explicit constants: the smallest over k with i in Z(k) of `ln(1 / p'_{1,k}) / beta_k + sum_j p'_{1,j} / beta_j - 1
+      / beta_k + ln(card Z(k)) / (2 beta_k) + 64 beta_k sum_t (l_{t,i} - h_{t,i})^2` (`certificates.meta_bound`).
     Deviations:
-      * [reconstructed] The correction b_t^k is printed without its square; the square of Chen et al. is restored. The
-        O(.) of the printed Lemma D.1 lacks the G of its first term.
-      * [reconstructed] The rate of the middle learners is not printed; 2 beta_k makes their precondition tight and lets
-        their negative term pay for b_t exactly.
+      * [reconstructed] The correction $b_t^k$ is printed without its square; the square of Chen et al. is restored. The
+        $O(.)$ of the printed Lemma D.1 lacks the G of its first term.
+      * [reconstructed] The rate of the middle learners is not printed; $2 beta_k$ makes their precondition tight and
+        lets their negative term pay for $b_t$ exactly.
     Numerics: float32 and float64 (float32/test_sea.py::test_weights_over_experts); weights are stored as logarithms,
       losses as compensated sums.
     References: L. Chen, H. Luo, C.-Y. Wei, "Impossible Tuning Made Possible: A New Expert Algorithm and Its

@@ -25,14 +25,14 @@ class OGDState(NamedTuple):
 
 @pytree
 class OGD(GradientLearner):
-    """Projected online gradient descent with the step size D / (G sqrt(t)).
+    """Projected online gradient descent with the step size $D / (G sqrt(t))$.
 
     Guarantee: for convex losses with gradients bounded by G on a domain of diameter D, the regret against every fixed
-      point is at most 1.5 G D sqrt(T), for every T (no horizon is needed).
+      point is at most $1.5 G D sqrt(T)$, for every T (no horizon is needed).
     Deviations:
-      * [printed] Zinkevich analyses eta_t = 1/sqrt(t); the factor D/G is the standard choice that makes the bound
+      * [printed] Zinkevich analyses $eta_t = 1/sqrt(t)$; the factor D/G is the standard choice that makes the bound
         homogeneous.
-      * [ours] `step_scale` multiplies it; x_1 is the origin.
+      * [ours] `step_scale` multiplies it; $x_1$ is the origin.
     References: M. Zinkevich, "Online Convex Programming and Generalized Infinitesimal Gradient Ascent", ICML 2003,
       Theorem 1.
     """

@@ -31,9 +31,9 @@ class OptimisticFTRL2022State(NamedTuple):
 class OptimisticFTRL2022(GradientLearner):
     """Optimistic follow-the-regularised-leader with the last gradient as the hint, step size of the 2022 paper.
 
-    Guarantee: for convex losses with bounded gradients whose means F_t are L-smooth, the expected regret against every
-      fixed point is of the order of D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T}) and terms that do not grow with T
-      (Theorem 5 of the paper, whose variance is that of the largest deviation over the domain).
+    Guarantee: for convex losses with bounded gradients whose means $F_t$ are L-smooth, the expected regret against
+      every fixed point is of the order of $D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T})$ and terms that do not grow
+      with T (Theorem 5 of the paper, whose variance is that of the largest deviation over the domain).
     Deviations:
       * [reconstructed] nu is derived as 2 D G from `lipschitz` (one quoted reading of Theorem 5; the other, L D^2 + D
         G^2, adds terms of different units); `offset` sets it directly.

@@ -32,12 +32,12 @@ class OptimisticFTRL2023State(NamedTuple):
 class OptimisticFTRL2023(GradientLearner):
     """Optimistic follow-the-regularised-leader with the last gradient as the hint, step size without G.
 
-    Guarantee: for convex losses whose means F_t are smooth, the expected regret against every fixed point is
-      O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T})) up to terms that do not grow with T; no bound on the gradients is
-      needed, and the plays do not change when all losses are multiplied by a constant.
+    Guarantee: for convex losses whose means $F_t$ are smooth, the expected regret against every fixed point is
+      $O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T}))$ up to terms that do not grow with T; no bound on the gradients
+      is needed, and the plays do not change when all losses are multiplied by a constant.
     Deviations:
       * [printed] The step size is that quoted by a later paper (Wang, Barik, Zhao & Tan, NeurIPS 2025).
-      * [reconstructed] The regulariser is ||x||^2 / (2 eta_t), half of the 2022 form: an assumption.
+      * [reconstructed] The regulariser is $||x||^2 / (2 eta_t)$, half of the 2022 form: an assumption.
       * [ours] `step_scale` multiplies the step size.
     Numerics: gradients whose squares underflow (below 1e-19 in float32) count as zero
       (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero).

@@ -32,10 +32,10 @@ class OptimisticOMDState(NamedTuple):
 class OptimisticOMD(GradientLearner):
     """Optimistic gradient descent in two steps, with the last gradient as the hint and a self-confident step size.
 
-    Guarantee: for convex losses with gradients bounded by G whose means F_t are smooth, the expected regret against
-      every fixed point is O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T})) up to terms that do not grow with T, with
-      sigma^2_{1:T} the cumulative variance of the gradients and Sigma^2_{1:T} the cumulative variation of their means.
-      Path by path it is O(D sqrt(delta + G^2 + V_T)), for every T.
+    Guarantee: for convex losses with gradients bounded by G whose means $F_t$ are smooth, the expected regret against
+      every fixed point is $O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T}))$ up to terms that do not grow with T, with
+      $sigma^2_{1:T}$ the cumulative variance of the gradients and $Sigma^2_{1:T}$ the cumulative variation of their
+      means. Path by path it is $O(D sqrt(delta + G^2 + V_T))$, for every T.
     Deviations:
       * [printed] The step size is that quoted by a later paper (Wang, Barik, Zhao & Tan, NeurIPS 2025).
       * [ours] `step_scale` multiplies it.

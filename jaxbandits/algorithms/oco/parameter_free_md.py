@@ -34,14 +34,14 @@ class ParameterFreeMDState(NamedTuple):
 class ParameterFreeMD(GradientLearner):
     """Mirror descent whose play grows exponentially in the length of the sum of gradients.
 
-    Guarantee: for convex losses on R^d with gradients of norm at most G, for every u and every T the regret is
-      O~(||u|| sqrt(sum_t ||g_t||^2) + G (eps + ||u||)), with logarithms of ||u|| / eps and T.
+    Guarantee: for convex losses on $R^d$ with gradients of norm at most G, for every u and every T the regret is
+      $O~(||u|| sqrt(sum_t ||g_t||^2) + G (eps + ||u||))$, with logarithms of $||u|| / eps$ and T.
     Deviations:
       * [printed] The closed form of the static-regret algorithm, cross-checked with one public implementation, not
         re-derived.
-      * [ours] E_t is capped at `exponent_cap`, so that plays on linear losses (exponential, by design) stay finite.
+      * [ours] $E_t$ is capped at `exponent_cap`, so that plays on linear losses (exponential, by design) stay finite.
       * [ours] With a `domain` the play is projected and the learner receives the surrogate gradient of `reductions`,
-        which keeps the guarantee for every u in the domain; R^d is the paper's.
+        which keeps the guarantee for every u in the domain; $R^d$ is the paper's.
     Numerics: float32 and float64 (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference); exp(E) - 1 by
       expm1.
     References: A. Jacobsen, A. Cutkosky, "Parameter-free Mirror Descent", COLT 2022, arXiv:2203.00444.

@@ -29,11 +29,11 @@ class ScaleFreeFTRLState(NamedTuple):
 class ScaleFreeFTRL(GradientLearner):
     """Follow-the-regularised-leader whose plays do not change when all losses are multiplied by a constant.
 
-    Guarantee: for convex losses, for every u and every T the regret is O((1 + ||u||^2) G sqrt(T)) on R^d, with
-      G = max_t ||g_t|| unknown to the algorithm: quadratic in ||u||, the price of no tuning.
+    Guarantee: for convex losses, for every u and every T the regret is $O((1 + ||u||^2) G sqrt(T))$ on $R^d$, with
+      G = max_t $||g_t||$ unknown to the algorithm: quadratic in $||u||$, the price of no tuning.
     Deviations:
-      * [printed] The regulariser is ||x||^2 / 2.
-      * [ours] `step_scale` multiplies the plays of R^d.
+      * [printed] The regulariser is $||x||^2 / 2$.
+      * [ours] `step_scale` multiplies the plays of $R^d$.
     Numerics: exactly invariant under scaling by powers of two
       (algorithms/oco/test_oco_baselines.py::test_the_unit_of_the_losses) while squares of gradients neither underflow,
       as they do below 1e-19 in float32 and count as zero

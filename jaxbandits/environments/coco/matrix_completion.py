@@ -74,14 +74,14 @@ class MatrixCompletion:
     Orders: "shuffled" (each pass a fresh random permutation, cut into batches; what does not fill a batch is left out
     of that pass) and "fresh" (each batch drawn anew, without replacement within the round).
 
-    The constraints of "figure" cannot be learned: P_t is symmetric and independent of X_t, so that E g_t^+(X_t) is
-    ||X_t|| / sqrt(6 pi) in high dimension and only a smaller X_t helps. Those of "budget" (ours) have a mean that can:
-    the entries may not add up to more than a share of what they would if all had the mean rating.
+    The constraints of "figure" cannot be learned: $P_t$ is symmetric and independent of $X_t$, so that $E g_t^+(X_t)$
+    is $||X_t|| / sqrt(6 pi)$ in high dimension and only a smaller $X_t$ helps. Those of "budget" (ours) have a mean
+    that can: the entries may not add up to more than a share of what they would if all had the mean rating.
 
     Deviations:
       * The paper does not say how many entries a round has, nor their order; its sum runs over all observed ones,
         its text samples one. Here `batch` entries. [ours]
-      * P_t has entries of 16 random bits: multiples of 2^-15 between -1 and 1, symmetric around 0. [ours]
+      * $P_t$ has entries of 16 random bits: multiples of 2^-15 between -1 and 1, symmetric around 0. [ours]
       * "budget" is not in the paper. [ours]
 
     References:

@@ -27,8 +27,8 @@ class ExampleGroups:
     """One-dimensional decisions `[1]` in [0, 1], Bernoulli groups; Example 1 of the paper by default.
 
     Recorded: `samples`, `group_samples` [m], `loss`; for a recommendation (w, q) the exact `risk` [m], `max_risk`,
-    `mean_risk`, `top_k_risk` (where k > 1), `duality_gap` = the mean of the k largest risks at w less min_v sum_i q_i
-    R_i(v), and `distance`, |w - w*| for the w* that `optimum` gives.
+    `mean_risk`, `top_k_risk` (where $k > 1$), `duality_gap` = the mean of the k largest risks at w less min_v
+    $sum_i q_i$ $R_i(v)$, and `distance`, |w - w*| for the w* that `optimum` gives.
 
     References: L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, JMLR (arXiv:2302.09267), Example 1 and Figure 1.
     """

@@ -48,10 +48,11 @@ class SyntheticGroups:
 
     Recorded: `samples`, `group_samples` [m] and `loss`, summed; at record points, for a recommendation (w, q), exact
     population risks: `risk` [m], `max_risk`, `mean_risk` and `duality_gap` = max_i R_i(w) - min_{||v|| <= radius}
-    sum_i q_i R_i(v). With `top_k` > 1, `top_k_risk`, the mean of the k largest; with `weights` b, `weighted_max_risk`,
-    max_i b_i R_i. The gap is then that of the problem with both, which is above 0 for q of entries at most 1/k.
+    $sum_i q_i R_i(v)$. With `top_k` > 1, `top_k_risk`, the mean of the k largest; with `weights` b,
+    `weighted_max_risk`, max_i $b_i R_i$. The gap is then that of the problem with both, which is above 0 for q of
+    entries at most 1/k.
 
-    After a run, on the host and once an instance: `optimum`, the least max_i R_i(w) over the ball of `radius`,
+    After a run, on the host and once an instance: `optimum`, the least max_i $R_i(w)$ over the ball of `radius`,
     `top_k_optimum` and `weighted_optimum` where these risks are recorded, `optimum_risk` [m] and `top_k_optimum_risk`
     [m] of the models that reach them, and `optimum_gap`, by how much the farthest of them may lie above the truth.
     Hence `excess_risk`, `excess_top_k_risk` and `excess_weighted_risk`.

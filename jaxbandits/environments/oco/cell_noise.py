@@ -25,7 +25,7 @@ class CellNoiseOutcome(NamedTuple):
 class CellNoise:
     """An identity about two measures of noise, drawn; no learner matters (feedback is zero).
 
-    Recorded: `pointwise` and `uniform`, whose means over rounds are sigma^2 and sigma~^2. f_t is not convex.
+    Recorded: `pointwise` and `uniform`, whose means over rounds are $sigma^2$ and $sigma~^2$. $f_t$ is not convex.
     """
 
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Proposition A.1"

@@ -52,7 +52,7 @@ class LinearLosses:
         pseudo_regret = mean_loss - mean_comparator_loss    (in expectation: less noise)
 
     The comparator is `comparator` where one is given: a fixed point u, which need not lie in the domain, as for
-    learners on R^d. Otherwise it is the best fixed point of the domain in hindsight (for `mean_comparator_loss`, in
+    learners on $R^d$. Otherwise it is the best fixed point of the domain in hindsight (for `mean_comparator_loss`, in
     hindsight of the means). When the mean moves, a learner that tracks it beats every fixed point: negative regret is
     correct there.
 

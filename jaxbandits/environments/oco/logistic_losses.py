@@ -22,7 +22,7 @@ from jaxbandits.types import FullInformation, PointDecision
 class LogisticLosses:
     """Online logistic regression whose labels come from a model that is fixed or moves as `sequence` says.
 
-    The comparator is `comparator`, and b e_1 without one: the minimiser of the mean loss while v_t = e_1.
+    The comparator is `comparator`, and $b e_1$ without one: the minimiser of the mean loss while $v_t = e_1$.
 
     Recorded: `loss`, `comparator_loss` and `regret`, each summed round by round.
     """

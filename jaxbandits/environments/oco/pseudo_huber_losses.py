@@ -23,8 +23,9 @@ from jaxbandits.types import FullInformation, PointDecision
 class PseudoHuberLosses:
     """Pseudo-Huber distance to targets that are fixed or move as `sequence` says, up to noise; against a fixed u.
 
-    The comparator is `comparator`, and a e_1 without one: the minimiser of the mean loss while v_t = e_1 (no closed
-    form finds the best point in hindsight). Swept together with the centre it gives the regret as a function of ||u||.
+    The comparator is `comparator`, and a $e_1$ without one: the minimiser of the mean loss while $v_t = e_1$ (no closed
+    form finds the best point in hindsight). Swept together with the centre it gives the regret as a function of
+    $||u||$.
 
     Recorded: `loss`, `comparator_loss` and `regret`, each summed round by round, the regret as one difference to full
     relative accuracy.

@@ -38,7 +38,7 @@ class Sequence(Protocol):
 
 @pytree
 class Constant:
-    """v_t = e_1: an i.i.d. environment."""
+    """$v_t = e_1$: an i.i.d. environment."""
 
     @property
     def bound(self) -> ArrayLike:
@@ -60,7 +60,7 @@ class Constant:
 
 @pytree
 class Alternating:
-    """v_t = e_1 for `period` rounds, then -e_1 for as many, and so on: the adversary, when there is no noise."""
+    """$v_t = e_1$ for `period` rounds, then $-e_1$ for as many, and so on: the adversary, when there is no noise."""
 
     period: ArrayLike = param(1, "[1, inf)", "P, rounds between two flips of the sign")
 
@@ -94,9 +94,9 @@ class Alternating:
 
 @pytree
 class Corrupted:
-    """v_t = e_1 except in `count` isolated rounds of `horizon`, evenly spaced, where v_t = -e_1.
+    """$v_t = e_1$ except in `count` isolated rounds of `horizon`, evenly spaced, where $v_t = -e_1$.
 
-    The corrupted rounds, counted from 0, are floor(i (T - 1) / (C + 1)) for i = 1..C, in exact integers.
+    The corrupted rounds, counted from 0, are floor(i $(T - 1) / (C + 1)$) for i = 1..C, in exact integers.
     """
 
     count: ArrayLike = param(1, "[0, 16777216)", "C, number of corrupted rounds")
@@ -153,7 +153,7 @@ class Corrupted:
 
 @pytree
 class Drift:
-    """v_t = (cos w(t-1), sin w(t-1), 0, ...), w = 2 pi turns / horizon: a slow rotation."""
+    """$v_t$ = (cos w(t-1), sin w(t-1), 0, ...), $w = 2 pi$ turns / horizon: a slow rotation."""
 
     turns: ArrayLike = param(0.25, "(-inf, inf)", "full turns over the horizon")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, rounds for these turns")
@@ -187,7 +187,7 @@ class Drift:
 
 @pytree
 class Piecewise:
-    """v_t = vectors[k] from round starts[k] on (counted from 0): piecewise stationary."""
+    """$v_t$ = vectors[k] from round starts[k] on (counted from 0): piecewise stationary."""
 
     vectors: ArrayLike = param(range="(-inf, inf)", doc="[S, d] the direction of each segment, of any norm")
     starts: ArrayLike = param(range="[0, inf)", doc="[S] first round of each segment, increasing from 0")

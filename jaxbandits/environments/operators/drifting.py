@@ -32,7 +32,7 @@ class Drift(Protocol):
 
 @pytree
 class Piecewise:
-    """Every `period` rounds a new direction, uniform on the sphere of theta_0."""
+    """Every `period` rounds a new direction, uniform on the sphere of $theta_0$."""
 
     period: int = static(1000, "[1, inf)", "rounds between two changes")
 
@@ -45,7 +45,7 @@ class Piecewise:
 
 @pytree
 class RandomWalk:
-    """theta_t = theta_{t-1} + length z / sqrt(d), z normal, pulled back into the ball of radius ||theta_0||."""
+    """$theta_t = theta_{t-1}$ + length $z / sqrt(d)$, z normal, pulled back into the ball of radius $||theta_0||$."""
 
     length: ArrayLike = param(0.01, "[0, inf)", "root mean square length of a step")
 
@@ -59,7 +59,7 @@ class RandomWalk:
 
 @pytree
 class Given:
-    """theta_t is row t of a table, from its end on the last row; the same in all trials."""
+    """$theta_t$ is row t of a table, from its end on the last row; the same in all trials."""
 
     path: ArrayLike = shared(range="(-inf, inf)", doc="[T, d] the parameter of every round")
 
