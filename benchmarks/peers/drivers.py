@@ -250,18 +250,22 @@ def mabwiser_linucb(seed: int, trials: int, rounds: int) -> np.ndarray:
 # --- SMPyBandits -------------------------------------------------------------------------------------------------
 
 
+def import_smpybandits() -> Any:
+    """Return its module of policies."""
+    import scipy.special
+
+    if not hasattr(scipy.special, "btdtri"):  # removed from SciPy; SMPyBandits imports it
+        scipy.special.btdtri = scipy.special.betaincinv
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from SMPyBandits import Policies
+    return Policies
+
+
 class _SMPyBandits:
     def __init__(self, name: str, seed: int):
-        import scipy.special
-
-        if not hasattr(scipy.special, "btdtri"):  # removed from SciPy; SMPyBandits imports it
-            scipy.special.btdtri = scipy.special.betaincinv
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            from SMPyBandits import Policies
-
         np.random.seed(seed)  # noqa: NPY002 # its only source of randomness
-        policy = getattr(Policies, name)(N_ARMS)
+        policy = getattr(import_smpybandits(), name)(N_ARMS)
         policy.startGame()
         self.choose, self.learn = policy.choice, policy.getReward
 

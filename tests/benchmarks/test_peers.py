@@ -1,11 +1,15 @@
 """Drivers of other packages earn the regret of plain NumPy on the same instances; skipped without the package."""
 
 import functools
+import importlib
+import importlib.util
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.peers import problems
+from benchmarks.peers import drivers, problems
 from benchmarks.peers.drivers import DRIVERS
 from benchmarks.speed import numpy_armed
 
@@ -95,3 +99,56 @@ def test_no_seed_is_played_twice():
     if driver is None:
         pytest.skip("no other package is installed: make peers")
     assert not np.array_equal(driver.run(1, 8, 100), driver.run(2, 8, 100))
+
+
+# --- the tables of docs/migrating.md ---------------------------------------------------------------------------------
+
+ROOMS = {  # section: the modules and classes in which a call of its left column may be
+    "SMPyBandits": ("SMPyBandits.Policies", "SMPyBandits.Environment", "SMPyBandits.Environment:Evaluator",
+                    "SMPyBandits.Policies:UCB", "SMPyBandits.Arms"),
+    "MABWiser": ("mabwiser.mab", "mabwiser.mab:MAB", "mabwiser.mab:LearningPolicy", "mabwiser.simulator"),
+    "pymab": ("pymab", "pymab:Experiment"),
+    "coba": ("coba", "coba:Environments", "coba:Experiment", "coba:Result"),
+    "river": ("river", "river.bandit", "river.proba", "river.bandit:UCB"),
+}  # fmt: skip
+NOT_CALLS = {"cb", "mab", "evaluation", "result", "policy", "self", "bandit", "proba"}  # variables and modules
+
+
+def rows(section):
+    """Pairs of cells of a section's table."""
+    page = (Path(__file__).parents[2] / "docs" / "migrating.md").read_text()
+    text = page.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    return [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")][1:]
+
+
+def names(cell):
+    """What is called, and what stands alone between backticks."""
+    spans = re.findall(r"`([^`]+)`", cell)
+    called = [name for span in spans for name in re.findall(r"(\w+)\(", span)]
+    return {*called, *(span for span in spans if span.isidentifier())} - NOT_CALLS
+
+
+def resolve(room):
+    module, _, name = room.partition(":")
+    found = importlib.import_module(module)
+    return getattr(found, name) if name else found
+
+
+@pytest.mark.parametrize("section", ROOMS)
+def test_calls_of_the_other_package_exist(section):
+    if importlib.util.find_spec(ROOMS[section][0].partition(".")[0]) is None:
+        pytest.skip(f"{section} is not installed: make peers")
+    if section == "SMPyBandits":
+        drivers.import_smpybandits()
+    found = [resolve(room) for room in ROOMS[section]]
+    asked = {name for left, _ in rows(section) for name in names(left)}
+    assert len(asked) > 5
+    assert [name for name in sorted(asked) if not any(hasattr(room, name) for room in found)] == []
+
+
+def test_calls_of_the_right_column_exist():
+    jaxbandits = importlib.import_module("jaxbandits")
+    for section in ROOMS:
+        for _, right in rows(section):
+            for dotted in re.findall(r"\b((?:armed|data|operators)(?:\.\w+)+)", right):
+                functools.reduce(getattr, dotted.split("."), jaxbandits)
