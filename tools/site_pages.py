@@ -9,11 +9,14 @@ import argparse
 import importlib
 import inspect
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+import plain_tex
 
 import jaxbandits
 import notebooks
@@ -37,6 +40,7 @@ COPIES = {  # file of the repository: page
     "benchmarks/NOTES.md": "project/notes.md",
 }
 TITLES = {
+    "armed": "K arms",
     "linear": "Linear bandits, heavy tails",
     "glm": "Generalised linear bandits",
     "oco": "Online convex optimisation",
@@ -214,12 +218,15 @@ def _code(value: Any) -> str:
 
 
 def escape(text: str) -> str:
-    """Return prose of a docstring as Markdown: code between backticks stays, all else is literal."""
-    parts = str(text).split("`")
+    """Return prose of a docstring as Markdown: code stays, formulas become TeX, all else is literal."""
+    parts = re.split(r"(`[^`]*`|\$[^$]+\$)", str(text))
     for i in range(0, len(parts), 2):
         for character in "\\*_<>[]$#":
             parts[i] = parts[i].replace(character, f"\\{character}")
-    return "`".join(parts)
+    for i in range(1, len(parts), 2):
+        if parts[i].startswith("$"):
+            parts[i] = f"${plain_tex.tex(parts[i].strip('$'))}$"
+    return "".join(parts)
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

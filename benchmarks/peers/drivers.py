@@ -82,6 +82,14 @@ def jaxbandits_thompson(seed: int, trials: int, rounds: int) -> np.ndarray:
     return _coins("ThompsonBeta", seed, trials, rounds)
 
 
+@driver("linucb", "jaxbandits")
+def jaxbandits_linucb(seed: int, trials: int, rounds: int) -> np.ndarray:
+    from benchmarks.peers.disjoint import DisjointLinUCB, LinearContexts
+
+    environment = LinearContexts(theta=THETA, scale=problems.CONTEXT_SCALE, noise=problems.NOISE)
+    return _simulated(DisjointLinUCB(n_arms=N_ARMS, dim=DIM, alpha=ALPHA), environment, seed, trials, rounds)
+
+
 @driver("logistic", "jaxbandits")
 def jaxbandits_logistic(seed: int, trials: int, rounds: int) -> np.ndarray:
     from jaxbandits import glm

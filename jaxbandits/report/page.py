@@ -42,6 +42,8 @@ body { margin: 0 auto; max-width: 72rem; padding: 1rem; color: var(--ink); backg
 h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 2px solid var(--line); padding-top: 1rem; }
 a { color: var(--link); } .soft { color: var(--soft); font-size: .9rem; }
 nav ul { padding-left: 1.2rem; } .scroll { overflow-x: auto; }
+.scroll::-webkit-scrollbar, .figure::-webkit-scrollbar { height: .5rem; background: var(--tint); }
+.scroll::-webkit-scrollbar-thumb, .figure::-webkit-scrollbar-thumb { background: var(--soft); border-radius: .25rem; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .5rem; border-bottom: 1px solid var(--line); }
 th { background: var(--tint); } .verdict { white-space: nowrap; font-weight: 600; }
@@ -56,7 +58,7 @@ pre { overflow-x: auto; background: var(--tint); padding: .6rem; font-size: .8re
   .claims tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line); }
   .claims td { display: block; border: 0; padding: .1rem 0; } .figure img { min-width: 44rem; }
   .claims td[data-of]::before { content: attr(data-of); font-weight: 400; } }
-@media screen { .overview td { white-space: nowrap; } }
+@media screen and (min-width: 40rem) { .overview td { white-space: nowrap; } }
 @media print { html { font-size: 9pt; } body { max-width: none; padding: 0; }
   .verdict { white-space: normal; } nav { display: none; } h2 { break-before: page; }
   .scroll, .figure { overflow: visible; } .figure, tr { break-inside: avoid; } .figure img { filter: none; } }

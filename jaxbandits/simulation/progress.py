@@ -1,13 +1,14 @@
 """Progress of a run: a bar on a terminal or in a notebook, elsewhere a line per stage on standard error."""
 
+import importlib.util
 import sys
 import time
 from typing import Any
 
 
 def is_interactive() -> bool:
-    """Return whether standard error is a terminal or a notebook: elsewhere a bar would fill a log."""
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    """Return whether standard error is a terminal or a notebook with widgets: elsewhere a bar would fill a log."""
+    return sys.stderr.isatty() or ("ipykernel" in sys.modules and importlib.util.find_spec("ipywidgets") is not None)
 
 
 class ProgressBar:

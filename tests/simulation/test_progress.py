@@ -62,3 +62,15 @@ def test_nothing_is_said_unasked(capsys, monkeypatch):
         bar.refresh()
         bar.update(3)
     assert sys.stderr.getvalue() == capsys.readouterr().err == ""
+
+
+def test_a_notebook_without_widgets_gets_lines(capsys, monkeypatch):
+    """A bar of text would leave a red line there at every update."""
+    monkeypatch.setitem(sys.modules, "ipykernel", io)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)  # not installed
+    assert not progress.is_interactive()
+    play()
+    assert "\r" not in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "ipywidgets", io)
+    monkeypatch.setattr(progress.importlib.util, "find_spec", lambda name: sys.modules[name])
+    assert progress.is_interactive()
