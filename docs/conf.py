@@ -94,16 +94,17 @@ def _mathml(tex: str, **options: Any) -> str:
 
 # --- docstrings and links ----------------------------------------------------------------------------------------
 
-# Code between backticks, examples, names of arguments, names of several words.
+# Formulas between dollars, code between backticks, examples, names of arguments, names of several words.
 _PROSE_OR_CODE = re.compile(
-    r"(^::\n\n(?: {4}.*\n?)+|`+[^`]+`+|^ *>>>.*\n(?:.+\n?)*|^ +(?:\*\*?)?\w+:(?= |$)"
+    r"(\$[^$]+\$|^::\n\n(?: {4}.*\n?)+|`+[^`]+`+|^ *>>>.*\n(?:.+\n?)*|^ +(?:\*\*?)?\w+:(?= |$)"
     r"|(?<![\w\\/.:])[a-z]+_[a-z]{3,}\b(?![\w(/.:^]))",
     re.MULTILINE,
 )
 _FORMULAS = re.compile(r"\n\n((?: {4}.*(?: = | <= ).*(?:\n|$))+)(?=\n|$)")  # a paragraph of them, indented
 _SECTION = re.compile(rf"^( *)({'|'.join(SECTIONS)}|References): +(?=\S)", re.MULTILINE)
 _LETTER = re.compile(r"^( *(?:\w+: )?)([A-Za-z]\.)$", re.MULTILINE)  # alone on a line: no item of a list
-_BULLET = re.compile(r"^( *)([*-] )", re.MULTILINE)
+_BULLET = re.compile(r"(?:\A|(?<=\n))( *)([*-] )")
+_LATER_BULLET = re.compile(r"(?<=\n)( *)([*-] )")  # in what follows a formula or code on its line
 
 
 def write_docstring_as_rst(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -112,21 +113,18 @@ def write_docstring_as_rst(app: Any, what: str, name: str, obj: Any, options: An
     text = _FORMULAS.sub("\n\n::\n\n\\1", text)
     parts = _PROSE_OR_CODE.split(text)
     for i in range(0, len(parts), 2):
-        pieces = re.split(r"\$([^$]+)\$", parts[i])
-        for j, piece in enumerate(pieces):
-            if j % 2:
-                pieces[j] = f":math:`{plain_tex.tex(piece)}`"
-                continue
-            marked = _BULLET.sub("\\1\0", piece)  # bullets stay
-            formulas = re.split(r"\$([^$]+)\$", mathtext(marked))  # Greek names, powers, roots and norms
-            for k in range(0, len(formulas), 2):
-                formulas[k] = re.sub(r"([\\*|]|_(?!\w))", r"\\\1", formulas[k])
-            for k in range(1, len(formulas), 2):
-                formulas[k] = rf"\ :math:`{formulas[k]}`\ "
-            pieces[j] = re.sub(r"^( *)\0", r"\n\1* ", "".join(formulas), flags=re.MULTILINE)
-        parts[i] = _LETTER.sub(r"\1\\\2", "".join(pieces))
+        marked = (_LATER_BULLET if i else _BULLET).sub("\\1\0", parts[i])  # bullets stay
+        formulas = re.split(r"\$([^$]+)\$", mathtext(marked))  # Greek names, powers, roots and norms
+        for k in range(0, len(formulas), 2):
+            formulas[k] = re.sub(r"([\\*|]|_(?!\w))", r"\\\1", formulas[k])
+        for k in range(1, len(formulas), 2):
+            formulas[k] = rf"\ :math:`{formulas[k]}`\ "
+        text = re.sub(r"^( *)\0", r"\n\1* ", "".join(formulas), flags=re.MULTILINE)
+        parts[i] = _LETTER.sub(r"\1\\\2", text)
     for i in range(1, len(parts), 2):
-        if not parts[i].lstrip().startswith((">>>", "::")) and not parts[i].startswith(" "):
+        if parts[i].startswith("$"):
+            parts[i] = rf"\ :math:`{plain_tex.tex(parts[i].strip('$'))}`\ "
+        elif not parts[i].lstrip().startswith((">>>", "::")) and not parts[i].startswith(" "):
             parts[i] = f"``{' '.join(parts[i].strip('`').split())}``" + r"\ " * parts[i + 1][:1].isalnum()
     lines[:] = "".join(parts).split("\n")
 

@@ -24,7 +24,8 @@ _WORD = re.compile(r"(?<![\\A-Za-z])([A-Za-z]+)(~)?(\*(?![\w(]))?")
 
 def tex(plain: str) -> str:
     """Return a formula in plain text as TeX."""
-    text = _brackets(_roots(" ".join(plain.split())))
+    text = re.sub(r"(?<![\^_\w}])\{([^{}]*)\}", r"\\{\1\\}", " ".join(plain.split()))  # braces of sets
+    text = _brackets(_roots(text))
     for sign, command in _RELATIONS:
         text = text.replace(sign, command)
     text = _WORD.sub(_word, text)

@@ -22,6 +22,7 @@ import plain_tex  # noqa: E402
         ("sum_{t<=T} ||g_t||^2", r"\sum _{t \le T} \|g_t\|^{2}"),
         ("theta_t in R^d", r"\theta_t \in \mathbb{R}^d"),
         ("O~(d T^(1/(1+eps)))", r"\tilde{O}(d T^{1/(1+\varepsilon)})"),
+        ("X = {||x|| <= D}", r"X = \{\|x\| \le D\}"),
         ("kl(mu_i, mu*)", r"\mathrm{kl}(\mu_i, \mu^*)"),
         ("sqrt(a + sqrt(b (c + d)))", r"\sqrt{a + \sqrt{b (c + d)}}"),
         (r"\sqrt{T} <= \tilde{O}(1)", r"\sqrt{T} \le \tilde{O}(1)"),
