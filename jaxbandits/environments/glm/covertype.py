@@ -26,7 +26,8 @@ class Covertype:
 
     The paper's setting: $K = 60$, $d = 11$, $T = 1000$, learners given $S = 6$, $delta = 0.01$ and $kappa = 200$,
     radii shrunk by an unstated factor (sweep `beta_scale`). Build with `from_file` (the real data), `stand_in`
-    (synthetic) or `from_clusters` (your own); `dataset` says which, and every figure made from the second must say so too.
+    (synthetic) or `from_clusters` (your own); `dataset` says which, and every figure made from the second must
+    say so too.
 
     Raises (by `validate`):
       InputError: for shapes that do not fit, or a `dataset` without a name.
