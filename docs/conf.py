@@ -102,6 +102,7 @@ _PROSE_OR_CODE = re.compile(
 )
 _FORMULAS = re.compile(r"\n\n((?: {4}.*(?: = | <= ).*(?:\n|$))+)(?=\n|$)")  # a paragraph of them, indented
 _SECTION = re.compile(rf"^( *)({'|'.join(SECTIONS)}|References): +(?=\S)", re.MULTILINE)
+_BEGINNING = re.compile(rf"^( *(?:{'|'.join(SECTIONS)}):\n *)([a-z])(?=[a-z]* )", re.MULTILINE)
 _LETTER = re.compile(r"^( *(?:\w+: )?)([A-Za-z]\.)$", re.MULTILINE)  # alone on a line: no item of a list
 _BULLET = re.compile(r"(?:\A|(?<=\n))( *)([*-] )")
 _LATER_BULLET = re.compile(r"(?<=\n)( *)([*-] )")  # in what follows a formula or code on its line
@@ -110,6 +111,7 @@ _LATER_BULLET = re.compile(r"(?<=\n)( *)([*-] )")  # in what follows a formula o
 def write_docstring_as_rst(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Turn a docstring, prose with `code` and $formulas$, into reStructuredText in which all else is literal."""
     text = _SECTION.sub(r"\n\1\2:\n\1  ", "\n".join(lines))
+    text = _BEGINNING.sub(lambda found: found[1] + found[2].upper(), text)
     text = _FORMULAS.sub("\n\n::\n\n\\1", text)
     parts = _PROSE_OR_CODE.split(text)
     for i in range(0, len(parts), 2):

@@ -18,6 +18,8 @@ _RELATIONS = (
     ("<=>", r" \Leftrightarrow "), ("<=", r" \le "), (">=", r" \ge "), ("!=", r" \ne "), ("->", r" \to "),
     ("...", r" \ldots "), ("||", r"\|"), (" * ", r" \cdot "), ("+-", r" \pm "), ("%", r"\%"),
 )  # fmt: skip
+# R^d is a space and R^2 the square of a constant; E[...] and P[...] are an expectation and a probability.
+_BLACKBOARD = {"R": re.compile(r"\^\{?[a-zK]"), "E": re.compile(r"\["), "P": re.compile(r"\[")}
 # A word with what belongs to it: a tilde (O~), a star (theta*).
 _WORD = re.compile(r"(?<![\\A-Za-z])([A-Za-z]+)(~)?(\*(?![\w(]))?")
 
@@ -40,7 +42,7 @@ def _word(found: re.Match[str]) -> str:
         name = f"\\{name} "
     elif name in _SIGNS:
         name = f"{_SIGNS[name]} " if name != "x" else name
-    elif name in ("R", "E", "P") and not tilde and not star and re.match(r"\^|\[", found.string[found.end() :]):
+    elif name in _BLACKBOARD and not tilde and not star and _BLACKBOARD[name].match(found.string, found.end()):
         name = rf"\mathbb{{{name}}}"
     elif len(name) > 1:
         name = rf"\mathrm{{{name}}} " if name.islower() and len(name) > 2 else rf"\mathrm{{{name}}}"

@@ -242,7 +242,7 @@ def prose(text: str) -> str:
     for block in text.split("\n\n"):
         lines = block.splitlines()
         if lines and all(part.startswith("    ") or not part for part in lines):
-            blocks.append("\n".join(("```text", *(part[4:] for part in lines), "```")))
+            blocks.append("\n".join(("```none", *(part[4:] for part in lines), "```")))
         else:
             blocks.append(escape(block))
     return "\n\n".join(blocks)

@@ -119,8 +119,8 @@ def _show_entry(name: str, entry: "Entry") -> None:
     from jaxbandits.base.pytree import field_table, named_constructors
     from jaxbandits.results import table
 
-    module = inspect.getdoc(sys.modules[entry.cls.__module__]) or ""
-    text = (inspect.getdoc(entry.cls) or "").replace("$", "")  # around formulas, for the site
+    documented = (sys.modules[entry.cls.__module__], entry.cls)
+    module, text = ((inspect.getdoc(obj) or "").replace("$", "") for obj in documented)  # dollars are for the site
     print(f"{name}: {entry.cls.__module__}.{entry.cls.__name__}\n\n{module}\n\n{text}\n")
     rows = [(row.name, row.kind, _value(row.value), row.range or "", row.doc) for row in field_table(entry.cls)]
     print(table.aligned(("field", "kind", "default", "range", "meaning"), rows, left=5))

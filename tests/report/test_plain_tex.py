@@ -22,6 +22,7 @@ import plain_tex  # noqa: E402
         ("sum_{t<=T} ||g_t||^2", r"\sum _{t \le T} \|g_t\|^{2}"),
         ("theta_t in R^d", r"\theta_t \in \mathbb{R}^d"),
         ("O~(d T^(1/(1+eps)))", r"\tilde{O}(d T^{1/(1+\varepsilon)})"),
+        ("2 R^2 / D_i", r"2 R^{2} / D_i"),
         ("X = {||x|| <= D}", r"X = \{\|x\| \le D\}"),
         ("kl(mu_i, mu*)", r"\mathrm{kl}(\mu_i, \mu^*)"),
         ("sqrt(a + sqrt(b (c + d)))", r"\sqrt{a + \sqrt{b (c + d)}}"),
@@ -39,7 +40,7 @@ def formulas():
         if "$" not in source:
             continue
         for node in ast.walk(ast.parse(source)):
-            if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
                 for formula in re.findall(r"\$([^$]+)\$", ast.get_docstring(node) or ""):
                     yield path.name, formula
 

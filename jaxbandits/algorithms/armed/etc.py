@@ -2,7 +2,7 @@
 
     play   every arm m times in turn, then argmax_i m_i for ever
 
-with the means m_i of the first m K rounds. Notation: m exploration. O(K) a round.
+with the means $m_i$ of the first m K rounds. Notation: m exploration. $O(K)$ a round.
 """
 
 from typing import Any, ClassVar

@@ -3,7 +3,7 @@
     N_i, m_i   plays and mean reward of arm i in the last tau rounds
     play       argmax_i  m_i + B sqrt(xi log(min(t, tau)) / N_i),   arms that are not in the window before
 
-after t rounds. Notation: tau window, B reward_bound, xi as the field. O(K) a round, memory O(K + tau).
+after t rounds. Notation: tau window, B reward_bound, xi as the field. $O(K)$ a round, memory $O(K + tau)$.
 """
 
 import math

@@ -2,7 +2,8 @@
 
     theta_i ~ N(sum of the rewards of arm i / (T_i + 1), R^2 / (T_i + 1)),   play argmax_i theta_i
 
-with T_i plays of arm i: the posterior of a N(0, R^2) prior and N(mu_i, R^2) rewards. Notation: R noise_scale. O(K).
+with $T_i$ plays of arm i: the posterior of a N(0, $R^2$) prior and N(mu_i, $R^2$) rewards. Notation: R noise_scale.
+$O(K)$.
 """
 
 from typing import ClassVar

@@ -2,7 +2,7 @@
 
     play   argmax_i  m_i + sqrt(2 log t / T_i),   every arm once before
 
-after t rounds, of which T_i played arm i, with mean reward m_i. O(K) a round.
+after t rounds, of which $T_i$ played arm i, with mean reward $m_i$. $O(K)$ a round.
 """
 
 from typing import ClassVar

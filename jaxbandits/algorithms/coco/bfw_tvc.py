@@ -7,7 +7,8 @@
       F_m(y) = eta <sum of e_t of the epoch, y> + ||y - anchor||^2,    eta = c D / (d M G~ T^{3/4})    (22), (23)
       y_m+1 = Frank-Wolfe with line search on F_m from y_m, up to the first step whose gap was <= eps  (24)-(26)
 
-Everything is divided by beta gamma, as in `lyapunov`: e' = e / (beta gamma), G' = G~ / (beta gamma), eta e = eta' e'.
+Everything is divided by beta gamma, as in `lyapunov`: $e' = e / (beta gamma)$, G' = G~ / (beta gamma),
+$eta e = eta' e'$.
 
 Notation: K rounds `block`, T horizon, G lipschitz, M value_bound, D and r diameter and inner_radius of the domain.
 """

@@ -1,6 +1,6 @@
 """Blocks of K rounds, for methods that change their point at the end of a block only.
 
-Rounds count from 0: block m = 1, 2, ... holds the rounds (m - 1) K .. m K - 1. The rounds of a
+Rounds count from 0: block $m = 1$, 2, ... holds the rounds (m - 1) K .. m K - 1. The rounds of a
 horizon after its last full block are played without a further update.
 """
 

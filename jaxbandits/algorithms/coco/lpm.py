@@ -6,7 +6,7 @@
       l_m+1 = max(0, l_m + eta_l (sum of g_t^+(x_m) - K theta l_m))
       x_m+1, y_m+1 = close infeasible projection of y' from x_m (`infeasible_projection`), to accuracy eps
 
-Notation: K rounds `block`, T horizon, G lipschitz, R outer_radius of the domain, eta_l dual_step, theta damping.
+Notation: K rounds `block`, T horizon, G lipschitz, R outer_radius of the domain, $eta_l$ dual_step, theta damping.
 """
 
 from typing import Any, ClassVar, NamedTuple

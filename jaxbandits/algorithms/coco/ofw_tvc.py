@@ -7,9 +7,9 @@
     x_t+1 = x_t + sigma (v_t - x_t),                        sigma = min(1, 2 / sqrt(t - s + 1))           (13)
 
 Everything is divided by beta gamma, as in `lyapunov`: the level G' = G~ / (beta gamma) doubles up to G (1 + rho), and
-eta h = eta' h' for eta' = D / (2 G' T^{3/4}).
+$eta h = eta' h'$ for $eta' = D / (2 G' T^{3/4})$.
 
-Notation: K domain, T horizon, G lipschitz, D domain.diameter. One linear minimisation a round; memory O(d).
+Notation: K domain, T horizon, G lipschitz, D domain.diameter. One linear minimisation a round; memory $O(d)$.
 """
 
 import math

@@ -5,10 +5,11 @@
     F_t(x) = sum_{r <= t} <h_r, x> + C_1 ||x - x_r||^2,   C_1 = gamma beta alpha / 2                        (14)
     x_t+1  = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma by line search  (15)-(17)
 
-Everything is divided by beta gamma (see `lyapunov`): h' = grad f + (w / gamma) 1[g > 0] grad g and C_1' = alpha / 2.
+Everything is divided by beta gamma (see `lyapunov`): h' = grad $f + (w / gamma)$ 1[g > 0] grad g and
+$C_1' = alpha / 2$.
 
 Notation: K domain, T horizon, alpha curvature, G lipschitz, D domain.diameter. One linear minimisation a round; memory
-O(d): of the past, only sum h' - alpha sum x is stored.
+$O(d)$: of the past, only sum h' - alpha sum x is stored.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -7,7 +7,7 @@
 The projection-based reference of the family: it shows the gain of a projection each round. Steps are the same when all
 h are multiplied by one number, so everything is divided by beta gamma (see `lyapunov`).
 
-Notation: K domain, T horizon, G lipschitz, D domain.diameter; b = beta, V = gamma.
+Notation: K domain, T horizon, G lipschitz, D domain.diameter; $b = beta$, $V = gamma$.
 """
 
 import math

@@ -4,9 +4,10 @@
     h_t = beta (gamma grad f_t(x_t) + w_t 1[g_t(x_t) > 0] grad g_t(x_t))
     x_t+1 = P_K(x_t - eta_t h_t),   eta_t = 1 / (gamma beta alpha t)
 
-Everything is divided by beta gamma (see `lyapunov`): steps 1 / (alpha t) along grad f + (w / gamma) 1[g > 0] grad g.
+Everything is divided by beta gamma (see `lyapunov`): steps $1 / (alpha t)$ along grad $f + (w / gamma)$ 1[g > 0] grad
+g.
 
-Notation: K domain, T horizon, G lipschitz, alpha curvature; b = beta, V = gamma.
+Notation: K domain, T horizon, G lipschitz, alpha curvature; $b = beta$, $V = gamma$.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -9,7 +9,7 @@
     eta^w_t = w_scale D / (G sqrt(t)),   eta^q_t = q_scale sqrt(log m / (m t)),   gamma_t = eta^q_t / 2       (30)
     output after any round: the means of w_1, ..., w_t and of q_1, ..., q_t weighted by their steps           (20)
 
-m = n_groups, W = domain, G = lipschitz, D^2 = diameter_sq. Time a round O(m k + d), memory O(m + d).
+m = n_groups, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time a round $O(m k + d)$, memory $O(m + d)$.
 """
 
 from typing import ClassVar

@@ -8,7 +8,7 @@
     eta^w_t = w_scale D / (G sqrt(t)),   eta^q_t = q_scale sqrt(log m / (m t)),   gamma_t = eta^q_t / 2       (30)
     output after any round: the means of w_1, ..., w_t and of q_1, ..., q_t weighted by their steps           (20)
 
-m = n_groups, W = domain, G = lipschitz, D^2 = diameter_sq. Time and memory a round O(m + d).
+m = n_groups, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory a round $O(m + d)$.
 """
 
 from typing import ClassVar

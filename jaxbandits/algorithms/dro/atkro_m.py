@@ -8,7 +8,7 @@
     r = sqrt(8 / (5 T (D^2 G^2 + log(m/k)))),   eta_w = w_scale D^2 r,   eta_q = q_scale log(m/k) r
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, T = horizon, W = domain, G = lipschitz, D^2 = diameter_sq. Time a round O(m d + m k), memory O(m d).
+m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time a round $O(m d + m k)$, memory $O(m d)$.
 """
 
 from typing import ClassVar

@@ -7,7 +7,7 @@
     r = sqrt(8 / (5 T m^2 (D^2 G^2 + log m))),   eta_w = w_scale D^2 r,   eta_q = q_scale (log m) r
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, T = horizon, W = domain, G = lipschitz, D^2 = diameter_sq. Time and memory a round O(m + d).
+m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory a round $O(m + d)$.
 """
 
 from typing import ClassVar

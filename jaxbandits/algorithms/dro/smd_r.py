@@ -7,7 +7,7 @@
     r = sqrt(8 / (5 T (D^2 G^2 + log m))),   eta_w = w_scale D^2 r,   eta_q = q_scale (log m) r,   T = n_1
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-n = budgets, m of them; W = domain, G = lipschitz, D^2 = diameter_sq. Time and memory a round O(m d).
+n = budgets, m of them; W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory a round $O(m d)$.
 """
 
 from typing import ClassVar

@@ -9,8 +9,8 @@
     L~ = 2 sqrt(2) max b_i (D^2 L + D^2 G sqrt(log m)),   sigma^2 = 2 c max(b_i^2 n_m / n_i) (kappa D^2 G^2 + log^2 m)
 
 A step of the paper is two rounds of the loop: even t sample at the anchor, odd t at the extrapolated point.
-n = budgets, W = domain, G = lipschitz, D^2 = diameter_sq, L = smoothness, kappa = regularity, c = constant. Time and
-memory a round O(d sum_i n_i / n_m).
+n = budgets, W = domain, G = lipschitz, $D^2$ = diameter_sq, L = smoothness, kappa = regularity, c = constant. Time and
+memory a round $O(d sum_i n_i / n_m)$.
 """
 
 from typing import Any, ClassVar, NamedTuple

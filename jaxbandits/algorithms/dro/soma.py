@@ -8,7 +8,8 @@
     eta_w = w_scale 2 D / (G sqrt(5 T)),   eta_q = q_scale sqrt(2 / T)
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, T = horizon, W = domain, G = lipschitz, D^2 = diameter_sq. Time a round O(m + d), Newton's steps included.
+m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time a round $O(m + d)$, Newton's steps
+included.
 """
 
 from typing import ClassVar

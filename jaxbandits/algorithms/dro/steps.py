@@ -1,7 +1,8 @@
 """The step sizes that the theorems of group DRO state (Zhang et al., JMLR).
 
-Notation: m groups, T rounds (`horizon`), D^2 the range of ||w||^2 / 2 (`diameter_sq`), G the bound on gradients
-(`lipschitz`). Forms with a horizon have constant steps; the anytime forms multiply the steps given here by 1 / sqrt(t).
+Notation: m groups, T rounds (`horizon`), $D^2$ the range of $||w||^2 / 2$ (`diameter_sq`), G the bound on gradients
+(`lipschitz`). Forms with a horizon have constant steps; the anytime forms multiply the steps given here by
+$1 / sqrt(t)$.
 """
 
 import math

@@ -1,6 +1,6 @@
 """ada-OFU-ECOLog (Faury, Abeille, Jun & Calauzenes, Jointly Efficient and Optimal Logistic Bandits, AISTATS 2022).
 
-OFU-ECOLog with a data-dependent warm-up, on a parameter set Theta_t that shrinks.
+OFU-ECOLog with a data-dependent warm-up, on a parameter set $Theta_t$ that shrinks.
 
     play         argmax_x  x'theta_t + sigma_t ||x||_{W_t^{-1}}
     theta^u      = argmin_{Theta_t} ||theta - theta_t||^2_{W_t} / (2 + D) + l(x'theta; u),   u = 0, 1   (implicit steps)
@@ -16,12 +16,12 @@ OFU-ECOLog with a data-dependent warm-up, on a parameter set Theta_t that shrink
     beta^H       = gamma + gamma^2 / sqrt(lambda),   n = |H| + 1
     gamma        = sqrt(lambda) (S + 1/2) + d / sqrt(lambda) log(4/delta (1 + n / (16 d lambda)))
 
-Rewards 0 and 1 only: l(z; r) = log(1 + e^z) - r z. Theta_1 is the ball. Whether a round is in H does not depend on its
-reward, only on its two possible values.
+Rewards 0 and 1 only: l(z; r) = log(1 + e^z) - r z. $Theta_1$ is the ball. Whether a round is in H does not depend on
+its reward, only on its two possible values.
 
-Notation: lambda `ridge`, S `norm_bound`, D `diameter`, the 2 of the rule `curvature_ratio`.
-Cost per round: O(K d^2), three scalar root searches, in a warm-up round a few evaluations of the likelihood (O(K) for
-fixed arms, O(t) otherwise).
+Notation: lambda `ridge`, S `norm_bound`, D `diameter`, the 2 of the rule `curvature_ratio`. Cost per round: $O(K d^2)$,
+three scalar root searches, in a warm-up round a few evaluations of the likelihood ($O(K)$ for fixed arms, $O(t)$
+otherwise).
 """
 
 from typing import Any, ClassVar, NamedTuple

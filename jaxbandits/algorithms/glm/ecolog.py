@@ -9,7 +9,7 @@
                  nu_t = 1/2 + 2 log(2 sqrt(1 + t/(4 lambda)) / delta)
 
 Logistic rewards only: l(z; r) = log(1 + e^z) - r z. Notation: lambda `ridge`, S `norm_bound`, D `diameter`.
-Cost per round O(K d^2) and two scalar root searches, O(d^3) a step where the ball is active; memory O(d^2).
+Cost per round $O(K d^2)$ and two scalar root searches, $O(d^3)$ a step where the ball is active; memory $O(d^2)$.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -7,12 +7,12 @@
                 kappa0^2 = 3 + 2 log(1 + 2 / lambda_t)
     "det"       rho_t = C_mu / c_mu R_sub sqrt(2 log(1/delta) + log det V_t - d log lambda_t) + sqrt(lambda_t) S
 
-The score is in the space of rewards. C_mu and c_mu are the extreme slopes of mu on [-S, S], so that rho_t grows with
-kappa = 1 / c_mu: exponentially in S for a Bernoulli or Poisson link.
+The score is in the space of rewards. $C_mu$ and $c_mu$ are the extreme slopes of mu on [-S, S], so that $rho_t$ grows
+with $kappa = 1 / c_mu$: exponentially in S for a Bernoulli or Poisson link.
 
-Notation: lambda_t `ridge`, S `norm_bound`, c_mu `curvature`, R_max `reward_bound`, R_sub `noise_scale`,
+Notation: $lambda_t$ `ridge`, S `norm_bound`, $c_mu$ `curvature`, R_max `reward_bound`, R_sub `noise_scale`,
 T `horizon`.
-Cost per round: O(K d^2), and two or three evaluations of the likelihood, O(K) for fixed arms and O(t) otherwise.
+Cost per round: $O(K d^2)$, and two or three evaluations of the likelihood, $O(K)$ for fixed arms and $O(t)$ otherwise.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -9,7 +9,7 @@
 
 The predictions z of an online learner w are the targets of a ridge regression, and the regret bound B of the learner is
 the size of the confidence set. Notation: lambda `ridge`, S `norm_bound`, R `noise_scale`, k `curvature` (their
-kappa, the reciprocal of the usual one). Cost per round O(K d^2), plus O(d^3) when the projection is active.
+kappa, the reciprocal of the usual one). Cost per round $O(K d^2)$, plus $O(d^3)$ when the projection is active.
 """
 
 from typing import Any, ClassVar, NamedTuple

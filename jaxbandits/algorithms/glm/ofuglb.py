@@ -5,12 +5,12 @@
     beta_t^2 = log(1/delta) + inf_{0 < c <= 1} {d log(1/c) + 2 S Lip_t c}
     play      argmax_x max_{th in C_t} x'th
 
-Lip_t bounds the slope of L_t on the ball. With u = 2 S Lip_t / d the infimum is d (1 + log u) for u > 1, else d u.
-The estimate has no regularisation, and the set is the level set itself, not an ellipsoid around it.
+Lip_t bounds the slope of $L_t$ on the ball. With $u = 2 S$ Lip_t / d the infimum is d (1 + log u) for $u > 1$, else d
+u. The estimate has no regularisation, and the set is the level set itself, not an ellipsoid around it.
 
-Notation: S `norm_bound`, Lip_t from `lipschitz`; m, mu, g from `link`.
-Cost per round: about 2 (fixed arms) or 5 evaluations of L_t for each of the K arms, O(K) or O(t) each; under `vmap` all
-arms and trials take as many as the slowest.
+Notation: S `norm_bound`, Lip_t from `lipschitz`; m, mu, g from `link`. Cost per round: about 2 (fixed arms) or 5
+evaluations of $L_t$ for each of the K arms, $O(K)$ or $O(t)$ each; under `vmap` all arms and trials take as many as the
+slowest.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -8,9 +8,8 @@
 
 The convex relaxation of OFULog: a level set of the regularised loss, which is not cut by the ball. Logistic rewards.
 
-Notation: S `norm_bound`, lambda_t `ridge`.
-Cost per round: about 2 (fixed arms) or 5 evaluations of L_t for each of the K arms, O(K) or O(t) each; under `vmap` all
-arms and trials take as many as the slowest.
+Notation: S `norm_bound`, $lambda_t$ `ridge`. Cost per round: about 2 (fixed arms) or 5 evaluations of $L_t$ for each of
+the K arms, $O(K)$ or $O(t)$ each; under `vmap` all arms and trials take as many as the slowest.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -8,7 +8,7 @@
     R = (4 v)^{1/(1+eps)},   v = nu^{1+eps},   N = floor(T / reps),   k = log(1 + c L^2 N / (lambda d))
 
 Notation: T horizon, nu noise_scale, S norm_bound, L arm_bound, lambda ridge, c = 1/2 ("ons") or 1 ("ls").
-Cost per round O(K d), and O(K d^2 + reps log reps) once an epoch (reps^2 up to 32); memory O(d^2 + reps).
+Cost per round $O(K d)$, and O(K d^2 + reps log reps) once an epoch ($reps^2$ up to 32); memory O(d^2 + reps).
 """
 
 import math

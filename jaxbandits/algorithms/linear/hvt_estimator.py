@@ -1,7 +1,7 @@
 """Robust linear regression in one pass, adaptive Huber loss by mirror descent (Wang, Zhang, Zhao & Zhou, ICML 2025).
 
-The regression that Hvt-UCB (`hvt_ucb`) runs. Sample t = 1, 2, ... is (x_t, r_t, nu_t) with r_t = x_t'theta* + noise,
-E |noise|^{1+eps} <= nu_t^{1+eps}; e = (1-eps) / (2(1+eps)), q = ||x_t||_{V_{t-1}^{-1}}:
+The regression that Hvt-UCB (`hvt_ucb`) runs. Sample $t = 1$, 2, ... is ($x_t$, $r_t$, $nu_t$) with $r_t = x_t'theta*$ +
+noise, E |noise|^{1+eps} <= $nu_t^{1+eps}$; e = (1-eps) / (2(1+eps)), $q = ||x_t||_{V_{t-1}^{-1}}$:
 
     sigma_t = max(nu_t, sigma_min, sqrt(2 beta_{t-1} / (tau0 sqrt(alpha) t^e)) q)
     w_t     = q / (sqrt(alpha) sigma_t),   tau_t = tau0 t^e sqrt(1 + w_t^2) / w_t
@@ -13,8 +13,8 @@ E |noise|^{1+eps} <= nu_t^{1+eps}; e = (1-eps) / (2(1+eps)), q = ||x_t||_{V_{t-1
     kappa = d log(1 + L^2 T / (sigma_min^2 lambda alpha d)),  ell = log(2 T^2 / delta)
     tau0  = sqrt(2 kappa) (log 3T)^e / ell^{1/(1+eps)}
 
-Notation: T horizon, S norm_bound, L arm_bound, lambda ridge, alpha step_size. Only V^{-1} is stored, in factors that
-keep its small widths in float32 (`numerics.inverse_factors`). O(d^2) a sample plus the projection, O(d^2) memory.
+Notation: T horizon, S norm_bound, L arm_bound, lambda ridge, alpha step_size. Only $V^{-1}$ is stored, in factors that
+keep its small widths in float32 (`numerics.inverse_factors`). $O(d^2)$ a sample plus the projection, $O(d^2)$ memory.
 """
 
 import abc

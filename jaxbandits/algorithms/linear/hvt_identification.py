@@ -1,16 +1,17 @@
 """One-pass identification of linear systems by Hvt-UCB's estimator (ours, after Wang et al., ICML 2025, Section 6.2).
 
-x_{t+1} = Theta*' z_t + w_{t+1}, z = [x; u]: n regressions on the same z, one for each coordinate of the state. With one
-scale nu for all coordinates they share sigma_t, w_t, tau_t (`hvt_estimator`) and V_t; q = ||z||_{V_{t-1}^{-1}}:
+$x_{t+1} = Theta*' z_t + w_{t+1}$, z = [x; u]: n regressions on the same z, one for each coordinate of the state. With
+one scale nu for all coordinates they share $sigma_t$, $w_t$, $tau_t$ (`hvt_estimator`) and $V_t$;
+$q = ||z||_{V_{t-1}^{-1}}$:
 
     Res     = (x_{t+1} - Theta_t' z) / sigma_t,   Psi = clip(Res, -tau_t, tau_t)            each coordinate
     Y       = Theta_t + V_{t-1}^{-1} z Psi' / (sigma_t (1 + w_t^2))
     V_t     = V_{t-1} + z z' / (alpha sigma_t^2),   V_0 = lambda I
     Theta_{t+1}: every column of Y projected onto {||th|| <= S} in the norm of V_t
 
-Notation: T horizon, nu moment_bound, S norm_bound (of every row of [A B]), L arm_bound (nominal, of ||z||), lambda
-ridge (default p), alpha step_size; delta is the failure probability of each coordinate. n states, m inputs, p = n + m;
-O(p^2 + n p) a sample plus n projections, O(p^2 + n p) memory (`shared = False`: O(n p^2)).
+Notation: T horizon, nu moment_bound, S norm_bound (of every row of [A B]), L arm_bound (nominal, of $||z||$), lambda
+ridge (default p), alpha step_size; delta is the failure probability of each coordinate. n states, m inputs,
+$p = n + m$; $O(p^2 + n p)$ a sample plus n projections, $O(p^2 + n p)$ memory (`shared = False`: $O(n p^2)$).
 """
 
 from typing import Any, ClassVar

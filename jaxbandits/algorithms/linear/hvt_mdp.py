@@ -1,15 +1,15 @@
 """Optimistic planning on Hvt-UCB's estimator for linear MDPs (ours, after Wang et al., ICML 2025, Section 6.1).
 
-Reward of step h: phi(s, a)'theta*_h + noise, E |noise|^{1+eps} <= nu^{1+eps}; phi and the transitions P are known.
-Before episode k = 1, 2, ..., with one estimator (theta_h, V_h) of `hvt_estimator` for each step:
+Reward of step h: phi(s, a)'theta*_h + noise, E |noise|^{1+eps} <= $nu^{1+eps}$; phi and the transitions P are known.
+Before episode $k = 1$, 2, ..., with one estimator ($theta_h$, $V_h$) of `hvt_estimator` for each step:
 
     rtil_h(s, a) = phi(s, a)'theta_h + beta_scale beta_{k-1} ||phi(s, a)||_{V_h^{-1}}
     Q_h = rtil_h + P V_{h+1},   V_h = max_a Q_h,   V_{H+1} = 0                          backward induction
     play pi_h = argmax_a Q_h;   update estimator h with (phi(s_h, a_h), reward_h, nu),  h = 1..H
 
-Notation: K horizon, H steps, nu moment_bound; S norm_bound bounds every ||theta*_h||, L arm_bound every ||phi(s, a)||,
-delta is the failure probability of each step, and the others are as in `hvt_ucb`. An episode costs O(H nS nA (d^2 +
-nS)) plus H projections; memory is O(H d^2), whatever K.
+Notation: K horizon, H steps, nu moment_bound; S norm_bound bounds every $||theta*_h||$, L arm_bound every ||phi(s,
+a)||, delta is the failure probability of each step, and the others are as in `hvt_ucb`. An episode costs O(H nS nA
+($d^2$ + nS)) plus H projections; memory is $O(H d^2)$, whatever K.
 """
 
 from typing import Any, ClassVar

@@ -4,9 +4,9 @@
     observe r_t and nu_t, the scale of its noise (E |noise|^{1+eps} = nu_t^{1+eps})
     update  (theta, V^{-1}) by one step of mirror descent on Huber's loss: `hvt_estimator`       Eq. (8)-(10), (12)
 
-Notation: T horizon, nu moment_bound, S norm_bound, L arm_bound, lambda ridge, alpha step_size; tau0, beta_t, sigma_t
-and tau_t are defined in `hvt_estimator`. O(K d^2) a round, O(K d + d^2) with arms that never change, plus the
-projection onto the ball; O(d^2 + K) memory, whatever t.
+Notation: T horizon, nu moment_bound, S norm_bound, L arm_bound, lambda ridge, alpha step_size; tau0, $beta_t$,
+$sigma_t$ and $tau_t$ are defined in `hvt_estimator`. $O(K d^2)$ a round, $O(K d + d^2)$ with arms that never change,
+plus the projection onto the ball; $O(d^2 + K)$ memory, whatever t.
 """
 
 from typing import Any, ClassVar

@@ -7,8 +7,9 @@
 
     radius_n = 3 ((9 d c)^{1/(1+eps)} n^{(1-eps)/(2(1+eps))} + sqrt(lambda) S),   radius_0 = sqrt(lambda) S
 
-x_i is the arm of epoch i, y_{i,j} the reward of its j-th pull. Notation: k reps, c = nu^{1+eps} with nu noise_scale,
-S norm_bound, lambda ridge. Cost per round O(K d), and O(K d^2 + k^2 d^2) once an epoch; memory O(d^2 + k^2).
+$x_i$ is the arm of epoch i, $y_{i,j}$ the reward of its j-th pull. Notation: k reps, $c = nu^{1+eps}$ with nu
+noise_scale, S norm_bound, lambda ridge. Cost per round $O(K d)$, and $O(K d^2 + k^2 d^2)$ once an epoch; memory
+$O(d^2 + k^2)$.
 """
 
 import math

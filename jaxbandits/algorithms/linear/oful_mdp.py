@@ -1,13 +1,13 @@
 """Optimistic planning on ridge regression: linear MDPs with OFUL's confidence sets (ours, the baseline of `hvt_mdp`).
 
 Reward of step h: phi(s, a)'theta*_h + noise; phi and the transitions P are known. With one ridge regression of `oful`
-(theta_h, V_h) for each step, before every episode:
+($theta_h$, $V_h$) for each step, before every episode:
 
     rtil_h(s, a) = phi(s, a)'theta_h + beta_scale radius_h ||phi(s, a)||_{V_h^{-1}}
     Q_h = rtil_h + P V_{h+1},   V_h = max_a Q_h,   V_{H+1} = 0                          backward induction
     play pi_h = argmax_a Q_h;   update regression h with (phi(s_h, a_h), reward_h),  h = 1..H
 
-Notation: H steps; R noise_scale, lambda ridge, S norm_bound as in `oful`. An episode costs O(H nS nA (d^2 + nS)).
+Notation: H steps; R noise_scale, lambda ridge, S norm_bound as in `oful`. An episode costs O(H nS nA ($d^2$ + nS)).
 """
 
 import dataclasses

@@ -1,8 +1,9 @@
 """Anytime CA-OONS: epochs of doubling length, a CA-OONS each (Wang, Barik, Zhao & Tan, NeurIPS 2025, Remark 4.4).
 
-Epoch k = 1, 2, ... is the rounds 2^(k-1) <= t < 2^k, counted from 1, with N_k = max(1, k - 1) base learners and T_k =
-2^(k-1). One program serves all epochs: the state has room for `learner.n_base` base learners, and those beyond N_k have
-weight 0. The restart is a branch on the round, which is the same for all trials: other rounds do not pay for it.
+Epoch $k = 1$, 2, ... is the rounds $2^(k-1) <= t < 2^k$, counted from 1, with N_k = max(1, k - 1) base learners and
+$T_k$ = $2^(k-1)$. One program serves all epochs: the state has room for `learner.n_base` base learners, and those
+beyond $N_k$ have weight 0. The restart is a branch on the round, which is the same for all trials: other rounds do not
+pay for it.
 """
 
 from typing import Any, ClassVar

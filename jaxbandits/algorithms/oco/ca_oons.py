@@ -11,8 +11,8 @@ The losses of the base learners, `meta_loss`:
     "paper"   l_t^j = <grad f_t(x_t^j), x_t^j>                        as printed: linear regret on curved losses
     "value"   l_t^j = f_t(x_t^j) - f_t(0)                             needs the loss function
 
-All three coincide on linear losses. Notation: G `lipschitz` | N `n_base` | c_eta, c_A, c_corr = 64, 4, 32 | T
-`horizon`. Cost per round O(N d^3 + N K) with K <= 3N/2 middle learners; memory O(N d^2 + N K).
+All three coincide on linear losses. Notation: G `lipschitz` | N `n_base` | c_eta, $c_A$, c_corr = 64, 4, 32 | T
+`horizon`. Cost per round $O(N d^3 + N K)$ with K <= 3N/2 middle learners; memory $O(N d^2 + N K)$.
 """
 
 import math
@@ -63,7 +63,7 @@ class CAOONS:
     Deviations:
       * [ours] `meta_loss="played"` is the default; "paper" is the printed surrogate. One round suffices against (5),
         and on $f(x) = sqrt(1 + (x - 8)^2) - 1$, with all assumptions met and $sigma = 0$, the printed algorithm stays
-        at x = 4 and its regret grows by $sqrt(17) - 1$ a round. "value" is another repair of ours.
+        at $x = 4$ and its regret grows by $sqrt(17) - 1$ a round. "value" is another repair of ours.
       * [ours] `base_grad="played"`: all base learners receive grad $f_t(x_t)$: one gradient a round, no theorem.
       * [reconstructed] The logarithm of N is to base 2, and N is at least 1. The meta algorithm has its square restored
         and rates $2 beta_k$ in the middle (`msmwc_master`).

@@ -12,7 +12,7 @@
 
     B_0 `initial_scale` | D_1 = 1 | c_eta, c_A, c_corr = 64, 4, 32
 
-Cost per round O(d^3), as OONS; memory O(d^2); one gradient.
+Cost per round $O(d^3)$, as OONS; memory $O(d^2)$; one gradient.
 """
 
 import math

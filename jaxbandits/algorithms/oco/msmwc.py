@@ -8,7 +8,7 @@
 
 The steps add up (`numerics.entropy`): `w'_{t+1,j} = w'_{1,j} exp(-rate_j (sum_s (l_s + a_s)_j + nu))`. So the state is
 the sum of the corrected losses, compensated for its rounding, and a round solves for one multiplier instead of two.
-Cost per round O(N); memory O(N).
+Cost per round $O(N)$; memory $O(N)$.
 """
 
 import math

@@ -1,18 +1,18 @@
 """MsMwC-Master: experts of unknown scale, by MsMwC over learners MsMwC (Chen, Luo & Wei, COLT 2021).
 
-Expert j = first..last loses at most G 2^j in a round. Middle learner k, with rate beta_k = 1 / (c 2^k), plays weights
-w^k on the experts Z(k) = {j : G 2^j <= 2^(k-2)}; the top mixes the middle learners of the set (7),
+Expert j = first..last loses at most $G 2^j$ in a round. Middle learner k, with rate $beta_k = 1 / (c 2^k)$, plays
+weights $w^k$ on the experts Z(k) = {j : G 2^j <= 2^(k-2)}; the top mixes the middle learners of the set (7),
 
     S     = {k : G 2^j <= 2^(k-2) <= G 2^j sqrt(T) for some j},       p'_{1,k} proportional to beta_k^2
     H_t^k = <w_t^k, h_t>,   p_t = argmin_p <p, H_t> + D_phi(p, p'_t),   w_t = sum_k p_{t,k} w_t^k
     L_t^k = <w_t^k, l_t>,   b_t^k = c beta_k (L_t^k - H_t^k)^2,   p'_{t+1} = argmin_p <p, L_t + b_t> + D_phi(p, p'_t)
 
-and every middle learner is MsMwC on h_t, l_t with the one rate 2 beta_k. c = 32 `c_meta`.
+and every middle learner is MsMwC on $h_t$, $l_t$ with the one rate $2 beta_k$. $c = 32$ `c_meta`.
 
 Steps of MsMwC add up (`numerics.entropy`). A middle learner with one rate is therefore a softmax over Z(k) of
 `-2 beta_k (sum_s l_s + h_t + 2 c beta_k sum_s (l_s - h_s)^2)`, with the same two sums `[N]` for all of them: the state
-is O(N + K) numbers, not K weights on N experts. A round costs N K exponentials and one equation for the multiplier of
-p_t.
+is $O(N + K)$ numbers, not K weights on N experts. A round costs N K exponentials and one equation for the multiplier of
+$p_t$.
 
 The functions of this module are the meta algorithm of CA-OONS; `MsMwCMaster` is a learner that consists of it.
 """

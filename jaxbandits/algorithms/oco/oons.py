@@ -8,7 +8,7 @@
 
     z = 2G `lipschitz` | D `diameter` | X `domain` | c_eta, c_A, c_corr = 64, 4, 32
 
-Cost per round O(d^3), two linear systems and the root of a scalar equation for each; memory O(d^2).
+Cost per round $O(d^3)$, two linear systems and the root of a scalar equation for each; memory $O(d^2)$.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -7,7 +7,7 @@
                  b = allowance mean(M) sqrt(m n)
       "none"     g_t = 0
 
-The gradient of the loss is `Entries`, as many as the batch has; P_t is drawn anew from (key, t), and not kept.
+The gradient of the loss is `Entries`, as many as the batch has; $P_t$ is drawn anew from (key, t), and not kept.
 """
 
 import math

@@ -4,7 +4,7 @@
     g_t(x) = s_t <a, x> - b_t               (`half_spaces`)
 
 theta and a are drawn once a trial: theta of length `center` in a uniform direction, a of length `slope` with angle
-`<a, theta> = conflict ||a|| ||theta||`. The sum of the losses is a quadratic around the mean of the theta_t, and all
+`<a, theta> = conflict ||a|| ||theta||`. The sum of the losses is a quadratic around the mean of the $theta_t$, and all
 constraints so far are one half-space: the best feasible point in hindsight is the point of K and that half-space which
 is nearest to the mean, from one vector and one number in the state.
 """

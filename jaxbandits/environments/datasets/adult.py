@@ -7,7 +7,7 @@ comment. The groups are {White, Black, others} x {Male, Female}, the label says 
 The paper that we follow (arXiv:2302.09267) describes no preprocessing, but its sizes do: rows with any `?` are dropped,
 which leaves 45,222 in groups of 27020, 11883, 2144, 2084, 1363 and 728, each 364 above the paper's budgets
 [reconstructed]. Features [ours]: 6 standardised measurements, one-hot columns of 8 categorical fields, a constant 1:
-d = 105, with mean squared norm 6 + 8 + 1.
+$d = 105$, with mean squared norm 6 + 8 + 1.
 """
 
 import os

@@ -2,8 +2,8 @@
 
     z ~ Bernoulli(mu_i),   loss(w; z) = (w - z)^2,   R_i(w) = w^2 - 2 mu_i w + mu_i,   w in [0, 1]
 
-For weights q, sum_i q_i R_i is least at w = sum_i q_i mu_i =: c, where it is c (1 - c). So the optimum of the mean of
-the k largest risks is that of c nearest to 1/2 among the means c of at least k groups.
+For weights q, $sum_i q_i R_i$ is least at $w = sum_i q_i mu_i =$: c, where it is c (1 - c). So the optimum of the mean
+of the k largest risks is that of c nearest to 1/2 among the means c of at least k groups.
 """
 
 from typing import ClassVar

@@ -3,7 +3,7 @@
     iid:   a row of group i is drawn uniformly, with replacement      R_i: over all rows of the group
     once:  every trial goes through each group's rows in an order of its own, each row once
 
-With `held_out` rows of every group set aside, R_i is the mean over these, and the others are drawn from.
+With `held_out` rows of every group set aside, $R_i$ is the mean over these, and the others are drawn from.
 """
 
 import itertools

@@ -1,6 +1,6 @@
 """The exact optimum of `min_w max_q sum_i q_i b_i R_i(w)`, on the host in float64, certified by its duality gap.
 
-q ranges over the weights of at most 1/k each: k = 1 is the maximal risk, larger k the mean of the k largest. An
+q ranges over the weights of at most 1/k each: $k = 1$ is the maximal risk, larger k the mean of the k largest. An
 environment says what its risks are by the dual alone: from q to `min_w sum_i q_i b_i R_i(w)` and the `b_i R_i` there,
 which are the gradient of that concave function.
 """

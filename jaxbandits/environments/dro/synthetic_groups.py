@@ -3,7 +3,7 @@
     w_0, u_i uniform on the unit sphere,   w*_i = (w_0 + rho u_i) / ||w_0 + rho u_i||
     x ~ N(0, I_d);   y = sign(x'w*_i) with probability pi_i, else its opposite;   loss(w; x, y) = log(1 + exp(-y x'w))
 
-With a_i = (pi_i - 1/2) w*_i and H(s) = E log(2 cosh(s g / 2)), g ~ N(0, 1), the risks are known exactly (ours; the
+With a_i = (pi_i - 1/2) w*_i and H(s) = E log(2 cosh(s $g / 2$)), g ~ N(0, 1), the risks are known exactly (ours; the
 paper estimates them from samples):
 
     R_i(w) = H(||w||) - sqrt(2/pi) a_i'w

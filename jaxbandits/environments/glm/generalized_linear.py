@@ -1,10 +1,10 @@
 """The generalised linear bandit: rewards from an exponential family whose mean is `mu(x'theta*)`.
 
 theta* uniform on the sphere of radius S (around `center`);   K arms uniform in the unit ball, drawn once or afresh
-each round;   regret of a round = max_k mu(x_k'theta*) - mu(x'theta*)      (means: no noise in it)
+each round;   regret of a round = max_k $mu(x_k'theta*)$ - mu(x'theta*)      (means: no noise in it)
 
 The paper (arXiv:2507.11847) states neither d, K nor the law of its arms. `tv` and `fixed` are our readings of the
-values of kappa it quotes; both have T = 3000 and delta = 0.05 in mind.
+values of kappa it quotes; both have $T = 3000$ and $delta = 0.05$ in mind.
 """
 
 import warnings

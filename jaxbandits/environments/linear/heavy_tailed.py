@@ -4,7 +4,7 @@
     regret_t = max_{x available at t} x'theta* - x_t'theta*       (means, never rewards)
 
 Instance of a trial: arms and theta* with coordinates uniform on [-1, 1], arms rescaled into the unit ball, theta* to
-norm S. Per round: a_t = 1, or log10 a_t uniform on (0, noise_decades); all arms available, or a random subset.
+norm S. Per round: $a_t = 1$, or log10 $a_t$ uniform on (0, noise_decades); all arms available, or a random subset.
 """
 
 import warnings

@@ -4,8 +4,8 @@
     u_t     = input_scale v_t,   v_t white standard normal                           (no control policy)
     excess_loss_t = ||predicted - Theta*' z_t||^2                                    (from the mean, never from x_{t+1})
 
-The learner sees z_t, predicts x_{t+1}, and then receives x_{t+1} and the moment scale of every coordinate of w. States
-are not bounded, so a bound L on ||z|| is nominal. n states, m inputs, p = n + m.
+The learner sees $z_t$, predicts $x_{t+1}$, and then receives $x_{t+1}$ and the moment scale of every coordinate of w.
+States are not bounded, so a bound L on $||z||$ is nominal. n states, m inputs, $p = n + m$.
 """
 
 from typing import Any, ClassVar, NamedTuple

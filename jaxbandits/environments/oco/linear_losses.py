@@ -3,9 +3,9 @@
     f_t(x) = c <mu_t + xi_t, x>,   F_t(x) = E f_t(x) = c <mu_t, x>
     mu_t = m v_t,   xi_t = s * (uniform on the unit sphere)
 
-m: `mean`, v_t: `sequence`, s: `noise_scale`, c: `loss_scale`; with `noise_rank` r the sphere is that of the first r
-axes. For unit v_t gradients are at most G = c (|m| + s), and sigma^2_{1:T} = c^2 T s^2, Sigma^2_{1:T} = c^2 m^2
-(||v_1||^2 + sum_{t>=2} ||v_t - v_{t-1}||^2), exactly.
+m: `mean`, $v_t$: `sequence`, s: `noise_scale`, c: `loss_scale`; with `noise_rank` r the sphere is that of the first r
+axes. For unit $v_t$ gradients are at most $G = c$ (|m| + s), and $sigma^2_{1:T} = c^2 T s^2$, $Sigma^2_{1:T} = c^2 m^2$
+$(||v_1||^2 + sum_{t>=2} ||v_t - v_{t-1}||^2)$, exactly.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -3,7 +3,7 @@
     f_t(x) = c ln(1 + exp(-y_t <a_t, x>)),   a_t = s * (uniform on the unit sphere)
     y_t = 1 with probability 1 / (1 + exp(-<a_t, b v_t>)), else -1
 
-s: `feature_norm`, b: `center`, v_t: `sequence`, c: `loss_scale`. The mean loss F_t is least at b v_t.
+s: `feature_norm`, b: `center`, $v_t$: `sequence`, c: `loss_scale`. The mean loss $F_t$ is least at $b v_t$.
 """
 
 from typing import Any, ClassVar

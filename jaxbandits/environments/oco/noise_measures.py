@@ -2,7 +2,7 @@
 
 S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended Adversarial Model",
 NeurIPS 2025, arXiv 2510.04685, Appendix A. Proposition A.1: a random gradient field on n cells, on each 0 or (with
-probability 1/n) +-1, has sigma^2 = 1/n and sigma~^2 = 1 - (1 - 1/n)^n -> 1 - 1/e. (The fields are no gradients
+probability 1/n) +-1, has $sigma^2$ = 1/n and $sigma~^2 = 1 - (1 - 1/n)^n -> 1$ - 1/e. (The fields are no gradients
 of convex functions: the example is about the measures only.)
 """
 

@@ -2,8 +2,8 @@
 
     f_t(x) = c (sqrt(1 + ||x - theta_t||^2) - 1),   theta_t = a v_t + s * (uniform on the unit sphere)
 
-a: `center`, v_t: `sequence`, s: `noise_scale`, c: `loss_scale`. With a fixed centre and no noise sigma = 0 and
-Sigma^2_{1:T} = c^2 exactly, its first term (a supremum over R^d): the hardest easy problem for unknown ||u||.
+a: `center`, $v_t$: `sequence`, s: `noise_scale`, c: `loss_scale`. With a fixed centre and no noise $sigma = 0$ and
+$Sigma^2_{1:T} = c^2$ exactly, its first term (a supremum over $R^d$): the hardest easy problem for unknown $||u||$.
 """
 
 from typing import Any, ClassVar

@@ -3,7 +3,8 @@
     f_t(x) = c/2 ||x - theta_t||^2,   F_t(x) = c/2 (||x - a v_t||^2 + s^2)
     theta_t = a v_t + s * (uniform on the unit sphere)
 
-a: `center`, v_t: `sequence`, s: `noise_scale`, c: `loss_scale`. The noise of the gradients is c s * sphere everywhere.
+a: `center`, $v_t$: `sequence`, s: `noise_scale`, c: `loss_scale`. The noise of the gradients is c s * sphere
+everywhere.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -1,6 +1,6 @@
 """Deterministic sequences of directions v_1, v_2, ...: how the mean that nature chooses moves over the rounds.
 
-An environment multiplies them by its own scale m: mean gradients m v_t, or centres m v_t. Every sequence knows its
+An environment multiplies them by its own scale m: mean gradients $m v_t$, or centres $m v_t$. Every sequence knows its
 partial sums and how far it has moved, so that the constants of the theory are exact:
 
     squared_path(T) = ||v_1||^2 + sum_{t=2}^T ||v_t - v_{t-1}||^2     (v_0 = 0, as in Sigma^2 of the theory)

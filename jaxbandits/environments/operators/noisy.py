@@ -2,7 +2,7 @@
 
     received_t = reward_t + xi_t,   xi_t independent with mean zero
 
-Regret stays as it was: of means, which xi_t does not change.
+Regret stays as it was: of means, which $xi_t$ does not change.
 """
 
 from typing import Any, ClassVar
