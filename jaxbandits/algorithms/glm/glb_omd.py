@@ -7,8 +7,8 @@
     beta_t^2   = 4 lambda S^2 + 2 eta log(1/delta) + 6 d eta^2 log(2 + 2 C_mu t / (lambda g)),   t = 1, 2, ...
 
 The state holds $H_t^{-1}$ and not $H_t$: both rank-one updates and the projection need the inverse only. The data
-radius, which measures the move $||theta_t - theta_{t+1}||$ in the $H_t$ norm, needs both. The step uses the curvature at
-the old estimate (times eta), the matrix that at the new one.
+radius, which measures the move $||theta_t - theta_{t+1}||$ in the $H_t$ norm, needs both. The step uses the curvature
+at the old estimate (times eta), the matrix that at the new one.
 
 Notation: lambda `ridge`, S `norm_bound`, eta `step_size`, c `center`; R, $C_mu$, mu, g from `link`.
 Cost per round $O(K d^2)$, plus $O(d^3)$ when the projection is active; memory $O(d^2)$.
