@@ -5,7 +5,7 @@ from jaxbandits.environments.operators.batched import with_batches as with_batch
 from jaxbandits.environments.operators.corrupted import with_corruption as with_corruption
 from jaxbandits.environments.operators.delayed import with_delay as with_delay
 from jaxbandits.environments.operators.drifting import Given as Given
-from jaxbandits.environments.operators.drifting import Piecewise as Piecewise
+from jaxbandits.environments.operators.drifting import PiecewiseDrift as PiecewiseDrift
 from jaxbandits.environments.operators.drifting import RandomWalk as RandomWalk
 from jaxbandits.environments.operators.drifting import with_drift as with_drift
 from jaxbandits.environments.operators.noisy import with_noise as with_noise

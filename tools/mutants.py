@@ -45,7 +45,7 @@ def _of(directory: str, tests: str, *rows: tuple[str, str, str, str]) -> list[Mu
     return [Mutant(name, directory + file, old, new, (tests,)) for name, file, old, new in rows]
 
 
-def _told(*rows: tuple[str, str, str, str, str]) -> list[Mutant]:
+def _declared(*rows: tuple[str, str, str, str, str]) -> list[Mutant]:
     return [
         Mutant(n, _EXPERIMENTS + file, old, new, (f"{_DECLARED}::test_{test}",)) for n, file, old, new, test in rows
     ]
@@ -66,6 +66,13 @@ MUTANTS = [
         ("ties of tuning ignored", "racing.py", "least + tolerance * abs(least)", "least"),
         ("farthest of tuned points", "racing.py", "return min(alike, key", "return max(alike, key"),
         ("points that failed stay", "racing.py", "active = active[~failed]", "active = active[active >= 0]"),
+    ),
+    *_of(
+        _ENGINE, "tests/experiments/test_statements.py",
+        ("better points of a sweep are worse", "statements.py",
+         'below, "below", {"high": 0.0}', 'below, "below", {"low": 0.0}'),
+        ("losses counted as wins", "statements.py", "win_share(panel, first, other", "win_share(panel, other, first"),
+        ("the best of several panels", "statements.py", "worst_ratio(panels, overs", "worst_ratio(panels[:1], overs"),
     ),
     *_of(
         _ENGINE, _CLAIMS,
@@ -115,7 +122,7 @@ MUTANTS = [
          "centre + above * error), np.asarray(centre + below * error)"),
         ("resamples by the clock", "intervals.py", "np.random.default_rng([_KEY, n])", "np.random.default_rng()"),
     ),
-    *_told(
+    *_declared(
         ("Figure 1's learners swapped", "linear/fig1.py", '*lower("Hvt-UCB", "OFUL", on',
          '*lower("OFUL", "Hvt-UCB", on', "figure_1_of_the_heavy_tailed_paper"),
         ("environment not taken off", "engine/statistic.py", "rows = rows - np.median", "rows = rows - 0.0 * np.median",
@@ -135,11 +142,11 @@ MUTANTS = [
          'factor=1.0 / COMPARABLE, says="GLOC has relatively', "figure_1_of_the_generalised_linear_paper"),
         ("1000 times at 300", "glm/fig2.py", "times=1000.0", "times=300.0",
          "1000_times_is_tested_at_1000"),
-        ("OFUL's drop upside down", "linear/drop.py", 'worst_ratio((heavy,), (light,), "OFUL")',
-         'worst_ratio((light,), (heavy,), "OFUL")', "heavy_tails_against_gaussian_noise"),
+        ("OFUL's drop upside down", "linear/drop.py", '"OFUL",\n            heavy,\n            light,',
+         '"OFUL",\n            light,\n            heavy,', "heavy_tails_against_gaussian_noise"),
         ("CRTM's kept rewards counted", "../diagnostics/linear.py", "* jnp.abs(r.feedback.reward) > r.state.threshold",
          "* jnp.abs(r.feedback.reward) < r.state.threshold", "what_crtm_truncates"),
-        ("Corollary 1 with nu for nu^2", "linear/bound_only.py", "rounds * float(told) ** 2", "rounds * float(told)",
+        ("Corollary 1 with nu for nu^2", "linear/bound_only.py", "rounds * float(bound) ** 2", "rounds * float(bound)",
          "a_bound_on_the_moments_only"),
         ("kappa_* inverted", "glm/kappa_star.py", "float(1.0 / np.mean(", "float(np.mean(",
          "regret_against_the_curvature_at_the_best_arm"),
@@ -158,7 +165,7 @@ MUTANTS = [
         ("bounded domains without D^2", "bounded.py", "return diameter**2 +", "return diameter +"),
         ("a hint against who knows D", "bounded.py", "*higher(", "*lower("),
         ("natural logarithm of epochs", "anytime.py", "math.log2(rounds)", "math.log(rounds)"),
-        ("told and anytime swapped", "anytime.py", "partial(lower, anytime, informed,",
+        ("given T and anytime swapped", "anytime.py", "partial(lower, anytime, informed,",
          "partial(lower, informed, anytime,"),
         ("restarts counted where there are none", "restarts.py", "bound > played.state.bound",
          "bound >= played.state.bound"),
@@ -195,7 +202,7 @@ MUTANTS = [
            "risks[0] <= risks.min(axis=0)", "risks[0] >= risks.max(axis=0)",
            ("tests/experiments/test_dro.py::test_statistics_count_groups",)),
     Mutant("sums between record points are plain", "jaxbandits/simulation/meters.py",
-           "total.add(self.recent[key])", "CompensatedSum(total.total + self.recent[key], total.error)",
+           "total.add(self.recent[metric])", "CompensatedSum(total.total + self.recent[metric], total.error)",
            ("tests/float32/test_sums.py",)),
     Mutant("a program is run under any key", "jaxbandits/simulation/executables.py",
            "hashlib.sha256(key.encode() + b", "hashlib.sha256(b",
@@ -216,7 +223,7 @@ MUTANTS = [
     Mutant("another reading not taken", _EXPERIMENTS + "engine/experiment.py", "if k in changed else v for",
            "if not changed else v for",
            ("tests/experiments/test_experiments.py::test_other_readings_change_what_they_name_and_nothing_else",)),
-    Mutant("thresholds told by how they begin", "jaxbandits/report/rejudged.py",
+    Mutant("thresholds recognised by how they begin", "jaxbandits/report/rejudged.py",
            'f"{after},".startswith(f"{region(claim)},")', "after.startswith(region(claim))",
            ("tests/report/test_rejudged.py",)),
     Mutant("adjusted verdicts of one experiment alone", "jaxbandits/report/ledger.py",

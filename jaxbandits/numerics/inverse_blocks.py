@@ -262,7 +262,7 @@ def _squares_over(f: jax.Array, inverses: Vector) -> jax.Array:
 
 
 @trials_last
-def product(columns: tuple[jax.Array, ...], pivots: Vector, y: Vector) -> Vector:
+def matvec(columns: tuple[jax.Array, ...], pivots: Vector, y: Vector) -> Vector:
     """Return `V^{-1} y`."""
     f = _transposed_product(columns, y)
     return _upper_product(columns, barrier(f / pivots))

@@ -110,7 +110,7 @@ def quadratic_forms(axes: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
 
 
 @trials_last
-def product(entries: jax.Array, y: Vector) -> Vector:
+def matvec(entries: jax.Array, y: Vector) -> Vector:
     """Return `V^{-1} y`."""
     columns, pivots = _columns(entries)
     f = [y[j] + _product(u, y[:j]) if j else y[0] for j, u in enumerate(columns)]

@@ -26,7 +26,7 @@ Up to `WRITTEN_OUT` dimensions the recursions are written out entry by entry (`n
 of that form would grow with d^2: the columns of U are stored in blocks, with loops over columns
 (`numerics.inverse_blocks`).
 
-`product`, `quadratic_forms` and `to_dense` take plain arrays `[d, d]`, too.
+`matvec`, `quadratic_forms` and `to_dense` take plain arrays `[d, d]`, too.
 """
 
 from typing import Any, NamedTuple, TypeAlias
@@ -103,12 +103,12 @@ def quadratic_forms(inverse: Inverse, rows: jax.Array) -> jax.Array:
     return form.quadratic_forms(jnp.ndim(rows))(*totals, rows)
 
 
-def product(inverse: Inverse, y: Vector) -> Vector:
+def matvec(inverse: Inverse, y: Vector) -> Vector:
     """Return `V^{-1} y`."""
     if not isinstance(inverse, InverseFactors):
         return inverse @ y
     form, totals = _form(inverse)
-    return form.product(*totals, y)
+    return form.matvec(*totals, y)
 
 
 def solve(inverse: InverseFactors, y: Vector) -> Vector:

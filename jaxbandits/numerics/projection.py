@@ -45,7 +45,7 @@ def project_ball(inverse: Inverse, y: Vector, radius: ArrayLike) -> Vector:
             # The barrier ties V^{-1} to x: XLA would else move the part that depends on V alone out of the loop.
             inner_inverse, x = barrier((inverse, x))
             system = inverse_factors.shifted_system(inner_inverse, x)
-            return lambda mu: inverse_factors.solve_shifted(system, mu), inverse_factors.product(inner_inverse, x)
+            return lambda mu: inverse_factors.solve_shifted(system, mu), inverse_factors.matvec(inner_inverse, x)
 
         return _secular_newton(make_path, y, radius)[0]
 

@@ -92,7 +92,7 @@ class Beside(NamedTuple):
     detail: str
 
 
-class Row(NamedTuple):
+class LedgerRow(NamedTuple):
     """One claim of one run."""
 
     experiment: str
@@ -107,7 +107,7 @@ class Chapter(NamedTuple):
 
     paper: Paper
     runs: tuple[Run, ...]  # one for each experiment
-    rows: tuple[Row, ...]
+    rows: tuple[LedgerRow, ...]
     beside: Mapping[str, tuple[Beside, ...]]  # experiment to its further runs
 
 
@@ -176,7 +176,7 @@ def _chapter(paper: Paper, runs: Sequence[Run]) -> Chapter:
             for kept in other.manifest["claims"]
             if kept["claim"] == claim["claim"] and kept["applies"] and not kept["missing"]
         }
-        rows.append(Row(run.name, claim, verdict, run.digest, others))
+        rows.append(LedgerRow(run.name, claim, verdict, run.digest, others))
     further = {name: tuple(what for what, _ in pairs) for name, pairs in beside.items()}
     return Chapter(paper, tuple(runs_[0] for runs_ in by_name.values()), tuple(rows), further)
 
@@ -211,7 +211,7 @@ def how(parts: Sequence[Chapter]) -> list[str]:
     return lines
 
 
-def _at_run(row: Row) -> Mapping[str, Any]:
+def _at_run(row: LedgerRow) -> Mapping[str, Any]:
     """Return the claim as the run judged it."""
     return {**row.claim, **row.claim.get("at run", {})}
 
@@ -311,7 +311,7 @@ def summary_cells(line: Line) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def kinds(rows: Sequence[Row]) -> list[str]:
+def kinds(rows: Sequence[LedgerRow]) -> list[str]:
     """Return the kinds of further runs that some row has."""
     return list(dict.fromkeys(kind for row in rows for kind in row.others))
 
@@ -362,7 +362,7 @@ def _settings_of(run: Run) -> str:
     )
 
 
-def statistic_of(row: Row) -> str:
+def statistic_of(row: LedgerRow) -> str:
     """Return the numbers behind a verdict, and how many seeds or repeats they are from."""
     why, n, p = (row.claim[name] for name in ("why", "seeds", "p"))
     details = [f"n = {n}", *([] if p is None else [f"p = {p:.1g}" if p > _LEAST_P else f"p <= {_LEAST_P:g}"])]

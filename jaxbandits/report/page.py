@@ -15,7 +15,7 @@ from jaxbandits.report.ledger import (
     VERDICTS,
     Beside,
     Chapter,
-    Row,
+    LedgerRow,
     Run,
     chapters,
     counts,
@@ -150,7 +150,7 @@ def _erratum(erratum: Erratum) -> str:
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _experiment(run: Run, rows: Sequence[Row], beside: Sequence[Beside]) -> str:
+def _experiment(run: Run, rows: Sequence[LedgerRow], beside: Sequence[Beside]) -> str:
     made, took = run.manifest, minutes(run)
     settings = (
         f"{made['preset']} preset: {made['presets'][made['preset']]}. {made['horizon']:,} rounds, "
@@ -197,7 +197,7 @@ def _specs(run: Run) -> str:
     return "\n".join(lines)
 
 
-def _claim(row: Row, columns: Sequence[str]) -> str:
+def _claim(row: LedgerRow, columns: Sequence[str]) -> str:
     cells = [_verdict(row.claim["verdict"]), _verdict(row.adjusted, "adjusted")]
     cells += [f"<td>{escape(text)}</td>" for text in (row.claim["claim"], row.claim["source"], statistic_of(row))]
     if columns:

@@ -6,7 +6,7 @@ import pytest
 from jaxbandits import noise
 from jaxbandits.data import LoggedReplay, RecordedTrace, TableBandit
 from jaxbandits.linear import OFUL, HeavyTailed
-from jaxbandits.operators import Given, Piecewise, RandomWalk, with_corruption, with_delay, with_drift, with_noise
+from jaxbandits.operators import Given, PiecewiseDrift, RandomWalk, with_corruption, with_delay, with_drift, with_noise
 from jaxbandits.simulation import simulate
 from jaxbandits.testing import contract
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.float32
 INSIDE = HeavyTailed(dim=2, n_arms=3, available=2)
 ENVIRONMENTS = {
     "walk": with_noise(with_delay(with_drift(INSIDE, RandomWalk()), 3), noise.StudentT()),
-    "pieces": with_corruption(with_drift(INSIDE, Piecewise(period=5)), rounds=4, rate=0.5),
+    "pieces": with_corruption(with_drift(INSIDE, PiecewiseDrift(period=5)), rounds=4, rate=0.5),
     "given": with_drift(INSIDE, Given(path=np.ones((4, 2)))),
     "table": TableBandit.from_table(np.eye(4, 2), list("abab"), order="shuffled"),
     "replay": LoggedReplay.from_log([0, 1, 0], np.ones(3), n_arms=2, order="shuffled"),

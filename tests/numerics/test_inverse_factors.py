@@ -32,7 +32,7 @@ def results_of_one_trial(xs, weights, y, rows):
         "dense": inverse_factors.to_dense(inverse),
         "image": image.u,
         "width_sq": image.width_sq,
-        "product": inverse_factors.product(inverse, y),
+        "matvec": inverse_factors.matvec(inverse, y),
         "solve": inverse_factors.solve(inverse, y),
         "norm_sq": inverse_factors.norm_sq(inverse, y),
         "quads": inverse_factors.quadratic_forms(inverse, rows),
@@ -58,7 +58,7 @@ def test_against_numpy(problem):
     got = everything(*map(jnp.asarray, (xs, weights, y, rows)))
     p = np.linalg.inv(v)
     want = {
-        "dense": p, "image": p @ y[0], "width_sq": y[0] @ p @ y[0], "product": p @ y[0], "solve": v @ y[0],
+        "dense": p, "image": p @ y[0], "width_sq": y[0] @ p @ y[0], "matvec": p @ y[0], "solve": v @ y[0],
         "norm_sq": y[0] @ v @ y[0], "quads": np.einsum("ki,ij,kj->k", rows[0], p, rows[0]),
     }  # fmt: skip
     for name, value in want.items():

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import jaxbandits
 from jaxbandits.algorithms import ALGORITHMS
+from jaxbandits.catalogue import PARTS
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.experiments import EXPERIMENTS, TABLES, Experiment, Study
 from jaxbandits.types import Algorithm, Environment
@@ -263,6 +264,39 @@ def test_what_a_namespace_holds_is_documented():
         assert inspect.getdoc(namespace)
         for name, value in vars(namespace).items():
             assert name.startswith("_") or inspect.getdoc(value), f"{family}.{name}"
+
+
+NAMESAKES = {  # public names with two meanings, and why they keep them
+    "Gaussian": "a law of noise, and the link that statistics names after it: `noise.Gaussian`, `links.Gaussian`",
+    "coverage": "one meter, of the confidence sets that the learners of a family have: `linear`, `glm`",
+    "theorem_1": "the number in each paper: `theory.linear`, `theory.coco`, `theory.dro`",
+    "theorem_2": "the number in each paper: `theory.glm`, `theory.coco`, `theory.dro`",
+}
+
+
+def test_a_public_name_has_one_meaning():
+    """In the namespaces of the package, in the modules that the site documents, and among parts of specifications."""
+    spaces = ["", *(f".{name}" for name in (*FAMILIES, "domains", "simulation", "testing", "experiments"))]
+    spaces += [".numerics.rng", ".numerics.inverse_factors", ".environments.linear.noise", ".estimation.links"]
+    spaces += [f".{room}.{info.name}" for room in ("diagnostics", "theory") for info in _modules(room)]
+    meanings: dict[str, dict[int, str]] = {}
+    for space in spaces:
+        module = importlib.import_module(f"jaxbandits{space}")
+        listed = getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")])
+        for name in listed:
+            value = getattr(module, name)
+            if str(getattr(value, "__module__", "")).startswith("jaxbandits"):
+                meanings.setdefault(name, {})[id(value)] = f"jaxbandits{space}"
+    for place in (place for place in PARTS.values() if isinstance(place, str)):  # others a test has registered
+        module, _, name = place.partition(":")
+        value = getattr(importlib.import_module(module), name)
+        meanings.setdefault(name, {})[id(value)] = module
+    several = {name: [*places.values()] for name, places in meanings.items() if len(places) > 1}
+    assert several.keys() == NAMESAKES.keys(), several
+
+
+def _modules(room: str):
+    return pkgutil.iter_modules(importlib.import_module(f"jaxbandits.{room}").__path__)
 
 
 def test_a_registered_class_is_final():

@@ -104,7 +104,7 @@ PARTS = {
     "domain/box": Box(dim=2),
     "domain/capped_simplex": CappedSimplex(dim=3),
     "domain/polytope": Polytope(vertices=np.eye(2)),
-    "sequence/corrupted": sequences.Corrupted(horizon=100),
+    "sequence/corrupted": sequences.IsolatedFlips(horizon=100),
     "sequence/drift": sequences.Drift(horizon=100),
     "sequence/piecewise": sequences.Piecewise.evenly(np.eye(2), 10),
     "estimator/hvt": HvtEstimator(dim=2, horizon=10),

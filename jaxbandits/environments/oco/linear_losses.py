@@ -43,7 +43,7 @@ class LinearLosses:
     """Online linear optimisation with noisy gradients around a mean that is fixed or moves as `sequence` says.
 
     i.i.d. losses: the default sequence. Adversarial: `sequence=Alternating(period=8)` with `noise_scale=0`. Others:
-    `Corrupted`, `Drift`, `Piecewise`; a finite pool in random order is `RandomOrder`.
+    `IsolatedFlips`, `Drift`, `Piecewise`; a finite pool in random order is `RandomOrder`.
 
     Recorded: `loss` and `mean_loss` (summed); at record points `comparator_loss`, the cumulative loss of the comparator
     on the losses that were drawn, and `mean_comparator_loss`, the same on their means; so that

@@ -93,7 +93,7 @@ class Alternating:
 
 
 @pytree
-class Corrupted:
+class IsolatedFlips:
     """$v_t = e_1$ except in `count` isolated rounds of `horizon`, evenly spaced, where $v_t = -e_1$.
 
     The corrupted rounds, counted from 0, are floor(i $(T - 1) / (C + 1)$) for i = 1..C, in exact integers.

@@ -4,8 +4,8 @@
     regret_t = max_k mean of arm k under theta_t - mean of the arm played under theta_t
 
 Regret is against the best arm of each round (dynamic regret); metrics at record points, such as the estimation error,
-are about the parameter of the last round. Laws of drift: `Piecewise`, `RandomWalk`, `Given`, or a `pytree` class of
-your own with `at`.
+are about the parameter of the last round. Laws of motion: `PiecewiseDrift`, `RandomWalk`, `Given`, or a `pytree` class
+of your own with `at`.
 """
 
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -22,7 +22,7 @@ from jaxbandits.numerics.linalg import Vector
 from jaxbandits.tracing.batching import cond
 
 
-class Drift(Protocol):
+class LawOfMotion(Protocol):
     """A law of motion."""
 
     def at(self, key: jax.Array, t: jax.Array, first: Vector, last: Vector) -> Vector:
@@ -31,7 +31,7 @@ class Drift(Protocol):
 
 
 @pytree
-class Piecewise:
+class PiecewiseDrift:
     """Every `period` rounds a new direction, uniform on the sphere of $theta_0$."""
 
     period: int = static(1000, "[1, inf)", "rounds between two changes")
@@ -99,7 +99,7 @@ class Drifting(Operator):
 
     source: ClassVar[str] = "any bandit with a parameter, which moves"
     environment: Any = param(doc="whose parameter moves")
-    drift: Drift = param(factory=RandomWalk, doc="how it moves")
+    drift: LawOfMotion = param(factory=RandomWalk, doc="how it moves")
 
     @classmethod
     def example(cls) -> "Drifting":
@@ -143,6 +143,6 @@ class Drifting(Operator):
         return super().at_record(state.environment, recommendation)
 
 
-def with_drift(environment: Any, drift: Drift) -> Drifting:
+def with_drift(environment: Any, drift: LawOfMotion) -> Drifting:
     """Return the environment with a parameter that moves (`Drifting`)."""
     return Drifting(environment=environment, drift=drift)

@@ -50,7 +50,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Growth:
+class Rates:
     """Final means against the horizon on logarithmic axes, with the rates of the theorems as slopes.
 
     Attributes:
@@ -152,5 +152,5 @@ RATES = STUDY.experiment(
         "the theorem's constants is negative at T = 10^6: their claims on regret stay undecided.",
         "Sinha-Vaze projects; the shares of bounds of it and of 'balanced' are of Theorem 1, which is not about them.",
     ),
-    figures=(Growth({"feasible_regret": (0.75, 2.0 / 3.0), "violation": (0.75, 5.0 / 6.0)}),),
+    figures=(Rates({"feasible_regret": (0.75, 2.0 / 3.0), "violation": (0.75, 5.0 / 6.0)}),),
 )

@@ -14,14 +14,14 @@ _SHARE, _FEW, _LEAST = 50, 50, 100
 _DOUBLE = "--float64"
 
 
-class Part(NamedTuple):
+class BudgetRun(NamedTuple):
     """One run: what is added to the name of its directory, and its settings."""
 
     suffix: str
     settings: dict[str, Any]  # of `seeds`, `horizon`, `preset`, `seed`, ...; None: as declared; perhaps more options
 
 
-def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Part]:
+def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[BudgetRun]:
     """Return the runs of an experiment that a budget pays for.
 
     Args:
@@ -40,17 +40,18 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Pa
     if budget == "quick":
         least = min(_LEAST, experiment.horizon)
         horizon = max(least, experiment.horizon // _SHARE)
-        return [Part(double, {**usual, "seeds": min(_FEW, experiment.seeds), "horizon": horizon})]
-    found = [Part("", usual)]
+        return [BudgetRun(double, {**usual, "seeds": min(_FEW, experiment.seeds), "horizon": horizon})]
+    found = [BudgetRun("", usual)]
     tuning = experiment.tuning
     if budget == "standard" and tuning is not None and tuning.standard:
         less = {"without": tuple(tuning.slow), "no_timing": True}
-        found += [Part(f"--{name}", {**usual, "preset": name, **less}) for name in tuning.presets]
+        found += [BudgetRun(f"--{name}", {**usual, "preset": name, **less}) for name in tuning.presets]
     if budget == "full":
-        found += [Part(f"--{name}", {**usual, "preset": name}) for name in list(experiment.presets)[1:]]
+        found += [BudgetRun(f"--{name}", {**usual, "preset": name}) for name in list(experiment.presets)[1:]]
         found += [
-            Part(f"--interpretation-{name}", {**usual, "interpretation": name}) for name in experiment.interpretations
+            BudgetRun(f"--interpretation-{name}", {**usual, "interpretation": name})
+            for name in experiment.interpretations
         ]
-        found.append(Part("--seed-1", {**usual, "seed": 1}))
-        found += [] if experiment.float64 or float64 else [Part(_DOUBLE, {**usual, "float64": True})]
-    return [Part(part.suffix + double, part.settings) for part in found]
+        found.append(BudgetRun("--seed-1", {**usual, "seed": 1}))
+        found += [] if experiment.float64 or float64 else [BudgetRun(_DOUBLE, {**usual, "float64": True})]
+    return [BudgetRun(part.suffix + double, part.settings) for part in found]

@@ -13,7 +13,7 @@ from jaxbandits.algorithms.oco.oons import OONS
 from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.environments.oco.sequences import Constant, Corrupted, Drift, Piecewise
+from jaxbandits.environments.oco.sequences import Constant, Drift, IsolatedFlips, Piecewise
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Against, Curves
 from jaxbandits.experiments.engine.statements import growth_over_panels, higher, lower, mean_within
@@ -38,7 +38,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
         domain = L2Ball(radius=radius)
         return LinearLosses(dim=_DIM, domain=domain, mean=mean, noise_scale=noise, sequence=sequence)
 
-    corrupted = Corrupted(count=max(1, min(64, (horizon - 3) // 2)), horizon=horizon)
+    corrupted = IsolatedFlips(count=max(1, min(64, (horizon - 3) // 2)), horizon=horizon)
     corners = np.asarray([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
     moving = {
         "corrupted": ("corrupted, C = 64, R = 4", corrupted),

@@ -5,7 +5,7 @@ from typing import Any
 
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
 from jaxbandits.environments.oco.quadratic_losses import QuadraticLosses
-from jaxbandits.environments.oco.sequences import Alternating, Corrupted, Drift
+from jaxbandits.environments.oco.sequences import Alternating, Drift, IsolatedFlips
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Against, Curves
 from jaxbandits.experiments.engine.statements import growth, higher, lower, mean_within
@@ -19,7 +19,7 @@ def _environments(horizon: int) -> dict[str, tuple[str, Any]]:
         moving = {} if sequence is None else {"sequence": sequence}
         return QuadraticLosses(dim=_DIM, center=0.5, noise_scale=noise, **moving)
 
-    corrupted = Corrupted(count=max(1, min(64, (horizon - 3) // 2)), horizon=horizon)
+    corrupted = IsolatedFlips(count=max(1, min(64, (horizon - 3) // 2)), horizon=horizon)
     return {
         "iid-0.5": ("quadratic, i.i.d., s = 0.5", quadratic(0.5)),
         "iid-0.1": ("quadratic, i.i.d., s = 0.1", quadratic(0.1)),

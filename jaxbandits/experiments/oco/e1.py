@@ -15,7 +15,7 @@ from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.environments.oco.random_order import RandomOrder
-from jaxbandits.environments.oco.sequences import Alternating, Corrupted, Drift, Piecewise
+from jaxbandits.environments.oco.sequences import Alternating, Drift, IsolatedFlips, Piecewise
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Against, Curves
 from jaxbandits.experiments.engine.statements import higher, lower, mean_within
@@ -53,7 +53,7 @@ def _e1_environments(horizon: int) -> dict[str, tuple[str, Any]]:
     def moving(sequence: Any) -> LinearLosses:
         return LinearLosses(dim=_E1_DIM, mean=0.1, noise_scale=0.3, sequence=sequence)
 
-    corrupted = Corrupted(count=max(1, min(64, (horizon - 3) // 2)), horizon=horizon)
+    corrupted = IsolatedFlips(count=max(1, min(64, (horizon - 3) // 2)), horizon=horizon)
     corners = np.eye(_E1_DIM)[[0, 1, 2, 3]]
     return {
         "iid-0.9": ("i.i.d., s = 0.9", iid(0.9)),

@@ -86,7 +86,7 @@ def test_constrained_adversary():
     [
         operators.with_delay(BernoulliArms.from_means([0.9, 0.5, 0.1]), 4),
         operators.with_drift(BernoulliArms.from_means([0.9, 0.5, 0.1]), operators.Given(path=np.eye(3)[[0, 1, 2]])),
-        operators.with_drift(NoisyArms(n_arms=3), operators.Piecewise(period=20)),
+        operators.with_drift(NoisyArms(n_arms=3), operators.PiecewiseDrift(period=20)),
         operators.with_corruption(BetaArms(n_arms=3), rounds=20),
         operators.with_noise(NoisyArms(n_arms=3), noise.Gaussian()),
         SwitchingArms.constrained(n_arms=3, horizon=60),

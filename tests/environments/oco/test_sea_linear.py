@@ -12,7 +12,7 @@ from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.environments.oco.random_order import RandomOrder
-from jaxbandits.environments.oco.sequences import Alternating, Corrupted, Drift, Piecewise
+from jaxbandits.environments.oco.sequences import Alternating, Drift, IsolatedFlips, Piecewise
 from jaxbandits.types import PointDecision
 
 
@@ -49,7 +49,7 @@ def test_moving_means(kind, dim, key, rng):
         sequence = Alternating(period=7)
         means[:, 0] = (-1.0) ** (t // 7)
     elif kind == "corrupted":
-        sequence = Corrupted(count=12, horizon=horizon)
+        sequence = IsolatedFlips(count=12, horizon=horizon)
         means[:, 0] = 1.0
         means[np.linspace(0, horizon - 1, 14).astype(int)[1:-1], 0] = -1.0
     elif kind == "drift":
@@ -97,7 +97,7 @@ def test_moving_means(kind, dim, key, rng):
 def test_closed_forms_by_hand():
     """The published values: corrupted m^2 (1 + 8 C), adversarial m^2 (1 + 4 (ceil(T/P) - 1)), drift 4 sin^2(w/2)."""
     assert LinearLosses(dim=2).cumulative_variation(2048) == pytest.approx(0.01)
-    corrupted = LinearLosses(dim=2, sequence=Corrupted(count=64, horizon=2048))
+    corrupted = LinearLosses(dim=2, sequence=IsolatedFlips(count=64, horizon=2048))
     assert corrupted.cumulative_variation(2048) == pytest.approx(0.01 * (1 + 8 * 64))
     for period, flips in ((1, 2047), (8, 255), (64, 31), (2047, 1), (2048, 0)):
         adversarial = LinearLosses(dim=2, mean=1.0, noise_scale=0.0, sequence=Alternating(period=period))

@@ -9,7 +9,7 @@ import pytest
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
-from jaxbandits.environments.oco.sequences import Alternating, Constant, Corrupted, Drift, Piecewise
+from jaxbandits.environments.oco.sequences import Alternating, Constant, Drift, IsolatedFlips, Piecewise
 
 
 def constant(rng, horizon, dim):
@@ -26,7 +26,7 @@ def corrupted(rng, horizon, dim):
     count = int(rng.integers(0, (horizon - 3) // 2 + 1))
     sign = np.ones(horizon)
     sign[[i * (horizon - 1) // (count + 1) for i in range(1, count + 1)]] = -1.0
-    return Corrupted(count=count, horizon=horizon), np.outer(sign, np.eye(dim)[0])
+    return IsolatedFlips(count=count, horizon=horizon), np.outer(sign, np.eye(dim)[0])
 
 
 def drift(rng, horizon, dim):
@@ -83,7 +83,7 @@ def test_corrupted_rounds_are_those_of_linspace(rng):
         count = int(rng.integers(0, 80))
         horizon = int(2 * count + 3 + rng.integers(0, 3000))
         expected = np.linspace(0, horizon - 1, count + 2).astype(int)[1:-1]
-        signs = tabulate(as_arrays(Corrupted(count=count, horizon=horizon)), steps, 1)[0][:, 0]
+        signs = tabulate(as_arrays(IsolatedFlips(count=count, horizon=horizon)), steps, 1)[0][:, 0]
         found = np.flatnonzero(np.asarray(signs) < 0)
         assert len(found) == count
         whole = np.arange(1, count + 1) * (horizon - 1) % (count + 1) == 0
@@ -93,7 +93,7 @@ def test_corrupted_rounds_are_those_of_linspace(rng):
 
 def test_corrupted_is_exact_where_products_overflow():
     count, horizon = 1_000_003, 16_000_000  # 1.6e13, far beyond int32
-    sequence = as_arrays(Corrupted(count=count, horizon=horizon))
+    sequence = as_arrays(IsolatedFlips(count=count, horizon=horizon))
     rounds = np.arange(1, count + 1) * (horizon - 1) // (count + 1)
     around = np.unique(np.clip(np.concatenate([rounds[-2000:] + k for k in (-1, 0, 1)]), 0, horizon - 1))
     signs = np.asarray(tabulate(sequence, around.astype(np.int32), 1)[0][:, 0])
@@ -123,8 +123,8 @@ def test_rejects():
     for wrong in (
         Alternating(period=0),
         Alternating(period=1.5),
-        Corrupted(count=4, horizon=10),
-        Corrupted(count=-1, horizon=10),
+        IsolatedFlips(count=4, horizon=10),
+        IsolatedFlips(count=-1, horizon=10),
         Drift(turns=np.nan, horizon=10),
         Piecewise(vectors=np.ones((2, 3)), starts=np.array([0, 0])),
         Piecewise(vectors=np.ones((2, 3)), starts=np.array([1, 2])),

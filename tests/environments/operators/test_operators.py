@@ -19,7 +19,7 @@ from jaxbandits.numerics import rng as draws
 from jaxbandits.oco import LinearLosses
 from jaxbandits.operators import (
     Given,
-    Piecewise,
+    PiecewiseDrift,
     RandomWalk,
     with_batches,
     with_corruption,
@@ -286,7 +286,7 @@ def test_drift():
 
 
 def test_laws_of_drift():
-    laws = (Piecewise(period=13), Given(path=PATH))
+    laws = (PiecewiseDrift(period=13), Given(path=PATH))
 
     @jax.jit
     @jax.vmap
@@ -334,7 +334,7 @@ def test_the_contract_of_operators_around_operators(check):
 
 
 def test_specifications_read_back():
-    for environment in (STACKED, with_drift(INSIDE, Given(path=PATH)), with_drift(INSIDE, Piecewise(period=5))):
+    for environment in (STACKED, with_drift(INSIDE, Given(path=PATH)), with_drift(INSIDE, PiecewiseDrift(period=5))):
         data = {}
         written = to_spec(environment, data)
         assert to_spec(from_spec(written, data)) == written
@@ -403,7 +403,7 @@ def test_wrong_arguments(wrong):
         lambda value: validate(with_corruption(INSIDE, value)),
         lambda value: validate(with_drift(INSIDE, value)),
         lambda value: validate(with_drift(INSIDE, RandomWalk(length=value))),
-        lambda value: validate(with_drift(INSIDE, Piecewise(period=value))),
+        lambda value: validate(with_drift(INSIDE, PiecewiseDrift(period=value))),
         lambda value: validate(with_drift(INSIDE, Given(path=value))),
     ):
         outcome(make, wrong)
