@@ -3,7 +3,7 @@
     pool: v_i = m e_1 + s * (uniform on the unit sphere), i = 1..n, drawn once a trial
     f_t(x) = c <v, x>, v drawn from what this pass has left,   F_t(x) = c <mean of what is left, x>
 
-With $S^2 = sum_i ||v_i$ - vbar||^2 / (n - 1), $H_n = 1$ + 1/2 + ... + 1/n and $P = T / n$ passes, in expectation over
+With $S^2 = sum_i ||v_i - vbar||^2 / (n - 1)$, $H_n = 1 + 1/2 + ... + 1/n$ and $P = T / n$ passes, in expectation over
 the order
 
     sigma^2_{1:T} = c^2 P S^2 (n - H_n),   Sigma^2_{1:T} = c^2 (||vbar||^2 + (2 P - 1) (n - 1)/n S^2)
