@@ -119,6 +119,7 @@ def write_docstring_as_rst(app: Any, what: str, name: str, obj: Any, options: An
         formulas = re.split(r"\$([^$]+)\$", mathtext(marked))  # Greek names, powers, roots and norms
         for k in range(0, len(formulas), 2):
             formulas[k] = re.sub(r"([\\*|]|_(?!\w))", r"\\\1", formulas[k])
+            formulas[k] = re.sub(r"(?<!\w)\\\*(\w[\w ]*)\\\*(?!\w)", r"*\1*", formulas[k])  # emphasis
         for k in range(1, len(formulas), 2):
             formulas[k] = rf"\ :math:`{formulas[k]}`\ "
         text = re.sub(r"^( *)\0", r"\n\1* ", "".join(formulas), flags=re.MULTILINE)

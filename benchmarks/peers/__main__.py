@@ -56,7 +56,7 @@ def _rows(case: str, measured: dict[int, dict]) -> list[str]:
         if ours is not None and run is not ours:
             ratio = f"{ours['rate'] / run['rate']:,.0f}"
             z = (run["mean"] - ours["mean"]) / (run["error"] ** 2 + ours["error"] ** 2) ** 0.5
-            agrees = driver.differs or f"{'yes' if abs(z) < 3.0 else 'no'}, {z:+.1f} standard errors"
+            agrees = driver.differs or f"{'yes' if abs(z) < 3.0 else 'no'} ({z:+.1f})"
         rows.append(
             f"| {driver.package} | {_digits(run['rate'])} | {ratio} | {interval} | {run['trials']:,} | {agrees} |"
         )

@@ -46,9 +46,9 @@ class CRMM:
     short is not used.
 
     Guarantee:
-      Noise *symmetric* given the past with E|noise|^{1+eps} <= $nu^{1+eps}$, $||x|| <= L$, $||theta*|| <= S$, one fixed
-      arm set. Mode "ons", theory preset: with high probability regret $O~(d T^{1/(1+eps)})$, at a cost of $O(1)$ in t
-      and T (as quoted by Wang et al. 2025, Table 1: "fixed arm set and repeated pulling"). Asymmetric noise biases
+      Noise *symmetric* given the past with $E |noise|^{1+eps} <= nu^{1+eps}$, $||x|| <= L$, $||theta*|| <= S$, one
+      fixed arm set. Mode "ons", theory preset: with high probability regret $O~(d T^{1/(1+eps)})$, at a cost of $O(1)$
+      in t and T (as quoted by Wang et al. 2025, Table 1: "fixed arm set and repeated pulling"). Asymmetric noise biases
       every median, and under changing arm sets the median mixes several arms: both can cost linear regret.
 
     Deviations:

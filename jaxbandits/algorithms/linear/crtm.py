@@ -43,10 +43,10 @@ class CRTM:
     large for the leverage of its arm, so that only a raw moment must exist, with a known bound.
 
     Guarantee:
-      E[|reward|^{1+eps} | past] <= u, $||x|| <= L$, $||theta*|| <= S$. Mode "ons", theory preset: with high probability
-      regret $O~(d T^{1/(1+eps)})$ for any sequence of arm sets, at a cost of $O(1)$ in t and T (as quoted by Wang et
-      al. 2025, Table 1). The constants away from $eps = 1$ are reconstructed, so only the rate should be relied on
-      there.
+      $E[|reward|^{1+eps} | past] <= u$, $||x|| <= L$, $||theta*|| <= S$. Mode "ons", theory preset: with high
+      probability regret $O~(d T^{1/(1+eps)})$ for any sequence of arm sets, at a cost of $O(1)$ in t and T (as quoted
+      by Wang et al. 2025, Table 1). The constants away from $eps = 1$ are reconstructed, so only the rate should be
+      relied on there.
 
     Deviations:
       * [reconstructed] Gamma and the radius: at $eps = 1$ as the method is restated in the literature, extended to eps

@@ -72,7 +72,7 @@ class HeavyOFUL:
     The defaults are the paper's theory (`theory`); its radius is far too large in practice, so figures use `practical`.
 
     Guarantee:
-      Rewards x'theta* + noise with E[noise | past] = 0, $||x|| <= L$, $||theta*|| <= S$. Theory preset: with high
+      Rewards x'theta* + noise with $E[noise | past] = 0$, $||x|| <= L$, $||theta*|| <= S$. Theory preset: with high
       probability regret $O~(d T^e sqrt(sum_t nu_t^2) + d T^e)$ when $nu_t$ is observed, at a cost of $O(t log T)$ in
       round t (as quoted by Wang et al. 2025, Table 1), hence $O~(d T^{1/(1+eps)})$ with a bound on $nu_t$
       (`moment_bound`). Valid for any sequence of arm sets.

@@ -118,7 +118,7 @@ class HvtEstimator(HvtConstants):
     parameter lambda at every t; with `step_size=4` recent samples weigh more (asymptotic variance 16/7 of ridge).
 
     Guarantee:
-      Noise with E[noise | past] = 0 and E[|noise|^{1+eps} | past] = $nu_t^{1+eps}$, $||x|| <= L$, $||theta*|| <= S$.
+      Noise with $E[noise | past] = 0$ and $E[|noise|^{1+eps} | past] = nu_t^{1+eps}$, $||x|| <= L$, $||theta*|| <= S$.
       With all multipliers 1 and `step_size=4`, with probability at least 1 - 4 delta, for all $t >= 1$: `||theta_{t+1}
       - theta*||_{V_t} <= radius(t)` (Lemma 1), for any way of choosing $x_t$ from the past.
 

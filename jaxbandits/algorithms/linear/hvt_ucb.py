@@ -29,7 +29,7 @@ class HvtUCB(HvtConstants):
     for figures like the paper's, so `practical` scales beta and tau down; all comparisons in figures use that preset.
 
     Guarantee:
-      Rewards x'theta* + noise with E[noise | past] = 0, $||x|| <= L$, $||theta*|| <= S$. Theory preset, with
+      Rewards x'theta* + noise with $E[noise | past] = 0$, $||x|| <= L$, $||theta*|| <= S$. Theory preset, with
       probability at least 1 - 1/T, e = (1-eps)/(2(1+eps)): regret <= $O~(d T^e sqrt(sum_t nu_t^2) + d T^e)$ when $nu_t$
       is observed (Theorem 1); $O~(d T^{1/(1+eps)})$ with a bound nu only, `moment_bound` (Corollary 1), which matches
       the lower bound $Omega(d T^{1/(1+eps)})$ of Shao et al. (2018) up to logarithms. Valid for any sequence of arm

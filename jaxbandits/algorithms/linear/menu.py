@@ -53,7 +53,7 @@ class MENU:
     An epoch that the horizon cuts short is not used.
 
     Guarantee:
-      E[noise | past] = 0 and E|noise|^{1+eps} <= $nu^{1+eps}$, bounded arms, $||theta*|| <= S$, one fixed arm set.
+      $E[noise | past] = 0$ and $E |noise|^{1+eps} <= nu^{1+eps}$, bounded arms, $||theta*|| <= S$, one fixed arm set.
       Theory preset: with high probability regret $O~(d T^{1/(1+eps)})$, at a cost of $O(log T)$ (as quoted by Wang et
       al. 2025, Table 1: "fixed arm set and repeated pulling"), which matches its authors' lower bound
       $Omega(d T^{1/(1+eps)})$ up to logarithms. Under changing arm sets the pulls of an epoch mix several arms, and

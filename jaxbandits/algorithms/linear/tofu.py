@@ -46,7 +46,7 @@ class TOFU:
     """Optimistic linear bandit that truncates all rewards again every round, in the eigenframe of the design.
 
     Guarantee:
-      E[|reward|^{1+eps} | past] <= b, bounded arms, $||theta*|| <= S$. Theory preset: with high probability regret
+      $E[|reward|^{1+eps} | past] <= b$, bounded arms, $||theta*|| <= S$. Theory preset: with high probability regret
       $O~(d T^{1/(1+eps)})$, at a cost of $O(t)$ in round t (as quoted by Wang et al. 2025, Table 1), which matches its
       authors' lower bound $Omega(d T^{1/(1+eps)})$ up to logarithms. Valid for any sequence of arm sets.
 
