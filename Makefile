@@ -59,7 +59,7 @@ mutants: setup-test ## mutation tests: break the code on purpose, run the tests 
 bench: setup-test ## rounds per second against NumPy, as a table
 	$(BIN)/python -m benchmarks.speed $(BENCH_ARGS)
 
-peers: setup-run ## race other packages on the same instances, in an environment of its own (0.8 GB); writes docs/peers.md
+peers: setup-run ## race other packages on the same instances, in an environment of its own (1.2 GB); writes docs/peers.md
 	test -x .cache/peers/bin/python || $(BIN)/python -m venv .cache/peers
 	$(BIN)/python benchmarks/peers/install.py .cache/peers/bin/python
 	.cache/peers/bin/python -m benchmarks.peers --write $(PEERS_ARGS)
