@@ -106,7 +106,7 @@ def _tuned_learner(make: Callable[[int, int], Any], panel: Panel, rounds: int) -
         learner = make(panel.environment.dim, horizon)
         return with_multipliers(learner, scaled_constants(type(learner), multipliers))
 
-    return TunedLearner(make(2, rounds).__class__.__name__, build, lambda: ({panel.title: panel}, rounds))
+    return TunedLearner(type(make(2, rounds)).__name__, build, lambda: ({panel.title: panel}, rounds))
 
 
 TABLE = MultiplierTable(
