@@ -1,9 +1,9 @@
 """jaxbandits: a vectorised simulator of bandit and online-learning algorithms.
 
-Algorithms and environments live under their families: `jaxbandits.armed`, `.linear`, `.glm`, `.oco`, `.coco`, `.dro`;
-convex sets under `.domains`. The top level has the functions that run them, the parts for algorithms and environments
-of your own, and the classes that the README uses. Names are imported on first access: `jaxbandits --help` does not
-import JAX.
+Algorithms and environments live under their families: `jaxbandits.armed`, `.explore`, `.contextual`, `.linear`,
+`.glm`, `.oco`, `.coco`, `.dro`; convex sets under `.domains`. The top level has the functions that run them, the parts
+for algorithms and environments of your own, and the classes that the README uses. Names are imported on first access:
+`jaxbandits --help` does not import JAX.
 """
 
 from typing import TYPE_CHECKING
@@ -14,9 +14,11 @@ from jaxbandits.base.version import __version__ as __version__
 if TYPE_CHECKING:
     from jaxbandits import armed as armed
     from jaxbandits import coco as coco
+    from jaxbandits import contextual as contextual
     from jaxbandits import data as data
     from jaxbandits import domains as domains
     from jaxbandits import dro as dro
+    from jaxbandits import explore as explore
     from jaxbandits import glm as glm
     from jaxbandits import linear as linear
     from jaxbandits import oco as oco

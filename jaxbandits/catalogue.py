@@ -19,7 +19,7 @@ from jaxbandits.base import lazy, registry, spec
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.registry import Entry
 
-FAMILIES = ("armed", "linear", "glm", "oco", "coco", "dro", "operators", "data")
+FAMILIES = ("armed", "explore", "contextual", "linear", "glm", "oco", "coco", "dro", "operators", "data")
 
 # Name -> "module:name", or the class or function that a user registered.
 PARTS: dict[str, Any] = {

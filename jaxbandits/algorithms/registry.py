@@ -3,7 +3,9 @@
 from jaxbandits.base import registry
 from jaxbandits.base.registry import Entry, Registry
 
-ALGORITHMS = Registry(registry.places("jaxbandits.algorithms", ("armed", "linear", "glm", "oco", "coco", "dro")))
+ALGORITHMS = Registry(
+    registry.places("jaxbandits.algorithms", ("armed", "explore", "contextual", "linear", "glm", "oco", "coco", "dro"))
+)
 
 
 def register_algorithm(name: str, entry: Entry) -> None:

@@ -3,9 +3,8 @@
 from jaxbandits.base import registry
 from jaxbandits.base.registry import Entry, Registry
 
-ENVIRONMENTS = Registry(
-    registry.places("jaxbandits.environments", ("armed", "linear", "glm", "oco", "coco", "dro", "data", "operators"))
-)
+FAMILIES = ("armed", "contextual", "linear", "glm", "oco", "coco", "dro", "data", "operators")
+ENVIRONMENTS = Registry(registry.places("jaxbandits.environments", FAMILIES))
 
 
 def register_environment(name: str, entry: Entry) -> None:

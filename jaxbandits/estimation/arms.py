@@ -14,7 +14,7 @@ from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.numerics import first_axis, inverse_factors
 from jaxbandits.numerics.inverse_factors import Inverse
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.types import ArmDecision, ArmObs
+from jaxbandits.types import ArmDecision, ArmObs, ContextObs
 
 
 def best_arm(arms: jax.Array, mask: Any, score: Callable[[Vector], jax.Array]) -> ArmDecision:
@@ -39,7 +39,7 @@ def best_scored(arms: jax.Array, mask: Any, scores: jax.Array) -> ArmDecision:
     return ArmDecision(index=index, x=arms[index])
 
 
-def decide(obs: ArmObs, index: jax.Array, probability: Any = None) -> ArmDecision:
+def decide(obs: ArmObs | ContextObs, index: jax.Array, probability: Any = None) -> ArmDecision:
     """Return the decision for an arm of those shown, with the probability `[]` with which it was drawn."""
     return ArmDecision(index, obs.arms[index], probability)
 

@@ -13,6 +13,25 @@ import jax.numpy as jnp
 from jaxbandits.numerics import elementary
 
 
+def divergence(mean: jax.Array, shift: jax.Array) -> jax.Array:
+    """Return `kl(mean, mean + shift)` >= 0, with `0 log 0 = 0`.
+
+    Args:
+      mean: in [0, 1], of any shape.
+      shift: in [-mean, 1 - mean], of the same shape.
+    """
+    tiny = jnp.finfo(mean.dtype).tiny
+    left = 1.0 - mean
+    below = mean * elementary.log1p(shift / jnp.maximum(mean, tiny))
+    above = left * elementary.log1p(-shift / jnp.maximum(left, tiny))
+    return jnp.maximum(-jnp.where(mean > 0.0, below, 0.0) - jnp.where(left > 0.0, above, 0.0), 0.0)
+
+
+def lower(mean: jax.Array, level: jax.Array) -> jax.Array:
+    """Return the smallest q in [0, mean] with `kl(mean, q) <= level`; arguments as for `upper`."""
+    return 1.0 - upper(1.0 - mean, level)
+
+
 def upper(mean: jax.Array, level: jax.Array) -> jax.Array:
     """Return the largest q in [mean, 1] with `kl(mean, q) <= level`.
 

@@ -49,7 +49,7 @@ ALLOWED = {
     },
     "cli": {"base", "commands", "plugins"},
 }
-FAMILIES = ("armed", "linear", "glm", "oco", "coco", "dro", "operators", "data")
+FAMILIES = ("armed", "explore", "contextual", "linear", "glm", "oco", "coco", "dro", "operators", "data")
 ALLOWED |= {family: {"estimation", "algorithms", "environments"} for family in FAMILIES}
 ALLOWED["data"] |= {"results"}  # what a log says of a policy is a statistic
 ALLOWED["__init__"] = _NUMERIC | {"types", "domains", "estimation", "results", "simulation", "testing", *FAMILIES}

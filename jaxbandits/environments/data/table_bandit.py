@@ -20,7 +20,7 @@ from jaxbandits.environments.data.rows import Place
 from jaxbandits.environments.datasets.labelled import checked, load_labelled
 from jaxbandits.environments.datasets.streams import Path
 from jaxbandits.estimation.arms import largest
-from jaxbandits.types import ArmDecision, ArmObs, Reward
+from jaxbandits.types import ArmDecision, ArmObs, ContextObs, Reward
 
 
 class RewardTable(NamedTuple):
@@ -44,7 +44,8 @@ class TableBandit:
 
     A context `[p]` is shown to arm k in a block of its own, `[K, K p]`: a linear learner then has one weight vector an
     arm (dim = K p). Orders: "iid" (with replacement), "shuffled" (a fresh permutation every pass and trial; n integers
-    a trial), "given" (as in the table, again and again, the same in all trials).
+    a trial), "given" (as in the table, again and again, the same in all trials). With `as_context` the context is shown
+    as it is (`ContextObs`), for learners with a model an arm (`jaxbandits.contextual`).
     """
 
     source: ClassVar[str] = "your own labelled rows (CSV, npz, LIBSVM, ARFF) or table of all rewards as a bandit"
@@ -52,6 +53,7 @@ class TableBandit:
     units: ClassVar = dict.fromkeys(("regret", "fixed_arm_regret", "reward", "best_reward", "arm_reward"), "reward")
     table: RewardTable = shared(doc="the rows (made by from_table, from_rewards or from_file)")
     order: str = static("iid", doc='"iid", "shuffled" every pass, or "given"')
+    as_context: bool = static(False, doc="whether contexts [n, p] are shown as one context for all arms")
 
     @classmethod
     def from_table(cls, features: Any, labels: Any, **settings: Any) -> "TableBandit":
@@ -115,6 +117,8 @@ class TableBandit:
             raise InputError("TableBandit.table must be a RewardTable, as from_table and from_rewards make it")
         rows.fits("TableBandit.table.seen", self.table.seen, *np.shape(self.table.rewards))
         rows.check_order("order of TableBandit", self.order)
+        if self.as_context and (self.table.seen is None or np.ndim(self.table.seen) != 2):
+            raise InputError("TableBandit.as_context is for contexts of shape (n, p), and the table has none")
 
     @property
     def n_arms(self) -> int:
@@ -123,14 +127,17 @@ class TableBandit:
 
     @property
     def dim(self) -> int:
-        """d, dimension of the arms: K p with contexts `[p]`, K without any."""
-        return rows.dim_of(self.table.seen, self.n_arms)
+        """d, dimension of the arms: K p with contexts `[p]`, K without any; p with `as_context`."""
+        dim = rows.dim_of(self.table.seen, self.n_arms)
+        return dim // self.n_arms if self.as_context else dim
 
     def init(self, key: jax.Array) -> Place:
         return rows.begin(key, self.order, self.table.rewards.shape[0])
 
-    def observe(self, key: jax.Array, t: jax.Array, state: Place) -> ArmObs:
+    def observe(self, key: jax.Array, t: jax.Array, state: Place) -> ArmObs | ContextObs:
         del key, t
+        if self.as_context:
+            return ContextObs.of(jnp.asarray(self.table.seen)[state.row], self.n_arms)
         return rows.arms_of(self.table.seen, state, self.n_arms)
 
     def step(

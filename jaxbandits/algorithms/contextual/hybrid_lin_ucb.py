@@ -1,0 +1,115 @@
+"""LinUCB with hybrid linear models: coefficients of each arm and common ones (Li et al., WWW 2010, Algorithm 2).
+
+    mean of arm k   z_k'beta + x'theta_k     context x, features z_k of the arm
+    u_k = A_k^{-1} x,   v_k = z_k - B_k'u_k,   w_k = x'u_k
+    play            argmax_k  v_k'beta + u_k'b_k + alpha sqrt(v_k'A_0^{-1} v_k + w_k)
+    A_0  <- A_0 + v_k v_k' / (1 + w_k),   beta <- beta + A_0^{-1} v_k (reward - u_k'b_k - v_k'beta) / (1 + w_k)
+    A_k  <- A_k + x x',   B_k <- B_k + x z_k',   b_k <- b_k + reward x    for the arm k played
+
+A_0 and b_0 = A_0 beta of the paper are changed by four terms a round, which sum to one outer product (a step of block
+elimination); its score and width are these, too. O(K (p^2 + p k + k^2)) a round.
+"""
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation import arm_models
+from jaxbandits.estimation.arms import best_scored, check_count, optimistic
+from jaxbandits.numerics import inverse_factors
+from jaxbandits.numerics.inverse_factors import InverseFactors
+from jaxbandits.numerics.linalg import Vector
+from jaxbandits.types import ArmDecision, ContextObs, Reward
+
+
+class ArmModels(NamedTuple):
+    """Sums of the rounds of every arm."""
+
+    inverse: InverseFactors  # leaves [..., K]  A_k^{-1}
+    cross: jax.Array  # [p, k, K]  B_k
+    total: jax.Array  # [p, K]  b_k
+
+
+class HybridState(NamedTuple):
+    """Common coefficients, and what every arm adds to them."""
+
+    beta: Vector  # [k]
+    inverse: InverseFactors  # A_0^{-1}
+    arms: ArmModels
+
+
+@pytree
+class HybridLinUCB:
+    """Optimism with linear models that have some coefficients in common.
+
+    Guarantee:
+      As for `DisjointLinUCB`.
+
+    Deviations:
+      * [ours] `ridge` is lambda; it is 1 in the paper. Ties: the first arm wins.
+
+    References:
+      Lihong Li, Wei Chu, John Langford, Robert Schapire. A Contextual-Bandit Approach to Personalized News Article
+      Recommendation. WWW 2010, Algorithm 2.
+    """
+
+    feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "Li, Chu, Langford & Schapire, WWW 2010, Algorithm 2"
+    environments: ClassVar[tuple[str, ...]] = ("contextual/linear_contexts",)
+    reads_context: ClassVar[bool] = True
+    n_arms: int = static(range="[1, inf)", doc="K, number of arms")
+    dim: int = static(range="[1, inf)", doc="p, dimension of the context")
+    shared_dim: int = static(range="[1, inf)", doc="k, dimension of the features of arms")
+    alpha: ArrayLike = param(1.0, "[0, inf)", "alpha, multiplies the widths")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+
+    @classmethod
+    def theory(cls, *, n_arms: int, dim: int, shared_dim: int, delta: float = 0.05, **changes: Any) -> "HybridLinUCB":
+        """Use alpha = 1 + sqrt(log(2 / delta) / 2)."""
+        alpha = 1.0 + math.sqrt(0.5 * math.log(2.0 / ranges.real("delta", delta, "(0, 1)")))
+        return cls(**{"n_arms": n_arms, "dim": dim, "shared_dim": shared_dim, "alpha": alpha} | changes)
+
+    @classmethod
+    def example(cls) -> "HybridLinUCB":
+        return cls(n_arms=3, dim=2, shared_dim=2)
+
+    def init(self, key: jax.Array) -> HybridState:
+        del key  # deterministic
+        n, p, k = self.n_arms, self.dim, self.shared_dim
+        arms = ArmModels(arm_models.init(n, p, self.ridge), jnp.zeros((p, k, n)), jnp.zeros((p, n)))
+        return HybridState(jnp.zeros(k), inverse_factors.init(k, self.ridge), arms)
+
+    def select(self, key: jax.Array, t: jax.Array, state: HybridState, obs: ContextObs) -> ArmDecision:
+        del key, t
+        check_count(obs.arms, self.n_arms)
+        arms = state.arms
+        u = arm_models.products(arms.inverse, obs.context)  # [p, K]
+        v = obs.arms - jnp.sum(arms.cross * u[:, None, :], axis=0).T  # [K, k]
+        width_sq = inverse_factors.quadratic_forms(state.inverse, v) + obs.context @ u
+        mean = v @ state.beta + jnp.sum(u * arms.total, axis=0)
+        return best_scored(obs.arms, obs.mask, optimistic(mean, width_sq, self.alpha))
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: HybridState, obs: ContextObs, decision: ArmDecision, feedback: Reward
+    ) -> HybridState:
+        del key, t
+        x, z, reward = obs.context, decision.x, feedback.reward
+        inverse, cross, total = arm_models.of_arm(state.arms, decision.index)
+        own = inverse_factors.image(inverse, x)
+        v, weight = z - own.u @ cross, 1.0 / (1.0 + own.width_sq)
+        image = inverse_factors.image(state.inverse, v)
+        error = reward - own.u @ total - v @ state.beta
+        model = ArmModels(inverse_factors.add(inverse, 1.0, own), cross + jnp.outer(x, z), total + reward * x)
+        return HybridState(
+            beta=state.beta + image.u * (weight * error / (1.0 + weight * image.width_sq)),
+            inverse=inverse_factors.add(state.inverse, weight, image),
+            arms=arm_models.replace(state.arms, decision.index, model),
+        )
+
+    def recommend(self, state: HybridState) -> Vector:
+        """Return the estimate `[k]` of the common coefficients."""
+        return state.beta

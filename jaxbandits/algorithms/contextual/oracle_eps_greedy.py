@@ -1,0 +1,44 @@
+"""Epsilon-greedy over a regression oracle (Langford & Zhang, NIPS 2007; Bietti, Agarwal & Langford, JMLR 2021).
+
+    play   argmax_k yhat_k with probability 1 - eps, else an arm uniformly at random
+
+yhat_k is the reward of arm k that the oracle predicts (`oracle_learner`). O(K p) a round, and the oracle.
+"""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.contextual.oracle_learner import OracleLearner, is_greedy
+from jaxbandits.algorithms.oco.ogd import OGD
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+
+
+@pytree
+class OracleEpsGreedy(OracleLearner):
+    """Greedy play by the predictions of an online learner, with uniform exploration.
+
+    Guarantee:
+      None with a fixed eps; a regret of order T^{2/3} with one that falls as t^{-1/3}.
+
+    Deviations:
+      * [ours] The oracle is updated by the squared loss of the arm played, without importance weights. One that draws
+        at random draws anew in `update`. Ties: the first arm wins.
+
+    References:
+      Alberto Bietti, Alekh Agarwal, John Langford. A Contextual Bandit Bake-off. JMLR 22(133), 2021, Algorithm 2.
+      John Langford, Tong Zhang. The Epoch-Greedy Algorithm for Multi-armed Bandits with Side Information. NIPS 2007.
+    """
+
+    source: ClassVar[str] = "Bietti, Agarwal & Langford, JMLR 2021, epsilon-greedy"
+    eps: ArrayLike = param(0.05, "[0, 1]", "eps, probability of a uniform draw")
+    decay: ArrayLike = param(0.0, "[0, inf)", "a: the probability is eps / t^a in round t = 1, 2, ...")
+
+    @classmethod
+    def example(cls) -> "OracleEpsGreedy":
+        return cls(n_arms=3, dim=2, oracle=OGD(dim=6, lipschitz=4.0))
+
+    def weights(self, t: jax.Array, scores: jax.Array, available: jax.Array) -> jax.Array:
+        eps = self.eps * jnp.exp(-self.decay * jnp.log((t + 1).astype(scores.dtype)))
+        return eps * available / jnp.sum(available) + (1.0 - eps) * is_greedy(scores)

@@ -1,0 +1,98 @@
+"""Abstract contextual learner over a regression oracle: any learner of `jaxbandits.oco` that queries a squared loss.
+
+    yhat_k   = x'W_k,   W `[K, p]` the play of the oracle, as a vector `[K p]`
+    play       k with probability weights_k(yhat)
+    oracle     receives the loss (x'W_k - reward)^2 of the arm k played and its gradient, where it queries them
+
+A final class is its weights.
+"""
+
+import abc
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import param, pytree, static
+from jaxbandits.estimation.arms import check_count, decide
+from jaxbandits.numerics import first_axis, rng
+from jaxbandits.numerics.linalg import Vector
+from jaxbandits.numerics.sampling import inverse_cdf
+from jaxbandits.types import ArmDecision, ContextObs, FullInformation, Reward, narrow
+
+
+class SquaredLoss(NamedTuple):
+    """Loss of a round as a function of the coefficients of all arms."""
+
+    features: Vector  # [K p]  x in the block of the arm played, else 0
+    target: jax.Array  # []  reward
+
+    def value(self, w: Vector) -> jax.Array:
+        """Return the loss `[]` of w `[K p]`."""
+        return jnp.square(self.features @ w - self.target)
+
+    def gradient(self, w: Vector) -> Vector:
+        """Return its gradient `[K p]`."""
+        return 2.0 * (self.features @ w - self.target) * self.features
+
+
+@pytree
+class OracleLearner(abc.ABC):
+    """Abstract randomised policy whose decision carries its probability."""
+
+    feedback: ClassVar[type] = Reward
+    environments: ClassVar[tuple[str, ...]] = ("contextual/linear_contexts",)
+    reads_context: ClassVar[bool] = True
+    n_arms: int = static(range="[1, inf)", doc="K, number of arms")
+    dim: int = static(range="[1, inf)", doc="p, dimension of the context")
+    oracle: Any = param(doc="learner of jaxbandits.oco with dim = K p")
+
+    def check(self) -> None:
+        """Raise InputError for an oracle of another dimension."""
+        size = self.n_arms * self.dim
+        if getattr(self.oracle, "dim", None) != size:
+            raise InputError(
+                f"{type(self).__name__}.oracle must be a learner of jaxbandits.oco with dim={size} (n_arms * dim), "
+                f"got {type(self.oracle).__name__} with dim={getattr(self.oracle, 'dim', None)}"
+            )
+
+    @abc.abstractmethod
+    def weights(self, t: jax.Array, scores: jax.Array, available: jax.Array) -> jax.Array:
+        """Return the probabilities `[K]` of round t (from 0).
+
+        Args:
+          t: `[]` int32.
+          scores: `[K]` yhat; the lowest number where an arm is not available.
+          available: `[K]` 1 where an arm may be played, else 0.
+        """
+
+    def init(self, key: jax.Array) -> Any:
+        return self.oracle.init(key)
+
+    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs) -> ArmDecision:
+        check_count(obs.arms, self.n_arms)
+        oracle_key, draw_key = jax.random.split(key)
+        scores = self.oracle.select(oracle_key, t, state, None).play.reshape(self.n_arms, self.dim) @ obs.context
+        mask = jnp.ones(self.n_arms, bool) if obs.mask is None else obs.mask
+        scores = jnp.where(mask, scores, jnp.finfo(scores.dtype).min)
+        weights = self.weights(t, scores, mask.astype(scores.dtype))
+        index = inverse_cdf(weights, rng.uniform(draw_key))
+        # Rounding may leave the last arm, also one without weight.
+        index = jnp.where(weights[index] > 0.0, index, first_axis.argmax(weights))
+        return decide(obs, index, weights[index])
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs, decision: ArmDecision, feedback: Reward
+    ) -> Any:
+        select_key, update_key = jax.random.split(key)
+        is_played = (jnp.arange(self.n_arms) == decision.index).astype(obs.context.dtype)
+        loss = SquaredLoss((is_played[:, None] * obs.context).reshape(-1), feedback.reward)
+        point = self.oracle.select(select_key, t, state, None)
+        told = FullInformation(jax.vmap(loss.value)(point.query), jax.vmap(loss.gradient)(point.query), loss)
+        return self.oracle.update(update_key, t, state, None, point, narrow(told, self.oracle.feedback))
+
+
+def is_greedy(scores: jax.Array) -> jax.Array:
+    """Return `[K]` 1 for the first arm with the largest score, else 0."""
+    return (jnp.arange(len(scores)) == first_axis.argmax(scores)).astype(scores.dtype)

@@ -1,0 +1,66 @@
+"""SquareCB: inverse gap weighting over a regression oracle (Foster & Rakhlin, ICML 2020, Algorithm 1).
+
+    b    = argmax_k yhat_k
+    p_k  = 1 / (K + gamma_t (yhat_b - yhat_k))  for k != b,   p_b = 1 - sum_{k != b} p_k
+    play   k with probability p_k
+
+yhat_k is the reward of arm k that the oracle predicts (`oracle_learner`). O(K p) a round, and the oracle.
+"""
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.algorithms.contextual.oracle_learner import OracleLearner, is_greedy
+from jaxbandits.algorithms.oco.ogd import OGD
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+
+
+@pytree
+class SquareCB(OracleLearner):
+    """Contextual bandits by online regression, whatever the oracle.
+
+    Guarantee:
+      Rewards in [0, 1] whose means the oracle's class contains, and an oracle with regret at most R in squared loss:
+      with `theory` and probability at least 1 - delta the regret is at most
+      4 sqrt(K T R) + 8 sqrt(K T log(2 / delta)) (Theorem 1).
+
+    Deviations:
+      * [printed] By default gamma_t = 10 sqrt(t), as in Vowpal Wabbit; `theory` has the constant of Theorem 1.
+      * [ours] The oracle is updated by the squared loss of the arm played, and its predictions are not clipped. One
+        that draws at random draws anew in `update`. Arms that are not available do not count in K. Ties: the first arm
+        wins.
+
+    References:
+      Dylan Foster, Alexander Rakhlin. Beyond UCB: Optimal and Efficient Contextual Bandits with Regression Oracles.
+      ICML 2020, Algorithm 1, Theorem 1.
+    """
+
+    source: ClassVar[str] = "Foster & Rakhlin, ICML 2020, Algorithm 1"
+    scale: ArrayLike = param(10.0, "[0, inf)", "c: gamma_t = c t^a")
+    exponent: ArrayLike = param(0.5, "[0, inf)", "a")
+
+    @classmethod
+    def theory(
+        cls, *, n_arms: int, dim: int, oracle: Any, horizon: ArrayLike, regret: ArrayLike, delta: float = 0.05,
+        **changes: Any,
+    ) -> "SquareCB":  # fmt: skip
+        """Use gamma = sqrt(K T / (R + log(2 / delta))) for an oracle with regret at most R in T rounds."""
+        horizon = ranges.numbers("horizon", horizon, "[1, 1e18]")
+        bound = ranges.numbers("regret", regret, "[0, inf)") + np.log(2.0 / ranges.real("delta", delta, "(0, 1)"))
+        scale = np.sqrt(ranges.integer("n_arms", n_arms) * horizon / bound)
+        return cls(**{"n_arms": n_arms, "dim": dim, "oracle": oracle, "scale": scale, "exponent": 0.0} | changes)
+
+    @classmethod
+    def example(cls) -> "SquareCB":
+        return cls(n_arms=3, dim=2, oracle=OGD(dim=6, lipschitz=4.0))
+
+    def weights(self, t: jax.Array, scores: jax.Array, available: jax.Array) -> jax.Array:
+        gamma = self.scale * jnp.exp(self.exponent * jnp.log((t + 1).astype(scores.dtype)))
+        greedy = is_greedy(scores)
+        gap = jnp.where(available > 0.0, jnp.max(scores) - scores, 0.0)
+        others = available * (1.0 - greedy) / (jnp.sum(available) + gamma * gap)
+        return others + greedy * (1.0 - jnp.sum(others))

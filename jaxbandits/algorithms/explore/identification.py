@@ -1,0 +1,65 @@
+"""Abstract learner that identifies the best arm: an index policy that stops and recommends an arm.
+
+`evidence` is the generalised likelihood ratio of the arm that looks best against the nearest other one (Garivier &
+Kaufmann, COLT 2016, Section 3.2), on which several stopping rules are built:
+
+    Z = min_{b != a} T_a kl(m_a, m_ab) + T_b kl(m_b, m_ab),   m_ab the mean of both,   a = argmax_i m_i
+"""
+
+import abc
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
+from jaxbandits.base.pytree import ArrayLike, pytree
+from jaxbandits.numerics import bernoulli, first_axis
+
+
+@pytree
+class Identification(IndexPolicy):
+    """Abstract learner for rewards in [0, 1] that recommends the arm with the largest mean, the first of equal ones.
+
+    In the metrics, `regret` is what its plays cost, `stopping_time` their number, `correct` whether the recommended arm
+    is a best one.
+    """
+
+    @abc.abstractmethod
+    def stopped(self, state: Any) -> jax.Array:
+        """Return `[]` whether the best arm is identified."""
+
+    def recommend(self, state: Any) -> jax.Array:
+        """Return the number `[]` of the arm that is believed to be the best."""
+        return best_mean(self.pulls(state))
+
+    def pulls(self, state: Any) -> Pulls:
+        """Return counts and sums."""
+        return state
+
+
+def best_mean(pulls: Pulls) -> jax.Array:
+    """Return the arm `[]` with the largest mean."""
+    return first_axis.argmax(pulls.mean)
+
+
+def evidence(pulls: Pulls) -> jax.Array:
+    """Return Z `[]`: 0 while an arm was not played; inf if there is one arm only. Means are clipped to [0, 1]."""
+    mean = jnp.clip(pulls.mean, 0.0, 1.0)
+    best = best_mean(pulls)
+    count, top = pulls.count[best], mean[best]
+    share = pulls.count / jnp.maximum(pulls.count + count, 1.0)
+    gap = top - mean
+    ratio = count * bernoulli.divergence(jnp.full_like(mean, top), -share * gap)
+    ratio = ratio + pulls.count * bernoulli.divergence(mean, (1.0 - share) * gap)
+    return jnp.min(jnp.where(jnp.arange(len(mean)) == best, jnp.inf, ratio))
+
+
+def practical_threshold(rounds: jax.Array, delta: ArrayLike) -> jax.Array:
+    """Return `log((log t + 1) / delta)` `[]` after t rounds: what Garivier and Kaufmann use in experiments."""
+    return jnp.log((jnp.log(jnp.maximum(rounds, 1.0)) + 1.0) / delta)
+
+
+def theory_threshold(rounds: jax.Array, delta: ArrayLike, n_arms: int) -> jax.Array:
+    """Return `log(2 t (K - 1) / delta)` `[]` after t rounds (Garivier & Kaufmann, Theorem 10)."""
+    return jnp.log(2.0 * jnp.maximum(rounds, 1.0) * max(n_arms - 1, 1) / delta)

@@ -1,0 +1,73 @@
+"""KL-LUCB (Kaufmann & Kalyanakrishnan, COLT 2013), for the best arm.
+
+    U_i, L_i = max and min {q in [0, 1] : T_i kl(m_i, q) <= beta(t)}
+
+after t plays, which go on in pairs (`lucb`); every arm once before. kl is that of Bernoulli laws. O(K) a round.
+"""
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.index_policy import Pulls
+from jaxbandits.algorithms.explore import identification
+from jaxbandits.algorithms.explore.lucb import LUCB
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.numerics import bernoulli
+
+
+@pytree
+class KLLUCB(LUCB):
+    """Identification of the best arm by Chernoff's inequality.
+
+    Guarantee:
+      Rewards in [0, 1], `theory`: the recommended arm is within eps of the best one with probability at least
+      1 - delta.
+
+    Deviations:
+      * [printed] beta(t) = log((log t + 1) / delta) by default, as in the experiments of Garivier and Kaufmann (COLT
+        2016), who also count t in plays.
+      * [reconstructed] `theory` has beta(t) = x + log x, x = log(k_1 K t^alpha / delta), alpha = 1.1 and k_1 = 405.5,
+        the constants of public implementations that cite the paper.
+      * [ours] The best arm only (m = 1). Means are clipped to [0, 1]. Ties: the first arm wins.
+
+    References:
+      Emilie Kaufmann, Shivaram Kalyanakrishnan. Information Complexity in Bandit Subset Selection. COLT 2013.
+    """
+
+    source: ClassVar[str] = "Kaufmann & Kalyanakrishnan, COLT 2013, KL-LUCB"
+    k_1: ArrayLike = param(405.5, "(0, inf)", "k_1, constant in the logarithm, of the theory only")
+    alpha: ArrayLike = param(1.1, "(1, inf)", "alpha, power of t, of the theory only")
+    proven: bool = static(False, doc="whether beta(t) is that of the theory")
+
+    @classmethod
+    def theory(cls, *, n_arms: int, **changes: Any) -> "KLLUCB":
+        """Use the exploration rate for which the probability of an error is bounded."""
+        fields: dict[str, Any] = {"n_arms": n_arms, "proven": True}
+        return cls(**fields | changes)
+
+    @classmethod
+    def practical(cls, *, n_arms: int, **changes: Any) -> "KLLUCB":
+        """Use the exploration rate of experiments: the default."""
+        fields: dict[str, Any] = {"n_arms": n_arms}
+        return cls(**fields | changes)
+
+    @classmethod
+    def example(cls) -> "KLLUCB":
+        return cls(n_arms=5)
+
+    def upper(self, pulls: Pulls) -> jax.Array:
+        return bernoulli.upper(jnp.clip(pulls.mean, 0.0, 1.0), self.rate(jnp.sum(pulls.count)) / pulls.played)
+
+    def lower(self, pulls: Pulls, arm: jax.Array) -> jax.Array:
+        mean, level = jnp.clip(pulls.mean, 0.0, 1.0)[arm], self.rate(jnp.sum(pulls.count)) / pulls.played[arm]
+        return bernoulli.lower(mean, level)
+
+    def rate(self, rounds: jax.Array) -> jax.Array:
+        """Return beta(t) `[]`."""
+        if not self.proven:
+            return identification.practical_threshold(rounds, self.delta)
+        x = jnp.log(self.k_1 * self.n_arms / self.delta) + self.alpha * jnp.log(jnp.maximum(rounds, 1.0))
+        x = jnp.maximum(x, 1.0)
+        return x + jnp.log(x)

@@ -1,0 +1,83 @@
+"""Abstract LUCB: of two arms that contend for the best, both are played, until their confidence intervals separate.
+
+    h = argmax_i m_i,   l = argmax_{i != h} U_i
+    play     h and l in turn, from the same counts
+    stop     once U_l - L_h <= eps
+
+A final class is its confidence bounds U and L.
+"""
+
+import abc
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.index_policy import Pulls
+from jaxbandits.algorithms.explore.identification import Identification, best_mean
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.numerics import first_axis
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+
+_NONE = -1
+_TARGET = 1.0  # above all numbers of plays with their sign changed
+
+
+class LUCBState(NamedTuple):
+    """Counts and sums, and the second arm of a pair of plays that is under way."""
+
+    pulls: Pulls
+    second: jax.Array  # [] int32  l; -1: the next play is that of h
+
+    @property
+    def count(self) -> jax.Array:
+        """`[K]` T_i."""
+        return self.pulls.count
+
+
+@pytree
+class LUCB(Identification):
+    """Abstract LUCB for the best arm (m = 1)."""
+
+    delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
+    eps: ArrayLike = param(0.0, "[0, inf)", "eps, an arm this close to the best one will do; in units of the rewards")
+
+    @abc.abstractmethod
+    def upper(self, pulls: Pulls) -> jax.Array:
+        """Return U `[K]`, finite also for arms that were not played."""
+
+    @abc.abstractmethod
+    def lower(self, pulls: Pulls, arm: jax.Array) -> jax.Array:
+        """Return L `[]` of one arm."""
+
+    def init(self, key: jax.Array) -> LUCBState:
+        return LUCBState(super().init(key), jnp.int32(_NONE))
+
+    def pulls(self, state: LUCBState) -> Pulls:
+        return state.pulls
+
+    def index(self, key: jax.Array, t: jax.Array, state: LUCBState) -> jax.Array:
+        """Return scores `[K]`, with the arm to play above all others; then those that were played least."""
+        del key, t
+        target = jnp.where(state.second == _NONE, best_mean(state.pulls), state.second)
+        return jnp.where(jnp.arange(self.n_arms) == target, _TARGET, -state.count)
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: LUCBState, obs: ArmObs, decision: ArmDecision, feedback: Reward
+    ) -> LUCBState:
+        del key, t, obs
+        has_begun = jnp.all(state.count > 0.0)  # else it is the first play of an arm
+        starts = has_begun & (state.second == _NONE)
+        second = jnp.where(starts, self._contender(state.pulls), _NONE)
+        return LUCBState(state.pulls.add(decision.index, feedback.reward), second)
+
+    def stopped(self, state: LUCBState) -> jax.Array:
+        best = best_mean(state.pulls)
+        others = jnp.where(jnp.arange(self.n_arms) == best, -jnp.inf, self.upper(state.pulls))
+        is_separate = jnp.max(others) - self.lower(state.pulls, best) <= self.eps
+        is_alone = self.n_arms == 1
+        return jnp.all(state.count > 0.0) & (state.second == _NONE) & (is_separate | is_alone)
+
+    def _contender(self, pulls: Pulls) -> jax.Array:
+        is_best = jnp.arange(self.n_arms) == best_mean(pulls)
+        return first_axis.argmax(jnp.where(is_best, -jnp.inf, self.upper(pulls)))

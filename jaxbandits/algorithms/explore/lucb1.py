@@ -1,0 +1,51 @@
+"""LUCB1 (Kalyanakrishnan, Tewari, Auer & Stone, ICML 2012), for the best arm.
+
+    U_i, L_i = m_i +- sqrt(log(k_1 K n^4 / delta) / (2 T_i)),   k_1 = 5/4
+
+in stage n = 1, 2, ... of two plays each (`lucb`); every arm once before the first. O(K) a round.
+"""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.index_policy import Pulls
+from jaxbandits.algorithms.explore.lucb import LUCB
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+
+
+@pytree
+class LUCB1(LUCB):
+    """Identification of the best arm by Hoeffding's inequality.
+
+    Guarantee:
+      Rewards in [0, 1]: the recommended arm is within eps of the best one with probability at least 1 - delta; the mean
+      stopping time is O(H log(H / delta)), H = sum_i 1 / max(D_i, eps / 2)^2 with gaps D_i (Theorem 6).
+
+    Deviations:
+      * [ours] The best arm only (m = 1). Ties: the first arm wins.
+
+    References:
+      Shivaram Kalyanakrishnan, Ambuj Tewari, Peter Auer, Peter Stone. PAC Subset Selection in Stochastic Multi-armed
+      Bandits. ICML 2012.
+    """
+
+    source: ClassVar[str] = "Kalyanakrishnan, Tewari, Auer & Stone, ICML 2012, LUCB1"
+    k_1: ArrayLike = param(1.25, "(0, inf)", "k_1, constant in the logarithm")
+
+    @classmethod
+    def example(cls) -> "LUCB1":
+        return cls(n_arms=5)
+
+    def upper(self, pulls: Pulls) -> jax.Array:
+        return pulls.mean + self.width(pulls)
+
+    def lower(self, pulls: Pulls, arm: jax.Array) -> jax.Array:
+        return (pulls.mean - self.width(pulls))[arm]
+
+    def width(self, pulls: Pulls) -> jax.Array:
+        """Return half the widths of the confidence intervals `[K]`."""
+        stage = 1.0 + jnp.floor(0.5 * jnp.maximum(jnp.sum(pulls.count) - self.n_arms, 0.0))
+        log_term = jnp.log(self.k_1 * self.n_arms / self.delta) + 4.0 * jnp.log(stage)
+        return jnp.sqrt(0.5 * jnp.maximum(log_term, 0.0) / pulls.played)

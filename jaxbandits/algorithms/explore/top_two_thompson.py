@@ -1,0 +1,98 @@
+"""Top-two Thompson sampling (Russo, COLT 2016), with the stopping rule of Garivier & Kaufmann (COLT 2016).
+
+    theta_i ~ Beta(alpha_0 + S_i, beta_0 + F_i),   I = argmax_i theta_i
+    play     I with probability beta; else J, the best arm of another draw whose best arm is not I
+    stop     once Z > beta(t)
+
+S_i, F_i are the successes and failures of arm i; Z and beta(t) as in `track_and_stop`. O(K) a draw.
+"""
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.index_policy import Pulls
+from jaxbandits.algorithms.explore import identification
+from jaxbandits.algorithms.explore.identification import Identification
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.numerics import first_axis, rng
+from jaxbandits.tracing.batching import while_loop
+
+
+@pytree
+class TopTwoThompson(Identification):
+    """Thompson sampling that plays the second candidate as often as the first one.
+
+    Guarantee:
+      Bounded rewards of an exponential family, a unique best arm, beta = 1/2: the posterior probability of another best
+      arm tends to 0 exponentially, with an exponent at least half the largest possible (Theorem 1, for his algorithms
+      as a class). With `theory`, rewards 0 and 1: the recommended arm is the best one with probability at least
+      1 - delta (Garivier & Kaufmann, Theorem 10, for any rule of play).
+
+    Deviations:
+      * [ours] After `attempts` draws with I as their best arm, J is the second best arm of the last one.
+      * [printed] The stopping rule, which Russo has none of, is that of later experiments of Garivier and Kaufmann;
+        threshold log((log t + 1) / delta) by default.
+      * [ours] Rewards between 0 and 1 count as fractions of a success; those outside are clipped.
+
+    References:
+      Daniel Russo. Simple Bayesian Algorithms for Best Arm Identification. COLT 2016.
+      Aurelien Garivier, Emilie Kaufmann. Optimal Best Arm Identification with Fixed Confidence. COLT 2016.
+    """
+
+    source: ClassVar[str] = "Russo, COLT 2016, top-two Thompson sampling"
+    first_pulls: ClassVar[float] = 0.0  # the prior serves arms that were not played
+    share: ArrayLike = param(0.5, "(0, 1)", "beta, probability of the first candidate")
+    delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
+    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, successes before the first round")
+    prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, failures before the first round")
+    attempts: int = static(64, "[1, inf)", "draws for the second candidate, at most")
+    proven: bool = static(False, doc="whether beta(t) is that of the theorem")
+
+    @classmethod
+    def theory(cls, *, n_arms: int, **changes: Any) -> "TopTwoThompson":
+        """Use the threshold of Theorem 10 of Garivier and Kaufmann."""
+        fields: dict[str, Any] = {"n_arms": n_arms, "proven": True}
+        return cls(**fields | changes)
+
+    @classmethod
+    def example(cls) -> "TopTwoThompson":
+        return cls(n_arms=5, attempts=8)
+
+    def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
+        """Return a draw `[K]`, in which the arm to play is raised above all others."""
+        del t
+        success = jnp.clip(state.total, 0.0, state.count)
+        a, b = self.prior_success + success, self.prior_failure + state.count - success
+        coin_key, first_key, other_key = jax.random.split(key, 3)
+        draw = rng.betas(first_key, a, b)
+        best = first_axis.argmax(draw)
+        is_best = jnp.arange(self.n_arms) == best
+        is_first = rng.uniform(coin_key) < self.share
+        data, impl = jax.random.key_data(other_key), jax.random.key_impl(other_key)
+
+        def again(carry: Any) -> Any:
+            i, _ = carry
+            # A block of the key is the key of an attempt.
+            block = jnp.stack(rng.random_words(jax.random.wrap_key_data(data, impl=impl), i))
+            return i + 1, rng.betas(jax.random.wrap_key_data(block, impl=impl), a, b)
+
+        def has_the_same_best(carry: Any) -> jax.Array:
+            i, last = carry
+            return (i < self.attempts) & ~is_first & (first_axis.argmax(last) == best)
+
+        _, last = while_loop(has_the_same_best, again, (jnp.int32(0), draw), self.attempts)
+        second = first_axis.argmax(jnp.where(is_best, -1.0, last))
+        played = jnp.where(is_first, best, second)
+        return draw + 2.0 * (jnp.arange(self.n_arms) == played)
+
+    def stopped(self, state: Pulls) -> jax.Array:
+        return identification.evidence(state) > self.threshold(state)
+
+    def threshold(self, state: Pulls) -> jax.Array:
+        """Return beta(t) `[]`."""
+        rounds = jnp.sum(state.count)
+        if self.proven:
+            return identification.theory_threshold(rounds, self.delta, self.n_arms)
+        return identification.practical_threshold(rounds, self.delta)

@@ -1,0 +1,79 @@
+"""Track-and-Stop with D-tracking (Garivier & Kaufmann, COLT 2016).
+
+    play     argmin_i T_i of the arms with T_i < sqrt(t) - K / 2, if there are any; else argmax_i t w*_i(m) - T_i
+    stop     once Z > beta(t)
+
+after t rounds; every arm once before. m are the mean rewards, w* the optimal proportions for them (`proportions`), Z
+the likelihood ratio of `identification.evidence`. O(K) a round.
+"""
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.index_policy import Pulls
+from jaxbandits.algorithms.explore import identification
+from jaxbandits.algorithms.explore.identification import Identification
+from jaxbandits.algorithms.explore.proportions import optimal_proportions
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+
+_FORCED = 1e15  # above t w* - T
+
+
+@pytree
+class TrackAndStop(Identification):
+    """Identification of the best arm with as few plays as any learner needs, to first order for small delta.
+
+    Guarantee:
+      Rewards 0 and 1, a unique best arm, `theory`: the recommended arm is the best one with probability at least
+      1 - delta (Theorem 10). The mean stopping time divided by log(1/delta) tends to T*(mu), which no learner with that
+      probability beats (Theorem 14).
+
+    Deviations:
+      * [printed] beta(t) = log((log t + 1) / delta) by default, as in the experiments; `theory` has
+        log(2 t (K - 1) / delta).
+      * [ours] Means are clipped to [1e-6, 1 - 1e-6] in w*. Where several arms have the largest mean, w* is uniform on
+        them (the authors' code draws one of them). Ties: the first arm wins.
+
+    References:
+      Aurelien Garivier, Emilie Kaufmann. Optimal Best Arm Identification with Fixed Confidence. COLT 2016, Section 3.1
+      (D-tracking), Section 3.2 (stopping), Theorems 10 and 14.
+    """
+
+    source: ClassVar[str] = "Garivier & Kaufmann, COLT 2016, Track-and-Stop with D-tracking"
+    delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
+    proven: bool = static(False, doc="whether beta(t) is that of the theorem")
+
+    @classmethod
+    def theory(cls, *, n_arms: int, **changes: Any) -> "TrackAndStop":
+        """Use the threshold of Theorem 10."""
+        fields: dict[str, Any] = {"n_arms": n_arms, "proven": True}
+        return cls(**fields | changes)
+
+    @classmethod
+    def practical(cls, *, n_arms: int, **changes: Any) -> "TrackAndStop":
+        """Use the threshold of the paper's experiments: the default."""
+        fields: dict[str, Any] = {"n_arms": n_arms}
+        return cls(**fields | changes)
+
+    @classmethod
+    def example(cls) -> "TrackAndStop":
+        return cls(n_arms=5)
+
+    def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
+        del key, t
+        rounds = jnp.sum(state.count)
+        behind = rounds * optimal_proportions(state.mean) - state.count
+        is_forced = state.count < jnp.sqrt(rounds) - 0.5 * self.n_arms
+        return jnp.where(is_forced, _FORCED * (1.0 + 1.0 / (1.0 + state.count)), behind)
+
+    def stopped(self, state: Pulls) -> jax.Array:
+        return identification.evidence(state) > self.threshold(state)
+
+    def threshold(self, state: Pulls) -> jax.Array:
+        """Return beta(t) `[]`."""
+        rounds = jnp.sum(state.count)
+        if self.proven:
+            return identification.theory_threshold(rounds, self.delta, self.n_arms)
+        return identification.practical_threshold(rounds, self.delta)
