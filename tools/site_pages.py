@@ -41,6 +41,8 @@ COPIES = {  # file of the repository: page
 }
 TITLES = {
     "armed": "K arms",
+    "contextual": "Contextual bandits",
+    "explore": "Best-arm identification",
     "linear": "Linear bandits, heavy tails",
     "glm": "Generalised linear bandits",
     "oco": "Online convex optimisation",

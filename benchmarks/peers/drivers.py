@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.peers import problems
-from benchmarks.peers.problems import ALPHA, DIAMETER, DIM, LOGISTIC_ARMS, LOGISTIC_DIM, MEANS, N_ARMS, THETA
+from benchmarks.peers.problems import ALPHA, DIAMETER, DIM, LOGISTIC_ARMS, LOGISTIC_DIM, MEANS, N_ARMS
 
 ARMS = list(range(N_ARMS))
 
@@ -84,10 +84,11 @@ def jaxbandits_thompson(seed: int, trials: int, rounds: int) -> np.ndarray:
 
 @driver("linucb", "jaxbandits")
 def jaxbandits_linucb(seed: int, trials: int, rounds: int) -> np.ndarray:
-    from benchmarks.peers.disjoint import DisjointLinUCB, LinearContexts
+    from jaxbandits import contextual, noise
 
-    environment = LinearContexts(theta=THETA, scale=problems.CONTEXT_SCALE, noise=problems.NOISE)
-    return _simulated(DisjointLinUCB(n_arms=N_ARMS, dim=DIM, alpha=ALPHA), environment, seed, trials, rounds)
+    sizes = {"n_arms": N_ARMS, "dim": DIM}
+    environment = contextual.LinearContexts(**sizes, noise=noise.Gaussian(spread=problems.NOISE))
+    return _simulated(contextual.DisjointLinUCB(**sizes, alpha=ALPHA), environment, seed, trials, rounds)
 
 
 @driver("logistic", "jaxbandits")
@@ -154,23 +155,29 @@ def _pymab_linucb(contexts: Any, seed: int, trials: int, rounds: int) -> np.ndar
     import pymab
     from pymab.policies.contextual_bandits import LinUCBPolicy
 
-    environment = pymab.LinearContextualEnvironment(
-        theta=THETA, context_provider=contexts, reward_model=pymab.GaussianReward(std=problems.NOISE)
-    )
-    return _pymab(environment, LinUCBPolicy(n_arms=N_ARMS, n_features=DIM, alpha=ALPHA), seed, trials, rounds)
+    def play(rng: np.random.Generator) -> float:
+        environment = pymab.LinearContextualEnvironment(
+            theta=problems.unit_ball((N_ARMS, DIM), rng, sphere=True),
+            context_provider=contexts,
+            reward_model=pymab.GaussianReward(std=problems.NOISE),
+        )
+        policy = LinUCBPolicy(n_arms=N_ARMS, n_features=DIM, alpha=ALPHA)
+        return float(_pymab(environment, policy, int(rng.integers(2**31)), 1, rounds)[0])
+
+    return _trials(play, seed, trials)
 
 
-@driver("linucb", "pymab", differs="in Rust it draws a context for every arm")
+@driver("linucb", "pymab", differs="in Rust a Gaussian context for every arm")
 def pymab_linucb(seed: int, trials: int, rounds: int) -> np.ndarray:
     import pymab
 
-    contexts = pymab.GaussianContextProvider(n_arms=N_ARMS, n_features=DIM, std=problems.CONTEXT_SCALE)
+    contexts = pymab.GaussianContextProvider(n_arms=N_ARMS, n_features=DIM, std=DIM**-0.5)
     return _pymab_linucb(contexts, seed, trials, rounds)
 
 
 @driver("linucb", "pymab (Python)", "pymab")
 def pymab_linucb_python(seed: int, trials: int, rounds: int) -> np.ndarray:
-    return _pymab_linucb(lambda rng: problems.CONTEXT_SCALE * rng.standard_normal(DIM), seed, trials, rounds)
+    return _pymab_linucb(lambda rng: problems.unit_ball((DIM,), rng, sphere=True), seed, trials, rounds)
 
 
 @driver("logistic", "pymab", differs="epsilon-greedy, gradient descent, a model for every arm")

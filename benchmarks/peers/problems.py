@@ -10,8 +10,7 @@ import numpy as np
 
 N_ARMS = 10
 MEANS = np.where(np.arange(N_ARMS) == 0, 0.9, 0.6)  # coins of Auer, Cesa-Bianchi & Fischer (2002), distribution 11
-DIM, CONTEXT_SCALE, NOISE = 5, 5.0**-0.5, 0.5  # contexts N(0, I / d), Gaussian noise
-THETA = np.random.default_rng(20261125).standard_normal((N_ARMS, DIM))  # of each arm its own
+DIM, NOISE = 5, 0.5  # contexts and a parameter for each arm, drawn per trial, uniform on the sphere; Gaussian noise
 ALPHA = 1.0  # width of the confidence intervals of LinUCB; ridge 1
 LOGISTIC_DIM, LOGISTIC_ARMS, RADIUS = 2, 20, 3.0  # theta* uniform on a sphere, fixed arms uniform in the unit ball
 OGD_DIM, CENTER, OGD_NOISE, DIAMETER = 10, 0.5, 0.9, 2.0  # pseudo-Huber losses on the unit ball
@@ -58,8 +57,9 @@ def play_coins(policy: Any, rounds: int, rng: np.random.Generator) -> float:
 
 def play_contexts(policy: Any, rounds: int, rng: np.random.Generator) -> float:
     """Play `policy.choose(context) -> arm`, `policy.learn(context, arm, reward)`; return the pseudo-regret."""
-    contexts = CONTEXT_SCALE * rng.standard_normal((rounds, DIM))
-    means, noise = contexts @ THETA.T, NOISE * rng.standard_normal(rounds)
+    theta = unit_ball((N_ARMS, DIM), rng, sphere=True)
+    contexts = unit_ball((rounds, DIM), rng, sphere=True)
+    means, noise = contexts @ theta.T, NOISE * rng.standard_normal(rounds)
     played = 0.0
     for context, mean, e in zip(contexts, means, noise, strict=True):
         arm = policy.choose(context)

@@ -150,5 +150,5 @@ def test_calls_of_the_right_column_exist():
     jaxbandits = importlib.import_module("jaxbandits")
     for section in ROOMS:
         for _, right in rows(section):
-            for dotted in re.findall(r"\b((?:armed|data|operators)(?:\.\w+)+)", right):
+            for dotted in re.findall(r"\b((?:armed|contextual|data|operators)(?:\.\w+)+)", right):
                 functools.reduce(getattr, dotted.split("."), jaxbandits)
