@@ -20,7 +20,7 @@ class OracleEpsGreedy(OracleLearner):
     """Greedy play by the predictions of an online learner, with uniform exploration.
 
     Guarantee:
-      None with a fixed eps; a regret of order T^{2/3} with one that falls as t^{-1/3}.
+      None with a fixed eps; a regret of order $T^{2/3}$ with one that falls as $t^{-1/3}$.
 
     Deviations:
       * [ours] The oracle is updated by the squared loss of the arm played, without importance weights. One that draws

@@ -26,10 +26,10 @@ class SquareCB(OracleLearner):
     Guarantee:
       Rewards in [0, 1] whose means the oracle's class contains, and an oracle with regret at most R in squared loss:
       with `theory` and probability at least 1 - delta the regret is at most
-      4 sqrt(K T R) + 8 sqrt(K T log(2 / delta)) (Theorem 1).
+      $4 sqrt(K T R) + 8 sqrt(K T log(2 / delta))$ (Theorem 1).
 
     Deviations:
-      * [printed] By default gamma_t = 10 sqrt(t), as in Vowpal Wabbit; `theory` has the constant of Theorem 1.
+      * [printed] By default $gamma_t = 10 sqrt(t)$, as in Vowpal Wabbit; `theory` has the constant of Theorem 1.
       * [ours] The oracle is updated by the squared loss of the arm played, and its predictions are not clipped. One
         that draws at random draws anew in `update`. Arms that are not available do not count in K. Ties: the first arm
         wins.

@@ -26,11 +26,11 @@ class KLLUCB(LUCB):
       1 - delta.
 
     Deviations:
-      * [printed] beta(t) = log((log t + 1) / delta) by default, as in the experiments of Garivier and Kaufmann (COLT
+      * [printed] beta(t) = $log((log t + 1) / delta)$ by default, as in the experiments of Garivier and Kaufmann (COLT
         2016), who also count t in plays.
-      * [reconstructed] `theory` has beta(t) = x + log x, x = log(k_1 K t^alpha / delta), alpha = 1.1 and k_1 = 405.5,
-        the constants of public implementations that cite the paper.
-      * [ours] The best arm only (m = 1). Means are clipped to [0, 1]. Ties: the first arm wins.
+      * [reconstructed] `theory` has beta(t) = x + log x, $x = log(k_1 K t^alpha / delta)$, $alpha = 1.1$ and
+        $k_1 = 405.5$, the constants of public implementations that cite the paper.
+      * [ours] The best arm only $(m = 1)$. Means are clipped to [0, 1]. Ties: the first arm wins.
 
     References:
       Emilie Kaufmann, Shivaram Kalyanakrishnan. Information Complexity in Bandit Subset Selection. COLT 2013.

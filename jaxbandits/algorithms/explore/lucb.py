@@ -37,7 +37,7 @@ class LUCBState(NamedTuple):
 
 @pytree
 class LUCB(Identification):
-    """Abstract LUCB for the best arm (m = 1)."""
+    """Abstract LUCB for the best arm $(m = 1)$."""
 
     delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
     eps: ArrayLike = param(0.0, "[0, inf)", "eps, an arm this close to the best one will do; in units of the rewards")

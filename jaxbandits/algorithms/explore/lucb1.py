@@ -2,7 +2,7 @@
 
     U_i, L_i = m_i +- sqrt(log(k_1 K n^4 / delta) / (2 T_i)),   k_1 = 5/4
 
-in stage n = 1, 2, ... of two plays each (`lucb`); every arm once before the first. $O(K)$ a round.
+in stage $n = 1$, 2, ... of two plays each (`lucb`); every arm once before the first. $O(K)$ a round.
 """
 
 from typing import ClassVar
@@ -21,10 +21,10 @@ class LUCB1(LUCB):
 
     Guarantee:
       Rewards in [0, 1]: the recommended arm is within eps of the best one with probability at least 1 - delta; the mean
-      stopping time is O(H log(H / delta)), H = sum_i 1 / max(D_i, eps / 2)^2 with gaps D_i (Theorem 6).
+      stopping time is $O(H log(H / delta))$, H = sum_i 1 / max(D_i, eps / 2)^2 with gaps $D_i$ (Theorem 6).
 
     Deviations:
-      * [ours] The best arm only (m = 1). Ties: the first arm wins.
+      * [ours] The best arm only $(m = 1)$. Ties: the first arm wins.
 
     References:
       Shivaram Kalyanakrishnan, Ambuj Tewari, Peter Auer, Peter Stone. PAC Subset Selection in Stochastic Multi-armed

@@ -4,8 +4,8 @@
     w*_b   proportional to x_b,   x_a = 1;   s_b = x_b / (1 + x_b),   m_b = mu_a - s_b (mu_a - mu_b)
     g_b(s) = kl(mu_a, m_b) + x_b kl(mu_b, m_b) = y for all b,   F(y) = sum_b kl(mu_a, m_b) / kl(mu_b, m_b) = 1
 
-As functions of s and y, g_b and sqrt(F) / (1 + sqrt(F)) are nearly linear (exactly, for kl a square and K = 2), so that
-a few Newton steps suffice, where the paper bisects.
+As functions of s and y, $g_b$ and $sqrt(F) / (1 + sqrt(F))$ are nearly linear (exactly, for kl a square and $K = 2$),
+so that a few Newton steps suffice, where the paper bisects.
 """
 
 import jax

@@ -3,7 +3,7 @@
     phase r = 0, ..., L - 1,  L = ceil(log_2 K):  play each of the K_r arms that are left floor(n / (K_r L)) times
     keep the ceil(K_r / 2) with the largest mean rewards of the phase
 
-from K_0 = K arms, within a budget of n rounds. $O(K)$ a round, $O(K^2)$ at the end of a phase.
+from $K_0 = K$ arms, within a budget of n rounds. $O(K)$ a round, $O(K^2)$ at the end of a phase.
 """
 
 from typing import ClassVar, NamedTuple
@@ -39,7 +39,7 @@ class SequentialHalving(Identification):
     """Identification of the best arm within a fixed number of rounds.
 
     Guarantee:
-      Independent rewards in [0, 1], gaps D_i: the recommended arm is not the best one with probability at most
+      Independent rewards in [0, 1], gaps $D_i$: the recommended arm is not the best one with probability at most
       3 log_2 K exp(-n / (8 H_2 log_2 K)), H_2 = max_{i > 1} i / D_(i)^2 (Theorem 4.1).
 
     Deviations:

@@ -4,7 +4,7 @@
     play     I with probability beta; else J, the best arm of another draw whose best arm is not I
     stop     once Z > beta(t)
 
-S_i, F_i are the successes and failures of arm i; Z and beta(t) as in `track_and_stop`. $O(K)$ a draw.
+$S_i$, $F_i$ are the successes and failures of arm i; Z and beta(t) as in `track_and_stop`. $O(K)$ a draw.
 """
 
 from typing import Any, ClassVar
@@ -33,7 +33,7 @@ class TopTwoThompson(Identification):
     Deviations:
       * [ours] After `attempts` draws with I as their best arm, J is the second best arm of the last one.
       * [printed] The stopping rule, which Russo has none of, is that of later experiments of Garivier and Kaufmann;
-        threshold log((log t + 1) / delta) by default.
+        threshold $log((log t + 1) / delta)$ by default.
       * [ours] Rewards between 0 and 1 count as fractions of a success; those outside are clipped.
 
     References:

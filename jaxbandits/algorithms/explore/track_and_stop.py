@@ -31,8 +31,8 @@ class TrackAndStop(Identification):
       probability beats (Theorem 14).
 
     Deviations:
-      * [printed] beta(t) = log((log t + 1) / delta) by default, as in the experiments; `theory` has
-        log(2 t (K - 1) / delta).
+      * [printed] beta(t) = $log((log t + 1) / delta)$ by default, as in the experiments; `theory` has
+        $log(2 t (K - 1) / delta)$.
       * [ours] Means are clipped to [1e-6, 1 - 1e-6] in w*. Where several arms have the largest mean, w* is uniform on
         them (the authors' code draws one of them). Ties: the first arm wins.
 

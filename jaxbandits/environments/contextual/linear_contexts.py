@@ -3,8 +3,8 @@
     reward_t = x_t'theta_k + z_{t,k}'beta + noise   for the arm k played
     regret_t = max_j (x_t'theta_j + z_{t,j}'beta) - (x_t'theta_k + z_{t,k}'beta)
 
-x_t is the context, z_{t,k} are the features of arm k; both are uniform on the unit sphere in every round, theta_k and
-beta likewise in every trial.
+$x_t$ is the context, $z_{t,k}$ are the features of arm k; both are uniform on the unit sphere in every round, $theta_k$
+and beta likewise in every trial.
 """
 
 from typing import ClassVar, NamedTuple
