@@ -8,6 +8,7 @@ nodes, asks the host, or computes in float64; `--write` writes that file.
 """
 
 import argparse
+import dataclasses
 import json
 import sys
 import warnings
@@ -30,6 +31,7 @@ def main() -> int:
     )
     parser.add_argument("--gpus", nargs="+", default=["h100"], choices=GPUS)
     parser.add_argument("--widths", nargs="+", type=int, default=[8192])
+    parser.add_argument("--dim", type=int, help="examples of this dimension, those that have one, instead of their own")
     parser.add_argument("--float64", action="store_true")
     parser.add_argument("--check", action="store_true", help="compare with counts.json")
     parser.add_argument("--write", action="store_true", help="write counts.json")
@@ -46,7 +48,7 @@ def main() -> int:
         _TITLES,
         sep="\n",
     )
-    for name, pair in _pairs(arguments.only).items():
+    for name, pair in _pairs(arguments.only, arguments.dim).items():
         for gpu in arguments.gpus:
             for width in arguments.widths:
                 counts = compiling.count(pair, gpu, width)
@@ -65,15 +67,23 @@ def main() -> int:
     return int(arguments.check and bool(worse))
 
 
-def _pairs(only: list[str]) -> dict[str, Any]:
-    """Return pairs of algorithm and environment by name."""
+def _pairs(only: list[str], dim: int | None) -> dict[str, Any]:
+    """Return pairs of algorithm and environment by name; with `dim` the examples that have a dimension, of this one."""
     from benchmarks.speed.cases import CASES, build
     from jaxbandits.algorithms import ALGORITHMS
     from jaxbandits.environments import ENVIRONMENTS
 
-    pairs: dict[str, Any] = {case.name: build(case) for case in CASES}
-    for name, entry in ALGORITHMS.items():
-        pairs[name] = entry.example, ENVIRONMENTS[entry.environments[0]].example
+    examples = {
+        name: (entry.example, ENVIRONMENTS[entry.environments[0]].example) for name, entry in ALGORITHMS.items()
+    }
+    if dim is None:
+        pairs: dict[str, Any] = {case.name: build(case) for case in CASES} | examples
+    else:
+        pairs = {
+            f"{name} d={dim}": tuple(dataclasses.replace(x, dim=dim) for x in pair)
+            for name, pair in examples.items()
+            if all(hasattr(x, "dim") for x in pair)
+        }
     return {name: pair for name, pair in pairs.items() if not only or any(part in name for part in only)}
 
 

@@ -4,7 +4,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.speed import numpy_armed, numpy_constrained, numpy_dro, numpy_glm, numpy_loops, numpy_online
+from benchmarks.speed import (
+    numpy_armed,
+    numpy_constrained,
+    numpy_contextual,
+    numpy_dro,
+    numpy_glm,
+    numpy_loops,
+    numpy_online,
+)
 
 TRIALS = (1, 16, 256, 1024, 4096)
 
@@ -39,6 +47,7 @@ CASES = (
     Case("kl_ucb", 0, 10, 2000, 5000),
     Case("thompson_beta", 0, 10, 2000, 20_000),
     Case("tsallis_inf", 0, 10, 4000, 5000),
+    Case("disjoint_lin_ucb", 5, 10, 2000, 10_000),
     Case("hvt_ucb", 2, 50, 4000, 20_000),
     Case("hvt_ucb", 10, 20, 1000, 10_000),
     Case("oful", 2, 50, 4000, 30_000),
@@ -78,6 +87,8 @@ def build(case: Case) -> tuple[Any, Any]:
     """Return the algorithm and the environment of a case."""
     if not case.dim:
         return _armed(case)
+    if case.algorithm == "disjoint_lin_ucb":
+        return _contextual(case)
     if case.algorithm == "ofw_tvc":
         return _constrained(case)
     if case.groups:
@@ -92,6 +103,8 @@ def numpy_regret(case: Case, rounds: int, rng: np.random.Generator, seeds: int |
     which, many = (0, ()) if seeds is None else (1, (seeds,))
     if not case.dim:
         return numpy_armed.regret(case.algorithm, case.n_arms, rounds, rng, *many)
+    if case.algorithm == "disjoint_lin_ucb":
+        return numpy_contextual.regret(case.dim, case.n_arms, rounds, rng, *many)
     if case.groups:
         run = (numpy_dro.ONE, numpy_dro.MANY)[which][case.algorithm]
         return run(case.dim, case.groups, rounds, HORIZON_IN_FORMULAS, rng, *many)
@@ -115,6 +128,14 @@ def _armed(case: Case) -> tuple[Any, Any]:
 
     algorithm = ALGORITHMS[f"armed/{case.algorithm}"].cls
     return algorithm(n_arms=case.n_arms), BernoulliArms.from_means(numpy_armed.means(case.n_arms))
+
+
+def _contextual(case: Case) -> tuple[Any, Any]:
+    """Build a linear model for each arm in fresh contexts, drawn for each trial."""
+    from jaxbandits.contextual import DisjointLinUCB, LinearContexts
+
+    fields = {"n_arms": case.n_arms, "dim": case.dim}
+    return DisjointLinUCB(**fields), LinearContexts(**fields)
 
 
 def _linear(case: Case) -> tuple[Any, Any]:

@@ -79,9 +79,12 @@ def norm(x: Point) -> jax.Array:
     square = inner(x, x)
     power = 2.0 ** (3 * jnp.finfo(square.dtype).maxexp // 4)
     is_large, is_small = ~(square <= power), square < 1.0 / power  # large where the sum is infinite or NaN
-    factor = jnp.where(is_large, 1.0 / power, jnp.where(is_small, power, 1.0)).astype(square.dtype)
-    scaled = scale(x, factor)
-    return jnp.sqrt(inner(scaled, scaled)) / factor
+
+    def choose(large: float, small: float) -> jax.Array:
+        return jnp.where(is_large, large, jnp.where(is_small, small, 1.0)).astype(square.dtype)
+
+    scaled = scale(x, choose(1.0 / power, power))
+    return jnp.sqrt(inner(scaled, scaled)) * choose(power, 1.0 / power)  # exact, and a division costs ten products
 
 
 def or_failed(value: jax.Array) -> jax.Array:

@@ -35,7 +35,7 @@ def widths_sq(models: InverseFactors, context: Vector) -> jax.Array:
 
 def products(models: InverseFactors, context: Vector) -> jax.Array:
     """Return `A_k^{-1} x` `[p, K]`."""
-    return vmap_last(inverse_factors.product, (-1, None))(models, context)
+    return vmap_last(inverse_factors.matvec, (-1, None))(models, context)
 
 
 def _width_sq(model: InverseFactors, context: Vector) -> jax.Array:

@@ -26,6 +26,7 @@ from jaxbandits.estimation import history
 from jaxbandits.estimation.arms import check_count
 from jaxbandits.estimation.links import Link
 from jaxbandits.numerics.linalg import Symmetric, Vector
+from jaxbandits.tracing.barrier import barrier
 
 
 class Pulls(NamedTuple):
@@ -130,7 +131,8 @@ class Likelihood:
     def _sums(self, theta: Vector, design: jax.Array, weights: jax.Array, responses: jax.Array) -> Any:
         """Return the three sums over rows; `weights` times m(z) less `responses` times z is the value of a row."""
         link = self.link
-        z, z0 = design @ theta, design @ self.origin
+        # The barrier ties z0 to z: XLA would else move the means at the origin out of loops that seldom run.
+        z, z0 = barrier((design @ theta, design @ self.origin))
         partition, mean, slope = link.log_partition(z) - link.log_partition(z0), link.mean(z), link.slope(z)
         # Row by row, so that what cancels there does not round in directions that few rows see.
         values = weights * partition - responses * (z - z0)

@@ -269,6 +269,12 @@ def matvec(columns: tuple[jax.Array, ...], pivots: Vector, y: Vector) -> Vector:
 
 
 @trials_last
+def root_matvec(columns: tuple[jax.Array, ...], pivots: Vector, z: Vector) -> Vector:
+    """Return `U diag(1 / E)^{1/2} z`."""
+    return _upper_product(columns, z * lax.rsqrt(pivots))
+
+
+@trials_last
 def solve(columns: tuple[jax.Array, ...], pivots: Vector, y: Vector) -> Vector:
     """Return `V y`."""
     scaled = barrier(pivots * _coordinates(columns, y))

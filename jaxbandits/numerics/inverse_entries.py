@@ -121,6 +121,16 @@ def matvec(entries: jax.Array, y: Vector) -> Vector:
 
 
 @trials_last
+def root_matvec(entries: jax.Array, z: Vector) -> Vector:
+    """Return `U diag(1 / E)^{1/2} z`."""
+    columns, pivots = _columns(entries)
+    v = barrier([z[j] * jax.lax.rsqrt(pivot) for j, pivot in enumerate(pivots)])
+    entries_of = [list(u) for u in columns]
+    rows = [sum_terms([a, *(entries_of[j][i] * v[j] for j in range(i + 1, len(v)))]) for i, a in enumerate(v)]
+    return join([a[None] for a in rows])
+
+
+@trials_last
 def solve(entries: jax.Array, y: Vector) -> Vector:
     """Return `V y`."""
     columns, pivots = _columns(entries)

@@ -111,6 +111,12 @@ def matvec(inverse: Inverse, y: Vector) -> Vector:
     return form.matvec(*totals, y)
 
 
+def root_matvec(inverse: InverseFactors, z: Vector) -> Vector:
+    """Return R z with `R R' = V^{-1}`: of independent standard normals z, a vector with covariance V^{-1}."""
+    form, totals = _form(inverse)
+    return form.root_matvec(*totals, z)
+
+
 def solve(inverse: InverseFactors, y: Vector) -> Vector:
     """Return `V y`."""
     form, totals = _form(inverse)

@@ -1,6 +1,6 @@
 """Running sums of squares that neither overflow nor underflow: a power of two is kept apart."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,16 +22,29 @@ class ScaledSquares(NamedTuple):
         """Return the sum of nothing."""
         return cls(scale=jnp.zeros((), dtype), total=jnp.zeros((), dtype))
 
+    @property
+    def inverse_scale(self) -> jax.Array:
+        """Exact reciprocal of `scale`, by a subtraction of exponents: a division costs as much as ten products."""
+        unsigned = _unsigned(self.scale.dtype)
+        twice_bias = unsigned(2 * (jnp.finfo(self.scale.dtype).maxexp - 1) << jnp.finfo(self.scale.dtype).nmant)
+        return lax.bitcast_convert_type(twice_bias - lax.bitcast_convert_type(self.scale, unsigned), self.scale.dtype)
+
     def add(self, size: jax.Array) -> "ScaledSquares":
         """Add the square of a size `[]` >= 0; the total is NaN from the first infinite one on."""
-        scale = jnp.maximum(self.scale, _power_of_two(size))
-        divisor = jnp.where(scale > 0.0, scale, 1.0)
-        earlier, new = self.scale / divisor, size / divisor
-        return ScaledSquares(scale=scale, total=self.total * (earlier * earlier) + new * new)
+        largest = 2.0 ** (jnp.finfo(size.dtype).maxexp - 2)  # of which the reciprocal is a normal number, too
+        sum_ = self._replace(scale=jnp.maximum(self.scale, _power_of_two(jnp.minimum(size, largest))))
+        earlier, new = self.scale * sum_.inverse_scale, size * sum_.inverse_scale
+        total = self.total * (earlier * earlier) + new * new
+        return sum_._replace(total=jnp.where(jnp.isinf(size), jnp.nan, total))
 
 
 def _power_of_two(x: jax.Array) -> jax.Array:
     """Return the largest power of two that is at most x >= 0, exactly; 0 for 0 and what is smaller than normal."""
-    unsigned = jnp.uint32 if x.dtype == jnp.float32 else jnp.uint64
+    unsigned = _unsigned(x.dtype)
     fraction = unsigned((1 << jnp.finfo(x.dtype).nmant) - 1)
     return lax.bitcast_convert_type(lax.bitcast_convert_type(x, unsigned) & ~fraction, x.dtype)
+
+
+def _unsigned(dtype: Any) -> Any:
+    """Return the type of unsigned integers of the same size."""
+    return jnp.uint32 if dtype == jnp.float32 else jnp.uint64

@@ -338,7 +338,9 @@ def _has_fixed_arms(obs: Any) -> bool:
     return isinstance(obs, FixedArmObs) or (isinstance(obs, ContextObs) and obs.arms.ndim == 1)
 
 
-def vmap_trials(function: TracedFunction, width: int, shared: Sequence[Any], *batched: Any) -> Any:
+def vmap_trials(
+    function: TracedFunction, width: int, shared: Sequence[Any], *batched: Any, n_invariant: int = 0
+) -> Any:
     """Call a function of one trial on a batch; the trial axis is the last one, and absent if the width is 1.
 
     Args:
@@ -346,11 +348,16 @@ def vmap_trials(function: TracedFunction, width: int, shared: Sequence[Any], *ba
       width: W, number of trials.
       shared: arguments without a trial axis.
       *batched: arguments with one, leaves `[..., W]`; leaves of shared fields have none.
+      n_invariant: number of arguments in `batched`, the first ones, that the loop around this call never changes.
     """
+    n_shared = len(jax.tree.leaves(shared))
+    invariant = [False] * n_shared
+    for k, argument in enumerate(batched):
+        invariant += [k < n_invariant] * len(jax.tree.leaves(argument))
     if width == 1:
-        return function(*shared, *batched)
-    is_batched = [False] * len(jax.tree.leaves(shared)) + [not is_shared for is_shared in shared_leaves(batched)]
-    return function.vmap(width, is_batched, *shared, *batched)
+        return function(*shared, *batched, invariant=invariant)
+    is_batched = [False] * n_shared + [not is_shared for is_shared in shared_leaves(batched)]
+    return function.vmap(width, is_batched, *shared, *batched, invariant=invariant)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -508,7 +515,7 @@ def _round_body(
 
     def body_fun(t: jax.Array, carry: Carry) -> Carry:
         before = carry._replace(streams=streams, totals=NO_TOTALS)
-        after, metrics = vmap_trials(trial.play_round, width, (t,), algorithm, environment, before)
+        after, metrics = vmap_trials(trial.play_round, width, (t,), algorithm, environment, before, n_invariant=2)
         return after._replace(totals=carry.totals.add(metrics))
 
     return body_fun

@@ -11,7 +11,7 @@ wait then pass one barrier together, because each barrier ends the kernels befor
 """
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 from jaxbandits.tracing.flat import FlatFunction
@@ -73,11 +73,20 @@ def shared_values(flat: FlatFunction, elementwise: frozenset[str]) -> frozenset[
 
 def large_constants(flat: FlatFunction) -> frozenset[int]:
     """Return large arrays computed from constants alone: without a barrier XLA spends seconds on folding them."""
-    constant = set(flat.constants)
+    constant = computed_from(flat)
     large: set[int] = set()
     for step in flat.steps:
-        if constant.issuperset(step.inputs):
-            constant.update(step.outputs)
-            sizes = (math.prod(variable.aval.shape) for variable in step.eqn.outvars)
-            large.update(name for name, size in zip(step.outputs, sizes, strict=True) if size > _FOLDED)
-    return frozenset(large)
+        sizes = (math.prod(variable.aval.shape) for variable in step.eqn.outvars)
+        large.update(name for name, size in zip(step.outputs, sizes, strict=True) if size > _FOLDED)
+    return constant & large
+
+
+def computed_from(flat: FlatFunction, inputs: Iterable[int] = ()) -> frozenset[int]:
+    """Return the values that are computed from some inputs and constants alone."""
+    known = {*flat.constants, *inputs}
+    computed: set[int] = set()
+    for step in flat.steps:
+        if known.issuperset(step.inputs):
+            known.update(step.outputs)
+            computed.update(step.outputs)
+    return frozenset(computed)

@@ -25,6 +25,7 @@ import collections
 import contextvars
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -113,24 +114,26 @@ class TracedFunction:
         """Digest of what the function computes (`traces.trace_digest`), None if it has none."""
         return trace_digest(self.jaxpr)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, invariant: Sequence[bool] = ()) -> Any:
         """Evaluate the function for one trial; barriers are placed as in `vmap`."""
         leaves = jax.tree.leaves(args)
-        results = _run(None, *open_jaxpr(self.jaxpr), leaves, [True] * len(leaves))
+        results = _run(None, *open_jaxpr(self.jaxpr), leaves, [True] * len(leaves), invariant)
         return jax.tree.unflatten(jax.tree.structure(self.out), [x for x, _ in results])
 
-    def vmap(self, axis_size: Any, batched: Sequence[bool], *args: Any) -> Any:
+    def vmap(self, axis_size: Any, batched: Sequence[bool], *args: Any, invariant: Sequence[bool] = ()) -> Any:
         """Evaluate the function for `axis_size` trials along the last axis.
 
         Args:
           axis_size: number of trials.
           batched: for each leaf of the arguments, whether it has the batch axis.
           *args: the arguments.
+          invariant: for each leaf, whether the loop around this call never changes it; none by default. What is
+            computed from these alone gets no barrier, so that XLA moves it out of the loop.
 
         Returns:
           The results, all with the batch axis.
         """
-        results = _run(axis_size, *open_jaxpr(self.jaxpr), jax.tree.leaves(args), batched)
+        results = _run(axis_size, *open_jaxpr(self.jaxpr), jax.tree.leaves(args), batched, invariant)
         leaves = [broadcast_batch(axis_size, *result) for result in results]
         return jax.tree.unflatten(jax.tree.structure(self.out), leaves)
 
@@ -216,7 +219,12 @@ def _inlined(eqn: Any) -> Any | None:
 
 
 def _run(
-    size: Any, jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], batched: Sequence[bool]
+    size: Any,
+    jaxpr: Any,
+    consts: Sequence[Any],
+    args: Sequence[Any],
+    batched: Sequence[bool],
+    invariant: Sequence[bool] = (),
 ) -> list[tuple[Any, bool]]:
     """Evaluate a jaxpr with the batch axis last.
 
@@ -227,12 +235,14 @@ def _run(
       consts: its constants.
       args: its arguments.
       batched: which of them have the batch axis.
+      invariant: which of them the loop around this call never changes; (): none is known.
 
     Returns:
       The outputs, and whether each has the batch axis.
     """
     flat = flatten(jaxpr, consts, _inlined)
     shared, constants = liveness.shared_values(flat, ELEMENTWISE), liveness.large_constants(flat)
+    shared -= liveness.computed_from(flat, itertools.compress(flat.inputs, invariant))
     plans = {} if size is None else row_axes(flat, ELEMENTWISE)
     values: dict[int, tuple[Any, bool]] = {name: (x, False) for name, x in flat.constants.items()}
     values |= dict(zip(flat.inputs, zip(args, batched, strict=True), strict=True))

@@ -21,7 +21,8 @@ from tests.algorithms.oco.replay_oco import plays_of
 KEY = jax.random.key(0)
 SEEDS, ROUNDS, MENU_ROUNDS = 8, 600, 4000  # 54 epochs of CRMM, 78 of MENU, and a part of one more
 ONCE = list({(case.algorithm, case.fresh_arms): case for case in reversed(CASES)}.values())  # smallest size of each
-BANDITS = [case for case in ONCE if case.n_arms and case.dim]
+CONTEXTUAL = next(case for case in ONCE if case.algorithm == "disjoint_lin_ucb")
+BANDITS = [case for case in ONCE if case.n_arms and case.dim and case != CONTEXTUAL]
 ARMED = [case for case in ONCE if not case.dim]
 CONSTRAINED = next(case for case in ONCE if case.algorithm == "ofw_tvc")
 GROUPED = [case for case in ONCE if case.groups]
@@ -169,8 +170,15 @@ def test_index_policies(case, seeds, rng):
     "case", [c for c in ARMED if c.algorithm not in ("ucb1", "kl_ucb")], ids=lambda case: case.name
 )
 def test_policies_that_draw(case, rng):
+    _agree(case, numpy_armed.regret(case.algorithm, case.n_arms, ROUNDS, rng, 400))
+
+
+def test_contextual(rng):
+    _agree(CONTEXTUAL, numpy_regret(CONTEXTUAL, ROUNDS, rng, 400))
+
+
+def _agree(case, ours):
     """In distribution: mean regrets that differ by less than five standard errors."""
-    ours = numpy_armed.regret(case.algorithm, case.n_arms, ROUNDS, rng, 400)
     library = simulate(*build(case), ROUNDS, 400, progress=False).final("regret")
     error = np.sqrt((ours.var() + library.var()) / 400)
     assert abs(ours.mean() - library.mean()) < 5.0 * error

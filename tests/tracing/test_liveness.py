@@ -1,5 +1,7 @@
 """Values that several kernels would compute go behind a barrier, and no others."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -8,6 +10,7 @@ from jax import lax
 from jaxbandits.tracing import liveness
 from jaxbandits.tracing.equation_rules import ELEMENTWISE
 from jaxbandits.tracing.flat import flatten
+from jaxbandits.tracing.vmap_last import TracedFunction
 
 X = jnp.ones(3)
 TRUE = jnp.ones((), bool)
@@ -45,3 +48,20 @@ CASES = {
 def test_values_of_several_kernels_are_shared(case):
     f, expected = CASES[case]
     assert shared(f, X) == expected
+
+
+def test_what_a_loop_never_changes_gets_no_barrier():
+    def scores(scale, x):
+        level, y = jnp.log(scale), jnp.sin(x)
+        return level + y, level * y
+
+    traced = TracedFunction.trace(scores, jnp.ones(()), jnp.ones(()))
+    args = jnp.ones(4), jnp.ones(4)
+
+    def barriers(invariant):
+        jaxpr = jax.make_jaxpr(functools.partial(traced.vmap, 4, [True, True], invariant=invariant))(*args).jaxpr
+        return [len(eqn.invars) for eqn in jaxpr.eqns if eqn.primitive.name == "barrier"]
+
+    assert barriers([]) == [2]
+    assert barriers([True, False]) == [1]
+    assert barriers([True, True]) == []

@@ -94,7 +94,7 @@ class SinhaVaze(PointLearner):
         h = surrogate_gradient(response.grad, response.con, response.con_grad, weight)
         energy = state.energy.add(points.norm(h))
         started = energy.scale > 0.0
-        direction = points.scale(h, 1.0 / jnp.where(started, energy.scale, 1.0))
+        direction = points.scale(h, jnp.where(started, energy.inverse_scale, 1.0))
         eta = state.eta_scale / jnp.sqrt(jnp.where(started, energy.total, 1.0))
         x = self.domain.project(points.add_scaled(state.x, -eta, direction))
         return state._replace(x=x, queue=queue, energy=energy)

@@ -1,0 +1,114 @@
+"""D-LinUCB: linear UCB that forgets, for parameters that change (Russac, Vernade & Cappe, NeurIPS 2019, Algorithm 1).
+
+    play    argmax_x  x'theta_t + beta_t ||x||_{V^{-1} W V^{-1}},   theta_t = V^{-1} b
+    V       <- gamma V + x_t x_t' + (1 - gamma) lambda I,   W <- gamma^2 W + x_t x_t' + (1 - gamma^2) lambda I
+    b       <- gamma b + r_t x_t,   V_0 = W_0 = lambda I
+    beta_t  = sqrt(lambda) S + R sqrt(2 log(1/delta) + d log(1 + L^2 (1 - gamma^{2t}) / (lambda d (1 - gamma^2))))
+
+after t rounds. Notation: gamma discount, lambda ridge, R noise_scale, S norm_bound, L arm_bound. Cost per round
+$O(K d^2 + d^3)$.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation.arms import optimistic_arm
+from jaxbandits.numerics import linalg
+from jaxbandits.numerics.linalg import Symmetric, Vector
+from jaxbandits.tracing.vmap_last import vmap_last
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+
+
+class DLinUCBState(NamedTuple):
+    """Discounted sums over the rounds."""
+
+    gram: Symmetric  # [d, d]  V
+    squared: Symmetric  # [d, d]  W, with squared weights
+    moment: Vector  # [d]  b
+
+
+@pytree
+class DLinUCB:
+    """Optimism with exponentially weighted least squares: a round counts gamma times as much after every further one.
+
+    Guarantee:
+      Noise R-sub-Gaussian, ||theta_t|| <= S, arms of norm at most L, total variation B of theta, gamma as in `theory`:
+      the regret against the best arm of every round is O~(d^{2/3} B^{1/3} T^{2/3}) (Theorem 3).
+
+    Deviations:
+      * [ours] At gamma = 1, where the paper divides by 0, the limit t of (1 - gamma^{2t}) / (1 - gamma^2). `beta_scale`
+        multiplies the radius. Ties: the first arm wins.
+
+    References:
+      Yoan Russac, Claire Vernade, Olivier Cappe. Weighted Linear Bandits for Non-Stationary Environments.
+      NeurIPS 2019, arXiv 1909.09146, Algorithm 1.
+    """
+
+    feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "Russac, Vernade & Cappe, NeurIPS 2019, Algorithm 1"
+    environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
+    dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
+    discount: ArrayLike = param(range="(0, 1]", doc="gamma, weight of a round after one more")
+    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the noise")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta||")
+    arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on the norms of arms")
+    delta: ArrayLike = param(0.01, "(0, 1)", "failure probability")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the radius; 1 is the theory")
+
+    @classmethod
+    def theory(cls, *, dim: int, horizon: ArrayLike, variation: ArrayLike, **changes: Any) -> "DLinUCB":
+        """Use gamma = 1 - (B / (d T))^{2/3} for a variation B of theta over T rounds."""
+        horizon = ranges.numbers("horizon", horizon, "[1, 1e18]")
+        share = ranges.numbers("variation", variation, "(0, inf)") / (dim * horizon)
+        discount = 1.0 - np.minimum(share, 0.5) ** (2.0 / 3.0)
+        return cls(**{"dim": dim, "discount": discount} | changes)
+
+    @classmethod
+    def example(cls) -> "DLinUCB":
+        return cls(dim=2, discount=0.98)
+
+    def init(self, key: jax.Array) -> DLinUCBState:
+        del key  # deterministic
+        gram = self.ridge * jnp.eye(self.dim)
+        return DLinUCBState(gram, gram, jnp.zeros(self.dim))
+
+    def select(self, key: jax.Array, t: jax.Array, state: DLinUCBState, obs: ArmObs) -> ArmDecision:
+        del key
+        factors = linalg.factor(state.gram)
+        solve_all = vmap_last(linalg.solve, (None, -1))
+        shape = solve_all(factors, solve_all(factors, state.squared).T)  # V^{-1} W V^{-1}
+        theta = linalg.solve(factors, state.moment)
+        return optimistic_arm(obs.arms, obs.mask, theta, shape, self.radius(t, state))
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: DLinUCBState, obs: ArmObs, decision: ArmDecision, feedback: Reward
+    ) -> DLinUCBState:
+        del key, t, obs
+        gamma, new = self.discount, jnp.outer(decision.x, decision.x)
+        identity = self.ridge * jnp.eye(self.dim)
+        return DLinUCBState(
+            gram=gamma * state.gram + new + (1.0 - gamma) * identity,
+            squared=gamma * gamma * state.squared + new + (1.0 - gamma * gamma) * identity,
+            moment=gamma * state.moment + feedback.reward * decision.x,
+        )
+
+    def recommend(self, state: DLinUCBState) -> Vector:
+        """Return the estimate `[d]` of the present theta."""
+        return linalg.solve(linalg.factor(state.gram), state.moment)
+
+    def radius(self, t: ArrayLike, state: DLinUCBState) -> jax.Array:
+        """Return beta_t `[]`, `beta_scale` included."""
+        del state
+        rounds = jnp.asarray(t).astype(jnp.result_type(float))
+        square = jnp.square(jnp.minimum(self.discount, 1.0 - jnp.finfo(rounds.dtype).eps))
+        weight = jnp.expm1(rounds * jnp.log(square)) / (square - 1.0)
+        weight = jnp.where(jnp.asarray(self.discount) < 1.0, weight, rounds)
+        log_term = self.dim * jnp.log1p(jnp.square(self.arm_bound) * weight / (self.ridge * self.dim))
+        root = jnp.sqrt(log_term - 2.0 * jnp.log(self.delta))
+        return self.beta_scale * (jnp.sqrt(self.ridge) * self.norm_bound + self.noise_scale * root)
