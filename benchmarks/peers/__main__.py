@@ -74,7 +74,7 @@ def tables(measured: dict[int, dict]) -> str:
             head = "| package | rounds per CPU second | jaxbandits faster by | mean regret, 95 % | trials | agrees |"
             parts.append(f"**{case.title}**, {case.horizon:,} rounds\n\n" + "\n".join([head, "|---" * 6 + "|", *rows]))
     starts = [_start(case.title, case.name, measured) for case in CASES.values()]
-    head = "| case | first call, compilation included | meanwhile the fastest other package plays |"
+    head = "| case | first call, compilation included, CPU time | meanwhile the fastest other package plays |"
     parts.append("\n".join([head, "|---" * 3 + "|", *filter(None, starts)]))
     return "\n\n".join(parts) + "\n\n"
 
