@@ -5,6 +5,7 @@ must be tried first have index inf. `learner.update(arm, reward, probability)` a
 """
 
 import numpy as np
+from scipy import stats
 
 
 class Learner:
@@ -81,6 +82,15 @@ def kl_upper(p, level):
             break
         low, high = (x, high) if kl(p, x) <= level else (low, x)
     return p + low
+
+
+class BayesUCB(Learner):
+    """Reference of bayes_ucb."""
+
+    def index(self, t):
+        tail = min(1 / ((t + 1) * np.log(self.horizon) ** self.c), 0.5)
+        x = [self.paid(i) for i in range(self.K)]
+        return np.array([stats.beta.isf(tail, 1 + r.sum(), 1 + (1 - r).sum()) for r in x])
 
 
 class RobustUCB(Learner):

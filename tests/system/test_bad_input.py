@@ -34,7 +34,7 @@ from jaxbandits.environments.datasets.ratings import low_rank_ratings
 from jaxbandits.environments.oco import sequences
 from jaxbandits.glm import load_covertype
 from jaxbandits.linear import HvtEstimator
-from jaxbandits.oco import CAOONS, AnytimeCAOONS, LinearLosses, OptaxLearner, load_csv, load_libsvm
+from jaxbandits.oco import CAOONS, OGD, AnytimeCAOONS, LinearLosses, OptaxLearner, load_csv, load_libsvm
 from jaxbandits.operators import Given
 from tests.wrong import NO_NUMBERS, WRONG, outcome
 
@@ -177,11 +177,12 @@ GIVEN = {
     "features": np.eye(2), "gap": 0.2, "horizon": 200, "k": 2, "lipschitz": 2.0,
     "made": clusters(covertype_like(100), 3),
     "index": [0, 1, 0], "labels": ["a", "b"], "n_arms": 5, "n_groups": 4, "n_inputs": 1, "n_states": 2,
-    "means": np.array([0.2, 0.5, 0.9]), "moment_bound": 2.0, "norm_bound": 2.0,
+    "means": np.array([0.2, 0.5, 0.9]), "moment_bound": 2.0, "norm_bound": 2.0, "oracle": OGD(dim=10), "regret": 5.0,
     "starts": np.array([0, 9]), "ratings": low_rank_ratings((20, 8), 120), "reward": np.ones(3),
-    "rewards": np.eye(2), "steps": 2,
+    "rewards": np.eye(2), "shared_dim": 2, "steps": 2,
     "table": GroupTable(np.eye(2), np.array([0.0, 1.0]), np.arange(2), ("a", "b")),
-    "targets": np.array([1.0, -1.0]), "theta": np.ones(3) / 3, "vectors": np.eye(2),
+    "targets": np.array([1.0, -1.0]), "theta": np.ones(3) / 3, "variation": 3.0,
+    "vectors": np.eye(2),
 }  # fmt: skip
 KEEPS_ROUNDS = ("ada_ofu_ecolog", "glm_ucb", "ofuglb", "ofulog_r", "rs_glincb")
 FURTHER = {f"glm/{name}": {"n_arms": 5} for name in KEEPS_ROUNDS} | {"glm/covertype": {"n_arms": 3, "rows": 100}}

@@ -6,6 +6,7 @@ from jaxbandits.base import lazy
 
 if TYPE_CHECKING:
     from jaxbandits.algorithms.armed.ao_ucb import AOUCB as AOUCB
+    from jaxbandits.algorithms.armed.bayes_ucb import BayesUCB as BayesUCB
     from jaxbandits.algorithms.armed.d_ucb import DUCB as DUCB
     from jaxbandits.algorithms.armed.eps_greedy import EpsGreedy as EpsGreedy
     from jaxbandits.algorithms.armed.etc import ETC as ETC

@@ -51,7 +51,7 @@ class SquareCB(OracleLearner):
         """Use gamma = sqrt(K T / (R + log(2 / delta))) for an oracle with regret at most R in T rounds."""
         horizon = ranges.numbers("horizon", horizon, "[1, 1e18]")
         bound = ranges.numbers("regret", regret, "[0, inf)") + np.log(2.0 / ranges.real("delta", delta, "(0, 1)"))
-        scale = np.sqrt(ranges.integer("n_arms", n_arms) * horizon / bound)
+        scale = np.sqrt(ranges.integer("n_arms", n_arms, "[1, 1000000000]") * horizon / bound)
         return cls(**{"n_arms": n_arms, "dim": dim, "oracle": oracle, "scale": scale, "exponent": 0.0} | changes)
 
     @classmethod

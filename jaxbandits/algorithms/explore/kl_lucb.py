@@ -14,6 +14,7 @@ from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.explore import identification
 from jaxbandits.algorithms.explore.lucb import LUCB
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.ranges import BOOL
 from jaxbandits.numerics import bernoulli
 
 
@@ -39,7 +40,7 @@ class KLLUCB(LUCB):
     source: ClassVar[str] = "Kaufmann & Kalyanakrishnan, COLT 2013, KL-LUCB"
     k_1: ArrayLike = param(405.5, "(0, inf)", "k_1, constant in the logarithm, of the theory only")
     alpha: ArrayLike = param(1.1, "(1, inf)", "alpha, power of t, of the theory only")
-    proven: bool = static(False, doc="whether beta(t) is that of the theory")
+    proven: bool = static(False, BOOL, "whether beta(t) is that of the theory")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: Any) -> "KLLUCB":

@@ -16,6 +16,7 @@ from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.explore import identification
 from jaxbandits.algorithms.explore.identification import Identification
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.ranges import BOOL
 from jaxbandits.numerics import first_axis, rng
 from jaxbandits.tracing.batching import while_loop
 
@@ -48,7 +49,7 @@ class TopTwoThompson(Identification):
     prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, successes before the first round")
     prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, failures before the first round")
     attempts: int = static(64, "[1, inf)", "draws for the second candidate, at most")
-    proven: bool = static(False, doc="whether beta(t) is that of the theorem")
+    proven: bool = static(False, BOOL, "whether beta(t) is that of the theorem")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: Any) -> "TopTwoThompson":

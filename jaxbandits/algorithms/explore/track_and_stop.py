@@ -17,6 +17,7 @@ from jaxbandits.algorithms.explore import identification
 from jaxbandits.algorithms.explore.identification import Identification
 from jaxbandits.algorithms.explore.proportions import optimal_proportions
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.ranges import BOOL
 
 _FORCED = 1e15  # above t w* - T
 
@@ -43,7 +44,7 @@ class TrackAndStop(Identification):
 
     source: ClassVar[str] = "Garivier & Kaufmann, COLT 2016, Track-and-Stop with D-tracking"
     delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
-    proven: bool = static(False, doc="whether beta(t) is that of the theorem")
+    proven: bool = static(False, BOOL, "whether beta(t) is that of the theorem")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: Any) -> "TrackAndStop":

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog as AdaOFUECOLog
     from jaxbandits.algorithms.glm.ecolog import ECOLog as ECOLog
     from jaxbandits.algorithms.glm.glb_omd import GLBOMD as GLBOMD
+    from jaxbandits.algorithms.glm.glm_ts import GLMTS as GLMTS
     from jaxbandits.algorithms.glm.glm_ucb import GLMUCB as GLMUCB
     from jaxbandits.algorithms.glm.gloc import GLOC as GLOC
     from jaxbandits.algorithms.glm.ofuglb import OFUGLB as OFUGLB

@@ -64,7 +64,7 @@ class DLinUCB:
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, variation: ArrayLike, **changes: Any) -> "DLinUCB":
         """Use gamma = 1 - (B / (d T))^{2/3} for a variation B of theta over T rounds."""
-        horizon = ranges.numbers("horizon", horizon, "[1, 1e18]")
+        dim, horizon = ranges.integer("dim", dim, "[1, 1e9]"), ranges.numbers("horizon", horizon, "[1, 1e18]")
         share = ranges.numbers("variation", variation, "(0, inf)") / (dim * horizon)
         discount = 1.0 - np.minimum(share, 0.5) ** (2.0 / 3.0)
         return cls(**{"dim": dim, "discount": discount} | changes)

@@ -60,9 +60,9 @@ class LinTS:
         cls, *, dim: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, delta: ArrayLike = 0.05, **changes: Any
     ) -> "LinTS":
         """Use v = R sqrt(9 d log(T / delta))."""
-        horizon = ranges.numbers("horizon", horizon, "[1, 1e18]")
+        dim, horizon = ranges.integer("dim", dim, "[1, 1e9]"), ranges.numbers("horizon", horizon, "[1, 1e18]")
         log_term = np.log(horizon / ranges.numbers("delta", delta, "(0, 1)"))
-        width = ranges.numbers("noise_scale", noise_scale, "[0, inf)") * np.sqrt(9.0 * dim * log_term)
+        width = ranges.numbers("noise_scale", noise_scale, "[0, 1e18]") * np.sqrt(9.0 * dim * log_term)
         return cls(**{"dim": dim, "width": width} | changes)
 
     @classmethod

@@ -66,9 +66,9 @@ class SWLinUCB:
     @classmethod
     def theory(cls, *, dim: int, horizon: int, variation: float, **changes: Any) -> "SWLinUCB":
         """Use tau = (d T / B)^{2/3}, rounded, for a variation B of theta over T rounds."""
-        horizon = ranges.integer("horizon", horizon, "[1, 1000000000000]")
-        rounds = (dim * horizon / ranges.real("variation", variation, "(0, inf)")) ** (2.0 / 3.0)
-        return cls(**{"dim": dim, "window": max(1, min(horizon, round(rounds)))} | changes)
+        dim, horizon = ranges.integer("dim", dim, "[1, 1e9]"), ranges.integer("horizon", horizon, "[1, 1e12]")
+        rounds = dim * horizon / ranges.real("variation", variation, "[1e-9, inf)")
+        return cls(**{"dim": dim, "window": max(1, min(horizon, round(rounds ** (2.0 / 3.0))))} | changes)
 
     @classmethod
     def example(cls) -> "SWLinUCB":

@@ -15,6 +15,7 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, pytree, shared, static, validate
+from jaxbandits.base.ranges import BOOL
 from jaxbandits.environments.data import rows
 from jaxbandits.environments.data.rows import Place
 from jaxbandits.environments.datasets.labelled import checked, load_labelled
@@ -53,7 +54,7 @@ class TableBandit:
     units: ClassVar = dict.fromkeys(("regret", "fixed_arm_regret", "reward", "best_reward", "arm_reward"), "reward")
     table: RewardTable = shared(doc="the rows (made by from_table, from_rewards or from_file)")
     order: str = static("iid", doc='"iid", "shuffled" every pass, or "given"')
-    as_context: bool = static(False, doc="whether contexts [n, p] are shown as one context for all arms")
+    as_context: bool = static(False, BOOL, "whether contexts [n, p] are shown as one context for all arms")
 
     @classmethod
     def from_table(cls, features: Any, labels: Any, **settings: Any) -> "TableBandit":

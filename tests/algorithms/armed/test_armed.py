@@ -7,6 +7,7 @@ import pytest
 import scipy.stats as st
 
 from jaxbandits.algorithms.armed.ao_ucb import AOUCB
+from jaxbandits.algorithms.armed.bayes_ucb import BayesUCB
 from jaxbandits.algorithms.armed.d_ucb import DUCB
 from jaxbandits.algorithms.armed.eps_greedy import EpsGreedy
 from jaxbandits.algorithms.armed.etc import ETC
@@ -37,6 +38,10 @@ INDEX_POLICIES = {
     ),
     "kl_ucb": (KLUCB(n_arms=ARMS), reference.KLUCB(ARMS, c=0.0)),
     "kl_ucb theory": (KLUCB.theory(n_arms=ARMS), reference.KLUCB(ARMS, c=3.0)),
+    "bayes_ucb": (BayesUCB(n_arms=ARMS), reference.BayesUCB(ARMS, horizon=1000.0, c=0.0)),
+    "bayes_ucb theory": (
+        BayesUCB.theory(n_arms=ARMS, horizon=ROUNDS), reference.BayesUCB(ARMS, horizon=ROUNDS, c=5.0)
+    ),
     "robust_ucb": (
         RobustUCB(n_arms=ARMS, moment_bound=0.3, eps=0.7, scale=0.1),
         reference.RobustUCB(ARMS, moment_bound=0.3, eps=0.7, scale=0.1),
