@@ -44,7 +44,8 @@ class SWUCB(IndexPolicy):
       None. Ties: the first arm wins.
 
     References:
-      Aurelien Garivier, Eric Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011.
+      Aurelien Garivier, Eric Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011,
+      arXiv:0805.3415.
     """
 
     source: ClassVar[str] = "Garivier & Moulines, ALT 2011, SW-UCB"
