@@ -133,7 +133,7 @@ _COCO = Paper(
     "reconstructed.",
     errata=(
         Erratum(
-            "(13)",
+            "(12)",
             "sigma = 2 / sqrt(t - s + 1)",
             "It exceeds 1 early in an epoch, and plays leave K.",
             "min(1, .).",
@@ -151,7 +151,7 @@ _COCO = Paper(
             "eta_k = c D / (d M G~_k T^{3/4})",
             "With losses, M and G~_k multiplied by s, the step is divided by s: it depends on their units.",
             "As printed; `eta_scale` = s makes up for it.",
-            _tests("units_of_losses"),
+            _reproduce("coco/errata"),
         ),
         Erratum(
             "Theorem 1",
@@ -161,6 +161,29 @@ _COCO = Paper(
             _reproduce("coco/errata"),
         ),
         Erratum(
+            "(17)",
+            "sigma_{s_k,t}, the step of Algorithm 1",
+            "Algorithm 2 has no epochs; (16) and line 6 name its step sigma_t^sc.",
+            "The line search of (16).",
+            _tests("scofw"),
+        ),
+        Erratum(
+            "Theorem 3",
+            "C2 in the statement, C3 in its proof; + 1 in C2; M bounds |f_t|",
+            "(54) drops a factor 2 D of T sqrt(eps): D / 4 in place of 1 follows. M has to bound the surrogate, "
+            "constraint included. Rates are the same.",
+            "C2 as printed; `beta` and `value_bound` are fields.",
+            _tests("bfw_tvc"),
+        ),
+        Erratum(
+            "Theorem 4",
+            "beta = 1 / (G D T^{2/3}), gamma = G / (G + alpha D), and gamma = O(T^{2/3})",
+            "The two gammas contradict each other; the proof has beta = 1 and "
+            "gamma = 16 (8 ln T^{1/3} + C3) G^2 T^{2/3} / alpha.",
+            "The proof's; the preset `printed` has the statement's.",
+            _tests("scbfw_tvc"),
+        ),
+        Erratum(
             "(27)",
             "the regulariser of SCBFW-TVC",
             "A linear term is missing, and iterates end half way.",
@@ -168,10 +191,18 @@ _COCO = Paper(
             _reproduce("coco/errata"),
         ),
         Erratum(
-            "Theorem 2 and (41)",
-            "beta in the statement, beta for 1/beta in (41)",
-            "The proof has another beta, and (41) with beta is exceeded in every trial.",
+            "Theorem 2",
+            "beta = 1 / (G D T^{2/3})",
+            "It violates (39) for every alpha; the proof's (40) has gamma alpha / (500 G^2 T^{2/3}).",
             "The proof's; both are run.",
+            _reproduce("coco/errata"),
+        ),
+        Erratum(
+            "(41), last equality",
+            "500 G^2 (2 + gamma) T^{4/3} / (gamma alpha) + gamma^2 alpha D T^{5/3} / (250 G)",
+            "The inequality before it stands; with beta of (40) it is "
+            "250000 (2 + gamma) G^4 T^{4/3} / (gamma alpha)^2 + 1000 G^3 D T^{5/3} / alpha.",
+            "The inequality.",
             _reproduce("coco/errata"),
         ),
         Erratum(

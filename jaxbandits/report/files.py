@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_args
 
 from jaxbandits.base.files import write_atomically
 from jaxbandits.base.versions import versions
-from jaxbandits.experiments.engine.claim import METHOD, Decision, Verdict, adjusted
+from jaxbandits.experiments.engine.claim import METHOD, Claim, Decision, Verdict, adjusted
 from jaxbandits.experiments.engine.experiment import Experiment
 from jaxbandits.experiments.engine.run import Report
 from jaxbandits.report import figures, tables
@@ -121,6 +121,7 @@ def write(
         "source": report.experiment.source,
         "preset": report.preset,
         "presets": dict(report.experiment.presets),
+        "headline": report.experiment.headline,
         "reading": _reading(report.experiment),
         "notes": report.experiment.notes,
         "stand_ins": report.experiment.standing_in(report.panels),
@@ -153,12 +154,19 @@ def row(judged: Verdict) -> dict[str, Any]:
     """Return a claim as a JSON object of a manifest."""
     j = judged
     found = {
-        "claim": j.claim.text, "source": j.source, "verdict": j.decision, "value": j.value, "interval": [j.low, j.high],
-        "seeds": j.n, "failed": j.failed, "enough_rounds": j.enough_rounds, "p": j.p, "fixed": j.deterministic,
-        "missing": j.missing, "applies": j.applies, "beside": j.companions, "panels": j.panels,
-        "stand_ins": j.stand_ins, "why": j.reason,
+        "claim": j.claim.text, **declared(j.claim), "source": j.source, "verdict": j.decision, "value": j.value,
+        "interval": [j.low, j.high], "seeds": j.n, "failed": j.failed, "enough_rounds": j.enough_rounds, "p": j.p,
+        "fixed": j.deterministic, "missing": j.missing, "applies": j.applies, "beside": j.companions,
+        "panels": j.panels, "stand_ins": j.stand_ins, "why": j.reason,
     }  # fmt: skip
     return _strict(found)
+
+
+def declared(claim: Claim) -> dict[str, str]:
+    """Return what a claim's declaration says besides its text: kind, sentence, and the notes that there are."""
+    notes = {"cannot fail": claim.cannot_fail, "remark": claim.remark}
+    sentence = {"sentence": claim.sentence} if claim.sentence else {}
+    return {"kind": claim.kind, **sentence, **{name: note for name, note in notes.items() if note}}
 
 
 def commit() -> str | None:

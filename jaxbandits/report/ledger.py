@@ -6,19 +6,28 @@ Nothing is computed: manifests hold the verdicts and the p values, of which the 
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.files import write_atomically
-from jaxbandits.experiments.engine.claim import ALPHA, METHOD, holm
+from jaxbandits.experiments.engine.claim import ALPHA, KINDS, METHOD, WORDS, Kind, holm, kind_of, word
 from jaxbandits.experiments.engine.experiment import Paper
 from jaxbandits.report.markdown import cell, line, plain
 
 MANIFEST = "manifest.json"
 _LEAST_P = 1e-9  # below this bootstraps and tails are not what limits trust
 VERDICTS: tuple[str, ...] = ("holds", "does not hold", "not decided")
+CANNOT_FAIL = "cannot fail"
+STANDINGS: tuple[str, ...] = ("yes", "in part", "no", "not decided", CANNOT_FAIL)
+GLANCE = ("paper", "what", "sentences", *STANDINGS)
+HOW_COUNTED = (
+    "Sentences are counted, not rows: a sentence that is tested in several panels is one. It stands under 'in part' "
+    "where it holds in some panels and fails in others, and under 'cannot fail' where no run could violate it at the "
+    "constants used (the row says why); such a sentence is not among those that hold. Each row is of one of four "
+    "kinds, with words of its own: "
+)
 
 
 class Run(NamedTuple):
@@ -45,10 +54,22 @@ class Run(NamedTuple):
 
     @property
     def usual(self) -> bool:
-        """True for a run with the default preset, base seed 0, and everything that was declared, in its precision."""
+        """True for a run with the headline preset, base seed 0, and everything that was declared, in its precision."""
+        return self._is_plain(self.manifest.get("headline") or self._default)
+
+    @property
+    def is_default(self) -> bool:
+        """True for such a run with the default preset, which is another one where an experiment has a headline."""
+        return self._is_plain(self._default)
+
+    @property
+    def _default(self) -> str:
+        return next(iter(self.manifest["presets"]))
+
+    def _is_plain(self, preset: str) -> bool:
         declared = "float64" if self.manifest["declared"].get("float64") else "float32"
         return (
-            self.manifest["preset"] == next(iter(self.manifest["presets"]))
+            self.manifest["preset"] == preset
             and self.precision in ("", declared)
             and not any(self.asked.get(name) for name in ("seed", "without", "data", "reading"))
         )
@@ -100,6 +121,61 @@ class LedgerRow(NamedTuple):
     adjusted: str  # verdict
     manifest: str  # digest of the run's
     others: Mapping[str, str]  # kind of run (`Beside.kind`) to its verdict
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of the claim; by its place where the manifest does not say it."""
+        return self.claim.get("kind") or kind_of(self.claim["source"], "repeats" in self.claim["why"])
+
+    @property
+    def sentence(self) -> str:
+        """Text that the panels of one sentence share."""
+        return self.claim.get("sentence") or self.claim["claim"]
+
+    @property
+    def where(self) -> str:
+        """Panel of the sentence; "" where the text names none."""
+        return self.claim["claim"][len(self.sentence) :].strip(" ()")
+
+    def word(self, verdict: str) -> str:
+        """Return the word for a verdict about a claim of this kind."""
+        return CANNOT_FAIL if self.claim.get("cannot fail") and verdict == "holds" else word(self.kind, verdict)
+
+
+class Sentence(NamedTuple):
+    """Rows of one sentence: its panels."""
+
+    rows: tuple[LedgerRow, ...]
+
+    @property
+    def standing(self) -> str:
+        """One of `STANDINGS`: it may hold in all panels, in some of them, in none, or be undecided in some."""
+        found = [row.claim["verdict"] for row in self.rows if not row.claim.get("cannot fail")]
+        holds, fails = ("holds" in found), ("does not hold" in found)
+        if not found:
+            return CANNOT_FAIL
+        if fails:
+            return "in part" if holds else "no"
+        return "not decided" if "not decided" in found else "yes"
+
+    @property
+    def places(self) -> str:
+        """Places in the paper, data and marks of all rows."""
+        parts = (part for row in self.rows for part in row.claim["source"].split("; "))
+        return "; ".join(dict.fromkeys(parts))
+
+    def counted(self, verdicts: Sequence[str]) -> str:
+        """Describe in how many of its panels the sentence holds, such as "7 of 9 panels"."""
+        n = len(verdicts)
+        return f"{sum(verdict == 'holds' for verdict in verdicts)} of {n} panel{'s' * (n > 1)}"
+
+
+def sentences(rows: Iterable[LedgerRow]) -> list[Sentence]:
+    """Return the rows of each experiment by kind and sentence."""
+    found: dict[tuple[str, ...], list[LedgerRow]] = {}
+    for row in rows:
+        found.setdefault((row.experiment, row.kind, row.sentence), []).append(row)
+    return [Sentence(tuple(its)) for its in found.values()]
 
 
 class Chapter(NamedTuple):
@@ -299,7 +375,7 @@ def stand_ins(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-SUMMARY = ("experiment", "hold / do not / not decided", "adjusted", "seeds", "rounds", "commit", "minutes", "manifest")
+SUMMARY = ("experiment", "rows: yes / no / not decided", "adjusted", "seeds", "rounds", "commit", "minutes", "manifest")
 
 
 def summary_cells(line: Line) -> tuple[str, ...]:
@@ -316,41 +392,119 @@ def kinds(rows: Sequence[LedgerRow]) -> list[str]:
     return list(dict.fromkeys(kind for row in rows for kind in row.others))
 
 
+def words_of_kinds() -> str:
+    """Describe the kinds of claims and the words for their verdicts."""
+    kinds_ = (f"{what} ({WORDS[kind]['holds']}; {WORDS[kind]['does not hold']})" for kind, what in KINDS.items())
+    return HOW_COUNTED + "; ".join(kinds_) + "."
+
+
+def glance(chapter: Chapter) -> list[tuple[str, ...]]:
+    """Return the cells of the columns `GLANCE`: a row for each kind of claim of a paper."""
+    found = sentences(chapter.rows)
+    lines = []
+    for kind, what in KINDS.items():
+        standings = [sentence.standing for sentence in found if sentence.rows[0].kind == kind]
+        if standings:
+            n = (str(standings.count(standing)) for standing in STANDINGS)
+            lines.append((chapter.paper.title, what, str(len(standings)), *n))
+    return lines
+
+
+def refuted(chapter: Chapter) -> list[Sentence]:
+    """Return the statements of a paper that do not hold, in all or in some of their panels."""
+    found = (sentence for sentence in sentences(chapter.rows) if sentence.rows[0].kind == "statement")
+    return [sentence for sentence in found if sentence.standing in ("no", "in part")]
+
+
+def explained(sentence: Sentence, run: Run) -> str:
+    """Describe a statement that does not hold: what was run, what came out under every preset, what would change it."""
+    rows, made = sentence.rows, run.manifest
+    meaning = made["presets"].get(made["preset"], "") if isinstance(made["presets"], Mapping) else ""
+    outcome = sentence.counted([row.claim["verdict"] for row in rows])
+    numbers = "; ".join(f"{row.where or 'result'}: {row.claim['why']}" for row in rows if _is_refuted(row))
+    others = _elsewhere(rows)
+    holds = [kind for kind, verdicts in others.items() if all(verdict == "holds" for verdict in verdicts)]
+    beside = ", ".join(f"{kind}: {sentence.counted(verdicts)}" for kind, verdicts in others.items())
+    remarks = dict.fromkeys(row.claim["remark"] for row in rows if row.claim.get("remark"))
+    changes = [*remarks, *([f"it holds with {', '.join(holds)}"] if holds else [])]
+    return (
+        f"{sentence.rows[0].sentence} ({sentence.places}). Run: {run.name}, preset {made['preset']}"
+        f"{f' ({meaning})' if meaning else ''}, {made['horizon']:,} rounds, {_seeds(run):,} seeds. It holds in "
+        f"{outcome}; where it does not, {numbers}. Beside it, {beside or 'no other preset or reading was run'}. "
+        f"What would change it: {'; '.join(changes) or 'no preset or reading that was run'}."
+    )
+
+
+def _is_refuted(row: LedgerRow) -> bool:
+    return row.claim["verdict"] == "does not hold"
+
+
+def _elsewhere(rows: Sequence[LedgerRow]) -> dict[str, list[str]]:
+    """Return kind of further run to its verdicts on the same rows."""
+    return {kind: [row.others[kind] for row in rows if kind in row.others] for kind in kinds(rows)}
+
+
 def markdown(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
-    """Return the ledger as tables: a summary with a row for each experiment, then a row for each claim."""
+    """Return the ledger as tables: a summary by paper and kind, one by experiment, then a row for each claim."""
     parts = chapters(runs, papers)
-    lines = [
-        "# Claims ledger",
-        *(text for paragraph in (*how(parts), plain(provenance(runs))) for text in ("", paragraph)),
-        "",
-    ]
+    paragraphs = (*how(parts), words_of_kinds(), plain(provenance(runs)))
+    lines = ["# Claims ledger", *(text for paragraph in paragraphs for text in ("", paragraph)), ""]
     if standing := stand_ins([run for chapter in parts for run in chapter.runs]):
         lines += ["Data that are not the papers' own: " + plain("; ".join(standing)) + ".", ""]
-    lines += ["Written by `jaxbandits report DIR --markdown FILE`.", "", "## Summary", ""]
-    lines += [line(SUMMARY), "|" + "---|" * len(SUMMARY)]
+    lines += [
+        "Written by `jaxbandits report --kept JSON --markdown FILE`, or from runs by `jaxbandits report DIR`.",
+        "",
+    ]
+    lines += ["## Summary", "", line(GLANCE), "|" + "---|" * len(GLANCE)]
+    lines += [line(map(cell, cells)) for chapter in parts for cells in glance(chapter)]
+    lines += ["", "Statements of the papers about their experiments that do not hold, or in part only:", ""]
+    for chapter in parts:
+        lines += [_named(sentence, chapter) for sentence in refuted(chapter)]
+    lines += ["", "## Experiments", "", line(SUMMARY), "|" + "---|" * len(SUMMARY)]
     for chapter in parts:
         for summed in summary(chapter):
             name, *cells = summary_cells(summed)
             lines.append(line((f"[{cell(name)}](#{_anchor(summed.run)})", *map(cell, cells))))
     lines.append("")
     for chapter in parts:
-        raw = counts([row.claim["verdict"] for row in chapter.rows])
-        adjusted = counts([row.adjusted for row in chapter.rows])
-        lines += [f"## {chapter.paper.title}", "", f"{chapter.paper.reference}. {raw}; adjusted: {adjusted}.", ""]
-        lines += [f"* {plain(text)}" for text in stand_ins(chapter.runs)]
-        for run in chapter.runs:
-            lines += ["", f"### {plain(_heading(run))}", "", plain(_settings_of(run)), ""]
-            lines += [plain(f"* Beside it, {other.kind}: {other.detail}.") for other in chapter.beside[run.name]]
-            rows = [row for row in chapter.rows if row.experiment == run.name]
-            if rows:
-                header = ("claim", "source", "verdict", "adjusted", "statistic", *kinds(rows), "manifest")
-                lines += ["", line(header), "|" + "---|" * len(header)]
-            for row in rows:
-                cells = (row.claim["claim"], row.claim["source"], row.claim["verdict"], row.adjusted, statistic_of(row))
-                others = (row.others.get(kind, "") for kind in kinds(rows))
-                lines.append(line(map(cell, (*cells, *others, row.manifest))))
-        lines += ["", "Errata, what was easy, difficult and guessed: [errata.md](errata.md).", ""]
+        lines += _markdown_of(chapter)
     return "\n".join(lines)
+
+
+def _named(sentence: Sentence, chapter: Chapter) -> str:
+    """Return a line of the summary: a statement that does not hold, where, and by how much."""
+    holds = sentence.counted([row.claim["verdict"] for row in sentence.rows])
+    worst = next(row for row in sentence.rows if _is_refuted(row))
+    family = _family({"experiment": worst.experiment})
+    text = f"{family}: {sentence.rows[0].sentence} ({sentence.places}): holds in {holds}; {worst.claim['why']}"
+    return f"* {plain(text)} ([{worst.experiment}](#{_anchor(_run_of(chapter, worst.experiment))}))"
+
+
+def _run_of(chapter: Chapter, experiment: str) -> Run:
+    return next(run for run in chapter.runs if run.name == experiment)
+
+
+def _markdown_of(chapter: Chapter) -> list[str]:
+    """Return the lines of a paper."""
+    lines = [f"## {chapter.paper.title}", "", f"{chapter.paper.reference}.", ""]
+    lines += [f"* {plain(text)}" for text in stand_ins(chapter.runs)]
+    if failing := refuted(chapter):
+        lines += ["", f"### Statements of {plain(chapter.paper.reference)} that do not hold", ""]
+        for sentence in failing:
+            lines += [plain(explained(sentence, _run_of(chapter, sentence.rows[0].experiment))), ""]
+    for run in chapter.runs:
+        lines += ["", f"### {plain(_heading(run))}", "", plain(_settings_of(run)), ""]
+        lines += [plain(f"* {note}") for note in run.manifest.get("notes") or ()]
+        lines += [plain(f"* Beside it, {other.kind}: {other.detail}.") for other in chapter.beside[run.name]]
+        rows = [row for row in chapter.rows if row.experiment == run.name]
+        if rows:
+            header = ("claim", "source", "verdict", "adjusted", "statistic", *kinds(rows), "manifest")
+            lines += ["", line(header), "|" + "---|" * len(header)]
+        for row in rows:
+            cells = (row.claim["claim"], row.claim["source"], row.word(row.claim["verdict"]), row.word(row.adjusted))
+            others = (row.word(row.others[kind]) if kind in row.others else "" for kind in kinds(rows))
+            lines.append(line(map(cell, (*cells, statistic_of(row), *others, row.manifest))))
+    return [*lines, "", "Errata, what was easy, difficult and guessed: [errata.md](errata.md).", ""]
 
 
 def _settings_of(run: Run) -> str:
@@ -367,6 +521,7 @@ def statistic_of(row: LedgerRow) -> str:
     why, n, p = (row.claim[name] for name in ("why", "seeds", "p"))
     details = [f"n = {n}", *([] if p is None else [f"p = {p:.1g}" if p > _LEAST_P else f"p <= {_LEAST_P:g}"])]
     text = "; ".join([why, ", ".join(details)]) if " in [" in why else why
+    text += f"; cannot fail: {reason}" if (reason := row.claim.get("cannot fail")) else ""
     before = row.claim.get("at run")
     return text if before is None else f"{text}; at the run: {_at_run_in_words(before)}"
 

@@ -11,6 +11,7 @@ from jaxbandits.base.files import write_atomically
 from jaxbandits.base.version import __version__
 from jaxbandits.experiments.engine.experiment import Erratum, Paper
 from jaxbandits.report.ledger import (
+    GLANCE,
     SUMMARY,
     VERDICTS,
     Beside,
@@ -19,6 +20,7 @@ from jaxbandits.report.ledger import (
     Run,
     chapters,
     counts,
+    glance,
     how,
     kinds,
     minutes,
@@ -28,6 +30,7 @@ from jaxbandits.report.ledger import (
     statistic_of,
     summary,
     summary_cells,
+    words_of_kinds,
 )
 
 _STYLE = """
@@ -88,6 +91,10 @@ def page(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
         f"{counts([row.claim['verdict'] for row in c.rows])}</li>"
         for c in parts
     )
+    at_a_glance = "".join(
+        f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in cells)}</tr>" for c in parts for cells in glance(c)
+    )
+    head += [f"<p>{escape(words_of_kinds())}</p>", _table(GLANCE, at_a_glance)]
     overview = _table(SUMMARY, "".join(map(_overview, parts)), "overview")
     body = [*head, f'<nav aria-label="papers"><ul>{links}</ul></nav>', overview]
     body += ["<main>", *map(_chapter, parts), "</main>"]
@@ -198,7 +205,10 @@ def _specs(run: Run) -> str:
 
 
 def _claim(row: LedgerRow, columns: Sequence[str]) -> str:
-    cells = [_verdict(row.claim["verdict"]), _verdict(row.adjusted, "adjusted")]
+    cells = [
+        _verdict(verdict, row.word(verdict), of)
+        for verdict, of in ((row.claim["verdict"], ""), (row.adjusted, "adjusted"))
+    ]
     cells += [f"<td>{escape(text)}</td>" for text in (row.claim["claim"], row.claim["source"], statistic_of(row))]
     if columns:
         cells.append(f'<td data-of="beside it:">{_beside(row.others)}</td>' if row.others else "<td></td>")
@@ -215,10 +225,10 @@ def _beside(others: Mapping[str, str]) -> str:
     return "".join(lines)
 
 
-def _verdict(verdict: str, of: str = "") -> str:
-    """Return a verdict with a sign, so that colour alone does not show it."""
+def _verdict(verdict: str, word: str, of: str = "") -> str:
+    """Return the word for a verdict with a sign, so that colour alone does not show it."""
     data = f' data-of="{escape(of)}: "' if of else ""
-    return f'<td class="verdict {_class(verdict)}"{data}>{_SIGNS[verdict]} {escape(verdict)}</td>'
+    return f'<td class="verdict {_class(verdict)}"{data}>{_SIGNS[verdict]} {escape(word)}</td>'
 
 
 def _class(verdict: str) -> str:

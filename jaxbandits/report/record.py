@@ -10,10 +10,25 @@ from jaxbandits.base.files import write_atomically
 from jaxbandits.experiments.engine.claim import METHOD
 from jaxbandits.report.ledger import Run
 
-_KEPT = ("experiment", "title", "preset", "declared", "horizon", "request", "reading", "stand_ins", "commit", "wall_s",
-         "judged anew")  # fmt: skip
+_KEPT = ("experiment", "title", "preset", "declared", "horizon", "request", "reading", "notes", "headline",
+         "stand_ins", "commit", "wall_s", "judged anew")  # fmt: skip
 _NEEDED = ("experiment", "title", "preset", "presets", "declared", "horizon", "request", "stand_ins", "manifest")
-_OF_CLAIMS = ("claim", "source", "verdict", "why", "seeds", "p", "fixed", "applies", "missing", "at run")
+_OF_CLAIMS = (
+    "claim",
+    "kind",
+    "sentence",
+    "cannot fail",
+    "remark",
+    "source",
+    "verdict",
+    "why",
+    "seeds",
+    "p",
+    "fixed",
+    "applies",
+    "missing",
+    "at run",
+)
 
 
 def settings(runs: Sequence[Run]) -> dict[str, Any]:
@@ -26,9 +41,9 @@ def settings(runs: Sequence[Run]) -> dict[str, Any]:
     for run in runs:
         made = run.manifest
         row = {name: made[name] for name in _KEPT if name in made}
-        row |= {"presets": list(made["presets"]), "manifest": run.digest}
+        row |= {"presets": made["presets"], "manifest": run.digest}
         row |= {} if made.get("method") == METHOD else {"method": made.get("method")}
-        if run.usual or run.name not in has_usual:
+        if run.usual or run.is_default or run.name not in has_usual:
             row["claims"] = [{name: claim[name] for name in _OF_CLAIMS if name in claim} for claim in made["claims"]]
         else:
             judged = [claim for claim in made["claims"] if claim["applies"] and not claim["missing"]]

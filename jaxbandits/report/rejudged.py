@@ -6,6 +6,7 @@ them. What may not change with it is what was claimed: a claim of another wordin
 
 import dataclasses
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -35,30 +36,95 @@ def rejudged(runs: Sequence[Run], experiments: Mapping[str, Experiment], commit:
 
 
 def _rejudged(run: Run, experiment: Experiment | None, commit: str | None) -> Run:
-    claims = {} if experiment is None else {claim.text: claim for claim in experiment.claims}
     stem = run.name.rpartition("/")[2]
     results = {panel: Result.load(run.directory / f"{stem}-{panel}.npz") for panel in run.manifest["panels"]}
     measured = Measured(results, {})
     standing = experiment.stand_ins if experiment is not None and run.manifest["stand_ins"] else {}
-    rows = [_row(run, claims, kept, measured, standing) for kept in run.manifest["claims"]]
-    return run._replace(manifest={**run.manifest, "claims": rows, "method": METHOD, "judged anew": commit or "unknown"})
+    rows = [_row(run, experiment, kept, measured, standing) for kept in run.manifest["claims"]]
+    fields = {} if experiment is None else _fields(experiment)
+    return run._replace(
+        manifest={**run.manifest, **fields, "claims": rows, "method": METHOD, "judged anew": commit or "unknown"}
+    )
 
 
 def _row(
-    run: Run, claims: Mapping[str, Claim], kept: Mapping[str, Any], measured: Measured, standing: Mapping[str, str]
+    run: Run, experiment: Experiment | None, kept: Mapping[str, Any], measured: Measured, standing: Mapping[str, str]
 ) -> Mapping[str, Any]:
-    claim = claims.get(kept["claim"])
-    if claim is None:
+    claim = _declared(run, experiment, kept)
+    marks = () if experiment is None else experiment.marks(claim)
+    judged = claim.judge(measured, kept["enough_rounds"], run.manifest["preset"])
+    judged = dataclasses.replace(judged, marks=marks)
+    if judged.missing:  # a time, or a label that was left out
+        source = dataclasses.replace(judged, stand_ins=tuple(kept["stand_ins"])).source
+        return {**kept, **files.declared(claim), "source": source}
+    data = tuple(dict.fromkeys(standing[panel] for panel in judged.panels if panel in standing))
+    row = files.row(dataclasses.replace(judged, stand_ins=data))
+    return row if _same(row, kept) else row | {"at run": {name: kept[name] for name in ("verdict", "p", "interval")}}
+
+
+def _declared(run: Run, experiment: Experiment | None, kept: Mapping[str, Any]) -> Claim:
+    """Return the claim of a stored row, whose wording and threshold must be those of the row."""
+    claims = {} if experiment is None else {claim.text: claim for claim in experiment.claims}
+    if (claim := claims.get(kept["claim"])) is None:
         raise InputError(f"{run.directory} has a claim that {run.name} makes no more ({kept['claim']}): run it anew")
     _, found, after = kept["why"].partition("claimed ")
     if found and not f"{after},".startswith(f"{region(claim)},"):
         raise InputError(f"{run.directory} was judged by another threshold ({kept['claim']}): run it anew")
-    judged = claim.judge(measured, kept["enough_rounds"], run.manifest["preset"])
-    if judged.missing:  # a time, or a label that was left out
-        return {**kept, "source": dataclasses.replace(judged, stand_ins=tuple(kept["stand_ins"])).source}
-    data = tuple(dict.fromkeys(standing[panel] for panel in judged.panels if panel in standing))
-    row = files.row(dataclasses.replace(judged, stand_ins=data))
-    return row if _same(row, kept) else row | {"at run": {name: kept[name] for name in ("verdict", "p", "interval")}}
+    return claim
+
+
+def _fields(experiment: Experiment) -> dict[str, Any]:
+    """Return what a manifest says of a declaration that no run depends on."""
+    return {"notes": list(experiment.notes), "headline": experiment.headline, "presets": dict(experiment.presets)}
+
+
+def described(runs: Sequence[Run], experiments: Mapping[str, Experiment]) -> list[Run]:
+    """Return the runs of a JSON with places, kinds, sentences and notes of this version; verdicts are as they are.
+
+    Args:
+      runs: as `record.read_settings` returns them.
+      experiments: name to declaration; runs of others stay as they are.
+
+    Raises:
+      InputError: for a claim that is no longer there, or has another threshold.
+    """
+    return [run if run.name not in experiments else _described(run, experiments[run.name]) for run in runs]
+
+
+def _described(run: Run, experiment: Experiment) -> Run:
+    rows = []
+    for kept in run.manifest["claims"]:
+        if "why" not in kept:  # of a run beside the usual one verdicts are kept only
+            rows.append(kept)
+            continue
+        claim = _declared(run, experiment, kept)
+        before = {name: value for name, value in kept.items() if name not in _DECLARED}
+        data = tuple(re.findall("on a stand-in for ([^;]+)", kept["source"]))
+        standing = tuple(f"on a stand-in for {name}" for name in data)
+        source = "; ".join((claim.source, *standing, *experiment.marks(claim)))
+        rows.append({**before, **files.declared(claim), "source": source})
+    found = run._replace(manifest={**run.manifest, **_fields(experiment), "claims": rows})
+    if found.usual and not any("why" in row for row in rows):
+        return found._replace(manifest={**found.manifest, "claims": _of_verdicts(found, experiment)})
+    return found
+
+
+def _of_verdicts(run: Run, experiment: Experiment) -> list[Mapping[str, Any]]:
+    """Return full rows of a run that stood beside another one, whose verdicts were kept without their numbers."""
+    verdicts = {row["claim"]: row["verdict"] for row in run.manifest["claims"]}
+    standing = dict.fromkeys(run.manifest["stand_ins"].values())
+    rows = []
+    for claim in experiment.claims:
+        if claim.text in verdicts:
+            marks = (*(f"on a stand-in for {name}" for name in standing), *experiment.marks(claim))
+            numbers = {"why": "the numbers of this run are not kept", "seeds": run.manifest["request"]["seeds"]}
+            flags = {"p": None, "fixed": False, "applies": True, "missing": False}
+            named = {"claim": claim.text, **files.declared(claim), "source": "; ".join((claim.source, *marks))}
+            rows.append({**named, "verdict": verdicts[claim.text], **numbers, **flags})
+    return rows
+
+
+_DECLARED = ("kind", "sentence", "cannot fail", "remark", "source")
 
 
 def _same(row: Mapping[str, Any], kept: Mapping[str, Any]) -> bool:

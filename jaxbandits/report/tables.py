@@ -53,7 +53,7 @@ def ledger(judged: Sequence[Verdict], width: int = 100, together: Sequence[Decis
         if reason:
             waiting.setdefault(reason, []).append(item)
             continue
-        verdict = item.decision.upper().ljust(13)
+        verdict = item.word.upper().ljust(13)
         also = "" if adjusted_ == item.decision else f" ({adjusted_} among all claims together)"
         text = textwrap.wrap(f"{item.claim.text} [{item.source}]{also}", width - 15)
         lines += [f"{verdict}  {text[0]}", *(" " * 15 + more for more in text[1:]), " " * 15 + item.reason]

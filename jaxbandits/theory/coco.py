@@ -20,16 +20,17 @@ def theorem_1(G: float, D: float, T: float) -> Bounds:
 
 
 def theorem_2(G: float, D: float, T: float, alpha: float) -> Bounds:
-    """Return the bounds of SCOFW-TVC for alpha-strongly convex losses; (41) with 1 / beta where the paper has beta."""
+    """Return the bounds of SCOFW-TVC for alpha-strongly convex losses; the inequality of (41) on violation."""
     gamma, beta = constants(G, D, T, alpha)
     regret = 224.0 * G * G * T ** (2.0 / 3.0) / (gamma * gamma * alpha) + G * D * (gamma + 1.0) / gamma
     return Bounds(regret, math.sqrt((2.0 + gamma) / beta**2 + 2.0 * gamma * G * D * T / beta))
 
 
-def theorem_2_as_printed(G: float, D: float, T: float, alpha: float) -> float:
-    """Return the bound (41) on the violation as printed, with beta where 1 / beta is meant."""
-    gamma, beta = constants(G, D, T, alpha)
-    return math.sqrt((2.0 + gamma) * beta**2 + 2.0 * gamma * G * D * T * beta)
+def theorem_2_last_form(G: float, D: float, T: float, alpha: float) -> float:
+    """Return the last form of (41) as printed. It does not equal the inequality, whose beta is that of (40)."""
+    gamma, _ = constants(G, D, T, alpha)
+    first = 500.0 * G * G * (2.0 + gamma) * T ** (4.0 / 3.0) / (gamma * alpha)
+    return math.sqrt(first + gamma * gamma * alpha * D * T ** (5.0 / 3.0) / (250.0 * G))
 
 
 def constants(G: float, D: float, T: float, alpha: float) -> tuple[float, float]:

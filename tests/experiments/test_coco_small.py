@@ -107,7 +107,11 @@ def test_inequality_7_is_left_where_a_term_is_missing():
 
 
 def test_every_case_of_the_errata_has_two_learners_and_its_own_rounds():
-    for name, panel in EXPERIMENTS["coco/errata"].panels(100).items():
+    panels = EXPERIMENTS["coco/errata"].panels(100)
+    assert [name for name in panels if name not in errata._CASES] == ["units-1", "units-100"]
+    for name, panel in panels.items():
+        if name in errata._UNITS:
+            continue
         labels = EXPERIMENTS["coco/errata"].algorithms("theory", 100, panel)
         assert tuple(labels) == errata._pair(name)
         told = {getattr(learner, "horizon", panel.rounds) for learner in labels.values()}

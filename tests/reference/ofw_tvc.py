@@ -1,4 +1,4 @@
-"""Algorithm 1 of Wang, Wan & Zhang (AAAI 2025), `ofw_tvc`, as a plain NumPy loop, unscaled, with the `while` of line 8.
+"""Algorithm 1 of Wang, Wan & Zhang (AAAI 2025), `ofw_tvc`, as a plain NumPy loop, unscaled, with the `while` of line 5.
 
 Also the pieces its analysis is checked with: plain online Frank-Wolfe (Hazan & Kale), linear oracles by SVD, and the
 projection by which Lemma 4 is tested on a Euclidean ball.

@@ -56,7 +56,8 @@ def test_coco_theorems_1_and_2_by_hand():
     regret, violation = coco.theorem_2(1.0, 2.0, 8.0, 0.5)
     assert regret == pytest.approx(224.0 * 4.0 / 0.125 + 2.0 * 1.5 / 0.5)
     assert violation**2 == pytest.approx(2.5 * 8000.0**2 + 16.0 * 8000.0)
-    assert coco.theorem_2_as_printed(1.0, 2.0, 8.0, 0.5) ** 2 == pytest.approx(2.5 / 8000.0**2 + 16.0 / 8000.0)
+    last = 500.0 * 2.5 * 16.0 / 0.25 + 0.25 * 0.5 * 2.0 * 32.0 / 250.0  # T^{4/3} = 16, T^{5/3} = 32
+    assert coco.theorem_2_last_form(1.0, 2.0, 8.0, 0.5) ** 2 == pytest.approx(last)
 
 
 @pytest.mark.parametrize("t", [17, 4000])

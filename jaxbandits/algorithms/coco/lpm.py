@@ -39,6 +39,9 @@ class LPM(BlockLearner):
 
     A reconstruction: the pseudo-code of the paper could not be obtained, only its abstract (T linear minimisations,
     first-order access to $g_t$, a Lagrangian primal-dual method). Results here say nothing about the original.
+    The multiplier of this reconstruction has no effect where it is measured: the default damping makes it
+    $eta_l$ times the violation of the last block, below 0.001 in the figures' problems, and plays are those of
+    LOO-BOGD.
     The domain needs `zero`, `lmo` and `outer_radius`. Decisions are points of any form.
 
     Guarantee:

@@ -4,7 +4,7 @@
     double G~ while G~ < beta G (gamma + w_t); a doubling starts an epoch: s = t, anchor = x_t, gradient sum = 0
     F_t   = eta <sum_{r=s..t} h_r, x> + ||x - x_s||^2,      eta = D / (2 G~ T^{3/4})                       (9)
     v_t   = argmin_{v in K} <grad F_t(x_t), v>              one linear minimisation, no projection      (10), (11)
-    x_t+1 = x_t + sigma (v_t - x_t),                        sigma = min(1, 2 / sqrt(t - s + 1))           (13)
+    x_t+1 = x_t + sigma (v_t - x_t),                        sigma = min(1, 2 / sqrt(t - s + 1))     (12), (13)
 
 Everything is divided by beta gamma, as in `lyapunov`: the level G' = G~ / (beta gamma) doubles up to G (1 + rho), and
 $eta h = eta' h'$ for $eta' = D / (2 G' T^{3/4})$.
@@ -49,11 +49,11 @@ class OFWTVC(PointLearner):
       (constants of the proof). `eta_scale` above 1, a `step_cap` above 1 and other constants are outside it.
 
     Deviations:
-      * `step_cap`: inf [printed], 1 [ours]. (13) as printed steps by 2 and by $sqrt(2)$ in the first rounds of an epoch
+      * `step_cap`: inf [printed], 1 [ours]. (12) as printed steps by 2 and by $sqrt(2)$ in the first rounds of an epoch
         and leaves K; the cap at 1 is Hazan & Kale's.
       * `g_init`: 1.0 [printed], None for beta G gamma [ours]. The paper starts from G~ = 1, far above
         $beta G gamma = 1 / (64 D)$; eta is then too small by 64 D and the iterate swings around $x_1$. beta G gamma is
-        a lower bound of every target of line 8, and the constants of the theorem hold with it.
+        a lower bound of every target of line 5, and the constants of the theorem hold with it.
       * `eta_scale` [ours]: multiplies (9); 1 is the paper's.
       * `constraint_scale` [ours]: multiplies $g_t$ and its gradient. The theory has one G for losses and constraints;
         $G_f / G_g$ gives both the same. $Q_t$ is then in scaled units.

@@ -51,7 +51,7 @@ class SCOFWTVC(PointLearner):
     Deviations:
       * `beta`: the proof's $gamma alpha / (500 G^2 T^{2/3})$, equation (40) [printed]; Theorem 2 states
         $1 / (G D T^{2/3})$ instead [printed, `SCOFWTVC.printed`], for which (39) fails at every alpha.
-      * The bound on $Q_T$ above is (41) with beta where the paper has $1 / beta$ [ours].
+      * The bound on $Q_T$ above is the inequality of (41) [printed]; its last equality does not follow from (40).
       * Equation (17) writes $sigma_{s_k,t}$ where it means the step of this algorithm.
       * `constraint_scale` [ours]: multiplies $g_t$ and its gradient. The theory has one G for losses and constraints;
         $G_f / G_g$ gives both the same. $Q_t$ is then in scaled units.

@@ -25,7 +25,14 @@ def _claims(panel: str) -> tuple[Claim, ...]:
         for metric, pairs in _RIVALS.items()
         for first, second in pairs
         for claim in lower(
-            first, second, on=panel, says=f"{first} ends below {second}", place=place, metric=metric, trials=10
+            first,
+            second,
+            on=panel,
+            says=f"{first} ends below {second}",
+            place=place,
+            metric=metric,
+            remark=setting.UNKNOWN,
+            trials=10,
         )
     )
 

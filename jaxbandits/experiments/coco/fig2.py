@@ -30,6 +30,7 @@ FIG2 = setting.FIGURES.experiment(
             says=f"{name} ends below LBPM",
             place=setting.place("Figure 2", panel),
             metric=metric,
+            remark=setting.UNKNOWN,
             trials=10,
         )
     ),

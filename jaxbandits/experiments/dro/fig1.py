@@ -12,11 +12,12 @@ from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.domains.box import Box
 from jaxbandits.environments.dro.example_groups import ExampleGroups
-from jaxbandits.experiments.dro.setting import SEEDS, THEOREMS, exactly
+from jaxbandits.experiments.dro.setting import SEEDS, THEOREMS
 from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import PanelCurves
 from jaxbandits.experiments.engine.statements import mean_within
+from jaxbandits.experiments.engine.statistic import exactly
 from jaxbandits.results.curves import COLOURS, SMALL_LEGEND
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -11,6 +12,7 @@ from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
 
 Decision = Literal["holds", "does not hold", "not decided"]
+Kind = Literal["statement", "time", "theorem", "observation"]
 _KEY = TypeVar("_KEY")
 _VALUE = TypeVar("_VALUE")
 
@@ -24,8 +26,40 @@ METHOD = (
     "jaxbandits/experiments/engine/thresholds.py."
 )  # every manifest has it: a change of it is a change of how verdicts are reached
 ALPHA = 0.05  # of one claim, and of all claims of a paper together
+KINDS: Mapping[Kind, str] = {
+    "statement": "statements of the paper about its experiments",
+    "time": "what the paper says of times, in this implementation",
+    "theorem": "theorems and certificates, checked by running",
+    "observation": "observations of ours",
+}
+WORDS: Mapping[Kind, Mapping[str, str]] = {  # kind to decision to the word for it
+    "statement": {"holds": "holds", "does not hold": "does not hold"},
+    "time": {"holds": "holds in this implementation", "does not hold": "otherwise in this implementation"},
+    "theorem": {"holds": "satisfied", "does not hold": "violated"},
+    "observation": {"holds": "observed", "does not hold": "not observed"},
+}
+_EXPERIMENTAL = re.compile(r"(v2 )?(Figures?|Tables?|Section 5|Section 7)\b")  # begins the place of a statement
 _REPEATS = 3  # least number of timings, and of nothing else
 _MOST_SEEDS = 1e7  # more than these are no help
+
+
+def kind_of(place: str, is_time: bool = False) -> Kind:
+    """Return the kind of a claim, by its place in the paper.
+
+    Args:
+      place: `Claim.source`.
+      is_time: whether it compares times.
+    """
+    if place.startswith("ours"):
+        return "observation"
+    if not _EXPERIMENTAL.match(place):
+        return "theorem"
+    return "time" if is_time else "statement"
+
+
+def word(kind: Kind, decision: str) -> str:
+    """Return the word for a decision about a claim of this kind: only a statement of a paper "does not hold"."""
+    return WORDS[kind].get(decision, decision)
 
 
 class Measured(NamedTuple):
@@ -50,6 +84,9 @@ class Claim:
       high: see `low`.
       trials: seeds (of timings: repeats) below which nothing is decided.
       presets: those that the sentence speaks about; empty: whichever is run.
+      sentence: the text without its panel, by which panels count as one sentence; "": the whole text.
+      cannot_fail: why no run could violate it at the constants used; "": a run could.
+      remark: for readers of a statement that does not hold: what its verdict depends on.
     """
 
     text: str
@@ -59,6 +96,14 @@ class Claim:
     high: float = math.inf
     trials: int = 50
     presets: tuple[str, ...] = ()
+    sentence: str = ""
+    cannot_fail: str = ""
+    remark: str = ""
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of the claim, by its place and its unit."""
+        return kind_of(self.source, self.trials <= _REPEATS)
 
     @property
     def equivalence(self) -> bool:
@@ -171,6 +216,7 @@ class Verdict:
       companions: further numbers, by name.
       panels: that the statistic looked at.
       stand_ins: data sets that synthetic data stand for in these panels.
+      marks: reconstructed learners and guessed settings that it rests on.
     """
 
     claim: Claim
@@ -188,11 +234,18 @@ class Verdict:
     companions: tuple[tuple[str, float], ...] = ()
     panels: tuple[str, ...] = ()
     stand_ins: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:
-        """Of the claim, with the data that were not the paper's."""
-        return "; ".join((self.claim.source, *(f"on a stand-in for {name}" for name in self.stand_ins)))
+        """Of the claim, with the data that were not the paper's, reconstructed learners and guessed settings."""
+        standing = (f"on a stand-in for {name}" for name in self.stand_ins)
+        return "; ".join((self.claim.source, *standing, *self.marks))
+
+    @property
+    def word(self) -> str:
+        """Word for the decision about a claim of this kind."""
+        return "cannot fail" if self.claim.cannot_fail else word(self.claim.kind, self.decision)
 
     @property
     def reason(self) -> str:

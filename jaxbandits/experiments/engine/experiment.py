@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -83,6 +84,9 @@ class Experiment:
       stand_ins: panel to the data set that synthetic data stand for there, where no file is given.
       interpretations: other readings of the paper, by name; the ledger sets their verdicts beside the usual ones.
       interpretation: name of the one that is taken; None: the usual one.
+      headline: preset that the paper's sentences are about, whose verdicts head the ledger; "": the default one.
+      reconstructed: learner to the mark of claims that rest on a reconstruction of it.
+      guessed: mark of the paper's statements where its text leaves settings open; "": none.
     """
 
     name: str
@@ -111,6 +115,14 @@ class Experiment:
     stand_ins: Mapping[str, str] = dataclasses.field(default_factory=dict)
     interpretations: Mapping[str, Interpretation] = dataclasses.field(default_factory=dict)
     interpretation: str | None = None
+    headline: str = ""
+    reconstructed: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    guessed: str = ""
+
+    def marks(self, claim: Claim) -> tuple[str, ...]:
+        """Return what a reader of the claim's row must know: reconstructed learners, and settings that are guessed."""
+        named = (mark for label, mark in self.reconstructed.items() if _names(claim.text, label))
+        return (*named, *([self.guessed] if self.guessed and claim.kind == "statement" else []))
 
     def with_interpretation(self, name: str | None) -> "Experiment":
         """Return the experiment under another interpretation; itself for None.
@@ -163,6 +175,11 @@ class Experiment:
         if name not in self.presets:
             raise unknown_name(f"preset of {self.name}", name, self.presets)
         return name
+
+
+def _names(text: str, label: str) -> bool:
+    """Return whether a sentence names a learner, and not only one whose name contains that one."""
+    return re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", text) is not None
 
 
 class Erratum(NamedTuple):

@@ -110,7 +110,11 @@ def run(
     judged = tuple(claim.judge(measured, horizon >= experiment.horizon, preset) for claim in experiment.claims)
     standing = experiment.standing_in(panels)
     judged = tuple(
-        dataclasses.replace(item, stand_ins=tuple(dict.fromkeys(standing[p] for p in item.panels if p in standing)))
+        dataclasses.replace(
+            item,
+            stand_ins=tuple(dict.fromkeys(standing[p] for p in item.panels if p in standing)),
+            marks=experiment.marks(item.claim),
+        )
         for item in judged
     )
     labels = {name: tuple(learners) for name, learners in declared.items()}

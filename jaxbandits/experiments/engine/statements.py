@@ -58,8 +58,8 @@ def lower(
       **fields: further fields of `Claim`.
     """
     return tuple(
-        Claim(f"{text} below {amount}", place, statistic, high=0.0, **fields)
-        for text, amount, statistic in _comparisons(first, second, on, says, factor, average, metric)
+        _claim(f"{text} below {amount}", where, place, statistic, high=0.0, **fields)
+        for text, amount, where, statistic in _comparisons(first, second, on, says, factor, average, metric)
     )
 
 
@@ -77,8 +77,8 @@ def higher(
 ) -> tuple[Claim, ...]:
     """Claim that the final metric of one learner is above `factor` times that of another; arguments as in `lower`."""
     return tuple(
-        Claim(f"{text} above {amount}", place, statistic, low=0.0, **fields)
-        for text, amount, statistic in _comparisons(first, second, on, says, factor, average, metric)
+        _claim(f"{text} above {amount}", where, place, statistic, low=0.0, **fields)
+        for text, amount, where, statistic in _comparisons(first, second, on, says, factor, average, metric)
     )
 
 
@@ -95,11 +95,38 @@ def equivalent(
 ) -> tuple[Claim, ...]:
     """Claim of equivalence: the ratio of two mean metrics lies between 1/within and within; arguments as in `lower`."""
     return tuple(
-        Claim(
-            f"{says.format(second=other)}: mean {_words(metric)} within {within:g} times either way{where}",
+        _claim(
+            f"{says.format(second=other)}: mean {_words(metric)} within {within:g} times either way",
+            where,
             place,
             mean_ratio(panel, first, other, metric),
             low=1.0 / within,
+            high=within,
+            **fields,
+        )
+        for panel, where in _panels(on)
+        for other in _several(second)
+    )
+
+
+def not_worse(
+    first: str,
+    second: str | Iterable[str],
+    *,
+    on: Panels,
+    says: str,
+    place: str,
+    within: float = COMPARABLE,
+    metric: str = "regret",
+    **fields: Any,
+) -> tuple[Claim, ...]:
+    """Claim non-inferiority: the ratio of two mean metrics is below `within`; arguments as in `lower`."""
+    return tuple(
+        _between(
+            f"{says.format(second=other)}: mean {_words(metric)} of {first} over that of {other}",
+            mean_ratio(panel, first, other, metric),
+            where,
+            place=place,
             high=within,
             **fields,
         )
@@ -121,9 +148,10 @@ def wins(
 ) -> tuple[Claim, ...]:
     """Claim that one learner ends below another in more than this share of the trials; arguments as in `lower`."""
     return tuple(
-        Claim(
+        _claim(
             f"{says.format(second=other)}: {_words(metric)} of {first} ends below that of {other} in over "
-            f"{100.0 * share:g} % of trials{where}",
+            f"{100.0 * share:g} % of trials",
+            where,
             place,
             win_share(panel, first, other, metric),
             low=share,
@@ -245,7 +273,7 @@ def mostly_below(
     """
     text = f"{says}; here: in over {100.0 * share:g} % of trials"
     return tuple(
-        Claim(f"{text}{where}", place, share_below(panel, name, metric, threshold), low=share, **fields)
+        _claim(text, where, place, share_below(panel, name, metric, threshold), low=share, **fields)
         for panel, where in _panels(on)
     )
 
@@ -298,13 +326,15 @@ def panel_ratio(name: str, panel: Side, over: Side, *, says: str, metric: str = 
     """
     (at, panels), (other, overs) = _side(panel), _side(over)
     text = f"{says}: {'largest ' * (len(panels) > 1)}mean {_words(metric)} of {name} at {at}"
-    return _between(text, worst_ratio(panels, overs, name, metric), f" times that at {other}", **fields)
+    return _between(text, worst_ratio(panels, overs, name, metric), unit=f" times that at {other}", **fields)
 
 
 def trial_time_ratio(name: str, panel: str, over: str, *, says: str, **fields: Any) -> Claim:
     """Claim about the times of a whole trial of one learner in two panels; arguments as in `panel_ratio`."""
     text = f"{says}: time of a trial of {name} at {panel}"
-    return _between(text, total_time_ratio((panel, name), (over, name)), f" times that at {over}", trials=3, **fields)
+    return _between(
+        text, total_time_ratio((panel, name), (over, name)), unit=f" times that at {over}", trials=3, **fields
+    )
 
 
 def slower(
@@ -331,9 +361,9 @@ def slower(
     amount = "longer than" if times == 1.0 else f"more than {times:g} times as long as"
     limit = "" if math.isinf(at_most) else f", and less than {at_most:g} times"
     return tuple(
-        Claim(
-            (says.format(slow=a, fast=b) + ": " if says else "")
-            + f"a trial of {a} takes {amount} one of {b}{limit} ({on})",
+        _claim(
+            (says.format(slow=a, fast=b) + ": " if says else "") + f"a trial of {a} takes {amount} one of {b}{limit}",
+            f" ({on})",
             place,
             total_time_ratio((on, a), (on, b)),
             low=times,
@@ -348,8 +378,8 @@ def slower(
 def faster(first: str, second: str, *, on: str, says: str, place: str, times: float = 1.0) -> Claim:
     """Claim that a trial of a learner takes less than `times` times as long as one of another; `on` as in `slower`."""
     amount = "less time than" if times == 1.0 else f"less than {times:.3g} times as long as"
-    text = f"{says}: a trial of {first} takes {amount} one of {second} ({on})"
-    return Claim(text, place, total_time_ratio((on, first), (on, second)), high=times, trials=3)
+    text = f"{says}: a trial of {first} takes {amount} one of {second}"
+    return _claim(text, f" ({on})", place, total_time_ratio((on, first), (on, second)), high=times, trials=3)
 
 
 def round_cost(name: str, *, on: str, place: str, grows: bool) -> Claim:
@@ -361,14 +391,15 @@ def round_cost(name: str, *, on: str, place: str, grows: bool) -> Claim:
 
 def _comparisons(
     first: str, second: str | Iterable[str], on: Panels, says: str, factor: float, average: str, metric: str
-) -> Iterable[tuple[str, str, Statistic]]:
-    """Yield the sentence up to the comparison, what stands behind it, and the paired difference."""
+) -> Iterable[tuple[str, str, str, Statistic]]:
+    """Yield the sentence up to the comparison, what stands behind it, the panel, and the paired difference."""
     for panel, where in _panels(on):
         for other in _several(second):
             text = f"{says.format(second=other)}: {average} {_words(metric)} of {first}"
             yield (
                 text,
-                f"{_times(factor)}that of {other}{where}",
+                f"{_times(factor)}that of {other}",
+                where,
                 _AVERAGES[average](panel, first, other, factor, metric),
             )
 
@@ -403,6 +434,11 @@ def _several(names: str | Iterable[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
+def _claim(sentence: str, where: str, place: str, statistic: Statistic, **fields: Any) -> Claim:
+    """Return the claim of a sentence in one panel, which stands in brackets behind it."""
+    return Claim(f"{sentence}{where}", place, statistic, **{"sentence": sentence, **fields})
+
+
 def _words(metric: str) -> str:
     return metric.replace("_", " ")
 
@@ -418,13 +454,14 @@ def _between(
     where: str = "",
     *,
     place: str,
+    unit: str = "",
     low: float = -math.inf,
     high: float = math.inf,
     **fields: Any,
 ) -> Claim:
-    """Return the claim that a statistic lies in `(low, high)`, which the sentence says between `text` and `where`."""
+    """Return the claim that a statistic lies in `(low, high)`, which is said between `text` and `unit`."""
     if math.isinf(low):
         region = f"below {high:g}"
     else:
         region = f"above {low:g}" if math.isinf(high) else f"between {low:.3g} and {high:.3g}"
-    return Claim(f"{text} {region}{where}", place, statistic, low, high, **fields)
+    return _claim(f"{text} {region}{unit}", where, place, statistic, low=low, high=high, **fields)

@@ -249,6 +249,14 @@ def point_difference(
 
 
 @as_statistic
+def exactly(measured: Measured, value: Callable[[], float]) -> Estimate:
+    """Return a number that no trial decides, known to rounding."""
+    del measured
+    number = np.asarray(value())
+    return Estimate(number, number, number, n=0, deterministic=True)
+
+
+@as_statistic
 def time_growth(measured: Measured, panel: str, name: str, since: float = 0.1) -> Estimate:
     """Estimate the slope of log(time per round) against log(round), from `since` times the horizon on.
 

@@ -14,6 +14,7 @@ runs that are judged by them:
     always, in every trial                               a share of the trials above `always` of those that it needs
 """
 
+OUT_OF_REACH = "the bound at this horizon is above {most}, the most that {what} can be"  # of what cannot fail
 COMPARABLE, MODEST, MUCH = 1.5, 2.0, 2.0
 FLAT, GROWS, LITTLE = 0.1, 0.5, 1.25
 

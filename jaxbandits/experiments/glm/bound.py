@@ -10,6 +10,7 @@ from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Bound
 from jaxbandits.experiments.engine.statements import mostly_below
+from jaxbandits.experiments.engine.thresholds import OUT_OF_REACH
 from jaxbandits.experiments.glm.setting import DELTA, THEOREMS
 from jaxbandits.results.trials import Trials
 from jaxbandits.theory.glm import theorem_2
@@ -55,6 +56,7 @@ BOUND = THEOREMS.experiment(
             on=_BOUNDED.keys(),
             says="regret stays below the explicit bound with probability at least 1 - delta",
             place="Theorem 2",
+            cannot_fail=OUT_OF_REACH.format(most="T times the largest gap", what="regret"),
             trials=1000,
         ),
         *mostly_below(

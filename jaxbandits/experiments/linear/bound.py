@@ -6,6 +6,7 @@ from typing import Any
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Bound
 from jaxbandits.experiments.engine.statements import mostly_below
+from jaxbandits.experiments.engine.thresholds import OUT_OF_REACH
 from jaxbandits.experiments.linear.setting import LAWS, THEOREMS
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
@@ -37,6 +38,7 @@ BOUND = THEOREMS.experiment(
             on=LAWS.keys(),
             says="regret stays below the explicit bound with probability at least 1 - 1/T",
             place="Theorem 1",
+            cannot_fail=OUT_OF_REACH.format(most="2 T", what="regret"),
             trials=1000,
         ),
         *mostly_below(
@@ -46,6 +48,7 @@ BOUND = THEOREMS.experiment(
             threshold=1e-3,
             says="the bound is loose: regret is below a thousandth of it",
             place="ours, on Theorem 1",
+            cannot_fail=OUT_OF_REACH.format(most="2000 T", what="a thousand times regret"),
             trials=1000,
         ),
     ),

@@ -10,6 +10,7 @@ from jaxbandits.diagnostics import linear as meters
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Bound, Shares
 from jaxbandits.experiments.engine.statements import mostly_below
+from jaxbandits.experiments.engine.thresholds import OUT_OF_REACH
 from jaxbandits.experiments.linear.setting import DIM, LAWS, THEOREMS, environment, largest_scale
 from jaxbandits.results.trials import Trials
 from jaxbandits.theory.linear import theorem_1
@@ -59,6 +60,7 @@ BOUND_ONLY = THEOREMS.experiment(
             on=LAWS.keys(),
             says="given a bound on nu_t only, regret stays below the explicit bound with probability at least 1 - 1/T",
             place="Corollary 1",
+            cannot_fail=OUT_OF_REACH.format(most="2 T", what="regret"),
             trials=1000,
         ),
         *mostly_below(

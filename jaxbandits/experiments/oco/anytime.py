@@ -53,7 +53,7 @@ def _claims() -> Iterable[Claim]:
         for panel, (norm, part) in _PANELS.items():
             rounds = _HORIZON // part
             price = functools.partial(lower, anytime, informed, on={panel: _title(norm, rounds)})
-            yield from price(says=logarithmic, place="Remark 4.4", factor=math.log2(rounds))
+            yield from price(says=logarithmic, place="ours, on Remark 4.4", factor=math.log2(rounds))
             yield from price(says="the price of not knowing T is modest", place="ours", factor=MODEST)
 
 
