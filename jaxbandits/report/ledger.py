@@ -49,8 +49,9 @@ class Run(NamedTuple):
 
     @property
     def precision(self) -> str:
-        """`float32` or `float64`; "" where it is not known."""
-        return (self.asked.get("precision") or [""])[0]
+        """`float32` or `float64`; "" where it is not known. Requests have it as text, or first in a list."""
+        precision = self.asked.get("precision") or ""
+        return precision if isinstance(precision, str) else precision[0]
 
     @property
     def usual(self) -> bool:

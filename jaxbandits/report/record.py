@@ -42,6 +42,7 @@ def settings(runs: Sequence[Run]) -> dict[str, Any]:
         made = run.manifest
         row = {name: made[name] for name in _KEPT if name in made}
         row |= {"presets": made["presets"], "manifest": run.digest}
+        row["request"] = {name: value for name, value in run.asked.items() if name != "settings"}  # JAX's, a page
         row |= {} if made.get("method") == METHOD else {"method": made.get("method")}
         if run.usual or run.is_default or run.name not in has_usual:
             row["claims"] = [{name: claim[name] for name in _OF_CLAIMS if name in claim} for claim in made["claims"]]

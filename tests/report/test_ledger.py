@@ -25,7 +25,7 @@ from tests.report import made
 
 ROOT = Path(__file__).parents[2]
 ASKED = {"seeds": 6, "horizon": made.HORIZON, "preset": None, "without": (), "seed": 0, "data": None}
-SINGLE = {"precision": ["float32", "None"]}  # whatever the tests compute in
+SINGLE = {"precision": "float32"}  # whatever the tests compute in
 TEXTS = ("first <b>claim</b> & more", "second")
 
 
@@ -53,7 +53,7 @@ def directory(tmp_path_factory):
             plain = dataclasses.replace(experiment, figures=())
             other = dataclasses.replace(report, experiment=plain, judged=(judged(0.5, "not decided"), *items[1:]))
             files.write(other, _made(out / "oco-e6--seed-1"), asked | {"seed": 1})
-            again = asked | {"precision": ["float64", "None"]}
+            again = asked | {"precision": "float64"}
             files.write(dataclasses.replace(report, experiment=plain), _made(out / "oco-e6--float64"), again)
     return out
 
@@ -221,7 +221,8 @@ def test_the_page_stands_alone(directory, tmp_path, capsys):
     assert {row["manifest"] for row in rows} == every.keys()
     for row in rows:
         run = every[row["manifest"]]
-        assert row["experiment"] == run.name and row["request"] == run.manifest["request"] and "panels" not in row
+        asked = {name: value for name, value in run.manifest["request"].items() if name != "settings"}
+        assert row["experiment"] == run.name and row["request"] == asked and "panels" not in row
     markdown = (tmp_path / "ledger.md").read_text()
     header = markdown.partition("## Summary")[0]
     assert "Data that are not the papers' own: coco/fig2: a stand-in for FilmTrust." in header
@@ -352,6 +353,61 @@ def test_the_committed_ledger_has_every_preset_of_every_experiment():
     text = (ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8")
     named = re.findall(r"The ledger lacks `([^`]+)` \(`([^`]+)`\)", text)
     assert set(named) == every - {(run.name, run.manifest["preset"]) for run in runs}
+
+
+def row_of(text, verdict, sentence="", **more):
+    claim = {"claim": text, "sentence": sentence, "source": "Figure 1; LPM reconstructed", "verdict": verdict,
+             "why": f"1 in [0, 2] ({text})", "seeds": 64, "p": 0.5, "fixed": False, "applies": True,
+             "missing": False}  # fmt: skip
+    return claim | more
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "standing"),
+    [
+        (("holds", "holds"), "yes"),
+        (("holds", "does not hold"), "in part"),
+        (("does not hold", "not decided"), "no"),
+        (("holds", "not decided"), "not decided"),
+    ],
+)
+def test_panels_of_a_sentence_are_one_entry(verdicts, standing):
+    rows = [row_of(f"a wins ({panel})", v, "a wins") for panel, v in zip("xy", verdicts, strict=True)]
+    rows += [row_of("below the bound", "holds", **{"cannot fail": "the bound is 10^9", "source": "Theorem 1"})]
+    rows += [row_of("b wins", "does not hold", source="ours, on Figure 1")]
+    (chapter,) = ledger.chapters([run_of(claims=rows)], PAPERS)
+    first, bound, ours = ledger.sentences(chapter.rows)
+    assert [len(first.rows), first.standing, bound.standing, ours.standing] == [2, standing, "cannot fail", "no"]
+    assert [cells[1:] for cells in ledger.glance(chapter)][1][2:] == ("0", "0", "0", "0", "1")  # no theorem holds
+    named = ledger.refuted(chapter)
+    assert named == ([first] if "does not hold" in verdicts else [])  # ours is not among a paper's statements
+    text = ledger.markdown([run_of(claims=rows)], PAPERS)
+    assert "| cannot fail |" in text and "| not observed |" in text and "violated |" not in text
+
+
+def test_a_statement_that_does_not_hold_has_a_paragraph():
+    """What was run, panels, other presets, and what would change it."""
+    rows = [row_of(f"a wins ({panel})", "does not hold", "a wins", remark="the horizon") for panel in "xy"]
+    tuned = run_of(preset="tuned", claims=[row | {"verdict": "holds"} for row in rows])
+    main = run_of(claims=rows, notes=["mind the gap"])
+    text = ledger.markdown([main, tuned], PAPERS)
+    assert "It holds in 0 of 2 panels; where it does not, x: 1 in [0, 2] (a wins (x)); y: " in text
+    assert "preset tuned: 2 of 2 panels. What would change it: the horizon; it holds with preset tuned" in text
+    assert "* mind the gap" in text
+    (chapter,) = ledger.chapters([main, tuned], PAPERS)
+    about = [run._replace(manifest={**run.manifest, "headline": "tuned"}) for run in (main, tuned)]
+    (headline,) = ledger.chapters(about, PAPERS)
+    assert [c.runs[0].manifest["preset"] for c in (chapter, headline)] == [main.manifest["preset"], "tuned"]
+
+
+def test_the_ledger_is_rebuilt_from_its_json_alone(tmp_path, capsys):
+    """With kinds, sentences and notes as they are declared: the committed JSON says what the declarations say."""
+    out = [str(tmp_path / "l.md"), str(tmp_path / "l.json")]
+    kept = str(ROOT / "docs" / "ledger.json")
+    assert cli.main(["report", "--kept", kept, "--rejudge", "--markdown", out[0], "--settings", out[1]]) == 0
+    assert (tmp_path / "l.json").read_bytes() == (ROOT / "docs" / "ledger.json").read_bytes()
+    assert (tmp_path / "l.md").read_bytes() == (ROOT / "docs" / "ledger.md").read_bytes()
+    assert cli.main(["report"]) == 2 and "needs a directory" in capsys.readouterr().err
 
 
 def test_tables_are_written_again_without_the_directories(directory, tmp_path):
