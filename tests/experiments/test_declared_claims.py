@@ -460,6 +460,94 @@ def test_1000_times_is_tested_at_1000():
     assert set(verdicts("glm/fig2", measured(900.0), "1000 times").values()) == {"does not hold"}
 
 
+def told_metrics(levels, seeds=64):
+    """As `told`, for several metrics: panel -> label -> metric -> mean."""
+    spread = np.linspace(0.98, 1.02, seeds)
+    return Measured(
+        {
+            panel: Result(
+                {k: made.trials({m: (v * spread)[None, :, None] for m, v in its.items()}) for k, its in of.items()}
+            )
+            for panel, of in levels.items()
+        },
+        {},
+    )
+
+
+def test_figure_1_of_the_projection_free_paper():
+    """OFW-TVC ends below OPDP and LPM in both, SCOFW-TVC loses least and violates a little more; swapped, it fails."""
+    story = {"OFW-TVC": (50.0, 10.0), "SCOFW-TVC": (30.0, 11.0), "OPDP": (70.0, 14.0), "LPM": (90.0, 20.0)}
+    swapped = {**story, "OFW-TVC": story["OPDP"], "OPDP": story["OFW-TVC"]}
+    for told_of, expected in ((story, {"holds"}), (swapped, {"does not hold"})):
+        level = {
+            name: {"loss": loss, "violation": violation, "violation_share": 0.23}
+            for name, (loss, violation) in told_of.items()
+        }
+        measured = told_metrics(dict.fromkeys(("figure", "budget"), level))
+        found = verdicts("coco/fig1", measured, "OFW-TVC ends below OPDP: mean")
+        found = {text: verdict for text, verdict in found.items() if not text.startswith("SC")}
+        assert set(found.values()) == expected and len(found) == 4  # loss and violation, in two panels
+        rest = verdicts("coco/fig1", measured, "SCOFW-TVC ends below OFW-TVC") | verdicts("coco/fig1", measured, "0.23")
+        assert set(rest.values()) == {"holds"}
+
+
+def test_figure_2_of_the_projection_free_paper():
+    story = {"BFW-TVC": 50.0, "SCBFW-TVC": 40.0, "LBPM": 60.0}
+    panels = EXPERIMENTS["coco/fig2"].panels(100)
+    for of, expected in ((story, "holds"), ({name: 100.0 - level for name, level in story.items()}, "does not hold")):
+        level = {name: {"loss": value, "violation": value} for name, value in of.items()}
+        assert set(verdicts("coco/fig2", told_metrics(dict.fromkeys(panels, level))).values()) == {expected}
+
+
+DRO_8 = {"fixed": {"objective_at_preset": 0.40, "objective": 0.42},
+         "anytime": {"objective_at_preset": 0.50, "objective": 0.30}}  # fmt: skip
+
+
+def test_figure_8_of_the_group_dro_paper():
+    """Fixed steps are ahead at their horizon and level off, anytime ones end lower; falling on is no levelling off."""
+    pairs = {"adult": ("SMD(m)", "Online(1)"), "heterogeneous": ("ATkRO(m)", "ATkRO(k)")}
+    anytime = {"ATkRO(k)": "ATkRO(1)_a"}
+
+    def measured(fixed):
+        return told_metrics(
+            {
+                panel: {
+                    label: level
+                    for name in names
+                    for label, level in ((name, fixed), (anytime.get(name, f"{name}_a"), DRO_8["anytime"]))
+                }
+                for panel, names in pairs.items()
+            }
+        )
+
+    assert set(verdicts("dro/fig8", measured(DRO_8["fixed"])).values()) == {"holds"}
+    falling = verdicts("dro/fig8", measured({**DRO_8["fixed"], "objective": 0.36}), "levels off")
+    assert set(falling.values()) == {"does not hold"} and len(falling) == 4
+
+
+def test_figure_2_of_the_group_dro_paper():
+    story = {"SMD(m)": 0.3, "Online(1)": 0.4, "SMD(1)": 0.5}
+    for of, expected in ((story, "holds"), ({name: 0.8 - level for name, level in story.items()}, "does not hold")):
+        measured = told(dict.fromkeys(("synthetic", "adult"), of), metric="max_risk")
+        assert set(verdicts("dro/fig2", measured).values()) == {expected}
+
+
+def test_certificates_of_oons_are_as_tight_as_rounding():
+    """Twice the limit is a violation, half of it is none."""
+    limits = {
+        "projection_residual": ("minimisers over the ball", 1e-5),
+        "precondition": ("preconditions of Theorem 3.1", 1.0 + 1e-4),
+        "negative_slack": ("path-wise inequality", 1e-5),
+        "stability": ("nabla_t - m_t", 1e-5),
+    }
+    labels = ("OONS", "CLA-OONS", "CA-OONS", "CA-OONS as printed")
+    for metric, (text, limit) in limits.items():
+        for level, expected in ((0.9 * limit, "holds"), (1.1 * limit, "does not hold")):
+            of = dict.fromkeys(labels, level)
+            measured = told(dict.fromkeys(("linear", "curved"), of), metric=metric, seeds=704)
+            assert set(verdicts("oco/certificates", measured, text).values()) == {expected}, (metric, level)
+
+
 def test_numbers_of_the_study_on_sea():
     """E1: D = 2 once, not squared. E3: sqrt(1 + 4^2) - 1 a round. E5: means and noise are over sqrt(T)."""
     flips = EXPERIMENTS["oco/e1"].panels(100)["flips-1"].environment

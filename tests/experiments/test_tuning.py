@@ -1,6 +1,7 @@
 """One tuner: what a run tunes in its panels, and the written tables that presets read."""
 
 import dataclasses
+import json
 import math
 import re
 import subprocess
@@ -128,6 +129,13 @@ def test_a_table_holds_points_of_its_grid_as_many_for_every_learner(family):
             assert any(float(f"{x:.4g}") == value for x in grid[field]), (name, field)
     assert sizes == POINTS[family]
     assert max(experiment.seeds for experiment in EXPERIMENTS.values()) < FIRST_SEED
+
+
+def test_no_judged_seed_is_a_tuning_seed():
+    """Of the experiments as declared and of every run in the ledger, which names its seeds."""
+    requests = [run["request"] for run in json.loads((ROOT / "docs" / "ledger.json").read_text())["runs"]]
+    last = max(request["first seed"] + request["seeds"] for request in requests)
+    assert 20_000 < last <= FIRST_SEED
 
 
 def test_presets_read_the_table():

@@ -6,6 +6,7 @@ import pytest
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.simulation import Meter, compare, compilation, simulate
+from jaxbandits.simulation.meters import Metric
 from jaxbandits.simulation.plan import resolve_record_points
 from tests.toys import Lost, NeedsGradient, Noisy, Shrink
 
@@ -58,6 +59,14 @@ def test_meters_reduce_by_sum_maximum_and_last():
     np.testing.assert_allclose(result.get("total")[0, 0], [1.5, 1.875, 2 - 2**-7])
     np.testing.assert_allclose(result.get("largest")[0, 0], [-0.5, -0.125, -(2.0**-7)])
     np.testing.assert_array_equal(result.get("newest_round")[0, 0], [1, 3, 7])
+
+
+def test_a_maximum_remembers_earlier_blocks():
+    """The largest value stands in the first block; a sum adds blocks, and "last" is of the newest one."""
+    blocks = np.asarray([[3.0, 1.0, 2.0], [-5.0, -7.0, -6.0]])
+    np.testing.assert_array_equal(Metric("max", "m").accumulate(blocks), [[3.0, 3.0, 3.0], [-5.0, -5.0, -5.0]])
+    np.testing.assert_array_equal(Metric("sum", "m").accumulate(blocks), [[3.0, 4.0, 6.0], [-5.0, -12.0, -18.0]])
+    np.testing.assert_array_equal(Metric("last", "m").accumulate(blocks), blocks)
 
 
 def test_long_sums_do_not_lose_small_terms_in_float32_blocks():

@@ -105,6 +105,12 @@ def test_before_the_first_round():
     assert snapshot == {"comparator_loss": 0.0, "mean_comparator_loss": 0.0}
 
 
+def test_regrets_are_against_their_own_comparators():
+    """Realised losses against the comparator's realised ones, means against its means."""
+    totals = {"loss": 5.0, "mean_loss": 4.0, "comparator_loss": 2.0, "mean_comparator_loss": 0.5}
+    assert LinearLosses(dim=2).derive(totals) == {"regret": 3.0, "pseudo_regret": 3.5}
+
+
 @pytest.mark.parametrize("dim", [5, 1, 2, 20])
 def test_state_keeps_its_types(dim, key):
     environment = as_arrays(LinearLosses(dim=dim))

@@ -151,6 +151,30 @@ def test_delay(plain):
         np.testing.assert_array_equal(first[s], instance.mask[: rounds + 1].argmax(axis=1))
 
 
+@pytree
+class Clock:
+    """Learner whose state is the time of its last update, and -1 before the first."""
+
+    feedback: ClassVar[type] = Reward
+
+    def init(self, key):
+        return jnp.full((), -1, jnp.int32)
+
+    def select(self, key, t, state, obs):
+        return ArmDecision(jnp.zeros((), jnp.int32), obs.arms[0])
+
+    def update(self, key, t, state, obs, decision, feedback):
+        return jnp.asarray(t, jnp.int32)
+
+
+def test_late_feedback_comes_with_the_time_of_its_own_round():
+    """Feedback of round t arrives in round t + 3, and the update is that of round t."""
+    meter = Meter("updated", lambda r: r.next_state, "last")
+    settings = {"record_points": [1, 3, 4, 5, 9], "meters": [meter], "progress": False, "width": 32}
+    found = simulate(Clock(), with_delay(INSIDE, 3), 9, 2, **settings)
+    np.testing.assert_array_equal(found.get("updated")[0, 0], [-1, -1, 0, 1, 5])
+
+
 def test_batches():
     """Feedback of rounds k B + 1 to (k + 1) B arrives together; 40 = 5 * 7 + 5: the last five rounds are not told."""
     rounds = 7
