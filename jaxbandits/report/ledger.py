@@ -302,12 +302,6 @@ def adjusted_verdicts(claims: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def counts(verdicts: Sequence[str]) -> str:
-    """Return counts as text, such as "3 hold, 1 does not, 2 not decided"."""
-    n = [sum(verdict == wanted for verdict in verdicts) for wanted in VERDICTS]
-    return f"{n[0]} hold, {n[1]} do not, {n[2]} not decided"
-
-
 def seeds_of(run: Run) -> str:
     """Return the global indices of the seeds of a run, as text."""
     n, first = _seeds(run), run.asked.get("first seed", 0)
@@ -411,6 +405,14 @@ def glance(chapter: Chapter) -> list[tuple[str, ...]]:
     return lines
 
 
+def statements(parts: Sequence[Chapter]) -> str:
+    """Return counts of the papers' statements about their experiments, such as "3 hold, 1 in part, 2 do not, ..."."""
+    found = [sentence for chapter in parts for sentence in sentences(chapter.rows)]
+    standings = [sentence.standing for sentence in found if sentence.rows[0].kind == "statement"]
+    names = {"yes": "hold", "in part": "hold in part", "no": "do not", "not decided": "not decided"}
+    return ", ".join(f"{standings.count(standing)} {name}" for standing, name in names.items())
+
+
 def refuted(chapter: Chapter) -> list[Sentence]:
     """Return the statements of a paper that do not hold, in all or in some of their panels."""
     found = (sentence for sentence in sentences(chapter.rows) if sentence.rows[0].kind == "statement")
@@ -456,7 +458,8 @@ def markdown(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
         "Written by `jaxbandits report --kept JSON --markdown FILE`, or from runs by `jaxbandits report DIR`.",
         "",
     ]
-    lines += ["## Summary", "", line(GLANCE), "|" + "---|" * len(GLANCE)]
+    lines += ["## Summary", "", f"Statements of the papers about their experiments: {statements(parts)}.", ""]
+    lines += [line(GLANCE), "|" + "---|" * len(GLANCE)]
     lines += [line(map(cell, cells)) for chapter in parts for cells in glance(chapter)]
     lines += ["", "Statements of the papers about their experiments that do not hold, or in part only:", ""]
     for chapter in parts:
@@ -478,10 +481,11 @@ def _named(sentence: Sentence, chapter: Chapter) -> str:
     worst = next(row for row in sentence.rows if _is_refuted(row))
     family = _family({"experiment": worst.experiment})
     text = f"{family}: {sentence.rows[0].sentence} ({sentence.places}): holds in {holds}; {worst.claim['why']}"
-    return f"* {plain(text)} ([{worst.experiment}](#{_anchor(_run_of(chapter, worst.experiment))}))"
+    return f"* {plain(text)} ([{worst.experiment}](#{_anchor(run_of(chapter, worst.experiment))}))"
 
 
-def _run_of(chapter: Chapter, experiment: str) -> Run:
+def run_of(chapter: Chapter, experiment: str) -> Run:
+    """Return the run of an experiment whose verdicts head the chapter."""
     return next(run for run in chapter.runs if run.name == experiment)
 
 
@@ -492,7 +496,7 @@ def _markdown_of(chapter: Chapter) -> list[str]:
     if failing := refuted(chapter):
         lines += ["", f"### Statements of {plain(chapter.paper.reference)} that do not hold", ""]
         for sentence in failing:
-            lines += [plain(explained(sentence, _run_of(chapter, sentence.rows[0].experiment))), ""]
+            lines += [plain(explained(sentence, run_of(chapter, sentence.rows[0].experiment))), ""]
     for run in chapter.runs:
         lines += ["", f"### {plain(_heading(run))}", "", plain(_settings_of(run)), ""]
         lines += [plain(f"* {note}") for note in run.manifest.get("notes") or ()]

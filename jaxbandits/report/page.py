@@ -19,14 +19,17 @@ from jaxbandits.report.ledger import (
     LedgerRow,
     Run,
     chapters,
-    counts,
+    explained,
     glance,
     how,
     kinds,
     minutes,
     provenance,
+    refuted,
+    run_of,
     seeds_of,
     stand_ins,
+    statements,
     statistic_of,
     summary,
     summary_cells,
@@ -78,18 +81,15 @@ def page(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
     standing = stand_ins(every)
     head = [
         "<h1>Claims ledger</h1>",
-        f"<p>{len(rows)} claims of {len(parts)} paper{'s' * (len(parts) > 1)}: "
-        f"{counts([row.claim['verdict'] for row in rows])}; adjusted for "
-        f"their number: {counts([row.adjusted for row in rows])}. jaxbandits {escape(__version__)}.</p>",
+        f"<p>Statements of {len(parts)} paper{'s' * (len(parts) > 1)} about their experiments: {statements(parts)}. "
+        f"Claims of all kinds: {len(rows)}. jaxbandits {escape(__version__)}.</p>",
         f"<p>{escape(provenance(runs))}</p>",
         *(f"<p>{_text(paragraph)}</p>" for paragraph in how(parts)),
     ]
     if standing:
         head.append("<p>Data that are not the papers' own: " + escape("; ".join(standing)) + ".</p>")
     links = "".join(
-        f'<li><a href="#{escape(c.paper.family)}">{escape(c.paper.title)}</a>: '
-        f"{counts([row.claim['verdict'] for row in c.rows])}</li>"
-        for c in parts
+        f'<li><a href="#{escape(c.paper.family)}">{escape(c.paper.title)}</a>: {statements([c])}</li>' for c in parts
     )
     at_a_glance = "".join(
         f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in cells)}</tr>" for c in parts for cells in glance(c)
@@ -132,11 +132,14 @@ def _mark(name: str) -> str:
 
 def _chapter(chapter: Chapter) -> str:
     paper = chapter.paper
-    raw, together = ([row.claim["verdict"] for row in chapter.rows], [row.adjusted for row in chapter.rows])
     errata = "".join(map(_erratum, paper.errata))
     lines = [
         f'<section id="{escape(paper.family)}"><h2>{escape(paper.title)}</h2>',
-        f"<p>{escape(paper.reference)}. {counts(raw)}; adjusted: {counts(together)}.</p>",
+        f"<p>{escape(paper.reference)}. Statements about experiments: {statements([chapter])}.</p>",
+        *(
+            f"<p>{escape(explained(sentence, run_of(chapter, sentence.rows[0].experiment)))}</p>"
+            for sentence in refuted(chapter)
+        ),
         *(
             _experiment(run, [row for row in chapter.rows if row.experiment == run.name], chapter.beside[run.name])
             for run in chapter.runs
@@ -172,13 +175,13 @@ def _experiment(run: Run, rows: Sequence[LedgerRow], beside: Sequence[Beside]) -
     if standing:
         lines.append(f"<p>On a stand-in for {escape(standing)}: synthetic data of its shape.</p>")
     lines += [f'<p class="soft">Beside it, {escape(o.kind)}: {escape(o.detail)}.</p>' for o in beside]
+    lines += [f"<p class='soft'>{_text(note)}</p>" for note in made["notes"]]
     figures = [run.directory / Path(name).name for name in made["files"] if name.endswith(".svg")]  # of no other folder
     lines += [_figure(path, f"{made['title']}, {path.stem}") for path in figures]
     if rows:
         columns = kinds(rows)
         header = ("verdict", "adjusted", "claim", "source", "statistic", *(["beside"] if columns else []), "manifest")
         lines.append(_table(header, "".join(_claim(row, columns) for row in rows), "claims"))
-    lines += [f"<p class='soft'>{_text(note)}</p>" for note in made["notes"]]
     for timed in made["times"]:
         width = re.search(r"\((.*?)\)", timed["text"])  # one trial, or how many side by side
         which = f": {width[1]}" if width else ""
