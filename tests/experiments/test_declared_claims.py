@@ -317,6 +317,8 @@ def test_figure_1_of_the_generalised_linear_paper():
         story = {name: {**GLM, label: level} for name in panels}
         broken = [v for t, v in verdicts("glm/fig1", told(story)).items() if label in t and of_regret(t)]
         assert broken.count("does not hold") >= least and bool(least) == ("does not hold" in broken), (label, level)
+    worse = told({name: {**GLM, "ECOLog": 62.0} for name in panels})  # 1.6 times
+    assert set(verdicts("glm/fig1", worse, "comparable to ECOLog").values()) == {"does not hold"}
 
 
 def test_rs_glincb_is_comparable_in_figure_1_and_underperforms_in_figure_3():
