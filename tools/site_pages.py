@@ -307,7 +307,7 @@ def _usual_runs() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for run in runs:
         request = run["request"]
-        usual = run["preset"] == run["presets"][0] and not run["reading"] and request["seed"] == 0
+        usual = run["preset"] == run["headline"] and not run["reading"] and request["seed"] == 0
         double = request["precision"][0] == "float64"
         if usual and double == bool(run["declared"]["float64"]):
             found.setdefault(run["experiment"], run)
