@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-RHO, CORRECT, RADIUS, W_SCALE = 0.5, 0.9, 3.0, 3.0
+from jaxbandits.algorithms.dro.multipliers import MULTIPLIERS
+
+RHO, CORRECT, RADIUS = 0.5, 0.9, 3.0
 BLOCK = 1 << 18  # numbers drawn ahead
 
 
@@ -27,13 +29,15 @@ def smd_steps(dim: int, groups: int, horizon: float) -> tuple[float, float]:
     """Return the step sizes of Theorem 1 for the ball."""
     half_square, entropy = RADIUS**2 / 2.0, math.log(groups)
     r = math.sqrt(8.0 / (5.0 * horizon * (half_square * dim + entropy)))
-    return W_SCALE * half_square * r, entropy * r
+    scale = MULTIPLIERS["smd"]
+    return scale["w_scale"] * half_square * r, scale["q_scale"] * entropy * r
 
 
 def online_steps(dim: int, groups: int, horizon: float) -> tuple[float, float, float]:
     """Return the step sizes of Theorem 5 for the ball."""
-    step_q = math.sqrt(math.log(groups) / (groups * horizon))
-    return W_SCALE * 2.0 * RADIUS / math.sqrt(2.0 * dim * 5.0 * horizon), step_q, step_q / 2.0
+    scale = MULTIPLIERS["online"]
+    step_q = scale["q_scale"] * math.sqrt(math.log(groups) / (groups * horizon))
+    return scale["w_scale"] * 2.0 * RADIUS / math.sqrt(2.0 * dim * 5.0 * horizon), step_q, step_q / 2.0
 
 
 def blocks(rounds: int, numbers: int) -> list[int]:

@@ -23,6 +23,7 @@ TURNS = {
     "linear/oful_mdp": "likewise",
     "linear/hvt_identification": "its environment draws noise by vmap over coordinates: two moves of keys",
     "linear/recursive_least_squares": "likewise",
+    "explore/top_two_thompson": "the key of an attempt is made in its loop: two moves of keys",
 }
 # Rounds that move whole rows of trials, and why.
 MOVES = {
@@ -34,6 +35,9 @@ MOVES = {
     "glm/ofulog_r": "likewise",
     "glm/rs_glincb": "products of arms lie by the axis that is summed, `[d, K]`",
     "linear/heavy_oful": "likewise, over its history",
+    "linear/d_lin_ucb": "likewise, for two matrices",
+    "linear/sw_lin_ucb": "likewise",
+    "contextual/hybrid_lin_ucb": "likewise",
 }
 
 

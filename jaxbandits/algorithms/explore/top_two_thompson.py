@@ -66,7 +66,7 @@ class TopTwoThompson(Identification):
         del t
         success = jnp.clip(state.total, 0.0, state.count)
         a, b = self.prior_success + success, self.prior_failure + state.count - success
-        coin_key, first_key, other_key = jax.random.split(key, 3)
+        coin_key, first_key, other_key = rng.split(key, 3)
         draw = rng.betas(first_key, a, b)
         best = first_axis.argmax(draw)
         is_best = jnp.arange(self.n_arms) == best
@@ -75,9 +75,7 @@ class TopTwoThompson(Identification):
 
         def again(carry: Any) -> Any:
             i, _ = carry
-            # A block of the key is the key of an attempt.
-            block = jnp.stack(rng.random_words(jax.random.wrap_key_data(data, impl=impl), i))
-            return i + 1, rng.betas(jax.random.wrap_key_data(block, impl=impl), a, b)
+            return i + 1, rng.betas(rng.fold_in(jax.random.wrap_key_data(data, impl=impl), i), a, b)
 
         def has_the_same_best(carry: Any) -> jax.Array:
             i, last = carry
