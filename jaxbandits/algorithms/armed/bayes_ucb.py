@@ -22,7 +22,7 @@ class BayesUCB(IndexPolicy):
 
     Guarantee:
       Rewards 0 and 1, uniform prior, c >= 5: limsup of expected regret / log T is at most
-      sum_i (mu* - mu_i) / kl(mu_i, mu*) (Theorem 1), which no consistent policy beats.
+      sum_i (mu* - mu_i) / kl(mu_i, mu*), which no consistent policy beats.
 
     Deviations:
       * [printed] c = 0 by default, as in the paper's experiments; `theory` has c = 5.
@@ -31,7 +31,7 @@ class BayesUCB(IndexPolicy):
 
     References:
       Emilie Kaufmann, Olivier Cappe, Aurelien Garivier. On Bayesian Upper Confidence Bounds for Bandit Problems.
-      AISTATS 2012, Algorithm 1, Theorem 1.
+      AISTATS 2012, Algorithm 1.
     """
 
     source: ClassVar[str] = "Kaufmann, Cappe & Garivier, AISTATS 2012, Algorithm 1"
@@ -43,7 +43,7 @@ class BayesUCB(IndexPolicy):
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: Any) -> "BayesUCB":
-        """Use c = 5, the value of Theorem 1, for n rounds."""
+        """Use c = 5, the least value of the guarantee, for n rounds."""
         fields: dict[str, Any] = {"n_arms": n_arms, "horizon": horizon, "c": 5.0}
         return cls(**fields | changes)
 

@@ -24,8 +24,8 @@ class Exp3(SampledPolicy):
     """Exponential weights over estimated losses, for any sequence of rewards in [0, 1].
 
     Guarantee:
-      Rewards in [0, 1] chosen in advance, eta as in `theory`: expected regret against every fixed arm after n rounds is
-      at most $2 sqrt(n K log K)$ (Lattimore & Szepesvari, Chapter 11).
+      Rewards in [0, 1] chosen in advance: expected regret against every fixed arm after n rounds is at most
+      $log K / eta + eta n K / 2$, $3/2 sqrt(n K log K)$ with `theory` (Lattimore & Szepesvari, proof of Theorem 11.2).
 
     Deviations:
       * [ours] Without `learning_rate` it is $sqrt(log K / (t K))$ in round $t = 1$, 2, ...
@@ -33,7 +33,7 @@ class Exp3(SampledPolicy):
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Yoav Freund, Robert Schapire. The Nonstochastic Multiarmed Bandit Problem.
       SIAM Journal on Computing 32, 2002.
-      Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 9.
+      Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 9, Theorem 11.2.
     """
 
     source: ClassVar[str] = "Auer, Cesa-Bianchi, Freund & Schapire, SIAM J. Comp. 2002; Lattimore & Szepesvari, Alg. 9"

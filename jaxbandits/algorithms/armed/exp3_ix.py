@@ -31,7 +31,8 @@ class Exp3IX(SampledPolicy):
 
     References:
       Gergely Neu. Explore no more: Improved high-probability regret bounds for non-stochastic bandits. NIPS 2015.
-      Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 10, Theorem 12.1.
+      Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 10, Theorem 12.1,
+      Eq. (12.5).
     """
 
     source: ClassVar[str] = "Neu, NIPS 2015; Lattimore & Szepesvari, Bandit Algorithms, 2020, Algorithm 10"

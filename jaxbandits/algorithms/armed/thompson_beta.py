@@ -33,7 +33,7 @@ class ThompsonBeta(IndexPolicy):
       Shipra Agrawal, Navin Goyal. Analysis of Thompson Sampling for the Multi-armed Bandit Problem. COLT 2012,
       Algorithm 1.
       Emilie Kaufmann, Nathaniel Korda, Remi Munos. Thompson Sampling: An Asymptotically Optimal Finite-Time Analysis.
-      ALT 2012, Theorem 1.
+      ALT 2012, arXiv:1205.4217, Theorem 1.
       Olivier Chapelle, Lihong Li. An Empirical Evaluation of Thompson Sampling. NIPS 2011: the reshaping s.
     """
 

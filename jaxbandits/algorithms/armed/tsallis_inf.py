@@ -20,8 +20,8 @@ class TsallisINF(SampledPolicy):
     """Logarithmic regret against stochastic rewards and $sqrt(K T)$ against any, without knowing which and without T.
 
     Guarantee:
-      Rewards in [0, 1]: expected regret against every fixed arm is at most $4 sqrt(K T) + O(log T)$ whatever the
-      rewards, and $O(sum_{D_i > 0} log T / D_i)$ in the stochastically constrained adversarial regime with a unique
+      Rewards in [0, 1]: expected regret against every fixed arm is at most $4 sqrt(K T) + 1$ whatever the rewards, and
+      $O(sum_{D_i > 0} log T / D_i)$ in the stochastically constrained adversarial regime with a unique
       best arm and gaps $D_i$ (Theorem 1).
 
     Deviations:
@@ -30,7 +30,7 @@ class TsallisINF(SampledPolicy):
 
     References:
       Julian Zimmert, Yevgeny Seldin. Tsallis-INF: An Optimal Algorithm for Stochastic and Adversarial Bandits.
-      JMLR 22(28), 2021, Algorithms 1 and 2, Theorem 1.
+      JMLR 22(28), 2021, arXiv:1807.07623, Algorithms 1 and 2, Theorem 1 (importance weights), Lemmas 11 and 12.
     """
 
     source: ClassVar[str] = "Zimmert & Seldin, JMLR 22(28), 2021, Algorithm 1"

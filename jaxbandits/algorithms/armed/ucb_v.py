@@ -30,10 +30,10 @@ class UCBV(IndexPolicy):
 
     Guarantee:
       Independent rewards in [0, b], variances $sigma_i^2$, gaps $D_i$, $c = 1$, $zeta > 1$: expected regret is at most
-      $C_zeta sum_{D_i > 0} (sigma_i^2 / D_i + 2 b) log T$, $C_1.2 = 10$ (Theorem 4).
+      $C_zeta sum_{D_i > 0} (sigma_i^2 / D_i + 2 b) log T$, $C_1.2 = 10$.
 
     Deviations:
-      None. Ties: the first arm wins.
+      * [reconstructed] zeta = 1.2 by default, and its constant 10 in the bound. Ties: the first arm wins.
 
     References:
       Jean-Yves Audibert, Remi Munos, Csaba Szepesvari. Exploration-Exploitation Tradeoff Using Variance Estimates in

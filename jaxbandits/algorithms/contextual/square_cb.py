@@ -26,17 +26,21 @@ class SquareCB(OracleLearner):
     Guarantee:
       Rewards in [0, 1] whose means the oracle's class contains, and an oracle with regret at most R in squared loss:
       with `theory` and probability at least 1 - delta the regret is at most
-      $4 sqrt(K T R) + 8 sqrt(K T log(2 / delta))$ (Theorem 1).
+      $4 sqrt(K T R) + 8 sqrt(K T log(2 / delta))$.
 
     Deviations:
-      * [printed] By default $gamma_t = 10 sqrt(t)$, as in Vowpal Wabbit; `theory` has the constant of Theorem 1.
+      * [printed] By default $gamma_t = 10 sqrt(t)$, as in Vowpal Wabbit.
+      * [reconstructed] gamma of `theory` and the constants of the bound. The authors' lecture notes have
+        gamma = $sqrt(K T / E)$ and $2 sqrt(K T E)$ for predictions whose expected squared errors sum to at most E.
       * [ours] The oracle is updated by the squared loss of the arm played, and its predictions are not clipped. One
         that draws at random draws anew in `update`. Arms that are not available do not count in K. Ties: the first arm
         wins.
 
     References:
       Dylan Foster, Alexander Rakhlin. Beyond UCB: Optimal and Efficient Contextual Bandits with Regression Oracles.
-      ICML 2020, Algorithm 1, Theorem 1.
+      ICML 2020, Algorithm 1.
+      Dylan Foster, Alexander Rakhlin. Foundations of Reinforcement Learning and Interactive Decision Making.
+      arXiv:2312.16730, Proposition 10.
     """
 
     source: ClassVar[str] = "Foster & Rakhlin, ICML 2020, Algorithm 1"

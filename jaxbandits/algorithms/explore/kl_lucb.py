@@ -30,7 +30,8 @@ class KLLUCB(LUCB):
       * [printed] beta(t) = $log((log t + 1) / delta)$ by default, as in the experiments of Garivier and Kaufmann (COLT
         2016), who also count t in plays.
       * [reconstructed] `theory` has beta(t) = x + log x, $x = log(k_1 K t^alpha / delta)$, $alpha = 1.1$ and
-        $k_1 = 405.5$, the constants of public implementations that cite the paper.
+        $k_1 = 405.5$, the constants of public implementations that cite the paper; k_1 is just above
+        $2 e + 1 + e / (alpha - 1) + (e + 1) / (alpha - 1)^2 = 405.45$.
       * [ours] The best arm only $(m = 1)$. Means are clipped to [0, 1]. Ties: the first arm wins.
 
     References:

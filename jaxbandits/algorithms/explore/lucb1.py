@@ -21,7 +21,7 @@ class LUCB1(LUCB):
 
     Guarantee:
       Rewards in [0, 1]: the recommended arm is within eps of the best one with probability at least 1 - delta; the mean
-      stopping time is $O(H log(H / delta))$, H = sum_i 1 / max(D_i, eps / 2)^2 with gaps $D_i$ (Theorem 6).
+      stopping time is $O(H log(H / delta))$, H = sum_i 1 / max(D_i, eps / 2)^2 with gaps $D_i$.
 
     Deviations:
       * [ours] The best arm only $(m = 1)$. Ties: the first arm wins.

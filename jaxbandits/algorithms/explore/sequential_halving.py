@@ -40,15 +40,16 @@ class SequentialHalving(Identification):
 
     Guarantee:
       Independent rewards in [0, 1], gaps $D_i$: the recommended arm is not the best one with probability at most
-      3 log_2 K exp(-n / (8 H_2 log_2 K)), H_2 = max_{i > 1} i / D_(i)^2 (Theorem 4.1).
+      3 log_2 K exp(-n / (8 H_2 log_2 K)), H_2 = max_{i > 1} i / D_(i)^2.
 
     Deviations:
       * [ours] Arms are played in turn within a phase. Phases end at fixed rounds: with late feedback or arms that are
         not always available, means are of the plays whose rewards have arrived. Ties: the first arm is kept.
 
     References:
-      Zohar Karnin, Tomer Koren, Oren Somekh. Almost Optimal Exploration in Multi-Armed Bandits. ICML 2013, Algorithm 2,
-      Theorem 4.1.
+      Zohar Karnin, Tomer Koren, Oren Somekh. Almost Optimal Exploration in Multi-Armed Bandits. ICML 2013, Algorithm 2.
+      Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 22, Theorem 33.10:
+      16 in place of 8 for 1-sub-Gaussian rewards, hence 4 for those in [0, 1].
     """
 
     source: ClassVar[str] = "Karnin, Koren & Somekh, ICML 2013, sequential halving"

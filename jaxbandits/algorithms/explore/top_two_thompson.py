@@ -27,8 +27,8 @@ class TopTwoThompson(Identification):
 
     Guarantee:
       Bounded rewards of an exponential family, a unique best arm, beta = 1/2: the posterior probability of another best
-      arm tends to 0 exponentially, with an exponent at least half the largest possible (Theorem 1, for his algorithms
-      as a class). With `theory`, rewards 0 and 1: the recommended arm is the best one with probability at least
+      arm tends to 0 exponentially, with an exponent at least half the largest possible (for his algorithms as a
+      class). With `theory`, rewards 0 and 1: the recommended arm is the best one with probability at least
       1 - delta (Garivier & Kaufmann, Theorem 10, for any rule of play).
 
     Deviations:

@@ -28,8 +28,8 @@ class TrackAndStop(Identification):
 
     Guarantee:
       Rewards 0 and 1, a unique best arm, `theory`: the recommended arm is the best one with probability at least
-      1 - delta (Theorem 10). The mean stopping time divided by log(1/delta) tends to T*(mu), which no learner with that
-      probability beats (Theorem 14).
+      1 - delta (Theorem 10). The mean stopping time divided by log(1/delta) tends to T*(mu) (Theorem 14), which no
+      learner with that probability beats (Theorem 1).
 
     Deviations:
       * [printed] beta(t) = $log((log t + 1) / delta)$ by default, as in the experiments; `theory` has
@@ -38,8 +38,8 @@ class TrackAndStop(Identification):
         them (the authors' code draws one of them). Ties: the first arm wins.
 
     References:
-      Aurelien Garivier, Emilie Kaufmann. Optimal Best Arm Identification with Fixed Confidence. COLT 2016, Section 3.1
-      (D-tracking), Section 3.2 (stopping), Theorems 10 and 14.
+      Aurelien Garivier, Emilie Kaufmann. Optimal Best Arm Identification with Fixed Confidence. COLT 2016,
+      arXiv:1602.04589, Section 3.1 (D-tracking), Eq. (8) (stopping), Theorems 1, 5, 10 and 14.
     """
 
     source: ClassVar[str] = "Garivier & Kaufmann, COLT 2016, Track-and-Stop with D-tracking"

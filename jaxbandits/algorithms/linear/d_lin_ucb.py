@@ -37,8 +37,8 @@ class DLinUCB:
     """Optimism with exponentially weighted least squares: a round counts gamma times as much after every further one.
 
     Guarantee:
-      Noise R-sub-Gaussian, ||theta_t|| <= S, arms of norm at most L, total variation B of theta, gamma as in `theory`:
-      the regret against the best arm of every round is O~(d^{2/3} B^{1/3} T^{2/3}) (Theorem 3).
+      None with these constants. (A regret of the order $d^{2/3} B^{1/3} T^{2/3}$ was stated for gamma as in `theory`;
+      its proof has a gap, and $B^{1/4} T^{3/4}$ is what the corrected one gives in B and T.)
 
     Deviations:
       * [ours] At gamma = 1, where the paper divides by 0, the limit t of (1 - gamma^{2t}) / (1 - gamma^2). `beta_scale`
@@ -46,7 +46,9 @@ class DLinUCB:
 
     References:
       Yoan Russac, Claire Vernade, Olivier Cappe. Weighted Linear Bandits for Non-Stationary Environments.
-      NeurIPS 2019, arXiv 1909.09146, Algorithm 1.
+      NeurIPS 2019, arXiv:1909.09146, Algorithm 1, Corollary 1.
+      Peng Zhao, Lijun Zhang, Yuan Jiang, Zhi-Hua Zhou. A Simple Approach for Non-stationary Linear Bandits.
+      arXiv:2103.05324: the gap, and the rate without it.
     """
 
     feedback: ClassVar[type] = Reward

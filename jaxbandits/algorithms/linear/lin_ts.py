@@ -44,8 +44,9 @@ class LinTS:
       * [ours] log T in place of log t in `theory`; `ridge` is lambda, 1 in the paper. Ties: the first arm wins.
 
     References:
-      Shipra Agrawal, Navin Goyal. Thompson Sampling for Contextual Bandits with Linear Payoffs. ICML 2013, Algorithm 1,
-      Theorem 1.
+      Shipra Agrawal, Navin Goyal. Thompson Sampling for Contextual Bandits with Linear Payoffs. ICML 2013, Algorithm 1.
+      The bound and v are those of the revised version, arXiv:1209.3352, Theorem 1; that of ICML is
+      $O~(d sqrt(T^{1 + eps} / eps))$ for a parameter eps.
     """
 
     feedback: ClassVar[type] = Reward

@@ -39,7 +39,7 @@ class SWLinUCB:
 
     Guarantee:
       None with these constants. (A regret of the order $d^{2/3} B^{1/3} T^{2/3}$ was stated for tau as in `theory`; its
-      proof has a gap, and $d^{7/8} B^{1/4} T^{3/4}$ is what the corrected ones give.)
+      proof has a gap, and $B^{1/4} T^{3/4}$ is what the corrected one gives in B and T.)
 
     Deviations:
       * [ours] A round that leaves the window is subtracted; after every tau rounds both sums are computed anew from the
@@ -49,6 +49,8 @@ class SWLinUCB:
       Wang Chi Cheung, David Simchi-Levi, Ruihao Zhu. Learning to Optimize under Non-Stationarity. AISTATS 2019.
       Yoan Russac, Claire Vernade, Olivier Cappe. Weighted Linear Bandits for Non-Stationary Environments.
       NeurIPS 2019: the method as a baseline.
+      Peng Zhao, Lijun Zhang, Yuan Jiang, Zhi-Hua Zhou. A Simple Approach for Non-stationary Linear Bandits.
+      arXiv:2103.05324: the gap, and the rate without it.
     """
 
     feedback: ClassVar[type] = Reward
