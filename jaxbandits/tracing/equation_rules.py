@@ -240,17 +240,31 @@ def _random_bits(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> l
     In that form the bits of an entry depend on its index alone.
     """
     del size, batched
-    (keys,), shape, width = args, eqn.params["shape"], eqn.params["bit_width"]
+    blocks, width = _threefry_blocks(args[0], eqn.params["shape"]), eqn.params["bit_width"]
+    if blocks is None:
+        return None
+    high, low = blocks
+    if width == 64:
+        return [((high.astype(jnp.uint64) << 32) | low.astype(jnp.uint64), True)]
+    return [((high ^ low).astype(eqn.outvars[0].aval.dtype), True)]
+
+
+def _random_split(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+    """Split keys as `jax.random.split` does, by Threefry in its partitionable form; else None."""
+    del size, batched
+    blocks = _threefry_blocks(args[0], eqn.params["shape"])
+    return None if blocks is None else [(jax.random.wrap_key_data(jnp.stack(blocks, -1), impl="threefry2x32"), True)]
+
+
+def _threefry_blocks(keys: jax.Array, shape: tuple[int, ...]) -> tuple[jax.Array, jax.Array] | None:
+    """Return the words `[..., *shape, W]` of one block an entry of keys `[..., W]`; None for other generators."""
     if str(jax.random.key_impl(keys)) != "threefry2x32" or not jax.config.jax_threefry_partitionable:
         return None
     ndim = keys.ndim - 1
     counters = jnp.arange(math.prod(shape), dtype=jnp.uint32).reshape(*(1,) * ndim, *shape, 1)
     data = jax.random.key_data(keys)
     k0, k1 = (lax.expand_dims(data[..., k], range(ndim, ndim + len(shape))) for k in (0, 1))
-    high, low = barrier(threefry(k0, k1, counters))
-    if width == 64:
-        return [((high.astype(jnp.uint64) << 32) | low.astype(jnp.uint64), True)]
-    return [((high ^ low).astype(eqn.outvars[0].aval.dtype), True)]
+    return barrier(threefry(k0, k1, counters))
 
 
 def apply_to_rows(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
@@ -308,6 +322,7 @@ EQUATION_RULES: dict[str, Callable[..., list[Any] | None]] = {
     **dict.fromkeys(("scatter_mul", "scatter_min", "scatter_max"), _scatter),
     "random_fold_in": _fold_in,
     "random_bits": _random_bits,
+    "random_split": _random_split,
     "cholesky": _cholesky,
     "triangular_solve": _triangular_solve,
     "lu": _lu,

@@ -23,7 +23,6 @@ TURNS = {
     "linear/oful_mdp": "likewise",
     "linear/hvt_identification": "its environment draws noise by vmap over coordinates: two moves of keys",
     "linear/recursive_least_squares": "likewise",
-    "explore/top_two_thompson": "the key of an attempt is made in its loop: two moves of keys",
 }
 # Rounds that move whole rows of trials, and why.
 MOVES = {

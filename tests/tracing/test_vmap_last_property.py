@@ -685,6 +685,9 @@ CUSTOM = {
 
 RANDOM = {
     "uniform": Operation(lambda k, key: jax.random.uniform(key, (k % 4,), ("float32", "float64")[k % 2]), "K", rank(0)),
+    "split": Operation(
+        lambda k, key: jax.random.key_data(jax.random.split(key, (k % 3, 2))).astype("float64"), "K", rank(0)
+    ),
     "normal": Operation(lambda key, x: x + jax.random.normal(key, x.shape, x.dtype), "KF", rank(0)),
     "bernoulli": Operation(lambda key, x: jax.random.bernoulli(key, jax.nn.sigmoid(x)), "KF", rank(0)),
     "categorical": Operation(

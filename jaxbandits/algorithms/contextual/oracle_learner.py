@@ -72,7 +72,7 @@ class OracleLearner(abc.ABC):
 
     def select(self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs) -> ArmDecision:
         check_count(obs.arms, self.n_arms)
-        oracle_key, draw_key = rng.split(key)
+        oracle_key, draw_key = jax.random.split(key)
         scores = self.oracle.select(oracle_key, t, state, None).play.reshape(self.n_arms, self.dim) @ obs.context
         mask = jnp.ones(self.n_arms, bool) if obs.mask is None else obs.mask
         scores = jnp.where(mask, scores, jnp.finfo(scores.dtype).min)
@@ -85,7 +85,7 @@ class OracleLearner(abc.ABC):
     def update(
         self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs, decision: ArmDecision, feedback: Reward
     ) -> Any:
-        select_key, update_key = rng.split(key)
+        select_key, update_key = jax.random.split(key)
         is_played = (jnp.arange(self.n_arms) == decision.index).astype(obs.context.dtype)
         loss = SquaredLoss((is_played[:, None] * obs.context).reshape(-1), feedback.reward)
         point = self.oracle.select(select_key, t, state, None)

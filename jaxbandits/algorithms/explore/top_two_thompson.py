@@ -66,7 +66,7 @@ class TopTwoThompson(Identification):
         del t
         success = jnp.clip(state.total, 0.0, state.count)
         a, b = self.prior_success + success, self.prior_failure + state.count - success
-        coin_key, first_key, other_key = rng.split(key, 3)
+        coin_key, first_key, other_key = jax.random.split(key, 3)
         draw = rng.betas(first_key, a, b)
         best = first_axis.argmax(draw)
         is_best = jnp.arange(self.n_arms) == best

@@ -48,7 +48,7 @@ class LinearContexts:
         check_noise(self.noise, "LinearContexts.noise")
 
     def init(self, key: jax.Array) -> LinearContextsState:
-        theta_key, beta_key = rng.split(key)
+        theta_key, beta_key = jax.random.split(key)
         theta = rng.unit_vectors(theta_key, self.n_arms, self.dim)
         beta = rng.unit_vector(beta_key, self.shared_dim) if self.shared_dim else jnp.zeros(0)
         return LinearContextsState(theta, beta)
@@ -57,7 +57,7 @@ class LinearContexts:
         del t, state
         if not self.shared_dim:
             return ContextObs.of(rng.unit_vector(key, self.dim), self.n_arms)
-        context_key, arms_key = rng.split(key)
+        context_key, arms_key = jax.random.split(key)
         arms = rng.unit_vectors(arms_key, self.n_arms, self.shared_dim)
         return ContextObs(rng.unit_vector(context_key, self.dim), arms)
 
