@@ -685,7 +685,7 @@ CUSTOM = {
 
 RANDOM = {
     "uniform": Operation(lambda k, key: jax.random.uniform(key, (k % 4,), ("float32", "float64")[k % 2]), "K", rank(0)),
-    "split": Operation(
+    "keys of a key": Operation(
         lambda k, key: jax.random.key_data(jax.random.split(key, (k % 3, 2))).astype("float64"), "K", rank(0)
     ),
     "normal": Operation(lambda key, x: x + jax.random.normal(key, x.shape, x.dtype), "KF", rank(0)),
