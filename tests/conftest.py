@@ -27,7 +27,7 @@ import pytest
 FLOAT32 = Path(__file__).parent / "float32"
 AS_SHIPPED = (FLOAT32, FLOAT32.parent / "simulation")
 DURATIONS = FLOAT32.parent / "durations.json"  # CPU seconds from 1 on, by file and test; null: slow, not measured
-QUICK_SECONDS = 2.0  # up to which `make test` runs a test
+QUICK_SECONDS = 1.5  # up to which `make test` runs a test
 USUAL_SECONDS, UNMEASURED_SECONDS = 0.1, 30.0  # of a test that DURATIONS lacks, and of a null
 PAIRED = ("tests/testing/test_contract.py", "tests/simulation/test_split.py")  # whose tests end in the name of a check
 FAST_COMPILE = (
