@@ -1,4 +1,4 @@
-"""How speed scales, in three figures: with workers, with the width of a batch, and with the precision.
+"""Speed against the number of workers, the width of a batch, and the precision: three figures.
 
 python -m benchmarks.speed.scaling              measures the cases and prints a line each
 python -m benchmarks.speed.scaling --write      also draws docs/scaling-{cores,width,precision}.png

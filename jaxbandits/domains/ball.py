@@ -45,7 +45,8 @@ class L2Ball:
         return jax.tree.map(lambda a: -(a / norm) * self.radius, direction), None
 
     def contains(self, x: Point) -> jax.Array:
-        # Squares of x / radius overflow outside and underflow inside: no norm that does neither is needed.
+        # A square of x / radius that overflows is that of a point outside, one that underflows of a point inside: the
+        # comparison is right either way, and needs no root.
         relative = points.scale(x, 1.0 / self.radius)
         square = points.inner(relative, relative)
         return square <= 1.0 + 32.0 * jnp.finfo(square.dtype).eps

@@ -32,10 +32,10 @@ class ScaledSquares(NamedTuple):
     def add(self, size: jax.Array) -> "ScaledSquares":
         """Add the square of a size `[]` >= 0; the total is NaN from the first infinite one on."""
         largest = 2.0 ** (jnp.finfo(size.dtype).maxexp - 2)  # of which the reciprocal is a normal number, too
-        sum_ = self._replace(scale=jnp.maximum(self.scale, _power_of_two(jnp.minimum(size, largest))))
-        earlier, new = self.scale * sum_.inverse_scale, size * sum_.inverse_scale
+        rescaled = self._replace(scale=jnp.maximum(self.scale, _power_of_two(jnp.minimum(size, largest))))
+        earlier, new = self.scale * rescaled.inverse_scale, size * rescaled.inverse_scale
         total = self.total * (earlier * earlier) + new * new
-        return sum_._replace(total=jnp.where(jnp.isinf(size), jnp.nan, total))
+        return rescaled._replace(total=jnp.where(jnp.isinf(size), jnp.nan, total))
 
 
 def _power_of_two(x: jax.Array) -> jax.Array:

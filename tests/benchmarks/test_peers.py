@@ -122,7 +122,7 @@ def rows(section):
 
 
 def names(cell):
-    """What is called, and what stands alone between backticks."""
+    """Return the calls, and the words that stand alone between backticks."""
     spans = re.findall(r"`([^`]+)`", cell)
     called = [name for span in spans for name in re.findall(r"(\w+)\(", span)]
     return {*called, *(span for span in spans if span.isidentifier())} - NOT_CALLS

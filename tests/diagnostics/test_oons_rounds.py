@@ -9,7 +9,7 @@ from jaxbandits.diagnostics import oons_rounds
 
 @pytest.mark.parametrize("dim", [1, 3])
 def test_the_slack_of_unconstrained_steps_is_known(dim, rng):
-    """Where both steps are free minimisers, all is equality but the curvature: c eta <x - u, e>^2 / 2 is left."""
+    """If both steps are free minimisers, all is equality but the curvature: c eta <x - u, e>^2 / 2 is left."""
     root = rng.standard_normal((dim, dim))
     metric = root @ root.T + np.eye(dim)
     center, hint, grad, u = rng.standard_normal((4, dim))

@@ -386,7 +386,7 @@ def test_panels_of_a_sentence_are_one_entry(verdicts, standing):
 
 
 def test_a_statement_that_does_not_hold_has_a_paragraph():
-    """What was run, panels, other presets, and what would change it."""
+    """The paragraph names the run, its panels, other presets, and what would change the verdict."""
     rows = [row_of(f"a wins ({panel})", "does not hold", "a wins", remark="the horizon") for panel in "xy"]
     tuned = run_of(preset="tuned", claims=[row | {"verdict": "holds"} for row in rows])
     main = run_of(claims=rows, notes=["mind the gap"])

@@ -67,6 +67,10 @@ OPERATIONS = {
     ),
     "what is the same for all": lambda s, x, k: (jnp.arange(3.0) + k, k, s),
     "random draws": lambda s, x, k: s * jax.random.normal(jax.random.fold_in(jax.random.key(0), jnp.int32(k)), (2,)),
+    "split keys": lambda s, x, k: [
+        jax.random.key_data(key).astype(float)
+        for key in jax.random.split(jax.random.fold_in(jax.random.key(0), jnp.int32(1e3 * s)), 3)
+    ],
     "types": lambda s, x, k: (x.astype(jnp.float32), x > s, jnp.int32(3) * (x > s), 2),
 }
 
