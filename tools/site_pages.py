@@ -50,6 +50,7 @@ TITLES = {
     "dro": "Group DRO",
     "operators": "Operators",
     "data": "Data",
+    "classics": "Classics",
 }
 ROOMS = {  # page of the top level: its title, and the rooms of the package whose names it has
     "run": ("Simulate, compare, sweep", ("simulation", "sweeps")),
@@ -298,6 +299,10 @@ def _spec_names() -> str:
 
 # --- papers and gallery ------------------------------------------------------------------------------------------
 
+_ELSEWHERE = (
+    "Those of [K arms](../reference/armed.md), [best-arm identification](../reference/explore.md), "
+    "[contextual](../reference/contextual.md) and [linear](../reference/linear.md) bandits."
+)
 VERDICTS = ("holds", "does not hold", "not decided")
 
 
@@ -329,7 +334,7 @@ def _paper(family: str, paper: Any, runs: dict[str, Any]) -> str:
     blocks = [
         f"{escape(paper.reference)}. `jaxbandits reproduce {family}/all` runs everything on this page.",
         "## Algorithms and baselines",
-        table(("class", "source"), algorithms),
+        table(("class", "source"), algorithms) if algorithms else _ELSEWHERE,
         "## Figures and claims",
         "Pictures are runs of the budget `quick`, which shows the form of a figure and decides nothing. Verdicts are "
         "those of the [ledger](../../ledger.md), where intervals, adjusted verdicts and further runs stand; how they "
@@ -379,7 +384,7 @@ def _gallery() -> dict[str, str]:
         "Every algorithm on its registered example, and every experiment with the budget `quick`: small runs that show "
         "what comes out, and decide nothing. `python tools/gallery.py` draws the pictures."
     ]
-    for family in FAMILIES:
+    for family in (*FAMILIES, "classics"):
         algorithms = [
             _card(entry.cls.__name__, name, _first_line(entry.cls), f"jaxbandits show {name}",
                   f"reference/{family}.md#{entry.cls.__name__.lower()}")

@@ -1,14 +1,16 @@
 """The registry of experiments, written out by hand, family by family."""
 
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.experiments import coco, dro, glm, linear, oco
+from jaxbandits.experiments import classics, coco, dro, glm, linear, oco
 from jaxbandits.experiments.engine.claim import Claim, Verdict
 from jaxbandits.experiments.engine.experiment import Experiment, Panel
 from jaxbandits.experiments.engine.study import Study
 from jaxbandits.experiments.engine.tuning import MultiplierTable
 
 EXPERIMENTS: dict[str, Experiment] = {
-    experiment.name: experiment for family in (linear, glm, oco, coco, dro) for experiment in family.EXPERIMENTS
+    experiment.name: experiment
+    for family in (linear, glm, oco, coco, dro, classics)
+    for experiment in family.EXPERIMENTS
 }
 TABLES: dict[str, MultiplierTable] = {
     "coco": coco.TABLE,

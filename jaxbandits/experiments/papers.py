@@ -315,4 +315,25 @@ _OCO = Paper(
     ),
 )
 
-PAPERS = {paper.family: paper for paper in (_LINEAR, _GLM, _COCO, _DRO, _OCO)}
+_CLASSICS = Paper(
+    "classics",
+    "Classical bandits",
+    "Garivier & Cappe, COLT 2011; Chapelle & Li, NIPS 2011; Garivier & Kaufmann, COLT 2016; Russac, Vernade & Cappe, "
+    "NeurIPS 2019; Zimmert & Seldin, JMLR 2021; Lattimore & Szepesvari, Bandit Algorithms, 2020",
+    easy="KL-UCB's two figures, Figure 6.1 of the book and the notebooks of D-LinUCB state everything that is needed.",
+    difficult="50,000 runs of each learner within minutes; plays until a learner stops, without rounds that do not "
+    "count.",
+    guessed="K, gap and rounds of the adversary of Figure 3 (Tsallis-INF); the fixed m of Figure 7.1; the rounds of "
+    "Chapelle and Li's figure.",
+    errata=(
+        Erratum(
+            "Russac et al., authors' code, D_LinUCB_class.py",
+            "cov_squared = gamma^2 cov + a a' + (1 - gamma^2) lambda I, after cov was updated",
+            "In Algorithm 1 W is decayed from W. Here V takes its place, and the new arm counts twice: wider bounds.",
+            "Algorithm 1; the field `authors_code` has the recursion of the code.",
+            _reproduce("classics/russac-fig1"),
+        ),
+    ),
+)
+
+PAPERS = {paper.family: paper for paper in (_LINEAR, _GLM, _COCO, _DRO, _OCO, _CLASSICS)}

@@ -24,7 +24,8 @@ def draw(drawing: Shares, plt: Any, report: Report) -> "Figure":
         share = np.arange(1, len(values) + 1) / len(values)
         look = style.of_label(order.index((panel, label))) | {"marker": ""}
         ax.step(values, share, where="post", label=f"{label}, {panels[panel].title}", **look)
-    ax.axvline(drawing.mark, color="#000000", linewidth=0.8)
+    if drawing.mark is not None:
+        ax.axvline(drawing.mark, color="#000000", linewidth=0.8)
     ax.set(xscale="log", xlabel=metric.replace("_", " "), ylabel="share of trials at or below", ylim=(0.0, 1.02))
     figure.legend(fontsize="small", frameon=False, loc="outside right center")
     style.open_frame(ax)

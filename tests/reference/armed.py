@@ -30,8 +30,27 @@ class Learner:
 class UCB1(Learner):
     """Reference of ucb1."""
 
+    exploration = 2.0
+
     def of(self, t, x):
-        return x.mean() + np.sqrt(2 * np.log(t) / len(x))
+        return x.mean() + np.sqrt(self.exploration * np.log(t) / len(x))
+
+
+class UCBDelta(Learner):
+    """Reference of ucb_delta."""
+
+    def of(self, t, x):
+        return x.mean() + self.noise_scale * np.sqrt(2 / len(x) * np.log(1 / self.delta))
+
+
+class ChernoffUCB(Learner):
+    """Reference of chernoff_ucb: k/m + sqrt(2 (k/m) L / m) + 2 L / m, L = log(1/delta), delta = sqrt(1/t)."""
+
+    power = 0.5
+
+    def of(self, t, x):
+        k, m, L = x.sum(), len(x), np.log(t**self.power)
+        return k / m + np.sqrt(2 * (k / m) * L / m) + 2 * L / m
 
 
 class AOUCB(Learner):

@@ -42,6 +42,19 @@ class DLinUCB(Linear):
         return inv @ (self.X * weights[:, None]).T @ self.r, inv @ W @ inv, beta
 
 
+class DLinUCBAsCoded(DLinUCB):
+    """As the authors' code updates W: from gamma^2 times the new V, in which the round is already."""
+
+    def model(self):
+        theta, _, beta = super().model()
+        t, g, lam, eye = len(self.r), self.discount, self.ridge, np.eye(self.d)
+        weights = g ** np.arange(t)[::-1]
+        V = (self.X * weights[:, None]).T @ self.X + lam * eye
+        last = np.outer(self.X[-1], self.X[-1]) + (1 - g**2) * lam * eye if t else (1 - g**2) * lam * eye
+        inv = np.linalg.inv(V)
+        return theta, inv @ (g**2 * V + last) @ inv, beta
+
+
 class SWLinUCB(Linear):
     """Reference of sw_lin_ucb."""
 

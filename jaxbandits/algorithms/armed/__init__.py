@@ -7,6 +7,7 @@ from jaxbandits.base import lazy
 if TYPE_CHECKING:
     from jaxbandits.algorithms.armed.ao_ucb import AOUCB as AOUCB
     from jaxbandits.algorithms.armed.bayes_ucb import BayesUCB as BayesUCB
+    from jaxbandits.algorithms.armed.chernoff_ucb import ChernoffUCB as ChernoffUCB
     from jaxbandits.algorithms.armed.d_ucb import DUCB as DUCB
     from jaxbandits.algorithms.armed.eps_greedy import EpsGreedy as EpsGreedy
     from jaxbandits.algorithms.armed.etc import ETC as ETC
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from jaxbandits.algorithms.armed.thompson_gaussian import ThompsonGaussian as ThompsonGaussian
     from jaxbandits.algorithms.armed.tsallis_inf import TsallisINF as TsallisINF
     from jaxbandits.algorithms.armed.ucb1 import UCB1 as UCB1
+    from jaxbandits.algorithms.armed.ucb_delta import UCBDelta as UCBDelta
     from jaxbandits.algorithms.armed.ucb_v import UCBV as UCBV
 
 lazy.attach(__name__)

@@ -1,8 +1,8 @@
 """UCB1: optimism for rewards in [0, 1] (Auer, Cesa-Bianchi & Fischer, Machine Learning 47, 2002, Figure 1).
 
-    play   argmax_i  m_i + sqrt(2 log t / T_i),   every arm once before
+    play   argmax_i  m_i + sqrt(c log t / T_i),   every arm once before
 
-after t rounds, of which $T_i$ played arm i, with mean reward $m_i$. $O(K)$ a round.
+after t rounds, of which $T_i$ played arm i, with mean reward $m_i$; $c = 2$. Notation: c exploration. $O(K)$ a round.
 """
 
 from typing import ClassVar
@@ -11,19 +11,19 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls, log_rounds
-from jaxbandits.base.pytree import pytree
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 
 
 @pytree
 class UCB1(IndexPolicy):
-    """Upper confidence bounds by Hoeffding's inequality, without parameters.
+    """Upper confidence bounds by Hoeffding's inequality.
 
     Guarantee:
-      Independent rewards in [0, 1], gaps $D_i$: expected regret <= $8 sum_{D_i > 0} log T / D_i + (1 + pi^2 / 3) sum_i$
-      $D_i$, for every T (Theorem 1).
+      Independent rewards in [0, 1], gaps $D_i$, $c = 2$: expected regret <= $8 sum_{D_i > 0} log T / D_i$
+      $+ (1 + pi^2 / 3) sum_i D_i$, for every T (Theorem 1).
 
     Deviations:
-      None. Ties: the first arm wins.
+      * [ours] `exploration` is c; it is 2 in the paper. Ties: the first arm wins.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Paul Fischer. Finite-time Analysis of the Multiarmed Bandit Problem.
@@ -31,6 +31,7 @@ class UCB1(IndexPolicy):
     """
 
     source: ClassVar[str] = "Auer, Cesa-Bianchi & Fischer, Machine Learning 2002, Figure 1"
+    exploration: ArrayLike = param(2.0, "[0, inf)", "c, factor of log t; 2 is the paper's")
 
     @classmethod
     def example(cls) -> "UCB1":
@@ -38,4 +39,4 @@ class UCB1(IndexPolicy):
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
         del key
-        return state.mean + jnp.sqrt(2.0 * log_rounds(t) / state.played)
+        return state.mean + jnp.sqrt(self.exploration * log_rounds(t) / state.played)

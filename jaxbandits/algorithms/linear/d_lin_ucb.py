@@ -17,6 +17,7 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.ranges import BOOL
 from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.numerics import linalg
 from jaxbandits.numerics.linalg import Symmetric, Vector
@@ -41,6 +42,8 @@ class DLinUCB:
       its proof has a gap, and $B^{1/4} T^{3/4}$ is what the corrected one gives in B and T.)
 
     Deviations:
+      * [printed] With `authors_code` W is as in the authors' code, gamma^2 V + x_t x_t' + (1 - gamma^2) lambda I with
+        the new V, in which the round is already: $x_t x_t'$ counts twice, and V in place of W is decayed.
       * [ours] At gamma = 1, where the paper divides by 0, the limit t of (1 - gamma^{2t}) / (1 - gamma^2). `beta_scale`
         multiplies the radius. Ties: the first arm wins.
 
@@ -62,6 +65,7 @@ class DLinUCB:
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on the norms of arms")
     delta: ArrayLike = param(0.01, "(0, 1)", "failure probability")
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the radius; 1 is the theory")
+    authors_code: bool = static(False, BOOL, "whether W is that of the authors' code, not of the paper")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, variation: ArrayLike, **changes: Any) -> "DLinUCB":
@@ -94,9 +98,11 @@ class DLinUCB:
         del key, t, obs
         gamma, new = self.discount, jnp.outer(decision.x, decision.x)
         identity = self.ridge * jnp.eye(self.dim)
+        gram = gamma * state.gram + new + (1.0 - gamma) * identity
+        decayed = gram if self.authors_code else state.squared
         return DLinUCBState(
-            gram=gamma * state.gram + new + (1.0 - gamma) * identity,
-            squared=gamma * gamma * state.squared + new + (1.0 - gamma * gamma) * identity,
+            gram=gram,
+            squared=gamma * gamma * decayed + new + (1.0 - gamma * gamma) * identity,
             moment=gamma * state.moment + feedback.reward * decision.x,
         )
 

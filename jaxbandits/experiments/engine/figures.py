@@ -113,12 +113,12 @@ class Shares:
 
     Attributes:
       metric: which; None: the experiment's.
-      mark: a value that is marked: what the theory allows.
+      mark: a value that is marked: what the theory allows; None: none is.
       name: see `Drawing`.
     """
 
     metric: str | None = None
-    mark: float = 1.0
+    mark: float | None = 1.0
     name: str = "shares"
 
 

@@ -15,6 +15,7 @@ from jaxbandits.experiments.engine.statistic import (
     growth_across,
     growth_exponent,
     late_rate,
+    log_slope,
     mean_difference,
     mean_ratio,
     median_difference,
@@ -288,6 +289,24 @@ def growth(name: str, *, on: Panels, says: str, metric: str = "regret", **fields
     """Claim that a mean metric grows as t^a over the last decade, a in `(low, high)`; `fields` as in `difference`."""
     text = f"{says}: log-log slope of mean {_words(metric)} of {name}"
     return _within(text, partial(growth_exponent, name=name, metric=metric), on, **fields)
+
+
+def log_growth(
+    name: str, *, on: Panels, says: str, unit: float, what: str, metric: str = "regret", **fields: Any
+) -> tuple[Claim, ...]:
+    """Claim that a mean metric grows as a `unit` log t over the last decade, a in `(low, high)`.
+
+    Args:
+      name: label of the learner.
+      on: as in `lower`.
+      says: as in `lower`.
+      unit: > 0.
+      what: what `unit` is, for the sentence.
+      metric: name of the metric.
+      **fields: as in `difference`.
+    """
+    text = f"{says}: slope of mean {_words(metric)} of {name} in log t, over {what},"
+    return _within(text, partial(log_slope, name=name, unit=unit, metric=metric), on, **fields)
 
 
 def rate(name: str, *, on: Panels, says: str, metric: str = "regret", **fields: Any) -> tuple[Claim, ...]:

@@ -128,6 +128,26 @@ def exponent(trials: Trials, metric: str = "regret", since: float = 0.1) -> Esti
 
 
 @as_statistic
+def log_slope(
+    measured: Measured, panel: str, name: str, unit: float = 1.0, metric: str = "regret", since: float = 0.1
+) -> Estimate:
+    """Estimate the slope of a mean metric against log(round) from `since` times the horizon on, in multiples of `unit`.
+
+    By least squares, which is linear in the curves: the mean over seeds of the slopes of the trials.
+    """
+    trials = measured.results[panel][name]
+    good = trials.usable(metric)[0]
+    late = trials.record_points >= since * trials.horizon
+    failed = int((~good).sum())
+    if late.sum() < 3:
+        return unbounded(int(good.sum()))._replace(failed=failed)
+    centred = np.log(trials.record_points[late])
+    centred = centred - centred.mean()
+    slopes = trials.get(metric)[0, good][:, late] @ centred / (unit * np.sum(centred**2))
+    return mean_interval(slopes)._replace(failed=failed)
+
+
+@as_statistic
 def growth_across(measured: Measured, panels: Mapping[str, float], name: str, metric: str = "regret") -> Estimate:
     """Estimate the slope of log(mean final metric) against log(abscissa) over panels, by least squares.
 

@@ -8,6 +8,7 @@ import scipy.stats as st
 
 from jaxbandits.algorithms.armed.ao_ucb import AOUCB
 from jaxbandits.algorithms.armed.bayes_ucb import BayesUCB
+from jaxbandits.algorithms.armed.chernoff_ucb import ChernoffUCB
 from jaxbandits.algorithms.armed.d_ucb import DUCB
 from jaxbandits.algorithms.armed.eps_greedy import EpsGreedy
 from jaxbandits.algorithms.armed.etc import ETC
@@ -22,6 +23,7 @@ from jaxbandits.algorithms.armed.thompson_beta import ThompsonBeta
 from jaxbandits.algorithms.armed.thompson_gaussian import ThompsonGaussian
 from jaxbandits.algorithms.armed.tsallis_inf import TsallisINF, tsallis_weights
 from jaxbandits.algorithms.armed.ucb1 import UCB1
+from jaxbandits.algorithms.armed.ucb_delta import UCBDelta
 from jaxbandits.algorithms.armed.ucb_v import UCBV
 from jaxbandits.base.errors import InputError
 from jaxbandits.types import ArmDecision, ArmObs, IndexObs, Reward
@@ -31,6 +33,11 @@ from tests.reference import armed as reference
 ROUNDS, ARMS = 200, 4
 INDEX_POLICIES = {
     "ucb1": (UCB1(n_arms=ARMS), reference.UCB1(ARMS)),
+    "ucb1 with 1/2": (UCB1(n_arms=ARMS, exploration=0.5), reference.UCB1(ARMS, exploration=0.5)),
+    "ucb_delta": (
+        UCBDelta(n_arms=ARMS, delta=0.03, noise_scale=0.7), reference.UCBDelta(ARMS, delta=0.03, noise_scale=0.7)
+    ),
+    "chernoff_ucb": (ChernoffUCB(n_arms=ARMS), reference.ChernoffUCB(ARMS)),
     "ao_ucb": (AOUCB(n_arms=ARMS, noise_scale=0.7), reference.AOUCB(ARMS, noise_scale=0.7)),
     "moss": (MOSS(n_arms=ARMS, horizon=ROUNDS), reference.MOSS(ARMS, horizon=ROUNDS, noise_scale=1.0)),
     "ucb_v": (

@@ -1,0 +1,42 @@
+"""UCB by a relative Chernoff bound: the rival of Thompson sampling in Chapelle & Li (NIPS 2011, Section 2).
+
+    play   argmax_i  m_i + sqrt(2 m_i L / T_i) + 2 L / T_i,   L = log(1 / delta_t),   every arm once before
+
+after t rounds, of which $T_i$ played arm i, with mean reward $m_i$; $delta_t = t^{-a}$, a power. $O(K)$ a round.
+"""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls, log_rounds
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+
+
+@pytree
+class ChernoffUCB(IndexPolicy):
+    """Upper confidence bounds for rewards in [0, 1], narrow where the mean is small.
+
+    Guarantee:
+      The mean of one arm lies below its bound with probability at least $1 - delta_t$; none on regret.
+
+    Deviations:
+      * [ours] Negative means are clipped to 0. Ties: the first arm wins.
+
+    References:
+      Olivier Chapelle, Lihong Li. An Empirical Evaluation of Thompson Sampling. NIPS 2011, Section 2.
+    """
+
+    source: ClassVar[str] = "Chapelle & Li, NIPS 2011, UCB of their experiments"
+    power: ArrayLike = param(0.5, "[0, inf)", "a, with delta_t = t^{-a}; 1/2 in the paper's experiments")
+
+    @classmethod
+    def example(cls) -> "ChernoffUCB":
+        return cls(n_arms=5)
+
+    def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
+        del key
+        level = 2.0 * self.power * log_rounds(t) / state.played
+        mean = jnp.maximum(state.mean, 0.0)
+        return mean + jnp.sqrt(mean * level) + level

@@ -1,0 +1,50 @@
+"""UCB(delta): optimism at one level of confidence (Lattimore & Szepesvari, Bandit Algorithms, 2020, Algorithm 3).
+
+    play   argmax_i  m_i + R sqrt(2 log(1 / delta) / T_i),   every arm once before
+
+after rounds of which $T_i$ played arm i, with mean reward $m_i$. Notation: R noise_scale. $O(K)$ a round.
+"""
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+
+
+@pytree
+class UCBDelta(IndexPolicy):
+    """Upper confidence bounds whose level does not depend on the round, for sub-Gaussian rewards.
+
+    Guarantee:
+      Independent 1-sub-Gaussian rewards, gaps $D_i$, `theory`: expected regret after n rounds is at most
+      $3 sum_i D_i + 16 sum_{D_i > 0} log n / D_i$ (Theorem 7.1).
+
+    Deviations:
+      * [ours] The book has $R = 1$. Ties: the first arm wins.
+
+    References:
+      Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 3, Theorem 7.1.
+    """
+
+    source: ClassVar[str] = "Lattimore & Szepesvari, Bandit Algorithms, 2020, Algorithm 3"
+    delta: ArrayLike = param(range="(0, 1)", doc="failure probability of one bound")
+    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the rewards; 1/2 for those in [0, 1]")
+
+    @classmethod
+    def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: Any) -> "UCBDelta":
+        """Use delta = 1 / n^2 for n rounds, as in Theorem 7.1."""
+        horizon = ranges.numbers("horizon", horizon, "[2, 1e9]")
+        return cls(**{"n_arms": n_arms, "delta": 1.0 / np.square(horizon)} | changes)
+
+    @classmethod
+    def example(cls) -> "UCBDelta":
+        return cls(n_arms=5, delta=0.01, noise_scale=0.5)
+
+    def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
+        del key, t
+        return state.mean + self.noise_scale * jnp.sqrt(-2.0 * jnp.log(self.delta) / state.played)

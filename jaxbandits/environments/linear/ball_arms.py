@@ -1,0 +1,88 @@
+"""Linear bandit with new arms of the unit ball in every round (Russac, Vernade & Cappe, NeurIPS 2019, experiments).
+
+    arms of a round   K vectors with coordinates uniform on (-1, 1), divided by their norm where it exceeds 1
+    reward_t          x_t'theta + eta_t
+    regret_t          max_{x shown at t} x'theta - x_t'theta       (means, never rewards)
+
+theta is given, or drawn for every trial; `with_drift` moves it.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.environments.linear.noise import Gaussian, Noise, check_noise
+from jaxbandits.environments.outcomes import RegretOutcome
+from jaxbandits.estimation.arms import largest
+from jaxbandits.numerics import rng
+from jaxbandits.numerics.linalg import Vector
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+
+
+class BallArmsState(NamedTuple):
+    """The instance; nothing in it changes over the rounds."""
+
+    theta: Vector  # [d]
+
+
+@pytree
+class BallArms:
+    """Linear bandit with K new arms a round, drawn from the cube and pulled into the unit ball."""
+
+    source: ClassVar[str] = "Russac, Vernade & Cappe, NeurIPS 2019, their experiments"
+    dim: int = static(2, "[1, inf)", "d, dimension of the arms")
+    n_arms: int = static(50, "[1, inf)", "K, arms shown in a round")
+    noise: Noise = param(factory=Gaussian, doc="law of eta")
+    theta: ArrayLike | None = param(None, "(-inf, inf)", "[d] parameter; None: uniform on the sphere, drawn per trial")
+
+    def __post_init__(self) -> None:
+        """Make a list, such as that of a sweep file, one array: JAX would take it for d fields."""
+        if isinstance(self.theta, (list, tuple)) and ranges.is_real(self.theta):
+            object.__setattr__(self, "theta", np.asarray(self.theta))
+
+    @classmethod
+    def example(cls) -> "BallArms":
+        return cls(dim=2, n_arms=5)
+
+    def check(self) -> None:
+        """Raise InputError for noise that is no law, and for a parameter of another dimension."""
+        check_noise(self.noise, "BallArms.noise")
+        if self.theta is not None and np.shape(self.theta)[-1:] != (self.dim,):
+            raise InputError(f"BallArms.theta must have shape [{self.dim}], got {np.shape(self.theta)}")
+
+    def init(self, key: jax.Array) -> BallArmsState:
+        if self.theta is None:
+            return BallArmsState(rng.unit_vector(key, self.dim))
+        return BallArmsState(jnp.asarray(self.theta, jnp.result_type(float)))
+
+    def moved(self, state: BallArmsState, theta: Vector) -> BallArmsState:
+        """Return the instance with another parameter `[d]`."""
+        del state
+        return BallArmsState(theta)
+
+    def observe(self, key: jax.Array, t: jax.Array, state: BallArmsState) -> ArmObs:
+        del t, state
+        rows = 2.0 * rng.uniforms(key, self.n_arms * self.dim).reshape(self.n_arms, self.dim) - 1.0
+        return ArmObs(rows / jnp.maximum(jnp.linalg.norm(rows, axis=1, keepdims=True), 1.0))
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: BallArmsState, obs: ArmObs, decision: ArmDecision
+    ) -> tuple[BallArmsState, Reward, RegretOutcome]:
+        del t
+        mean = decision.x @ state.theta
+        best = largest(obs.arms @ state.theta)
+        return state, Reward(mean + self.noise.sample(key)), RegretOutcome(regret=best - mean)
+
+    def admits(self, state: BallArmsState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
+        """Return whether the arm exists."""
+        del state, obs
+        return (decision.index >= 0) & (decision.index < self.n_arms)
+
+    def at_record(self, state: BallArmsState, recommendation: Any) -> dict[str, jax.Array]:
+        """Return `estimation_error`: Euclidean distance of the recommended parameter from theta."""
+        return {} if recommendation is None else {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}

@@ -1,0 +1,81 @@
+"""Bounds for K arms with all their constants: Lai & Robbins; Lattimore & Szepesvari; Garivier & Kaufmann."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+_HALVINGS = 100  # of a bisection in float64
+
+
+def divergence(p: float, q: float) -> float:
+    """Return kl(p, q) of Bernoulli laws, p in [0, 1] and q in (0, 1)."""
+    success = p * math.log(p / q) if p > 0.0 else 0.0
+    failure = (1.0 - p) * math.log((1.0 - p) / (1.0 - q)) if p < 1.0 else 0.0
+    return success + failure
+
+
+def lai_robbins(means: Sequence[float]) -> float:
+    """Return C = sum_i (mu* - mu_i) / kl(mu_i, mu*): no consistent policy has a regret below C log T in the limit."""
+    best = max(means)
+    return sum((best - mean) / divergence(mean, best) for mean in means if mean < best)
+
+
+def etc_regret(gap: float, horizon: int, exploration: int) -> float:
+    """Return the expected regret of ETC on two Gaussian arms of variance 1, exactly.
+
+    After m plays each the difference of the means is N(D, 2 / m): the worse arm is chosen with probability
+    Phi(-D sqrt(m / 2)).
+    """
+    wrong = 0.5 * math.erfc(0.5 * gap * math.sqrt(exploration))
+    return gap * (exploration + (horizon - 2 * exploration) * wrong)
+
+
+def etc_bound(gap: float, horizon: int) -> float:
+    """Return the bound on the regret of ETC with m of (6.5) in n rounds, (6.6) of Lattimore & Szepesvari."""
+    log_term = max(0.0, math.log(horizon * gap * gap / 4.0))
+    return min(horizon * gap, gap + 4.0 / gap * (1.0 + log_term))
+
+
+def ucb_bound(gap: float, horizon: int) -> float:
+    """Return the bound of Theorem 7.1 of Lattimore & Szepesvari for two arms, 3 D + 16 log n / D."""
+    return 3.0 * gap + 16.0 * math.log(horizon) / gap
+
+
+def optimal_proportions(means: Sequence[float]) -> tuple[np.ndarray, float]:
+    """Return w* `[K]` and T* of Garivier & Kaufmann, Theorem 5, for Bernoulli arms with a unique best one.
+
+    No learner that errs with probability at most delta stops before T* kl(delta, 1 - delta) rounds on average
+    (Theorem 1). Nested bisection, as the paper computes it: x_b(y) with g_b = y, then y with F(y) = 1.
+    """
+    best = int(np.argmax(means))
+    top, others = means[best], [mean for i, mean in enumerate(means) if i != best]
+
+    def parts(mean: float, x: float) -> tuple[float, float]:
+        middle = (top + x * mean) / (1.0 + x)
+        return divergence(top, middle), divergence(mean, middle)
+
+    def ratio(mean: float, y: float) -> float:
+        """Return x with kl(top, m) + x kl(mean, m) = y."""
+        low, high = 0.0, 1.0
+        for _ in range(_HALVINGS):  # of x / (1 + x)
+            share = 0.5 * (low + high)
+            over, under = parts(mean, share / (1.0 - share))
+            low, high = (share, high) if over + share / (1.0 - share) * under < y else (low, share)
+        return low / (1.0 - low)
+
+    low, high = 0.0, min(divergence(top, mean) for mean in others)
+    for _ in range(_HALVINGS):
+        y = 0.5 * (low + high)
+        total = 0.0
+        for mean in others:
+            over, under = parts(mean, ratio(mean, y))
+            total += over / under
+        low, high = (y, high) if total < 1.0 else (low, y)
+    x = np.array([1.0 if i == best else ratio(mean, low) for i, mean in enumerate(means)])
+    return x / x.sum(), float(x.sum() / low)
+
+
+def least_stopping_time(means: Sequence[float], delta: float) -> float:
+    """Return T* kl(delta, 1 - delta), the bound of Theorem 1 of Garivier & Kaufmann on the mean stopping time."""
+    return optimal_proportions(means)[1] * divergence(delta, 1.0 - delta)
