@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from jaxbandits.testing import check_environment as check_environment
     from jaxbandits.tracing.vmap_last import explain as explain
     from jaxbandits.tracing.vmap_last import vmap_last as vmap_last
+    from jaxbandits.types import AdviceObs as AdviceObs
     from jaxbandits.types import ArmDecision as ArmDecision
     from jaxbandits.types import ArmObs as ArmObs
     from jaxbandits.types import Constrained as Constrained

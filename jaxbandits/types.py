@@ -56,6 +56,19 @@ class ContextObs(NamedTuple):
         return cls(context, jnp.arange(n_arms, dtype=jnp.int32), mask)
 
 
+class AdviceObs(NamedTuple):
+    """Advice of M experts on K arms without features; made by `AdviceObs.of(advice)`."""
+
+    advice: jax.Array  # [M, K]  probabilities that expert m recommends for the arms, with sum 1
+    arms: jax.Array  # [K] numbers of the arms
+    mask: Any = None  # [K] True where the arm may be played; None: all of them
+
+    @classmethod
+    def of(cls, advice: jax.Array, mask: Any = None) -> "AdviceObs":
+        """Show the advice `[M, K]` on the arms 0, ..., K - 1, under a mask `[K]` (None: all of them)."""
+        return cls(advice, jnp.arange(advice.shape[1], dtype=jnp.int32), mask)
+
+
 class ArmDecision(NamedTuple):
     """Arm that is played."""
 

@@ -11,10 +11,11 @@ import jax.numpy as jnp
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike
-from jaxbandits.numerics import first_axis, inverse_factors
+from jaxbandits.numerics import first_axis, inverse_factors, rng
 from jaxbandits.numerics.inverse_factors import Inverse
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.types import ArmDecision, ArmObs, ContextObs
+from jaxbandits.numerics.sampling import inverse_cdf
+from jaxbandits.types import AdviceObs, ArmDecision, ArmObs, ContextObs
 
 
 def best_arm(arms: jax.Array, mask: Any, score: Callable[[Vector], jax.Array]) -> ArmDecision:
@@ -39,9 +40,17 @@ def best_scored(arms: jax.Array, mask: Any, scores: jax.Array) -> ArmDecision:
     return ArmDecision(index=index, x=arms[index])
 
 
-def decide(obs: ArmObs | ContextObs, index: jax.Array, probability: Any = None) -> ArmDecision:
+def decide(obs: ArmObs | ContextObs | AdviceObs, index: jax.Array, probability: Any = None) -> ArmDecision:
     """Return the decision for an arm of those shown, with the probability `[]` with which it was drawn."""
     return ArmDecision(index, obs.arms[index], probability)
+
+
+def draw_arm(key: jax.Array, obs: ArmObs | ContextObs | AdviceObs, weights: jax.Array) -> ArmDecision:
+    """Draw an arm of those shown from probabilities `[K]`; the decision carries the probability of the arm."""
+    index = inverse_cdf(weights, rng.uniform(key))
+    # Rounding may leave the last arm, also one without weight.
+    index = jnp.where(weights[index] > 0.0, index, first_axis.argmax(weights))
+    return decide(obs, index, weights[index])
 
 
 def optimistic_arm(arms: jax.Array, mask: Any, center: Vector, inverse: Inverse, radius: ArrayLike) -> ArmDecision:

@@ -35,6 +35,7 @@ from jaxbandits.tracing import batching
 from jaxbandits.tracing.barrier import barrier, materialize
 from jaxbandits.tracing.vmap_last import TracedFunction
 from jaxbandits.types import (
+    AdviceObs,
     Batches,
     ContextObs,
     CountsRounds,
@@ -133,17 +134,19 @@ def _observe(algorithm: Any, environment: Any, key: jax.Array, t: jax.Array, sta
 
     Raises:
       InputError: where arms have no features and the learner, which has a dimension, looks at them; the same of a
-        context.
+        context, and of advice.
     """
     obs = environment.observe(key, t, state)
     if getattr(algorithm, "reads_context", False):
         seen, is_shown = "a context", isinstance(obs, ContextObs)
-        family = "armed" if isinstance(obs, IndexObs) else "linear"
+    elif getattr(algorithm, "reads_advice", False):
+        seen, is_shown = "advice of experts", isinstance(obs, AdviceObs)
     else:
-        seen, is_shown = "features of arms", not isinstance(obs, (IndexObs, ContextObs))
+        seen, is_shown = "features of arms", not isinstance(obs, (IndexObs, ContextObs, AdviceObs))
         is_shown |= not getattr(algorithm, "reads_features", hasattr(algorithm, "dim"))
-        family = "contextual" if isinstance(obs, ContextObs) else "armed"
     if not is_shown:
+        by_number = isinstance(obs, (IndexObs, AdviceObs))
+        family = "contextual" if isinstance(obs, ContextObs) else "armed" if by_number else "linear"
         raise InputError(
             f"{type(algorithm).__name__} looks at {seen}, and {type(environment).__name__} shows none: "
             f"take a learner of jaxbandits.{family}"
@@ -335,7 +338,7 @@ def _without_fixed_arms(interaction: Interaction) -> Interaction:
 
 
 def _has_fixed_arms(obs: Any) -> bool:
-    return isinstance(obs, FixedArmObs) or (isinstance(obs, ContextObs) and obs.arms.ndim == 1)
+    return isinstance(obs, FixedArmObs) or (isinstance(obs, (ContextObs, AdviceObs)) and obs.arms.ndim == 1)
 
 
 def vmap_trials(

@@ -23,7 +23,7 @@ from jaxbandits.simulation import Grid, Trials, compare, compilation
 from jaxbandits.simulation.loop import Carry, init_trial, play_round
 from jaxbandits.testing import rehearsal, speed
 from jaxbandits.testing.failures import translate
-from jaxbandits.types import ArmObs, ContextObs, InitFromObs, Recommends
+from jaxbandits.types import AdviceObs, ArmObs, ContextObs, InitFromObs, Recommends
 
 _ROUNDS = 40
 _LONG = 2_000  # rounds of the check that runs long
@@ -160,7 +160,7 @@ def masked_arms_are_never_played(algorithm: Any, environment: Any) -> None:
     """Assert that the only available arm is played."""
     algorithm, environment = as_arrays((algorithm, environment))
     seen = jax.eval_shape(lambda: environment.observe(_key(), jnp.int32(0), environment.init(_key())))
-    if not isinstance(seen, (ArmObs, ContextObs)):
+    if not isinstance(seen, (ArmObs, ContextObs, AdviceObs)):
         return
     carry = _start(algorithm, environment)
     obs = environment.observe(jax.random.key(1), jnp.int32(0), carry.env_state)

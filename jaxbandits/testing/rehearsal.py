@@ -15,7 +15,7 @@ from jaxbandits.base.errors import format_value
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.testing.failures import translate
 from jaxbandits.tracing.jax_compat import jaxpr_as_fun
-from jaxbandits.types import ArmObs, ContextObs, InitFromObs, narrow
+from jaxbandits.types import AdviceObs, ArmObs, ContextObs, InitFromObs, narrow
 
 
 class Call(NamedTuple):
@@ -91,7 +91,7 @@ def rehearse(algorithm: Any, environment: Any) -> dict[str, Call]:
 def _check_decision(algorithm: Any, decision: Any, obs: Any) -> None:
     """Assert that a decision has the fields, shapes and types that its observation asks for."""
     name = f"{type(algorithm).__name__}.select"
-    has_arms = isinstance(obs, (ArmObs, ContextObs))
+    has_arms = isinstance(obs, (ArmObs, ContextObs, AdviceObs))
     mend = "return " + (
         "ArmDecision(index, obs.arms[index])"
         if has_arms

@@ -12,13 +12,13 @@ class Learner:
     """The rounds so far."""
 
     def __init__(self, n_arms, **constants):
-        self.K, self.arms, self.rewards, self.probabilities = n_arms, [], [], []
+        self.K, self.arms, self.rewards, self.drawn_with = n_arms, [], [], []
         self.__dict__.update(constants)
 
     def update(self, arm, reward, probability=None):
         self.arms.append(arm)
         self.rewards.append(reward)
-        self.probabilities.append(probability)
+        self.drawn_with.append(probability)
 
     def paid(self, arm, first=0):
         return np.array([r for i, r in zip(self.arms[first:], self.rewards[first:], strict=True) if i == arm])
@@ -123,6 +123,46 @@ class RobustUCB(Learner):
         return np.sum(x * kept) / len(x) + self.scale * width
 
 
+class MedianOfMeansUCB(Learner):
+    """Reference of median_of_means_ucb."""
+
+    def of(self, t, x):
+        level, e, n = np.log(np.exp(1 / 8) * (t + 1.0) ** 2), self.eps, len(x)
+        k = max(1, min(int(8 * level), n // 2, self.n_bins // 2))
+        N = 1
+        while 2 * N * k <= n:
+            N *= 2
+        assert n // N >= k and n / (2 * k) < N  # what the proof of Lemma 2 needs
+        means = [x[N * j : N * (j + 1)].mean() for j in range(n // N)]
+        width = (12 * self.moment_bound) ** (1 / (1 + e)) * (16 * level / n) ** (e / (1 + e))
+        return np.median(means) + self.scale * width
+
+
+class CatoniUCB(Learner):
+    """Reference of catoni_ucb."""
+
+    def of(self, t, x):
+        l, v, N = min(np.log((t + 1.0) ** 2), self.n_bins / 8), self.variance_bound, 1
+        while len(x) > N * self.n_bins:
+            N *= 2
+        means = x[: len(x) // N * N].reshape(-1, N).mean(axis=1)
+        n = len(means)
+        if n < 4 * l:
+            return np.inf
+        alpha = np.sqrt(2 * l / (n * (v / N) * (1 + 2 * l / (n - 2 * l)))) if l else 1e-9
+        return catoni(means, alpha) + self.scale * 2 * np.sqrt(v * l / (n * N))
+
+
+def catoni(x, alpha):
+    """The root of sum psi(alpha (x - m)), by bisection."""
+    low, high = x.min(), x.max()
+    for _ in range(90):
+        m = 0.5 * (low + high)
+        z = alpha * (x - m)
+        low, high = (m, high) if np.sum(np.sign(z) * np.log(1 + np.abs(z) + z**2 / 2)) > 0 else (low, m)
+    return 0.5 * (low + high)
+
+
 class ETC(Learner):
     """Reference of etc."""
 
@@ -184,7 +224,7 @@ class Exp3(Learner):
 
     def losses(self, gamma=0.0):
         L = np.zeros(self.K)
-        for i, r, p in zip(self.arms, self.rewards, self.probabilities, strict=True):
+        for i, r, p in zip(self.arms, self.rewards, self.drawn_with, strict=True):
             L[i] += (1 - r) / (p + gamma)
         return L
 
@@ -207,6 +247,30 @@ class AnytimeExp3(Exp3):
     def index(self, t):
         self.learning_rate = np.sqrt(np.log(self.K) / ((t + 1) * self.K))
         return super().index(t)
+
+
+class Exp4(Learner):
+    """Reference of exp4: Algorithm 11 of Lattimore & Szepesvari, in rewards; every round is kept."""
+
+    def __init__(self, n_arms, M, learning_rate, gamma):
+        super().__init__(n_arms, M=M, learning_rate=learning_rate, gamma=gamma)
+        self.advice = []
+
+    def probabilities(self, t, advice, mask):
+        eta = np.sqrt(np.log(self.M) / ((t + 1) * self.K)) if self.learning_rate is None else self.learning_rate
+        X = np.zeros(self.M)
+        for E, i, r, p in zip(self.advice, self.arms, self.rewards, self.drawn_with, strict=True):
+            estimate = np.ones(self.K)
+            estimate[i] -= (1 - r) / (p + self.gamma)
+            X += E @ estimate
+        Q = np.exp(eta * (X - X.max()))
+        P = np.where(mask, Q / Q.sum() @ advice, 0.0)
+        P = P if P.sum() > 0 else mask.astype(float)
+        return P / P.sum()
+
+    def update(self, arm, reward, probability, advice):
+        super().update(arm, reward, probability)
+        self.advice.append(advice)
 
 
 class TsallisINF(Exp3):

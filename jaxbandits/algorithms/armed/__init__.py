@@ -7,13 +7,16 @@ from jaxbandits.base import lazy
 if TYPE_CHECKING:
     from jaxbandits.algorithms.armed.ao_ucb import AOUCB as AOUCB
     from jaxbandits.algorithms.armed.bayes_ucb import BayesUCB as BayesUCB
+    from jaxbandits.algorithms.armed.catoni_ucb import CatoniUCB as CatoniUCB
     from jaxbandits.algorithms.armed.chernoff_ucb import ChernoffUCB as ChernoffUCB
     from jaxbandits.algorithms.armed.d_ucb import DUCB as DUCB
     from jaxbandits.algorithms.armed.eps_greedy import EpsGreedy as EpsGreedy
     from jaxbandits.algorithms.armed.etc import ETC as ETC
     from jaxbandits.algorithms.armed.exp3 import Exp3 as Exp3
     from jaxbandits.algorithms.armed.exp3_ix import Exp3IX as Exp3IX
+    from jaxbandits.algorithms.armed.exp4 import Exp4 as Exp4
     from jaxbandits.algorithms.armed.kl_ucb import KLUCB as KLUCB
+    from jaxbandits.algorithms.armed.median_of_means_ucb import MedianOfMeansUCB as MedianOfMeansUCB
     from jaxbandits.algorithms.armed.moss import MOSS as MOSS
     from jaxbandits.algorithms.armed.robust_ucb import RobustUCB as RobustUCB
     from jaxbandits.algorithms.armed.sw_ucb import SWUCB as SWUCB

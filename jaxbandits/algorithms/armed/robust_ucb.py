@@ -33,13 +33,15 @@ class TruncatedState(NamedTuple):
 class RobustUCB(IndexPolicy):
     """UCB for rewards without a variance: a moment of order 1 + eps suffices for logarithmic regret.
 
+    The paper's other estimators are those of `MedianOfMeansUCB` and `CatoniUCB`.
+
     Guarantee:
       Independent rewards with $E |X|^{1+eps} <= u$, gaps $D_i$: expected regret is at most
       $sum_{D_i > 0} (8 (4 u / D_i)^{1/eps} log T + 5 D_i)$ with $l_t = log(t^2)$ (their Section 2).
 
     Deviations:
       * [ours] t is rounded up to a power of two in $l_t$, which is at most log 4 above $log(t^2)$.
-      * [ours] Ties: the first arm wins. The other estimators of the paper (median of means, Catoni's) are not here.
+      * [ours] Ties: the first arm wins.
 
     References:
       Sebastien Bubeck, Nicolo Cesa-Bianchi, Gabor Lugosi. Bandits with Heavy Tail. IEEE Transactions on Information

@@ -13,9 +13,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import pytree, static
-from jaxbandits.estimation.arms import check_count, decide
-from jaxbandits.numerics import elementary, first_axis, rng
-from jaxbandits.numerics.sampling import inverse_cdf
+from jaxbandits.estimation.arms import check_count, draw_arm
+from jaxbandits.numerics import elementary
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
@@ -52,11 +51,7 @@ class SampledPolicy(abc.ABC):
     def select(self, key: jax.Array, t: jax.Array, state: LossState, obs: ArmObs) -> ArmDecision:
         check_count(obs.arms, self.n_arms)
         losses = state.losses if obs.mask is None else jnp.where(obs.mask, state.losses, jnp.inf)
-        weights = self.weights(t, losses)
-        index = inverse_cdf(weights, rng.uniform(key))
-        # Rounding may leave the last arm, also one without weight.
-        index = jnp.where(weights[index] > 0.0, index, first_axis.argmax(weights))
-        return decide(obs, index, weights[index])
+        return draw_arm(key, obs, self.weights(t, losses))
 
     def update(
         self, key: jax.Array, t: jax.Array, state: LossState, obs: ArmObs, decision: ArmDecision, feedback: Reward

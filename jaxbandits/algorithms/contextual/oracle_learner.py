@@ -15,10 +15,9 @@ import jax.numpy as jnp
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import param, pytree, static
-from jaxbandits.estimation.arms import check_count, decide
-from jaxbandits.numerics import first_axis, rng
+from jaxbandits.estimation.arms import check_count, draw_arm
+from jaxbandits.numerics import first_axis
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.numerics.sampling import inverse_cdf
 from jaxbandits.types import ArmDecision, ContextObs, FullInformation, Reward, narrow
 
 
@@ -76,11 +75,7 @@ class OracleLearner(abc.ABC):
         scores = self.oracle.select(oracle_key, t, state, None).play.reshape(self.n_arms, self.dim) @ obs.context
         mask = jnp.ones(self.n_arms, bool) if obs.mask is None else obs.mask
         scores = jnp.where(mask, scores, jnp.finfo(scores.dtype).min)
-        weights = self.weights(t, scores, mask.astype(scores.dtype))
-        index = inverse_cdf(weights, rng.uniform(draw_key))
-        # Rounding may leave the last arm, also one without weight.
-        index = jnp.where(weights[index] > 0.0, index, first_axis.argmax(weights))
-        return decide(obs, index, weights[index])
+        return draw_arm(draw_key, obs, self.weights(t, scores, mask.astype(scores.dtype)))
 
     def update(
         self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs, decision: ArmDecision, feedback: Reward

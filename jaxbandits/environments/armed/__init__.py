@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from jaxbandits.base import lazy
 
 if TYPE_CHECKING:
+    from jaxbandits.environments.armed.advised_arms import AdvisedArms as AdvisedArms
     from jaxbandits.environments.armed.bernoulli_arms import BernoulliArms as BernoulliArms
     from jaxbandits.environments.armed.beta_arms import BetaArms as BetaArms
     from jaxbandits.environments.armed.noisy_arms import NoisyArms as NoisyArms

@@ -8,6 +8,7 @@ import scipy.stats as st
 
 from jaxbandits.algorithms.armed.ao_ucb import AOUCB
 from jaxbandits.algorithms.armed.bayes_ucb import BayesUCB
+from jaxbandits.algorithms.armed.catoni_ucb import CatoniUCB
 from jaxbandits.algorithms.armed.chernoff_ucb import ChernoffUCB
 from jaxbandits.algorithms.armed.d_ucb import DUCB
 from jaxbandits.algorithms.armed.eps_greedy import EpsGreedy
@@ -16,6 +17,7 @@ from jaxbandits.algorithms.armed.exp3 import Exp3
 from jaxbandits.algorithms.armed.exp3_ix import Exp3IX
 from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.armed.kl_ucb import KLUCB
+from jaxbandits.algorithms.armed.median_of_means_ucb import MedianOfMeansUCB
 from jaxbandits.algorithms.armed.moss import MOSS
 from jaxbandits.algorithms.armed.robust_ucb import RobustUCB
 from jaxbandits.algorithms.armed.sw_ucb import SWUCB
@@ -52,6 +54,14 @@ INDEX_POLICIES = {
     "robust_ucb": (
         RobustUCB(n_arms=ARMS, moment_bound=0.3, eps=0.7, scale=0.1),
         reference.RobustUCB(ARMS, moment_bound=0.3, eps=0.7, scale=0.1),
+    ),
+    "median_of_means_ucb": (
+        MedianOfMeansUCB(n_arms=ARMS, moment_bound=0.3, eps=0.7, scale=0.02, n_bins=32),
+        reference.MedianOfMeansUCB(ARMS, moment_bound=0.3, eps=0.7, scale=0.02, n_bins=32),
+    ),
+    "catoni_ucb": (
+        CatoniUCB(n_arms=ARMS, variance_bound=0.2, scale=0.1, n_bins=32),
+        reference.CatoniUCB(ARMS, variance_bound=0.2, scale=0.1, n_bins=32),
     ),
     "etc": (ETC(n_arms=ARMS, exploration=7.0), reference.ETC(ARMS, exploration=7)),
     "d_ucb": (DUCB(n_arms=ARMS, discount=0.95), reference.DUCB(ARMS, discount=0.95, reward_bound=1.0, xi=0.6)),
@@ -103,7 +113,7 @@ def test_sampled_policies_against_their_references(name, kind, rng, key):
         assert (np.asarray(decisions.probability) >= drawn * (1.0 - 1e-12)).all()  # the others share what is missing
 
 
-_ROUNDS_SO_FAR = ("K", "arms", "rewards", "probabilities")
+_ROUNDS_SO_FAR = ("K", "arms", "rewards", "drawn_with")
 
 
 @pytest.mark.parametrize("name", SAMPLED)
@@ -126,6 +136,21 @@ def test_tsallis_weights_against_bisection(n, rng):
         losses, rate = scale * rng.exponential(size=n), 0.3
         wanted = reference.tsallis(losses, rate)
         np.testing.assert_allclose(tsallis_weights(jnp.asarray(losses), jnp.asarray(rate)), wanted, rtol=1e-9)
+
+
+def test_catoni_estimate_under_heavy_tails(rng):
+    """From the root of all rewards but the last one, which may be huge."""
+    learner, t = CatoniUCB(n_arms=2, variance_bound=20.0, n_bins=128), jnp.int32(100)
+    update, index = jax.jit(learner.update), jax.jit(lambda s: learner.index(None, t, s)[0])
+    decision = ArmDecision(jnp.int32(0), None)
+    for scale in (1.0, 1e3):
+        x = scale * rng.standard_t(2.1, size=60)
+        x[[20, 59]] = 1e6, -1e4
+        state, theirs = learner.init(None), reference.CatoniUCB(2, variance_bound=20.0, scale=1.0, n_bins=128)
+        for n, reward in enumerate(x, start=1):
+            state = update(None, jnp.int32(n - 1), state, None, decision, Reward(jnp.asarray(reward)))
+            if n >= 40:
+                np.testing.assert_allclose(index(state), theirs.of(100, x[:n]), rtol=1e-7, err_msg=str(n))
 
 
 def test_eps_greedy_explores_at_its_rate(key):

@@ -1,0 +1,128 @@
+"""Robust UCB with Catoni's estimator (Bubeck, Cesa-Bianchi & Lugosi, IEEE Trans. Information Theory 59(11), 2013).
+
+    m_i      = root of  sum_s psi(alpha (X_s - m)) = 0   over the rewards X_s of arm i
+    psi(x)   = sign(x) log(1 + |x| + x^2 / 2)
+    alpha    = sqrt(2 l_t / (n v (1 + 2 l_t / (n - 2 l_t)))),   n = T_i,   l_t = log(t^2)
+    play     argmax_i  m_i + 2 sqrt(v l_t / T_i),   before these every arm with T_i < 4 l_t
+
+in round $t = 1$, 2, ... Notation: v variance_bound, B bins. After more than B rewards of an arm, $X_s$ are means of N
+of them each (`estimation.bins`), with the variance v / N. $O(B K)$ a round, memory $O(B K)$.
+"""
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.index_policy import IndexPolicy, log_rounds
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation import arm_models, bins
+from jaxbandits.estimation.bins import Bins
+from jaxbandits.numerics import elementary
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+
+_UNDECIDED = 1e28  # above every index, below that of arms that were not played
+
+
+class CatoniState(NamedTuple):
+    """Rewards in bins, and where the search for the root starts."""
+
+    bins: Bins
+    mean: jax.Array  # [K]  the root after the last reward of the arm
+
+    @property
+    def count(self) -> jax.Array:
+        """`[K]` T_i."""
+        return self.bins.count
+
+
+@pytree
+class CatoniUCB(IndexPolicy):
+    """UCB for rewards with a variance and no more, by an estimate that few large rewards cannot move.
+
+    Guarantee:
+      Independent rewards with variance at most v, gaps $D_i$: expected regret is of the order
+      $sum_{D_i > 0} ((v / D_i + D_i) log T)$, up to $e^{B/16}$ rounds.
+
+    Deviations:
+      * [printed] psi is the widest function that the paper admits, Catoni's own.
+      * [reconstructed] alpha, the width and the number of first plays, from the paper's Lemma 3.
+      * [ours] The estimate is that of the paper while $T_i <= B$; after that it is of means of bins, at least B / 2 of
+        them, for which Lemma 3 holds with the same constants; the last rewards, fewer than 2 / B of all, wait until
+        their bin is complete. Rounds beyond $e^{B/16}$ count as this one. A fixed number of Newton's steps, from the
+        root after the last reward of the arm. Ties: the first arm wins.
+
+    References:
+      Sebastien Bubeck, Nicolo Cesa-Bianchi, Gabor Lugosi. Bandits with Heavy Tail. IEEE Transactions on Information
+      Theory 59(11), 2013, Lemma 3.
+      Olivier Catoni. Challenging the Empirical Mean and Empirical Variance: a Deviation Study. Annales de l'Institut
+      Henri Poincare 48(4), 2012.
+    """
+
+    source: ClassVar[str] = "Bubeck, Cesa-Bianchi & Lugosi, IEEE Trans. Inf. Theory 2013, Catoni's estimator"
+    environments: ClassVar[tuple[str, ...]] = ("armed/noisy_arms",)
+    variance_bound: ArrayLike = param(1.0, "(0, inf)", "v, bound on the variance of every arm")
+    scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the width; 1 is the theory")
+    n_bins: int = static(256, "[2, 65536]", "B, bins of an arm, even; 256: for 8 million rounds")
+
+    @classmethod
+    def theory(cls, *, n_arms: int, horizon: int, variance_bound: ArrayLike, **changes: Any) -> "CatoniUCB":
+        """Use the width of Lemma 3, and as many bins as so many rounds need."""
+        plays = math.ceil(8.0 * math.log(ranges.integer("horizon", horizon, "[1, 2147483647]")))
+        return cls(**{"n_arms": n_arms, "variance_bound": variance_bound, "n_bins": 2 * max(1, plays)} | changes)
+
+    @classmethod
+    def example(cls) -> "CatoniUCB":
+        return cls(n_arms=5, variance_bound=2.0, scale=0.5, n_bins=64)
+
+    def init(self, key: jax.Array) -> CatoniState:
+        del key  # deterministic
+        return CatoniState(bins.empty(self.n_bins, self.n_arms), jnp.zeros(self.n_arms))
+
+    def index(self, key: jax.Array, t: jax.Array, state: CatoniState) -> jax.Array:
+        del key
+        level, n = self._level(t), state.bins.complete
+        mean = self._root(level, state.bins, state.mean)
+        used = jnp.maximum(n * state.bins.size, 1.0)
+        value = mean + self.scale * 2.0 * jnp.sqrt(self.variance_bound * level / used)
+        return jnp.where(n >= 4.0 * level, value, _UNDECIDED)
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: CatoniState, obs: ArmObs, decision: ArmDecision, feedback: Reward
+    ) -> CatoniState:
+        del key, obs
+        old = arm_models.of_arm(state, decision.index)
+        arm = bins.add(old.bins, feedback.reward)
+        return arm_models.replace(state, decision.index, CatoniState(arm, self._root(self._level(t), arm, old.mean)))
+
+    def _level(self, t: jax.Array) -> jax.Array:
+        """Return l_t, for which B / 2 bins are enough."""
+        return jnp.minimum(2.0 * log_rounds(t + 1), 0.125 * self.n_bins)
+
+    def _root(self, level: jax.Array, arm: Bins, start: jax.Array) -> jax.Array:
+        """Return m_i of all arms `[K]`, or of one `[]`."""
+        n, counts = arm.complete, bins.is_complete(arm)
+        # Before 4 l_t plays, where the index does not use it: alpha of so many.
+        n_or_more = jnp.maximum(n, jnp.maximum(4.0 * level, 1.0))
+        spread = self.variance_bound / arm.size * (1.0 + 2.0 * level / (n_or_more - 2.0 * level))
+        alpha = jnp.maximum(jnp.sqrt(2.0 * level / (n_or_more * spread)), 1e-6 / jnp.sqrt(spread))
+        values = alpha * jnp.where(counts, arm.mean, 0.0)
+        return _catoni_root(values, counts, alpha * start) / alpha
+
+
+def _catoni_root(values: jax.Array, counts: jax.Array, start: jax.Array) -> jax.Array:
+    """Return the root z of `sum psi(x - z)` over the values x `[B, ...]` that count; 0 if none does."""
+    z = start
+    for step in range(4 if values.dtype == jnp.float32 else 7):
+        x = values - z
+        size = jnp.abs(x)
+        square = 1.0 + size + 0.5 * size * size
+        psi = jnp.where(counts, jnp.sign(x) * elementary.log(square), 0.0)
+        if step < 1:  # reweighted least squares, which converges from everywhere
+            slope = jnp.where(size > 1e-6, psi / jnp.where(size > 1e-6, x, 1.0), 1.0)
+        else:
+            slope = (1.0 + size) / square
+        z = z + jnp.sum(psi, axis=0) / jnp.maximum(jnp.sum(jnp.where(counts, slope, 0.0), axis=0), 1e-6)
+    return z

@@ -1,0 +1,107 @@
+"""Bernoulli bandit in a hidden context, and experts who see the context and advise on the arms.
+
+    context c_t uniform on 1, ..., C;   reward_t ~ Bernoulli(mu_{c_t, i}) for the arm i played
+    expert m recommends the arm a_{m, c_t} with probability 1 - spread, else a uniform one
+    regret        = sum_t max_k mu_{c_t, k} - mu_{c_t, i_t}                     against the best arm of every round
+    expert_regret = max_m sum_t sum_k e_{m, t, k} mu_{c_t, k} - mu_{c_t, i_t}   against the best expert of all rounds
+
+$e_{m, t}$ is the advice. For every trial are drawn: the means, if none are given, and $a_{m, c}$, the best arm of
+context c with probability skill (m - 1) / (M - 1), else a uniform one. The sums are of means, not of rewards.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation.arms import largest
+from jaxbandits.numerics import first_axis, rng
+from jaxbandits.numerics.sampling import uniform_index
+from jaxbandits.types import AdviceObs, ArmDecision, Reward
+
+
+class AdvisedState(NamedTuple):
+    """The instance, and the context of the round."""
+
+    means: jax.Array  # [C, K]
+    policies: jax.Array  # [M, C] int32, the arm that an expert recommends
+    context: jax.Array  # [] int32
+
+
+class AdvisedOutcome(NamedTuple):
+    """Of one round, in means."""
+
+    regret: jax.Array  # []
+    mean: jax.Array  # []  of the arm played
+    expert_mean: jax.Array  # [M]  of the advice of every expert
+
+
+@pytree
+class AdvisedArms:
+    """K coins whose probabilities depend on a context that only experts see; the last expert is the most skilled."""
+
+    source: ClassVar[str] = "coins in a hidden context, with experts of increasing skill"
+    axes: ClassVar = {"expert_mean": ("expert",)}
+    units: ClassVar = dict.fromkeys(("regret", "expert_regret", "mean", "expert_mean"), "reward")
+    n_arms: int = static(range="[1, inf)", doc="K, number of arms")
+    n_experts: int = static(range="[1, inf)", doc="M, number of experts")
+    n_contexts: int = static(8, "[1, inf)", "C, number of contexts")
+    means: ArrayLike | None = param(None, "[0, 1]", "[C, K] probabilities; None: uniform on [0, 1], drawn per trial")
+    skill: ArrayLike = param(0.9, "[0, 1]", "probability with which the last expert knows the best arm of a context")
+    spread: ArrayLike = param(0.1, "[0, 1]", "weight of the uniform law in every expert's advice")
+
+    def __post_init__(self) -> None:
+        """Make a list of means one array: JAX would take it for fields."""
+        if isinstance(self.means, (list, tuple)):
+            object.__setattr__(self, "means", np.asarray(self.means))
+
+    @classmethod
+    def example(cls) -> "AdvisedArms":
+        return cls(n_arms=5, n_experts=4, n_contexts=3)
+
+    def check(self) -> None:
+        """Raise InputError for means of another shape."""
+        shape = (self.n_contexts, self.n_arms)
+        if self.means is not None and np.shape(self.means)[-2:] != shape:
+            raise InputError(f"AdvisedArms.means must have shape {list(shape)}, got {list(np.shape(self.means))}")
+
+    def init(self, key: jax.Array) -> AdvisedState:
+        n, m, c = self.n_arms, self.n_experts, self.n_contexts
+        means_key, arm_key, skill_key, context_key = jax.random.split(key, 4)
+        if self.means is None:
+            means = rng.uniforms(means_key, c * n).reshape(c, n)
+        else:
+            means = jnp.asarray(self.means, jnp.result_type(float))
+        anyone = uniform_index(n, rng.uniforms(arm_key, m * c).reshape(m, c))
+        skills = self.skill * jnp.arange(m) / max(m - 1, 1)
+        knows = rng.uniforms(skill_key, m * c).reshape(m, c) < skills[:, None]
+        policies = jnp.where(knows, first_axis.argmax(means.T), anyone)
+        return AdvisedState(means, policies, uniform_index(c, rng.uniform(context_key)))
+
+    def observe(self, key: jax.Array, t: jax.Array, state: AdvisedState) -> AdviceObs:
+        del key, t
+        named = state.policies[:, state.context][:, None] == jnp.arange(self.n_arms)
+        return AdviceObs.of((1.0 - self.spread) * named + self.spread / self.n_arms)
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: AdvisedState, obs: AdviceObs, decision: ArmDecision
+    ) -> tuple[AdvisedState, Reward, AdvisedOutcome]:
+        del t
+        reward_key, context_key = jax.random.split(key)
+        means = state.means[state.context]
+        mean = means[decision.index]
+        reward = jnp.where(rng.uniform(reward_key) < mean, 1.0, 0.0)
+        following = state._replace(context=uniform_index(self.n_contexts, rng.uniform(context_key)))
+        return following, Reward(reward), AdvisedOutcome(largest(means) - mean, mean, obs.advice @ means)
+
+    def admits(self, state: AdvisedState, obs: AdviceObs, decision: ArmDecision) -> jax.Array:
+        """Return whether the arm exists."""
+        del state, obs
+        return (decision.index >= 0) & (decision.index < self.n_arms)
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return the regret against the best expert of all rounds."""
+        return {"expert_regret": values["expert_mean"].max(axis=-1) - values["mean"]}

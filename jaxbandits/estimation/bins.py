@@ -1,0 +1,58 @@
+"""Rewards of every arm in bins of equal size, for estimators that need more of them than a sum.
+
+The n rewards of an arm lie in bins of N consecutive ones, N a power of two; only sums of bins are kept. Where all B
+bins are full, neighbours are merged and N doubles, so that at least B / 2 bins are complete from there on. N is 1 up to
+n = B: until then every reward is kept. Memory is $O(B K)$, whatever the number of rounds.
+
+Means of complete bins are independent with the mean of the arm, and with its variance divided by N.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+
+class Bins(NamedTuple):
+    """Rewards of K arms; the arm axis is the last one, and absent for one arm."""
+
+    count: jax.Array  # [K]  n, rewards
+    size: jax.Array  # [K]  N, rewards in a bin
+    total: jax.Array  # [B, K]  sum of the rewards in every bin, the last ones not complete or empty
+
+    @property
+    def complete(self) -> jax.Array:
+        """`[K]` number of complete bins."""
+        return jnp.floor(self.count / self.size)
+
+    @property
+    def mean(self) -> jax.Array:
+        """`[B, K]` mean of every bin that is complete."""
+        return self.total / self.size
+
+
+def empty(n_bins: int, n_arms: int) -> Bins:
+    """Return bins without rewards.
+
+    Args:
+      n_bins: B, even.
+      n_arms: K.
+    """
+    return Bins(jnp.zeros(n_arms), jnp.ones(n_arms), jnp.zeros((n_bins, n_arms)))
+
+
+def add(bins: Bins, reward: jax.Array) -> Bins:
+    """Return the bins `[B]` of one arm with a further reward `[]`."""
+    n_bins = bins.total.shape[0]
+    is_full = bins.count >= n_bins * bins.size
+    pairs = bins.total.reshape(n_bins // 2, 2).sum(axis=1)
+    total = jnp.where(is_full, jnp.concatenate([pairs, jnp.zeros_like(pairs)]), bins.total)
+    size = jnp.where(is_full, 2.0 * bins.size, bins.size)
+    is_open = jnp.arange(n_bins) == jnp.floor(bins.count / size)
+    return Bins(bins.count + 1.0, size, jnp.where(is_open, total + reward, total))
+
+
+def is_complete(bins: Bins) -> jax.Array:
+    """Return `[B, K]` whether a bin is complete."""
+    ranks = jnp.arange(bins.total.shape[0]).reshape(-1, *[1] * bins.count.ndim)
+    return ranks < bins.complete
