@@ -80,11 +80,23 @@ def norm(x: Point) -> jax.Array:
     power = 2.0 ** (3 * jnp.finfo(square.dtype).maxexp // 4)
     is_large, is_small = ~(square <= power), square < 1.0 / power  # large where the sum is infinite or NaN
 
-    def choose(large: float, small: float) -> jax.Array:
-        return jnp.where(is_large, large, jnp.where(is_small, small, 1.0)).astype(square.dtype)
+    def choose(large: Any, small: Any, usual: Any) -> jax.Array:
+        return jnp.where(is_large, large, jnp.where(is_small, small, usual)).astype(square.dtype)
 
-    scaled = scale(x, choose(1.0 / power, power))
-    return jnp.sqrt(inner(scaled, scaled)) * choose(power, 1.0 / power)  # exact, and a division costs ten products
+    # All three sums at once: a scale that is chosen first would end the kernel, and cost more than two further sums.
+    # None overflows where it is not chosen, or else its derivative would be NaN.
+    large, small = scale(x, 1.0 / power), scale(_clip(x, 1.0 / power**0.5), power)
+    total = choose(inner(large, large), inner(small, small), square)
+    return jnp.sqrt(total) * choose(power, 1.0 / power, 1.0)  # exact, and a division costs ten products
+
+
+def _clip(x: T, bound: float) -> T:
+    """Return coordinates no further than `bound` from zero."""
+
+    def clip(a: jax.Array) -> jax.Array:
+        return jnp.clip(a, -bound, bound) if jnp.issubdtype(a.dtype, jnp.inexact) else a
+
+    return jax.tree.map(clip, x)
 
 
 def or_failed(value: jax.Array) -> jax.Array:

@@ -82,7 +82,7 @@ def gather(x: jax.Array, index: jax.Array, params: dict[str, Any]) -> jax.Array:
     dims = params["dimension_numbers"]
     axis = short_gather_axis(x, params)
     if axis is not None:
-        return _take_many(x, index[..., 0, :], axis, dims.offset_dims, params)
+        return _take_many(x, index[..., 0, :], axis, dims, params)
     dims = lax.GatherDimensionNumbers(
         offset_dims=dims.offset_dims,
         collapsed_slice_dims=dims.collapsed_slice_dims,
@@ -104,31 +104,37 @@ def gather(x: jax.Array, index: jax.Array, params: dict[str, Any]) -> jax.Array:
 def short_gather_axis(x: jax.Array, params: dict[str, Any]) -> int | None:
     """Return the axis of `x[..., W]` along which a gather takes whole slices, if that axis is short; else None."""
     dims, sizes = params["dimension_numbers"], params["slice_sizes"]
-    if dims.operand_batching_dims or len(dims.collapsed_slice_dims) != 1 or dims.start_index_map != (
-        dims.collapsed_slice_dims
-    ):  # fmt: skip
+    if len(dims.collapsed_slice_dims) != 1 or dims.start_index_map != dims.collapsed_slice_dims:
         return None
     (axis,) = dims.collapsed_slice_dims
-    whole = all(sizes[k] == x.shape[k] for k in range(x.ndim - 1) if k != axis)
+    whole = all(sizes[k] == x.shape[k] for k in range(x.ndim - 1) if k not in (axis, *dims.operand_batching_dims))
     fills = params["fill_value"] is None and jnp.issubdtype(x.dtype, jnp.inexact)
     is_supported = params["mode"] != lax.GatherScatterMode.FILL_OR_DROP or fills
     return axis if whole and is_supported and x.shape[axis] > 0 and is_short(x.shape[axis], x.dtype) else None
 
 
-def _take_many(x: jax.Array, index: jax.Array, axis: int, offsets: tuple[int, ...], params: dict[str, Any]) -> Any:
-    """Take slices along a short axis at `index[..., W]`; the axes of a slice are the axes `offsets` of the result."""
-    n, rank = x.shape[axis], index.ndim - 1 + x.ndim - 2
+def _take_many(x: jax.Array, index: jax.Array, axis: int, dims: Any, params: dict[str, Any]) -> jax.Array:
+    """Take slices along a short axis at `index[..., W]`, with the dimension numbers of the gather."""
+    n, offsets = x.shape[axis], dims.offset_dims
+    rank = index.ndim - 1 + len(offsets)
     inside = (index >= 0) & (index < n)
     if params["mode"] == lax.GatherScatterMode.CLIP:
         index = jnp.clip(index, 0, n - 1)
     index_axes = [k for k in range(rank) if k not in offsets]
+    # The axes of the result that the axes of a slice become: those of the index that they are paired with, or offsets.
+    pairs = zip(dims.operand_batching_dims, dims.start_indices_batching_dims, strict=True)
+    paired = {batch: index_axes[place] for batch, place in pairs}
+    rest = iter(offsets)
+    slice_axes = [paired[k] if k in paired else next(rest) for k in range(x.ndim - 1) if k != axis]
 
     def expand(a: jax.Array, axes: list[int]) -> jax.Array:
         """Make the axes of an array these axes of the result, with length 1 along the others."""
+        order = sorted(range(len(axes)), key=axes.__getitem__)
+        a = a if order == list(range(len(axes))) else jnp.transpose(a, (*order, len(axes)))
         return lax.expand_dims(a, [k for k in range(rank) if k not in axes])
 
     index, inside = expand(index, index_axes), expand(inside, index_axes)
-    slices = [expand(lax.index_in_dim(x, k, axis, keepdims=False), list(offsets)) for k in range(n)]
+    slices = [expand(lax.index_in_dim(x, k, axis, keepdims=False), slice_axes) for k in range(n)]
     result, *others = slices
     result = jnp.broadcast_to(result, jnp.broadcast_shapes(result.shape, index.shape))
     for k, entry in enumerate(others, 1):

@@ -133,7 +133,8 @@ def sort(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: RowPla
     axis, operands = eqn.params["dimension"], [broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True)]
     if eqn.params["num_keys"] > 1 or not short_axes.is_short_sort(operands[0].shape[axis]):
         return None
-    return [(x if plan else x.array(), True) for x in short_axes.sort(operands, axis)]
+    stages = plan is None or plan.separate_kernels
+    return [(x if plan else x.array(), True) for x in short_axes.sort(operands, axis, stages)]
 
 
 def _batched_slice(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:

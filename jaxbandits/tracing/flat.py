@@ -71,10 +71,10 @@ def flatten(jaxpr: Any, consts: Sequence[Any], inlined: Callable[[Any], Any | No
 
     inputs = tuple(fresh() for _ in jaxpr.invars)
     outputs = tuple(expand(jaxpr, consts, inputs, ()))
-    return FlatFunction(_live(steps, outputs), inputs, outputs, constants)
+    return FlatFunction(live_steps(steps, outputs), inputs, outputs, constants)
 
 
-def _live(steps: Sequence[Step], outputs: Sequence[int]) -> tuple[Step, ...]:
+def live_steps(steps: Sequence[Step], outputs: Sequence[int]) -> tuple[Step, ...]:
     """Return the steps that an output depends on, and those with effects."""
     read = set(outputs)
     live = []

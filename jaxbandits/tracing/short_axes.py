@@ -164,8 +164,15 @@ def is_short_sort(length: int) -> bool:
     return 2 <= length <= _SORTED
 
 
-def sort(operands: Sequence[jax.Array], axis: int) -> list[Rows]:
-    """Sort operands by the first one in rounds of exchanges, stably if there are several."""
+def sort(operands: Sequence[jax.Array], axis: int, stages: bool) -> list[Rows]:
+    """Sort operands by the first one in rounds of exchanges, stably if there are several.
+
+    Args:
+      operands: arrays of one shape.
+      axis: the axis that is sorted.
+      stages: whether to end the kernels after every fourth round, because each entry of the result would repeat the
+        exchanges that lead to it. A kernel that makes one entry alone does them once.
+    """
     columns = [entries(x, axis) for x in operands]
     n = len(columns[0])
     # Of one operand alone nobody sees in which order equal entries stand.
@@ -175,7 +182,7 @@ def sort(operands: Sequence[jax.Array], axis: int) -> list[Rows]:
             for column in columns:
                 x, y = column[low], column[high]
                 column[low], column[high] = lax.select(swap, y, x), lax.select(swap, x, y)
-        if i % 4 == 3:
+        if stages and i % 4 == 3:
             flat = iter(barrier([x for column in columns for x in column]))
             columns = [[next(flat) for _ in column] for column in columns]
     return [Rows(tuple(column), axis) for column in columns]

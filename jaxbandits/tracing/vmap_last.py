@@ -47,6 +47,7 @@ from jaxbandits.tracing.equation_rules import (
 )
 from jaxbandits.tracing.flat import Step, flatten
 from jaxbandits.tracing.function_rules import CONTROL_FLOW, FUNCTION_RULES
+from jaxbandits.tracing.indices import without_negative_indices
 from jaxbandits.tracing.jax_compat import open_jaxpr
 from jaxbandits.tracing.row_axes import RowPlan, row_axes
 from jaxbandits.tracing.shape_rules import SHAPE_RULES, WITHOUT_SCALARS, align_ranks, broadcast_batch
@@ -213,9 +214,17 @@ def _inlined(eqn: Any) -> Any | None:
     name = eqn.primitive.name
     closed: Any = eqn.params[_CALLS[name]] if name in _CALLS else None
     if name == "custom_jvp_call":
-        inside = open_jaxpr(closed)[0].eqns  # a function of `batching.trials_last` differentiates itself
-        return closed if len(inside) == 1 and _has_last_rule(inside[0]) else None
+        return closed if _differentiates_itself(closed) else None
     return closed
+
+
+def _differentiates_itself(closed: Any) -> bool:
+    """Return whether the inside of a `custom_jvp_call` is a function of `batching.trials_last`, or its `jax.vmap`."""
+    inside = [eqn for eqn in open_jaxpr(closed)[0].eqns if eqn.primitive.name != "transpose"]  # of `jax.vmap`
+    if len(inside) != 1:
+        return False
+    (eqn,) = inside
+    return _has_last_rule(eqn) or (eqn.primitive.name == "custom_jvp_call" and _inlined(eqn) is not None)
 
 
 def _run(
@@ -240,7 +249,7 @@ def _run(
     Returns:
       The outputs, and whether each has the batch axis.
     """
-    flat = flatten(jaxpr, consts, _inlined)
+    flat = without_negative_indices(flatten(jaxpr, consts, _inlined))
     shared, constants = liveness.shared_values(flat, ELEMENTWISE), liveness.large_constants(flat)
     shared -= liveness.computed_from(flat, itertools.compress(flat.inputs, invariant))
     plans = {} if size is None else row_axes(flat, ELEMENTWISE)

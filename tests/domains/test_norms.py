@@ -1,5 +1,6 @@
 """Norms and membership in balls, over the whole range of a float type."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -12,6 +13,14 @@ from jaxbandits.domains import L2Ball, points
 def test_norms_neither_overflow_nor_underflow(share, dtype):
     size = dtype(10.0 ** (share * np.log10(np.finfo(dtype).max)))
     np.testing.assert_allclose(points.norm(jnp.asarray([3.0, -4.0], dtype) * size), dtype(5.0) * size, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("share", [-0.9, 0.0, 0.3])
+def test_the_derivative_of_a_norm_is_the_direction(share, dtype):
+    size = dtype(10.0 ** (share * np.log10(np.finfo(dtype).max)))
+    direction = jax.grad(points.norm)(jnp.asarray([3.0, -4.0], dtype) * size)
+    np.testing.assert_allclose(direction, [0.6, -0.8], rtol=1e-5)
 
 
 @pytest.mark.parametrize("bad", [np.inf, np.nan])

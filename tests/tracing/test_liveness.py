@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import pytest
 from jax import lax
 
+from jaxbandits import vmap_last
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.tracing import liveness
 from jaxbandits.tracing.equation_rules import ELEMENTWISE
 from jaxbandits.tracing.flat import flatten
@@ -65,3 +67,32 @@ def test_what_a_loop_never_changes_gets_no_barrier():
     assert barriers([]) == [2]
     assert barriers([True, False]) == [1]
     assert barriers([True, True]) == []
+
+
+def barriers_of(f, x):
+    """Return the shapes behind barriers in the jaxpr of `vmap_last(f)`."""
+    eqns = jax.make_jaxpr(vmap_last(f))(x).jaxpr.eqns
+    return [variable.aval.shape for eqn in eqns if eqn.primitive.name == "barrier" for variable in eqn.outvars]
+
+
+@pytest.mark.parametrize(("entries", "stages"), [((5,), 0), ((5, 6), 0), ((4, 5, 6), 2)])
+def test_one_kernel_sorts_for_one_or_two_entries(entries, stages):
+    def total(x):
+        ordered = jnp.sort(x)
+        return sum(ordered[k] for k in entries)
+
+    found = barriers_of(total, jnp.ones((11, 4)))
+    assert len(found) == 11 * stages
+
+
+def test_a_function_under_vmap_moves_axes_outside():
+    """Inside, the move would stand between a value and its barrier, and the value would be stored twice."""
+    x = jnp.ones((2, 3, 4))
+    sums = jax.vmap(lambda total, error, x: CompensatedSum(total, error).add(x))
+    calls = [
+        eqn.params["call_jaxpr"].eqns
+        for eqn in jax.make_jaxpr(vmap_last(sums))(x, x, x).jaxpr.eqns
+        if eqn.primitive.name == "custom_jvp_call"
+    ]
+    assert len(calls) == 1
+    assert all(eqn.primitive.name != "transpose" for eqn in calls[0])
