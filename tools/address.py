@@ -26,7 +26,7 @@ def badges() -> str:
     if not REPOSITORY:
         return ""
     tests = f"{REPOSITORY}/actions/workflows/tests.yml"
-    return f"[![tests]({tests}/badge.svg)]({tests}) {colab('01_quickstart')}"
+    return f"[![tests]({tests}/badge.svg)]({tests}) {colab('01_first_bandit')}"
 
 
 def with_badges(text: str) -> str:

@@ -157,10 +157,10 @@ print(again.table("regret"))
 # %% [markdown]
 # ## Where to go from here
 #
-# * `02_heavy_tails` to `06_group_dro`: the five families of problems, one notebook each;
-# * `07_sweeps`: experiments that take hours and resume after a kill;
-# * `08_your_own_algorithm`: an algorithm of your own, compared with the others;
-# * `09_speed`: why the simulator is fast.
+# * `03_heavy_tails` to `07_group_dro`: the five families of problems, one notebook each;
+# * `08_sweeps`: experiments that take hours and resume after a kill;
+# * `09_your_own_algorithm`: an algorithm of your own, compared with the others;
+# * `10_speed`: why the simulator is fast.
 #
 # On the command line, `jaxbandits list` shows every algorithm, environment and experiment, and `jaxbandits show HvtUCB`
 # the fields of one.
