@@ -37,7 +37,7 @@ def optimal_design(arms: jax.Array, steps: int) -> Design:
       steps: static; 4 d make g(w) smaller than 2 r for the sets of tests/numerics/test_design.py.
     """
     n_arms, dim = arms.shape
-    ranks = jnp.arange(n_arms)
+    ranks, columns = jnp.arange(n_arms), arms.T
 
     def pick(_: jax.Array, carry: tuple) -> tuple:
         rest, complement, weights, longest = carry
@@ -56,8 +56,9 @@ def optimal_design(arms: jax.Array, steps: int) -> Design:
     rank = jnp.maximum(jnp.sum(weights), 1.0)
 
     def variances(weights: jax.Array) -> jax.Array:
-        factors = linalg.factor((arms.T * weights) @ arms + complement)
-        return jnp.sum(arms.T * vmap_last(linalg.solve, (None, -1))(factors, arms.T), axis=0)
+        gram = jnp.einsum("ik,jk->ij", columns * weights, columns)
+        images = vmap_last(linalg.solve, (None, -1))(linalg.factor(gram + complement), columns)
+        return jnp.sum(columns * images, axis=0)
 
     def step(_: jax.Array, weights: jax.Array) -> jax.Array:
         variance = variances(weights)

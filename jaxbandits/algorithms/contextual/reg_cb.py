@@ -64,7 +64,8 @@ class RegCB(OracleLearner):
         def after(index: jax.Array, target: jax.Array) -> jax.Array:
             """Return the prediction for an arm after an example of weight 1."""
             fitted = self.fit(fit_key, t, state, context, index, target)
-            return self.predict(after_key, t + 1, fitted, context)[index]
+            is_fitted = jnp.arange(self.n_arms) == index
+            return jnp.sum(jnp.where(is_fitted, self.predict(after_key, t + 1, fitted, context), 0.0))
 
         targets = jnp.stack([self.low - 1.0, self.high + 1.0])[:, None]
         both = jax.vmap(jax.vmap(after), (None, 0))(jnp.arange(self.n_arms), targets + jnp.zeros(self.n_arms))

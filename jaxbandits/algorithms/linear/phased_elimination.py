@@ -139,7 +139,7 @@ class PhasedElimination:
 
     def _next_phase(self, arms: jax.Array, state: EliminationState) -> EliminationState:
         phase = state.phase
-        gram = (arms.T * phase.plays) @ arms + phase.complement
+        gram = jnp.einsum("ki,kj->ij", phase.plays[:, None] * arms, arms) + phase.complement
         theta = linalg.solve(linalg.factor(gram), state.moment)
         mean = arms @ theta
         best = jnp.max(jnp.where(phase.is_left, mean, -jnp.inf))
