@@ -1,5 +1,7 @@
 """Contextual learners as plain NumPy float64 loops, written from the papers: matrices are summed and solved anew."""
 
+import copy
+
 import numpy as np
 
 
@@ -65,6 +67,47 @@ class Oracle:
         gradient[arm] = 2 * (self.W[arm] @ x - reward) * x
         self.W = self.W - 2 * self.R / (self.G * np.sqrt(self.t)) * gradient
         self.W *= min(1.0, self.R / max(np.linalg.norm(self.W), 1e-300))
+
+
+class RegCB(Oracle):
+    """Bounds of reg_cb: what weight of a virtual example is compatible with the losses so far, by bisection."""
+
+    def bounds(self, x, available):
+        low, high = self.low, self.high
+        level = self.c * np.log(available.sum() * (self.t + 1)) * (high - low) ** 2
+        return np.array([
+            (max(f - self.move(x, a, f, low - 1, level), low), min(f + self.move(x, a, f, high + 1, level), high))
+            for a, f in enumerate(np.clip(self.W @ x, low, high))
+        ]).T  # fmt: skip
+
+    def move(self, x, arm, f, target, level):
+        other = copy.deepcopy(self)
+        other.update(x, None, arm, target)
+        s = abs((other.W[arm] - self.W[arm]) @ x)
+        low, high = 0.0, abs(target - f) / s if s else 0.0  # of the weight w
+        for _ in range(200):
+            w = 0.5 * (low + high)
+            gain = w * ((target - f) ** 2 - (abs(target - f) - s * w) ** 2)
+            low, high = (w, high) if gain <= level else (low, w)
+        return s * low
+
+
+class RegCBElim(RegCB):
+    """Reference of reg_cb_elim."""
+
+    def probabilities(self, x, available):
+        lower, upper = self.bounds(x, available)
+        kept = available & (upper >= lower[available].max())
+        return kept / kept.sum()
+
+
+class RegCBOpt(RegCB):
+    """Reference of reg_cb_opt."""
+
+    def probabilities(self, x, available):
+        _, upper = self.bounds(x, available)
+        kept = available & (upper >= upper[available].max() - 1e-12)
+        return kept / kept.sum()
 
 
 class OracleEpsGreedy(Oracle):

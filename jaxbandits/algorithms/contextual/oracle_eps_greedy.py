@@ -5,7 +5,7 @@
 yhat_k is the reward of arm k that the oracle predicts (`oracle_learner`). $O(K p)$ a round, and the oracle.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.contextual.oracle_learner import OracleLearner, is_greedy
 from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.types import ContextObs
 
 
 @pytree
@@ -39,6 +40,7 @@ class OracleEpsGreedy(OracleLearner):
     def example(cls) -> "OracleEpsGreedy":
         return cls(n_arms=3, dim=2, oracle=OGD(dim=6, lipschitz=4.0))
 
-    def weights(self, t: jax.Array, scores: jax.Array, available: jax.Array) -> jax.Array:
+    def weights(self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs, mask: jax.Array) -> jax.Array:
+        scores = self.predict(key, t, state, obs.context)
         eps = self.eps * jnp.exp(-self.decay * jnp.log((t + 1).astype(scores.dtype)))
-        return eps * available / jnp.sum(available) + (1.0 - eps) * is_greedy(scores)
+        return eps * mask / jnp.sum(mask) + (1.0 - eps) * is_greedy(scores, mask)

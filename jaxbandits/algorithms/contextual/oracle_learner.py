@@ -1,7 +1,7 @@
 """Abstract contextual learner over a regression oracle: any learner of `jaxbandits.oco` that queries a squared loss.
 
     yhat_k   = x'W_k,   W `[K, p]` the play of the oracle, as a vector `[K p]`
-    play       k with probability weights_k(yhat)
+    play       k with a probability that depends on yhat
     oracle     receives the loss (x'W_k - reward)^2 of the arm k played and its gradient, where it queries them
 
 A final class is its weights.
@@ -57,13 +57,15 @@ class OracleLearner(abc.ABC):
             )
 
     @abc.abstractmethod
-    def weights(self, t: jax.Array, scores: jax.Array, available: jax.Array) -> jax.Array:
-        """Return the probabilities `[K]` of round t (from 0).
+    def weights(self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs, mask: jax.Array) -> jax.Array:
+        """Return the probabilities `[K]` of round t (from 0), 0 where the mask `[K]` is False.
 
         Args:
+          key: for the oracle.
           t: `[]` int32.
-          scores: `[K]` yhat; the lowest number where an arm is not available.
-          available: `[K]` 1 where an arm may be played, else 0.
+          state: of the oracle.
+          obs: its mask may be None.
+          mask: `[K]` True where an arm may be played.
         """
 
     def init(self, key: jax.Array) -> Any:
@@ -72,22 +74,31 @@ class OracleLearner(abc.ABC):
     def select(self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs) -> ArmDecision:
         check_count(obs.arms, self.n_arms)
         oracle_key, draw_key = jax.random.split(key)
-        scores = self.oracle.select(oracle_key, t, state, None).play.reshape(self.n_arms, self.dim) @ obs.context
         mask = jnp.ones(self.n_arms, bool) if obs.mask is None else obs.mask
-        scores = jnp.where(mask, scores, jnp.finfo(scores.dtype).min)
-        return draw_arm(draw_key, obs, self.weights(t, scores, mask.astype(scores.dtype)))
+        return draw_arm(draw_key, obs, self.weights(oracle_key, t, state, obs, mask))
 
     def update(
         self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs, decision: ArmDecision, feedback: Reward
     ) -> Any:
+        return self.fit(key, t, state, obs.context, decision.index, feedback.reward)
+
+    def predict(self, key: jax.Array, t: jax.Array, state: Any, context: Vector) -> jax.Array:
+        """Return the rewards `[K]` of all arms that the oracle predicts."""
+        return self.oracle.select(key, t, state, None).play.reshape(self.n_arms, self.dim) @ context
+
+    def fit(
+        self, key: jax.Array, t: jax.Array, state: Any, context: Vector, index: jax.Array, reward: jax.Array
+    ) -> Any:
+        """Return the oracle's next state, after the squared loss of one arm."""
         select_key, update_key = jax.random.split(key)
-        is_played = (jnp.arange(self.n_arms) == decision.index).astype(obs.context.dtype)
-        loss = SquaredLoss((is_played[:, None] * obs.context).reshape(-1), feedback.reward)
+        is_played = (jnp.arange(self.n_arms) == index).astype(context.dtype)
+        loss = SquaredLoss((is_played[:, None] * context).reshape(-1), reward)
         point = self.oracle.select(select_key, t, state, None)
         told = FullInformation(jax.vmap(loss.value)(point.query), jax.vmap(loss.gradient)(point.query), loss)
         return self.oracle.update(update_key, t, state, None, point, narrow(told, self.oracle.feedback))
 
 
-def is_greedy(scores: jax.Array) -> jax.Array:
-    """Return `[K]` 1 for the first arm with the largest score, else 0."""
-    return (jnp.arange(len(scores)) == first_axis.argmax(scores)).astype(scores.dtype)
+def is_greedy(scores: jax.Array, mask: jax.Array) -> jax.Array:
+    """Return `[K]` 1 for the first available arm with the largest score, else 0."""
+    available = jnp.where(mask, scores, jnp.finfo(scores.dtype).min)
+    return (jnp.arange(len(scores)) == first_axis.argmax(available)).astype(scores.dtype)

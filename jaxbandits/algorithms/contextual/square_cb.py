@@ -17,6 +17,8 @@ from jaxbandits.algorithms.contextual.oracle_learner import OracleLearner, is_gr
 from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.estimation.arms import largest
+from jaxbandits.types import ContextObs
 
 
 @pytree
@@ -62,9 +64,10 @@ class SquareCB(OracleLearner):
     def example(cls) -> "SquareCB":
         return cls(n_arms=3, dim=2, oracle=OGD(dim=6, lipschitz=4.0))
 
-    def weights(self, t: jax.Array, scores: jax.Array, available: jax.Array) -> jax.Array:
+    def weights(self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs, mask: jax.Array) -> jax.Array:
+        scores = self.predict(key, t, state, obs.context)
         gamma = self.scale * jnp.exp(self.exponent * jnp.log((t + 1).astype(scores.dtype)))
-        greedy = is_greedy(scores)
-        gap = jnp.where(available > 0.0, jnp.max(scores) - scores, 0.0)
-        others = available * (1.0 - greedy) / (jnp.sum(available) + gamma * gap)
+        greedy = is_greedy(scores, mask)
+        gap = jnp.where(mask, largest(scores, mask) - scores, 0.0)
+        others = mask * (1.0 - greedy) / (jnp.sum(mask) + gamma * gap)
         return others + greedy * (1.0 - jnp.sum(others))

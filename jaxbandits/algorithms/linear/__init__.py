@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jaxbandits.algorithms.linear.menu import MENU as MENU
     from jaxbandits.algorithms.linear.oful import OFUL as OFUL
     from jaxbandits.algorithms.linear.oful_mdp import OFULMDP as OFULMDP
+    from jaxbandits.algorithms.linear.phased_elimination import PhasedElimination as PhasedElimination
     from jaxbandits.algorithms.linear.recursive_least_squares import RecursiveLeastSquares as RecursiveLeastSquares
     from jaxbandits.algorithms.linear.sw_lin_ucb import SWLinUCB as SWLinUCB
     from jaxbandits.algorithms.linear.tofu import TOFU as TOFU

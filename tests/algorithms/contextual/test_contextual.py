@@ -11,7 +11,15 @@ import scipy.stats as st
 from jaxbandits import OFUL, HeavyTailed, InputError, from_spec, simulate, to_spec
 from jaxbandits.armed import UCB1, BernoulliArms
 from jaxbandits.base.pytree import validate
-from jaxbandits.contextual import DisjointLinUCB, HybridLinUCB, LinearContexts, OracleEpsGreedy, SquareCB
+from jaxbandits.contextual import (
+    DisjointLinUCB,
+    HybridLinUCB,
+    LinearContexts,
+    OracleEpsGreedy,
+    RegCBElim,
+    RegCBOpt,
+    SquareCB,
+)
 from jaxbandits.data import TableBandit
 from jaxbandits.oco import CAOONS, OGD, KTBetting, OptaxLearner
 from jaxbandits.types import ContextObs, Reward
@@ -78,6 +86,14 @@ SAMPLED = {
         OracleEpsGreedy(n_arms=K, dim=P, oracle=ORACLE, eps=0.3, decay=0.2), reference.OracleEpsGreedy,
         {"eps": 0.3, "decay": 0.2},
     ),
+    "reg_cb_elim": (
+        RegCBElim(n_arms=K, dim=P, oracle=ORACLE, c=0.02, low=-1.0), reference.RegCBElim,
+        {"c": 0.02, "low": -1.0, "high": 1.0},
+    ),
+    "reg_cb_opt": (
+        RegCBOpt(n_arms=K, dim=P, oracle=ORACLE, c=0.02, low=-1.0), reference.RegCBOpt,
+        {"c": 0.02, "low": -1.0, "high": 1.0},
+    ),
     "square_cb": (
         SquareCB(n_arms=K, dim=P, oracle=ORACLE, scale=2.0), reference.SquareCB, {"scale": 2.0, "exponent": 0.5}
     ),
@@ -91,12 +107,14 @@ def test_learners_over_oracles_against_their_references(name, rng, key):
     theirs.__dict__.update(constants)
     rows = recorded(rng)
     decisions, _ = play(learner, rows, key, nothing, False)
+    possible = []
     for t, (x, z, mask, rewards) in enumerate(zip(*rows, strict=True)):
         arm, p = int(decisions.index[t]), theirs.probabilities(x, mask)
         np.testing.assert_allclose(decisions.probability[t], p[arm], rtol=1e-9)
         np.testing.assert_allclose(p.sum(), 1.0, rtol=1e-12)
         theirs.update(x, z, arm, rewards[arm])
-    assert np.abs(theirs.W).max() > 0.1
+        possible.append((p > 0.0).sum())
+    assert np.abs(theirs.W).max() > 0.1 and len(set(possible)) > 1
 
 
 @pytest.mark.parametrize("name", SAMPLED)
@@ -113,7 +131,9 @@ def test_arms_are_drawn_with_the_probability_that_decisions_carry(name, key):
     obs = ContextObs.of(jnp.asarray(x), K, jnp.asarray(mask))
     select = jax.jit(jax.vmap(lambda k: learner.select(k, jnp.int32(9), state, obs).index))
     counts, p = np.bincount(select(jax.random.split(key, 20_000)), minlength=K), theirs.probabilities(x, mask)
-    assert counts[1] == 0 and st.chisquare(counts[mask], 20_000 * p[mask]).pvalue > 1e-4
+    drawn = p > 0.0
+    assert not drawn[1] and counts[~drawn].sum() == 0
+    assert st.chisquare(counts[drawn], 20_000 * p[drawn]).pvalue > 1e-4 or drawn.sum() == 1
 
 
 ENV = LinearContexts(n_arms=K, dim=P)
@@ -164,6 +184,11 @@ def test_tables_show_one_context():
 def test_learners_that_do_not_suit_are_refused_in_one_line(learner, environment, message):
     with pytest.raises(InputError, match=message):
         simulate(learner, environment, 5, 2, progress=False)
+
+
+def test_bad_input_of_bounds():
+    with pytest.raises(InputError, match=r"RegCBOpt.low must be less than high, got 1.0 and 1.0"):
+        validate(RegCBOpt(n_arms=K, dim=P, oracle=ORACLE, low=1.0))
 
 
 def test_oracles_of_another_dimension_are_refused():

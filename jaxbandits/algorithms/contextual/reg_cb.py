@@ -1,0 +1,89 @@
+"""Abstract RegCB over a regression oracle: bounds on the reward of every arm (Foster et al., ICML 2018).
+
+    yhat_k   = the oracle's prediction, clipped to [low, high]
+    Delta_t  = c log(K t) (high - low)^2
+    u_k      = yhat_k + s w,   y = high + 1,   w the largest weight up to (y - yhat_k) / s for which
+               w ((y - yhat_k)^2 - (y - yhat_k - s w)^2) <= Delta_t
+    l_k      = yhat_k - s w,   the same with y = low - 1;   both are clipped to [low, high]
+
+s is the oracle's sensitivity: by how much an example (x, k, y) of weight 1 moves its prediction, and s w stands for
+what weight w would do. The bounds are those of all weights of the example for which the oracle's loss on the past may
+still be within Delta_t of the least one: the form of Vowpal Wabbit, and of Bietti, Agarwal & Langford (JMLR 2021), for
+online oracles. $O(K)$ updates of the oracle a round.
+
+A final class chooses the arms that may be played.
+"""
+
+import abc
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.algorithms.contextual.oracle_learner import OracleLearner
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.ranges import is_real
+from jaxbandits.types import ContextObs
+
+
+@pytree
+class RegCB(OracleLearner):
+    """Abstract policy on lower and upper bounds of the rewards."""
+
+    c: ArrayLike = param(0.1, "[0, inf)", "c, multiplies Delta_t")
+    low: ArrayLike = param(0.0, "(-inf, inf)", "least reward")
+    high: ArrayLike = param(1.0, "(-inf, inf)", "largest reward")
+
+    def check(self) -> None:
+        """Raise InputError for an oracle of another dimension, and for rewards without a range."""
+        super().check()
+        if is_real(self.low) and is_real(self.high) and not np.all(np.less(self.low, self.high)):
+            raise InputError(f"{type(self).__name__}.low must be less than high, got {self.low} and {self.high}")
+
+    @abc.abstractmethod
+    def choose(self, lower: jax.Array, upper: jax.Array) -> jax.Array:
+        """Return `[K]` which arms may be played, from bounds `[K]`, both the lowest number where none is available."""
+
+    def weights(self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs, mask: jax.Array) -> jax.Array:
+        lower, upper = self.bounds(key, t, state, obs.context, jnp.sum(mask))
+        lowest = jnp.finfo(upper.dtype).min
+        chosen = mask & self.choose(jnp.where(mask, lower, lowest), jnp.where(mask, upper, lowest))
+        return chosen / jnp.sum(chosen)
+
+    def bounds(
+        self, key: jax.Array, t: jax.Array, state: Any, context: jax.Array, available: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
+        """Return l and u `[K]`, for as many arms `available` in K."""
+        predict_key, fit_key, after_key = jax.random.split(key, 3)
+        predicted = self.predict(predict_key, t, state, context)
+        mean = jnp.clip(predicted, self.low, self.high)
+        level = self.c * jnp.log((available * (t + 1)).astype(mean.dtype)) * jnp.square(self.high - self.low)
+
+        def after(index: jax.Array, target: jax.Array) -> jax.Array:
+            """Return the prediction for an arm after an example of weight 1."""
+            fitted = self.fit(fit_key, t, state, context, index, target)
+            is_fitted = jnp.arange(self.n_arms) == index
+            return jnp.sum(jnp.where(is_fitted, self.predict(after_key, t + 1, fitted, context), 0.0))
+
+        targets = jnp.stack([self.low - 1.0, self.high + 1.0])[:, None]
+        both = jax.vmap(jax.vmap(after), (None, 0))(jnp.arange(self.n_arms), targets + jnp.zeros(self.n_arms))
+        lower, upper = movement(jnp.abs(targets - mean), jnp.abs(both - predicted), level)
+        return jnp.maximum(mean - lower, self.low), jnp.minimum(mean + upper, self.high)
+
+
+def movement(distance: jax.Array, sensitivity: jax.Array, level: jax.Array) -> jax.Array:
+    """Return s w for the largest $w <= D / s$ with $w (D^2 - (D - s w)^2) <= Delta$.
+
+    With $s w = D x$ this is $x^2 (2 - x) = a$, $a = s Delta / D^3$, or x = 1 where a > 1. The root in [0, 1] of
+    the cubic is $4/3 sin^2(b / 2) + 2 / sqrt(3) sin b$ with $b = 2/3 arcsin sqrt(27 a / 32)$.
+
+    Args:
+      distance: D > 0, of any shape.
+      sensitivity: s >= 0.
+      level: Delta >= 0.
+    """
+    ratio = jnp.minimum(sensitivity * level / distance**3, 1.0)
+    angle = 2.0 / 3.0 * jnp.arcsin(jnp.sqrt(27.0 / 32.0 * ratio))
+    return distance * (4.0 / 3.0 * jnp.square(jnp.sin(0.5 * angle)) + 2.0 / np.sqrt(3.0) * jnp.sin(angle))

@@ -1,0 +1,45 @@
+"""RegCB-Elim: uniform play of all arms that may be the best (Foster et al., ICML 2018).
+
+    play   uniformly one of the arms with u_k >= max_j l_j
+
+$u_k$ and $l_k$ are the bounds on the reward of arm k in this context (`reg_cb`). $O(K)$ updates of the oracle a round.
+"""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.contextual.reg_cb import RegCB
+from jaxbandits.algorithms.oco.ogd import OGD
+from jaxbandits.base.pytree import pytree
+
+
+@pytree
+class RegCBElim(RegCB):
+    """Play of all arms whose upper bound reaches the largest lower bound, equally often.
+
+    Guarantee:
+      None with an online oracle. With least squares over a class that contains the mean rewards, and bounds from all
+      its functions within Delta of the least loss, regret is logarithmic in T under conditions on the contexts.
+
+    Deviations:
+      * [printed] Bounds by the sensitivity of an online oracle, and c = 0.1, as in Vowpal Wabbit.
+      * [ours] The sensitivity is what one update of weight 1 does, in place of a derivative: any learner of
+        `jaxbandits.oco` has one. The weight that it allows has a closed form (there: 20 bisections). Arms that are not
+        available do not count in K. One that draws at random draws anew in `update`.
+
+    References:
+      Dylan Foster, Alekh Agarwal, Miroslav Dudik, Haipeng Luo, Robert Schapire. Practical Contextual Bandits with
+      Regression Oracles. ICML 2018, elimination.
+      Alberto Bietti, Alekh Agarwal, John Langford. A Contextual Bandit Bake-off. JMLR 22(133), 2021.
+    """
+
+    source: ClassVar[str] = "Foster, Agarwal, Dudik, Luo & Schapire, ICML 2018, elimination"
+
+    @classmethod
+    def example(cls) -> "RegCBElim":
+        return cls(n_arms=3, dim=2, oracle=OGD(dim=6, lipschitz=6.0), low=-1.0)
+
+    def choose(self, lower: jax.Array, upper: jax.Array) -> jax.Array:
+        return upper >= jnp.max(lower)

@@ -1,0 +1,71 @@
+"""Near-optimal designs: weights on arms for which the largest variance of an estimated reward is nearly least.
+
+    V(w)  = sum_k w_k x_k x_k',   g(w) = max_k x_k'V(w)^{-1} x_k >= d   for weights w with sum 1
+
+with equality for the D-optimal weights, which maximise det V(w) (Kiefer and Wolfowitz). Arms that span r < d dimensions
+only are treated as arms of that space, with r in place of d.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.numerics import first_axis, linalg
+from jaxbandits.numerics.linalg import Symmetric
+from jaxbandits.tracing import batching
+from jaxbandits.tracing.vmap_last import vmap_last
+
+
+class Design(NamedTuple):
+    """Weights of arms."""
+
+    weights: jax.Array  # [K]  w, with sum 1
+    largest: jax.Array  # []  g(w)
+    complement: Symmetric  # [d, d]  projection onto what is orthogonal to all arms; 0 where they span R^d
+
+
+def optimal_design(arms: jax.Array, steps: int) -> Design:
+    """Return weights by the Frank-Wolfe method with exact steps (Fedorov 1972; Wynn 1970).
+
+    It starts from equal weights of the arms that Gram and Schmidt's method picks, each the longest of what is left of
+    all arms, and puts $(g / r - 1) / (g - 1)$ of the weight on the arm with the largest variance, steps times: at most
+    r + steps arms have weight. Directions that only rounding shows do not count.
+
+    Args:
+      arms: `[K, d]`, not all 0; an arm that is 0 never has weight.
+      steps: static; 4 d make g(w) smaller than 2 r for the sets of tests/numerics/test_design.py.
+    """
+    n_arms, dim = arms.shape
+    ranks, columns = jnp.arange(n_arms), arms.T
+
+    def pick(_: jax.Array, carry: tuple) -> tuple:
+        rest, complement, weights, longest = carry
+        square = jnp.sum(rest * rest, axis=1)
+        index = first_axis.argmax(square)
+        length_sq = square[index]
+        longest = jnp.maximum(longest, length_sq)
+        is_new = length_sq > 16.0 * jnp.finfo(arms.dtype).eps * longest
+        unit = jnp.where(is_new, rest[index] / jnp.sqrt(jnp.where(is_new, length_sq, 1.0)), 0.0)
+        rest = rest - jnp.outer(rest @ unit, unit)
+        weights = jnp.where((ranks == index) & is_new, 1.0, weights)
+        return rest, complement - jnp.outer(unit, unit), weights, longest
+
+    start = (arms, jnp.eye(dim, dtype=arms.dtype), jnp.zeros(n_arms, arms.dtype), jnp.zeros((), arms.dtype))
+    _, complement, weights, _ = batching.fori_loop(0, dim, pick, start)
+    rank = jnp.maximum(jnp.sum(weights), 1.0)
+
+    def variances(weights: jax.Array) -> jax.Array:
+        gram = jnp.einsum("ik,jk->ij", columns * weights, columns)
+        images = vmap_last(linalg.solve, (None, -1))(linalg.factor(gram + complement), columns)
+        return jnp.sum(columns * images, axis=0)
+
+    def step(_: jax.Array, weights: jax.Array) -> jax.Array:
+        variance = variances(weights)
+        index = first_axis.argmax(variance)
+        largest = variance[index]
+        share = jnp.maximum(largest / rank - 1.0, 0.0) / jnp.maximum(largest - 1.0, 1e-6)
+        return (1.0 - share) * weights + jnp.where(ranks == index, share, 0.0)
+
+    weights = batching.fori_loop(0, steps, step, weights / rank)
+    return Design(weights, jnp.max(variances(weights)), complement)
