@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-_HALVINGS = 100  # of a bisection in float64
+_HALVINGS = 60  # of a bisection in float64
 
 
 def divergence(p: float, q: float) -> float:

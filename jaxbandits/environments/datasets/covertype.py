@@ -67,6 +67,26 @@ def load_covertype(path: str | os.PathLike[str], rewarded: int = LODGEPOLE_PINE)
     return Rows(np.array(features, np.float64), np.array(labels, np.float64), "covertype")
 
 
+def load_cover_types(path: str | os.PathLike[str], every: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Read all 54 attributes `[n, 54]` and the cover types 1..7 `[n]` of every so many rows, as `load_covertype` does.
+
+    Raises:
+      InputError: one line naming the file, and the line for malformed rows.
+    """
+    every = ranges.integer("every", every, "[1, 1e9]")
+    rows = []
+    try:
+        for number, line in enumerate(_lines(Path(path)), start=1):
+            if (number - 1) % every == 0 and line.strip():
+                rows.append(_integers(line, f"{path}, line {number}"))
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    if not rows:
+        raise InputError(f"{path} has no rows")
+    table = np.array(rows, np.float64)
+    return table[:, :-1], table[:, -1].astype(int)
+
+
 def _lines(path: Path) -> Iterator[str]:
     with path.open("rb") as probe:
         compressed = probe.read(2) == b"\x1f\x8b"

@@ -32,7 +32,7 @@ def _shares(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
 ETC_FIG6_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=100_000, presets=PRESETS, record_points=1).experiment(
     "etc-fig6-1",
     "Figure 6.1",
-    title="explore-then-commit on two Gaussian arms, n = 1,000",
+    title="explore-then-commit on two Gaussian arms",
     algorithms=_learners,
     panels=lambda horizon: gap_panels(horizon, etc_bound),
     derive=_shares,

@@ -41,7 +41,7 @@ def _share(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
 UCB_FIG7_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=10_000, presets=PRESETS, record_points=1).experiment(
     "ucb-fig7-1",
     "Figure 7.1",
-    title="UCB and explore-then-commit on two Gaussian arms, n = 1,000",
+    title="UCB and explore-then-commit on two Gaussian arms",
     algorithms=_learners,
     panels=lambda horizon: gap_panels(horizon, ucb_bound),
     derive=_share,

@@ -1,0 +1,111 @@
+"""Four classification sets of the UCI repository, read from the user's copies of their files; synthetic stand-ins.
+
+    features, labels = load_uci("letter", "data/")          # data/letter-recognition.data, or data/letter/...
+    environment = TableBandit.from_table(features, labels, as_context=True)
+
+| set | file | rows | attributes | classes |
+|---|---|---|---|---|
+| letter | letter-recognition.data: label first, commas | 20,000 | 16 | 26 |
+| penbased | pendigits.tra: label last, commas | 7,494 | 16 | 10 |
+| satimage | sat.trn: label last, blanks | 4,435 | 36 | 6 |
+| covertype | covtype.data, or .gz: label last, commas | 581,012, of which every 20th is read | 54 | 7 |
+"""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, format_value, unknown_name
+from jaxbandits.environments.datasets import streams
+from jaxbandits.environments.datasets.covertype import load_cover_types
+from jaxbandits.environments.datasets.labelled import numbers_or_texts
+
+_EVERY = 20  # row of Covertype: 29,051 rows, from all over the file
+
+
+class UCISet(NamedTuple):
+    """One of the sets: its files, the first that is there is read, and its shape."""
+
+    files: tuple[str, ...]
+    label: int
+    delimiter: str
+    n_features: int
+    n_classes: int
+
+
+SETS = {
+    "letter": UCISet(("letter-recognition.data",), 0, ",", 16, 26),
+    "penbased": UCISet(("pendigits.tra",), -1, ",", 16, 10),
+    "satimage": UCISet(("sat.trn",), -1, " ", 36, 6),
+    "covertype": UCISet(("covtype.data", "covtype.data.gz"), -1, ",", 54, 7),
+}
+
+
+def find(name: str, directory: str | os.PathLike[str]) -> Path | None:
+    """Return the file of a set in a directory, or in the folder there that has the name of the set; None without one.
+
+    Raises:
+      InputError: for another name, or for what is no directory.
+    """
+    if name not in SETS:
+        raise unknown_name("UCI set", name, SETS)
+    if not isinstance(directory, (str, os.PathLike)):
+        raise InputError(f"directory must be a string or a path, got {format_value(directory)}")
+    place = Path(directory)
+    if not place.is_dir():
+        raise InputError(f"{place} is no directory: name the one that holds {' or '.join(SETS[name].files)}")
+    found = (folder / file for folder in (place, place / name) for file in SETS[name].files)
+    return next((path for path in found if path.is_file()), None)
+
+
+def load_uci(name: str, directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Read a set: features `[n, p + 1]`, standardised, with one that is always 1, and labels `[n]`.
+
+    Args:
+      name: one of `SETS`.
+      directory: where its file lies, in the format of the repository.
+
+    Raises:
+      InputError: for another name, a file that is not there, and whatever is wrong with it (with the line).
+    """
+    path = find(name, directory)
+    if path is None:
+        raise InputError(f"{directory} has no {' or '.join(SETS[name].files)}, neither itself nor in {name}/")
+    if name == "covertype":
+        features, labels = load_cover_types(path, every=_EVERY)
+    else:
+        of = SETS[name]
+        table, places, texts = streams.read_csv(
+            path, {"label": of.label}, text="label", delimiter=of.delimiter, header=False
+        )
+        features, labels = np.delete(table, places["label"], axis=1), numbers_or_texts(texts)
+    if features.shape[1] != SETS[name].n_features:
+        raise InputError(f"{path}: {name} has {SETS[name].n_features} attributes, this file {features.shape[1]}")
+    return streams.finish(features, labels, True, True)
+
+
+def uci_like(name: str, rows: int = 5000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return a synthetic table of the shape of a set, as `load_uci`: one Gaussian cluster a class, some labels wrong.
+
+    Args:
+      name: one of `SETS`.
+      rows: n.
+      seed: of the draws.
+
+    Raises:
+      InputError: for another name.
+    """
+    if name not in SETS:
+        raise unknown_name("UCI set", name, SETS)
+    rows = ranges.integer("rows", rows, "[100, 1e7]")
+    rng = np.random.default_rng([ranges.integer("seed", seed, "[0, inf)"), list(SETS).index(name)])
+    p, k = SETS[name].n_features, SETS[name].n_classes
+    centres = 1.5 * rng.standard_normal((k, p)) / np.sqrt(p) * np.sqrt(8.0)
+    labels = np.concatenate([np.arange(k), rng.integers(k, size=rows - k)])
+    features = centres[labels] + rng.standard_normal((rows, p)) @ rng.standard_normal((p, p)) / np.sqrt(p)
+    wrong = (rng.random(rows) < 0.1) & (np.arange(rows) >= k)
+    labels = np.where(wrong, rng.integers(k, size=rows), labels)
+    return streams.finish(features, labels, True, True)

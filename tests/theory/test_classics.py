@@ -1,0 +1,47 @@
+"""Bounds for K arms: against numbers by hand, and against each other."""
+
+import numpy as np
+import pytest
+import scipy.stats as st
+
+from jaxbandits.theory import classics
+
+
+def test_the_constant_of_lai_and_robbins():
+    assert classics.divergence(0.0, 0.5) == pytest.approx(np.log(2.0))
+    assert classics.divergence(0.25, 0.5) == pytest.approx(0.25 * np.log(0.5) + 0.75 * np.log(1.5))
+    assert classics.lai_robbins([0.5, 0.25, 0.5]) == pytest.approx(0.25 / classics.divergence(0.25, 0.5))
+    assert classics.lai_robbins([0.9, 0.8]) == pytest.approx(2.252, abs=5e-4)  # Garivier & Cappe, Figure 1
+
+
+def test_the_regret_of_etc_is_the_probability_of_the_wrong_arm():
+    gap, n, m = 0.3, 1000, 80
+    wrong = st.norm.cdf(-gap * np.sqrt(m / 2))
+    assert classics.etc_regret(gap, n, m) == pytest.approx(gap * (m + (n - 2 * m) * wrong))
+    assert classics.etc_bound(0.01, n) == 10.0  # n D
+    assert classics.etc_bound(1.0, n) == pytest.approx(1 + 4 * (1 + np.log(250.0)))
+    assert classics.ucb_bound(0.5, n) == pytest.approx(1.5 + 32 * np.log(1000.0))
+
+
+@pytest.mark.parametrize("means", [[0.5, 0.45, 0.43, 0.4], [0.2, 0.6]])
+def test_no_proportions_are_better_than_the_optimal_ones(means, rng):
+    """T*^-1 is the largest of the least transport costs; at w* those of all arms are equal."""
+
+    def costs(w):
+        best = int(np.argmax(means))
+        found = []
+        for b in range(len(means)):
+            if b != best:
+                middle = (w[best] * means[best] + w[b] * means[b]) / (w[best] + w[b])
+                found.append(
+                    w[best] * classics.divergence(means[best], middle) + w[b] * classics.divergence(means[b], middle)
+                )
+        return found
+
+    w, time = classics.optimal_proportions(means)
+    assert w.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(costs(w), 1.0 / time, rtol=1e-9)
+    for other in rng.dirichlet(np.ones(len(means)), size=50):
+        assert min(costs(other)) <= 1.0 / time
+    wanted = time * classics.divergence(0.1, 0.9)
+    assert classics.least_stopping_time(means, 0.1) == pytest.approx(wanted)
