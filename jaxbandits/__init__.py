@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from jaxbandits.types import Gradient as Gradient
     from jaxbandits.types import GroupDecision as GroupDecision
     from jaxbandits.types import IndexObs as IndexObs
+    from jaxbandits.types import ItemObs as ItemObs
     from jaxbandits.types import PointDecision as PointDecision
     from jaxbandits.types import Reward as Reward
     from jaxbandits.types import ScaledReward as ScaledReward

@@ -43,6 +43,15 @@ class IndexObs(FixedArmObs):
         return cls(jnp.arange(n_arms, dtype=jnp.int32), mask)
 
 
+class ItemObs(ArmObs):
+    """Arms without features behind which stand items that may be replaced: `arms` are the numbers of the items, `[K]`.
+
+    An item keeps its number as long as it is there, and no other item ever has it.
+    """
+
+    __slots__ = ()
+
+
 class ContextObs(NamedTuple):
     """A context that all arms share, for learners with a model an arm; made by `ContextObs.of(context, K)`."""
 

@@ -43,6 +43,7 @@ from jaxbandits.types import (
     FixedArmObs,
     IndexObs,
     InitFromObs,
+    ItemObs,
     Stops,
     narrow,
 )
@@ -142,10 +143,10 @@ def _observe(algorithm: Any, environment: Any, key: jax.Array, t: jax.Array, sta
     elif getattr(algorithm, "reads_advice", False):
         seen, is_shown = "advice of experts", isinstance(obs, AdviceObs)
     else:
-        seen, is_shown = "features of arms", not isinstance(obs, (IndexObs, ContextObs, AdviceObs))
+        seen, is_shown = "features of arms", not isinstance(obs, (IndexObs, ItemObs, ContextObs, AdviceObs))
         is_shown |= not getattr(algorithm, "reads_features", hasattr(algorithm, "dim"))
     if not is_shown:
-        by_number = isinstance(obs, (IndexObs, AdviceObs))
+        by_number = isinstance(obs, (IndexObs, ItemObs, AdviceObs))
         family = "contextual" if isinstance(obs, ContextObs) else "armed" if by_number else "linear"
         raise InputError(
             f"{type(algorithm).__name__} looks at {seen}, and {type(environment).__name__} shows none: "

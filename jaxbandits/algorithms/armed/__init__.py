@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jaxbandits.algorithms.armed.kl_ucb import KLUCB as KLUCB
     from jaxbandits.algorithms.armed.median_of_means_ucb import MedianOfMeansUCB as MedianOfMeansUCB
     from jaxbandits.algorithms.armed.moss import MOSS as MOSS
+    from jaxbandits.algorithms.armed.per_item import PerItem as PerItem
     from jaxbandits.algorithms.armed.robust_ucb import RobustUCB as RobustUCB
     from jaxbandits.algorithms.armed.sw_ucb import SWUCB as SWUCB
     from jaxbandits.algorithms.armed.thompson_beta import ThompsonBeta as ThompsonBeta

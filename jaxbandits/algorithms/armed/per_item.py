@@ -1,0 +1,83 @@
+"""Any index policy on items that are replaced: an arm with a new item counts as one that was never played.
+
+    T_i, S_i   plays and rewards of the item behind arm i, 0 for an item of which no reward arrived
+    play       as the policy does with these
+
+Feedback of an item that is gone is dropped, however late it is. $O(K)$ a round beside the policy.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
+from jaxbandits.algorithms.armed.ucb1 import UCB1
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.pytree import param, pytree
+from jaxbandits.types import ArmDecision, ItemObs, Reward
+
+
+class ItemState(NamedTuple):
+    """Counts and sums of the items, and their numbers."""
+
+    pulls: Pulls
+    items: jax.Array  # [K] int32, numbers of the items that `pulls` counts
+
+
+@pytree
+class PerItem:
+    """Index policy for arms behind which items are replaced, such as news articles.
+
+    Guarantee:
+      That of the policy while no item is replaced.
+
+    Deviations:
+      None.
+
+    References:
+      Olivier Chapelle, Lihong Li. An Empirical Evaluation of Thompson Sampling. NIPS 2011, Section 4: the setting.
+    """
+
+    feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "the setting of Chapelle & Li, NIPS 2011, for any index policy"
+    environments: ClassVar[tuple[str, ...]] = ("armed/retiring_arms",)
+    policy: Any = param(doc="index policy of jaxbandits.armed that keeps counts and sums of rewards, such as UCB1")
+
+    @classmethod
+    def example(cls) -> "PerItem":
+        return cls(policy=UCB1(n_arms=5))
+
+    def check(self) -> None:
+        """Raise InputError for learners whose state is more than counts and sums."""
+        is_policy = isinstance(self.policy, IndexPolicy)
+        if not is_policy or not isinstance(jax.eval_shape(self.policy.init, jax.random.key(0)), Pulls):
+            raise InputError(
+                "PerItem.policy must be an index policy of jaxbandits.armed that keeps counts and sums of rewards, "
+                f"such as UCB1, KLUCB or ThompsonBeta, got {format_value(self.policy)}"
+            )
+
+    @property
+    def n_arms(self) -> int:
+        """K, number of arms."""
+        return self.policy.n_arms
+
+    def init(self, key: jax.Array) -> ItemState:
+        return ItemState(self.policy.init(key), jnp.full(self.n_arms, -1, jnp.int32))
+
+    def select(self, key: jax.Array, t: jax.Array, state: ItemState, obs: ItemObs) -> ArmDecision:
+        return self.policy.select(key, t, _pulls_of(state, obs), obs)
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: ItemState, obs: ItemObs, decision: ArmDecision, feedback: Reward
+    ) -> ItemState:
+        pulls = self.policy.update(key, t, _pulls_of(state, obs), obs, decision, feedback)
+        return ItemState(pulls, obs.arms.astype(jnp.int32))
+
+
+def _pulls_of(state: ItemState, obs: ItemObs) -> Pulls:
+    """Return counts and sums of the items that an observation shows."""
+    if obs.arms.ndim != 1:
+        raise InputError("PerItem looks at numbers of items, and the environment shows features: run its policy alone")
+    is_same = state.items == obs.arms
+    return Pulls(jnp.where(is_same, state.pulls.count, 0.0), jnp.where(is_same, state.pulls.total, 0.0))
