@@ -20,7 +20,8 @@ NAMES = [name for name in EXPERIMENTS if name.startswith("classics/")]
 def test_the_figures_there_are():
     assert [
         f"classics/{name}"
-        for name in ("kl-fig1", "kl-fig2", "chapelle-fig1", "etc-fig6-1", "ucb-fig7-1", "tsallis-fig3",
+        for name in ("kl-fig1", "kl-fig2", "chapelle-fig1", "chapelle-table1", "etc-fig6-1", "ucb-fig7-1",
+                     "tsallis-fig3",
                      "garivier-table1", "russac-fig1", "russac-fig2", "bietti-wins")
     ] == NAMES  # fmt: skip
     assert {EXPERIMENTS[f"classics/kl-fig{i}"].seeds for i in (1, 2)} == {50_000}
@@ -111,3 +112,14 @@ def test_wins_and_losses_take_the_files_that_are_there(tmp_path):
     assert set(experiment.stand_ins) == {"letter", "penbased", "covertype"}
     assert (panels["satimage"].environment.n_arms, panels["satimage"].environment.dim) == (6, 37)
     assert bietti_wins._bandit.cache_info().currsize <= 8
+
+
+def test_delays_of_chapelle_and_li():
+    thompson = {1: 9105, 3: 9199, 10: 9049, 32: 9451, 100: 11_550, 316: 21_594, 1000: 59_256}
+    ucb = {1: 24_145, 3: 24_695, 10: 25_662, 32: 28_148, 100: 37_141, 316: 77_687, 1000: 226_220}
+    paper = {f"delay{d}": {"UCB": float(ucb[d]), "Thompson": float(thompson[d])} for d in ucb}
+    found = verdicts("classics/chapelle-table1", told(paper))
+    assert set(found.values()) == {"holds"} and len(found) == 11
+    equal = {panel: {"UCB": story["Thompson"], "Thompson": story["Thompson"]} for panel, story in paper.items()}
+    found = verdicts("classics/chapelle-table1", told(equal), "over that of Thompson")
+    assert set(found.values()) == {"does not hold"}
