@@ -82,7 +82,7 @@ def write(
         from jaxbandits.report import files, rejudged
 
         runs = rejudged.rejudged(runs, EXPERIMENTS, files.commit())
-        earlier = rejudged.described(earlier, EXPERIMENTS)
+        earlier = rejudged.described(earlier, EXPERIMENTS, {run.name for run in runs if run.usual})
     written = [page.write(runs, PAPERS, out)]
     runs = record.joined(runs, earlier)
     written += [ledger.write_markdown(runs, PAPERS, markdown)] if markdown is not None else []

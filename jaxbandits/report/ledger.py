@@ -242,7 +242,7 @@ def _chapter(paper: Paper, runs: Sequence[Run]) -> Chapter:
     by_name: dict[str, list[Run]] = {}
     for run in sorted(runs, key=lambda run: (run.name, not run.usual, not run.whole)):
         by_name.setdefault(run.name, []).append(run)
-    claims = [(runs_[0], claim) for runs_ in by_name.values() for claim in runs_[0].manifest["claims"]]
+    claims = [pair for runs_ in by_name.values() for pair in _claims_of(runs_)]
     adjusted = adjusted_verdicts([claim for _, claim in claims])
     beside = {name: [(other.beside(runs_[0]), other) for other in runs_[1:]] for name, runs_ in by_name.items()}
     rows = []
@@ -256,6 +256,21 @@ def _chapter(paper: Paper, runs: Sequence[Run]) -> Chapter:
         rows.append(LedgerRow(run.name, claim, verdict, run.digest, others))
     further = {name: tuple(what for what, _ in pairs) for name, pairs in beside.items()}
     return Chapter(paper, tuple(runs_[0] for runs_ in by_name.values()), tuple(rows), further)
+
+
+def _claims_of(runs: Sequence[Run]) -> list[tuple[Run, Mapping[str, Any]]]:
+    """Return the claims of the first run; of those that it did not measure, as times, those of the first that did.
+
+    Args:
+      runs: of one experiment.
+    """
+    found = {claim["claim"]: (runs[0], claim) for claim in runs[0].manifest["claims"]}
+    for run in runs[1:]:
+        for claim in run.manifest["claims"]:
+            at = found.get(claim["claim"])
+            if "why" in claim and not claim["missing"] and (at is None or at[1]["missing"]):
+                found[claim["claim"]] = (run, claim)
+    return list(found.values())
 
 
 def how(parts: Sequence[Chapter]) -> list[str]:
@@ -524,7 +539,7 @@ def _settings_of(run: Run) -> str:
 def statistic_of(row: LedgerRow) -> str:
     """Return the numbers behind a verdict, and how many seeds or repeats they are from."""
     why, n, p = (row.claim[name] for name in ("why", "seeds", "p"))
-    details = [f"n = {n}", *([] if p is None else [f"p = {p:.1g}" if p > _LEAST_P else f"p <= {_LEAST_P:g}"])]
+    details = [f"n = {n}", *([] if p is None else [f"p = {p:.3g}" if p > _LEAST_P else f"p <= {_LEAST_P:g}"])]
     text = "; ".join([why, ", ".join(details)]) if " in [" in why else why
     text += f"; cannot fail: {reason}" if (reason := row.claim.get("cannot fail")) else ""
     before = row.claim.get("at run")
@@ -533,7 +548,7 @@ def statistic_of(row: LedgerRow) -> str:
 
 def _at_run_in_words(before: Mapping[str, Any]) -> str:
     low, high = ("unbounded" if end is None else f"{end:.4g}" for end in before["interval"])
-    return f"{before['verdict']}, [{low}, {high}]" + ("" if before["p"] is None else f", p = {before['p']:.1g}")
+    return f"{before['verdict']}, [{low}, {high}]" + ("" if before["p"] is None else f", p = {before['p']:.3g}")
 
 
 def _heading(run: Run) -> str:

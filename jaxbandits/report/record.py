@@ -1,7 +1,7 @@
 """Finished runs as JSON, so that a ledger can be extended when their directories are gone."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +45,18 @@ def settings(runs: Sequence[Run]) -> dict[str, Any]:
         row["request"] = {name: value for name, value in run.asked.items() if name != "settings"}  # JAX's, a page
         row |= {} if made.get("method") == METHOD else {"method": made.get("method")}
         if run.usual or run.is_default or run.name not in has_usual:
-            row["claims"] = [{name: claim[name] for name in _OF_CLAIMS if name in claim} for claim in made["claims"]]
+            row["claims"] = [_of_claim(claim) for claim in made["claims"]]
         else:
             judged = [claim for claim in made["claims"] if claim["applies"] and not claim["missing"]]
             row["verdicts"] = {claim["claim"]: claim["verdict"] for claim in judged}
         rows.append(row)
     return {"method": METHOD, "runs": rows}
+
+
+def _of_claim(claim: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a claim that are kept, p with three digits."""
+    kept = {name: claim[name] for name in _OF_CLAIMS if name in claim}
+    return kept if kept.get("p") is None else {**kept, "p": float(f"{kept['p']:.3g}")}
 
 
 def read_settings(path: Path) -> list[Run]:

@@ -7,14 +7,18 @@ them. What may not change with it is what was claimed: a claim of another wordin
 import dataclasses
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.experiments.engine.claim import METHOD, Claim, Measured, region
 from jaxbandits.experiments.engine.experiment import Experiment
+from jaxbandits.experiments.engine.statistic import exact_share, is_share
 from jaxbandits.report import files
 from jaxbandits.report.ledger import Run
+from jaxbandits.results.intervals import Estimate
 from jaxbandits.results.result import Result
 
 
@@ -78,35 +82,68 @@ def _fields(experiment: Experiment) -> dict[str, Any]:
     return {"notes": list(experiment.notes), "headline": experiment.headline, "presets": dict(experiment.presets)}
 
 
-def described(runs: Sequence[Run], experiments: Mapping[str, Experiment]) -> list[Run]:
+def described(runs: Sequence[Run], experiments: Mapping[str, Experiment], anew: Collection[str] = ()) -> list[Run]:
     """Return the runs of a JSON with places, kinds, sentences and notes of this version; verdicts are as they are.
+
+    Where another version wrote it, p is that of this one, from the numbers that are printed.
 
     Args:
       runs: as `record.read_settings` returns them.
       experiments: name to declaration; runs of others stay as they are.
+      anew: experiments that a later run judges: claims that are no longer there, or have another threshold, are left
+        out of their earlier runs.
 
     Raises:
-      InputError: for a claim that is no longer there, or has another threshold.
+      InputError: for such a claim of any other experiment.
     """
-    return [run if run.name not in experiments else _described(run, experiments[run.name]) for run in runs]
+    return [
+        run if run.name not in experiments else _described(run, experiments[run.name], run.name in anew) for run in runs
+    ]
 
 
-def _described(run: Run, experiment: Experiment) -> Run:
+def _described(run: Run, experiment: Experiment, is_superseded: bool) -> Run:
     rows = []
     for kept in run.manifest["claims"]:
         if "why" not in kept:  # of a run beside the usual one verdicts are kept only
             rows.append(kept)
             continue
-        claim = _declared(run, experiment, kept)
+        try:
+            claim = _declared(run, experiment, kept)
+        except InputError:
+            if not is_superseded:
+                raise
+            continue
         before = {name: value for name, value in kept.items() if name not in _DECLARED}
         data = tuple(re.findall("on a stand-in for ([^;]+)", kept["source"]))
         standing = tuple(f"on a stand-in for {name}" for name in data)
         source = "; ".join((claim.source, *standing, *experiment.marks(claim)))
-        rows.append({**before, **files.declared(claim), "source": source})
-    found = run._replace(manifest={**run.manifest, **_fields(experiment), "claims": rows})
+        p = kept["p"] if run.manifest["method"] == METHOD else _p_of_printed(kept, claim)
+        rows.append({**before, **files.declared(claim), "source": source, "p": p})
+    found = run._replace(manifest={**run.manifest, **_fields(experiment), "claims": rows, "method": METHOD})
     if found.usual and not any("why" in row for row in rows):
         return found._replace(manifest={**found.manifest, "claims": _of_verdicts(found, experiment)})
     return found
+
+
+_NUMBER = r"-?[\d.]+(?:e[+-]?\d+)?"
+_PRINTED = re.compile(rf"({_NUMBER}) in \[({_NUMBER}), ({_NUMBER})\], claimed")
+
+
+def _p_of_printed(kept: Mapping[str, Any], claim: Claim) -> float | None:
+    """Return the p of a stored row by this version, from the numbers that it prints; that of the row where it has none.
+
+    A share has the p of its exact interval, if its four digits tell the successes, without ties.
+    """
+    found = _PRINTED.match(kept["why"])
+    if kept["p"] is None or kept["fixed"] or found is None:
+        return kept["p"]
+    value, low, high = (float(number) for number in found.groups())
+    estimate = Estimate(*map(np.asarray, (value, low, high)), n=kept["seeds"])
+    if is_share(claim.statistic):
+        estimate = exact_share(round(value * kept["seeds"]), kept["seeds"])
+        if [f"{float(number):.4g}" for number in estimate[:3]] != list(found.groups()):
+            return kept["p"]
+    return claim.p_value(estimate)
 
 
 def _of_verdicts(run: Run, experiment: Experiment) -> list[Mapping[str, Any]]:

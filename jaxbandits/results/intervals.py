@@ -34,6 +34,7 @@ class Estimate(NamedTuple):
     interval_at: Intervals | None = None  # the interval at any other level, where there is one
     companions: tuple[tuple[str, float], ...] = ()  # what a reader of a mean should see as well: the median, a share
     deterministic: bool = False  # every seed gave the same number: there is nothing to estimate
+    exact: bool = False  # `interval_at` holds its level at every level, however far out
 
     def __repr__(self) -> str:
         """Return four digits of a few estimates, or how many there are and where they lie."""

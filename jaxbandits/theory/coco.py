@@ -1,4 +1,4 @@
-"""Bounds of Theorems 1 and 2 with all their constants (Wang, Wan & Zhang, AAAI 2025)."""
+"""Bounds of Theorems 1 to 4 with all their constants (Wang, Wan & Zhang, AAAI 2025)."""
 
 import math
 from typing import NamedTuple
@@ -37,3 +37,39 @@ def constants(G: float, D: float, T: float, alpha: float) -> tuple[float, float]
     """Return `(gamma, beta)` of (40)."""
     gamma = G / (G + alpha * D)
     return gamma, gamma * alpha / (500.0 * G * G * T ** (2.0 / 3.0))
+
+
+def theorem_3(G: float, D: float, T: float, *, dim: int, M: float, r: float, c: float) -> Bounds:
+    """Return the bounds of BFW-TVC, with the constants of the proof: on the expected regret, and on the violation.
+
+    d M bounds the estimated gradients, r is the radius of the ball in K, and delta = c T^(-1/4). The C_2 of the
+    statement is the C_3 of the proof; (54) drops a factor 2 D of T sqrt(eps), which is kept here: D / 4 for the 1.
+    """
+    first, second = _constants_3(G, D, dim=dim, M=M, r=r, c=c)
+    power = T**0.75
+    logarithm = math.log(2.0 + 2.0 * (1.0 + second) * power + 2.0 * G * D * T / first)
+    return Bounds(first * power * (1.0 + second), 2.0 * first * power * logarithm)
+
+
+def _constants_3(G: float, D: float, *, dim: int, M: float, r: float, c: float) -> tuple[float, float]:
+    """Return C_3 = 1 / beta and C_2 of the proof of Theorem 3."""
+    noise = dim * M * D / c
+    inner = c * D / r + 3.0 * c + max(1.0, D / 4.0) + 2.0 * c * D / (dim * M) + noise
+    return 16.0 * G * inner, D + noise
+
+
+def theorem_4(G: float, D: float, T: float, alpha: float, *, dim: int, M: float, r: float, c: float) -> Bounds:
+    """Return the bounds of SCBFW-TVC, as the proof has them: beta = 1, and its own gamma.
+
+    Regret is in expectation; delta = c T^(-1/3).
+    """
+    log_t = math.log(T) / 3.0
+    third = 8.0 + 3.0 * c + c * D / r + 12.0 * D  # C_3
+    weight = 8.0 * log_t + third
+    gamma = 16.0 * weight * G * G * T ** (2.0 / 3.0) / alpha
+    squares = 8.0 * (dim * M) ** 2 / (c * gamma) ** 2 / alpha + 3.0 * alpha * D * D
+    regret = ((1.0 + log_t) * squares + 2.0 * weight * G * G / alpha) * T ** (2.0 / 3.0)
+    fourth = 8.0 * (dim * M) ** 2 * (1.0 + log_t) / (16.0 * weight * (c * G) ** 2)  # C_4
+    fifth = 48.0 * weight * (G * D) ** 2 * (1.0 + log_t) + 32.0 * (weight * G * G / alpha) ** 2  # C_5
+    last = 32.0 * weight * G * G * D * T ** (5.0 / 3.0) / alpha
+    return Bounds(regret, math.sqrt(2.0 * fourth + 2.0 * fifth * T ** (4.0 / 3.0) + last))

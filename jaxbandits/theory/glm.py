@@ -1,4 +1,6 @@
-"""Regret bound of GLB-OMD (Zhang, Xu, Zhao & Sugiyama, "Generalized Linear Bandits", NeurIPS 2025)."""
+"""Regret bound and curvature of GLB-OMD (Zhang, Xu, Zhao & Sugiyama, "Generalized Linear Bandits", NeurIPS 2025)."""
+
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -28,3 +30,18 @@ def theorem_2(algorithm: GLBOMD, rounds: np.ndarray, optimal_slope: np.ndarray) 
     g1 = 2.0 * beta * np.sqrt(2.0 * dim * (1.0 + largest) / g * log_1)
     g2 = 8.0 * dim * r * largest * beta_next**2 / (least * g) * log_2
     return 2.0 * g2 + 4.0 * g1**2 * r + 2.0 * g1 * np.sqrt(2.0 * g2 * r) + 2.0 * g1 * np.sqrt(optimal_slope)
+
+
+def largest_inverse_slope(link: Any, norm_bound: float, arm_norm: float = 1.0) -> float:
+    """Return kappa, 1 / inf mu'(x' theta) over ||theta|| <= S and arms in all directions, of norm up to `arm_norm`."""
+    reach = norm_bound * arm_norm
+    return 1.0 / float(np.asarray(link.slope_bounds(-reach, reach)[0]))
+
+
+def implied_arm_norm(link: Any, norm_bound: float, stated: float) -> float:
+    """Return the norm of the longest arm at which kappa (`largest_inverse_slope`) is as stated, by bisection."""
+    low, high = 0.0, 2.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if largest_inverse_slope(link, norm_bound, middle) < stated else (low, middle)
+    return 0.5 * (low + high)

@@ -1,4 +1,4 @@
-"""Regret bound of Hvt-UCB (Wang, Zhang, Zhao & Zhou, "Heavy-Tailed Linear Bandits", ICML 2025)."""
+"""Bounds on regret and estimation error of Hvt-UCB (Wang, Zhang, Zhao & Zhou, ICML 2025)."""
 
 import numpy as np
 
@@ -27,3 +27,18 @@ def theorem_1(algorithm: HvtUCB, rounds: np.ndarray, noise_power: np.ndarray) ->
     beta = 107.0 * ell * tau0 * rounds**e + drift
     c = drift / tau0 + 107.0 * ell
     return 4.0 * beta * (np.sqrt(2.0 * kappa * (noise_power + 1.0)) + 4.0 * c * kappa / np.sqrt(dim))
+
+
+def lemma_2(
+    gap: np.ndarray, stability: np.ndarray, negative: np.ndarray, *, ridge: float, norm_bound: float
+) -> np.ndarray:
+    """Return the right side of Lemma 2, for alpha = 2: the bound on ||theta_{t+1} - theta*||^2 in the norm of V_t.
+
+    Args:
+      gap: `[..., M]` sum of 2 <grad l~_s - grad l_s, theta_s - theta*>, l~ the loss without noise.
+      stability: `[..., M]` sum of ||grad l_s||^2 in the norm of V_s^{-1}.
+      negative: `[..., M]` sum of (X_s' (theta_s - theta*) / sigma_s)^2 / 2.
+      ridge: lambda.
+      norm_bound: S.
+    """
+    return gap + stability - negative + 4.0 * ridge * norm_bound**2

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import special, stats
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.experiments.engine import statistic
@@ -115,12 +115,25 @@ def normal(value, error, n=100):
 
 @pytest.mark.parametrize("region", [(-INF, 0.0), (0.0, INF), (-5.0, 0.0), (-5.0, 50.0)])
 @pytest.mark.parametrize("value", [-3.0, -2.0, -0.5, 1.0, 2.5])
-def test_p_is_the_least_alpha_that_decides(region, value):
-    """Two-sided, of the nearest end: 2 (1 - Phi(distance))."""
+def test_p_follows_from_the_interval(region, value):
+    """Two-sided, of the nearest end in reaches of the interval: both tails of Student's law with 6 degrees there."""
     distance = min(abs(value - end) for end in region if math.isfinite(end))
     judged = judge(normal(value, 1.0), *region)
-    assert judged.p == pytest.approx(2.0 * special.ndtr(-distance), rel=1e-6)
+    assert judged.p == pytest.approx(2.0 * stats.t.sf(distance / 1.959964 * stats.t.ppf(0.975, 6), 6), rel=1e-5)
     assert (judged.decision != "not decided") == (judged.p < 0.05)
+
+
+def test_p_at_hand_checked_distances():
+    """Reaches of the end's side; of two scales the one on which the end is nearer; t_6(0.975) = 2.4469."""
+    uneven = estimate(2.0, 1.0, 10.0)  # reaches 1 down and 8 up
+    assert judge(uneven, low=0.0).p == pytest.approx(2.0 * stats.t.sf(2.0 * 2.446912, 6), rel=1e-5)
+    assert judge(uneven, high=10.0).p == pytest.approx(0.05, rel=1e-6)
+    assert judge(uneven, low=0.0, high=10.0).p == pytest.approx(0.05, rel=1e-6)
+    ratio = estimate(1.0, 0.8, 1.25)  # 2 is log 2 / log 1.25 = 3.106 reaches up, not 4
+    assert judge(ratio, high=2.0).p == pytest.approx(2.0 * stats.t.sf(2.446912 * 3.106284, 6), rel=1e-5)
+    assert judge(ratio, low=0.5).p == pytest.approx(2.0 * stats.t.sf(2.446912 * 2.5, 6), rel=1e-5)  # not 3.106
+    assert judge(estimate(1.0, -INF, INF), 0.0).p == 1.0
+    assert judge(estimate(2.0, 2.0, 3.0), low=1.0).p == 0.0 and judge(estimate(2.0, 2.0, 3.0), high=4.0).p < 0.05
 
 
 def test_how_many_more_seeds_would_decide():

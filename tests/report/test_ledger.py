@@ -315,7 +315,7 @@ def test_a_budget_runs_resumes_and_ends_with_the_ledger(tmp_path, capsys):
     (place,) = tmp_path.glob("oco-e6*")  # --float64 where the process computes in it
     first = (place / "manifest.json").read_bytes()
     said = capsys.readouterr()
-    assert "NOT DECIDED" in said.out and "6 not decided" in (tmp_path / "ledger.html").read_text()
+    assert "NOT DECIDED" in said.out and "0 / 0 / 6" in (tmp_path / "ledger.html").read_text()
     assert "s in all" in said.err and "## Summary" in (tmp_path / "ledger.md").read_text()
     assert cli.main(command) == 0
     assert (place / "manifest.json").read_bytes() == first
@@ -398,6 +398,22 @@ def test_a_statement_that_does_not_hold_has_a_paragraph():
     about = [run._replace(manifest={**run.manifest, "headline": "tuned"}) for run in (main, tuned)]
     (headline,) = ledger.chapters(about, PAPERS)
     assert [c.runs[0].manifest["preset"] for c in (chapter, headline)] == [main.manifest["preset"], "tuned"]
+
+
+def test_times_that_the_headline_run_did_not_take_are_those_of_another_run():
+    """A tuned run without timings: its rows on regret head the ledger, those on times come from the default preset."""
+    regret, time = row_of("a wins", "holds"), row_of("a is faster", "holds", source="Figure 1, right")
+    missing = time | {"verdict": "not decided", "why": "not measured in this run", "missing": True, "p": None}
+    tuned = run_of(preset="tuned", headline="tuned", claims=[regret | {"verdict": "does not hold"}, missing])
+    main = run_of(headline="tuned", claims=[regret, time])._replace(digest="d2")
+    (chapter,) = ledger.chapters([main, tuned], PAPERS)
+    assert [(row.claim["verdict"], row.manifest) for row in chapter.rows] == [("does not hold", "d1"), ("holds", "d2")]
+
+
+def test_p_has_three_digits_in_the_json():
+    rows = [row_of("a wins", "holds", p=0.00123456), row_of("b wins", "holds", p=None)]
+    (run,) = record.settings([run_of(claims=rows)])["runs"]
+    assert [row["p"] for row in run["claims"]] == [0.00123, None]
 
 
 def test_the_ledger_is_rebuilt_from_its_json_alone(tmp_path, capsys):

@@ -9,10 +9,11 @@ import pytest
 from jaxbandits import cli
 from jaxbandits.base.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.engine.claim import METHOD, Claim, Measured
+from jaxbandits.experiments.engine.claim import METHOD, Claim, Measured, region
 from jaxbandits.experiments.engine.statistic import exact_share, final_mean, share_below, total_time
 from jaxbandits.experiments.papers import PAPERS
 from jaxbandits.report import files, finished, ledger, record, rejudged
+from jaxbandits.results.intervals import Estimate
 from jaxbandits.results.result import Result
 from tests.report import made
 from tests.results import made as results_made
@@ -118,3 +119,37 @@ def test_the_command_judges_anew(stored, monkeypatch, capsys):
     monkeypatch.setattr("jaxbandits.experiments.EXPERIMENTS", experiments)
     assert cli.main(["report", str(directory), "--rejudge", "--markdown", str(directory / "l.md")]) == 0
     assert all("Judged anew" in (directory / name).read_text() for name in ("l.md", "ledger.html"))
+
+
+def _kept(text, why, p, seeds=SEEDS):
+    flags = {"fixed": False, "applies": True, "missing": False}
+    return {"claim": text, "source": "Figure 1", "verdict": "holds", "why": why, "seeds": seeds, "p": p, **flags}
+
+
+def test_p_of_a_row_without_its_run_follows_from_what_is_printed(stored):
+    """A mean's from its interval, a share's from its count; rows of this version keep theirs."""
+    directory, experiments = stored
+    (run,) = ledger.read(directory)
+    share, mean = CLAIMS[:2]
+    exact = exact_share(SEEDS, SEEDS)
+    whys = [f"1 in [{float(exact.low):.4g}, 1], claimed {region(share)}", f"0.5 in [0.3, 0.6], claimed {region(mean)}"]
+    claims = [_kept(claim.text, why, 0.07) for claim, why in zip((share, mean), whys, strict=True)]
+    tied = _kept(share.text, f"0.9995 in [0.99, 1], claimed {region(share)}", 0.07)  # no count has this interval
+    old = run._replace(manifest={**run.manifest, "claims": [*claims, tied], "method": "of another version"})
+    (found,) = rejudged.described([old], experiments)
+    first, second, third = (row["p"] for row in found.manifest["claims"])
+    assert first == pytest.approx(2 * 0.99**SEEDS, rel=1e-6) and third == 0.07
+    estimate = Estimate(*map(np.asarray, (0.5, 0.3, 0.6)), n=SEEDS)
+    assert second == mean.p_value(estimate) != 0.07 and found.manifest["method"] == METHOD
+    again = found._replace(manifest={**found.manifest, "claims": claims})
+    assert [row["p"] for row in rejudged.described([again], experiments)[0].manifest["claims"]] == [0.07, 0.07]
+
+
+def test_claims_that_are_gone_leave_earlier_runs_only_where_a_later_run_judges(stored):
+    directory, experiments = stored
+    (run,) = ledger.read(directory)
+    gone = run._replace(manifest={**run.manifest, "claims": [_kept("made no more", "1 in [0, 2], claimed > 0", 0.5)]})
+    with pytest.raises(InputError, match="makes no more"):
+        rejudged.described([gone], experiments)
+    (found,) = rejudged.described([gone], experiments, {NAME})
+    assert found.manifest["claims"] == []

@@ -271,6 +271,8 @@ NAMESAKES = {  # public names with two meanings, and why they keep them
     "coverage": "one meter, of the confidence sets that the learners of a family have: `linear`, `glm`",
     "theorem_1": "the number in each paper: `theory.linear`, `theory.coco`, `theory.dro`",
     "theorem_2": "the number in each paper: `theory.glm`, `theory.coco`, `theory.dro`",
+    "theorem_3": "the number in each paper: `theory.coco`, `theory.dro`",
+    "theorem_4": "the number in each paper: `theory.coco`, `theory.dro`",
 }
 
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 TRIALS, HORIZON = 1000, 40_000
 DELTA = 0.01
 _K = 5
-_DIAMETER_SQ, _LIPSCHITZ = 0.5, 2.0  # of [0, 1] from 0, and of (w - z)^2 on it
-_PRODUCT = _DIAMETER_SQ * _LIPSCHITZ**2  # D^2 G^2
+DIAMETER_SQ, LIPSCHITZ = 0.5, 2.0  # of [0, 1] from 0, and of (w - z)^2 on it
+PRODUCT = DIAMETER_SQ * LIPSCHITZ**2  # D^2 G^2
 
 
 class _Theorem(NamedTuple):
@@ -48,7 +48,7 @@ class _Theorem(NamedTuple):
     def at(self, rounds: float, n_groups: int = ExampleGroups().n_groups) -> tuple[float, float]:
         """Return both bounds after these rounds of Example 1."""
         k = _K if self.panel == "top-5" else 1
-        return self.bounds(n_groups, rounds, k, product=_PRODUCT, delta=DELTA)
+        return self.bounds(n_groups, rounds, k, product=PRODUCT, delta=DELTA)
 
 
 THEOREMS: Mapping[str, _Theorem] = {
@@ -58,7 +58,7 @@ THEOREMS: Mapping[str, _Theorem] = {
     "Online(1)_a": _Theorem(AnytimeOnline, "max", "Theorem 8", theory.theorem_8),
     "ATkRO(m)": _Theorem(ATkROm, "top-5", "Theorem 12", theory.theorem_1),
     "ATkRO(m)_a": _Theorem(AnytimeATkROm, "top-5", "Theorem 13", theory.theorem_2),
-    "ATkRO(k)": _Theorem(ATkROk, "top-5", "Theorem 15", theory.theorem_14),
+    "ATkRO(k)": _Theorem(ATkROk, "top-5", "Theorem 15", theory.theorem_15),
     "ATkRO(1)_a": _Theorem(AnytimeATkRO1, "top-5", "Theorem 16", theory.theorem_8),
 }
 ANYTIME = tuple(label for label in THEOREMS if label.endswith("_a"))
@@ -71,7 +71,8 @@ _STYLES = {
 }
 
 
-def _panels(horizon: int) -> Mapping[str, Panel]:
+def panels(horizon: int) -> Mapping[str, Panel]:
+    """Make the panels of Example 1: its maximal risk, and the mean of the k largest."""
     del horizon
     return {
         "max": Panel("maximal risk", ExampleGroups()),
@@ -79,10 +80,10 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     }
 
 
-def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    del preset
+def learners(horizon: int, panel: Panel) -> dict[str, Any]:
+    """Make the learners of a panel with the steps of their theorems."""
     common = {"dim": 1, "n_groups": panel.environment.n_groups, "domain": Box(dim=1, low=0.0, high=1.0)}
-    common |= {"lipschitz": _LIPSCHITZ, "diameter_sq": _DIAMETER_SQ}
+    common |= {"lipschitz": LIPSCHITZ, "diameter_sq": DIAMETER_SQ}
     if (k := panel.environment.top_k) > 1:
         common["k"] = k
     return {
@@ -173,8 +174,8 @@ BOUNDS = setting.THEOREMS.experiment(
     horizon=HORIZON,
     seeds=TRIALS,
     presets={"theory": "the step sizes of the theorems for D^2 = 1/2, G = 2"},
-    algorithms=_algorithms,
-    panels=_panels,
+    algorithms=lambda preset, horizon, panel: learners(horizon, panel),
+    panels=panels,
     metric="duality_gap",
     tabulated=("share_of_mean", "share_of_likely"),
     derive=_with_bounds,

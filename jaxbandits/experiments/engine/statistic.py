@@ -39,9 +39,18 @@ def as_statistic(estimate: Callable[Concatenate[Measured, _P], Estimate]) -> Cal
 
     @functools.wraps(estimate)
     def with_settings(*args: _P.args, **kwargs: _P.kwargs) -> Statistic:
-        return lambda measured: estimate(measured, *args, **kwargs)
+        def statistic(measured: Measured) -> Estimate:
+            return estimate(measured, *args, **kwargs)
+
+        statistic.__name__ = estimate.__name__
+        return statistic
 
     return with_settings
+
+
+def is_share(statistic: Statistic) -> bool:
+    """Return whether a statistic is a share of trials, whose intervals are exact (`exact_share`)."""
+    return getattr(statistic, "__name__", "") in (win_share.__name__, share_below.__name__)
 
 
 @as_statistic
@@ -156,6 +165,20 @@ def growth_across(measured: Measured, panels: Mapping[str, float], name: str, me
     values, failed = _side_by_side(measured, tuple(panels), name, metric)
     log_x = np.log(list(panels.values()))
     return _slope(log_x, values)._replace(failed=failed)
+
+
+def exponent_of(law: Callable[[float], float], at: Sequence[float]) -> float:
+    """Return the exponent that `growth_across` finds for a law: its least-squares slope in logarithms at these points.
+
+    A bound of order T^a log T is compared with its own slope over the stretch that is measured, not with a.
+
+    Args:
+      law: a bound with its logarithms and constants, > 0.
+      at: two abscissae or more, > 0.
+    """
+    log_x = np.log(np.asarray(at, np.float64))
+    weights = (log_x - log_x.mean()) / np.sum((log_x - log_x.mean()) ** 2)
+    return float(np.log([law(float(x)) for x in at]) @ weights)
 
 
 @as_statistic
@@ -342,7 +365,7 @@ def exact_share(successes: int, n: int, ties: int = 0, level: float = 0.95) -> E
         found = pairs.share(successes, n, 1.0 - level, ties)
         return found.low, found.high
 
-    return pairs.share(successes, n, 1.0 - level, ties)._replace(interval_at=at)
+    return pairs.share(successes, n, 1.0 - level, ties)._replace(interval_at=at, exact=True)
 
 
 def scaled(intervals: Intervals | None, factor: float) -> Intervals | None:

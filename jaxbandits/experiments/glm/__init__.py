@@ -10,6 +10,8 @@ from jaxbandits.experiments.glm.fig2 import FIG2
 from jaxbandits.experiments.glm.fig3 import FIG3
 from jaxbandits.experiments.glm.kappa import KAPPA
 from jaxbandits.experiments.glm.kappa_star import KAPPA_STAR
+from jaxbandits.experiments.glm.kappas import KAPPAS
+from jaxbandits.experiments.glm.rates import RATES
 from jaxbandits.experiments.glm.regions import REGIONS
 from jaxbandits.experiments.glm.setting import TABLE
 
@@ -25,5 +27,7 @@ EXPERIMENTS = (
     BOUND,
     KAPPA,
     KAPPA_STAR,
+    KAPPAS,
+    RATES,
     REGIONS,
 )

@@ -17,11 +17,12 @@ from jaxbandits.experiments.linear.noiseless import NOISELESS
 from jaxbandits.experiments.linear.scale import SCALE
 from jaxbandits.experiments.linear.sensitivity import SENSITIVITY
 from jaxbandits.experiments.linear.setting import TABLE
+from jaxbandits.experiments.linear.sub_gaussian import SUB_GAUSSIAN
 from jaxbandits.experiments.linear.sysid import SYSID
 from jaxbandits.experiments.linear.table1 import TABLE1
 from jaxbandits.experiments.linear.truncation import TRUNCATION
 
 __all__ = ["EXPERIMENTS", "TABLE"]
 _FIGURES = (FIG1, FIG2, FIG3, FIG4, FIG5, TABLE1, DROP, TRUNCATION)
-_THEOREMS = (COVERAGE, COVERAGE_RIVALS, BOUND, BOUND_ONLY, EXPONENT)
+_THEOREMS = (COVERAGE, COVERAGE_RIVALS, BOUND, BOUND_ONLY, EXPONENT, SUB_GAUSSIAN)
 EXPERIMENTS = (*_FIGURES, *_THEOREMS, SCALE, NOISELESS, SENSITIVITY, HEAVY_OFUL, MDP, SYSID)

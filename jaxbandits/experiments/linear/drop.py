@@ -70,6 +70,7 @@ DROP = setting.STUDY.experiment(
     "Figures 1 and 2",
     title="what heavy tails cost, against Gaussian noise",
     presets=setting.PRESETS | setting.TUNED,
+    headline="tuned",
     tuning=setting.QUICK_PER_PANEL,
     algorithms=_one_pass,
     panels=panels,

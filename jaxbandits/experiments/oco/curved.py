@@ -14,7 +14,9 @@ from jaxbandits.experiments.oco.setting import RADIUS_FOR_D, STUDY, on_the_ball,
 _DIM = 5
 
 
-def _environments(horizon: int) -> dict[str, tuple[str, Any]]:
+def environments(horizon: int) -> dict[str, tuple[str, Any]]:
+    """Return the titles and problems of the panels."""
+
     def quadratic(noise: float, sequence: Any = None) -> QuadraticLosses:
         moving = {} if sequence is None else {"sequence": sequence}
         return QuadraticLosses(dim=_DIM, center=0.5, noise_scale=noise, **moving)
@@ -38,7 +40,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     return on_the_ball(_DIM, float(panel.environment.lipschitz))
 
 
-_PANELS = tuple(_environments(4096))
+_PANELS = tuple(environments(4096))
 
 CURVED = STUDY.experiment(
     "curved",
@@ -47,7 +49,7 @@ CURVED = STUDY.experiment(
     horizon=2**14,
     seeds=128,
     algorithms=_learners,
-    panels=lambda horizon: panels_beside_bounds(_environments(horizon), horizon, ("drift",)),
+    panels=lambda horizon: panels_beside_bounds(environments(horizon), horizon, ("drift",)),
     tabulated=("share_of_bound",),
     derive=share_of_bound,
     record_points=("log", 50),

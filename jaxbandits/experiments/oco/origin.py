@@ -21,7 +21,8 @@ _SMALL = 8  # further radii 1, 1/2, ..., 1/128
 _BET = 1.0  # eps of KT betting, which it never loses against 0
 
 
-def _panels(horizon: int) -> Mapping[str, Panel]:
+def panels(horizon: int) -> Mapping[str, Panel]:
+    """Make the panels: wrong hints, and noise around the origin."""
     del horizon
     flips = LinearLosses(dim=2, mean=0.8, noise_scale=0.2, sequence=Alternating(period=1), comparator=0.0)
     return {
@@ -49,7 +50,7 @@ ORIGIN = STUDY.experiment(
     horizon=2**15,
     seeds=200,
     algorithms=_learners,
-    panels=_panels,
+    panels=panels,
     record_points=("log", 60),
     claims=(
         *growth(
