@@ -91,6 +91,11 @@ def test_laws_have_their_logarithms():
     (claim, *_) = EXPERIMENTS["oco/growth"].claims
     ends = [growth.HORIZON / 10.0, growth.HORIZON]
     assert claim.high == pytest.approx(exponent_of(lambda t: math.sqrt(t) * math.log(1 + t / 256), ends), abs=2e-3)
+    texts = {claim.text: claim for claim in EXPERIMENTS["coco/rates"].claims if claim.text.startswith("violation")}
+    (violation,) = (claim for text, claim in texts.items() if "OFW-TVC, theory" in text)
+    horizons = 10.0 ** np.arange(3.0, 6.5, 0.5)
+    law = exponent_of(lambda t: t**0.75 * math.log(2 + 4 * t), list(horizons))
+    assert violation.high == pytest.approx(law) and 0.83 < law < 0.85
 
 
 def test_bounds_of_bandit_feedback_are_out_of_reach():
