@@ -82,7 +82,9 @@ _GLM = Paper(
     "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025",
     easy="The update, its projection and the confidence radius; costs per round.",
     difficult="Likelihood methods over fixed arms: exact maximisers over level sets at a cost that does not grow.",
-    guessed="d, K, the law of the arms and delta of the synthetic experiments; ECOLog's radius; the factor by which "
+    guessed="d, K, the law of the arms and delta of the synthetic experiments (the values of kappa that it states are "
+    "those of usual instances for d = 2 and K = 20 arms of the unit ball, and of none for fresh arms: glm/kappas); "
+    "ECOLog's radius; the factor by which "
     "radii are shrunk on Covertype.",
     errata=(
         Erratum(
