@@ -82,7 +82,9 @@ _GLM = Paper(
     "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025",
     easy="The update, its projection and the confidence radius; costs per round.",
     difficult="Likelihood methods over fixed arms: exact maximisers over level sets at a cost that does not grow.",
-    guessed="d, K, the law of the arms and delta of the synthetic experiments; ECOLog's radius; the factor by which "
+    guessed="d, K, the law of the arms and delta of the synthetic experiments (the values of kappa that it states are "
+    "those of usual instances for d = 2 and K = 20 arms of the unit ball, and of none for fresh arms: glm/kappas); "
+    "ECOLog's radius; the factor by which "
     "radii are shrunk on Covertype.",
     errata=(
         Erratum(
@@ -249,7 +251,7 @@ _DRO = Paper(
             "'=' for the step, an unspecified constant",
             "'<=' is meant.",
             "Constants 1.",
-            _reproduce("dro/fig4"),
+            _reproduce("dro/budgets"),
         ),
         Erratum(
             "Assumption 3",
@@ -310,6 +312,14 @@ _OCO = Paper(
             "The proof gives the root of the variances.",
             "Nothing to change; `n_small` adds radii below 2.",
             _reproduce("oco/origin"),
+        ),
+        Erratum(
+            "Appendix C.3",
+            "Lemma C.4, whose sums run up to t, for eta_t of (4), whose sum runs up to t - 1",
+            "The round of a large first error is not covered. Where the sum exceeds z^2 a factor sqrt(2) repairs it, "
+            "until then the cap 1 / (64 D z) does.",
+            "No effect; the bound that is checked adds eta_t ||e_t||^2 up itself.",
+            _reproduce("oco/bound"),
         ),
         Erratum("Appendix E", "max D_t < sqrt(T)", "2 sqrt(T) follows.", "No effect.", _reproduce("oco/restarts")),
     ),

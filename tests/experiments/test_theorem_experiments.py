@@ -10,7 +10,8 @@ from jaxbandits.experiments.coco import bandit
 from jaxbandits.experiments.dro import budgets, players
 from jaxbandits.experiments.engine.statistic import exponent_of
 from jaxbandits.experiments.glm import rates as glm_rates
-from jaxbandits.experiments.oco import growth, terms
+from jaxbandits.experiments.linear import sub_gaussian
+from jaxbandits.experiments.oco import bound, growth, terms
 from jaxbandits.theory import coco as coco_theory
 from jaxbandits.theory import dro as dro_theory
 from jaxbandits.theory import oco as oco_theory
@@ -50,8 +51,8 @@ def test_regrets_of_players_are_those_of_their_plays(rng, panel, label, k):
     np.testing.assert_allclose(found["weights_regret"].item(), weights, atol=1e-12)
     theorem = dro_theory.theorem_7 if label.endswith("_a") else dro_theory.theorem_14
     rounds = 50 if label.endswith("_a") else trials.horizon
-    bound = theorem(16, rounds, k, product=2.0, delta=0.01)[1]
-    np.testing.assert_allclose(found["weights_share_of_likely"].item(), weights / bound)
+    limit = theorem(16, rounds, k, product=2.0, delta=0.01)[1]
+    np.testing.assert_allclose(found["weights_share_of_likely"].item(), weights / limit)
 
 
 @pytest.mark.parametrize("factors", [np.ones(16), np.linspace(0.5, 1.0, 16), np.linspace(1.4, 1.0, 16)])
@@ -91,6 +92,11 @@ def test_laws_have_their_logarithms():
     (claim, *_) = EXPERIMENTS["oco/growth"].claims
     ends = [growth.HORIZON / 10.0, growth.HORIZON]
     assert claim.high == pytest.approx(exponent_of(lambda t: math.sqrt(t) * math.log(1 + t / 256), ends), abs=2e-3)
+    texts = {claim.text: claim for claim in EXPERIMENTS["coco/rates"].claims if claim.text.startswith("violation")}
+    (violation,) = (claim for text, claim in texts.items() if "OFW-TVC, theory" in text)
+    horizons = 10.0 ** np.arange(3.0, 6.5, 0.5)
+    law = exponent_of(lambda t: t**0.75 * math.log(2 + 4 * t), list(horizons))
+    assert violation.high == pytest.approx(law) and 0.83 < law < 0.85
 
 
 def test_bounds_of_bandit_feedback_are_out_of_reach():
@@ -115,7 +121,7 @@ def test_terms_of_theorem_4_5_on_pseudo_huber_losses():
 def test_the_bound_of_theorem_3_1_is_below_the_largest_regret():
     """With the largest errors that there can be, ||e_t|| = 2 G, after 2^17 rounds: a run could violate it."""
     rounds, v = 2.0**17, 4.0 * 2.0**17
-    bound = oco_theory.theorem_3_1(
+    limit = oco_theory.theorem_3_1(
         np.array(rounds),
         rank=5,
         eta_first=1 / 256,
@@ -127,7 +133,35 @@ def test_the_bound_of_theorem_3_1_is_below_the_largest_regret():
         errors=np.array(2.0 * math.sqrt(v) / 2.0 + 128.0),
         moves=np.array(0.0),
     )
-    assert bound < 0.6 * 2.0 * rounds
+    assert limit < 0.6 * 2.0 * rounds
+
+
+def test_shares_of_the_bound_of_theorem_3_1():
+    """G = 1, D = 2, z = 2; the move after round T is not of the sum; the largest share is that of any round so far."""
+    experiment = EXPERIMENTS["oco/bound"]
+    panel = experiment.panels(100)["iid"]
+    (learner,) = experiment.algorithms("theory", 100, panel).values()
+    sums = {"regret": [9.0, 5.0], "eta": [1 / 256, 1 / 512], "error_sq": [1.0, 3.0], "move_sq": [0.5, 0.9],
+            "last_move_sq": [0.1, 0.2], "noise_sq": [2.0, 4.0], "variation_sq": [1.0, 1.0],
+            "change_sq": [9.0, 9.0]}  # fmt: skip
+    found = bound._with_bound(made.trials({name: [[row]] for name, row in sums.items()}), learner, panel)
+    curvature = 33 / 16 * 5 * np.log1p(np.array([10.0, 20.0]) / 256) * np.array([256, 512])
+    expected = curvature + 8 * 257 / 256 + 24 * np.array([1.0, 3.0]) - 4 * np.array([0.4, 0.7])
+    np.testing.assert_allclose(found["bound"][0, 0], expected)
+    np.testing.assert_allclose(found["largest_share"][0, 0], np.maximum.accumulate([9.0, 5.0] / expected))
+    np.testing.assert_allclose(found["conversion_share"][0, 0], [9 / (1 + 12 + 4), 9 / (1 + 12 + 4)])
+
+
+def test_excess_over_lemma_2():
+    """lambda = d = 2, S = 1: 8 is added; relative to the sizes of the terms and 1; the largest so far."""
+    experiment = EXPERIMENTS["linear/sub-gaussian"]
+    panel = experiment.panels(100)["gaussian"]
+    (learner,) = experiment.algorithms("theory", 100, panel).values()
+    sums = {"gap": [-5.0, 1.0], "stability": [2.0, 3.0], "negative": [4.0, 5.0], "error_sq": [2.0, 6.0]}
+    found = sub_gaussian._with_bound(made.trials({name: [[row]] for name, row in sums.items()}), learner, panel)
+    np.testing.assert_allclose(found["bound"][0, 0], [1.0, 7.0])
+    np.testing.assert_allclose(found["lemma_2_excess"][0, 0], [1 / 12, 1 / 12])
+    assert sub_gaussian.exponent_of_log(1e4) == pytest.approx(math.log10(4 / 3))
 
 
 def test_statements_of_the_heavy_tailed_paper_are_about_tuned_learners():
