@@ -44,7 +44,8 @@ def main() -> int:
     known: dict[str, Any] = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
     worse = []
     print(
-        f"jax {jax.__version__}, float{64 if arguments.float64 else 32}; rounds in which every loop turns once; nodes: in most rounds, in the longest",
+        f"jax {jax.__version__}, float{64 if arguments.float64 else 32}; every loop turns once; "
+        "nodes: of most rounds, of the longest",
         _TITLES,
         sep="\n",
     )
