@@ -325,11 +325,12 @@ MUTANTS = [
 ]  # fmt: skip
 
 
-def _run(directory: Path, tests: tuple[str, ...]) -> int:
-    """Return the exit code of pytest."""
+def _run(directory: Path, tests: tuple[str, ...]) -> tuple[int, str]:
+    """Return the exit code of pytest and what it said."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", *tests]
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(command, cwd=directory, env=environment, capture_output=True, check=False).returncode
+    done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
 
 
 def _copy(directory: Path) -> None:
@@ -360,15 +361,17 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutants-") as place:
         directory = Path(place)
         _copy(directory)
-        every = tuple(dict.fromkeys(test for mutant in chosen for test in mutant.tests))
-        if _run(directory, every) != 0:
-            print("the tests fail without any mutant: run", *every)
-            return 2
+        for tests in dict.fromkeys(mutant.tests for mutant in chosen):
+            code, said = _run(directory, tests)
+            if code != 0:
+                print("the tests fail without any mutant:", *tests)
+                print(*said.splitlines()[-12:], sep="\n")
+                return 2
         for i, mutant in enumerate(chosen, start=1):
             path = directory / mutant.file
             whole = path.read_text(encoding="utf-8")
             path.write_text(whole.replace(mutant.old, mutant.new), encoding="utf-8")
-            code = _run(directory, mutant.tests)
+            code, _ = _run(directory, mutant.tests)
             path.write_text(whole, encoding="utf-8")
             print(f"[{i}/{len(chosen)}] {'SURVIVED' if code == 0 else 'died'}  {mutant.name}", flush=True)
             if code not in (0, 1, 2):  # 1: tests failed, 2: the module no longer imports
