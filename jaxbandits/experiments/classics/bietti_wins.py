@@ -21,7 +21,8 @@ from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import Curves
 from jaxbandits.experiments.engine.statements import lower, not_worse
 from jaxbandits.experiments.engine.study import Study
-from jaxbandits.results.intervals import mean_interval
+from jaxbandits.results import curves
+from jaxbandits.results.intervals import mean_interval, t_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,7 +74,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class WinsAndLosses:
-    """Table of significant wins less losses over the panels: row against column, and in all.
+    """Share of mistakes on every data set, and a table of significant wins less losses: row against column, and in all.
 
     A win is a paired mean difference of the final metric whose 95 % interval is below 0.
 
@@ -92,17 +93,33 @@ class WinsAndLosses:
                 if first in result.trials and second in result.trials:
                     estimate = mean_interval(result[first].final("regret")[0] - result[second].final("regret")[0])
                     net[i, j] += int(estimate.high < 0.0) - int(estimate.low > 0.0)
-        figure, ax = plt.subplots(figsize=(6.6, 4.0), layout="constrained")
-        shown = np.column_stack([net, net.sum(axis=1)])
-        most = max(1, len(report.results))
-        ax.imshow(np.clip(shown, -most, most), cmap="PuOr_r", vmin=-most, vmax=most, aspect="auto")
+        figure, (left, right) = plt.subplots(1, 2, figsize=(11.0, 4.2), layout="constrained")
+        for i, label in enumerate(labels):
+            finals = [result[label].final("regret")[0] / result[label].horizon for result in report.results.values()]
+            found = [t_interval(values) for values in finals]
+            error = [estimate.half_width for estimate in found]
+            left.errorbar(
+                range(len(found)),
+                [estimate.mean for estimate in found],
+                error,
+                label=label,
+                capsize=2,
+                **curves.look(i),
+            )
+        names = [panel.title.replace("stand-in for ", "stand-in for\n") for panel in report.panels.values()]
+        left.set_xticks(range(len(names)), names)
+        left.set(ylabel="share of mistakes", ylim=(0.0, None))
+        left.legend(frameon=False, fontsize="small")
+        left.spines[["top", "right"]].set_visible(False)
+        shown, most = np.column_stack([net, net.sum(axis=1)]), max(1, len(report.results))
+        right.imshow(np.clip(shown, -most, most), cmap="PuOr_r", vmin=-2 * most, vmax=2 * most, aspect="auto")
         for i, j in np.ndindex(shown.shape):
             if i != j:
-                ax.text(j, i, f"{shown[i, j]:+d}", ha="center", va="center")
-        ax.set_xticks(range(len(labels) + 1), [*labels, "in all"], rotation=30, ha="right")
-        ax.set_yticks(range(len(labels)), labels)
-        ax.grid(visible=False)
-        ax.set_xlabel(f"wins less losses over {len(report.results)} data sets")
+                right.text(j, i, f"{shown[i, j]:+d}", ha="center", va="center")
+        right.set_xticks(range(len(labels) + 1), [*labels, "in all"], rotation=30, ha="right")
+        right.set_yticks(range(len(labels)), labels)
+        right.grid(visible=False)
+        right.set_title(f"wins less losses over {len(report.results)} data sets")
         return figure
 
 
