@@ -64,7 +64,7 @@ def draw_experiment(name: str) -> Image.Image:
         figures = sorted(out.rglob("*.png"))
         if code or not figures:
             raise InputError(f"{name} drew nothing: {said.getvalue()[-300:]}")
-        return Image.open(figures[0]).convert("RGB")
+        return Image.open(min(figures, key=lambda path: len(path.name))).convert("RGB")  # others have a suffix
 
 
 def save(picture: Image.Image, path: Path) -> None:

@@ -237,6 +237,24 @@ MUTANTS = [
            'return "in part" if holds else "no"', 'return "yes" if holds else "no"',
            ("tests/report/test_ledger.py::test_panels_of_a_sentence_are_one_entry",)),
     *_of(
+        _EXPERIMENTS, "tests/experiments/test_classics.py",
+        ("a slope without its unit", "engine/statistic.py", "/ (unit * np.sum(centred**2))", "/ np.sum(centred**2)"),
+        ("shares of another gap's bound", "classics/etc_fig6_1.py", "regret / panel.bound",
+         "regret / etc_bound(1.0, 1000)"),
+        ("a window without its variation", "classics/setting.py", '"variation": variation}', '"variation": 1.0}'),
+        ("theta jumps a round early", "classics/russac_fig1.py", "1001: (-1.0", "1000: (-1.0"),
+        ("the ratio of UCB to itself", "classics/chapelle_table1.py", '"UCB", "Thompson"),\n                low',
+         '"UCB", "UCB"),\n                low'),
+        ("a stand-in under the name of a file", "classics/bietti_wins.py", "name if source else f",
+         "name if directory else f"),
+    ),
+    *_of(
+        "jaxbandits/theory/", "tests/theory/test_classics.py",
+        ("kl the other way round", "classics.py", "divergence(mean, best) for mean", "divergence(best, mean) for mean"),
+        ("the wrong arm at a third of the spread", "classics.py", "0.5 * gap * math.sqrt(exploration)",
+         "gap * math.sqrt(exploration)"),
+    ),
+    *_of(
         _EXPERIMENTS + "oco/", "tests/experiments/test_oco.py",
         ("bounded domains without D^2", "bounded.py", "return diameter**2 +", "return diameter +"),
         ("a hint against who knows D", "bounded.py", "*higher(", "*lower("),
@@ -307,11 +325,12 @@ MUTANTS = [
 ]  # fmt: skip
 
 
-def _run(directory: Path, tests: tuple[str, ...]) -> int:
-    """Return the exit code of pytest."""
+def _run(directory: Path, tests: tuple[str, ...]) -> tuple[int, str]:
+    """Return the exit code of pytest and what it said."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", *tests]
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(command, cwd=directory, env=environment, capture_output=True, check=False).returncode
+    done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
 
 
 def _copy(directory: Path) -> None:
@@ -342,15 +361,17 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutants-") as place:
         directory = Path(place)
         _copy(directory)
-        every = tuple(dict.fromkeys(test for mutant in chosen for test in mutant.tests))
-        if _run(directory, every) != 0:
-            print("the tests fail without any mutant: run", *every)
-            return 2
+        for tests in dict.fromkeys(mutant.tests for mutant in chosen):
+            code, said = _run(directory, tests)
+            if code != 0:
+                print("the tests fail without any mutant:", *tests)
+                print(*said.splitlines()[-12:], sep="\n")
+                return 2
         for i, mutant in enumerate(chosen, start=1):
             path = directory / mutant.file
             whole = path.read_text(encoding="utf-8")
             path.write_text(whole.replace(mutant.old, mutant.new), encoding="utf-8")
-            code = _run(directory, mutant.tests)
+            code, _ = _run(directory, mutant.tests)
             path.write_text(whole, encoding="utf-8")
             print(f"[{i}/{len(chosen)}] {'SURVIVED' if code == 0 else 'died'}  {mutant.name}", flush=True)
             if code not in (0, 1, 2):  # 1: tests failed, 2: the module no longer imports

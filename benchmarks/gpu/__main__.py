@@ -19,7 +19,7 @@ from benchmarks.gpu.devices import GPUS
 from benchmarks.gpu.estimate import COUNTS
 
 _TITLES = (
-    f"{'program':36s}{'GPU':6s}{'W':>8s}{'nodes':>7s}{'a step':>12s}{'launches':>9s}{'host':>5s}{'kB':>14s}"
+    f"{'program':36s}{'GPU':6s}{'W':>8s}{'nodes':>14s}{'a step':>12s}{'launches':>9s}{'host':>5s}{'kB':>14s}"
     f"{'needed':>8s}{'instr.':>9s}{'regs':>5s}{'spilt':>6s}{'f64':>4s}{'temp kB':>8s}{'s':>6s}  libraries"
 )
 
@@ -44,7 +44,8 @@ def main() -> int:
     known: dict[str, Any] = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
     worse = []
     print(
-        f"jax {jax.__version__}, float{64 if arguments.float64 else 32}; a round in which every loop turns once",
+        f"jax {jax.__version__}, float{64 if arguments.float64 else 32}; every loop turns once; "
+        "nodes: of most rounds, of the longest",
         _TITLES,
         sep="\n",
     )
@@ -82,7 +83,7 @@ def _pairs(only: list[str], dim: int | None) -> dict[str, Any]:
         pairs = {
             f"{name} d={dim}": tuple(dataclasses.replace(x, dim=dim) for x in pair)
             for name, pair in examples.items()
-            if all(hasattr(x, "dim") for x in pair)
+            if all("dim" in (field.name for field in dataclasses.fields(x)) for x in pair)
         }
     return {name: pair for name, pair in pairs.items() if not only or any(part in name for part in only)}
 
@@ -94,9 +95,10 @@ def _write(counts: dict[str, Any]) -> None:
 
 def _row(name: str, gpu: str, width: int, x: compiling.Counts) -> str:
     steps = " ".join(map(str, x.steps)) or "-"
+    nodes = " ".join(str(n) for n in dict.fromkeys((x.usual_nodes, x.nodes)))
     kilobytes = " ".join(f"{n:.2f}" for n in dict.fromkeys(x.kilobytes))
     return (
-        f"{name:36s}{gpu:6s}{width:8d}{x.nodes:7d}{steps:>12s}{x.launches:9d}{x.host_predicates:5d}{kilobytes:>14s}"
+        f"{name:36s}{gpu:6s}{width:8d}{nodes:>14s}{steps:>12s}{x.launches:9d}{x.host_predicates:5d}{kilobytes:>14s}"
         f"{x.needed:8.2f}{x.instructions:9.0f}{x.registers:5d}{x.spilled:6d}{x.float64:4d}{x.temporary:8.2f}{x.seconds:6.1f}"
         f"  {' '.join(x.libraries) or '-'}"
     )

@@ -36,11 +36,12 @@ def prepare() -> None:
 class Counts(NamedTuple):
     """Counts of a compiled program, for a round in which every loop turns once."""
 
-    nodes: int  # kernels, copies and predicates
+    nodes: int  # kernels, copies and predicates, with the longest branches
+    usual_nodes: int  # with the shortest branches: no epoch ends, and nothing is refreshed
     steps: list[int]  # for each loop inside the round: nodes of one more step
     launches: int  # by the host in a call, whatever its rounds and record points
     host_predicates: int  # loops and branches that ask the host
-    kilobytes: tuple[float, float]  # moved by a trial: if no loop inside the round turns, and if each turns once
+    kilobytes: tuple[float, float]  # moved by a trial: at least, and if each loop inside the round turns once
     needed: float  # kB of a trial: its state read and written, arms and hyperparameters read
     instructions: float  # of PTX, by a trial
     registers: int  # of the largest kernel; 0 without ptxas
@@ -102,6 +103,7 @@ def count(pair: Any, gpu: str, width: int) -> Counts:
     told = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(args[:2]))
     return Counts(
         nodes=thunks.nodes(body),
+        usual_nodes=thunks.nodes(body, min),
         steps=thunks.further_steps(body),
         launches=thunks.launches(tree),
         host_predicates=thunks.host_predicates(tree),

@@ -19,7 +19,8 @@ def bytes_of_round(hlo: str, with_loops: bool) -> int:
 
     Args:
       hlo: text of a compiled `loop.play_rounds`: a loop over record points, and inside it the loop over rounds.
-      with_loops: whether the loops inside a round turn, once each.
+      with_loops: whether the loops inside a round turn, once each, and the longest branches are taken; else no loop
+        turns and the shortest branches are taken.
     """
     computations = _computations(hlo)
     (outer,) = _bodies(computations["ENTRY"])[:1]
@@ -62,7 +63,8 @@ def _moved(computations: dict[str, list[str]], name: str, with_loops: bool) -> i
         branches = re.findall(r"branch_computations=\{(.*?)\}", x.rest)
         inside = [body.strip() for group in branches for body in group.split(",")]
         inside += re.findall(r"(?:true|false)_computation=(%[\w.\-]+)", x.rest)
-        total += max((_moved(computations, body, with_loops) for body in inside), default=0)
+        branch = max if with_loops else min
+        total += branch((_moved(computations, body, with_loops) for body in inside), default=0)
     return total
 
 

@@ -12,7 +12,7 @@ of a kWhile or a kConditional and waits.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 _NODE = re.compile(r"^ *\d+: (k\w+) *(?:\[[^\]]*\])? *(.*)$")
@@ -63,15 +63,20 @@ def walk(thunks: Iterable[Thunk]) -> Iterator[Thunk]:
             yield from walk(part)
 
 
-def nodes(thunks: Iterable[Thunk]) -> int:
-    """Count the nodes that run if each loop turns once and each branch is the longest one."""
+def nodes(thunks: Iterable[Thunk], branch: Callable[..., int] = max) -> int:
+    """Count the nodes that run if each loop turns once.
+
+    Args:
+      thunks: the operations.
+      branch: `max` or `min`, whether the longest or the shortest branch of each conditional is taken.
+    """
     total = 0
     for thunk in thunks:
-        inside = {label: nodes(part) for label, part in thunk.parts.items()}
+        inside = {label: nodes(part, branch) for label, part in thunk.parts.items()}
         if thunk.kind == "kWhile":
             total += 1 + 2 * inside.get("condition", 0) + inside.get("body", 0)
         elif thunk.kind == "kConditional":
-            total += 1 + max(inside.values(), default=0)
+            total += 1 + branch(inside.values(), default=0)
         elif thunk.parts:
             total += sum(inside.values())
         else:

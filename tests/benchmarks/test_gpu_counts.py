@@ -83,6 +83,13 @@ def test_nodes_are_those_of_loops_that_turn_once_and_of_the_longest_branch():
     assert thunks.nodes([outside]) == 1 + 2 + 1
 
 
+def test_most_rounds_take_the_shortest_branch():
+    graph, _ = thunks.parse(SEQUENCE)
+    shortest = min(map(len, graph.parts["nodes"][1].parts["body"][1].parts.values()))
+    assert shortest < 2
+    assert thunks.nodes([graph]) - thunks.nodes([graph], min) == 2 - shortest
+
+
 def test_the_host_starts_a_graph_once_and_waits_for_loops_outside():
     tree = thunks.parse(SEQUENCE)
     assert thunks.launches(tree[:1]) == 1 and thunks.host_predicates(tree[:1]) == 0

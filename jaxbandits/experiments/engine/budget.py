@@ -6,7 +6,7 @@ from jaxbandits.base.errors import unknown_name
 from jaxbandits.experiments.engine.experiment import Experiment
 
 BUDGETS = {
-    "quick": "a fiftieth of the rounds, at most 50 seeds: everything is run and drawn, nothing is decided",
+    "quick": "a fiftieth of the rounds, at most 50 seeds, no slow learners, no times: all is drawn, nothing decided",
     "standard": "rounds, seeds and preset as declared; where it is cheap, tuned for each panel beside",
     "full": "as declared, every other preset, other readings of the paper, other seeds, and double precision",
 }
@@ -40,7 +40,8 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
     if budget == "quick":
         least = min(_LEAST, experiment.horizon)
         horizon = max(least, experiment.horizon // _SHARE)
-        return [BudgetRun(double, {**usual, "seeds": min(_FEW, experiment.seeds), "horizon": horizon})]
+        less = {"without": tuple(experiment.slow), "no_timing": True}
+        return [BudgetRun(double, {**usual, **less, "seeds": min(_FEW, experiment.seeds), "horizon": horizon})]
     found = [BudgetRun("", usual)]
     tuning = experiment.tuning
     if budget == "standard" and tuning is not None and tuning.standard:
