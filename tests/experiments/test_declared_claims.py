@@ -361,6 +361,7 @@ def test_a_sentence_is_the_text_without_its_panel():
         for claim in experiment.claims:
             if claim.sentence:
                 assert re.fullmatch(r"( \(.+\))?", claim.text.removeprefix(claim.sentence)), claim.text
+            assert "environment=" not in claim.text, claim.text  # a panel for its title
         assert len({claim.text for claim in experiment.claims}) == len(experiment.claims)
     several = [claim.sentence for claim in EXPERIMENTS["linear/bound"].claims]
     assert len(several) == 4 * len(set(several))  # of four laws

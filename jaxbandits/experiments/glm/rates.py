@@ -48,7 +48,7 @@ RATES = THEOREMS.experiment(
     record_points=("log", 60),
     claims=growth(
         "GLB-OMD",
-        on=_panels(HORIZON),
+        on={name: panel.title for name, panel in _panels(HORIZON).items()},
         says=f"regret of GLB-OMD grows at most as sqrt(T) log T does, to the power {_HIGH:.3f} over the last decade",
         place="ours, on Theorem 2 (an upper bound)",
         high=_HIGH,
