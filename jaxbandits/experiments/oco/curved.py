@@ -82,6 +82,7 @@ CURVED = STUDY.experiment(
         "Quadratic losses around a centre 0.5 v_t with noise, L = 1, and pseudo-Huber losses, all on the unit "
         "ball; learners are given its G. Regret is against the best fixed point in hindsight (of pseudo-Huber losses: "
         "against the minimiser of the mean).",
+        "Rates are of bounds, for large T: after 2^18 rounds growth is beside its law in oco/growth.",
         "Curvature that no learner is given makes regret smaller than the bound for linear losses: the theorem holds a "
         "fortiori. It is judged with 1 for its hidden constant.",
     ),

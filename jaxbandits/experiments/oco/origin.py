@@ -97,7 +97,7 @@ ORIGIN = STUDY.experiment(
         "The statement of Theorem 4.1 reads O~(0) at u = 0; its proof has max(||u||, D_1) with D_1 = 2 in place "
         "of ||u||, hence the root of the variances. Both readings are judged.",
         "Rates are of bounds, for large T: until V_t reaches 16384 G^2 (CLA-OONS, whose cap falls as its ball grows: "
-        "later) step sizes stay at their cap.",
+        "later) step sizes stay at their cap. oco/growth has 2^18 rounds.",
         "A learner whose hints are always wrong (flips) loses a constant a round until then.",
     ),
     interpretations={"values": VALUES},
