@@ -50,7 +50,7 @@ CHAPELLE_TABLE1 = Study("classics", CHAPELLE, horizon=250_000, seeds=64, presets
                 low=ratio / _WITHIN,
                 high=ratio * _WITHIN,
                 sentence=_SAME,
-                remark="where an item retires is a reading: with probability 1e-3 in a round, one of the ten.",
+                remark="where an item retires is a reading: with probability 1e-3 in a round, one of the ten",
             )
             for delay, ratio in _RATIOS.items()
         ),
