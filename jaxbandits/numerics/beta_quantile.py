@@ -1,15 +1,23 @@
-"""Upper quantiles of beta laws in a fixed number of Newton steps.
+"""Upper quantiles of beta laws in one or two evaluations of the incomplete beta function.
 
-In z = log(x / (1 - x)) the logarithm of the survival function of a beta law is concave: Newton's method for its root,
-from a start beyond, decreases to it.
+In z = log(x / (1 - x)) the density of Beta(a, b) is exp(-phi(z)) up to a constant, with its mode at x = p = a / n,
+n = a + b, and phi' = n (x - p). With the signed root r of 2 (phi(z) - phi(mode)) = 2 n kl(p, x), tails are those of a
+normal law in r + log(phi' / (r sqrt(n p (1 - p)))) / r up to terms of the order 1 / n (Temme, SIAM J. Math. Anal. 13,
+1982; Barndorff-Nielsen's r*). So the quantile u of the normal law gives a start,
+
+    kl(p, x) = u^2 / (2 n),   then   z - log(phi' / (u sqrt(n p (1 - p)))) / phi'
+
+which is off by 0.012 at most in x. Halley's method for log S(z) = log tail, S the survival function, needs the hazard
+h = density / S and its derivative h (a - n x + h), and is of third order: one step in float32, two in float64.
 """
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import betainc
+from jax.scipy.special import betainc, ndtri
 
 from jaxbandits.numerics import bernoulli, elementary
-from jaxbandits.tracing.batching import fori_loop
+
+_LEAST = 0.1  # u of the start: below, the correction is a quotient of numbers near 0
 
 
 def upper_quantile(a: jax.Array, b: jax.Array, tail: jax.Array) -> jax.Array:
@@ -21,20 +29,23 @@ def upper_quantile(a: jax.Array, b: jax.Array, tail: jax.Array) -> jax.Array:
     Args:
       a: positive, of any shape.
       b: positive, of the same shape.
-      tail: in (0, 1), of the same shape.
+      tail: in (0, 1), of the same shape, or `[]`.
     """
     log_tail = jnp.log(tail)
     log_beta = elementary.log_gamma(a) + elementary.log_gamma(b) - elementary.log_gamma(a + b)
-    tiny = jnp.finfo(a.dtype).tiny
-    # By Chernoff's inequality this start is beyond the root, and by little.
-    mean, level = a / (a + b), -log_tail / (a + b)
-    above = jnp.maximum(bernoulli.lower(1.0 - mean, level), jnp.finfo(a.dtype).eps)
-    z = jnp.log1p(-above) - jnp.log(above)
-
-    def newton(_: jax.Array, z: jax.Array) -> jax.Array:
-        survival = jnp.maximum(betainc(b, a, 1.0 / (1.0 + jnp.exp(z))), tiny)
+    real = jnp.finfo(a.dtype)
+    n = a + b
+    mean, left = a / n, b / n
+    u = jnp.maximum(-ndtri(tail), _LEAST)
+    above = jnp.maximum(bernoulli.lower(left, 0.5 * u * u / n), real.eps)
+    scale = u * jnp.sqrt(n * mean * left)
+    ratio = jnp.maximum(n * (left - above) / scale, 0.1)  # phi' / scale, about 1; less by rounding alone
+    z = jnp.log1p(-above) - jnp.log(above) - jnp.log(ratio) / (ratio * scale)
+    for _ in range(1 if a.dtype == jnp.float32 else 2):
+        survival = jnp.maximum(betainc(b, a, 1.0 / (1.0 + jnp.exp(z))), real.tiny)
         log_density = -a * jnp.log1p(jnp.exp(-z)) - b * jnp.log1p(jnp.exp(z)) - log_beta  # of z
-        return z + (jnp.log(survival) - log_tail) * survival / jnp.maximum(jnp.exp(log_density), tiny)
-
-    z = fori_loop(0, 4 if a.dtype == jnp.float32 else 6, newton, z)
+        hazard = jnp.maximum(jnp.exp(log_density), real.tiny) / survival
+        gap = jnp.log(survival) - log_tail
+        slope = a - n / (1.0 + jnp.exp(-z)) + hazard
+        z = z + gap / (hazard * jnp.maximum(1.0 + 0.5 * gap * slope / hazard, 0.25))
     return 1.0 / (1.0 + jnp.exp(-z))

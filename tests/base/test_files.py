@@ -161,3 +161,7 @@ def test_a_difference_names_the_field_or_the_module_of_the_code():
     )
     said = first_difference(saved, {"a": {"algorithm": {"code": "mine 2", "dim": 2}}})
     assert said.startswith("the code of a.algorithm differs, in module mine or one of yours that it uses")
+    meters = [{"meters": {"arm": {"measure": {"code": "mine:arm", "digest": d}}}} for d in "ab"]
+    assert first_difference(*meters) == (
+        "the code of meters.arm.measure differs: mine:arm, a function that it calls, or a value that it captures"
+    )

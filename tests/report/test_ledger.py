@@ -268,13 +268,16 @@ def test_a_family_without_a_paper_has_its_chapter(directory):
     assert families[-1] == "mine" and len(families) > 1
 
 
+SLOW = {"without": ("HEAVY-OFUL",), "no_timing": True}
+
+
 def test_budgets():
     experiment = EXPERIMENTS["linear/fig1"]
     (quick,) = parts(experiment, "quick")
-    assert quick.settings == {"seeds": 50, "horizon": 360, "preset": None, "seed": 0}
+    assert quick.settings == {"seeds": 50, "horizon": 360, "preset": None, "seed": 0, **SLOW}
     usual, tuned = parts(experiment, "standard")
     assert (usual.suffix, tuned.suffix) == ("", "--tuned") and set(usual.settings.values()) == {None, 0}
-    assert tuned.settings == usual.settings | {"preset": "tuned", "without": ("HEAVY-OFUL",), "no_timing": True}
+    assert tuned.settings == usual.settings | {"preset": "tuned", **SLOW}
     assert [part.suffix for part in parts(EXPERIMENTS["glm/fig1"], "standard")] == [""]  # tuning takes minutes there
     full = parts(experiment, "full")
     readings = ["--interpretation-exact-nu", "--interpretation-extra-sigma"]

@@ -63,4 +63,4 @@ class BayesUCB(IndexPolicy):
         rounds = (t + 1).astype(success.dtype)
         tail = jnp.exp(-self.c * jnp.log(jnp.log(jnp.asarray(self.horizon, success.dtype)))) / rounds
         a, b = self.prior_success + success, self.prior_failure + state.count - success
-        return upper_quantile(a, b, jnp.full_like(a, jnp.minimum(tail, 0.5)))
+        return upper_quantile(a, b, jnp.minimum(tail, 0.5))

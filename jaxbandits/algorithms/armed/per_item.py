@@ -15,7 +15,7 @@ from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
 from jaxbandits.algorithms.armed.ucb1 import UCB1
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import param, pytree
-from jaxbandits.types import ArmDecision, ItemObs, Reward
+from jaxbandits.types import ArmDecision, ArmObs, ItemObs, Reward
 
 
 class ItemState(NamedTuple):
@@ -65,19 +65,24 @@ class PerItem:
     def init(self, key: jax.Array) -> ItemState:
         return ItemState(self.policy.init(key), jnp.full(self.n_arms, -1, jnp.int32))
 
-    def select(self, key: jax.Array, t: jax.Array, state: ItemState, obs: ItemObs) -> ArmDecision:
+    def select(self, key: jax.Array, t: jax.Array, state: ItemState, obs: ArmObs) -> ArmDecision:
         return self.policy.select(key, t, _pulls_of(state, obs), obs)
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: ItemState, obs: ItemObs, decision: ArmDecision, feedback: Reward
+        self, key: jax.Array, t: jax.Array, state: ItemState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> ItemState:
         pulls = self.policy.update(key, t, _pulls_of(state, obs), obs, decision, feedback)
-        return ItemState(pulls, obs.arms.astype(jnp.int32))
+        return ItemState(pulls, _items(obs))
 
 
-def _pulls_of(state: ItemState, obs: ItemObs) -> Pulls:
+def _items(obs: ArmObs) -> jax.Array:
+    """Return the numbers `[K]` of the items that an observation shows; those of arms that are none never change."""
+    if isinstance(obs, ItemObs):
+        return obs.arms.astype(jnp.int32)
+    return jnp.arange(obs.arms.shape[0], dtype=jnp.int32)
+
+
+def _pulls_of(state: ItemState, obs: ArmObs) -> Pulls:
     """Return counts and sums of the items that an observation shows."""
-    if obs.arms.ndim != 1:
-        raise InputError("PerItem looks at numbers of items, and the environment shows features: run its policy alone")
-    is_same = state.items == obs.arms
+    is_same = state.items == _items(obs)
     return Pulls(jnp.where(is_same, state.pulls.count, 0.0), jnp.where(is_same, state.pulls.total, 0.0))

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.types import ArmObs, Batches, ContextObs, CountsRounds, Delays, Derives, InHindsight
+from jaxbandits.types import AdviceObs, ArmObs, Batches, ContextObs, CountsRounds, Delays, Derives, InHindsight
 
 _OWN = 2**31 - 1  # environments split keys, and count blocks of them, from 0
 
@@ -35,7 +35,7 @@ class Operator:
 
     def observe(self, key: jax.Array, t: jax.Array, state: Any) -> Any:
         obs = self.environment.observe(key, t, state)
-        if not isinstance(obs, (ArmObs, ContextObs)):
+        if not isinstance(obs, (ArmObs, ContextObs, AdviceObs)):
             name, inside = type(self).__name__, type(self.environment).__name__
             raise InputError(f"{name} is for environments that show arms; {inside} shows {type(obs).__name__}")
         return obs
