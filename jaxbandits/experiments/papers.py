@@ -333,7 +333,7 @@ _CLASSICS = Paper(
     difficult="50,000 runs of each learner within minutes; plays until a learner stops, without rounds that do not "
     "count.",
     guessed="K, gap and rounds of the adversary of Figure 3 (Tsallis-INF); the fixed m of Figure 7.1; the rounds of "
-    "Chapelle and Li's figure.",
+    "Chapelle and Li's figure, and whether UCB's bonus in their Table 1 has the logarithm of all rounds, as here.",
     errata=(
         Erratum(
             "Russac et al., authors' code, D_LinUCB_class.py",
