@@ -328,14 +328,12 @@ _OCO = Paper(
 _CLASSICS = Paper(
     "classics",
     "Classical bandits",
-    "Garivier & Cappe, COLT 2011; Chapelle & Li, NIPS 2011; Garivier & Kaufmann, COLT 2016; Russac, Vernade & Cappe, "
-    "NeurIPS 2019; Zimmert & Seldin, JMLR 2021; Bietti, Agarwal & Langford, JMLR 2021; Lattimore & Szepesvari, Bandit "
-    "Algorithms, 2020",
+    "papers from Garivier & Cappe, COLT 2011, to Zimmert & Seldin, JMLR 2021, and the book of Lattimore & Szepesvari",
     easy="KL-UCB's two figures, Figure 6.1 of the book and the notebooks of D-LinUCB state everything that is needed.",
     difficult="50,000 runs of each learner within minutes; plays until a learner stops, without rounds that do not "
     "count.",
     guessed="K, gap and rounds of the adversary of Figure 3 (Tsallis-INF); the fixed m of Figure 7.1; the rounds of "
-    "Chapelle and Li's figure.",
+    "Chapelle and Li's figure, and whether UCB's bonus in their Table 1 has the logarithm of all rounds, as here.",
     errata=(
         Erratum(
             "Russac et al., authors' code, D_LinUCB_class.py",

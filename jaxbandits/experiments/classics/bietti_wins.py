@@ -104,7 +104,7 @@ class WinsAndLosses:
                 error,
                 label=label,
                 capsize=2,
-                **curves.look(i),
+                **(curves.look(i) | {"linestyle": ""}),
             )
         names = [panel.title.replace("stand-in for ", "stand-in for\n") for panel in report.panels.values()]
         left.set_xticks(range(len(names)), names)

@@ -69,7 +69,7 @@ TSALLIS_FIG3 = Study("classics", ZIMMERT, horizon=1_000_000, seeds=100, presets=
             says="Tsallis-INF significantly outperforms {second} in stochastic environments",
             place="ours, after the abstract",
             factor=1.0 / MUCH,
-            remark="'significantly' is read as by a factor of 2, at K = 8, a gap of 1/8 and 10^6 rounds of ours.",
+            remark="'significantly' is read as by a factor of 2, at K = 8, a gap of 1/8 and 10^6 rounds of ours",
         ),
         *lower(
             "Thompson",
