@@ -89,7 +89,7 @@ def test_every_loop_of_a_round_has_a_known_length(name):
 
 # Steps of loops in a round where loops have a fixed length: masked ones, and those over the steps of an MDP's horizon.
 STEPS = {
-    "armed/median_of_means_ucb": 128, "armed/per_item": 17, "armed/thompson_beta": 17,
+    "armed/catoni_ucb": 12, "armed/median_of_means_ucb": 128, "armed/per_item": 17, "armed/thompson_beta": 17,
     "explore/sequential_halving": 15, "explore/top_two_thompson": 153, "explore/track_and_stop": 36,
     "linear/hvt_identification": 48, "linear/hvt_mdp": 54, "linear/hvt_ucb": 48, "linear/menu": 50,
     "linear/oful_mdp": 6, "linear/phased_elimination": 10, "linear/sw_lin_ucb": 15,

@@ -21,6 +21,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import arm_models, bins
 from jaxbandits.estimation.bins import Bins
 from jaxbandits.numerics import elementary
+from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _UNDECIDED = 1e28  # above every index, below that of arms that were not played
@@ -114,15 +115,17 @@ class CatoniUCB(IndexPolicy):
 
 def _catoni_root(values: jax.Array, counts: jax.Array, start: jax.Array) -> jax.Array:
     """Return the root z of `sum psi(x - z)` over the values x `[B, ...]` that count; 0 if none does."""
-    z = start
-    for step in range(4 if values.dtype == jnp.float32 else 7):
+
+    def moved(z: jax.Array, is_newton: bool) -> jax.Array:
         x = values - z
         size = jnp.abs(x)
         square = 1.0 + size + 0.5 * size * size
-        psi = jnp.where(counts, jnp.sign(x) * elementary.log(square), 0.0)
-        if step < 1:  # reweighted least squares, which converges from everywhere
-            slope = jnp.where(size > 1e-6, psi / jnp.where(size > 1e-6, x, 1.0), 1.0)
-        else:
-            slope = (1.0 + size) / square
-        z = z + jnp.sum(psi, axis=0) / jnp.maximum(jnp.sum(jnp.where(counts, slope, 0.0), axis=0), 1e-6)
-    return z
+        psi = jnp.sign(x) * elementary.log(square)
+        is_small = size < 1e-6
+        slope = (1.0 + size) / square if is_newton else jnp.where(is_small, 1.0, psi / jnp.where(is_small, 1.0, x))
+        total = jnp.sum(jnp.where(counts, psi, 0.0), axis=0)
+        return z + total / jnp.maximum(jnp.sum(jnp.where(counts, slope, 0.0), axis=0), 1e-6)
+
+    steps = 3 if values.dtype == jnp.float32 else 6
+    z = moved(start, is_newton=False)  # reweighted least squares, which converges from everywhere
+    return batching.fori_loop(0, steps, lambda _, z: moved(z, is_newton=True), z)

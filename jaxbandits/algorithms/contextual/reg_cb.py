@@ -15,6 +15,7 @@ A final class chooses the arms that may be played.
 """
 
 import abc
+import math
 from typing import Any
 
 import jax
@@ -76,14 +77,18 @@ class RegCB(OracleLearner):
 def movement(distance: jax.Array, sensitivity: jax.Array, level: jax.Array) -> jax.Array:
     """Return s w for the largest $w <= D / s$ with $w (D^2 - (D - s w)^2) <= Delta$.
 
-    With $s w = D x$ this is $x^2 (2 - x) = a$, $a = s Delta / D^3$, or x = 1 where a > 1. The root in [0, 1] of
-    the cubic is $4/3 sin^2(b / 2) + 2 / sqrt(3) sin b$ with $b = 2/3 arcsin sqrt(27 a / 32)$.
+    With $s w = D x$ this is $x^2 (2 - x) = a$, $a = s Delta / D^3$, or x = 1 where a > 1. As $x sqrt(2 - x)$ is concave
+    and increases up to 1, Newton's method for $x sqrt(2 - x) = sqrt(a)$ increases to the root from
+    $sqrt(a / 2)$, which is off by less than 0.3: four steps reach 1e-7, six 1e-15.
 
     Args:
       distance: D > 0, of any shape.
       sensitivity: s >= 0.
       level: Delta >= 0.
     """
-    ratio = jnp.minimum(sensitivity * level / distance**3, 1.0)
-    angle = 2.0 / 3.0 * jnp.arcsin(jnp.sqrt(27.0 / 32.0 * ratio))
-    return distance * (4.0 / 3.0 * jnp.square(jnp.sin(0.5 * angle)) + 2.0 / np.sqrt(3.0) * jnp.sin(angle))
+    root = jnp.sqrt(jnp.minimum(sensitivity * level / distance**3, 1.0))
+    x = math.sqrt(0.5) * root
+    for _ in range(4 if root.dtype == jnp.float32 else 6):
+        other = jnp.sqrt(2.0 - x)
+        x = x - (x * other - root) * 2.0 * other / (4.0 - 3.0 * x)
+    return distance * jnp.minimum(x, 1.0)

@@ -26,8 +26,8 @@ class RegCBElim(RegCB):
     Deviations:
       * [printed] Bounds by the sensitivity of an online oracle, and c = 0.1, as in Vowpal Wabbit.
       * [ours] The sensitivity is what one update of weight 1 does, in place of a derivative: any learner of
-        `jaxbandits.oco` has one. The weight that it allows has a closed form (there: 20 bisections). Arms that are not
-        available do not count in K. One that draws at random draws anew in `update`.
+        `jaxbandits.oco` has one. Newton's steps for the weight that it allows (there: 20 bisections). Arms that are not
+        available do not count in K. An oracle that draws at random draws anew in `update`.
 
     References:
       Dylan Foster, Alekh Agarwal, Miroslav Dudik, Haipeng Luo, Robert Schapire. Practical Contextual Bandits with
