@@ -50,7 +50,7 @@ def request(
 
 
 def _digest(data: Path) -> str:
-    """Return the digest of a file's bytes; of a directory, that of its files and of those in its folders, with names."""
+    """Return the digest of a file; of a directory, that of its files and those in its folders, with their names."""
     if not data.is_dir():
         return hashlib.sha256(data.read_bytes()).hexdigest()
     found = hashlib.sha256()
