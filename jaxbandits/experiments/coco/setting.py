@@ -335,7 +335,7 @@ FIGURES = Study(
     PAPER,
     presets=PRESETS,
     reconstructed=RECONSTRUCTED,
-    guessed="horizon, batch, x_1 and G guessed",
+    guessed="data in part; horizon, batch, x_1 and G guessed",
     metric="loss",
     tabulated=("regret", *TABULATED),
     meters=METERS,
