@@ -6,6 +6,7 @@ of one learner on the mean of one panel or several. Seeds that choose judge noth
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -16,10 +17,11 @@ import numpy as np
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import field_kind
 from jaxbandits.simulation import Grid, race
-from jaxbandits.simulation.racing import at_edge, best
+from jaxbandits.simulation.racing import Race, at_edge, best
 
 FIRST_SEED = 1_000_000
 TOLERANCE = 0.01  # relative; means that close are alike
+FINALISTS = 3  # values of a multiplier that a search by coordinates plays on all seeds
 
 Multipliers: TypeAlias = Mapping[str, float]
 Build: TypeAlias = Callable[[Any, int, Multipliers], Any]  # from panel, rounds of a trial and multipliers to a learner
@@ -41,6 +43,9 @@ class Tuning:
       standard: whether the budget `standard` runs these presets too, without the slow labels and without timings.
       refinement: factor; if it is not 0 a second race follows, after all rounds: 1 / factor, 1 and factor times every
         multiplier of the winner.
+      sweeps: if not 0, the grid is searched by coordinates: one multiplier after another takes all its values, the
+        others as chosen, from 1, and so many times around; it ends early where a time around changes nothing.
+      screening: with `sweeps`, every value is played on so many of the seeds, and the best `FINALISTS` on all.
     """
 
     presets: tuple[str, ...]
@@ -52,6 +57,8 @@ class Tuning:
     tolerance: float = 0.0
     standard: bool = False
     refinement: float = 0.0
+    sweeps: int = 0
+    screening: int = 1
 
 
 class Choice(NamedTuple):
@@ -112,6 +119,9 @@ def tune(
     seeds, part = tuning.slow.get(label, (tuning.seeds, tuning.part))
     metric = tuning.metric if isinstance(tuning.metric, str) else tuning.metric(learner, panel)
     settings = {"metric": metric, "tolerance": tuning.tolerance, "first_seed": FIRST_SEED}
+    if tuning.sweeps:
+        rounds = max(1, horizon // part)
+        return _search(build, panels, rounds, seeds, grid, options | settings, tuning.sweeps, tuning.screening)
     choice = _choose(build, panels, max(1, horizon // part), seeds, _product(grid), _named(options, "grid") | settings)
     if not tuning.refinement:
         return choice
@@ -145,12 +155,7 @@ def _choose(
     multipliers: list[dict[str, float]],
     settings: Mapping[str, Any],
 ) -> Choice:
-    grids = {}
-    for name, panel in panels.items():
-        learners = [build(panel, horizon, point) for point in multipliers]
-        grids[name] = Grid(learners[0], _differences(learners))
-    environments = {name: panel.environment for name, panel in panels.items()}
-    found = race(grids, environments, horizon, seeds, **settings)
+    found = _race(build, panels, horizon, seeds, multipliers, settings)
     # Fields may be multiples of the multipliers, whose distance from 1 is what counts.
     left = [i for i, entry in enumerate(found.candidates) if entry.outcome in ("winner", "survivor")]
     means = [found.candidates[i].mean for i in left]
@@ -166,6 +171,81 @@ def _choose(
         rounds=found.rounds,
         grid_rounds=found.grid_rounds,
     )
+
+
+def _race(
+    build: Build,
+    panels: Mapping[str, Any],
+    horizon: int,
+    seeds: int,
+    multipliers: list[dict[str, float]],
+    settings: Mapping[str, Any],
+) -> Race:
+    grids = {}
+    for name, panel in panels.items():
+        learners = [build(panel, horizon, point) for point in multipliers]
+        grids[name] = Grid(learners[0], _differences(learners))
+    environments = {name: panel.environment for name, panel in panels.items()}
+    return race(grids, environments, horizon, seeds, **settings)
+
+
+def _search(
+    build: Build,
+    panels: Mapping[str, Any],
+    horizon: int,
+    seeds: int,
+    grid: Mapping[str, Sequence[float]],
+    settings: Mapping[str, Any],
+    sweeps: int,
+    screening: int,
+) -> Choice:
+    """Choose one multiplier after another, the others as they are; no point is played on a seed twice."""
+    means: dict[int, dict[tuple[float, ...], float]] = {screening: {}, seeds: {}}  # by seeds, from the first one on
+    tolerance, rounds, line = settings["tolerance"], 0, 0
+
+    def play(points: list[dict[str, float]], first: int, count: int) -> np.ndarray:
+        nonlocal rounds
+        options = {**settings, "first_seed": settings["first_seed"] + first, "tolerance": 0.0}
+        found = _race(build, panels, horizon, count, points, _named(options, f"line {line}, seed {first + 1} on"))
+        rounds += found.rounds
+        return np.asarray([candidate.mean for candidate in found.candidates])
+
+    def evaluate(points: list[dict[str, float]]) -> dict[str, float]:
+        new = [point for point in points if _values(point) not in means[screening]]
+        if new:
+            means[screening] |= dict(zip(map(_values, new), play(new, 0, screening), strict=True))
+        finalists = sorted(points, key=lambda point: means[screening][_values(point)])[:FINALISTS]
+        new = [point for point in finalists if _values(point) not in means[seeds]]
+        if new and seeds > screening:
+            rest = play(new, screening, seeds - screening)
+            for point, mean in zip(new, rest, strict=True):
+                first = means[screening][_values(point)]
+                means[seeds][_values(point)] = (screening * first + (seeds - screening) * mean) / seeds
+        return finalists[best(finalists, [means[seeds][_values(point)] for point in finalists], tolerance)]
+
+    point = dict.fromkeys(grid, 1.0)
+    for _ in range(sweeps):
+        before = point
+        for field, values in grid.items():
+            line += 1
+            point = evaluate([{**point, field: value} for value in values])
+        if point == before:
+            break
+    return Choice(
+        multipliers=point,
+        metric=settings["metric"],
+        mean=float(means[seeds][_values(point)]),
+        n_points=len(means[screening]),
+        seeds=seeds,
+        horizon=horizon,
+        at_edge=at_edge(_product(grid), point),
+        rounds=rounds,
+        grid_rounds=math.prod(map(len, grid.values())) * seeds * horizon * len(panels),
+    )
+
+
+def _values(point: Mapping[str, float]) -> tuple[float, ...]:
+    return tuple(point.values())
 
 
 def _product(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
