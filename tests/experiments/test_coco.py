@@ -5,12 +5,14 @@ import dataclasses
 import numpy as np
 import pytest
 
+from jaxbandits.algorithms.coco.loo_bogd import LOOBOGD
 from jaxbandits.algorithms.coco.ofw import OFW
+from jaxbandits.base.errors import InputError
 from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.coco import setting
 from jaxbandits.experiments.engine.run import run
-from jaxbandits.simulation import simulate
+from jaxbandits.simulation import compare, simulate
 from jaxbandits.simulation.meters import Meter
 from tests.results import made
 
@@ -32,35 +34,32 @@ def test_figure_1_in_miniature():
         assert np.all(trials.get("oracle_residual") == 0.0)  # exact at this size
 
 
-@pytest.mark.parametrize(
-    ("name", "line", "lines", "batch"),
-    [("coco/fig1", "{}\t{}\t{}\t0\n", 100_000, 100), ("coco/fig2", "{} {} {}\n", 35_497, 8)],
-)
-def test_on_a_file_of_the_user(tmp_path, name, line, lines, batch):
+def test_on_a_file_of_the_user(tmp_path):
     """Nothing runs: sizes, radius and horizon are those of the data set."""
-    users, items = np.divmod(np.arange(lines), 900)
+    users, items = np.divmod(np.arange(100_000), 900)
     path = tmp_path / "ratings"
-    path.write_text("".join(line.format(u + 1, i + 1, 3) for u, i in zip(users, items, strict=True)))
-    experiment = EXPERIMENTS[name].with_data(path)
-    assert experiment.horizon == lines // batch
+    path.write_text("".join(f"{u + 1}\t{i + 1}\t3\t0\n" for u, i in zip(users, items, strict=True)))
+    experiment = EXPERIMENTS["coco/fig1"].with_data(path)
+    assert experiment.horizon == 100
     drawn = {curves.metric for curves in experiment.figures} | set(experiment.tabulated)
     assert "regret" not in drawn and "violation" in drawn  # there is no comparator at this size
     for panel_name, panel in experiment.panels(experiment.horizon).items():
         environment, constraint = panel.environment, "budget" if panel_name == "budget" else "figure"
-        assert (environment.constraint, environment.batch, environment.radius) == (constraint, batch, 1e4)
+        assert (environment.constraint, environment.batch, environment.radius) == (constraint, 1000, 1e4)
         for learner in experiment.algorithms("tuned", experiment.horizon, panel).values():
-            assert learner.dim == environment.dim == (943, 1682) if name == "coco/fig1" else (1508, 2071)
+            assert learner.dim == environment.dim == (943, 1682)
             learner.check()
-            share = 1.0 if name == "coco/fig1" else 0.7  # bandits stay away from the boundary
             start = 0.0 if learner.start is None else np.linalg.norm(learner.start)
-            assert start == pytest.approx(share * 1e4 if panel_name == "vertex" else 0.0)
+            assert start == pytest.approx(1e4 if panel_name == "vertex" else 0.0)
+    with pytest.raises(InputError, match="takes no data file"):
+        EXPERIMENTS["coco/fig2"].with_data(path)
 
 
 def test_multipliers_multiply_the_constants_of_the_presets():
     environment = setting.stand_in("figure")
     ones = setting.plain_multipliers(setting.FULL)
     first = dict.fromkeys(("eta", "curvature"), 10.0)
-    tens = dict.fromkeys(setting.FULL, first | dict.fromkeys(("gamma", "eps", "dual_step"), 100.0))
+    tens = dict.fromkeys(setting.FULL, first | dict.fromkeys(("gamma", "eps", "dual"), 100.0))
     base, moved = (setting.full_information(environment, 100, multipliers) for multipliers in (ones, tens))
     for name, first, second in (
         ("OFW-TVC", "eta_scale", "gamma"), ("SCOFW-TVC", "curvature", None), ("LPM", "eta", "eps"),
@@ -68,6 +67,9 @@ def test_multipliers_multiply_the_constants_of_the_presets():
     ):  # fmt: skip
         assert getattr(moved[name], first) == pytest.approx(10.0 * getattr(base[name], first))
         assert second is None or getattr(moved[name], second) == pytest.approx(100.0 * getattr(base[name], second))
+    for name in ("LPM", "OPDP"):
+        assert moved[name].dual_step == pytest.approx(100.0 * base[name].dual_step)
+    assert base["OPDP"].damping == pytest.approx(100.0 * moved["OPDP"].damping) and base["LPM"].damping == 0.0
     theory = setting.full_information_theory(environment, 100)["LPM"]
     bound = float(environment.lipschitz)
     assert base["LPM"].eta == pytest.approx(environment.radius / bound * 100**-0.75) and theory.eta is None
@@ -93,6 +95,22 @@ def test_the_residual_meter_finds_the_oracle():
     ]
     np.testing.assert_array_equal(trials.values["oracle_residual"], trials.values["seen"])
     assert trials.values["seen"].min() > 0.0
+
+
+@pytest.mark.parametrize("constraint", setting.CONSTRAINTS)
+def test_the_score_is_one_for_either_decision_that_does_not_learn(constraint):
+    """0 loses its whole loss and violates nothing; a matrix with ratings everywhere loses little and violates all."""
+    environment = setting.stand_in(constraint)
+    ratings, T = np.asarray(environment.observed.values), 400
+    full = np.full(environment.dim, np.mean(ratings) if constraint == "budget" else np.sqrt(np.mean(ratings**2)))
+    ball = NuclearBall(radius=float(environment.radius))
+    stay = {"dim": environment.dim, "horizon": T, "domain": ball, "eta": 1e-9, "eps": 1e-9}
+    learners = {"zero": LOOBOGD(**stay), "full": LOOBOGD(**stay, start=full)}
+    result = compare(learners, environment, T, 4, meters=[setting.METERS[0]], progress=False, record_points=1)
+    zero, full = (result[name] for name in ("zero", "full"))
+    assert zero.final("score").mean() / T == pytest.approx(1.0, abs=0.05) and np.all(zero.final("violation") == 0.0)
+    violated = full.final("score") - full.final("loss") / float(environment.mean_zero_loss)
+    assert violated.mean() / T == pytest.approx(1.0, abs=0.05)
 
 
 def test_shares_of_a_learner_that_does_not_move():
