@@ -42,9 +42,9 @@ def text(report: Report) -> str:
     lines += [f"reading {experiment.interpretation}: {reading}"] if (reading := _reading(experiment)) else []
     lines += [f"panel {panel}: a stand-in for {data}" for panel, data in experiment.standing_in(report.panels).items()]
     for panel, result in report.results.items():
-        rounds = max(trials.horizon for trials in result.trials.values())
+        rounds = _rounds({label: trials.horizon for label, trials in result.trials.items()})
         for metric in (experiment.metric, *experiment.tabulated):
-            header = f"panel {panel}: {metric.replace('_', ' ')} after {rounds:,} rounds"
+            header = f"panel {panel}: {metric.replace('_', ' ')} after {rounds}"
             rows = result.summary(metric)
             if len(rows) > _MOST_ROWS:
                 header += f"; {len(rows):,} points, the best {_MOST_ROWS} of them"
@@ -65,6 +65,13 @@ def text(report: Report) -> str:
         ]
     lines += ["", *(f"note: {note}" for note in experiment.notes)]
     return "\n".join(lines)
+
+
+def _rounds(horizons: Mapping[str, int]) -> str:
+    """Describe how many rounds the learners of a panel played: one number, or one each."""
+    if len(set(horizons.values())) == 1:
+        return f"{next(iter(horizons.values())):,} rounds"
+    return "rounds of its own: " + ", ".join(f"{label} {rounds:,}" for label, rounds in horizons.items())
 
 
 def _reading(experiment: Experiment) -> str:

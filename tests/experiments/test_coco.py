@@ -35,22 +35,24 @@ def test_figure_1_in_miniature():
 
 
 def test_on_a_file_of_the_user(tmp_path):
-    """Nothing runs: sizes, radius and horizon are those of the data set."""
+    """Nothing runs: sizes, radius and horizon are those of the densest part, here of the first users and films."""
     users, items = np.divmod(np.arange(100_000), 900)
     path = tmp_path / "ratings"
     path.write_text("".join(f"{u + 1}\t{i + 1}\t3\t0\n" for u, i in zip(users, items, strict=True)))
     experiment = EXPERIMENTS["coco/fig1"].with_data(path)
-    assert experiment.horizon == 100
+    assert experiment.horizon == (111 * 256 + 100) // 32  # of the last user a hundred films are known
     drawn = {curves.metric for curves in experiment.figures} | set(experiment.tabulated)
     assert "regret" not in drawn and "violation" in drawn  # there is no comparator at this size
     for panel_name, panel in experiment.panels(experiment.horizon).items():
         environment, constraint = panel.environment, "budget" if panel_name == "budget" else "figure"
-        assert (environment.constraint, environment.batch, environment.radius) == (constraint, 1000, 1e4)
+        radius = 2.27 * 3.0 * 256.0  # of the norm of a matrix with 3 everywhere
+        assert (environment.constraint, environment.batch) == (constraint, 32)
+        assert environment.radius == pytest.approx(radius)
         for learner in experiment.algorithms("tuned", experiment.horizon, panel).values():
-            assert learner.dim == environment.dim == (943, 1682)
+            assert learner.dim == environment.dim == (256, 256)
             learner.check()
             start = 0.0 if learner.start is None else np.linalg.norm(learner.start)
-            assert start == pytest.approx(1e4 if panel_name == "vertex" else 0.0)
+            assert start == pytest.approx(radius if panel_name == "vertex" else 0.0)
     with pytest.raises(InputError, match="takes no data file"):
         EXPERIMENTS["coco/fig2"].with_data(path)
 

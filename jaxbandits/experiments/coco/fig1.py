@@ -51,7 +51,9 @@ FIG1 = setting.FIGURES.experiment(
     algorithms=functools.partial(setting.learners, "fig1", False),
     panels=lambda horizon: setting.panels(setting.stand_in),
     from_file=setting.from_file(
-        "fig1", "online matrix completion, full information, MovieLens-100k (943 x 1682)", setting.on_movielens
+        "fig1",
+        "online matrix completion, full information, densest part of MovieLens-100k (256 x 256)",
+        setting.on_movielens,
     ),
     stand_ins=dict.fromkeys(setting.TITLES, "MovieLens-100k"),
     claims=(
@@ -74,9 +76,10 @@ FIG1 = setting.FIGURES.experiment(
         ),
     ),
     notes=(
-        "The paper repeats ten times; here 32 orders of the data, since means of fewer decide nothing. On "
-        "MovieLens-100k (`--data u.data`) a round has a thousand ratings, and a run is one pass of 100 rounds. The "
-        "budget there is 0.02 (in small 0.2) of the sum of a matrix that has the mean rating everywhere: it binds.",
+        "The paper repeats ten times; here 32 orders of the data, since means of fewer decide nothing. On real data "
+        "(`--data u.data`) the matrix is the part of MovieLens-100k with the 256 most active users and the 256 most "
+        "rated films, 31,053 ratings, each played once, 32 a round, in 970 rounds. On all 943 x 1,682 entries a round "
+        "takes 18 to 33 ms of CPU: tuning and judging over as many rounds would take some six hours of a core.",
         "LPM and OPDP are reconstructions, LPM with the queue of drift-plus-penalty for a multiplier: it adds up all "
         "violation. Damped as the drift argument asks (preset theory), the multiplier has no effect. LPM asks the "
         "oracle at the end of a block, a hundred times at most, and not in every round: see the figures against oracle "
