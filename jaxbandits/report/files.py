@@ -41,6 +41,7 @@ def text(report: Report) -> str:
     lines += [f"preset {report.preset}: {experiment.presets[report.preset]}"]
     lines += [f"reading {experiment.interpretation}: {reading}"] if (reading := _reading(experiment)) else []
     lines += [f"panel {panel}: a stand-in for {data}" for panel, data in experiment.standing_in(report.panels).items()]
+    lines += [f"real data: {name}" for name in experiment.data_sets(report.panels)]
     for panel, result in report.results.items():
         rounds = _rounds({label: trials.horizon for label, trials in result.trials.items()})
         for metric in (experiment.metric, *experiment.tabulated):
@@ -132,6 +133,7 @@ def write(
         "reading": _reading(report.experiment),
         "notes": report.experiment.notes,
         "stand_ins": report.experiment.standing_in(report.panels),
+        "real_data": report.experiment.data_sets(report.panels),
         "declared": {
             "horizon": report.experiment.horizon, "seeds": report.experiment.seeds, "float64": report.experiment.float64
         },
