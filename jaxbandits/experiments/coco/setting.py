@@ -48,8 +48,8 @@ UNKNOWN = (
 )
 DATA_SHAPE = (256, 256)  # most active users and most rated films of MovieLens-100k
 DATA_BATCH = 32  # ratings a round there: each once, in some 1,000 rounds
-# In the score by which learners are tuned. The figure's constraints cannot be learned: weighed like the loss they make 0
-# the best decision of some learners, which then stay there.
+# In the score by which learners are tuned. The figure's constraints cannot be learned: weighed like the loss they would
+# make 0 the best decision of some learners, which then stay there.
 VIOLATION_WEIGHT = {"figure": 0.1, "budget": 1.0}
 DELTA = 0.3  # length of a perturbation, of the inner radius
 PRESETS = {
@@ -271,9 +271,9 @@ NOTES = (
     "g is scaled to the Lipschitz constant of f for the TVC learners; violation is in the units of g.",
     "Multipliers take the paper's values, 1e-5 to 1e5 by tens, one after another and twice around, on 4 seeds of their "
     "own and over all rounds, from x_1 = 0, for real data on the data themselves (jaxbandits tune coco). The least "
-    "score counts: loss over that of the decision 0, plus violation over that of a matrix with ratings everywhere, times "
-    "0.1 for the figure's constraints (times 1 some learners would do best to stay at 0) and 1 for the budget. The "
-    "table, algorithms/coco/multipliers.py, says on what each choice rests.",
+    "score counts: loss over that of the decision 0, plus violation over that of a matrix with ratings everywhere, "
+    "times 0.1 for the figure's constraints (times 1 some learners would do best to stay at 0) and 1 for the budget. "
+    "The table, algorithms/coco/multipliers.py, says on what each choice rests.",
     "Regret, in small, is against the best point of the ball, under the budget against the best that keeps it. With "
     "this tau some point of the ball fits every observed entry, and one within the budget does up to 0.2 % of the loss "
     "of the decision 0: regret is the loss, up to that. So it is on the data, where it is not drawn: the ball holds "
