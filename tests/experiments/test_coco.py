@@ -61,10 +61,10 @@ def test_multipliers_multiply_the_constants_of_the_presets():
     environment = setting.stand_in("figure")
     ones = setting.plain_multipliers(setting.FULL)
     first = dict.fromkeys(("eta", "curvature"), 10.0)
-    tens = dict.fromkeys(setting.FULL, first | dict.fromkeys(("gamma", "eps", "dual"), 100.0))
+    tens = dict.fromkeys(setting.FULL, first | dict.fromkeys(("gamma", "dual"), 100.0))
     base, moved = (setting.full_information(environment, 100, multipliers) for multipliers in (ones, tens))
     for name, first, second in (
-        ("OFW-TVC", "eta_scale", "gamma"), ("SCOFW-TVC", "curvature", None), ("LPM", "eta", "eps"),
+        ("OFW-TVC", "eta_scale", "gamma"), ("SCOFW-TVC", "curvature", None), ("LPM", "eta", "dual_step"),
         ("OPDP", "eta_scale", "dual_step"),
     ):  # fmt: skip
         assert getattr(moved[name], first) == pytest.approx(10.0 * getattr(base[name], first))

@@ -21,7 +21,7 @@ from jaxbandits.simulation.racing import Race, at_edge, best
 
 FIRST_SEED = 1_000_000
 TOLERANCE = 0.01  # relative; means that close are alike
-FINALISTS = 3  # values of a multiplier that a search by coordinates plays on all seeds
+FINALISTS = 3  # points whose neighbours are played where a grid is screened, and points that are played on all seeds
 
 Multipliers: TypeAlias = Mapping[str, float]
 Build: TypeAlias = Callable[[Any, int, Multipliers], Any]  # from panel, rounds of a trial and multipliers to a learner
@@ -43,9 +43,8 @@ class Tuning:
       standard: whether the budget `standard` runs these presets too, without the slow labels and without timings.
       refinement: factor; if it is not 0 a second race follows, after all rounds: 1 / factor, 1 and factor times every
         multiplier of the winner.
-      sweeps: if not 0, the grid is searched by coordinates: one multiplier after another takes all its values, the
-        others as chosen, from 1, and so many times around; it ends early where a time around changes nothing.
-      screening: with `sweeps`, every value is played on so many of the seeds, and the best `FINALISTS` on all.
+      screening: if not 0, not all points of the grid are played: on so many of the seeds those of every other value of
+        each multiplier and the neighbours of the best `FINALISTS` of them; on all seeds the best `FINALISTS`.
     """
 
     presets: tuple[str, ...]
@@ -57,8 +56,7 @@ class Tuning:
     tolerance: float = 0.0
     standard: bool = False
     refinement: float = 0.0
-    sweeps: int = 0
-    screening: int = 1
+    screening: int = 0
 
 
 class Choice(NamedTuple):
@@ -119,9 +117,9 @@ def tune(
     seeds, part = tuning.slow.get(label, (tuning.seeds, tuning.part))
     metric = tuning.metric if isinstance(tuning.metric, str) else tuning.metric(learner, panel)
     settings = {"metric": metric, "tolerance": tuning.tolerance, "first_seed": FIRST_SEED}
-    if tuning.sweeps:
+    if tuning.screening:
         rounds = max(1, horizon // part)
-        return _search(build, panels, rounds, seeds, grid, options | settings, tuning.sweeps, tuning.screening)
+        return _screened(build, panels, rounds, seeds, grid, options | settings, tuning.screening)
     choice = _choose(build, panels, max(1, horizon // part), seeds, _product(grid), _named(options, "grid") | settings)
     if not tuning.refinement:
         return choice
@@ -189,56 +187,52 @@ def _race(
     return race(grids, environments, horizon, seeds, **settings)
 
 
-def _search(
+def _screened(
     build: Build,
     panels: Mapping[str, Any],
     horizon: int,
     seeds: int,
     grid: Mapping[str, Sequence[float]],
     settings: Mapping[str, Any],
-    sweeps: int,
     screening: int,
 ) -> Choice:
-    """Choose one multiplier after another, the others as they are; no point is played on a seed twice."""
-    means: dict[int, dict[tuple[float, ...], float]] = {screening: {}, seeds: {}}  # by seeds, from the first one on
-    tolerance, rounds, line = settings["tolerance"], 0, 0
+    """Choose from every other value of each multiplier and from the neighbours of the best; no race, no seed twice."""
+    rounds, seen = 0, {}  # mean by point, over the first `screening` seeds
 
-    def play(points: list[dict[str, float]], first: int, count: int) -> np.ndarray:
+    def play(points: list[dict[str, float]], stage: str, first: int, count: int) -> np.ndarray:
         nonlocal rounds
-        options = {**settings, "first_seed": settings["first_seed"] + first, "tolerance": 0.0}
-        found = _race(build, panels, horizon, count, points, _named(options, f"line {line}, seed {first + 1} on"))
+        some = {"first_seed": settings["first_seed"] + first, "tolerance": 0.0}
+        found = _race(build, panels, horizon, count, points, _named({**settings, **some}, stage))
         rounds += found.rounds
         return np.asarray([candidate.mean for candidate in found.candidates])
 
-    def evaluate(points: list[dict[str, float]]) -> dict[str, float]:
-        new = [point for point in points if _values(point) not in means[screening]]
-        if new:
-            means[screening] |= dict(zip(map(_values, new), play(new, 0, screening), strict=True))
-        finalists = sorted(points, key=lambda point: means[screening][_values(point)])[:FINALISTS]
-        new = [point for point in finalists if _values(point) not in means[seeds]]
-        if new and seeds > screening:
-            rest = play(new, screening, seeds - screening)
-            for point, mean in zip(new, rest, strict=True):
-                first = means[screening][_values(point)]
-                means[seeds][_values(point)] = (screening * first + (seeds - screening) * mean) / seeds
-        return finalists[best(finalists, [means[seeds][_values(point)] for point in finalists], tolerance)]
+    def screen(points: list[dict[str, float]], stage: str) -> list[dict[str, float]]:
+        new = [point for point in points if _values(point) not in seen]
+        seen.update(zip(map(_values, new), play(new, stage, 0, screening), strict=True))
+        every = sorted(seen, key=seen.__getitem__)
+        return [dict(zip(grid, values, strict=True)) for values in every[:FINALISTS]]
 
-    point = dict.fromkeys(grid, 1.0)
-    for _ in range(sweeps):
-        before = point
-        for field, values in grid.items():
-            line += 1
-            point = evaluate([{**point, field: value} for value in values])
-        if point == before:
-            break
+    places = {name: sorted(values) for name, values in grid.items()}
+    best_points = screen(_product({name: values[::2] for name, values in places.items()}), "every other value")
+    near = [
+        {name: values[max(0, i - 1) : i + 2] for name, values in places.items() for i in [values.index(point[name])]}
+        for point in best_points
+    ]
+    around = {_values(point): point for some in near for point in _product(some)}
+    finalists = screen(list(around.values()), "neighbours")
+    means = np.asarray([seen[_values(point)] for point in finalists])
+    if seeds > screening:
+        rest = play(finalists, "all seeds", screening, seeds - screening)
+        means = (screening * means + (seeds - screening) * rest) / seeds
+    winner = best(finalists, means, settings["tolerance"])
     return Choice(
-        multipliers=point,
+        multipliers=finalists[winner],
         metric=settings["metric"],
-        mean=float(means[seeds][_values(point)]),
-        n_points=len(means[screening]),
+        mean=float(means[winner]),
+        n_points=len(seen),
         seeds=seeds,
         horizon=horizon,
-        at_edge=at_edge(_product(grid), point),
+        at_edge=at_edge(_product(grid), finalists[winner]),
         rounds=rounds,
         grid_rounds=math.prod(map(len, grid.values())) * seeds * horizon * len(panels),
     )
