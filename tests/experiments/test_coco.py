@@ -1,18 +1,18 @@
 """The figures on matrix completion: in miniature, on files of the real format, and what their knobs and meters are."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from jaxbandits.algorithms.coco.loo_bogd import LOOBOGD
 from jaxbandits.algorithms.coco.ofw import OFW
 from jaxbandits.base.errors import InputError
 from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.coco import setting
 from jaxbandits.experiments.engine.run import run
-from jaxbandits.simulation import compare, simulate
+from jaxbandits.simulation import simulate
 from jaxbandits.simulation.meters import Meter
 from tests.results import made
 
@@ -100,19 +100,23 @@ def test_the_residual_meter_finds_the_oracle():
 
 
 @pytest.mark.parametrize("constraint", setting.CONSTRAINTS)
-def test_the_score_is_one_for_either_decision_that_does_not_learn(constraint):
-    """0 loses its whole loss and violates nothing; a matrix with ratings everywhere loses little and violates all."""
+def test_the_score_is_one_for_0_and_the_weight_for_ratings_everywhere(constraint, rng):
+    """0 loses its whole loss and violates nothing; the violation of a full matrix against draws of the constraints."""
     environment = setting.stand_in(constraint)
-    ratings, T = np.asarray(environment.observed.values), 400
-    full = np.full(environment.dim, np.mean(ratings) if constraint == "budget" else np.sqrt(np.mean(ratings**2)))
-    ball = NuclearBall(radius=float(environment.radius))
-    stay = {"dim": environment.dim, "horizon": T, "domain": ball, "eta": 1e-9, "eps": 1e-9}
-    learners = {"zero": LOOBOGD(**stay), "full": LOOBOGD(**stay, start=full)}
-    result = compare(learners, environment, T, 4, meters=[setting.METERS[0]], progress=False, record_points=1)
-    zero, full = (result[name] for name in ("zero", "full"))
-    assert zero.final("score").mean() / T == pytest.approx(1.0, abs=0.05) and np.all(zero.final("violation") == 0.0)
-    violated = full.final("score") - full.final("loss") / float(environment.mean_zero_loss)
-    assert violated.mean() / T == pytest.approx(setting.VIOLATION_WEIGHT[constraint], rel=0.05)
+    ratings, (m, n) = np.asarray(environment.observed.values), environment.dim
+    uniform = rng.uniform(-1.0, 1.0, (4000, m * n))
+    if constraint == "figure":
+        full, normals, bound = np.sqrt(np.mean(ratings**2)), uniform, 0.0
+    else:
+        full, normals = np.mean(ratings), (1.0 + 0.5 * uniform) / np.sqrt(m * n)
+        bound = 0.2 * full * np.sqrt(m * n)
+    violation = np.maximum(normals.sum(axis=1) * full - bound, 0.0).mean()
+    loss = 0.5 * environment.batch * np.mean(ratings**2)
+    for outcome, expected in (((loss, 0.0), 1.0), ((0.0, violation), setting.VIOLATION_WEIGHT[constraint])):
+        played = SimpleNamespace(
+            outcome=SimpleNamespace(loss=outcome[0], violation=outcome[1]), environment=environment
+        )
+        assert float(setting.score(played)) == pytest.approx(expected, rel=0.05)
 
 
 def test_shares_of_a_learner_that_does_not_move():
