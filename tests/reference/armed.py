@@ -273,6 +273,20 @@ class Exp4(Learner):
         self.advice.append(advice)
 
 
+class PerItem:
+    """Reference of per_item with UCB1: the rewards of every item, whatever arm it stands behind."""
+
+    def __init__(self):
+        self.paid = {}
+
+    def index(self, t, items):
+        paid = [self.paid.get(item, []) for item in items]
+        return np.array([np.mean(x) + np.sqrt(2 * np.log(t) / len(x)) if x else np.inf for x in paid])
+
+    def update(self, item, reward):
+        self.paid.setdefault(item, []).append(reward)
+
+
 class TsallisINF(Exp3):
     """Reference of tsallis_inf."""
 

@@ -176,12 +176,12 @@ GIVEN = {
     "arms": np.eye(3), "budgets": (4, 2, 6), "capacity": 64, "changes": 3, "curvature": 0.5, "dim": 2, "eps": 0.99,
     "features": np.eye(2), "gap": 0.2, "horizon": 200, "k": 2, "lipschitz": 2.0,
     "made": clusters(covertype_like(100), 3),
-    "index": [0, 1, 0], "labels": ["a", "b"], "n_arms": 5, "n_groups": 4, "n_inputs": 1, "n_states": 2,
+    "index": [0, 1, 0], "labels": ["a", "b"], "n_arms": 5, "n_experts": 4, "n_groups": 4, "n_inputs": 1, "n_states": 2,
     "means": np.array([0.2, 0.5, 0.9]), "moment_bound": 2.0, "norm_bound": 2.0, "oracle": OGD(dim=10), "regret": 5.0,
     "starts": np.array([0, 9]), "ratings": low_rank_ratings((20, 8), 120), "reward": np.ones(3),
     "rewards": np.eye(2), "shared_dim": 2, "steps": 2,
     "table": GroupTable(np.eye(2), np.array([0.0, 1.0]), np.arange(2), ("a", "b")),
-    "targets": np.array([1.0, -1.0]), "theta": np.ones(3) / 3, "variation": 3.0,
+    "targets": np.array([1.0, -1.0]), "theta": np.ones(3) / 3, "variance_bound": 2.0, "variation": 3.0,
     "vectors": np.eye(2),
 }  # fmt: skip
 KEEPS_ROUNDS = ("ada_ofu_ecolog", "glm_ucb", "ofuglb", "ofulog_r", "rs_glincb")

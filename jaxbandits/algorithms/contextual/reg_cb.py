@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.contextual.oracle_learner import OracleLearner
-from jaxbandits.base.errors import InputError
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.base.ranges import is_real
 from jaxbandits.types import ContextObs
@@ -41,7 +41,8 @@ class RegCB(OracleLearner):
         """Raise InputError for an oracle of another dimension, and for rewards without a range."""
         super().check()
         if is_real(self.low) and is_real(self.high) and not np.all(np.less(self.low, self.high)):
-            raise InputError(f"{type(self).__name__}.low must be less than high, got {self.low} and {self.high}")
+            low, high = format_value(self.low), format_value(self.high)
+            raise InputError(f"{type(self).__name__}.low must be less than high, got {low} and {high}")
 
     @abc.abstractmethod
     def choose(self, lower: jax.Array, upper: jax.Array) -> jax.Array:

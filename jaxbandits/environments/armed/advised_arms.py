@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation.arms import largest
@@ -55,7 +56,7 @@ class AdvisedArms:
 
     def __post_init__(self) -> None:
         """Make a list of means one array: JAX would take it for fields."""
-        if isinstance(self.means, (list, tuple)):
+        if isinstance(self.means, (list, tuple)) and ranges.is_real(self.means):
             object.__setattr__(self, "means", np.asarray(self.means))
 
     @classmethod
