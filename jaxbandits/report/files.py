@@ -41,10 +41,11 @@ def text(report: Report) -> str:
     lines += [f"preset {report.preset}: {experiment.presets[report.preset]}"]
     lines += [f"reading {experiment.interpretation}: {reading}"] if (reading := _reading(experiment)) else []
     lines += [f"panel {panel}: a stand-in for {data}" for panel, data in experiment.standing_in(report.panels).items()]
+    lines += [f"real data: {name}" for name in experiment.data_sets(report.panels)]
     for panel, result in report.results.items():
-        rounds = max(trials.horizon for trials in result.trials.values())
+        rounds = _rounds({label: trials.horizon for label, trials in result.trials.items()})
         for metric in (experiment.metric, *experiment.tabulated):
-            header = f"panel {panel}: {metric.replace('_', ' ')} after {rounds:,} rounds"
+            header = f"panel {panel}: {metric.replace('_', ' ')} after {rounds}"
             rows = result.summary(metric)
             if len(rows) > _MOST_ROWS:
                 header += f"; {len(rows):,} points, the best {_MOST_ROWS} of them"
@@ -65,6 +66,13 @@ def text(report: Report) -> str:
         ]
     lines += ["", *(f"note: {note}" for note in experiment.notes)]
     return "\n".join(lines)
+
+
+def _rounds(horizons: Mapping[str, int]) -> str:
+    """Describe how many rounds the learners of a panel played: one number, or one each."""
+    if len(set(horizons.values())) == 1:
+        return f"{next(iter(horizons.values())):,} rounds"
+    return "rounds of its own: " + ", ".join(f"{label} {rounds:,}" for label, rounds in horizons.items())
 
 
 def _reading(experiment: Experiment) -> str:
@@ -125,6 +133,7 @@ def write(
         "reading": _reading(report.experiment),
         "notes": report.experiment.notes,
         "stand_ins": report.experiment.standing_in(report.panels),
+        "real_data": report.experiment.data_sets(report.panels),
         "declared": {
             "horizon": report.experiment.horizon, "seeds": report.experiment.seeds, "float64": report.experiment.float64
         },

@@ -29,7 +29,7 @@ def request(
     first_seed: int = 0,
     timing: bool = True,
 ) -> dict[str, Any]:
-    """Return the request of a run as JSON, with all that determines its numbers and a digest of the data file.
+    """Return the request of a run as JSON, with all that determines its numbers and a digest of the data.
 
     Raises:
       InputError: for an unknown preset.
@@ -44,9 +44,20 @@ def request(
         "timing": timing,
         "without": sorted(set(without)),
         "reading": experiment.interpretation,
-        "data": None if data is None else hashlib.sha256(data.read_bytes()).hexdigest(),
+        "data": None if data is None else _digest(data),
     }
     return asked | guard(asked, 0, jax.local_devices())
+
+
+def _digest(data: Path) -> str:
+    """Return the digest of a file; of a directory, that of its files and those in its folders, with their names."""
+    if not data.is_dir():
+        return hashlib.sha256(data.read_bytes()).hexdigest()
+    found = hashlib.sha256()
+    for path in sorted(path for depth in ("*", "*/*") for path in data.glob(depth) if path.is_file()):
+        found.update(f"{path.relative_to(data)}\0".encode())
+        found.update(hashlib.sha256(path.read_bytes()).digest())
+    return found.hexdigest()
 
 
 def refuse_a_sweep(directory: Path) -> None:

@@ -55,7 +55,10 @@ class Run(NamedTuple):
 
     @property
     def usual(self) -> bool:
-        """True for a run with the headline preset, base seed 0, and everything that was declared, in its precision."""
+        """True for a run with the headline preset, base seed 0, and everything that was declared, in its precision.
+
+        Of an experiment with data there may be two: on the real data and on a stand-in.
+        """
         return self._is_plain(self.manifest.get("headline") or self._default)
 
     @property
@@ -72,7 +75,7 @@ class Run(NamedTuple):
         return (
             self.manifest["preset"] == preset
             and self.precision in ("", declared)
-            and not any(self.asked.get(name) for name in ("seed", "without", "data", "reading"))
+            and not any(self.asked.get(name) for name in ("seed", "without", "reading"))
         )
 
     @property
@@ -101,7 +104,12 @@ class Run(NamedTuple):
             kinds["other horizon"] = f"{self.manifest['horizon']:,} rounds"
         if self.asked.get("without") != main.asked.get("without"):
             kinds["fewer learners"] = f"without {', '.join(self.asked.get('without') or ['none'])}"
-        if self.asked.get("data") != main.asked.get("data"):
+        standing, other = (tuple(run.manifest["stand_ins"].values()) for run in (self, main))
+        if standing != other:
+            kinds["stand-in" if standing else "real data"] = ", ".join(
+                f"for {name}" for name in dict.fromkeys(standing)
+            )
+        elif self.asked.get("data") != main.asked.get("data"):
             kinds["other data"] = ""
         details = [detail for detail in kinds.values() if detail]
         return Beside(" and ".join(kinds) or "once more", ", ".join([*details, f"manifest {self.digest}"]))
@@ -240,7 +248,7 @@ def _family(row: Mapping[str, Any]) -> str:
 
 def _chapter(paper: Paper, runs: Sequence[Run]) -> Chapter:
     by_name: dict[str, list[Run]] = {}
-    for run in sorted(runs, key=lambda run: (run.name, not run.usual, not run.whole)):
+    for run in sorted(runs, key=lambda run: (run.name, not run.usual, not run.whole, bool(run.manifest["stand_ins"]))):
         by_name.setdefault(run.name, []).append(run)
     claims = [pair for runs_ in by_name.values() for pair in _claims_of(runs_)]
     adjusted = adjusted_verdicts([claim for _, claim in claims])
@@ -385,6 +393,12 @@ def stand_ins(runs: Sequence[Run]) -> list[str]:
     ]
 
 
+def real_data(runs: Sequence[Run]) -> list[str]:
+    """Return one line for each experiment on real data."""
+    found = ((run.name, run.manifest.get("real_data")) for run in runs)
+    return [f"{name}: {', '.join(data)}" for name, data in found if data]
+
+
 SUMMARY = ("experiment", "rows: yes / no / not decided", "adjusted", "seeds", "rounds", "commit", "minutes", "manifest")
 
 
@@ -467,7 +481,10 @@ def markdown(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
     parts = chapters(runs, papers)
     paragraphs = (*how(parts), words_of_kinds(), plain(provenance(runs)))
     lines = ["# Claims ledger", *(text for paragraph in paragraphs for text in ("", paragraph)), ""]
-    if standing := stand_ins([run for chapter in parts for run in chapter.runs]):
+    every = [run for chapter in parts for run in chapter.runs]
+    if real := real_data(every):
+        lines += ["Real data: " + plain("; ".join(real)) + ".", ""]
+    if standing := stand_ins(every):
         lines += ["Data that are not the papers' own: " + plain("; ".join(standing)) + ".", ""]
     lines += [
         "Written by `jaxbandits report --kept JSON --markdown FILE`, or from runs by `jaxbandits report DIR`.",
@@ -508,6 +525,7 @@ def _markdown_of(chapter: Chapter) -> list[str]:
     """Return the lines of a paper."""
     lines = [f"## {chapter.paper.title}", "", f"{chapter.paper.reference}.", ""]
     lines += [f"* {plain(text)}" for text in stand_ins(chapter.runs)]
+    lines += [f"* Real data, {plain(text)}" for text in real_data(chapter.runs)]
     if failing := refuted(chapter):
         lines += ["", f"### Statements of {plain(chapter.paper.reference)} that do not hold", ""]
         for sentence in failing:

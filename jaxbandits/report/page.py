@@ -25,6 +25,7 @@ from jaxbandits.report.ledger import (
     kinds,
     minutes,
     provenance,
+    real_data,
     refuted,
     run_of,
     seeds_of,
@@ -86,6 +87,8 @@ def page(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
         f"<p>{escape(provenance(runs))}</p>",
         *(f"<p>{_text(paragraph)}</p>" for paragraph in how(parts)),
     ]
+    if real := real_data(every):
+        head.append("<p>Real data: " + escape("; ".join(real)) + ".</p>")
     if standing:
         head.append("<p>Data that are not the papers' own: " + escape("; ".join(standing)) + ".</p>")
     links = "".join(

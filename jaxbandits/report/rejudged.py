@@ -45,7 +45,7 @@ def _rejudged(run: Run, experiment: Experiment | None, commit: str | None) -> Ru
     measured = Measured(results, {})
     standing = experiment.stand_ins if experiment is not None and run.manifest["stand_ins"] else {}
     rows = [_row(run, experiment, kept, measured, standing) for kept in run.manifest["claims"]]
-    fields = {} if experiment is None else _fields(experiment)
+    fields = {} if experiment is None else _fields(experiment, run)
     return run._replace(
         manifest={**run.manifest, **fields, "claims": rows, "method": METHOD, "judged anew": commit or "unknown"}
     )
@@ -77,9 +77,11 @@ def _declared(run: Run, experiment: Experiment | None, kept: Mapping[str, Any]) 
     return claim
 
 
-def _fields(experiment: Experiment) -> dict[str, Any]:
-    """Return what a manifest says of a declaration that no run depends on."""
-    return {"notes": list(experiment.notes), "headline": experiment.headline, "presets": dict(experiment.presets)}
+def _fields(experiment: Experiment, run: Run) -> dict[str, Any]:
+    """Return what a manifest says of a declaration that no run depends on, and its real data."""
+    real = [] if run.manifest["stand_ins"] else list(dict.fromkeys(experiment.stand_ins.values()))
+    named = {"notes": list(experiment.notes), "headline": experiment.headline, "presets": dict(experiment.presets)}
+    return {**named, "real_data": real}
 
 
 def described(runs: Sequence[Run], experiments: Mapping[str, Experiment], anew: Collection[str] = ()) -> list[Run]:
@@ -119,7 +121,7 @@ def _described(run: Run, experiment: Experiment, is_superseded: bool) -> Run:
         source = "; ".join((claim.source, *standing, *experiment.marks(claim)))
         p = kept["p"] if run.manifest["method"] == METHOD else _p_of_printed(kept, claim)
         rows.append({**before, **files.declared(claim), "source": source, "p": p})
-    found = run._replace(manifest={**run.manifest, **_fields(experiment), "claims": rows, "method": METHOD})
+    found = run._replace(manifest={**run.manifest, **_fields(experiment, run), "claims": rows, "method": METHOD})
     if found.usual and not any("why" in row for row in rows):
         return found._replace(manifest={**found.manifest, "claims": _of_verdicts(found, experiment)})
     return found

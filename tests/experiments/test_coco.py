@@ -1,11 +1,13 @@
 """The figures on matrix completion: in miniature, on files of the real format, and what their knobs and meters are."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from jaxbandits.algorithms.coco.ofw import OFW
+from jaxbandits.base.errors import InputError
 from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.coco import setting
@@ -32,42 +34,44 @@ def test_figure_1_in_miniature():
         assert np.all(trials.get("oracle_residual") == 0.0)  # exact at this size
 
 
-@pytest.mark.parametrize(
-    ("name", "line", "lines", "batch"),
-    [("coco/fig1", "{}\t{}\t{}\t0\n", 100_000, 100), ("coco/fig2", "{} {} {}\n", 35_497, 8)],
-)
-def test_on_a_file_of_the_user(tmp_path, name, line, lines, batch):
-    """Nothing runs: sizes, radius and horizon are those of the data set."""
-    users, items = np.divmod(np.arange(lines), 900)
+def test_on_a_file_of_the_user(tmp_path):
+    """Nothing runs: sizes, radius and horizon are those of the densest part, here of the first users and films."""
+    users, items = np.divmod(np.arange(100_000), 900)
     path = tmp_path / "ratings"
-    path.write_text("".join(line.format(u + 1, i + 1, 3) for u, i in zip(users, items, strict=True)))
-    experiment = EXPERIMENTS[name].with_data(path)
-    assert experiment.horizon == lines // batch
+    path.write_text("".join(f"{u + 1}\t{i + 1}\t3\t0\n" for u, i in zip(users, items, strict=True)))
+    experiment = EXPERIMENTS["coco/fig1"].with_data(path)
+    assert experiment.horizon == (111 * 256 + 100) // 32  # of the last user a hundred films are known
     drawn = {curves.metric for curves in experiment.figures} | set(experiment.tabulated)
     assert "regret" not in drawn and "violation" in drawn  # there is no comparator at this size
     for panel_name, panel in experiment.panels(experiment.horizon).items():
         environment, constraint = panel.environment, "budget" if panel_name == "budget" else "figure"
-        assert (environment.constraint, environment.batch, environment.radius) == (constraint, batch, 1e4)
+        radius = 2.27 * 3.0 * 256.0  # of the norm of a matrix with 3 everywhere
+        assert (environment.constraint, environment.batch) == (constraint, 32)
+        assert environment.radius == pytest.approx(radius)
         for learner in experiment.algorithms("tuned", experiment.horizon, panel).values():
-            assert learner.dim == environment.dim == (943, 1682) if name == "coco/fig1" else (1508, 2071)
+            assert learner.dim == environment.dim == (256, 256)
             learner.check()
-            share = 1.0 if name == "coco/fig1" else 0.7  # bandits stay away from the boundary
             start = 0.0 if learner.start is None else np.linalg.norm(learner.start)
-            assert start == pytest.approx(share * 1e4 if panel_name == "vertex" else 0.0)
+            assert start == pytest.approx(radius if panel_name == "vertex" else 0.0)
+    with pytest.raises(InputError, match="takes no data file"):
+        EXPERIMENTS["coco/fig2"].with_data(path)
 
 
 def test_multipliers_multiply_the_constants_of_the_presets():
     environment = setting.stand_in("figure")
     ones = setting.plain_multipliers(setting.FULL)
     first = dict.fromkeys(("eta", "curvature"), 10.0)
-    tens = dict.fromkeys(setting.FULL, first | dict.fromkeys(("gamma", "eps", "dual_step"), 100.0))
+    tens = dict.fromkeys(setting.FULL, first | dict.fromkeys(("gamma", "dual"), 100.0))
     base, moved = (setting.full_information(environment, 100, multipliers) for multipliers in (ones, tens))
     for name, first, second in (
-        ("OFW-TVC", "eta_scale", "gamma"), ("SCOFW-TVC", "curvature", None), ("LPM", "eta", "eps"),
+        ("OFW-TVC", "eta_scale", "gamma"), ("SCOFW-TVC", "curvature", None), ("LPM", "eta", "dual_step"),
         ("OPDP", "eta_scale", "dual_step"),
     ):  # fmt: skip
         assert getattr(moved[name], first) == pytest.approx(10.0 * getattr(base[name], first))
         assert second is None or getattr(moved[name], second) == pytest.approx(100.0 * getattr(base[name], second))
+    for name in ("LPM", "OPDP"):
+        assert moved[name].dual_step == pytest.approx(100.0 * base[name].dual_step)
+    assert base["OPDP"].damping == pytest.approx(100.0 * moved["OPDP"].damping) and base["LPM"].damping == 0.0
     theory = setting.full_information_theory(environment, 100)["LPM"]
     bound = float(environment.lipschitz)
     assert base["LPM"].eta == pytest.approx(environment.radius / bound * 100**-0.75) and theory.eta is None
@@ -93,6 +97,26 @@ def test_the_residual_meter_finds_the_oracle():
     ]
     np.testing.assert_array_equal(trials.values["oracle_residual"], trials.values["seen"])
     assert trials.values["seen"].min() > 0.0
+
+
+@pytest.mark.parametrize("constraint", setting.CONSTRAINTS)
+def test_the_score_is_one_for_0_and_the_weight_for_ratings_everywhere(constraint, rng):
+    """0 loses its whole loss and violates nothing; the violation of a full matrix against draws of the constraints."""
+    environment = setting.stand_in(constraint)
+    ratings, (m, n) = np.asarray(environment.observed.values), environment.dim
+    uniform = rng.uniform(-1.0, 1.0, (4000, m * n))
+    if constraint == "figure":
+        full, normals, bound = np.sqrt(np.mean(ratings**2)), uniform, 0.0
+    else:
+        full, normals = np.mean(ratings), (1.0 + 0.5 * uniform) / np.sqrt(m * n)
+        bound = 0.2 * full * np.sqrt(m * n)
+    violation = np.maximum(normals.sum(axis=1) * full - bound, 0.0).mean()
+    loss = 0.5 * environment.batch * np.mean(ratings**2)
+    for outcome, expected in (((loss, 0.0), 1.0), ((0.0, violation), setting.VIOLATION_WEIGHT[constraint])):
+        played = SimpleNamespace(
+            outcome=SimpleNamespace(loss=outcome[0], violation=outcome[1]), environment=environment
+        )
+        assert float(setting.score(played)) == pytest.approx(expected, rel=0.05)
 
 
 def test_shares_of_a_learner_that_does_not_move():

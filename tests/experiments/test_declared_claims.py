@@ -284,6 +284,7 @@ def test_the_coverage_ratio_is_error_over_radius():
 GLM = {
     "OFUGLB": 60.0, "GLB-OMD": 100.0, "GLB-OMD, data radius": 80.0, "ECOLog": 120.0, "RS-GLinCB": 120.0,
     "RS-GLinCB, tuned": 130.0, "GLOC": 400.0, "OFULog-r": 150.0, "GLM-UCB": 900.0, "uniform": 1000.0,
+    "ECOLog, code": 110.0, "ECOLog, data radius": 105.0, "ada-OFU-ECOLog": 110.0,
 }  # fmt: skip
 
 
@@ -318,7 +319,7 @@ def test_figure_1_of_the_generalised_linear_paper():
         broken = [v for t, v in verdicts("glm/fig1", told(story)).items() if label in t and of_regret(t)]
         assert broken.count("does not hold") >= least and bool(least) == ("does not hold" in broken), (label, level)
     worse = told({name: {**GLM, "ECOLog": 62.0} for name in panels})  # 1.6 times
-    assert set(verdicts("glm/fig1", worse, "comparable to ECOLog").values()) == {"does not hold"}
+    assert set(verdicts("glm/fig1", worse, "comparable to ECOLog or").values()) == {"does not hold"}
 
 
 def test_rs_glincb_is_comparable_in_figure_1_and_underperforms_in_figure_3():
@@ -486,12 +487,16 @@ def test_figure_1_of_the_projection_free_paper():
             name: {"loss": loss, "violation": violation, "violation_share": 0.23}
             for name, (loss, violation) in told_of.items()
         }
-        measured = told_metrics(dict.fromkeys(("figure", "budget"), level))
+        measured = told_metrics(dict.fromkeys(("figure", "vertex", "budget"), level))
         found = verdicts("coco/fig1", measured, "OFW-TVC ends below OPDP: mean")
         found = {text: verdict for text, verdict in found.items() if not text.startswith("SC")}
-        assert set(found.values()) == expected and len(found) == 4  # loss and violation, in two panels
-        rest = verdicts("coco/fig1", measured, "SCOFW-TVC ends below OFW-TVC") | verdicts("coco/fig1", measured, "0.23")
-        assert set(rest.values()) == {"holds"}
+        assert set(found.values()) == expected and len(found) == 6  # loss and violation, in three panels
+        for text in ("SCOFW-TVC ends below OFW-TVC", "0.23", "compromises slightly"):
+            assert set(verdicts("coco/fig1", measured, text).values()) == {"holds"}, text
+    worse = {**level, "SCOFW-TVC": {"loss": 30.0, "violation": 16.0, "violation_share": 0.23}, "OFW-TVC": level["OPDP"]}
+    worse["OFW-TVC"] = {**worse["OFW-TVC"], "violation": 10.0}
+    measured = told_metrics(dict.fromkeys(("figure", "vertex", "budget"), worse))
+    assert set(verdicts("coco/fig1", measured, "compromises slightly").values()) == {"does not hold"}
 
 
 def test_figure_2_of_the_projection_free_paper():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.dro.smd_r import SMDr
+from jaxbandits.algorithms.dro.smpa import SMPA
 from jaxbandits.base.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.dro import setting
@@ -51,8 +52,9 @@ def test_without_the_files_adult_is_a_labelled_stand_in():
 def test_presets_differ_in_steps_only(name):
     """The demonstration multiplies steps; theory and tuned start from the theorems' own."""
     experiment = EXPERIMENTS[name]
-    assert next(iter(experiment.presets)) == "theory" and experiment.seeds == (160 if name == "dro/fig4" else 20)
-    assert all(claim.trials == 20 for claim in experiment.claims)
+    enough = 32 if name in ("dro/fig4", "dro/fig5", "dro/fig7", "dro/fig8") else 20
+    assert next(iter(experiment.presets)) == "theory" and experiment.seeds >= enough
+    assert all(claim.trials == enough for claim in experiment.claims)
     for panel in experiment.panels(480).values():
         for preset in experiment.presets:
             for learner in experiment.algorithms(preset, 480, panel).values():
@@ -103,12 +105,21 @@ def test_statistics_count_groups():
     with pytest.raises(InputError):  # "c" was left out: not measured
         setting.lowest("p", "a", ("b", "c"))(measured)
     assert float(setting.wins("p", "b", "a")(measured).mean) == 1.0
+    rounds = np.array([10, 20])
     longer = {"risk": np.array([[[[9.0, 0.0, 0.0]], [[9.0, 9.0, 0.0]]]] * 2)[None, :, :, 0]}
-    longer = made.trials(longer, axes={"risk": ("group",)}, record_points=np.array([10, 20]))
-    short = made.trials({"risk": np.full((1, 2, 1, 3), 5.0)}, axes={"risk": ("group",)}, record_points=np.array([10]))
-    pair = Measured({"p": Result({"short": short, "long": longer})}, {})
-    assert float(setting.ahead("p", "short", "long")(pair).mean) == 1.0  # after 10 rounds; two groups after 20
-    assert float(setting.ahead("p", "long", "short")(pair).mean) == 1.0
+    longer = made.trials(longer, axes={"risk": ("group",)}, record_points=rounds)
+    short = made.trials({"risk": np.full((1, 2, 2, 3), 5.0)}, axes={"risk": ("group",)}, record_points=rounds)
+    twice = SMPA(dim=3, budgets=(20, 20, 20))  # samples twice: 20 rounds are 10 iterations
+
+    def pair(learner):
+        both = {"short": (short, learner), "long": (longer, None)}
+        derived = {k: {**x.values, **setting.outlier(x, of, Panel("p", None))} for k, (x, of) in both.items()}
+        made_ = {k: dataclasses.replace(x, values=derived[k]) for k, (x, _) in both.items()}
+        return Measured({"p": Result(made_)}, {})
+
+    assert float(setting.ahead("p", "short", "long")(pair(twice)).mean) == 1.0  # after 10 iterations
+    assert float(setting.ahead("p", "short", "long")(pair(None)).mean) == 2.0  # after 20
+    assert float(setting.ahead("p", "long", "short")(pair(None)).mean) == 1.0
     derived = setting.outlier(trials["a"], None, Panel("p", None))
     assert derived["first_risk"].ravel().tolist() == [1.0, 1.0]
     assert derived["other_risk"].ravel().tolist() == [5.0, 5.25] and derived["last_risk"].ravel().tolist() == [9.0, 9.0]

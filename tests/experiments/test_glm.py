@@ -68,6 +68,19 @@ def test_radii_of_covertype_are_shrunk_by_the_factor_of_the_panel():
     assert learners["RS-GLinCB"]._threshold < longest / (learners["RS-GLinCB"].ridge + 1000)
 
 
+def test_the_comparison_is_with_ecolog_as_published():
+    """With the diameter of the ball; the public code's, and a radius of ours, are rows beside it."""
+    for name in ("glm/fig1", "glm/fig1-tv"):
+        panel = EXPERIMENTS[name].panels(100)["S5"]
+        learners = EXPERIMENTS[name].algorithms("experiments", 100, panel)
+        rules = {label: (x.radius_rule, x._diameter) for label, x in learners.items() if label.startswith("ECOLog")}
+        assert rules == {
+            "ECOLog": ("code", 10.0),
+            "ECOLog, code": ("code", 5.0),
+            "ECOLog, data radius": ("ville", 10.0),
+        }
+
+
 def test_rewards_of_poisson_bandits_are_told_to_be_at_most_100():
     panel = EXPERIMENTS["glm/fig2"].panels(100)["S3"]
     learners = EXPERIMENTS["glm/fig2"].algorithms("experiments", 100, panel)

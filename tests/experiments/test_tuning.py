@@ -99,6 +99,30 @@ def test_nearness_to_1_is_that_of_multipliers_and_not_of_what_they_multiply():
     assert choice is not None and choice.multipliers == {"start": 1.0} and not choice.at_edge
 
 
+def test_a_screened_grid_plays_every_other_value_the_neighbours_of_the_best_and_the_best_on_all_seeds():
+    """The loss is that of start, and of rate around 0.9: known by hand, and no point is played on a seed twice."""
+    grid = {"start": (0.1, 1.0, 10.0, 100.0, 1000.0), "rate": (0.1, 0.5, 0.9, 0.95, 0.99)}
+    played = []
+
+    def build(panel, horizon, multipliers):
+        played.append(tuple(multipliers.values()))
+        return with_multipliers(Shrink(), multipliers)
+
+    tuning = Tuning((), lambda learner: grid, "loss", seeds=4, screening=1)
+    choice = tune(tuning, "any", build, {"one": Panel("still", Noisy(scale=0.0))}, 20, progress=False)
+    assert choice is not None and choice.multipliers == {"start": 0.1, "rate": 0.99} and choice.at_edge
+    coarse = {(start, rate) for start in (0.1, 10.0, 1000.0) for rate in (0.1, 0.9, 0.99)}
+    best = [(0.1, 0.99), (0.1, 0.9), (0.1, 0.1)]  # a hundred times the start loses more than any rate mends
+    near = {(start, rate) for start in (0.1, 1.0) for rate in grid["rate"]}
+    assert set(played[1:]) == coarse | near and best[0] in near and choice.n_points == len(coarse | near)
+    finalists = [(0.1, 0.99), (0.1, 0.95), (0.1, 0.9)]
+    assert sorted(p for p in set(played) if played.count(p) == 2) == sorted(finalists)
+    assert choice.rounds == 20 * (len(coarse | near) + 3 * 3) and choice.grid_rounds == 25 * 4 * 20
+    again = compare([with_multipliers(Shrink(), choice.multipliers)], Noisy(scale=0.0), 20, 4, first_seed=FIRST_SEED,
+                    progress=False)["Shrink"]  # fmt: skip
+    assert choice.mean == pytest.approx(again.final("loss").mean())
+
+
 # The written tables ---------------------------------------------------------------------------------------------------
 
 

@@ -49,3 +49,17 @@ def test_the_data_file_is_part_of_the_request(tmp_path):
         (tmp_path / "data").write_bytes(content)
         digests.add(finished.request(EXPERIMENTS["oco/e6"], **{**ASKED, "data": tmp_path / "data"})["data"])
     assert len(digests) == 2
+
+
+def test_a_directory_of_data_is_its_files_and_those_of_its_folders(tmp_path):
+    def digest():
+        return finished.request(EXPERIMENTS["oco/e6"], **{**ASKED, "data": tmp_path})["data"]
+
+    found = [digest()]
+    (tmp_path / "letter").mkdir()
+    for name, content in (("sat.trn", "1 2"), ("letter/letter.data", "1 2"), ("sat.trn", "1 3")):
+        (tmp_path / name).write_text(content)
+        found.append(digest())
+    (tmp_path / "sat.trn").rename(tmp_path / "sat.tst")
+    found.append(digest())
+    assert len(set(found)) == 5 and digest() == found[-1]

@@ -117,7 +117,8 @@ def test_columns_of_sensitivity():
         (run_of(request={"first seed": 0}), "other seeds", True),
         (run_of(horizon=50), "other horizon", True),
         (run_of(request={"without": ["OGD"]}), "fewer learners", False),
-        (run_of(request={"data": "d0"}), "other data", False),
+        (run_of(request={"data": "d0"}), "other data", True),
+        (run_of(stand_ins={"a": "Adult", "b": "Adult"}), "stand-in", True),
         (run_of(request={"reading": "exact"}, reading="nu is 4.388"), "reading exact", False),
         (run_of(preset="tuned", request={"seed": 1}), "preset tuned and other seeds", False),
         (run_of(), "once more", True),
@@ -129,6 +130,24 @@ def test_columns_of_sensitivity():
     assert run_of(request={"precision": ["float64", "None"]}, declared=double.manifest["declared"]).usual
     assert run_of(request={"reading": "exact"}, reading="nu is 4.388").beside(main).detail.startswith("nu is 4.388, ")
     assert "seeds 0 to 63 of base seed 1" in run_of(request={"seed": 1, "first seed": 0}).beside(main).detail
+
+
+def test_real_data_head_the_chapter_and_the_stand_in_is_a_column():
+    """Whichever was run first, and whether a file was named or found; the header names both kinds of data."""
+    claim = {"claim": "a", "source": "Figure 1", "verdict": "holds", "why": "", "seeds": 64, "p": 0.01, "fixed": False,
+             "applies": True, "missing": False}  # fmt: skip
+    on_file = run_of(request={"data": "d0"}, real_data=["Adult"], claims=[claim])
+    made_up = run_of(stand_ins={"a": "Adult"}, claims=[{**claim, "verdict": "does not hold"}])._replace(digest="d2")
+    other = run_of(experiment="oco/e2", stand_ins={"a": "Covertype"}, claims=[claim])
+    for runs in ([made_up, on_file, other], [on_file, other, made_up]):
+        (chapter,) = ledger.chapters(runs, PAPERS)
+        first = chapter.rows[0]
+        assert first.manifest == "d1" and first.others == {"stand-in": "does not hold"}
+        assert chapter.beside["oco/e1"][0].detail == "for Adult, manifest d2"
+        page = ledger.markdown(runs, PAPERS)
+        assert "Real data: oco/e1: Adult." in page and "own: oco/e2: a stand-in for Covertype." in page
+    kept = record.settings([on_file])["runs"][0]
+    assert kept["real_data"] == ["Adult"] and kept["claims"]
 
 
 def test_thresholds_were_committed_before_only_where_manifests_show_it():
@@ -472,7 +491,7 @@ def test_what_is_new_takes_the_place_of_what_was_kept(tmp_path):
     assert of(run_of(request={"seeds": 8})) == ["d1", "old", "tuned"]
     (chapter,) = ledger.chapters(record.joined([run_of(horizon=20)], kept), PAPERS)
     assert [run.digest for run in chapter.runs] == ["old"]  # a quick look heads no chapter
-    for request in ({"seed": 1}, {"reading": "exact"}, {"without": ["OGD"]}, {"data": "d0"}):
+    for request in ({"seed": 1}, {"reading": "exact"}, {"without": ["OGD"]}):
         assert of(run_of(request=request)) == ["old", "tuned", "d1"], request
     assert of() == ["old", "tuned"]
 

@@ -20,7 +20,7 @@ from jaxbandits.algorithms.coco.learner import BlockLearner
 from jaxbandits.algorithms.coco.lyapunov import surrogate_gradient
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
-from jaxbandits.domains.points import Point
+from jaxbandits.domains.points import Point, Shape
 from jaxbandits.types import Constrained, PointDecision
 
 
@@ -39,9 +39,11 @@ class LPM(BlockLearner):
 
     A reconstruction: the pseudo-code of the paper could not be obtained, only its abstract (T linear minimisations,
     first-order access to $g_t$, a Lagrangian primal-dual method). Results here say nothing about the original.
-    The multiplier of this reconstruction has no effect where it is measured: the default damping makes it
-    $eta_l$ times the violation of the last block, below 0.001 in the figures' problems, and plays are those of
-    LOO-BOGD.
+    There are two readings of its multiplier. That of the defaults is damped, as the drift argument for the quoted rates
+    needs; it has no effect where it is measured: it is $eta_l$ times the violation of the last block, below 0.001 in
+    the figures' problems, and plays are those of LOO-BOGD. In the other one, `queue`, theta is 0: Wang, Wan & Zhang
+    describe the method as LOO-BOGD "under the drift-plus-penalty framework" (related work), whose queue adds up all
+    violation; $l_m$ is $eta_l$ times $Q_t$, and the figures take it with $eta_l$ tuned.
     The domain needs `zero`, `lmo` and `outer_radius`. Decisions are points of any form.
 
     Guarantee:
@@ -65,6 +67,14 @@ class LPM(BlockLearner):
     damping: ArrayLike | None = param(
         None, "[0, inf)", "theta, pulls the multiplier to 0; None: min(20 R G T^(-1/4), 1 / (eta_l K))"
     )
+
+    @classmethod
+    def queue(cls, *, dim: Shape, horizon: int, **changes: Any) -> "LPM":
+        """Use a multiplier without damping, the queue of drift-plus-penalty; the rest is `practical`.
+
+        The default $eta_l$ is small beside 1 / ||grad g||: the multiplier then has little effect, and is to be tuned.
+        """
+        return cls.practical(**{"dim": dim, "horizon": horizon, "damping": 0.0} | changes)
 
     def init(self, key: jax.Array) -> LPMState:
         del key  # deterministic

@@ -12,6 +12,7 @@ Logistic rewards only: l(z; r) = log(1 + e^z) - r z. Notation: lambda `ridge`, S
 Cost per round $O(K d^2)$ and two scalar root searches, $O(d^3)$ a step where the ball is active; memory $O(d^2)$.
 """
 
+import dataclasses
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -54,8 +55,12 @@ class ECOLog(EllipsoidLearner):
       * [printed] The adaptive branch of the original (rounds on which the curvature at theta_bar and at the two
         possible next estimates differs by more than 2 go to a warm-up set, which shrinks the parameter set) is left
         out, as in public code: `AdaOFUECOLog` has it, with a reconstructed confidence set for the warm-up data.
-      * [ours] "ville" is the default radius. "code" is the one of public implementations, with their `D = S`; its
-        constants are not verified.
+      * [ours] "ville" is the default radius.
+      * [printed] "code" is the radius of the code that one of the method's authors annotated by its Lemmas 4 and 5 and
+        equation (13) (the repository of OFUGLB's authors, forked from that of ECOLog's), with lambda in its first term.
+        `published` has the diameter `D = 2S` of the ball that the lemmas speak of; the code itself has `D = S`, and
+        `ridge = S`. The first author's repository has yet another radius, 2 lambda S^2 + (1 + S)^2 (sqrt(lambda)/2 +
+        (nu_t - 1/2)/sqrt(lambda)) + 2 (1 + S) G_t less a norm, and adds the width to the mean reward; it is not here.
       * [ours] The steps are solved to rounding by a safeguarded Newton search on `x'theta`; the original stops a
         projected gradient method at accuracy 1/t, hence its $O(log t)$. `beta_scale` multiplies the radius.
       * [reconstructed] The weight $1 / (2 + D)$ of the implicit step: the comparison that this follows does not state
@@ -86,6 +91,12 @@ class ECOLog(EllipsoidLearner):
     def experiments(cls, *, dim: int, **changes: Any) -> "ECOLog":
         """Use the theory with `ridge = d`, as in the figures of arXiv:2507.11847."""
         return cls(**{"dim": dim, "ridge": float(ranges.integer("dim", dim))} | changes)
+
+    @classmethod
+    def published(cls, *, dim: int, **changes: Any) -> "ECOLog":
+        """Use the radius of the paper's lemmas ("code", but `D = 2S`) with `ridge = d`, as in the figures."""
+        base = cls.experiments(dim=dim, **{"radius_rule": "code"} | changes)
+        return base if base.diameter is not None else dataclasses.replace(base, diameter=2.0 * base.norm_bound)
 
     @classmethod
     def example(cls) -> "ECOLog":

@@ -171,6 +171,20 @@ class MatrixCompletion:
         return 0.5 * (self.radius + self._largest * math.sqrt(self.batch)) ** 2
 
     @property
+    def mean_zero_loss(self) -> jax.Array:
+        """Return what the decision 0 loses in a round `[]`, on average."""
+        return 0.5 * self.batch * jnp.mean(jnp.square(self.observed.values))
+
+    @property
+    def full_violation(self) -> jax.Array:
+        """Return what a matrix with ratings like the observed ones everywhere violates in a round `[]`, about."""
+        root, ratings = math.sqrt(math.prod(self.dim)), jnp.asarray(self.observed.values)
+        if self.constraint == "figure":
+            return root * jnp.sqrt(jnp.mean(jnp.square(ratings)) / (6.0 * math.pi))
+        excess = (1.0 - self.allowance) * root * jnp.mean(ratings)
+        return jnp.maximum(excess, 0.0) if self.constraint == "budget" else jnp.zeros_like(excess)
+
+    @property
     def _largest(self) -> float:
         return float(np.max(np.abs(self.observed.values)))
 

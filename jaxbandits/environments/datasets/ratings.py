@@ -80,6 +80,35 @@ def read_ratings(path: str | os.PathLike[str], form: Format, shape: tuple[int, i
     return Ratings(pairs[:, 0], pairs[:, 1], np.array(list(last.values())), shape, form.scale, form.source)
 
 
+def most_rated(ratings: Ratings, users: int, items: int) -> Ratings:
+    """Return the ratings of the most active users for the most rated items, both counted in all ratings.
+
+    Of equally many the ones with lower ids are taken; ids are new, in the old order.
+
+    Args:
+      ratings: of at least as many users and items.
+      users: how many to keep.
+      items: how many to keep.
+
+    Raises:
+      InputError: for more users or items than there are, or fewer than one.
+    """
+    kept = []
+    for ids, most, wanted, what in zip(
+        (ratings.users, ratings.items), ratings.shape, (users, items), ("users", "items"), strict=True
+    ):
+        if not _is_count(wanted) or wanted > most:
+            raise InputError(f"{what} must lie in [1, {most}], got {format_value(wanted)}")
+        counts = np.bincount(ids, minlength=most)
+        kept.append(np.sort(np.argsort(-counts, kind="stable")[:wanted]))
+    chosen = np.isin(ratings.users, kept[0]) & np.isin(ratings.items, kept[1])
+    new = (np.searchsorted(of, ids[chosen]) for of, ids in zip(kept, (ratings.users, ratings.items), strict=True))
+    rows, cols = (ids.astype(np.int32) for ids in new)
+    return dataclasses.replace(
+        ratings, users=rows, items=cols, ratings=ratings.ratings[chosen], shape=(int(users), int(items))
+    )
+
+
 def low_rank_ratings(
     shape: tuple[int, int] = (943, 1682),
     n_ratings: int = 100_000,

@@ -1,10 +1,11 @@
 """Figure 1: online matrix completion with full information, on MovieLens-100k or a stand-in."""
 
 import functools
+from typing import Any
 
 from jaxbandits.experiments.coco import setting
 from jaxbandits.experiments.engine.claim import Claim
-from jaxbandits.experiments.engine.statements import lower, mean_within
+from jaxbandits.experiments.engine.statements import lower, mean_within, not_worse
 
 _RIVALS = {  # metric to pairs of learners, the first of which ends lower
     "loss": (
@@ -18,22 +19,26 @@ _RIVALS = {  # metric to pairs of learners, the first of which ends lower
 }
 
 
+_SEEDS = 32  # the paper: ten repetitions, on whose means nothing is decided here
+
+
 def _claims(panel: str) -> tuple[Claim, ...]:
-    place = setting.place("Figure 1", panel)
-    return tuple(
-        claim
-        for metric, pairs in _RIVALS.items()
-        for first, second in pairs
-        for claim in lower(
-            first,
-            second,
-            on=panel,
-            says=f"{first} ends below {second}",
-            place=place,
-            metric=metric,
-            remark=setting.UNKNOWN,
-            trials=10,
-        )
+    judged: dict[str, Any] = {
+        "on": panel,
+        "place": setting.place("Figure 1", panel),
+        "remark": setting.UNKNOWN,
+        "trials": _SEEDS,
+    }
+    return (
+        *(
+            claim
+            for metric, pairs in _RIVALS.items()
+            for first, second in pairs
+            for claim in lower(first, second, says=f"{first} ends below {second}", metric=metric, **judged)
+        ),
+        *not_worse(
+            "SCOFW-TVC", "OFW-TVC", says="SCOFW-TVC compromises slightly on violation", metric="violation", **judged
+        ),
     )
 
 
@@ -42,15 +47,18 @@ FIG1 = setting.FIGURES.experiment(
     "Figure 1",
     title="online matrix completion, full information, stand-in for MovieLens (20 x 26)",
     horizon=1500,
-    seeds=20,
+    seeds=_SEEDS,
     algorithms=functools.partial(setting.learners, "fig1", False),
     panels=lambda horizon: setting.panels(setting.stand_in),
     from_file=setting.from_file(
-        "fig1", "online matrix completion, full information, MovieLens-100k (943 x 1682)", setting.on_movielens
+        "fig1",
+        "online matrix completion, full information, densest part of MovieLens-100k (256 x 256)",
+        setting.on_movielens,
     ),
     stand_ins=dict.fromkeys(setting.TITLES, "MovieLens-100k"),
     claims=(
         *_claims("figure"),
+        *_claims("vertex"),
         *_claims("budget"),
         *(
             claim
@@ -63,12 +71,18 @@ FIG1 = setting.FIGURES.experiment(
                 place="ours: E max(<P, X>, 0) = ||X|| / sqrt(6 pi)",
                 low=0.207,
                 high=0.253,
-                trials=10,
+                trials=_SEEDS,
             )
         ),
     ),
     notes=(
-        "LPM and OPDP are reconstructions. LPM asks the oracle at the end of a block, a hundred times at most, and not "
-        "in every round: see the figures against oracle calls.",
+        "The paper repeats ten times; here 32 orders of the data, since means of fewer decide nothing. On real data "
+        "(`--data u.data`) the matrix is the part of MovieLens-100k with the 256 most active users and the 256 most "
+        "rated films, 31,053 ratings, each played once, 32 a round, in 970 rounds. On all 943 x 1,682 entries a round "
+        "takes 18 to 33 ms of CPU: tuning and judging over as many rounds would take some six hours of a core.",
+        "LPM and OPDP are reconstructions, LPM with the queue of drift-plus-penalty for a multiplier: it adds up all "
+        "violation. Damped as the drift argument asks (preset theory), the multiplier has no effect. LPM asks the "
+        "oracle at the end of a block, a hundred times at most, and not in every round: see the figures against oracle "
+        "calls.",
     ),
 )

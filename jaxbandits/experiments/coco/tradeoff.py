@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from jaxbandits.algorithms.coco.lpm import LPM
 from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
 from jaxbandits.algorithms.coco.opdp import OPDP
 from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
@@ -46,6 +47,10 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
         "OPDP": Grid(
             OPDP(**plain, hard=True, eta_scale=10.0),
             [{"dual_step": step * m, "damping": damping / m} for m in MULTIPLIERS],
+        ),
+        "LPM": Grid(
+            LPM.queue(**plain, eta=10.0 * D / G * T**-0.75, eps=1e-3 * D**2 * T**-0.5),
+            {"dual_step": [10.0 * T**-0.75 / (G * D) * m for m in MULTIPLIERS]},
         ),
         "Sinha-Vaze": lighter_loss(SinhaVaze(**plain), 0.5 * T**-0.5),
     }
@@ -121,7 +126,7 @@ class Frontier:
 
 
 _ALLOWED = 0.01
-_LABELS = ("OFW-TVC", "SCOFW-TVC", "OPDP", "Sinha-Vaze")
+_LABELS = ("OFW-TVC", "SCOFW-TVC", "OPDP", "LPM", "Sinha-Vaze")
 
 
 def _less_regret(first: str, second: str) -> Claim:
@@ -160,7 +165,8 @@ TRADEOFF = OWN_STUDY.experiment(
     ),
     notes=(
         "Swept: gamma, the weight of the loss (OFW-TVC in its balanced preset, SCOFW-TVC, Sinha-Vaze); for OPDP (eta "
-        "times 10, a reconstruction) the multiplier's step up and its damping down. One sweep each, 13 weights.",
+        "times 10, a reconstruction) the multiplier's step up and its damping down, for LPM (likewise) the step of its "
+        "queue. One sweep each, 13 weights.",
         "Negative regret is bought with violation. The comparator satisfies every constraint and is known exactly.",
     ),
     figures=(Frontier(_ALLOWED),),

@@ -1,7 +1,7 @@
 """Figure 5: risks of single groups against iterations, one pass over Adult."""
 
 from jaxbandits.experiments.dro.fig4 import FIELDS, claims, figures, learners
-from jaxbandits.experiments.dro.setting import STAND_IN, STUDY, adult_once, adult_panels
+from jaxbandits.experiments.dro.setting import ENOUGH, STAND_IN, STUDY, adult_once, adult_panels
 from jaxbandits.experiments.engine.experiment import Panel
 
 FIG5 = STUDY.experiment(
@@ -10,6 +10,7 @@ FIG5 = STUDY.experiment(
     title="risks of single groups, one pass over Adult",
     stand_ins={"adult": "Adult"},
     horizon=26_656,
+    seeds=ENOUGH,
     algorithms=lambda preset, horizon, panel: learners(
         preset, horizon, panel, {"SMD(m)": 3.0, "SMD_r": 3.0, "SMPA_m": 60.0}, smoothness=1.5
     ),
@@ -17,6 +18,8 @@ FIG5 = STUDY.experiment(
     claims=claims("Figure 5", "adult", 6),
     notes=(
         STAND_IN,
+        "Every learner runs as long as its budgets last: SMD_r n_1 = 26,656 iterations, SMD(m) n_m = 364, SMPA_m "
+        "n_m / 2 = 182, of two rounds each.",
         "In every trial 364 rows of each group, drawn anew, measure the risks; the others are visited once, in an "
         "order of the trial's own.",
         "SMD_r draws from group i as often as a coin says: in most trials more often than some group has rows. These "

@@ -82,6 +82,7 @@ class Experiment:
       float64: needs double precision.
       from_file: from a data file of the user to the fields (`panels`, `title`, ...) of the experiment on that file.
       stand_ins: panel to the data set that synthetic data stand for there, where no file is given.
+      real_data: names of the data sets that the user's file holds.
       interpretations: other readings of the paper, by name; the ledger sets their verdicts beside the usual ones.
       interpretation: name of the one that is taken; None: the usual one.
       headline: preset that the paper's sentences are about, whose verdicts head the ledger; "": the default one.
@@ -113,6 +114,7 @@ class Experiment:
     float64: bool = False
     from_file: Callable[[Path], Mapping[str, Any]] | None = None
     stand_ins: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    real_data: tuple[str, ...] = ()
     interpretations: Mapping[str, Interpretation] = dataclasses.field(default_factory=dict)
     interpretation: str | None = None
     headline: str = ""
@@ -162,7 +164,14 @@ class Experiment:
         """
         if self.from_file is None:
             raise InputError(f"{self.name} takes no data file: leave --data out")
-        return dataclasses.replace(self, **{"stand_ins": {}, **self.from_file(path)})
+        known = {"stand_ins": {}, "real_data": tuple(dict.fromkeys(self.stand_ins.values()))}
+        return dataclasses.replace(self, **{**known, **self.from_file(path)})
+
+    def data_sets(self, panels: Mapping[str, Panel]) -> tuple[str, ...]:
+        """Return the names of the real data sets in the panels: of the user's file, or of files that were found."""
+        standing = self.standing_in(panels)
+        found = (data for name, data in self.stand_ins.items() if name in panels and name not in standing)
+        return tuple(dict.fromkeys((*self.real_data, *found)))
 
     def preset(self, name: str | None) -> str:
         """Return a preset's name if it is one; the default one for None.

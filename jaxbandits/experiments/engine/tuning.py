@@ -6,6 +6,7 @@ of one learner on the mean of one panel or several. Seeds that choose judge noth
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -16,10 +17,11 @@ import numpy as np
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import field_kind
 from jaxbandits.simulation import Grid, race
-from jaxbandits.simulation.racing import at_edge, best
+from jaxbandits.simulation.racing import Race, at_edge, best
 
 FIRST_SEED = 1_000_000
 TOLERANCE = 0.01  # relative; means that close are alike
+FINALISTS = 3  # points whose neighbours are played where a grid is screened, and points that are played on all seeds
 
 Multipliers: TypeAlias = Mapping[str, float]
 Build: TypeAlias = Callable[[Any, int, Multipliers], Any]  # from panel, rounds of a trial and multipliers to a learner
@@ -41,6 +43,8 @@ class Tuning:
       standard: whether the budget `standard` runs these presets too, without the slow labels and without timings.
       refinement: factor; if it is not 0 a second race follows, after all rounds: 1 / factor, 1 and factor times every
         multiplier of the winner.
+      screening: if not 0, not all points of the grid are played: on so many of the seeds those of every other value of
+        each multiplier and the neighbours of the best `FINALISTS` of them; on all seeds the best `FINALISTS`.
     """
 
     presets: tuple[str, ...]
@@ -52,6 +56,7 @@ class Tuning:
     tolerance: float = 0.0
     standard: bool = False
     refinement: float = 0.0
+    screening: int = 0
 
 
 class Choice(NamedTuple):
@@ -112,6 +117,9 @@ def tune(
     seeds, part = tuning.slow.get(label, (tuning.seeds, tuning.part))
     metric = tuning.metric if isinstance(tuning.metric, str) else tuning.metric(learner, panel)
     settings = {"metric": metric, "tolerance": tuning.tolerance, "first_seed": FIRST_SEED}
+    if tuning.screening:
+        rounds = max(1, horizon // part)
+        return _screened(build, panels, rounds, seeds, grid, options | settings, tuning.screening)
     choice = _choose(build, panels, max(1, horizon // part), seeds, _product(grid), _named(options, "grid") | settings)
     if not tuning.refinement:
         return choice
@@ -145,12 +153,7 @@ def _choose(
     multipliers: list[dict[str, float]],
     settings: Mapping[str, Any],
 ) -> Choice:
-    grids = {}
-    for name, panel in panels.items():
-        learners = [build(panel, horizon, point) for point in multipliers]
-        grids[name] = Grid(learners[0], _differences(learners))
-    environments = {name: panel.environment for name, panel in panels.items()}
-    found = race(grids, environments, horizon, seeds, **settings)
+    found = _race(build, panels, horizon, seeds, multipliers, settings)
     # Fields may be multiples of the multipliers, whose distance from 1 is what counts.
     left = [i for i, entry in enumerate(found.candidates) if entry.outcome in ("winner", "survivor")]
     means = [found.candidates[i].mean for i in left]
@@ -166,6 +169,77 @@ def _choose(
         rounds=found.rounds,
         grid_rounds=found.grid_rounds,
     )
+
+
+def _race(
+    build: Build,
+    panels: Mapping[str, Any],
+    horizon: int,
+    seeds: int,
+    multipliers: list[dict[str, float]],
+    settings: Mapping[str, Any],
+) -> Race:
+    grids = {}
+    for name, panel in panels.items():
+        learners = [build(panel, horizon, point) for point in multipliers]
+        grids[name] = Grid(learners[0], _differences(learners))
+    environments = {name: panel.environment for name, panel in panels.items()}
+    return race(grids, environments, horizon, seeds, **settings)
+
+
+def _screened(
+    build: Build,
+    panels: Mapping[str, Any],
+    horizon: int,
+    seeds: int,
+    grid: Mapping[str, Sequence[float]],
+    settings: Mapping[str, Any],
+    screening: int,
+) -> Choice:
+    """Choose from every other value of each multiplier and from the neighbours of the best; no race, no seed twice."""
+    rounds, seen = 0, {}  # mean by point, over the first `screening` seeds
+
+    def play(points: list[dict[str, float]], stage: str, first: int, count: int) -> np.ndarray:
+        nonlocal rounds
+        some = {"first_seed": settings["first_seed"] + first, "tolerance": 0.0}
+        found = _race(build, panels, horizon, count, points, _named({**settings, **some}, stage))
+        rounds += found.rounds
+        return np.asarray([candidate.mean for candidate in found.candidates])
+
+    def screen(points: list[dict[str, float]], stage: str) -> list[dict[str, float]]:
+        new = [point for point in points if _values(point) not in seen]
+        seen.update(zip(map(_values, new), play(new, stage, 0, screening), strict=True))
+        every = sorted(seen, key=seen.__getitem__)
+        return [dict(zip(grid, values, strict=True)) for values in every[:FINALISTS]]
+
+    places = {name: sorted(values) for name, values in grid.items()}
+    best_points = screen(_product({name: values[::2] for name, values in places.items()}), "every other value")
+    near = [
+        {name: values[max(0, i - 1) : i + 2] for name, values in places.items() for i in [values.index(point[name])]}
+        for point in best_points
+    ]
+    around = {_values(point): point for some in near for point in _product(some)}
+    finalists = screen(list(around.values()), "neighbours")
+    means = np.asarray([seen[_values(point)] for point in finalists])
+    if seeds > screening:
+        rest = play(finalists, "all seeds", screening, seeds - screening)
+        means = (screening * means + (seeds - screening) * rest) / seeds
+    winner = best(finalists, means, settings["tolerance"])
+    return Choice(
+        multipliers=finalists[winner],
+        metric=settings["metric"],
+        mean=float(means[winner]),
+        n_points=len(seen),
+        seeds=seeds,
+        horizon=horizon,
+        at_edge=at_edge(_product(grid), finalists[winner]),
+        rounds=rounds,
+        grid_rounds=math.prod(map(len, grid.values())) * seeds * horizon * len(panels),
+    )
+
+
+def _values(point: Mapping[str, float]) -> tuple[float, ...]:
+    return tuple(point.values())
 
 
 def _product(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:

@@ -45,6 +45,7 @@ FIG1_TV = setting.FIGURES.experiment(
         "those.",
         "T = 2000, where the paper has 3000: likelihood methods cost O(t) a round.",
         setting.WORST_KAPPA,
+        setting.ECOLOG,
         setting.ADA,
         setting.TUNING,
         "RS-GLinCB's O(log^2 t) a round is amortised over few fits. It is not tested: in the warm-up, which is all of "

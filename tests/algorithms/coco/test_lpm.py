@@ -63,6 +63,20 @@ def test_from_the_origin_the_theory_does_not_move():
     assert np.any(state.run.x != 0.0)
 
 
+def test_the_queue_keeps_all_violation_and_the_damped_multiplier_only_that_of_the_last_block():
+    """Against the definition: l is eta_l Q_t over finished blocks; with the defaults it forgets below T = 10^4."""
+    T = 400
+    g = np.linspace(-1.0, 2.0, T)
+    trace = np.tile([1.0, 0.0], (T, 1)), g, np.tile([1.0, 0.0], (T, 1))
+    fields = {"dim": 2, "horizon": T, "dual_step": 0.01}
+    block = 20  # sqrt(T)
+    ends = slice(block - 1, None, block)
+    _, state, _ = replay(LPM.queue(**fields), *trace)
+    np.testing.assert_allclose(state.dual[ends], 0.01 * np.cumsum(np.maximum(g, 0.0))[ends], rtol=1e-12)
+    _, state, _ = replay(LPM.practical(**fields, damping=1.0 / (0.01 * block)), *trace)
+    np.testing.assert_allclose(state.dual[ends], 0.01 * np.maximum(g, 0.0).reshape(-1, block).sum(axis=1), atol=1e-12)
+
+
 def test_refuses():
     with pytest.raises(InputError, match="'lmo'"):
         validate(LPM(dim=2, horizon=16, domain=WholeSpace()))

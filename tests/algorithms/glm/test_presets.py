@@ -56,6 +56,15 @@ class TestTheory:
     def test_ecolog(self):
         assert _radius(ECOLog, 11) == pytest.approx(math.sqrt(4 * D * S**2 + (2 + 2 * S) * math.log(1 / DELTA)))
 
+    def test_ecolog_as_published(self):
+        """Lemmas 4 and 5 with D = 2S, and the public code's D = S, before any reward."""
+        nu = 0.5 + 2 * math.log(2 * math.sqrt(1 + 12 / (4 * D)) / DELTA)
+        for algorithm, wide in ((ECOLog.published(**TOLD), 2 * S), (ECOLog(**TOLD, radius_rule="code"), S)):
+            inner = (2 + wide) * nu / 4 + wide**2 / (2 + wide)
+            want = math.sqrt(4 * D * S**2 + 2 * (2 + wide) * inner + 4 * math.log(1 + 12))
+            assert float(algorithm.radius(jnp.asarray(11), algorithm.init(jax.random.key(0)))) == pytest.approx(want)
+        assert ECOLog.published(**TOLD, diameter=3.0).diameter == 3.0
+
     def test_ada_ofu_ecolog(self):
         assert _radius(AdaOFUECOLog, 11) == pytest.approx(math.sqrt(4 * D * S**2 + (2 + 2 * S) * math.log(1 / DELTA)))
         algorithm = AdaOFUECOLog.theory(**TOLD, n_arms=7)
