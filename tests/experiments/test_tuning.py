@@ -126,8 +126,9 @@ def test_a_screened_grid_plays_every_other_value_the_neighbours_of_the_best_and_
 # The written tables ---------------------------------------------------------------------------------------------------
 
 
-def test_every_family_with_experiments_has_a_table():
-    assert set(TABLES) == {name.partition("/")[0] for name in EXPERIMENTS if not name.startswith("mine/")}
+def test_every_family_with_tuned_learners_has_a_table():
+    families = {name.partition("/")[0] for name in EXPERIMENTS if not name.startswith("mine/")}
+    assert set(TABLES) == families - {"classics"}  # whose learners have the constants of their papers
 
 
 @pytest.mark.parametrize("family", TABLES)
