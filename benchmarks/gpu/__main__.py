@@ -19,7 +19,7 @@ from benchmarks.gpu.devices import GPUS
 from benchmarks.gpu.estimate import COUNTS
 
 _TITLES = (
-    f"{'program':36s}{'GPU':6s}{'W':>8s}{'nodes':>14s}{'a step':>12s}{'launches':>9s}{'host':>5s}{'kB':>14s}"
+    f"{'program':36s}{'GPU':6s}{'W':>8s}{'nodes':>14s}{'a step':>24s}{'launches':>9s}{'host':>5s}{'kB':>14s}"
     f"{'needed':>8s}{'instr.':>9s}{'regs':>5s}{'spilt':>6s}{'f64':>4s}{'temp kB':>8s}{'s':>6s}  libraries"
 )
 
@@ -98,7 +98,7 @@ def _row(name: str, gpu: str, width: int, x: compiling.Counts) -> str:
     nodes = " ".join(str(n) for n in dict.fromkeys((x.usual_nodes, x.nodes)))
     kilobytes = " ".join(f"{n:.2f}" for n in dict.fromkeys(x.kilobytes))
     return (
-        f"{name:36s}{gpu:6s}{width:8d}{nodes:>14s}{steps:>12s}{x.launches:9d}{x.host_predicates:5d}{kilobytes:>14s}"
+        f"{name:36s}{gpu:6s}{width:8d}{nodes:>14s} {steps:>23s}{x.launches:9d}{x.host_predicates:5d} {kilobytes:>13s}"
         f"{x.needed:8.2f}{x.instructions:9.0f}{x.registers:5d}{x.spilled:6d}{x.float64:4d}{x.temporary:8.2f}{x.seconds:6.1f}"
         f"  {' '.join(x.libraries) or '-'}"
     )
