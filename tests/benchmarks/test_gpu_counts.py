@@ -103,6 +103,28 @@ def test_bytes_count_slices_and_not_the_arrays_they_are_taken_from():
     assert memory.bytes_of_round(HLO, with_loops=True) == 3 * row + 2 * row  # the step reads and writes one vector
 
 
+def test_bytes_of_most_rounds_are_those_of_the_shortest_branch():
+    branch = """
+%longer (u: f32[8]) -> f32[8] {
+  %u = f32[8]{0} parameter(0)
+  %w = f32[8]{0} negate(%u)
+  ROOT %z = f32[8]{0} negate(%w)
+}
+
+%shorter (y: f32[8]) -> f32[8] {
+  %y = f32[8]{0} parameter(0)
+  ROOT %v2 = f32[8]{0} negate(%y)
+}
+"""
+    chosen = "  %chosen = f32[8]{0} conditional(%i, %b, %b), true_computation=%longer, false_computation=%shorter\n"
+    hlo = branch + HLO.replace(
+        "  %start = (f32[8]{0}) tuple(%fusion)\n", chosen + "  %start = (f32[8]{0}) tuple(%fusion)\n"
+    )
+    one = 2 * 8 * 4  # a vector read and one written
+    with_loops, without = (memory.bytes_of_round(hlo, x) - memory.bytes_of_round(HLO, x) for x in (True, False))
+    assert with_loops - without == one
+
+
 def test_devices_are_described_by_their_architecture():
     assert {name: gpu.sm for name, gpu in GPUS.items()} == {"t4": "sm_75", "a100": "sm_80", "h100": "sm_90a"}
     assert "memory_bandwidth: 320000000000" in describe(GPUS["t4"])

@@ -167,3 +167,20 @@ def test_written_out_sorts_order_ties_infinities_and_nan_as_jax_does(n, rng):
     x = rng.choice([-np.inf, -2.0, -0.5, 0.25, 0.25, 3.0, np.inf, np.nan], (n, 400))
     np.testing.assert_array_equal(vmap_last(jnp.sort)(x), np.sort(x, axis=0))
     np.testing.assert_array_equal(vmap_last(jnp.argsort)(x), np.argsort(x, axis=0, kind="stable"))
+
+
+GATHERS = {
+    "one offset": (jax.vmap(lambda x, k: x[:, k], (1, 0), 1), (3, 2, 4), 4),
+    "two offsets": (jax.vmap(lambda x, k: x[k]), (2, 3, 4, 5), 3),
+    "two offsets turned": (jax.vmap(lambda x, k: x[:, k], (2, 0)), (4, 3, 2, 5), 3),
+    "two pairs": (jax.vmap(jax.vmap(lambda x, k: x[k])), (2, 3, 4), 4),
+}
+
+
+@pytest.mark.parametrize("name", GATHERS)
+def test_gathers_at_an_index_of_each_row(name, rng):
+    """The axes of a slice are paired with those of the index, or are offsets, in this order."""
+    f, shape, n = GATHERS[name]
+    x = rng.normal(size=(*shape, 6))
+    index = rng.integers(-n, n, size=(*shape[:2], 6) if name == "two pairs" else (2, 6))
+    np.testing.assert_array_equal(vmap_last(f)(x, index), jax.vmap(f, -1, -1)(x, index))
