@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jaxbandits.tracing.barrier import barrier
@@ -108,7 +109,8 @@ def short_gather_axis(x: jax.Array, params: dict[str, Any]) -> int | None:
         return None
     (axis,) = dims.collapsed_slice_dims
     whole = all(sizes[k] == x.shape[k] for k in range(x.ndim - 1) if k not in (axis, *dims.operand_batching_dims))
-    fills = params["fill_value"] is None and jnp.issubdtype(x.dtype, jnp.inexact)
+    fill = params["fill_value"]
+    fills = jnp.issubdtype(x.dtype, jnp.inexact) and (fill is None or bool(np.isnan(fill)))  # as `_take_many` does
     is_supported = params["mode"] != lax.GatherScatterMode.FILL_OR_DROP or fills
     return axis if whole and is_supported and x.shape[axis] > 0 and is_short(x.shape[axis], x.dtype) else None
 
