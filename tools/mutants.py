@@ -108,7 +108,8 @@ MUTANTS = [
     ),
     *_of(
         _ENGINE, _STATISTICS,
-        ("slope against t", "statistic.py", "np.log(trials.record_points[late])", "1.0 * trials.record_points[late]"),
+        ("slope against t", "statistic.py", "log_t, curves = np.log(trials.record_points[late])",
+         "log_t, curves = 1.0 * trials.record_points[late]"),
         ("rate of all rounds", "statistic.py", "trials.record_points - 0.5 * trials.horizon",
          "trials.record_points - 0.0"),
         ("slope's derivative", "statistic.py", "lambda means: weights / means", "lambda means: weights * means"),
