@@ -193,9 +193,12 @@ def stays_finite(algorithm: Any, environment: Any) -> None:
 
 
 def stays_finite_over_many_rounds(algorithm: Any, environment: Any) -> None:
-    """Assert that no state is NaN after 2,000 rounds of 32 trials, or after the horizon where that is shorter."""
-    horizon = getattr(algorithm, "horizon", None)
-    rounds = _LONG if horizon is None else int(min(_LONG, horizon))
+    """Assert that no state is NaN after 2,000 rounds of 32 trials, or after those that the learner is made for.
+
+    That is its `horizon`, or the `capacity` of its history, where one is shorter.
+    """
+    limits = [getattr(algorithm, name, None) for name in ("horizon", "capacity")]
+    rounds = int(min([_LONG, *(limit for limit in limits if limit is not None)]))
     trials = _run(algorithm, environment, seeds=32, horizon=rounds)
     failed = ~trials.healthy[0]
     if failed.any():

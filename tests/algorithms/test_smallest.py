@@ -28,7 +28,7 @@ MADE = {
 
 
 def smallest(name, obj):
-    """The example with every size at the low end of its range, mostly 1, and a horizon of one round."""
+    """The example with every size and its horizon at the low end of their ranges, mostly 1."""
     return MADE[name]() if name in MADE else _shrunk(obj)
 
 
@@ -36,10 +36,8 @@ def _shrunk(obj):
     changes = {}
     for field in dataclasses.fields(obj):
         value = getattr(obj, field.name)
-        if field.name in SIZES and value is not None:
-            changes[field.name] = max(1, int(field.metadata["range"][1:].split(",")[0]))
-        elif field.name == "horizon" and value is not None:
-            changes[field.name] = type(value)(1)
+        if field.name in (*SIZES, "horizon") and value is not None:
+            changes[field.name] = type(value)(max(1, int(field.metadata["range"][1:].split(",")[0])))
         elif dataclasses.is_dataclass(value):
             changes[field.name] = _shrunk(value)
     return dataclasses.replace(obj, **changes)

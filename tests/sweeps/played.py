@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+import traceback
 from pathlib import Path
 
 
@@ -68,8 +69,8 @@ def _kill_at(instant, files):
     class Slow:
         """A file whose bytes reach the disk half by half."""
 
-        def __init__(self, path, mode):
-            self._file = open(path, mode, buffering=0)  # noqa: SIM115 (a context manager itself)
+        def __init__(self, path, mode, opener):
+            self._file = open(path, mode, buffering=0, opener=opener)  # noqa: SIM115 (a context manager itself)
             now()
 
         def write(self, data):
@@ -111,6 +112,8 @@ def main():
             try:
                 _play(*json.loads(line))
                 status = 0
+            except Exception:
+                traceback.print_exc()
             finally:
                 sys.stderr.flush()
                 os._exit(status)

@@ -39,9 +39,10 @@ def regret(algorithm, n, gradients):
 
     def round_(state, row):
         t, gradient = row
-        play = algorithm.select(KEY, t, state, None).play
-        told = Gradient(loss=(gradient @ play)[None], grad=gradient[None])
-        return algorithm.update(KEY, t, state, None, None, told), gradient @ play
+        decision = algorithm.select(KEY, t, state, None)
+        loss = gradient @ decision.play
+        told = Gradient(loss=loss[None], grad=gradient[None])
+        return algorithm.update(KEY, t, state, None, decision, told), loss
 
     counted = jnp.where(jnp.arange(ROUNDS)[:, None] < n, gradients, 0.0)
     losses = jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(ROUNDS, dtype=jnp.int32), counted))[1]
