@@ -164,19 +164,25 @@ def test_sums_stop_to_grow_near_1e7_rounds(name):
         assert (0.5 * term <= grown <= 1.5 * term) if grows else grown == 0.0
 
 
-@pytest.mark.parametrize("name", ["adagrad_norm", "dog", "dowg", "ftrl_2023", "scale_free"])
-def test_gradients_whose_squares_underflow_count_as_zero(name):
-    """Below 1e-19 they leave the state as zeros do; three times larger ones do not."""
+def _sums(name, size):
+    """Return the scalars of a state after one gradient of this size."""
     algorithm = as_arrays(FAR[name])
     start = algorithm.init(replay_oco.KEY)
     if name == "dowg":  # of the squares of gradients times the distance so far
         start = start._replace(distance=jnp.ones_like(start.distance))
+    state = after(algorithm, start, jnp.asarray([size, 0.0], jnp.float32))
+    return [float(leaf) for leaf in jax.tree.leaves(state) if jnp.ndim(leaf) == 0]
 
-    def sums(size):
-        state = after(algorithm, start, jnp.asarray([size, 0.0], jnp.float32))
-        return [float(leaf) for leaf in jax.tree.leaves(state) if jnp.ndim(leaf) == 0]
 
-    assert sums(3e-20) == sums(0.0) != sums(3e-19)
+@pytest.mark.parametrize("name", ["adagrad_norm", "dog", "dowg", "scale_free"])
+def test_gradients_whose_squares_underflow_count_as_zero(name):
+    """Below 1e-19 they leave the state as zeros do; three times larger ones do not."""
+    assert _sums(name, 3e-20) == _sums(name, 0.0) != _sums(name, 3e-19)
+
+
+def test_gradients_of_any_size_count_where_norms_are_summed():
+    sums = np.array([_sums("ftrl_2023", size)[0] for size in (3e-37, 3e-20, 3e-3)])
+    np.testing.assert_allclose(sums, FAR["ftrl_2023"].domain.diameter * np.array([3e-37, 3e-20, 3e-3]), rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["kt_ball", "pfmd"])

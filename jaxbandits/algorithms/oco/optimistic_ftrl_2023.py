@@ -39,8 +39,8 @@ class OptimisticFTRL2023(GradientLearner):
       * [printed] The step size is that quoted by a later paper (Wang, Barik, Zhao & Tan, NeurIPS 2025).
       * [reconstructed] The regulariser is $||x||^2 / (2 eta_t)$, half of the 2022 form: an assumption.
       * [ours] `step_scale` multiplies the step size.
-    Numerics: gradients whose squares underflow (below 1e-19 in float32) count as zero
-      (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero).
+    Numerics: gradients count down to 1e-37 in float32, since norms are summed and not their squares
+      (float32/test_oco_baselines.py::test_gradients_of_any_size_count_where_norms_are_summed).
     References: S. Sachs, H. Hadiji, T. van Erven, C. Guzman, "Accelerated Rates between Stochastic and Adversarial
       Online Convex Optimization", arXiv:2303.03272, 2023.
     """
