@@ -51,7 +51,11 @@ def test_a_key_holds_all_that_a_program_depends_on(monkeypatch):
     with jax.default_matmul_precision("highest"):
         keys.append(key(lambda x: jnp.dot(x, x)))
     keys.append(key(lambda x: jnp.dot(x, x)))
-    monkeypatch.setattr(executables, "_package", lambda: "another version")
+    for name in ("_package", "versions"):
+        monkeypatch.setattr(executables, name, lambda: "another version")
+        keys.append(key())
+        monkeypatch.undo()
+    monkeypatch.setattr(jax, "local_device_count", lambda: 77)
     keys.append(key())
     monkeypatch.setattr(executables, "_package", lambda: None)
     assert key() is None  # a file of the package was written since
