@@ -72,7 +72,7 @@ class FreshArms:
         del t, state
         values = rng.uniforms(key, self.n_arms * self.dim) + 2.0**-25  # draws of 24 bits may be 0
         rows = values.reshape(self.n_arms, self.dim)
-        return ArmObs(rows / jnp.linalg.norm(rows, axis=1, keepdims=True))
+        return ArmObs(rows * (1.0 / jnp.linalg.norm(rows, axis=1, keepdims=True)))  # one division an arm, not d
 
     def step(
         self, key: jax.Array, t: jax.Array, state: FreshArmsState, obs: ArmObs, decision: ArmDecision
