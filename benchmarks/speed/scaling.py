@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.speed.cases import CASES, build
+from benchmarks.speed.measure import seconds_a_round
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 NAMES = {  # of the cases, and in the figures
@@ -33,7 +34,7 @@ _TRIALS = 1024
 
 
 def _rate(case: Any, clock: Any, seconds: float, trials: int = _TRIALS, **settings: Any) -> float:
-    """Return rounds a second of a clock, the best of three runs of about so many seconds."""
+    """Return rounds a second of a clock, by runs of up to about so many seconds."""
     from jaxbandits import simulate
 
     def run(rounds: int) -> float:
@@ -42,8 +43,8 @@ def _rate(case: Any, clock: Any, seconds: float, trials: int = _TRIALS, **settin
         return clock() - begin
 
     run(case.horizon)  # compiles
-    rounds = max(1, int(case.horizon * seconds / run(case.horizon)))
-    return max(trials * rounds / run(rounds) for _ in range(3))
+    rounds = max(4, int(case.horizon * seconds / run(case.horizon)))
+    return trials / seconds_a_round(run, rounds // 4, rounds)
 
 
 def _measure(index: int, kind: str, seconds: float) -> dict[str, float]:
