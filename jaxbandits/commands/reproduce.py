@@ -166,6 +166,7 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
 
     from jaxbandits.base.errors import InputError
     from jaxbandits.experiments.engine.budget import parts
+    from jaxbandits.experiments.engine.run import labels_of
 
     given = [name for name, unset in _BY_BUDGET.items() if getattr(arguments, name) != unset]
     if given:
@@ -180,8 +181,10 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
         name, since = experiment.name.replace("/", "-") + part.suffix, time.perf_counter()
         print(f"[{i}/{len(planned)}] {name}", file=sys.stderr)
         changed = dict(part.settings)
-        changed["without"] = [*arguments.exclude, *changed.get("without", ())]
+        slow = changed.pop("without", ())
         try:
+            here = labels_of(experiment, changed["preset"], changed["horizon"])
+            changed["exclude"] = [*arguments.exclude, *(label for label in slow if label in here)]
             _reproduce_one(experiment, out / name, argparse.Namespace(**(vars(arguments) | changed)))
         except InputError as error:
             print(f"jaxbandits: {name}: {error}", file=sys.stderr)

@@ -121,6 +121,14 @@ def run(
     return Report(experiment, preset, horizon, results, times, judged, labels, tuned, edges)
 
 
+def labels_of(experiment: Experiment, preset: str | None, horizon: int | None) -> list[str]:
+    """Return the labels of all panels of an experiment, each once."""
+    horizon = experiment.horizon if horizon is None else ranges.integer("horizon", horizon, COUNT)
+    panels = experiment.panels(horizon).values()
+    algorithms = (experiment.algorithms(experiment.preset(preset), horizon, panel) for panel in panels)
+    return list(dict.fromkeys(label for panel in algorithms for label in panel))
+
+
 def left_out(
     experiment: Experiment, preset: str | None, horizon: int | None, only: Sequence[str], without: Sequence[str] = ()
 ) -> list[str]:
@@ -129,11 +137,7 @@ def left_out(
     Raises:
       InputError: for a label that no panel has.
     """
-    horizon = experiment.horizon if horizon is None else ranges.integer("horizon", horizon, COUNT)
-    panels = experiment.panels(horizon).values()
-    labels = dict.fromkeys(
-        label for panel in panels for label in experiment.algorithms(experiment.preset(preset), horizon, panel)
-    )
+    labels = labels_of(experiment, preset, horizon)
     for label in (*only, *without):
         if label not in labels:
             raise unknown_name("algorithm", label, labels)
