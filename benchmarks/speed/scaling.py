@@ -91,7 +91,7 @@ def _draw(kind: str, measured: dict[str, dict[str, float]]) -> None:
             ax.set(xscale="log", yscale="log", xlabel="trials side by side", ylabel="million rounds / CPU second")
             ax.set_xticks(WIDTHS, [str(w) for w in WIDTHS])
             ax.minorticks_off()
-            ax.legend(fontsize=8, ncols=2)
+            figure.legend(fontsize=8, ncols=3, loc="outside upper center")
         else:
             first, second = ("1", "2") if kind == "cores" else ("float64", "float32")
             ratios = [rates[second] / rates[first] for rates in measured.values()]
