@@ -1,4 +1,4 @@
-"""What budgets leave out: slow learners, and never all learners of a panel."""
+"""Budgets leave slow learners out, and never all learners of a panel."""
 
 import pytest
 
