@@ -30,6 +30,7 @@ def draw(drawing: PanelCurves, plt: Any, report: Report) -> "Figure":
         ax.legend(handles, labels, title=title, **SMALL_LEGEND)
         if drawing.logarithmic:
             ax.set_xscale("log")
-        if drawing.mark is not None:
-            ax.axvline(drawing.mark(report.horizon), color="0.4", linestyle="--", linewidth=0.8)
+        if drawing.mark:
+            rounds = max(trials.horizon for trials in report.results[name].trials.values())
+            ax.axvline(drawing.mark * rounds, color="0.4", linestyle="--", linewidth=0.8)
     return figure

@@ -50,6 +50,12 @@ def test_every_claim_says_whose_sentence_it_is(name):
         assert set(claim.presets) <= set(experiment.presets)
 
 
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_no_claim_is_decided_on_few_seeds(name):
+    """Fewer than 32 values show no skewness, which intervals of means rest on; medians of times have 3 repeats."""
+    assert all(claim.trials == 3 or claim.trials >= 32 for claim in EXPERIMENTS[name].claims)
+
+
 def told(levels, times=None, metric="regret", seeds=64):
     """What an experiment would have measured: panel -> label -> mean (2 % apart over seeds); (panel, label) -> ns."""
     spread = np.linspace(0.98, 1.02, seeds)

@@ -12,6 +12,7 @@ from jaxbandits.algorithms.dro.smpa import SMPA
 from jaxbandits.base.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.dro import setting
+from jaxbandits.experiments.dro.setting import SEEDS
 from jaxbandits.experiments.engine import run as run_module
 from jaxbandits.experiments.engine.claim import Measured
 from jaxbandits.experiments.engine.experiment import Experiment, Panel
@@ -20,6 +21,7 @@ from jaxbandits.experiments.engine.tuning import Tuning
 from jaxbandits.report import figures, files
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import compare, racing
+from jaxbandits.simulation.plan import resolve_record_points
 from tests.results import made
 from tests.toys import Noisy, Shrink
 
@@ -52,9 +54,8 @@ def test_without_the_files_adult_is_a_labelled_stand_in():
 def test_presets_differ_in_steps_only(name):
     """The demonstration multiplies steps; theory and tuned start from the theorems' own."""
     experiment = EXPERIMENTS[name]
-    enough = 32 if name in ("dro/fig4", "dro/fig5", "dro/fig7", "dro/fig8") else 20
-    assert next(iter(experiment.presets)) == "theory" and experiment.seeds >= enough
-    assert all(claim.trials == enough for claim in experiment.claims)
+    assert next(iter(experiment.presets)) == "theory" and experiment.seeds >= SEEDS
+    assert all(claim.trials == SEEDS for claim in experiment.claims)
     for panel in experiment.panels(480).values():
         for preset in experiment.presets:
             for learner in experiment.algorithms(preset, 480, panel).values():
@@ -132,6 +133,17 @@ def test_fig8_looks_at_the_preset_horizon():
     derived = EXPERIMENTS["dro/fig8"].derive(trials, None, panel)
     assert set(derived["objective_at_preset"].ravel()) == {2.0}
     np.testing.assert_array_equal(derived["objective"], trials.get("top_k_risk"))
+
+
+def test_fig8_has_a_record_where_fixed_steps_end():
+    fig8 = EXPERIMENTS["dro/fig8"]
+    for name, preset_rounds in (("adult", 2_000), ("heterogeneous", 50_000)):
+        panel = fig8.panels(48)[name]
+        algorithms = fig8.algorithms("tuned", fig8.horizon, panel)
+        assert {learner.horizon for learner in algorithms.values() if hasattr(learner, "horizon")} == {preset_rounds}
+        (rounds,) = set(fig8.horizons(fig8.horizon, panel, algorithms).values())
+        nearest = np.abs(resolve_record_points(fig8.record_points, rounds) - preset_rounds).min()
+        assert rounds == 24 * preset_rounds and nearest < 0.01 * preset_rounds
 
 
 def test_fig8_draws_a_pair_an_axes():

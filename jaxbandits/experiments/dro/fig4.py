@@ -7,7 +7,7 @@ from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.algorithms.dro.smd_r import SMDr
 from jaxbandits.algorithms.dro.smpa import SMPA
 from jaxbandits.experiments.dro import setting
-from jaxbandits.experiments.dro.setting import ENOUGH, N_GROUPS
+from jaxbandits.experiments.dro.setting import N_GROUPS, SEEDS
 from jaxbandits.experiments.engine.claim import Claim
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import GroupCurves
@@ -42,7 +42,7 @@ def claims(figure: str, panel: str, n_groups: int) -> tuple[Claim, ...]:
 
     def on_groups(says: str, statistic: Statistic, more_than: float) -> Claim:
         text = f"{says} on more than {more_than:g} of the {n_groups} groups, on average"
-        return Claim(text, figure, statistic, low=more_than, trials=ENOUGH)
+        return Claim(text, figure, statistic, low=more_than, trials=SEEDS)
 
     return (
         *(
@@ -62,7 +62,7 @@ def claims(figure: str, panel: str, n_groups: int) -> tuple[Claim, ...]:
             says="SMD_r ends lowest on the group with most samples",
             place=f"{figure}(a)",
             metric="first_risk",
-            trials=ENOUGH,
+            trials=SEEDS,
         ),
         *difference(
             "SMD(m)",
@@ -74,7 +74,7 @@ def claims(figure: str, panel: str, n_groups: int) -> tuple[Claim, ...]:
             high=0.01,
             metric="last_risk",
             remark="the margin of 0.01 on either side is ours; where they differ by more SMPA_m ends lower",
-            trials=ENOUGH,
+            trials=SEEDS,
         ),
     )
 
@@ -98,12 +98,12 @@ FIG4 = setting.STUDY.experiment(
     "Figure 4",
     title="risks of single groups, imbalanced synthetic groups",
     horizon=20_000,
-    seeds=2 * ENOUGH,
+    seeds=2 * SEEDS,
     algorithms=lambda preset, horizon, panel: learners(
         preset, horizon, panel, {"SMD(m)": 10.0, "SMD_r": 3.0, "SMPA_m": 20.0}
     ),
     panels=lambda horizon: {"synthetic": Panel("synthetic, budgets from T down to T / 20", setting.homogeneous())},
-    width=1,  # a vector of 1000 fills the machine, and 20 trials would leave 12 of 32 slots empty
+    width=1,  # a vector of 1000 fills the machine
     claims=claims("Figure 4", "synthetic", N_GROUPS),
     notes=(
         "T is n_1; every learner runs as long as its budgets last: SMD_r n_1 = 20,000 iterations, SMD(m) n_m = 1,000, "

@@ -1,7 +1,7 @@
 """Figure 5: risks of single groups against iterations, one pass over Adult."""
 
 from jaxbandits.experiments.dro.fig4 import FIELDS, claims, figures, learners
-from jaxbandits.experiments.dro.setting import ENOUGH, STAND_IN, STUDY, adult_once, adult_panels
+from jaxbandits.experiments.dro.setting import STAND_IN, STUDY, adult_once, adult_panels
 from jaxbandits.experiments.engine.experiment import Panel
 
 FIG5 = STUDY.experiment(
@@ -10,7 +10,6 @@ FIG5 = STUDY.experiment(
     title="risks of single groups, one pass over Adult",
     stand_ins={"adult": "Adult"},
     horizon=26_656,
-    seeds=ENOUGH,
     algorithms=lambda preset, horizon, panel: learners(
         preset, horizon, panel, {"SMD(m)": 3.0, "SMD_r": 3.0, "SMPA_m": 60.0}, smoothness=1.5
     ),

@@ -47,7 +47,7 @@ FIG6 = STUDY.experiment(
     horizons=lambda horizon, panel, labels: {label: _rounds(horizon, panel)[label] for label in labels},
     metric="top_k_risk",
     tabulated=("excess_top_k_risk", "samples"),
-    width=1,  # a vector of 1000 fills the machine, and 20 trials would leave 12 of 32 slots empty
+    width=1,  # a vector of 1000 fills the machine
     claims=tuple(
         claim
         for says, panel, letter in (

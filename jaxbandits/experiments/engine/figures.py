@@ -150,7 +150,7 @@ class PanelCurves:
       metric: name; None: that of the experiment.
       x: the abscissa, as for `Result.plot`.
       logarithmic: True for a logarithmic abscissa.
-      mark: from the horizon to an abscissa that is marked.
+      mark: share of the rounds of a panel that is marked; 0: none.
       pairs: panel and two labels of each axes, where not all labels of a panel share one.
       name: see `Drawing`.
     """
@@ -159,7 +159,7 @@ class PanelCurves:
     metric: str | None = None
     x: str = "round"
     logarithmic: bool = False
-    mark: Callable[[int], float] | None = None
+    mark: float = 0.0
     pairs: tuple[tuple[str, str, str], ...] = ()
     name: str = "curves"
 
