@@ -1,16 +1,25 @@
 """`reproduce`: a paper's experiments, each alone or as many runs as a budget pays for."""
 
 import argparse
+import contextlib
+import io
+import os
+import signal
 import sys
-from collections.abc import Sequence
+import time
+import traceback
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxbandits.commands import report as report_lib
 from jaxbandits.commands.arguments import number, path, settings, whole, with_plugins
 
 if TYPE_CHECKING:
+    from multiprocessing.pool import Pool
+
     from jaxbandits.experiments import Experiment
+    from jaxbandits.experiments.engine.budget import BudgetRun
     from jaxbandits.experiments.engine.run import Report
 
 
@@ -58,6 +67,9 @@ def add(commands: Any) -> None:
         "--budget",
         help="quick, standard or full, in place of --seeds, --horizon, --preset, --interpretation and --seed",
     )
+    reproduce.add_argument(
+        "--processes", type=whole, default=1, metavar="N", help="with --budget: experiments side by side (default: 1)"
+    )
     reproduce.set_defaults(run=_reproduce)
 
 
@@ -90,6 +102,8 @@ def _reproduce(arguments: argparse.Namespace) -> int:
             arguments.preset
         )  # before anything is computed for nothing
     out = arguments.out or Path("results") / arguments.experiment.replace("/", "-")
+    if arguments.budget is None and arguments.processes != 1:
+        raise InputError("--processes goes with --budget; one experiment has --workers")
     if arguments.budget is not None:
         return _reproduce_budget(experiments, out, arguments)
     if len(experiments) == 1:
@@ -106,8 +120,6 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
 
 def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Namespace) -> "Report":
-    import time
-
     import jax
 
     from jaxbandits.base import files as files_lib
@@ -161,39 +173,31 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
 
     A run that fails is named, and the others go on: what they computed stays. The exit code is then 1.
     """
-    import time
-    import traceback
-
+    from jaxbandits.base import ranges
     from jaxbandits.base.errors import InputError
     from jaxbandits.experiments.engine.budget import parts
-    from jaxbandits.experiments.engine.run import labels_of
 
     given = [name for name, unset in _BY_BUDGET.items() if getattr(arguments, name) != unset]
     if given:
         raise InputError(f"--budget sets --{', --'.join(_BY_BUDGET)}: leave --{given[0]} out")
+    processes = ranges.integer("--processes", arguments.processes, "[1, inf)")
     planned = [
         (experiment, part)
         for experiment in experiments
         for part in parts(experiment, arguments.budget, arguments.float64)
     ]
     failed, begin = [], time.perf_counter()
-    for i, (experiment, part) in enumerate(planned, start=1):
-        name, since = experiment.name.replace("/", "-") + part.suffix, time.perf_counter()
-        print(f"[{i}/{len(planned)}] {name}", file=sys.stderr)
-        changed = dict(part.settings)
-        slow = changed.pop("without", ())
-        try:
-            here = labels_of(experiment, changed["preset"], changed["horizon"])
-            changed["exclude"] = [*arguments.exclude, *(label for label in slow if label in here)]
-            _reproduce_one(experiment, out / name, argparse.Namespace(**(vars(arguments) | changed)))
-        except InputError as error:
-            print(f"jaxbandits: {name}: {error}", file=sys.stderr)
-            failed.append(name)
-        except Exception:  # of one experiment: hours of the others are not to be lost for it
-            traceback.print_exc()
-            failed.append(name)
-        now = time.perf_counter()
-        print(f"[{i}/{len(planned)}] {name}: {now - since:.1f} s, {now - begin:.0f} s in all", file=sys.stderr)
+    outcomes: Iterable[_Outcome] = (_run_part(experiment, part, out, arguments) for experiment, part in planned)
+    with contextlib.ExitStack() as stack:
+        if processes > 1 and len(planned) > 1:
+            pool = stack.enter_context(_pool(processes, arguments))
+            outcomes = pool.imap_unordered(_captured, [(x.name, part, out, arguments) for x, part in planned])
+        for i, outcome in enumerate(outcomes, start=1):
+            print(outcome.printed, end="")
+            print(outcome.errors, end="", file=sys.stderr)
+            failed += [] if outcome.worked else [outcome.name]
+            took, so_far = f"{outcome.seconds:.1f} s", time.perf_counter() - begin
+            print(f"[{i}/{len(planned)}] {outcome.name}: {took}, {so_far:.0f} s in all", file=sys.stderr)
     if len(failed) < len(planned):
         report_lib.write(out, out / "ledger.html", out / "ledger.md")
     if failed:
@@ -201,12 +205,71 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
     return 1 if failed else 0
 
 
+class _Outcome(NamedTuple):
+    """How a run of a budget ended, and what it said where nobody heard it."""
+
+    name: str
+    worked: bool
+    seconds: float
+    printed: str = ""
+    errors: str = ""
+
+
+def _run_part(experiment: "Experiment", part: "BudgetRun", out: Path, arguments: argparse.Namespace) -> _Outcome:
+    """Run one experiment as a budget has it."""
+    from jaxbandits.base.errors import InputError
+    from jaxbandits.experiments.engine.run import labels_of
+
+    name, since, worked = experiment.name.replace("/", "-") + part.suffix, time.perf_counter(), False
+    print(f"{name} ...", file=sys.stderr)
+    changed = dict(part.settings)
+    slow = changed.pop("without", ())
+    try:
+        here = labels_of(experiment, changed["preset"], changed["horizon"])
+        changed["exclude"] = [*arguments.exclude, *(label for label in slow if label in here)]
+        _reproduce_one(experiment, out / name, argparse.Namespace(**(vars(arguments) | changed)))
+        worked = True
+    except InputError as error:
+        print(f"jaxbandits: {name}: {error}", file=sys.stderr)
+    except Exception:  # of one experiment: hours of the others are not to be lost for it
+        traceback.print_exc()
+    return _Outcome(name, worked, time.perf_counter() - since)
+
+
+def _captured(job: "tuple[str, BudgetRun, Path, argparse.Namespace]") -> _Outcome:
+    """Run one experiment in a process of a pool, which has no terminal."""
+    from jaxbandits.experiments import EXPERIMENTS
+
+    name, part, out, arguments = job
+    printed, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
+        outcome = _run_part(EXPERIMENTS[name], part, out, arguments)
+    return outcome._replace(printed=printed.getvalue(), errors=errors.getvalue())
+
+
+def _pool(processes: int, arguments: argparse.Namespace) -> "Pool":
+    """Start processes that end with the block: an interrupt reaches this process alone, and the runs resume."""
+    import multiprocessing
+
+    arguments.quiet = True  # progress bars of several runs would share a line
+    arguments.workers = arguments.workers or max(1, (os.cpu_count() or 1) // processes)
+    return multiprocessing.get_context("spawn").Pool(processes, _begin, (arguments.plugin,))
+
+
+def _begin(files: Sequence[str]) -> None:
+    """Make a new process one of the pool: with the user's plug-ins, and deaf to the interrupts of the terminal."""
+    from jaxbandits import plugins
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    for file in files:
+        plugins.load(file)
+
+
 _BY_BUDGET = {"seeds": None, "horizon": None, "preset": None, "interpretation": None, "seed": 0}  # with their defaults
 
 
 def _discard(panels: Sequence[Path], parent: Path) -> None:
-    import contextlib
-
     from jaxbandits.simulation import checkpoint as checkpoint_lib
 
     for panel in panels:

@@ -1,5 +1,8 @@
 """Budgets leave slow learners out, and never all learners of a panel."""
 
+import subprocess
+import sys
+
 import pytest
 
 from jaxbandits import cli
@@ -42,3 +45,41 @@ def test_every_panel_keeps_a_learner(name):
         for panel in experiment.panels(horizon).values():
             labels = experiment.algorithms(experiment.preset(part.settings["preset"]), horizon, panel)
             assert set(labels) - set(part.settings.get("without", ())), (part.suffix, panel.title)
+
+
+_TWO = """
+from jaxbandits import InputError
+from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
+from jaxbandits.experiments import Experiment, Panel, register_experiment
+from jaxbandits.linear import OFUL
+
+def learners(preset, horizon, panel):
+    return {"OFUL": OFUL(dim=2)}
+
+def refuse(preset, horizon, panel):
+    raise InputError("not today")
+
+for name, of in (("mine/works", learners), ("mine/refuses", refuse)):
+    register_experiment(Experiment(
+        name=name, title="a race", source="ours", horizon=100, seeds=4, presets={"plain": "by hand"}, metric="regret",
+        algorithms=of, panels=lambda horizon: {"p": Panel("two", HeavyTailed(dim=2, n_arms=3))},
+    ))
+"""
+
+
+def test_experiments_side_by_side(tmp_path):
+    """Each in a process that has the plug-in; one that fails is named, and what it said is printed."""
+    plugin, out = tmp_path / "two_of_mine.py", tmp_path / "out"
+    plugin.write_text(_TWO, encoding="utf-8")
+    command = ["reproduce", "mine/all", "--plugin", plugin, "--budget", "quick", "--processes", "2", "--out", out]
+    done = subprocess.run([sys.executable, "-m", "jaxbandits", *command], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "1 of 2 runs failed: mine-refuses" in done.stderr, done.stderr
+    assert "jaxbandits: mine-refuses: not today" in done.stderr and "[2/2] mine-" in done.stderr
+    assert "panel p: regret after 100 rounds" in done.stdout and "mine/works" in (out / "ledger.md").read_text()
+
+
+def test_processes_are_of_a_budget(capsys):
+    assert cli.main(["reproduce", "linear/fig1", "--processes", "2"]) == 2
+    assert cli.main(["reproduce", "linear/fig1", "--budget", "quick", "--processes", "0"]) == 2
+    said = capsys.readouterr().err
+    assert "--processes goes with --budget" in said and "--processes must be a whole number in [1, inf), got 0" in said

@@ -293,7 +293,7 @@ SLOW = {"without": ("HEAVY-OFUL",), "no_timing": True}
 def test_budgets():
     experiment = EXPERIMENTS["linear/fig1"]
     (quick,) = parts(experiment, "quick")
-    assert quick.settings == {"seeds": 50, "horizon": 360, "preset": None, "seed": 0, **SLOW}
+    assert quick.settings == {"seeds": 8, "horizon": 360, "preset": None, "seed": 0, **SLOW}
     usual, tuned = parts(experiment, "standard")
     assert (usual.suffix, tuned.suffix) == ("", "--tuned") and set(usual.settings.values()) == {None, 0}
     assert tuned.settings == usual.settings | {"preset": "tuned", **SLOW}

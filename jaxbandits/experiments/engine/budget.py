@@ -6,11 +6,11 @@ from jaxbandits.base.errors import unknown_name
 from jaxbandits.experiments.engine.experiment import Experiment
 
 BUDGETS = {
-    "quick": "a fiftieth of the rounds, at most 50 seeds, no slow learners, no times: all is drawn, nothing decided",
+    "quick": "a fiftieth of the rounds, at most 8 seeds, no slow learners, no times: all is drawn, nothing decided",
     "standard": "rounds, seeds and preset as declared; where it is cheap, tuned for each panel beside",
     "full": "as declared, every other preset, other readings of the paper, other seeds, and double precision",
 }
-_SHARE, _FEW, _LEAST = 50, 50, 100
+_SHARE, _FEW, _LEAST = 50, 8, 100
 _DOUBLE = "--float64"
 
 
