@@ -135,3 +135,13 @@ def with_examples() -> list[str]:
 def test_examples_in_docstrings(module, elsewhere):
     failed, tried = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
     assert tried and not failed
+
+
+def test_the_conda_recipe_asks_for_the_same_packages():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    run = recipe.partition("  run:\n")[2].partition("\n\n")[0]
+    asked = {line.strip(" -").replace(" ", "").replace("matplotlib-base", "matplotlib") for line in run.splitlines()}
+    assert asked == {"python>=${{python_min}}", *project["dependencies"]}
+    assert f'python_min: "{project["requires-python"].removeprefix(">=")}"' in recipe
+    assert f'version: "{jaxbandits.__version__}"' in recipe
