@@ -137,9 +137,11 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
         experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=preset, without=without,
         seed=arguments.seed, data=arguments.data, first_seed=arguments.first_seed, timing=not arguments.no_timing,
     )  # fmt: skip
+    before = ""
     with files_lib.lock_directory(out):
         if arguments.overwrite:
             finished.refuse_a_sweep(out)
+            before = finished.judged_before(asked, out)
             _discard(panels, checkpoint)
             (out / finished.MANIFEST).unlink(missing_ok=True)  # else what follows could not be resumed
         elif (report := finished.find(experiment, asked, out)) is not None:
@@ -160,7 +162,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
         if not arguments.quiet:
             n = len(report.experiment.figures)
             print(f"writing tables and {n} figure{'s' * (n != 1)} to {out}", file=sys.stderr)
-        written = files.write(report, out, asked, start)
+        written = files.write(report, out, asked, start, before)
         _discard(panels, checkpoint)
     print(files.text(report))
     print("", files.effort(report, time.perf_counter() - start.at), sep="\n")
@@ -206,7 +208,7 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
 
 
 class _Outcome(NamedTuple):
-    """How a run of a budget ended, and what it said where nobody heard it."""
+    """End of a run of a budget, and what it printed in a process without a terminal."""
 
     name: str
     worked: bool

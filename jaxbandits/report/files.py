@@ -100,7 +100,11 @@ def text_name(experiment: Experiment) -> str:
 
 
 def write(
-    report: Report, directory: Path, request: Mapping[str, Any] | None = None, start: Start | None = None
+    report: Report,
+    directory: Path,
+    request: Mapping[str, Any] | None = None,
+    start: Start | None = None,
+    before: str = "",
 ) -> list[Path]:
     """Write all files of a run into `directory` and return their paths.
 
@@ -109,6 +113,7 @@ def write(
       directory: where; it exists.
       request: what was asked for (`finished.request`), by which a later run finds this one.
       start: of the run; None: not known, neither its commit nor how long it took.
+      before: seeds on which a run that this one replaces was judged (`finished.judged_before`).
 
     Raises:
       InputError: naming the path that cannot be written.
@@ -141,6 +146,7 @@ def write(
         "request": request,
         "command": shlex.join(["jaxbandits", *sys.argv[1:]]),
         "versions": versions(),
+        **({"judged before": before} if before else {}),
         "commit": None if start is None else start.commit,
         "wall_s": None if start is None else time.perf_counter() - start.at,
         "times": [

@@ -13,7 +13,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.experiments.engine.claim import Verdict
 from jaxbandits.experiments.engine.experiment import Experiment
 from jaxbandits.experiments.engine.run import Report
-from jaxbandits.report.ledger import MANIFEST, is_of_a_sweep
+from jaxbandits.report.ledger import MANIFEST, is_of_a_sweep, overlap, seeds_asked
 from jaxbandits.simulation.identity import guard
 
 
@@ -96,6 +96,19 @@ def find(experiment: Experiment, asked: Mapping[str, Any], directory: Path) -> R
     if not all(file.exists() for file in files):
         return None
     return Report(experiment, asked["preset"], asked["horizon"], {}, {}, known)
+
+
+def judged_before(asked: Mapping[str, Any], directory: Path) -> str:
+    """Return the seeds of a finished run in a directory that shares some with this request, not all; "" for none.
+
+    What replaces a run on more seeds, or fewer, after its verdicts were seen has to say so.
+    """
+    try:
+        before = json.loads((directory / MANIFEST).read_bytes())["request"] or {}
+        alike = all(before[name] == asked[name] for name in ("experiment", "preset", "reading", "horizon"))
+        return seeds_asked(before) if alike and overlap(before, asked) else ""
+    except (OSError, ValueError, TypeError, KeyError):
+        return ""
 
 
 def _difference(before: Mapping[str, Any], asked: Mapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ VERDICTS: tuple[str, ...] = ("holds", "does not hold", "not decided")
 CANNOT_FAIL = "cannot fail"
 STANDINGS: tuple[str, ...] = ("yes", "in part", "no", "not decided", CANNOT_FAIL)
 GLANCE = ("paper", "what", "sentences", *STANDINGS)
+SHARED = "some of them the same: its verdicts may have led to the number of seeds"
 HOW_COUNTED = (
     "Sentences are counted, not rows: a sentence that is tested in several panels is one. It stands under 'in part' "
     "where it holds in some panels and fails in others, and under 'cannot fail' where no run could violate it at the "
@@ -99,7 +100,8 @@ class Run(NamedTuple):
         if self.precision != main.precision:
             kinds[self.precision or "precision not known"] = ""
         if seeds_of(self) != seeds_of(main):
-            kinds["other seeds"] = f"seeds {seeds_of(self)}"
+            again = not kinds and overlap(self.asked | {"seeds": _seeds(self)}, main.asked | {"seeds": _seeds(main)})
+            kinds["other seeds"] = f"seeds {seeds_of(self)}{f', {SHARED}' if again else ''}"
         if self.manifest["horizon"] != main.manifest["horizon"]:
             kinds["other horizon"] = f"{self.manifest['horizon']:,} rounds"
         if self.asked.get("without") != main.asked.get("without"):
@@ -327,8 +329,27 @@ def adjusted_verdicts(claims: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def seeds_of(run: Run) -> str:
     """Return the global indices of the seeds of a run, as text."""
-    n, first = _seeds(run), run.asked.get("first seed", 0)
-    return f"{first} to {first + n - 1} of base seed {run.asked.get('seed', 0)}"
+    return seeds_asked(run.asked | {"seeds": _seeds(run)})
+
+
+def seeds_asked(asked: Mapping[str, Any]) -> str:
+    """Return the global indices of the seeds of a request, as text."""
+    first = asked.get("first seed", 0)
+    return f"{first} to {first + asked['seeds'] - 1} of base seed {asked.get('seed', 0)}"
+
+
+def overlap(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two requests share some seeds, and not all: a verdict on the ones may have led to the others."""
+    first, other_first = (asked.get("first seed", 0) for asked in (one, other))
+    end, other_end = first + one["seeds"], other_first + other["seeds"]
+    share_some = one.get("seed", 0) == other.get("seed", 0) and first < other_end and other_first < end
+    return share_some and (first, end) != (other_first, other_end)
+
+
+def judged_before(run: Run) -> list[str]:
+    """Return a sentence about verdicts that the run replaced, if there were any on some of its seeds."""
+    before = run.manifest.get("judged before")
+    return [f"It replaced a run on seeds {before}, {SHARED}."] if before else []
 
 
 def _seeds(run: Run) -> int:
@@ -532,7 +553,7 @@ def _markdown_of(chapter: Chapter) -> list[str]:
             lines += [plain(explained(sentence, run_of(chapter, sentence.rows[0].experiment))), ""]
     for run in chapter.runs:
         lines += ["", f"### {plain(_heading(run))}", "", plain(_settings_of(run)), ""]
-        lines += [plain(f"* {note}") for note in run.manifest.get("notes") or ()]
+        lines += [plain(f"* {note}") for note in (*(run.manifest.get("notes") or ()), *judged_before(run))]
         lines += [plain(f"* Beside it, {other.kind}: {other.detail}.") for other in chapter.beside[run.name]]
         rows = [row for row in chapter.rows if row.experiment == run.name]
         if rows:

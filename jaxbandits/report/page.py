@@ -22,6 +22,7 @@ from jaxbandits.report.ledger import (
     explained,
     glance,
     how,
+    judged_before,
     kinds,
     minutes,
     provenance,
@@ -178,7 +179,7 @@ def _experiment(run: Run, rows: Sequence[LedgerRow], beside: Sequence[Beside]) -
     if standing:
         lines.append(f"<p>On a stand-in for {escape(standing)}: synthetic data of its shape.</p>")
     lines += [f'<p class="soft">Beside it, {escape(o.kind)}: {escape(o.detail)}.</p>' for o in beside]
-    lines += [f"<p class='soft'>{_text(note)}</p>" for note in made["notes"]]
+    lines += [f"<p class='soft'>{_text(note)}</p>" for note in (*made["notes"], *judged_before(run))]
     figures = [run.directory / Path(name).name for name in made["files"] if name.endswith(".svg")]  # of no other folder
     lines += [_figure(path, f"{made['title']}, {path.stem}") for path in figures]
     if rows:

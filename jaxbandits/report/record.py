@@ -11,7 +11,7 @@ from jaxbandits.experiments.engine.claim import METHOD
 from jaxbandits.report.ledger import Run
 
 _KEPT = ("experiment", "title", "preset", "declared", "horizon", "request", "reading", "notes", "headline",
-         "stand_ins", "real_data", "commit", "wall_s", "judged anew")  # fmt: skip
+         "stand_ins", "real_data", "commit", "wall_s", "judged before", "judged anew")  # fmt: skip
 _NEEDED = ("experiment", "title", "preset", "presets", "declared", "horizon", "request", "stand_ins", "manifest")
 _OF_CLAIMS = (
     "claim",

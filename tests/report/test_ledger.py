@@ -178,6 +178,21 @@ def test_the_summary_counts_per_experiment(directory):
     assert text.index("## Summary") < text.index("### oco/e6") and "| other seeds |" in text
 
 
+def test_seeds_that_an_earlier_verdict_rests_on_are_named():
+    """More of the same seeds, or fewer, are no fresh test; other seeds, another base seed or another preset are one."""
+    main = run_of()
+    for request, shared in (({"seeds": 20}, True), ({"first seed": 20_063}, True), ({"first seed": 20_064}, False),
+                            ({"first seed": 19_936}, False), ({"seed": 1}, False)):  # fmt: skip
+        assert (ledger.SHARED in run_of(request=request).beside(main).detail) is shared, request
+    assert ledger.SHARED not in run_of(preset="tuned", request={"seeds": 20}).beside(main).detail
+    replaced = run_of(**{"judged before": "0 to 9 of base seed 0"})
+    (kept,) = record.settings([replaced])["runs"]
+    assert kept["judged before"] == "0 to 9 of base seed 0"
+    assert f"* It replaced a run on seeds 0 to 9 of base seed 0, {ledger.SHARED}." in ledger.markdown(
+        [replaced], PAPERS
+    )
+
+
 def test_a_run_says_which_commit_it_began_with(tmp_path):
     """Read before anything is computed, and how long all of it took."""
     start = files.Start.now()
