@@ -229,3 +229,10 @@ def test_a_mean_is_not_shown_alone():
         "share below 0",
     ]
     assert judged.companions[1][1] > 0.95 and "share below 0" in judged.reason
+
+
+def test_a_difference_from_a_multiple_is_shown_as_a_ratio_too():
+    measured = learners(new=1.0, old=4.0)
+    (name, ratio), *_ = statistic.mean_difference("p", "new", "old", 0.5)(measured).companions
+    means = {label: measured.results["p"][label].final("regret")[0].mean() for label in ("new", "old")}
+    assert name == "ratio of means" and ratio == pytest.approx(means["new"] / means["old"])

@@ -84,7 +84,7 @@ def _claims() -> Iterable[Claim]:
         yield from mostly_below(label, "norm", on=_SHARES.keys(), says=says, place=place, threshold=1.0 + 1e-9, **every)
     for label in ("BFW-TVC", "BFW-TVC, balanced"):
         says = f"{label}: every block ends with a gap of at most eps, within 3.375 sqrt(T) steps"
-        place = "Algorithm 3, lines 14 to 18"
+        place = "ours, on Algorithm 3, lines 14 to 18 (Jaggi's bound)"
         yield from mostly_below(label, "unfinished", on=_SHARES.keys(), says=says, place=place, threshold=0.0, **every)
     for label, place in _THEOREMS.items():
         at: dict[str, Any] = {"on": _LAST, "place": place, "trials": 50}

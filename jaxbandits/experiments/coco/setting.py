@@ -1,6 +1,6 @@
 """Setting of the figures on matrix completion, and of the study on small synthetic problems: learners and tuning.
 
-Wang, Wan & Zhang, "Revisiting Projection-Free Online Learning with Time-Varying Constraints" (AAAI 2025), Section 5.
+Wang, Wan & Zhang, "Revisiting Projection-Free Online Learning with Time-Varying Constraints" (AAAI 2025), Experiments.
 """
 
 import dataclasses
@@ -219,12 +219,12 @@ def on_movielens(path: Path) -> Callable[[str], MatrixCompletion]:
     return lambda constraint: MatrixCompletion.from_ratings(ratings, constraint=constraint, **settings)
 
 
-def problem(figure: str, constraint: str, on_data: bool) -> str:
+def problem(figure: str, panel: str, on_data: bool) -> str:
     """Return the name of a problem in the table of multipliers."""
-    return figure + ("-data" if on_data else "") + ("-budget" if constraint == "budget" else "")
+    return figure + ("-data" if on_data else "") + ("" if panel == "figure" else f"-{panel}")
 
 
-CONSTRAINTS = ("figure", "budget")
+CONSTRAINTS = {"figure": "figure", "vertex": "figure", "budget": "budget"}  # of the panels
 TITLES = {
     "figure": "P_t uniform on [-1, 1], as in the figure; from 0",
     "vertex": "the same from a random vertex",
@@ -234,26 +234,26 @@ TITLES = {
 
 def panels(environment_of: Callable[[str], MatrixCompletion]) -> dict[str, Panel]:
     """Make panels of the figure's constraints, from x_1 = 0 and from a vertex, and of the budget."""
-    names = {"figure": "figure", "vertex": "figure", "budget": "budget"}
-    return {name: Panel(TITLES[name], environment_of(constraint)) for name, constraint in names.items()}
-
-
-def place(figure: str, panel: str) -> str:
-    """Return the place in the paper; "ours" for panels with a budget, which the paper has not."""
-    return f"ours, on {figure}" if panel == "budget" else figure
+    return {name: Panel(TITLES[name], environment_of(constraint)) for name, constraint in CONSTRAINTS.items()}
 
 
 def learners(figure: str, on_data: bool, preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     """Make the learners of Figure 1 or 2 in a preset, in one of the panels above."""
-    environment, start = panel.environment, None
-    full = figure == "fig1"
-    if panel.title == TITLES["vertex"]:
-        start = random_vertex(environment) * (1.0 if full else 1.0 - DELTA)
+    environment, full = panel.environment, figure == "fig1"
+    name = next(name for name, title in TITLES.items() if title == panel.title)
+    start = _start(figure, name, environment)
     if preset == "theory":
         return (full_information_theory if full else bandit_theory)(environment, horizon, start)
-    name = problem(figure, environment.constraint, on_data)
+    name = problem(figure, name, on_data)
     multipliers = {label: table.MULTIPLIERS[f"{name}/{label}"] for label in (FULL if full else BANDIT)}
     return (full_information if full else bandit)(environment, horizon, multipliers, start)
+
+
+def _start(figure: str, panel: str, environment: MatrixCompletion) -> np.ndarray | None:
+    """Return x_1 of a panel, None for 0; with bandit feedback inside the ball by the length of a perturbation."""
+    if panel != "vertex":
+        return None
+    return random_vertex(environment) * (1.0 if figure == "fig1" else 1.0 - DELTA)
 
 
 def random_vertex(environment: MatrixCompletion) -> np.ndarray:
@@ -264,12 +264,13 @@ def random_vertex(environment: MatrixCompletion) -> np.ndarray:
 
 
 NOTES = (
-    "Not stated in the paper, hence ours: entries per round, order, horizon, x_1 (0, and a random vertex that is one "
-    "for all trials), G (a bound that holds), the curvature (share of the observed entries that a round sees: f_t "
-    "itself is not strongly convex).",
+    "Not stated in the paper, hence ours: order, horizon, x_1 (0, and a random vertex that is one for all trials), G "
+    "(a bound that holds), the curvature (share of the observed entries that a round sees: f_t itself is not strongly "
+    "convex). The text has one entry (i, j) a round, and a loss that is summed over all of O: here a round's loss is "
+    "the sum over a batch of entries.",
     "tau is 2.27 times the norm of a full matrix of ratings, the share that the paper's 10^4 is of all MovieLens-100k.",
     "g is scaled to the Lipschitz constant of f for the TVC learners; violation is in the units of g.",
-    "Two multipliers a learner take the paper's values, 1e-5 to 1e5 by tens, from x_1 = 0 and over all rounds, for "
+    "Two multipliers a learner take the paper's values, 1e-5 to 1e5 by tens, in each panel and over all rounds, for "
     "real data on the data themselves (jaxbandits tune coco): every other one on one seed, then the neighbours of the "
     "best three, then the best three on 4 seeds, which judge nothing. The least score counts: loss over that of the "
     "decision 0, plus violation over that of a matrix with ratings everywhere, times 0.1 for the figure's constraints "
@@ -396,30 +397,28 @@ def plain_multipliers(labels: Sequence[str]) -> dict[str, Multipliers]:
 
 
 def _tuned_learners(figure: str, path: Path | None = None) -> dict[str, TunedLearner]:
-    """Return the learners of a figure: each under the paper's constraint and under the budget, on data or in small."""
+    """Return the learners of a figure, each in every panel, on data or in small."""
     make, labels = (full_information, FULL) if figure == "fig1" else (bandit, BANDIT)
 
     @functools.cache
-    def problem_of(constraint: str) -> tuple[dict[str, Panel], int]:
+    def problem_of(name: str) -> tuple[dict[str, Panel], int]:
         if path is None:
-            environment = (stand_in if figure == "fig1" else bandit_stand_in)(constraint)
-            return {constraint: Panel(figure, dataclasses.replace(environment, comparator="none"))}, _ROUNDS[figure]
-        environment = on_movielens(path)(constraint)
-        return {constraint: Panel(figure, environment)}, environment.rounds_of_a_pass
+            environment = (stand_in if figure == "fig1" else bandit_stand_in)(CONSTRAINTS[name])
+            return {name: Panel(figure, dataclasses.replace(environment, comparator="none"))}, _ROUNDS[figure]
+        environment = on_movielens(path)(CONSTRAINTS[name])
+        return {name: Panel(figure, environment)}, environment.rounds_of_a_pass
 
-    def learner(constraint: str, label: str) -> TunedLearner:
+    def learner(name: str, label: str) -> TunedLearner:
         def build(panel: Panel, horizon: int, multipliers: Multipliers) -> Any:
             own = {label: {**_ONES, **multipliers}}
-            return make(panel.environment, horizon, plain_multipliers(labels) | own)[label]
+            start = _start(figure, name, panel.environment)
+            return make(panel.environment, horizon, plain_multipliers(labels) | own, start)[label]
 
         named = label if path is None else f"{label} on data"
-        return TunedLearner(named, build, functools.partial(problem_of, constraint))
+        return TunedLearner(named, build, functools.partial(problem_of, name))
 
     pairs = itertools.product(CONSTRAINTS, labels)
-    return {
-        f"{problem(figure, constraint, path is not None)}/{label}": learner(constraint, label)
-        for constraint, label in pairs
-    }
+    return {f"{problem(figure, name, path is not None)}/{label}": learner(name, label) for name, label in pairs}
 
 
 TABLE = MultiplierTable(

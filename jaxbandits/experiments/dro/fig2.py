@@ -8,6 +8,7 @@ from jaxbandits.algorithms.dro.sagawa_smd import SagawaSMD
 from jaxbandits.algorithms.dro.smd import SMD
 from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
 from jaxbandits.experiments.dro.setting import (
+    GUESSED,
     SEEDS,
     STAND_IN,
     STUDY,
@@ -47,6 +48,7 @@ FIG2 = STUDY.experiment(
     title="maximal risk against iterations, balanced groups",
     stand_ins={"adult": "Adult"},
     horizon=20_000,
+    guessed=GUESSED,
     algorithms=_algorithms,
     panels=panels,
     metric="max_risk",

@@ -5,7 +5,7 @@ from typing import Any
 
 from jaxbandits.algorithms.dro.atkro_k import ATkROk
 from jaxbandits.algorithms.dro.atkro_m import ATkROm
-from jaxbandits.experiments.dro.setting import SEEDS, STUDY, groups, heterogeneous, scales, tuning
+from jaxbandits.experiments.dro.setting import GUESSED, SEEDS, STUDY, groups, heterogeneous, scales, tuning
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import PanelCurves
 from jaxbandits.experiments.engine.statements import lower
@@ -42,6 +42,7 @@ FIG6 = STUDY.experiment(
     "Figure 6",
     title="mean of the 3 largest risks, heterogeneous groups",
     horizon=10_000,
+    guessed=GUESSED,
     algorithms=lambda preset, horizon, panel: learners(preset, panel, _rounds(horizon, panel)),
     panels=_panels,
     horizons=lambda horizon, panel, labels: {label: _rounds(horizon, panel)[label] for label in labels},

@@ -59,6 +59,7 @@ OURS = (
     "G = 4) are ours; curves are of the averaged models. The factors of the preset demonstration were picked so that "
     "the paper's claims show: they are no evidence for a ranking."
 )
+GUESSED = "horizon, steps, radius and G guessed"
 STUDY = Study(
     "dro",
     PAPER,

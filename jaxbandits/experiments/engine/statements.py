@@ -453,7 +453,7 @@ def _several(names: str | Iterable[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _claim(sentence: str, where: str, place: str, statistic: Statistic, **fields: Any) -> Claim:
+def _claim(sentence: str, where: str, place: str, statistic: Statistic, /, **fields: Any) -> Claim:
     """Return the claim of a sentence in one panel, which stands in brackets behind it."""
     return Claim(f"{sentence}{where}", place, statistic, **{"sentence": sentence, **fields})
 

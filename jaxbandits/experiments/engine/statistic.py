@@ -57,9 +57,15 @@ def is_share(statistic: Statistic) -> bool:
 def mean_difference(
     measured: Measured, panel: str, first: str, second: str, factor: float = 1.0, metric: str = "regret"
 ) -> Estimate:
-    """Estimate the mean over paired seeds of `first - factor * second`, final values of a metric."""
+    """Estimate the mean over paired seeds of `first - factor * second`, final values of a metric.
+
+    With a factor other than 1, for which the difference is hard to read, the ratio of both means is a companion.
+    """
     a, b, failed = _finals(measured.results[panel], metric, first, second)
-    return paired_mean(a - factor * b)._replace(failed=failed)
+    found = paired_mean(a - factor * b)
+    if factor != 1.0 and len(b) and b.mean() > 0.0:
+        found = found._replace(companions=(("ratio of means", float(a.mean() / b.mean())), *found.companions))
+    return found._replace(failed=failed)
 
 
 @as_statistic

@@ -10,6 +10,7 @@ runs that are judged by them:
     far ahead, poor, fails, significantly                by a factor of MUCH
     the time does not depend                             slope of log(time) in log(t) below FLAT, or within LITTLE times
     the time grows                                       that slope above GROWS
+    very close, matches (risks)                          within 0.01 either way
     falls as T^a                                         slope of log(gap) in log(T) below a + FLAT
     always, in every trial                               a share of the trials above `always` of those that it needs
 """

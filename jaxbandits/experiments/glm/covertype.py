@@ -95,6 +95,7 @@ COVERTYPE = setting.FIGURES.experiment(
     "Figure 4 (v2: 5)",
     title="stand-in for Covertype: synthetic data of the same shape",
     horizon=1000,
+    guessed="the factor that shrinks radii and the scale of the arms guessed",
     algorithms=_learners,
     panels=lambda horizon: _covertype_panels(_stand_in()),
     from_file=_from_file,

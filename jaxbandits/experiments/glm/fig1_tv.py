@@ -26,7 +26,7 @@ FIG1_TV = setting.FIGURES.experiment(
     horizon=2000,
     panels=lambda horizon: setting.norms((3, 5), Bernoulli(), fresh=True),
     claims=(
-        *logistic_regret(("S3", "S5")),
+        *logistic_regret(("S3", "S5"), ours="fresh arms"),
         *logistic_times("S3", "S5"),
         *(
             round_cost(

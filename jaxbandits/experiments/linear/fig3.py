@@ -35,6 +35,7 @@ FIG3 = setting.FIGURES.experiment(
     ),
     notes=(
         "The paper prints eps = 1.49, outside (0, 1]: 1 + eps is meant. Noise is centred, scaled as in Figure 4(a).",
+        setting.ONE_NORMALISATION,
         "Pareto(b) - 1 is Lomax(b): once centred, the two panels are the same experiment, and claims are counted once.",
     ),
 )

@@ -22,6 +22,7 @@ FIG5 = setting.FIGURES.experiment(
     "fig5",
     "Figure 5 (Appendix E.3)",
     title="arm sets that change",
+    guessed="noise guessed",
     algorithms=setting.learners_with_common_bound(eps=0.99, bound=1.31),
     panels=lambda horizon: _PANELS,
     claims=(

@@ -62,6 +62,9 @@ TWO_NORMALISATIONS = (
     "The text 'rescaled to satisfy L = 1' has two readings; panels 'max' divide all arms by the largest norm, panels "
     "'unit' normalise each arm."
 )
+ONE_NORMALISATION = (
+    "All arms are divided by the largest norm; Figures 1, 2 and 5 have the other reading of 'L = 1' too."
+)
 EXTRA_SIGMA = Interpretation(
     "Lemmas 4 and 5 need sigma_t >= 2 sqrt(2) ||X_t||_{V^-1}, which Algorithm 1 leaves out and (17) has: with it",
     {"Hvt-UCB": {"extra_sigma": True}},
@@ -137,7 +140,7 @@ def both_normalisations(**fields: Any) -> Mapping[str, Panel]:
     }
 
 
-RECONSTRUCTED = {"CRTM": "CRTM's constants reconstructed"}
+RECONSTRUCTED = {name: f"{name}'s constants reconstructed" for name in ("CRTM", "CRMM")}
 STUDY = Study(
     "linear",
     PAPER,

@@ -52,7 +52,7 @@ TRUNCATION = STUDY.experiment(
             "truncated_share",
             on=_LIGHT,
             says="CRTM truncates many rewards under Gaussian noise",
-            place="Figure 2, left; Section 5",
+            place="ours, on Section 5",
             low=_LARGE,
         ),
         *higher(

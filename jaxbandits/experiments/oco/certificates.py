@@ -67,10 +67,14 @@ _INEQUALITIES = {  # metric to its largest value in a trial, place and statement
     ),
     "meta_precondition": (
         1.0 + 1e-4,
-        "Lemma D.1",
+        "Chen, Luo & Wei 2021, quoted in Lemma D.1",
         "64 beta_k |l_j - h_j| <= 1 for every expert that a middle learner knows, in every round",
     ),
-    "meta_excess": (0.0, "Lemma D.1", "meta regret against every base learner is within its bound, with all constants"),
+    "meta_excess": (
+        0.0,
+        "Chen, Luo & Wei 2021, quoted in Lemma D.1",
+        "meta regret against every base learner is within its bound, with all constants",
+    ),
 }
 
 CERTIFICATES = THEOREMS.experiment(

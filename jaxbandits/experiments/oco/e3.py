@@ -42,7 +42,7 @@ E3 = STUDY.experiment(
             "as printed",
             on="still",
             says="regret stops growing, since all assumptions hold and the theorem says polylog T for sigma = 0",
-            place="Theorem 4.1",
+            place="(5) and Theorem 4.1 (without a square on b_t, middle step guessed)",
             high=0.1,
         ),
         *rate(

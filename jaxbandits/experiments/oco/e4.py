@@ -68,7 +68,9 @@ E4 = STUDY.experiment(
     metric="regret_over_c",
     derive=_over_scale,
     claims=(
-        *_unchanged("scale-free FTRL", "scale-free FTRL does not depend on c", "Orabona & Pal 2018", within=0.01),
+        *_unchanged(
+            "scale-free FTRL", "scale-free FTRL does not depend on c", "ours, on Orabona & Pal 2018", within=0.01
+        ),
         *_unchanged("CLA-OONS", "CLA-OONS is scale-free", "ours", within=0.1),
     ),
     notes=(

@@ -57,7 +57,7 @@ ORIGIN = STUDY.experiment(
             "CA-OONS",
             on=_PANELS,
             says="O~(0) at u = 0: regret of CA-OONS against the origin does not grow with T",
-            place="Theorem 4.1",
+            place="Theorem 4.1, (8) read at u = 0",
             high=FLAT,
         ),
         *growth(
@@ -89,12 +89,13 @@ ORIGIN = STUDY.experiment(
             threshold=1.001 * _BET,
             share=always(200),
             says=f"KT betting never loses more than its first wealth of {_BET:g} against the origin",
-            place="Orabona & Pal 2016",
+            place="ours, on Orabona & Pal 2016",
             trials=200,
         ),
     ),
     notes=(
-        "The statement of Theorem 4.1 reads O~(0) at u = 0; its proof has max(||u||, D_1) with D_1 = 2 in place "
+        "At u = 0 the statement of Theorem 4.1, (8), is O~(0), a bound of 0 whatever its constants; its proof has "
+        "max(||u||, D_1) with D_1 = 2 in place "
         "of ||u||, hence the root of the variances. Both readings are judged.",
         "Rates are of bounds, for large T: until V_t reaches 16384 G^2 (CLA-OONS, whose cap falls as its ball grows: "
         "later) step sizes stay at their cap. oco/growth has 2^18 rounds.",
