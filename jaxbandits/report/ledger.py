@@ -20,14 +20,16 @@ MANIFEST = "manifest.json"
 _LEAST_P = 1e-9  # below this bootstraps and tails are not what limits trust
 VERDICTS: tuple[str, ...] = ("holds", "does not hold", "not decided")
 CANNOT_FAIL = "cannot fail"
+ADJUSTED = "not decided after adjustment"
 STANDINGS: tuple[str, ...] = ("yes", "in part", "no", "not decided", CANNOT_FAIL)
 GLANCE = ("paper", "what", "sentences", *STANDINGS)
 SHARED = "some of them the same: its verdicts may have led to the number of seeds"
 HOW_COUNTED = (
     "Sentences are counted, not rows: a sentence that is tested in several panels is one. It stands under 'in part' "
     "where it holds in some panels and fails in others, and under 'cannot fail' where no run could violate it at the "
-    "constants used (the row says why); such a sentence is not among those that hold. Each row is of one of four "
-    "kinds, with words of its own: "
+    "constants used (the row says why); such a sentence is not among those that hold. A sentence that compares a "
+    "learner with several others counts once for each of them, and a sentence of two figures in each. Each row is of "
+    "one of four kinds, with words of its own: "
 )
 
 
@@ -146,7 +148,7 @@ class LedgerRow(NamedTuple):
     @property
     def where(self) -> str:
         """Panel of the sentence; "" where the text names none."""
-        return self.claim["claim"][len(self.sentence) :].strip(" ()")
+        return self.claim["claim"][len(self.sentence) :].strip(" ():")
 
     def word(self, verdict: str) -> str:
         """Return the word for a verdict about a claim of this kind."""
@@ -176,9 +178,11 @@ class Sentence(NamedTuple):
         return "; ".join(dict.fromkeys(parts))
 
     def counted(self, verdicts: Sequence[str]) -> str:
-        """Describe in how many of its panels the sentence holds, such as "7 of 9 panels"."""
-        n = len(verdicts)
-        return f"{sum(verdict == 'holds' for verdict in verdicts)} of {n} panel{'s' * (n > 1)}"
+        """Describe in how many of its panels the sentence holds, as "7 of 9 panels, fails in 1, undecided in 1"."""
+        n, held, failed = len(verdicts), verdicts.count("holds"), verdicts.count("does not hold")
+        others = {"fails": failed, "undecided": n - held - failed}
+        rest = "".join(f", {how} in {count}" for how, count in others.items() if count)
+        return f"{held} of {n} panel{'s' * (n > 1)}{rest}"
 
 
 def sentences(rows: Iterable[LedgerRow]) -> list[Sentence]:
@@ -463,29 +467,48 @@ def statements(parts: Sequence[Chapter]) -> str:
     return ", ".join(f"{standings.count(standing)} {name}" for standing, name in names.items())
 
 
-def refuted(chapter: Chapter) -> list[Sentence]:
-    """Return the statements of a paper that do not hold, in all or in some of their panels."""
-    found = (sentence for sentence in sentences(chapter.rows) if sentence.rows[0].kind == "statement")
+def refuted(chapter: Chapter, kind: Kind = "statement") -> list[Sentence]:
+    """Return the statements of a paper, or its theorems, that do not hold, in all or in some of their panels."""
+    found = (sentence for sentence in sentences(chapter.rows) if sentence.rows[0].kind == kind)
     return [sentence for sentence in found if sentence.standing in ("no", "in part")]
 
 
-def explained(sentence: Sentence, run: Run) -> str:
+def explained(sentence: Sentence, chapter: Chapter) -> str:
     """Describe a statement that does not hold: what was run, what came out under every preset, what would change it."""
-    rows, made = sentence.rows, run.manifest
+    rows = sentence.rows
+    run = run_of(chapter, rows[0].experiment)
+    made = run.manifest
     meaning = made["presets"].get(made["preset"], "") if isinstance(made["presets"], Mapping) else ""
     outcome = sentence.counted([row.claim["verdict"] for row in rows])
-    numbers = "; ".join(f"{row.where or 'result'}: {row.claim['why']}" for row in rows if _is_refuted(row))
-    others = _elsewhere(rows)
-    holds = [kind for kind, verdicts in others.items() if all(verdict == "holds" for verdict in verdicts)]
-    beside = ", ".join(f"{kind}: {sentence.counted(verdicts)}" for kind, verdicts in others.items())
+    numbers = "; ".join(_where_and_why(row) for row in rows if row.claim["verdict"] != "holds")
+    others = dict.fromkeys((other.kind for other in chapter.beside[run.name]), ()) | _elsewhere(rows)
+    beside = ", ".join(f"{kind}: {sentence.counted(v) if v else 'not judged'}" for kind, v in others.items())
     remarks = dict.fromkeys(row.claim["remark"] for row in rows if row.claim.get("remark"))
-    changes = [*remarks, *([f"it holds with {', '.join(holds)}"] if holds else [])]
     return (
-        f"{sentence.rows[0].sentence} ({sentence.places}). Run: {run.name}, preset {made['preset']}"
+        f"{rows[0].sentence} ({sentence.places}). Run: {run.name}, preset {made['preset']}"
         f"{f' ({meaning})' if meaning else ''}, {made['horizon']:,} rounds, {_seeds(run):,} seeds. It holds in "
-        f"{outcome}; where it does not, {numbers}. Beside it, {beside or 'no other preset or reading was run'}. "
-        f"What would change it: {'; '.join(changes) or 'no preset or reading that was run'}."
+        f"{outcome}; where it does not hold, {numbers}. Beside it, {beside or 'no other preset or reading was run'}. "
+        f"What would change it: {'; '.join([*remarks, *_changes(rows, others)]) or 'nothing that was run'}."
     )
+
+
+def _where_and_why(row: LedgerRow) -> str:
+    """Return the panel and the numbers of a row that does not hold; what is open, by itself or adjusted, says so."""
+    says = {
+        "not decided": " (not decided)",
+        "does not hold": "" if row.adjusted == "does not hold" else f" ({ADJUSTED})",
+    }
+    return f"{row.where or 'result'}{says[row.claim['verdict']]}: {row.claim['why']}"
+
+
+def _changes(rows: Sequence[LedgerRow], others: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the panels where a sentence holds, and the further runs in which it does, or at least fails nowhere."""
+    panels = [row.where for row in rows if row.claim["verdict"] == "holds"]
+    judged = {kind: set(verdicts) for kind, verdicts in others.items() if verdicts}
+    holds = [kind for kind, found in judged.items() if found == {"holds"}]
+    spared = [kind for kind, found in judged.items() if "does not hold" not in found and kind not in holds]
+    said = {"it holds in": panels, "it holds with": holds, "it is not refuted with": spared}
+    return [f"{how} {', '.join(names)}" for how, names in said.items() if names]
 
 
 def _is_refuted(row: LedgerRow) -> bool:
@@ -517,6 +540,9 @@ def markdown(runs: Sequence[Run], papers: Mapping[str, Paper]) -> str:
     lines += ["", "Statements of the papers about their experiments that do not hold, or in part only:", ""]
     for chapter in parts:
         lines += [_named(sentence, chapter) for sentence in refuted(chapter)]
+    lines += ["", "Theorems and certificates, checked by running, that are violated ([errata](errata.md)):", ""]
+    for chapter in parts:
+        lines += [_named(sentence, chapter) for sentence in refuted(chapter, "theorem")]
     lines += ["", "## Experiments", "", line(SUMMARY), "|" + "---|" * len(SUMMARY)]
     for chapter in parts:
         for summed in summary(chapter):
@@ -533,7 +559,9 @@ def _named(sentence: Sentence, chapter: Chapter) -> str:
     holds = sentence.counted([row.claim["verdict"] for row in sentence.rows])
     worst = next(row for row in sentence.rows if _is_refuted(row))
     family = _family({"experiment": worst.experiment})
-    text = f"{family}: {sentence.rows[0].sentence} ({sentence.places}): holds in {holds}; {worst.claim['why']}"
+    adjusted = all(row.adjusted != "does not hold" for row in sentence.rows if _is_refuted(row))
+    why = worst.claim["why"] + (f" ({ADJUSTED})" if adjusted else "")
+    text = f"{family}: {sentence.rows[0].sentence} ({sentence.places}): holds in {holds}; {why}"
     return f"* {plain(text)} ([{worst.experiment}](#{_anchor(run_of(chapter, worst.experiment))}))"
 
 
@@ -550,7 +578,7 @@ def _markdown_of(chapter: Chapter) -> list[str]:
     if failing := refuted(chapter):
         lines += ["", f"### Statements of {plain(chapter.paper.reference)} that do not hold", ""]
         for sentence in failing:
-            lines += [plain(explained(sentence, run_of(chapter, sentence.rows[0].experiment))), ""]
+            lines += [plain(explained(sentence, chapter)), ""]
     for run in chapter.runs:
         lines += ["", f"### {plain(_heading(run))}", "", plain(_settings_of(run)), ""]
         lines += [plain(f"* {note}") for note in (*(run.manifest.get("notes") or ()), *judged_before(run))]

@@ -28,7 +28,6 @@ from jaxbandits.report.ledger import (
     provenance,
     real_data,
     refuted,
-    run_of,
     seeds_of,
     stand_ins,
     statements,
@@ -140,10 +139,7 @@ def _chapter(chapter: Chapter) -> str:
     lines = [
         f'<section id="{escape(paper.family)}"><h2>{escape(paper.title)}</h2>',
         f"<p>{escape(paper.reference)}. Statements about experiments: {statements([chapter])}.</p>",
-        *(
-            f"<p>{escape(explained(sentence, run_of(chapter, sentence.rows[0].experiment)))}</p>"
-            for sentence in refuted(chapter)
-        ),
+        *(f"<p>{escape(explained(sentence, chapter))}</p>" for sentence in refuted(chapter)),
         *(
             _experiment(run, [row for row in chapter.rows if row.experiment == run.name], chapter.beside[run.name])
             for run in chapter.runs

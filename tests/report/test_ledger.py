@@ -428,13 +428,38 @@ def test_a_statement_that_does_not_hold_has_a_paragraph():
     tuned = run_of(preset="tuned", claims=[row | {"verdict": "holds"} for row in rows])
     main = run_of(claims=rows, notes=["mind the gap"])
     text = ledger.markdown([main, tuned], PAPERS)
-    assert "It holds in 0 of 2 panels; where it does not, x: 1 in [0, 2] (a wins (x)); y: " in text
+    numbers = "x (not decided after adjustment): 1 in [0, 2] (a wins (x)); y (not decided after adjustment): "
+    assert f"It holds in 0 of 2 panels, fails in 2; where it does not hold, {numbers}" in text
     assert "preset tuned: 2 of 2 panels. What would change it: the horizon; it holds with preset tuned" in text
     assert "* mind the gap" in text
     (chapter,) = ledger.chapters([main, tuned], PAPERS)
     about = [run._replace(manifest={**run.manifest, "headline": "tuned"}) for run in (main, tuned)]
     (headline,) = ledger.chapters(about, PAPERS)
     assert [c.runs[0].manifest["preset"] for c in (chapter, headline)] == [main.manifest["preset"], "tuned"]
+
+
+def test_a_paragraph_says_what_is_open_and_where_it_holds():
+    """Panels that are not decided, runs that did not judge the sentence, and runs in which it fails nowhere."""
+    verdicts = ("holds", "not decided", "does not hold", "does not hold")
+    rows = [row_of(f"a wins ({p})", v, "a wins", p=1e-9) for p, v in zip("wxyz", verdicts, strict=True)]
+    spared = [row | {"verdict": v} for row, v in zip(rows, ("holds", "holds", "not decided", "holds"), strict=True)]
+    runs = [run_of(claims=rows), run_of(preset="tuned", claims=spared), run_of(request={"seed": 1}, claims=[])]
+    (chapter,) = ledger.chapters(runs, PAPERS)
+    (sentence,) = ledger.refuted(chapter)
+    said = ledger.explained(sentence, chapter)
+    assert (
+        "It holds in 1 of 4 panels, fails in 2, undecided in 1; where it does not hold, x (not decided): 1 in" in said
+    )
+    assert "; y: 1 in [0, 2]" in said and "; z: 1 in [0, 2]" in said
+    assert "preset tuned: 3 of 4 panels, undecided in 1, other seeds: not judged. What would change it: " in said
+    assert said.endswith("it holds in w; it is not refuted with preset tuned.")
+    assert "holds in 1 of 4 panels, fails in 2, undecided in 1; 1 in [0, 2]" in ledger.markdown(runs, PAPERS)
+
+
+def test_theorems_that_are_violated_are_listed():
+    rows = [row_of("the bound holds", "does not hold", source="Theorem 1", p=1e-9)]
+    text = ledger.markdown([run_of(claims=rows)], PAPERS)
+    assert "* oco: the bound holds (Theorem 1): holds in 0 of 1 panel, fails in 1;" in text
 
 
 def test_times_that_the_headline_run_did_not_take_are_those_of_another_run():

@@ -275,7 +275,7 @@ NOTES = (
     "best three, then the best three on 4 seeds, which judge nothing. The least score counts: loss over that of the "
     "decision 0, plus violation over that of a matrix with ratings everywhere, times 0.1 for the figure's constraints "
     "(times 1 some learners would do best to stay at 0) and 1 for the budget. The table, "
-    "algorithms/coco/multipliers.py, says on what each choice rests.",
+    "algorithms/coco/multipliers.py, says on what each choice rests, and which are at an edge of the range.",
     "Regret, in small, is against the best point of the ball, under the budget against the best that keeps it. With "
     "this tau some point of the ball fits every observed entry, and one within the budget does up to 0.2 % of the loss "
     "of the decision 0: regret is the loss, up to that. So it is on the data, where it is not drawn: the ball holds "
