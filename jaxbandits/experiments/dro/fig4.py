@@ -54,7 +54,7 @@ def claims(figure: str, panel: str, n_groups: int, lowest_place: str) -> tuple[C
             for rival in ("SMD(m)", "SMD_r")
         ),
         on_groups(
-            "SMPA_m attains the lowest risk in most cases:",
+            "SMPA_m usually ends lowest:",
             setting.lowest(panel, "SMPA_m", ("SMD(m)", "SMD_r")),
             n_groups / 2,
             lowest_place,
@@ -75,7 +75,7 @@ def claims(figure: str, panel: str, n_groups: int, lowest_place: str) -> tuple[C
             "SMD(m)",
             "SMPA_m",
             on=panel,
-            says="on the group with fewest samples SMD(m) matches SMPA_m",
+            says="on the group with fewest samples SMD(m) and SMPA_m are close",
             place=f"{figure}(f)",
             low=-0.01,
             high=0.01,
