@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from jaxbandits.experiments.engine.budget import BudgetRun
     from jaxbandits.experiments.engine.run import Report
 
+_MOST_PROCESSES = 8  # side by side unless asked for: each holds some hundred megabytes
+
 
 def add(commands: Any) -> None:
     """Add the parser of `reproduce`."""
@@ -68,7 +70,10 @@ def add(commands: Any) -> None:
         help="quick, standard or full, in place of --seeds, --horizon, --preset, --interpretation and --seed",
     )
     reproduce.add_argument(
-        "--processes", type=whole, default=1, metavar="N", help="with --budget: experiments side by side (default: 1)"
+        "--processes",
+        type=whole,
+        metavar="N",
+        help=f"with --budget: experiments side by side (default: 1; quick: one per core, {_MOST_PROCESSES} at most)",
     )
     reproduce.set_defaults(run=_reproduce)
 
@@ -102,7 +107,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
             arguments.preset
         )  # before anything is computed for nothing
     out = arguments.out or Path("results") / arguments.experiment.replace("/", "-")
-    if arguments.budget is None and arguments.processes != 1:
+    if arguments.budget is None and arguments.processes is not None:
         raise InputError("--processes goes with --budget; one experiment has --workers")
     if arguments.budget is not None:
         return _reproduce_budget(experiments, out, arguments)
@@ -182,7 +187,8 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
     given = [name for name, unset in _BY_BUDGET.items() if getattr(arguments, name) != unset]
     if given:
         raise InputError(f"--budget sets --{', --'.join(_BY_BUDGET)}: leave --{given[0]} out")
-    processes = ranges.integer("--processes", arguments.processes, "[1, inf)")
+    usual = min(os.cpu_count() or 1, _MOST_PROCESSES) if arguments.budget == "quick" else 1
+    processes = usual if arguments.processes is None else ranges.integer("--processes", arguments.processes)
     planned = [
         (experiment, part)
         for experiment in experiments

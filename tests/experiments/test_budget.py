@@ -71,7 +71,7 @@ def test_experiments_side_by_side(tmp_path):
     """Each in a process that has the plug-in; one that fails is named, and what it said is printed."""
     plugin, out = tmp_path / "two_of_mine.py", tmp_path / "out"
     plugin.write_text(_TWO, encoding="utf-8")
-    command = ["reproduce", "mine/all", "--plugin", plugin, "--budget", "quick", "--processes", "2", "--out", out]
+    command = ["reproduce", "mine/all", "--plugin", plugin, "--budget", "quick", "--out", out]
     done = subprocess.run([sys.executable, "-m", "jaxbandits", *command], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "1 of 2 runs failed: mine-refuses" in done.stderr, done.stderr
     assert "jaxbandits: mine-refuses: not today" in done.stderr and "[2/2] mine-" in done.stderr

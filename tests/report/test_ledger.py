@@ -373,7 +373,7 @@ def test_a_run_that_fails_leaves_the_others(tmp_path, capsys, monkeypatch):
         files.write(made.report(plain), out, finished.request(plain, **ASKED))
 
     monkeypatch.setattr(reproduce, "_reproduce_one", one)
-    assert cli.main(["reproduce", "oco/all", "--budget", "quick", "--out", str(tmp_path)]) == 1
+    assert cli.main(["reproduce", "oco/all", "--budget", "quick", "--processes", "1", "--out", str(tmp_path)]) == 1
     assert tried == [name for name in EXPERIMENTS if name.startswith("oco/")]
     said = capsys.readouterr().err
     assert "no such thing" in said and "broken" in said and f"2 of {len(tried)} runs failed: oco-e3" in said
