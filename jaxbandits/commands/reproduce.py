@@ -183,11 +183,12 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
     from jaxbandits.base import ranges
     from jaxbandits.base.errors import InputError
     from jaxbandits.experiments.engine.budget import parts
+    from jaxbandits.simulation.driver import available_cores
 
     given = [name for name, unset in _BY_BUDGET.items() if getattr(arguments, name) != unset]
     if given:
         raise InputError(f"--budget sets --{', --'.join(_BY_BUDGET)}: leave --{given[0]} out")
-    usual = min(os.cpu_count() or 1, _MOST_PROCESSES) if arguments.budget == "quick" else 1
+    usual = min(available_cores(), _MOST_PROCESSES) if arguments.budget == "quick" else 1
     processes = usual if arguments.processes is None else ranges.integer("--processes", arguments.processes)
     planned = [
         (experiment, part)
@@ -259,8 +260,10 @@ def _pool(processes: int, arguments: argparse.Namespace) -> "Pool":
     """Start processes that end with the block: an interrupt reaches this process alone, and the runs resume."""
     import multiprocessing
 
+    from jaxbandits.simulation.driver import available_cores
+
     arguments.quiet = True  # progress bars of several runs would share a line
-    arguments.workers = arguments.workers or max(1, (os.cpu_count() or 1) // processes)
+    arguments.workers = arguments.workers or max(1, available_cores() // processes)
     return multiprocessing.get_context("spawn").Pool(processes, _begin, (arguments.plugin,))
 
 

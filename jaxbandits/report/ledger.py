@@ -102,7 +102,7 @@ class Run(NamedTuple):
         if self.precision != main.precision:
             kinds[self.precision or "precision not known"] = ""
         if seeds_of(self) != seeds_of(main):
-            again = not kinds and overlap(self.asked | {"seeds": _seeds(self)}, main.asked | {"seeds": _seeds(main)})
+            again = not kinds and overlap(_with_seeds(self), _with_seeds(main))
             kinds["other seeds"] = f"seeds {seeds_of(self)}{f', {SHARED}' if again else ''}"
         if self.manifest["horizon"] != main.manifest["horizon"]:
             kinds["other horizon"] = f"{self.manifest['horizon']:,} rounds"
@@ -333,7 +333,7 @@ def adjusted_verdicts(claims: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def seeds_of(run: Run) -> str:
     """Return the global indices of the seeds of a run, as text."""
-    return seeds_asked(run.asked | {"seeds": _seeds(run)})
+    return seeds_asked(_with_seeds(run))
 
 
 def seeds_asked(asked: Mapping[str, Any]) -> str:
@@ -354,6 +354,11 @@ def judged_before(run: Run) -> list[str]:
     """Return a sentence about verdicts that the run replaced, if there were any on some of its seeds."""
     before = run.manifest.get("judged before")
     return [f"It replaced a run on seeds {before}, {SHARED}."] if before else []
+
+
+def _with_seeds(run: Run) -> dict[str, Any]:
+    """Return the request of a run with the number of its seeds, which may be the declared one."""
+    return {**run.asked, "seeds": _seeds(run)}
 
 
 def _seeds(run: Run) -> int:
