@@ -109,6 +109,10 @@ def _show_experiment(e: "Experiment") -> None:
         label for panel in panels.values() for label in e.algorithms(e.preset(None), e.horizon, panel)
     )
     print("algorithms:", *(f"  {label}" for label in labels), sep="\n")
+    if e.stand_ins:
+        names = ", ".join(dict.fromkeys(e.stand_ins.values()))
+        own = ", or your own copy with --data" if e.from_file is not None else ""
+        print(f"data: a stand-in for {names}{own}")
     print("claims:", *(f"  {claim.text} [{claim.source}]" for claim in e.claims), sep="\n")
     print(*(f"note: {note}" for note in e.notes), sep="\n")
 

@@ -50,6 +50,20 @@ def test_without_the_files_adult_is_a_labelled_stand_in():
         assert "stand-in for Adult (synthetic)" in panel.title and panel.environment.dataset == "stand-in"
 
 
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_what_speaks_of_data_takes_them(name):
+    experiment = EXPERIMENTS[name]
+    assert experiment.from_file is not None or not any("--data" in note for note in experiment.notes)
+    assert experiment.from_file is None or experiment.stand_ins
+
+
+def test_a_figure_with_a_synthetic_panel_takes_the_real_adult(monkeypatch, tmp_path):
+    monkeypatch.setattr(setting, "load_adult", lambda path: _LIKE)
+    for name in ("dro/fig2", "dro/fig3", "dro/fig8"):
+        panels = EXPERIMENTS[name].with_data(tmp_path).panels(480)
+        assert panels["adult"].title.startswith("Adult") and len(panels) == 2
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_presets_differ_in_steps_only(name):
     """The demonstration multiplies steps; theory and tuned start from the theorems' own."""

@@ -98,6 +98,14 @@ def test_a_class_that_has_two_names_is_not_guessed(capsys, monkeypatch):
     assert "OFUL is the name of linear/oful and mine/oful: name one of them" in capsys.readouterr().err
 
 
+def test_show_says_whether_data_are_taken(capsys):
+    for name, said in (("dro/fig2", "data: a stand-in for Adult, or your own copy with --data\n"),
+                       ("coco/fig2", "data: a stand-in for FilmTrust\n")):  # fmt: skip
+        assert main(["show", name]) == 0
+        assert said in capsys.readouterr().out
+    assert main(["show", "linear/fig1"]) == 0 and "data: " not in capsys.readouterr().out
+
+
 def test_show_says_defaults_and_everything_of_a_name(capsys):
     assert main(["show", "hvtucb"]) == 0
     out = capsys.readouterr().out

@@ -1,6 +1,7 @@
 """Figure 2: the maximal risk against iterations, balanced groups."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from jaxbandits.algorithms.dro.online import Online
@@ -13,6 +14,7 @@ from jaxbandits.experiments.dro.setting import (
     STAND_IN,
     STUDY,
     adult,
+    adult_panels,
     groups,
     homogeneous,
     scales,
@@ -23,10 +25,9 @@ from jaxbandits.experiments.engine.figures import PanelCurves
 from jaxbandits.experiments.engine.statements import lower
 
 
-def panels(horizon: int) -> Mapping[str, Panel]:
-    """Make a panel of fresh synthetic samples, and one of rows of Adult with replacement."""
-    del horizon
-    return {"synthetic": Panel("synthetic, d = 1000, m = 20", homogeneous()), "adult": Panel(*adult())}
+def panels(path: Path | None) -> dict[str, Panel]:
+    """Make a panel of fresh synthetic samples, and one of rows of Adult with replacement; `path` as for `adult`."""
+    return {"synthetic": Panel("synthetic, d = 1000, m = 20", homogeneous()), "adult": Panel(*adult(path))}
 
 
 def learners(preset: str, panel: Panel, horizons: Mapping[str, int]) -> Mapping[str, Any]:
@@ -50,7 +51,7 @@ FIG2 = STUDY.experiment(
     horizon=20_000,
     guessed=GUESSED,
     algorithms=_algorithms,
-    panels=panels,
+    **adult_panels(panels),
     metric="max_risk",
     claims=tuple(
         claim

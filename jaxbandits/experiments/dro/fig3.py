@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.experiments.dro.fig2 import GRID, learners, panels
-from jaxbandits.experiments.dro.setting import GUESSED, SEEDS, STAND_IN, STUDY, tuning
+from jaxbandits.experiments.dro.setting import GUESSED, SEEDS, STAND_IN, STUDY, adult_panels, tuning
 from jaxbandits.experiments.engine.experiment import Panel
 from jaxbandits.experiments.engine.figures import PanelCurves
 from jaxbandits.experiments.engine.statements import difference, higher
@@ -29,7 +29,7 @@ FIG3 = STUDY.experiment(
     horizon=100_000,
     guessed=GUESSED,
     algorithms=_algorithms,
-    panels=panels,
+    **adult_panels(panels),
     horizons=lambda horizon, panel, labels: {label: _rounds(horizon, panel)[label] for label in labels},
     metric="max_risk",
     tabulated=("samples",),

@@ -1,6 +1,7 @@
 """Figure 8: fixed steps for a preset horizon, continued beyond it, beside the anytime forms."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,9 +36,8 @@ _PAIRS = (
 )
 
 
-def _panels(horizon: int) -> Mapping[str, Panel]:
-    del horizon
-    title, environment = setting.adult()
+def _panels(path: Path | None) -> dict[str, Panel]:
+    title, environment = setting.adult(path)
     return {
         "adult": Panel(f"{title}, balanced", environment),
         "heterogeneous": Panel(f"heterogeneous, d = {setting.DIM}, k = {_K}", setting.heterogeneous()),
@@ -107,7 +107,7 @@ FIG8 = setting.STUDY.experiment(
     stand_ins={"adult": "Adult"},
     horizon=48_000,
     algorithms=_algorithms,
-    panels=_panels,
+    **setting.adult_panels(_panels),
     metric="objective",
     tabulated=("objective_at_preset",),
     derive=_objective,
