@@ -12,6 +12,7 @@ Every file is replaced atomically. A name carries a digest of everything that de
 import contextlib
 import hashlib
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,13 @@ class Directory:
             with contextlib.suppress(Exception), np.load(path, allow_pickle=False) as arrays:  # a file may vanish
                 rounds += int(arrays["rounds"]) * width
         return rounds
+
+    def seconds_since_begin(self, name: str) -> float:
+        """Return how long ago a part was begun, by the first file of its checkpoint; 0 if there is none."""
+        try:
+            return max(0.0, time.time() - (self.working_path(name) / "checkpoint" / "spec.json").stat().st_mtime)
+        except OSError:  # it may vanish
+            return 0.0
 
     def clean_up(self, name: str) -> None:
         """Remove lock and directory of a part that is done, and temporary files of processes that were killed."""

@@ -2,12 +2,13 @@
 
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from jaxbandits.simulation.progress import is_interactive
 from jaxbandits.sweeps.checkpoints import PartStore
 from jaxbandits.sweeps.directory import Directory
 from jaxbandits.sweeps.load import SweepResult, load_sweep
+from jaxbandits.sweeps.status import format_seconds
 from jaxbandits.sweeps.sweep import Part, Sweep, SweepPlan, plan_sweep
 
 _REPORT_S = 60.0  # between lines about a part that is computed, where there is no bar
@@ -243,7 +245,8 @@ class _PartRunner:
         plan = Plan((part.job,), self.plan.sweep.seed)
         with PartStore(directory, plan, plan_spec(plan, devices, self.plan.traces), options.save_every) as store:
             title = f"part {number} of {self.n_parts}"
-            with _printing_minutes(title, options.progress and not is_interactive()):
+            share = functools.partial(self._share, part)
+            with _printing_minutes(title, share, options.progress and not is_interactive()):
                 output = driver.run(
                     plan, devices=devices, traces=self.plan.traces, workers=options.workers,
                     save_every=options.save_every, progress=options.progress, title=title, stages=False, store=store,
@@ -253,6 +256,10 @@ class _PartRunner:
         spec = self.plan.spec_of(part)
         trials = collect_trials(part.job, output.block_values[0], output.timing[0], self.hindsight, spec)
         return dataclasses.replace(trials, timing={}), trials.timing
+
+    def _share(self, part: Part) -> float:
+        """Return the share of a part's rounds that its checkpoint has."""
+        return min(1.0, self.directory.count_rounds(part.name, part.job.width) / part.rounds)
 
     def _select_metrics(self, trials: Trials) -> Trials:
         metrics = self.plan.sweep.metrics
@@ -270,13 +277,13 @@ class _PartRunner:
 
 
 @contextlib.contextmanager
-def _printing_minutes(title: str, enabled: bool) -> Iterator[None]:
+def _printing_minutes(title: str, share: Callable[[], float], enabled: bool) -> Iterator[None]:
     """Print a line a minute on standard error while a part is computed, which has no bar where this is enabled."""
-    begin, is_done = time.perf_counter(), threading.Event()
+    begin, before, is_done = time.perf_counter(), share() if enabled else 0.0, threading.Event()
 
     def report() -> None:
         while not is_done.wait(_REPORT_S):
-            print(f"{title}: computing for {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
+            print(_minute(title, time.perf_counter() - begin, before, share()), file=sys.stderr, flush=True)
 
     thread = threading.Thread(target=report, daemon=True)
     if enabled:
@@ -287,6 +294,14 @@ def _printing_minutes(title: str, enabled: bool) -> Iterator[None]:
         is_done.set()
         if enabled:
             thread.join()
+
+
+def _minute(title: str, seconds: float, before: float, now: float) -> str:
+    """Return a line on a part: how long it has been computed, its share that is saved, and an estimate of the rest."""
+    text = f"{title}: computing for {format_seconds(seconds)}"
+    if now <= before:
+        return text
+    return f"{text}, {100.0 * now:.3g} % saved, some {format_seconds(seconds * (1.0 - now) / (now - before))} left"
 
 
 def _count_failed(trials: Trials) -> int:

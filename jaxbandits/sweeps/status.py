@@ -15,9 +15,9 @@ def read_status(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Returns:
       `parts`, `trials` and `rounds` with the numbers of each state; of the finished parts `failed_trials` (with a NaN
-      or an infinity) and `inadmissible_trials` (with inadmissible decisions); `rounds_per_s` of one process, None
-      before the first part is done; `seconds_left` for all processes that run now, at that rate; and lists of `running`
-      parts and `failures`.
+      or an infinity) and `inadmissible_trials` (with inadmissible decisions); `rounds_per_s` of one process, by the
+      parts that are done, or else by checkpoints of those that run, None before there is one; `seconds_left` for all
+      processes that run now, at that rate; and lists of `running` parts and `failures`.
 
     Raises:
       InputError: if the directory holds no sweep.
@@ -30,6 +30,7 @@ def read_status(path: str | os.PathLike[str]) -> dict[str, Any]:
     bad_trials = {"failed_trials": 0, "inadmissible_trials": 0}
     running, failures = [], []
     computed, seconds, left = 0, 0.0, 0
+    under_way, busy = 0, 0.0  # rounds and seconds of the parts that run
     for part in manifest["parts"]:
         name = part["name"]
         trials["total"] += part["trials"]
@@ -46,6 +47,7 @@ def read_status(path: str | os.PathLike[str]) -> dict[str, Any]:
         elif files.is_locked(directory.working_path(name)):
             state = "running"
             running.append({"part": name, "label": part["label"], "rounds": played, "of": part["rounds"]})
+            under_way, busy = under_way + played, busy + directory.seconds_since_begin(name)
         elif (error := directory.read_failure(name)) is not None:
             state = "failed"
             failures.append({"part": name, "label": part["label"], "error": error})
@@ -54,6 +56,8 @@ def read_status(path: str | os.PathLike[str]) -> dict[str, Any]:
         states[state] += 1
         rounds["done"] += played
         left += part["rounds"] - played if state in ("running", "missing") else 0
+    if not computed:
+        computed, seconds = under_way, busy
     rate = computed / seconds if computed and seconds else None
     return {
         "directory": str(directory.path),

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import filelock
@@ -480,10 +481,43 @@ def test_processes_share_the_work_of_a_directory(finished, tmp_path):
         assert not list((directory / "working").iterdir())
 
 
+def test_a_line_on_a_part_estimates_the_rest():
+    """From what was saved since this process began, not from what it found."""
+    assert run_lib._minute("part 1 of 2", 60.0, 0.0, 0.0) == "part 1 of 2: computing for 60 s"
+    assert run_lib._minute("part 1 of 2", 60.0, 0.5, 0.5) == "part 1 of 2: computing for 60 s"
+    assert run_lib._minute("part 1 of 2", 60.0, 0.5, 0.75) == (
+        "part 1 of 2: computing for 60 s, 75 % saved, some 60 s left"
+    )
+
+
+def test_status_estimates_the_rest_before_a_part_is_done(tmp_path, monkeypatch):
+    """From the rounds in the checkpoint of the part that runs, and the age of its first file."""
+
+    def broken(*_, **__):
+        raise RuntimeError("luck")
+
+    monkeypatch.setattr(driver, "run", broken)
+    run(tmp_path)
+    directory, part = Directory(tmp_path), plan_sweep(SWEEP).parts[0]
+    working = files_made(directory.working_path(part.name) / "checkpoint")
+    with filelock.FileLock(str(working.parent / ".lock")):
+        assert status_lib.read_status(tmp_path)["seconds_left"] is None  # nothing is saved yet
+        np.savez(working / "batch-0-00000.npz", rounds=np.asarray(10))
+        (working / "spec.json").write_text("{}")
+        os.utime(working / "spec.json", (time.time() - 20.0,) * 2)
+        seen = status_lib.read_status(tmp_path)
+    (running,) = seen["running"]
+    played = min(part.rounds, 10 * part.job.width)
+    assert running["rounds"] == played < part.rounds and seen["parts"]["done"] == 0
+    assert seen["rounds_per_s"] == pytest.approx(played / 20.0, rel=0.3)
+    assert seen["seconds_left"] == pytest.approx((part.rounds - played) / seen["rounds_per_s"])
+    assert directory.seconds_since_begin("nobody") == 0.0
+
+
 def test_a_part_prints_lines_where_there_is_no_bar(tmp_path, monkeypatch, capsys):
     """Off a terminal a long part is not silent; without progress it is."""
     monkeypatch.setattr(run_lib, "_REPORT_S", 0.001)
     run_sweep(SWEEP, tmp_path / "loud")
-    assert "part 1 of 7: computing for " in capsys.readouterr().err
+    assert "part 1 of 7: computing for 0 s" in capsys.readouterr().err
     run_sweep(SWEEP, tmp_path / "quiet", progress=False)
     assert "computing for" not in capsys.readouterr().err
