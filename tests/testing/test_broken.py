@@ -311,6 +311,21 @@ def test_the_quick_form_says_what_breaks_and_how_to_mend_it(made, message):
     assert "\n" not in text and len(text) < 500 and "ShapeDtypeStruct" not in text and "Traced<" not in text
 
 
+@pytree
+class UndocumentedAndAsks(IfInSelect):
+    first: Any = param(1.0, "(0, inf)")
+    second: int = static(3, "[1, inf)")
+
+
+def test_fields_without_a_meaning_hide_nothing():
+    """All of them are named, and what breaks besides."""
+    with pytest.raises(AssertionError) as said:
+        contract.check_algorithm(UndocumentedAndAsks(), ENVIRONMENT, quick=True)
+    lines = str(said.value).splitlines()
+    assert len(lines) == 3 and "field first has no meaning" in lines[0] and "field second has no" in lines[1]
+    assert "asks in Python" in lines[2]
+
+
 BROKEN = [
     (contract.masked_arms_are_never_played, IgnoresTheMask, "only arm 2 was available, arm 0 was played"),
     (contract.stays_finite, Overflows, "the state is NaN after feedback scaled by 1e.06"),
