@@ -60,13 +60,23 @@ def _rows_of(label: str, trials: Trials, metric: str, level: float, at: Mapping[
             )
 
 
+def _since(metric: str, of: Mapping[str, Trials]) -> str:
+    """Return the first record point at which a metric is not finite, as text; "" where only a final state is not."""
+    lost = [
+        int(trials.record_points[~np.isfinite(values).all(axis=tuple(i for i in range(values.ndim) if i != 2))].min())
+        for trials in of.values()
+        if not np.isfinite(values := trials.get(metric)).all()
+    ]
+    return f", the first by round {min(lost):,}" if lost else ""
+
+
 def warn(metric: str, of: Mapping[str, Trials], stacklevel: int) -> None:
     """Warn of failed trials, of inadmissible decisions, and of few seeds."""
     failed = np.concatenate([trials.failed(metric).ravel() for trials in of.values()])
     if failed.any():
         warnings.warn(
-            f"{int(failed.sum())} of {failed.size} trials are not finite; they are left out, counted in "
-            "the column 'failed'",
+            f"{int(failed.sum())} of {failed.size} trials are not finite{_since(metric, of)}; they are left out, counted "
+            "in the column 'failed'; check_algorithm names the first NaN of a learner's state",
             stacklevel=stacklevel + 1,
         )
     for label, trials in of.items():

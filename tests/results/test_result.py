@@ -113,7 +113,10 @@ def test_failed_trials_are_counted_and_left_out_with_a_warning():
     values[0, :7, 1] = np.nan
     values[0, 7, 0] = 100.0
     result = Result({"a": made.trials({"loss": values}), "b": made.trials({"loss": np.ones((1, 60, 2))})})
-    with pytest.warns(UserWarning, match="7 of 120 trials are not finite; they are left out, counted in the column"):
+    with pytest.warns(
+        UserWarning,
+        match="7 of 120 trials are not finite, the first by round 20; they are left out, counted in the column",
+    ):
         rows = result.summary()
     assert [(row.trials, row.failed, row.mean) for row in rows] == [(53, 7, 1.0), (60, 0, 1.0)]
     (row,) = _quiet(Result({"a": made.trials({"loss": np.full((1, 3, 2), np.nan)})}).summary)
@@ -185,3 +188,9 @@ def test_repr_is_short_and_shows_no_numbers():
     assert "swept: 3 points x 6 seeds" in repr(result) and "regret, loss, risk" in repr(result)
     many = Result({f"learner {i}": result["swept"] for i in range(1000)})
     assert len(repr(many)) < 600 and "and 995 more labels" in repr(many)
+
+
+def test_a_state_that_is_lost_behind_a_finite_metric_has_no_round():
+    trials = made.trials({"regret": np.ones((1, 60, 3))}, healthy=np.arange(60)[None] != 7)
+    with pytest.warns(UserWarning, match="1 of 60 trials are not finite; they are left out"):
+        Result({"a": trials}).table("regret")
