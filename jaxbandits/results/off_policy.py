@@ -44,7 +44,7 @@ def evaluate(
     """Estimate the mean reward of a policy from a log of another one.
 
     Args:
-      action: `[n]` the action of each event, from 0.
+      action: `[n]` the action of each event, from 0; or names, numbered in their sorted order, of which there are K.
       reward: `[n]` what it paid.
       propensity: `[n]` probability in (0, 1] with which the logging policy played it.
       policy: `[n, K]` probabilities with which the evaluated policy plays each action in each event.
@@ -58,7 +58,8 @@ def evaluate(
       InputError: for shapes that do not fit, numbers that are not finite, and probabilities that are none.
     """
     rewards, propensities = _array("reward", reward, 1), _array("propensity", propensity, 1)
-    policy, actions = _array("policy", policy, 2), _array("action", action, 1)
+    policy = _array("policy", policy, 2)
+    actions = _array("action", _numbered(action, policy.shape[1]), 1)
     ranges.check_range("level", np.asarray(level), "(0, 1)")
     n, n_actions = policy.shape
     for name, array in (("action", actions), ("reward", rewards), ("propensity", propensities)):
@@ -92,6 +93,20 @@ def evaluate(
         found.append(PolicyValue(method, *map(float, (estimate.mean, estimate.low, estimate.high, effective))))
     header = ("method", "mean reward", f"{100 * level:g} % t-interval", "effective events")
     return ResultTable(found, header, lambda row: _cells(row))
+
+
+def _numbered(action: Any, n_actions: int) -> Any:
+    """Return actions that are names as numbers, in the sorted order of the names; others as they are."""
+    names = np.asarray(action, dtype=object).ravel() if isinstance(action, (list, tuple, np.ndarray)) else ()
+    if not len(names) or not all(isinstance(name, str) for name in names):
+        return action
+    known, numbers = np.unique(names.astype(str), return_inverse=True)
+    if len(known) != n_actions:
+        listed = ", ".join(known[:4]) + (", ..." if len(known) > 4 else "")
+        raise InputError(
+            f"action names {len(known)} actions ({listed}), but policy has {n_actions} columns: number them"
+        )
+    return numbers
 
 
 def _cells(row: PolicyValue) -> list[str]:

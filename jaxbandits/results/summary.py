@@ -75,8 +75,8 @@ def warn(metric: str, of: Mapping[str, Trials], stacklevel: int) -> None:
     failed = np.concatenate([trials.failed(metric).ravel() for trials in of.values()])
     if failed.any():
         warnings.warn(
-            f"{int(failed.sum())} of {failed.size} trials are not finite{_since(metric, of)}; they are left out, counted "
-            "in the column 'failed'; check_algorithm names the first NaN of a learner's state",
+            f"{int(failed.sum())} of {failed.size} trials are not finite{_since(metric, of)}; they are left out, "
+            "counted in the column 'failed'; check_algorithm names the first NaN of a learner's state",
             stacklevel=stacklevel + 1,
         )
     for label, trials in of.items():

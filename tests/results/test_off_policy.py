@@ -68,3 +68,14 @@ def test_wrong_input_is_one_line(change, message):
     log = {"action": [0, 1], "reward": [1.0, 0.0], "propensity": [0.5, 0.5], "policy": [[0.2, 0.3, 0.5]] * 2}
     with pytest.raises(InputError, match=message):
         evaluate(**(log | change))
+
+
+def test_actions_may_be_names():
+    """Numbered in sorted order; where the log lacks one, columns of the policy cannot be told apart."""
+    (action, *rest), _, _ = _log(0, 300)
+    names = np.array(["ash", "beech", "cedar"])[action]
+    assert list(evaluate(names, *rest)) == list(evaluate(action, *rest))
+    assert list(evaluate(list(names), *rest)) == list(evaluate(action, *rest))
+    few = np.where(names == "cedar", "ash", names)
+    with pytest.raises(InputError, match=r"action names 2 actions \(ash, beech\), but policy has 3 columns"):
+        evaluate(few, *rest)

@@ -10,13 +10,14 @@ what a learner earns per round over as many rounds. About one event in K counts.
 """
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base.errors import InputError
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, pytree, shared, static, validate
 from jaxbandits.environments.data import rows
 from jaxbandits.environments.data.rows import Place
@@ -130,17 +131,19 @@ class LoggedReplay:
         action: str | int,
         reward: str | int,
         *,
+        seen: Sequence[str | int] | None = None,
         n_arms: int | None = None,
         delimiter: str = ",",
         header: bool = True,
         **settings: Any,
     ) -> "LoggedReplay":
-        """Replay the events of a CSV file, a row each; all further columns are the context.
+        """Replay the events of a CSV file, a row each.
 
         Args:
           path: the file, plain or gzip-compressed (`.gz`).
           action: the column of the arm that was played, a number or a name: its name, or its number from 0.
           reward: the column of what it paid.
+          seen: the columns of the context, numbers; others are not read. None: all further columns, a time stamp too.
           n_arms: K; by default the number of different actions.
           delimiter: one character between the cells.
           header: whether the first row holds names.
@@ -149,12 +152,18 @@ class LoggedReplay:
         Raises:
           InputError: naming file and line, when it cannot be read; and what `from_log` refuses.
         """
-        columns = {"action": action, "reward": reward}
-        table, places, names = streams.read_csv(path, columns, text="action", delimiter=delimiter, header=header)
+        if isinstance(seen, str) or not isinstance(seen, (Sequence, type(None))):
+            raise InputError(f"seen must be a list of columns, got {format_value(seen)}")
+        context = {f"seen column {k}": column for k, column in enumerate(seen or ())}
+        columns = {"action": action, "reward": reward, **context}
+        reading: dict[str, Any] = {"delimiter": delimiter, "header": header, "only": seen is not None}
+        table, places, names = streams.read_csv(path, columns, text="action", **reading)
         actions = numbers_or_texts(names)
         n_arms = len(np.unique(actions)) if n_arms is None else n_arms
-        seen = np.delete(table, list(places.values()), axis=1)
-        return cls.from_log(actions, table[:, places["reward"]], n_arms, seen, **settings)
+        shown = [k for k in range(table.shape[1]) if k not in (places["action"], places["reward"])]
+        shown = shown if seen is None else [places[what] for what in context]
+        contexts = table[:, shown] if shown else None
+        return cls.from_log(actions, table[:, places["reward"]], n_arms, contexts, **settings)
 
     @classmethod
     def example(cls) -> "LoggedReplay":

@@ -59,7 +59,13 @@ def load_csv(
 
 
 def read_csv(
-    path: Path, columns: Mapping[str, str | int], *, text: str | None = None, delimiter: str, header: bool
+    path: Path,
+    columns: Mapping[str, str | int],
+    *,
+    text: str | None = None,
+    delimiter: str,
+    header: bool,
+    only: bool = False,
 ) -> tuple[np.ndarray, dict[str, int], list[str]]:
     """Every cell of a table of numbers, of which one column may hold text.
 
@@ -70,6 +76,7 @@ def read_csv(
       text: which of them holds text; None: none does.
       delimiter: one character between the cells.
       header: whether the first row holds names.
+      only: whether all other columns are left unread, and 0 in the table.
 
     Returns:
       The table `[n, columns]`, 0 where text stands; what -> number of its column; `[n]` the texts.
@@ -93,10 +100,11 @@ def read_csv(
     for line, cells in _csv_rows(path, delimiter):
         if not width:
             width, names = len(cells), [cell.strip() for cell in cells] if header else None
-            if width <= len(columns):
+            if width < len(columns) + (not only):
                 needed = ", ".join(f"a {what}" for what in columns)
                 raise InputError(
-                    f"{path}, line {line}: needs {needed} and a feature, got {width} cells (delimiter {delimiter!r})"
+                    f"{path}, line {line}: needs {needed}{' and a feature' * (not only)}, got {width} cells (delimiter "
+                    f"{delimiter!r})"
                 )
             places = {what: _column(path, what, column, names, width) for what, column in columns.items()}
             if len(set(places.values())) < len(places):
@@ -110,8 +118,9 @@ def read_csv(
             texts.append(cells[lettered].strip())
             if not texts[-1]:
                 raise InputError(f"{path}, line {line}: the {text} (column {lettered + 1}) is empty")
+        unread = {lettered} | (set(range(width)) - set(places.values()) if only else set())
         rows.append(
-            [0.0 if k == lettered else number(path, line, cell, f"column {k + 1}") for k, cell in enumerate(cells)]
+            [0.0 if k in unread else number(path, line, cell, f"column {k + 1}") for k, cell in enumerate(cells)]
         )
     if not rows:
         raise InputError(f"{path} holds no rows")

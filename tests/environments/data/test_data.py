@@ -263,6 +263,24 @@ def test_a_log_is_read_from_a_file(tmp_path):
     assert list(read.log.index) == [1, 0, 1]
 
 
+def test_columns_of_a_log_that_nobody_asked_for_are_not_read(tmp_path):
+    """Text and time stamps beside the columns that are named; an empty list is no context."""
+    path = tmp_path / "log.csv"
+    path.write_text("when,age,arm,paid,city\n2026-11-25,0.5,B,1,Oslo\nx,0.1,A,0,Rome\n,0.9,B,0.5,\n")
+    read = LoggedReplay.from_file(path, action="arm", reward="paid", seen=["age"])
+    np.testing.assert_array_equal(read.log.seen, [[0.5], [0.1], [0.9]])
+    assert LoggedReplay.from_file(path, action="arm", reward="paid", seen=[]).log.seen is None
+    for seen, message in (
+        (None, "line 2: column 1 must be a finite number"),
+        (["city"], "line 2: column 5 must be a finite number"),
+        (["sex"], "unknown column of .*'sex'"),
+        ("age", "seen must be a list of columns, got 'age'"),
+        (["arm"], "are the same column"),
+    ):
+        with pytest.raises(InputError, match=message):
+            LoggedReplay.from_file(path, action="arm", reward="paid", seen=seen)
+
+
 def test_labels_of_pandas_are_text():
     table = TableBandit.from_table(np.eye(3), np.array(["a", "b", "a"], dtype=object)).table
     np.testing.assert_array_equal(table.rewards, [[1, 0], [0, 1], [1, 0]])
