@@ -93,6 +93,8 @@ class Result(LabelledTrials):
     ) -> dict[str, Best]:
         """Choose the best hyperparameter point of every label on the first seeds, and judge it on the others.
 
+        Warns when points differ in a field of the environment: the best of them may be the easiest environment.
+
         Args:
           metric: which, at the horizon; the first by default.
           by: `"mean"`, `"median"`, or a function of one point's values `[seeds, ...]` on the selection seeds. A failed
@@ -111,6 +113,7 @@ class Result(LabelledTrials):
         select_lib.checked(by, minimise)
         level = intervals.checked_level(level)
         metric, of = self.measured(metric)
+        select_lib.warn_of_environments(of, stacklevel=2)
         return {k: select_lib.best(k, trials, metric, by, minimise, select, level) for k, trials in of.items()}
 
     def paired_difference(

@@ -1,7 +1,8 @@
 """The best hyperparameters, chosen on some seeds and judged on others."""
 
 import numbers
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -42,6 +43,22 @@ def best(label: str, trials: Trials, metric: str, by: By, minimise: bool, select
     good = usable[index, n:]
     estimate = intervals.metric_interval(values[index, n:][good], level=level)._replace(failed=int((~good).sum()))
     return Best(trials.points[index], index, scores[index], estimate)
+
+
+def warn_of_environments(of: Mapping[str, Trials], stacklevel: int) -> None:
+    """Warn where the points of a label differ in a field of the environment, since no learner chooses that."""
+    for label, trials in of.items():
+        values: dict[str, set[str]] = {}
+        for point in trials.points:
+            for field, value in point.items():
+                values.setdefault(field, set()).add(str(value))
+        varied = [field for field, found in values.items() if field.startswith("environment.") and len(found) > 1]
+        if varied:
+            warnings.warn(
+                f"{label}: points differ in {', '.join(varied)}: the best of them may be the easiest environment, not "
+                "the best learner; a sweep for each environment tells",
+                stacklevel=stacklevel + 1,
+            )
 
 
 def checked(by: Any, minimise: Any) -> None:

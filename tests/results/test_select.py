@@ -87,3 +87,12 @@ def test_bad_criteria_are_one_clear_line(settings, message):
 def test_one_seed_cannot_both_choose_and_judge():
     with pytest.raises(InputError, match="a has 1 seeds"):
         _result(np.ones((3, 1))).best()
+
+
+def test_the_easiest_environment_is_not_the_best_learner():
+    points = [{"rate": 0.1, "environment.noise": noise} for noise in (1.0, 2.0)]
+    trials = made.trials({"loss": np.array([[0.0] * 4, [1.0] * 4])[..., None]}, points)
+    with pytest.warns(
+        UserWarning, match=r"a: points differ in environment\.noise: the best of them may be the easiest"
+    ):
+        Result({"a": trials}).best("loss")
