@@ -90,7 +90,7 @@ def find(experiment: Experiment, asked: Mapping[str, Any], directory: Path) -> R
         ) from None
     if before != asked:
         raise InputError(
-            f"{directory} holds a finished run of another {_difference(before, asked)}: --out DIR keeps both, "
+            f"{directory} holds a finished run that differs in {_difference(before, asked)}: --out DIR keeps both, "
             "--overwrite replaces it"
         )
     if not all(file.exists() for file in files):
@@ -117,8 +117,12 @@ def _difference(before: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     shown = []
     for name in names:
         old, new = (json.dumps(value.get(name)) for value in (before, asked))
+        name = _WORDS.get(name, name)
         shown.append(f"{name} ({old}, now {new})" if len(old) + len(new) < 40 else name)
     return ", ".join(shown)
+
+
+_WORDS = {"without": "learners left out", "reading": "interpretation"}
 
 
 def _judged(experiment: Experiment, claims: Sequence[Mapping[str, Any]]) -> tuple[Verdict, ...]:

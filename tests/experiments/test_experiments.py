@@ -193,7 +193,7 @@ def test_another_reading_is_a_run_of_its_own(tmp_path):
     assert kept["request"]["reading"] == "fast" and kept["reading"] == "the rate is read as 1"
     assert "reading fast: the rate is read as 1" in (tmp_path / "small.txt").read_text()
     assert finished.find(read.with_interpretation("fast"), request, tmp_path) is not None
-    with pytest.raises(InputError, match="finished run of another reading"):
+    with pytest.raises(InputError, match="finished run that differs in interpretation"):
         finished.find(read, finished.request(read, **asked), tmp_path)
     with pytest.raises(InputError, match="one interpretation only"):
         SMALL.with_interpretation("fast")

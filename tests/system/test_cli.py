@@ -297,12 +297,12 @@ def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_pat
     for other, what in (
         (["--seeds", "32"], "seeds (64, now 32)"),
         (["--seeds", "64", "--seed", "3"], "seed (0, now 3)"),
-        (["--seeds", "64", "--exclude", "RLS"], 'without ([], now ["RLS"])'),
+        (["--seeds", "64", "--exclude", "RLS"], 'learners left out ([], now ["RLS"])'),
         (["--seeds", "64", "--horizon", "60"], "horizon (50, now 60)"),
     ):
         assert main([*arguments, *other]) == 2
         err = capsys.readouterr().err.strip()
-        assert f"holds a finished run of another {what}: --out DIR keeps both, --overwrite replaces it" in err
+        assert f"holds a finished run that differs in {what}: --out DIR keeps both, --overwrite replaces it" in err
         assert "\n" not in err and held() == before
     manifest = json.loads(before["manifest.json"])
     assert main([*arguments, "--seeds", "60", "--overwrite"]) == 0
@@ -311,7 +311,7 @@ def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_pat
     assert fewer["judged before"] == "0 to 63 of base seed 0" and "judged before" not in manifest
     manifest["request"]["package"] = "older"
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    assert main([*arguments, "--seeds", "64"]) == 2 and "of another package:" in capsys.readouterr().err
+    assert main([*arguments, "--seeds", "64"]) == 2 and "differs in package:" in capsys.readouterr().err
     (tmp_path / "manifest.json").write_text("{")
     assert main([*arguments, "--seeds", "64"]) == 2 and "manifest.json is damaged" in capsys.readouterr().err
 

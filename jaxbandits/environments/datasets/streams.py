@@ -240,6 +240,9 @@ def _csv_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             yield reader.line_num, cells
 
 
+_HINT = " (encode text as numbers, fill gaps or leave their rows out)"
+
+
 def number(path: Path, line: int, text: str, what: str) -> float:
     """Return a finite number in a cell of a file."""
     try:
@@ -247,7 +250,7 @@ def number(path: Path, line: int, text: str, what: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or "_" in text:
-        raise InputError(f"{path}, line {line}: {what} must be a finite number, got {_quoted(text)}")
+        raise InputError(f"{path}, line {line}: {what} must be a finite number, got {_quoted(text)}{_HINT}")
     return value
 
 
