@@ -46,7 +46,7 @@ def _claims(panel: str) -> tuple[Claim, ...]:
             "SCOFW-TVC",
             says="SCOFW-TVC pays for its loss with violation",
             metric="violation",
-            place=place,
+            place="ours, on Figure 1",
             **judged,
         ),
     )
