@@ -48,6 +48,7 @@ def test_every_claim_says_whose_sentence_it_is(name):
         assert PLACE.match(claim.source), claim.source
         assert "ours" not in claim.text or claim.source.startswith("ours"), claim.text
         assert set(claim.presets) <= set(experiment.presets)
+    assert experiment.headline in ("", *experiment.presets)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

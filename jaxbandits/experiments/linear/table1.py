@@ -30,6 +30,7 @@ TABLE1 = setting.FIGURES.experiment(
         "theory": PRESETS["theory"],
     },
     tuning=None,
+    headline="",
     algorithms=_all_learners,
     panels=lambda horizon: {"max": Panel(TITLES["max"], environment(noise=StudentT(df=2.1), eps=0.99))},
     claims=tuple(
