@@ -3,10 +3,11 @@
 from typing import Any, NamedTuple
 
 from jaxbandits.base.errors import unknown_name
+from jaxbandits.experiments.engine.claim import REPEATS
 from jaxbandits.experiments.engine.experiment import Experiment
 
 BUDGETS = {
-    "quick": "a fiftieth of the rounds, at most 8 seeds, no slow learners, no times: all is drawn, nothing decided",
+    "quick": "a fiftieth of the rounds, at most 8 seeds, no slow learners, no times: nothing is decided",
     "standard": "rounds, seeds and preset as declared; where it is cheap, tuned for each panel beside",
     "full": "as declared, every other preset, other readings of the paper, other seeds, and double precision",
 }
@@ -38,6 +39,8 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
     usual = {"seeds": None, "horizon": None, "preset": None, "seed": 0}
     double = "" if experiment.float64 or not float64 else _DOUBLE
     if budget == "quick":
+        if experiment.claims and all(claim.trials <= REPEATS for claim in experiment.claims):
+            return []  # of times, which a short run does not take
         least = min(_LEAST, experiment.horizon)
         horizon = max(least, experiment.horizon // _SHARE)
         less = {"without": tuple(experiment.slow), "no_timing": True}

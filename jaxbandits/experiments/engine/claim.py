@@ -41,7 +41,7 @@ WORDS: Mapping[Kind, Mapping[str, str]] = {  # kind to decision to the word for 
     "observation": {"holds": "observed", "does not hold": "not observed"},
 }
 _EXPERIMENTAL = re.compile(r"(v2 )?(Figures?|Tables?|Section 5|Section 7)\b")  # begins the place of a statement
-_REPEATS = 3  # least number of timings, and of nothing else
+REPEATS = 3  # least number of timings, and of nothing else
 _MOST_SEEDS = 1e7  # more than these are no help
 
 
@@ -105,7 +105,7 @@ class Claim:
     @property
     def kind(self) -> Kind:
         """Kind of the claim, by its place and its unit."""
-        return kind_of(self.source, self.trials <= _REPEATS)
+        return kind_of(self.source, self.trials <= REPEATS)
 
     @property
     def equivalence(self) -> bool:
@@ -306,7 +306,7 @@ class Verdict:
     @property
     def unit(self) -> str:
         """Unit of n: seeds, or repeats of timings, of which fewer are needed."""
-        return "seeds" if self.claim.trials > _REPEATS else "repeats"
+        return "seeds" if self.claim.trials > REPEATS else "repeats"
 
     def _interval(self) -> str:
         return f"{self.value:.4g} in [{self.low:.4g}, {self.high:.4g}]"
