@@ -102,8 +102,8 @@ MUTANTS = [
         ("nearest end forgotten", "claim.py", "self.n * max(factors,", "self.n * min(factors,"),
         ("seeds not squared", "claim.py", "(reach / distance) ** 2", "(reach / distance)"),
         ("ratio upside down", "statistic.py", "log_ratio_interval(a, b)", "log_ratio_interval(b, a)"),
-        ("difference upside down", "statistic.py", "return paired_mean(a - factor * b)._replace(failed=failed)",
-         "return paired_mean(b - factor * a)._replace(failed=failed)"),
+        ("difference upside down", "statistic.py", "found = paired_mean(a - factor * b)",
+         "found = paired_mean(b - factor * a)"),
         ("wins upside down", "statistic.py", "int(np.sum(a < b))", "int(np.sum(a > b))"),
     ),
     *_of(
@@ -205,8 +205,8 @@ MUTANTS = [
     *_declared(
         ("Figure 8 levels off where it falls", "dro/fig8.py", '_of_metrics(fixed, "objective", "objective_at_',
          '_of_metrics(fixed, "objective_at_preset", "objective_at_', "figure_8_of_the_group_dro_paper"),
-        ("coco's Figure 1 swapped", "coco/fig1.py", '"loss": (\n        ("OFW-TVC", "OPDP")',
-         '"loss": (\n        ("OPDP", "OFW-TVC")', "figure_1_of_the_projection_free_paper"),
+        ("coco's Figure 1 swapped", "coco/fig1.py", '"SCOFW-TVC",\n            ("OFW-TVC", *_RIVALS)',
+         '"OFW-TVC",\n            ("SCOFW-TVC", *_RIVALS)', "figure_1_of_the_projection_free_paper"),
         ("coco's Figure 2 swapped", "coco/fig2.py", 'in ("BFW-TVC", "SCBFW-TVC")\n        for metric',
          'in ("LBPM",)\n        for metric', "figure_2_of_the_projection_free_paper"),
         ("certificates of OONS loosened", "oco/certificates.py", '"negative_slack": (\n        1e-5',

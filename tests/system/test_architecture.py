@@ -45,7 +45,7 @@ ALLOWED = {
     "__main__": {"cli"},
     "commands": {
         *("base", "algorithms", "environments", "results", "simulation", "sweeps", "experiments", "report"),
-        *("testing", "commands"),
+        *("testing", "plugins", "commands"),
     },
     "cli": {"base", "commands", "plugins"},
 }
