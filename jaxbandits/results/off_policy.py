@@ -97,7 +97,9 @@ def evaluate(
 
 def _numbered(action: Any, n_actions: int) -> Any:
     """Return actions that are names as numbers, in the sorted order of the names; others as they are."""
-    names = np.asarray(action, dtype=object).ravel() if isinstance(action, (list, tuple, np.ndarray)) else ()
+    if not isinstance(action, (list, tuple, np.ndarray)):
+        return action
+    names = np.asarray(action, dtype=object).ravel()
     if not len(names) or not all(isinstance(name, str) for name in names):
         return action
     known, numbers = np.unique(names.astype(str), return_inverse=True)
