@@ -8,7 +8,8 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,8 +17,6 @@ from jaxbandits.commands import report as report_lib
 from jaxbandits.commands.arguments import number, path, settings, whole, with_plugins
 
 if TYPE_CHECKING:
-    from multiprocessing.pool import Pool
-
     from jaxbandits.experiments import Experiment
     from jaxbandits.experiments.engine.budget import BudgetRun
     from jaxbandits.experiments.engine.run import Report
@@ -79,8 +78,6 @@ def add(commands: Any) -> None:
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
-    import warnings
-
     import jax
 
     arguments.float64 |= jax.config.read("jax_enable_x64")
@@ -89,14 +86,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     from jaxbandits.experiments.engine.experiment import chosen
     from jaxbandits.report import files
 
-    said: set[str] = set()
-
-    def warn_once(message: Warning | str, *_: object, **__: object) -> None:
-        if str(message) not in said:
-            print(f"warning: {message}", file=sys.stderr)
-        said.add(str(message))
-
-    warnings.showwarning = warn_once
+    _warn_once()
     experiments = chosen(EXPERIMENTS, arguments.experiment)
     if arguments.data is not None:
         if len(experiments) > 1:
@@ -122,6 +112,20 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     path = files.write_ledger(reports, out)
     print(path.read_text(), f"wrote {path}", sep="\n")
     return 0
+
+
+def _warn_once() -> None:
+    """Print each warning once in this process, in a line without its place in the code."""
+    import warnings
+
+    said: set[str] = set()
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        if str(message) not in said:
+            print(f"warning: {message}", file=sys.stderr)
+        said.add(str(message))
+
+    warnings.showwarning = show
 
 
 def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Namespace) -> "Report":
@@ -195,12 +199,15 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
         for experiment in experiments
         for part in parts(experiment, arguments.budget, arguments.float64)
     ]
+    if not planned:
+        raise InputError(f"{experiments[0].name} is about times, which the budget {arguments.budget} does not take")
     failed, begin = [], time.perf_counter()
     outcomes: Iterable[_Outcome] = (_run_part(experiment, part, out, arguments) for experiment, part in planned)
     with contextlib.ExitStack() as stack:
         if processes > 1 and len(planned) > 1:
-            pool = stack.enter_context(_pool(processes, arguments))
-            outcomes = pool.imap_unordered(_captured, [(x.name, part, out, arguments) for x, part in planned])
+            submit = stack.enter_context(_processes(processes, arguments))
+            futures = [submit(_captured, x.name, part, out, arguments) for x, part in planned]
+            outcomes = (future.result() for future in as_completed(futures))
         for i, outcome in enumerate(outcomes, start=1):
             print(outcome.printed, end="")
             print(outcome.errors, end="", file=sys.stderr)
@@ -245,26 +252,45 @@ def _run_part(experiment: "Experiment", part: "BudgetRun", out: Path, arguments:
     return _Outcome(name, worked, time.perf_counter() - since)
 
 
-def _captured(job: "tuple[str, BudgetRun, Path, argparse.Namespace]") -> _Outcome:
-    """Run one experiment in a process of a pool, which has no terminal."""
+def _captured(name: str, part: "BudgetRun", out: Path, arguments: argparse.Namespace) -> _Outcome:
+    """Run one experiment in a process of its own, which has no terminal."""
     from jaxbandits.experiments import EXPERIMENTS
 
-    name, part, out, arguments = job
     printed, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
         outcome = _run_part(EXPERIMENTS[name], part, out, arguments)
     return outcome._replace(printed=printed.getvalue(), errors=errors.getvalue())
 
 
-def _pool(processes: int, arguments: argparse.Namespace) -> "Pool":
-    """Start processes that end with the block: an interrupt reaches this process alone, and the runs resume."""
-    import multiprocessing
+@contextlib.contextmanager
+def _processes(n: int, arguments: argparse.Namespace) -> Iterator[Callable[..., Any]]:
+    """Start processes that end with the block, and give the function that submits a call to them.
 
+    An interrupt reaches this process alone, and the runs resume.
+
+    Raises:
+      InputError: when one of them is killed, for want of memory for example.
+    """
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
+    from jaxbandits.base.errors import InputError
     from jaxbandits.simulation.driver import available_cores
 
     arguments.quiet = True  # progress bars of several runs would share a line
-    arguments.workers = arguments.workers or max(1, available_cores() // processes)
-    return multiprocessing.get_context("spawn").Pool(processes, _begin, (arguments.plugin,))
+    arguments.workers = arguments.workers or max(1, available_cores() // n)
+    pool = ProcessPoolExecutor(n, multiprocessing.get_context("spawn"), _begin, (arguments.plugin,))
+    try:
+        yield pool.submit
+    except BrokenProcessPool:
+        raise InputError(
+            "a process was killed, for want of memory perhaps: the same command resumes, --processes 1 needs least"
+        ) from None
+    finally:
+        for process in multiprocessing.active_children():
+            process.terminate()
+        pool.shutdown(cancel_futures=True)
 
 
 def _begin(files: Sequence[str]) -> None:
@@ -273,6 +299,7 @@ def _begin(files: Sequence[str]) -> None:
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    _warn_once()
     for file in files:
         plugins.load(file)
 

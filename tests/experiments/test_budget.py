@@ -78,6 +78,35 @@ def test_experiments_side_by_side(tmp_path):
     assert "panel p: regret after 100 rounds" in done.stdout and "mine/works" in (out / "ledger.md").read_text()
 
 
+_DIES = """
+import os
+from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
+from jaxbandits.experiments import Experiment, Panel, register_experiment
+
+for name in ("mine/one", "mine/two"):
+    register_experiment(Experiment(
+        name=name, title="a race", source="ours", horizon=100, seeds=4, presets={"plain": "by hand"}, metric="regret",
+        panels=lambda horizon: {"p": Panel("two", HeavyTailed(dim=2, n_arms=3))},
+        algorithms=lambda *_: os.kill(os.getpid(), 9),
+    ))
+"""
+
+
+def test_a_process_that_is_killed_ends_the_command(tmp_path):
+    """One line, and no wait for an answer that never comes."""
+    plugin = tmp_path / "dies.py"
+    plugin.write_text(_DIES, encoding="utf-8")
+    command = ["reproduce", "mine/all", "--plugin", plugin, "--budget", "quick", "--processes", "2", "--out", tmp_path]
+    command = [sys.executable, "-m", "jaxbandits", *command]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 2 and "jaxbandits: a process was killed" in done.stderr, done.stderr
+
+
+def test_what_is_about_times_has_no_quick_run(tmp_path, capsys):
+    assert cli.main(["reproduce", "oco/cost", "--budget", "quick", "--out", str(tmp_path)]) == 2
+    assert "oco/cost is about times, which the budget quick does not take" in capsys.readouterr().err
+
+
 def test_processes_are_of_a_budget(capsys):
     assert cli.main(["reproduce", "linear/fig1", "--processes", "2"]) == 2
     assert cli.main(["reproduce", "linear/fig1", "--budget", "quick", "--processes", "0"]) == 2
