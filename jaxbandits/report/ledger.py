@@ -147,8 +147,9 @@ class LedgerRow(NamedTuple):
 
     @property
     def where(self) -> str:
-        """Panel of the sentence; "" where the text names none."""
-        return self.claim["claim"][len(self.sentence) :].strip(" ():")
+        """Rest of the text: the panel, after the comparison where several rivals share the sentence; "" for nothing."""
+        rest = self.claim["claim"][len(self.sentence) :].strip(" :")
+        return rest[1:-1] if rest.startswith("(") and rest.endswith(")") else rest
 
     def word(self, verdict: str) -> str:
         """Return the word for a verdict about a claim of this kind."""

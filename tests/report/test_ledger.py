@@ -456,6 +456,20 @@ def test_a_paragraph_says_what_is_open_and_where_it_holds():
     assert "holds in 1 of 4 panels, fails in 2, undecided in 1; 1 in [0, 2]" in ledger.markdown(runs, PAPERS)
 
 
+@pytest.mark.parametrize(
+    ("behind", "where"),
+    [
+        ("", ""),
+        (" (S3)", "S3"),
+        (" (Student t (2.1))", "Student t (2.1)"),
+        (": a less b (S3)", "a less b (S3)"),
+    ],
+)
+def test_what_follows_a_sentence_keeps_its_brackets(behind, where):
+    (chapter,) = ledger.chapters([run_of(claims=[row_of(f"a wins{behind}", "holds", "a wins")])], PAPERS)
+    assert chapter.rows[0].where == where
+
+
 def test_theorems_that_are_violated_are_listed():
     rows = [row_of("the bound holds", "does not hold", source="Theorem 1", p=1e-9)]
     text = ledger.markdown([run_of(claims=rows)], PAPERS)
