@@ -21,7 +21,8 @@ from jax.lax import linalg
 
 from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.simulation import simulate
-from jaxbandits.simulation.executables import Executables, custom_calls
+from jaxbandits.simulation.executables import Executables
+from jaxbandits.simulation.program_identity import identify
 from jaxbandits.tracing import target
 from jaxbandits.types import PointDecision, Reward
 from tests.toys import Noisy
@@ -65,8 +66,8 @@ def targets(directory: str) -> dict[str, Any]:
             program = kept.load(f"{name}-{dtype}", args, out, device)
             if program is None:
                 lowered = jax.jit(function).lower(*args)
-                program, calls = lowered.compile(), sorted(custom_calls(lowered))
-                kept.save(f"{name}-{dtype}", lowered, program)
+                program, calls = lowered.compile(), sorted(identify(lowered, {}).targets)
+                kept.save(f"{name}-{dtype}", program, frozenset(calls))
             found[f"{name} {dtype}"] = calls, repr(np.asarray(program(*args)).tolist())
     return found
 

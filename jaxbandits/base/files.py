@@ -256,17 +256,12 @@ class _Hashed:
 def first_difference(saved: Any, new: Any, path: str = "") -> str:
     """Return a text that names the first field in which two JSON values differ, and both values."""
     if isinstance(saved, dict) and isinstance(new, dict):
-        if saved.keys() == new.keys() == {"code", "digest"} and saved["code"] == new["code"]:  # a user's function
-            return f"the code of {path} differs: {new['code']}, a function that it calls, or a value that it captures"
         for key in [*new, *(k for k in saved if k not in new)]:
             if saved.get(key) != new.get(key):
                 return first_difference(saved.get(key), new.get(key), f"{path}.{key}" if path else str(key))
-    if path.endswith(".code") and isinstance(saved, str) and isinstance(new, str):  # "module digest" of a user's class
-        module = new.partition(" ")[0]
-        return (
-            f"the code of {path.removesuffix('.code')} differs, in module {module} or one of yours that it uses "
-            "(comments and docstrings do not count)"
-        )
+    if path.startswith("programs."):
+        label = path.removeprefix("programs.")
+        return f"the code of {label} differs, or something that it reads while it is traced"
     return f"{path} was {saved!r}, now {new!r}"
 
 

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.exact import StaticFields
 from jaxbandits.base.ranges import (
     BOOL,
     check_concrete,
@@ -106,7 +107,8 @@ def pytree(cls: type[T]) -> type[T]:
     keys = [_SharedKey(f.name) if is_shared(f) else jax.tree_util.GetAttrKey(f.name) for f in fields if f.name in data]
 
     def flatten(obj: T) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        return tuple(getattr(obj, name) for name in data), tuple(getattr(obj, name) for name in meta)
+        # Not a plain tuple: 1, True and 1.0 are equal there, and one would get the compiled program of another.
+        return tuple(getattr(obj, name) for name in data), StaticFields(getattr(obj, name) for name in meta)
 
     def flatten_with_keys(obj: T) -> tuple[tuple[tuple[Any, Any], ...], tuple[Any, ...]]:
         children, aux = flatten(obj)

@@ -12,11 +12,11 @@ Checkpoints, manifests, sweep files and reports name what runs by its specificat
     NumPy scalar                    {"number": 0.5, "dtype": "float32"}
     array                           {"array": [...], "dtype": "float64", "shape": [2, 3]}, or its digest when it is big
     function or class with a name   {"function": "optax/adam"}
-    any other                       {"code": "module:name", "digest": "..."}: can be compared, but not read back
+    any other                       {"code": "module:name"}: cannot be read back
 
-Names come from the registries (`jaxbandits.catalogue`); a class that is in none appears as `module:QualName`. A user's
-class carries a digest of its code. Reading imports no module and runs no code but the constructors of registered
-classes.
+Names come from the registries (`jaxbandits.catalogue`); a class that is in none appears as `module:QualName`. What the
+code of a class or function computes is no part of a specification: the digests of programs identify it. Reading imports
+no module and runs no code but the constructors of registered classes.
 """
 
 import dataclasses
@@ -30,7 +30,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base.digests import array_digest, code_digest, is_user_code
+from jaxbandits.base.digests import array_digest
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.pytree import validate
 from jaxbandits.base.ranges import is_traced
@@ -107,10 +107,8 @@ def _write(obj: Any, name_of: NameOf, data: MutableMapping[str, np.ndarray], whe
             return {"function": known}
         name = getattr(obj, "__qualname__", None)
         place = f"{obj.__module__}:{name}" if name else f"{cls.__module__}:{cls.__qualname__}"
-        return {"code": place, "digest": code_digest(obj)}
+        return {"code": place}
     head = {"type": name_of(cls) or f"{cls.__module__}:{cls.__qualname__}"}
-    if is_user_code(cls):
-        head["code"] = f"{cls.__module__} {code_digest(cls)}"
     return head | {name: inner(value, where=f"{where}.{name}") for name, value in fields.items()}
 
 
@@ -199,7 +197,7 @@ def _read_object(value: dict[str, Any], names: Names, inner: Any, where: str) ->
     if not isinstance(cls, type):
         raise InputError(f"{where}.type: {value['type']!r} is a function, not a type")
     parameters = inspect.signature(cls).parameters
-    given = {key: item for key, item in value.items() if key not in ("type", "code")}
+    given = {key: item for key, item in value.items() if key != "type"}
     for key in given:
         if key not in parameters:
             raise InputError(f"{where}: {unknown_name(f'field of {cls.__name__}', key, parameters)}")

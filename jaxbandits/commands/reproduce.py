@@ -63,6 +63,7 @@ def add(commands: Any) -> None:
     reproduce.add_argument(
         "--overwrite", action="store_true", help="replace what --out holds, an interrupted or a finished run"
     )
+    reproduce.add_argument("--identity", metavar="NAME", help=about["identity"])
     reproduce.add_argument("--quiet", action="store_true", help=f"without {about['progress']}")
     reproduce.add_argument(
         "--budget",
@@ -145,6 +146,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
     asked = finished.request(
         experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=preset, without=without,
         seed=arguments.seed, data=arguments.data, first_seed=arguments.first_seed, timing=not arguments.no_timing,
+        host_code=_host_code(experiment, arguments), identity=arguments.identity,
     )  # fmt: skip
     before = ""
     with files_lib.lock_directory(out):
@@ -162,7 +164,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
                 experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=preset, without=without,
                 timing=not arguments.no_timing, checkpoint=checkpoint, seed=arguments.seed,
                 first_seed=arguments.first_seed, workers=arguments.workers, save_every=arguments.save_every,
-                progress=not arguments.quiet,
+                progress=not arguments.quiet, identity=arguments.identity,
             )  # fmt: skip
         except KeyboardInterrupt:
             same = "the same command" + (" without --overwrite" if arguments.overwrite else "")
@@ -177,6 +179,14 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
     print("", files.effort(report, time.perf_counter() - start.at), sep="\n")
     print("wrote", *written, sep="\n  ")
     return report
+
+
+def _host_code(experiment: "Experiment", arguments: argparse.Namespace) -> list[str]:
+    """Return the user's code on which a run depends, in words."""
+    from jaxbandits.experiments import BUILT_IN
+
+    of_user = [*map(str, arguments.plugin), *([] if experiment.name in BUILT_IN else [experiment.name])]
+    return [f"{', '.join(of_user)} is code of yours"] if of_user else []
 
 
 def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments: argparse.Namespace) -> int:

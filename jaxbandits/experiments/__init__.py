@@ -12,6 +12,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     for family in (linear, glm, oco, coco, dro, classics)
     for experiment in family.EXPERIMENTS
 }
+BUILT_IN = frozenset(EXPERIMENTS)  # names of the package's own
 TABLES: dict[str, MultiplierTable] = {
     "coco": coco.TABLE,
     "dro": dro.TABLE,

@@ -28,8 +28,23 @@ def request(
     data: Path | None,
     first_seed: int = 0,
     timing: bool = True,
+    host_code: Sequence[str] = (),
+    identity: str | None = None,
 ) -> dict[str, Any]:
     """Return the request of a run as JSON, with all that determines its numbers and a digest of the data.
+
+    Args:
+      experiment: what is run.
+      seeds: of `reproduce`, and so are the next seven.
+      horizon: rounds per trial.
+      preset: constants.
+      without: labels of the learners that are left out.
+      seed: base seed.
+      data: the user's own data.
+      first_seed: index of the first seed.
+      timing: whether times are measured.
+      host_code: code of the user on which the run depends, in words; no digest covers all that it reads.
+      identity: a name for the version of that code.
 
     Raises:
       InputError: for an unknown preset.
@@ -46,6 +61,10 @@ def request(
         "reading": experiment.interpretation,
         "data": None if data is None else _digest(data),
     }
+    if identity is not None:
+        asked["identity"] = identity
+    elif host_code:
+        asked["host code"] = list(host_code)
     return asked | guard(asked, 0, jax.local_devices())
 
 
@@ -92,6 +111,11 @@ def find(experiment: Experiment, asked: Mapping[str, Any], directory: Path) -> R
         raise InputError(
             f"{directory} holds a finished run that differs in {_difference(before, asked)}: --out DIR keeps both, "
             "--overwrite replaces it"
+        )
+    if found := ", ".join(asked.get("host code", ())):
+        raise InputError(
+            f"{directory} holds a finished run, perhaps of other code ({found}; no digest covers that): --overwrite "
+            "replaces it, --out DIR keeps both, --identity NAME (of the version of that code) lets equal runs be found"
         )
     if not all(file.exists() for file in files):
         return None

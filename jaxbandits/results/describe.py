@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jaxbandits.results.result import Result
 
 _LONGEST = 100  # of a setting on one line
-_NOT_SAID = ("digest",)  # of a specification: nothing that a reader can use
+_NOT_SAID = ("digest", "programs")  # of a specification: nothing that a reader can use
 
 
 def text(result: "Result") -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.base.errors import InputError
+from jaxbandits.base.foreign import unidentified
 from jaxbandits.results.result import Result
 from jaxbandits.results.trials import Trials
 
@@ -21,11 +22,33 @@ def merge(results: Sequence[Result]) -> Result:
         them the base seed. Per label, points times seeds must come out complete.
 
     Raises:
-      InputError: naming the label and the field that differs, a trial that two results hold with different values, or
-        points that lack seeds.
+      InputError: naming the label and the field that differs, a trial that two results hold with different values,
+        points that lack seeds, or code that no digest identifies (see `Options.identity`).
     """
     if not isinstance(results, (list, tuple)) or not results or not all(isinstance(r, Result) for r in results):
         raise InputError(f"merge needs a list of results, got {type(results).__name__}")
+    for label in dict.fromkeys(label for result in results for label in result):
+        parts = [result[label] for result in results if label in result.trials]
+        if len(parts) > 1:
+            _check_identified(label, parts)
+    return join(results)
+
+
+def _check_identified(label: str, parts: Sequence[Trials]) -> None:
+    """Raise an error for results whose code is not identified by the digests of their programs."""
+    for part in parts:
+        if "programs" not in part.spec:
+            raise InputError(f"cannot merge: {label} was saved without the digests of its programs; run it again")
+        if why := unidentified(part.spec):
+            raise InputError(f"cannot merge: {why}")
+
+
+def join(results: Sequence[Result]) -> Result:
+    """Join results of one run, as `merge` does; their host code is that of one process.
+
+    Raises:
+      InputError: as for `merge`, but for code that no digest identifies.
+    """
     info = results[0].info
     for other in results[1:]:
         _same("base_seed", info.get("base_seed"), other.info.get("base_seed"), "the results")
@@ -39,9 +62,18 @@ def merge(results: Sequence[Result]) -> Result:
 
 def _joined(label: str, parts: Sequence[Trials]) -> Trials:
     first = parts[0]
+    programs = dict(first.spec.get("programs", {}))
     for other in parts[1:]:
-        for field in [*(name for name in first.spec if name != "digest"), *other.spec, "digest"]:
-            _same(field, first.spec.get(field), other.spec.get(field), label)
+        for field in [*(name for name in first.spec if name not in ("digest", "programs")), *other.spec, "digest"]:
+            if field != "programs":
+                _same(field, first.spec.get(field), other.spec.get(field), label)
+        for point in programs.keys() & other.spec.get("programs", {}).keys():
+            if programs[point] != other.spec["programs"][point]:
+                raise InputError(
+                    f"cannot merge: two different programs computed {label}; its code, or something that it reads "
+                    "while it is traced, has changed between the runs"
+                )
+        programs |= other.spec.get("programs", {})
         _same("record points", first.record_points.tolist(), other.record_points.tolist(), label)
         _same("metrics", tuple(first.values), tuple(other.values), label)
         _same("swept fields", list(first.points[0]), list(other.points[0]), label)
@@ -71,7 +103,8 @@ def _joined(label: str, parts: Sequence[Trials]) -> Trials:
         raise InputError(f"cannot merge: {label} lacks {missing}")
     healthy, inadmissible = joined.pop("healthy"), joined.pop("inadmissible")
     timing = _timing([part.timing for part in parts])
-    return dataclasses.replace(first, values=joined, points=tuple(points), seeds=seeds, healthy=healthy,
+    spec = first.spec | ({"programs": programs} if programs else {})
+    return dataclasses.replace(first, spec=spec, values=joined, points=tuple(points), seeds=seeds, healthy=healthy,
                                inadmissible=inadmissible, timing=timing)  # fmt: skip
 
 

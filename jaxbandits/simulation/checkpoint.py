@@ -11,6 +11,7 @@ The directory is locked by the process that writes it. Nothing is pickled.
 import contextlib
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,11 +21,12 @@ import numpy as np
 from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.files import first_difference, lock_directory, read_json, read_npz, write_json, write_npz
+from jaxbandits.base.foreign import unidentified
 from jaxbandits.simulation.compilation import key_data
 from jaxbandits.simulation.meters import Metric
 from jaxbandits.simulation.plan import Batch, Plan
 
-_FORMAT = "jaxbandits checkpoint 8"
+_FORMAT = "jaxbandits checkpoint 9"
 _VALUES = "values:"  # how the names of arrays with block values begin; the metric follows
 
 
@@ -86,9 +88,13 @@ class Store:
                     f"{self.directory} holds another run: {first_difference(saved, self.spec)}; "
                     "give the same settings to resume, or another directory"
                 )
+            if why := unidentified(self.spec):
+                raise InputError(f"{self.directory} cannot be resumed: {why}")
         elif any(self.directory.glob("batch-*.npz")):
             raise InputError(f"{self.directory} holds batches, but no spec.json; choose another directory")
         else:
+            if why := unidentified(self.spec):
+                warnings.warn(f"{self.directory} cannot be resumed after a stop: {why}", stacklevel=5)
             write_json(path, {"format": _FORMAT, "spec": self.spec})
 
     @property

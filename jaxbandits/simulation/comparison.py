@@ -37,15 +37,15 @@ def run_comparison(
     if options.checkpoint is None:
         output = driver.run(plan, **settings)
     else:
-        with Store(options.checkpoint, plan, plan_spec(plan, devices, traces)) as store:
+        with Store(options.checkpoint, plan, plan_spec(plan, devices, traces, options.identity)) as store:
             output = driver.run(plan, store=store, **settings)
     outputs = iter(zip(output.block_values, output.timing, strict=True))
     hindsight: Hindsight = {}
     trials = {}
-    for label, whole, jobs in label_jobs:
-        spec = job_spec(whole, plan.base_seed, devices)
-        parts = [(positions, collect_trials(job, *next(outputs), hindsight, spec)) for positions, job in jobs]
-        trials[label] = join_points(parts, label)
+    for label in label_jobs:
+        spec = job_spec(label, plan.base_seed, devices, traces, options.identity)
+        parts = [(positions, collect_trials(job, *next(outputs), hindsight, spec)) for positions, job in label.jobs]
+        trials[label.label] = join_points(parts, label.label)
     info = {
         "versions": versions(), "devices": output.devices, "workers": output.workers, "wall_s": output.wall_s,
         "started_unix_s": begin, "base_seed": plan.base_seed,

@@ -1,16 +1,17 @@
-"""Compilation of single functions, cached in this process and on disk (`simulation.compilation_cache`).
+"""Functions of programs: lowered, identified, and compiled when they are needed.
 
-A compiled function is found by what it computes: the traces that it is made of (`executables.program_digest`), the
-structure of its arguments and the device. So code that changed between two runs, wherever it stands, is compiled anew.
-Functions whose trace has no digest (with callbacks to Python) are compiled in every run. Up to `MAX_COMPILED` functions
-are kept, the least recently used one goes first.
+A function is found in this process by what it computes: the traces that it is made of, the structure of its arguments,
+settings and device. So code that changed between two runs, wherever it stands, is compiled anew. A function whose
+traces do not show all of that (`tracing.traces`) is lowered in every run and found by its text, and one that calls
+Python is compiled in every run. Between processes programs are found by their text (`simulation.executables`). At most
+`MAX_COMPILED` functions are kept, those used last.
 
 Compiled functions take and return random keys as plain arrays (`key_data`): JAX calls programs of plain arrays without
 detours in Python.
 """
 
 import collections
-import functools
+import contextlib
 import threading
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
@@ -20,11 +21,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.base.digests import digest
+from jaxbandits.base.exact import exact_structure
+from jaxbandits.base.versions import versions
 from jaxbandits.simulation import compilation_cache, gpu_graphs
-from jaxbandits.simulation.executables import executable_key, program_digest
 from jaxbandits.simulation.gpu_graphs import target_of
 from jaxbandits.simulation.meters import Metric
+from jaxbandits.simulation.program_identity import identify
 from jaxbandits.tracing import target
+from jaxbandits.tracing.jax_compat import ignore_cached_traces
+from jaxbandits.tracing.settings import settings
 from jaxbandits.tracing.vmap_last import TracedFunction
 
 Device: TypeAlias = Any  # a jax.Device, which type checkers take for a variable
@@ -104,6 +110,7 @@ class CompileUnit(NamedTuple):
     cpu_options: dict[str, Any]  # for XLA on a CPU; on accelerators those of `gpu_graphs`
     traces: tuple[TracedFunction, ...]  # that it is made of
     width: int  # trials of a batch
+    is_foreign: bool  # the traces hold code of others, which JAX must trace anew whenever it does
     metrics: tuple[Metric, ...] = ()  # in its results
     out: Any = None  # of the structure of its results; None: it is not kept on disk
 
@@ -129,39 +136,83 @@ class LoadedExecutable:
         return results
 
 
-_compiled = LRUCache(MAX_COMPILED)
-
-
-def compile_cached(unit: CompileUnit, device: Device) -> tuple[Any, RateEstimator]:
-    """Return a compiled function and its rate estimator: from this process, from disk, or newly compiled.
+class ProgramFunction:
+    """Function of a program: lowered and identified when it is made, compiled or read from disk when it is needed.
 
     It takes and returns the `key_data` of random keys.
     """
-    device_target = target_of(device)
-    options = _options(unit, device_target)
 
-    def compile_and_save(save: Callable[[Any, Any], None] | None) -> Any:
-        lowered = trace_unit(unit, device_target).lower()
-        executable = _compile(lowered, options)
-        if save:
-            save(lowered, executable)
+    def __init__(self, unit: CompileUnit, device: Device):
+        self._unit, self._device = unit, device
+        self._target = target_of(device)
+        self._options = _options(unit, self._target)
+        self._lowered: Any = trace_unit(unit, self._target).lower()
+        self._executable: Any = None
+        self._lock = threading.Lock()
+        self.identity = identify(self._lowered, self._options)
+        self.rate = RateEstimator()
+
+    def compile(self) -> Callable[..., Any]:
+        """Return the compiled function."""
+        with self._lock:
+            if self._executable is None:
+                self._executable = self._load() or self._compile(self._lowered)
+                self._lowered = None
+            return self._executable
+
+    def _load(self) -> LoadedExecutable | None:
+        """Return the function as it is on disk; None if it is not there."""
+        files = compilation_cache.executables_for(self._device)
+        if files is None or self._unit.out is None:
+            return None
+        loaded = files.load(self._key, self._unit.args, self._unit.out, self._device)
+        return LoadedExecutable(loaded, self._compile_again) if loaded else None
+
+    def _compile_again(self) -> Any:
+        return self._compile(trace_unit(self._unit, self._target).lower())
+
+    def _compile(self, lowered: Any) -> Any:
+        executable = _compile(lowered, self._options)
+        files = compilation_cache.executables_for(self._device)
+        if files is not None and self._unit.out is not None:
+            files.save(self._key, executable, self.identity.targets)
         return executable
 
-    facts = (unit.width, unit.metrics)
-    program = program_digest(unit.name, unit.traces, unit.args, facts, options, device)
+    @property
+    def _key(self) -> str:
+        """Key of the function on disk."""
+        place = (*_place(self._device), jax.local_device_count())
+        return digest([self.identity.digest, settings(), versions(), place])
 
-    def build() -> tuple[Any, RateEstimator]:
-        on_disk = compilation_cache.executables_for(device)
-        key = executable_key(program) if on_disk and program and unit.out is not None else None
-        if on_disk is None or key is None:
-            return compile_and_save(None), RateEstimator()
-        save = functools.partial(on_disk.save, key)
-        loaded = on_disk.load(key, unit.args, unit.out, device)
-        executable = LoadedExecutable(loaded, lambda: compile_and_save(save)) if loaded else compile_and_save(save)
-        return executable, RateEstimator()
 
-    identity = program or (unit.name, unit.width, unit.traces)
-    return _compiled.get((identity, jax.tree.structure(unit.args), device), build)
+_functions = LRUCache(MAX_COMPILED)
+
+
+def get_function(unit: CompileUnit, device: Device) -> ProgramFunction:
+    """Return the function of a unit, from this process if it has lowered an equal one."""
+    key = _trace_key(unit, device)
+    if key is not None:
+        return _functions.get(key, lambda: ProgramFunction(unit, device))
+    new = ProgramFunction(unit, device)
+    if new.identity.calls_python:
+        return new
+    key = (new.identity.digest, digest(settings()), exact_structure((unit.args, unit.out)), device)
+    return _functions.get(key, lambda: new)
+
+
+def _trace_key(unit: CompileUnit, device: Device) -> Hashable | None:
+    """Return a key that is equal for equal programs only; None if the traces do not show all that a unit computes."""
+    digests = [trace.digest for trace in unit.traces]
+    if not all(digest.is_exact for digest in digests):
+        return None
+    shapes = [(x.shape, str(x.dtype)) for x in jax.tree.leaves(unit.args)]
+    options = _options(unit, target_of(device))
+    facts = (unit.name, [digest.text for digest in digests], unit.width, unit.metrics, shapes, options, settings())
+    return digest(facts), exact_structure((unit.args, unit.out)), device
+
+
+def _place(device: Device) -> tuple[Any, ...]:
+    return device.platform, device.device_kind, device.id
 
 
 def trace_unit(unit: CompileUnit, device_target: target.Target) -> Any:
@@ -172,7 +223,8 @@ def trace_unit(unit: CompileUnit, device_target: target.Target) -> Any:
         args = jax.tree.map(lambda x, like: _wrap_key_data(x) if is_key(like) else x, args, unit.args)
         return jax.tree.map(key_data, unit.function(*unit.static_args, *args))
 
-    with target.trace_for(device_target):
+    caches = ignore_cached_traces() if unit.is_foreign else contextlib.nullcontext()
+    with target.trace_for(device_target), caches:
         return jax.jit(plain).trace(*jax.tree.map(_key_data_shape, unit.args))
 
 
@@ -193,13 +245,13 @@ def _compile(lowered: Any, options: dict[str, Any]) -> Any:
 
 
 def clear_compiled() -> None:
-    """Drop all compiled functions of this process."""
-    _compiled.clear()
+    """Drop all functions of this process."""
+    _functions.clear()
 
 
 def compiled_count() -> int:
-    """Return the number of compiled functions in the cache of this process."""
-    return len(_compiled)
+    """Return the number of functions in the cache of this process."""
+    return len(_functions)
 
 
 def is_key(x: Any) -> bool:

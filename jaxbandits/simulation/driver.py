@@ -7,6 +7,7 @@ rounds of a call follows from the measured rate. Between calls progress is shown
 
 import collections
 import contextlib
+import contextvars
 import dataclasses
 import os
 import queue
@@ -27,7 +28,7 @@ from jaxbandits.simulation.loop import TracedTrial
 from jaxbandits.simulation.memory import check_job, check_plan
 from jaxbandits.simulation.meters import Metric
 from jaxbandits.simulation.plan import Batch, Job, Plan
-from jaxbandits.simulation.program import Program, TraceCache, base_key, get_program, to_host
+from jaxbandits.simulation.program import PreparedProgram, Program, TraceCache, base_key, to_host
 from jaxbandits.simulation.progress import ProgressBar
 from jaxbandits.tracing import target
 from jaxbandits.tracing.settings import settings_for_threads
@@ -166,7 +167,8 @@ class _Run:
                     self.bar.print_note(f"resuming from {self.store.directory}")
                 n = len(self.plan.jobs)
                 self.bar.begin_stage(f"compiling {n} program{'s' * (n > 1)}, or reading from the cache")
-                futures = [pool.submit(self._compile, j) for j in range(n)]  # several jobs at a time
+                # Several jobs at a time, each with the context variables of this thread: tracing runs code of the user.
+                futures = [pool.submit(contextvars.copy_context().run, self._compile, j) for j in range(n)]
                 self._wait_for_programs(futures)
                 is_compiling = False
                 self.bar.begin_stage(f"simulating {', '.join(dict.fromkeys(job.label for job in self.plan.jobs))}")
@@ -355,16 +357,24 @@ def trace_job(job: Job, device: Device | None = None, traces: TraceCache | None 
         return (traces or TraceCache()).get(job.meters, *job.at_point(), device)
 
 
-def compile_job(job: Job, device: Device, traces: TraceCache | None = None) -> Program:
-    """Compile the program of a job; arguments as for `trace_job`.
+def prepare_job(job: Job, device: Device, traces: TraceCache | None = None) -> PreparedProgram:
+    """Lower and identify the program of a job; arguments as for `trace_job`.
 
     Raises:
       InputError: if algorithm and environment do not fit together, or no program can be made of them.
     """
+    traces = traces or TraceCache()
     trial = trace_job(job, device, traces)
     capacity = record_capacity(job, trial.block_values)
     with _named_errors(job):
-        return get_program(trial, *job.at_point(), job.width, capacity, device)
+        return traces.prepare(trial, *job.at_point(), job.width, capacity, device)
+
+
+def compile_job(job: Job, device: Device, traces: TraceCache | None = None) -> Program:
+    """Compile the program of a job; arguments and errors as for `prepare_job`."""
+    prepared = prepare_job(job, device, traces)
+    with _named_errors(job):
+        return prepared.compile()
 
 
 @contextlib.contextmanager

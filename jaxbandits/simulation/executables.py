@@ -1,8 +1,7 @@
-"""Compiled programs on disk, found by their traces: a later process neither lowers nor compiles them.
+"""Compiled programs on disk, found by what is compiled: a later process does not compile them again.
 
-JAX's own cache is keyed by the lowered program, and lowering is most of the time of a second process. Here the key is a
-digest of the traces that a program is made of (`tracing.traces`), the source of this package, versions, every setting
-of JAX, and the device: after a change of any of these no older program is found.
+The key of a program is a digest of its lowered text, in which all code and all constants are spelled out, of the
+options of its compilation, the versions of the packages that compile it, every setting of JAX and XLA, and the device.
 
 The files are machine code, which JAX serialises as pickles: whoever can write one can run code. So only files are read
 that nobody else can have written (`base.private_files`), and only under the key they were saved with: a checksum of key
@@ -18,28 +17,20 @@ import contextlib
 import functools
 import hashlib
 import os
-import re
-import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
 import jax
 from jax.lax import linalg as lax_linalg
 
-from jaxbandits.base.digests import digest, package_digest, package_files
 from jaxbandits.base.files import write_atomically
 from jaxbandits.base.private_files import read_private
-from jaxbandits.base.versions import versions
 from jaxbandits.tracing.jax_compat import executables
-from jaxbandits.tracing.settings import settings
-from jaxbandits.tracing.vmap_last import TracedFunction
 
 LARGEST = 2**30  # bytes of all files; beyond, the least recently used are deleted
-_LOADED_AT = time.time()
 _LAPACK = "lapack_"  # how the names of jaxlib's LAPACK targets begin
-_TARGET = re.compile(r'custom_call\b(?: @"?([^\s("]+))?')  # of StableHLO; written otherwise, the name is empty
 _CHECKSUM = hashlib.sha256().digest_size  # bytes at the begin of a file
 _WITH_LAPACK, _PLAIN = b"L", b"P"  # the byte after them
 
@@ -54,7 +45,7 @@ class Executables:
         """Return the program (`jax.stages.Compiled`) that was saved under a key; None if there is none.
 
         Args:
-          key: of `executable_key`.
+          key: a digest of all that determines it.
           args: its arguments, or pytrees of their structure.
           out: its results, likewise.
           device: that will run it.
@@ -81,16 +72,15 @@ class Executables:
             return None
         return program
 
-    def save(self, key: str, lowered: Any, program: Any) -> None:
+    def save(self, key: str, program: Any, targets: Set[str]) -> None:
         """Save a program, unless it makes custom calls other than LAPACK's or cannot be written.
 
         Args:
-          key: of `executable_key`.
-          lowered: the program before compilation (`jax.stages.Lowered`).
+          key: a digest of all that determines it.
           program: the program (`jax.stages.Compiled`).
+          targets: names of the external functions that it calls.
         """
         try:
-            targets = custom_calls(lowered)
             if not all(name.startswith(_LAPACK) for name in targets):
                 return
             packed = zlib.compress(executables().serialize(program)[0], 1)
@@ -112,11 +102,6 @@ class Executables:
             excess -= size
 
 
-def custom_calls(lowered: Any) -> set[str]:
-    """Return the names of external functions that a lowered program (`jax.stages.Lowered`) calls."""
-    return set(_TARGET.findall(lowered.as_text()))
-
-
 @functools.cache
 def _initialize_lapack() -> None:
     """Look up the addresses of all LAPACK routines, as JAX does when it lowers a program that needs one."""
@@ -125,41 +110,3 @@ def _initialize_lapack() -> None:
 
 def _checksum(key: str, content: bytes) -> bytes:
     return hashlib.sha256(key.encode() + b"\0" + content).digest()
-
-
-def program_digest(
-    name: str, traces: Sequence[TracedFunction], shapes: Any, facts: Any, options: dict[str, Any], device: Any
-) -> str | None:
-    """Return a digest of everything that determines a program; None if a trace has no digest.
-
-    Args:
-      name: of the function of this package that makes the program of its traces.
-      traces: the traces.
-      shapes: of its arguments.
-      facts: further inputs of that function, a JSON value.
-      options: of its compilation.
-      device: that runs it.
-    """
-    digests = [trace.digest for trace in traces]
-    if None in digests:
-        return None
-    shapes_and_types = [(x.shape, str(x.dtype)) for x in jax.tree.leaves(shapes)]
-    leaf_counts = [len(jax.tree.leaves(x)) for x in shapes]
-    place = (device.platform, device.device_kind, device.id)
-    return digest((name, digests, facts, shapes_and_types, leaf_counts, options, settings(), place))
-
-
-def executable_key(program: str) -> str | None:
-    """Return the key of a program on disk by its `program_digest`; None if this package may have changed since import.
-
-    A key in a process is shorter lived: it needs neither the source of this package nor versions.
-    """
-    package = _package()
-    return None if package is None else digest((program, package, versions(), jax.local_device_count()))
-
-
-@functools.cache
-def _package() -> str | None:
-    """Return the digest of the package; None if a file was written after it was imported."""
-    changed = any(path.stat().st_mtime >= _LOADED_AT for path in package_files())
-    return None if changed else package_digest()

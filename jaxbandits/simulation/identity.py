@@ -1,5 +1,11 @@
-"""The identity of a run as JSON: the specification in its results, and the guard of a resume."""
+"""The identity of a run as JSON: the specification in its results, and the guard of a resume.
 
+What cannot be identified is neither resumed nor merged: a run whose numbers depend on host code (callbacks to Python,
+`derive` and `in_hindsight` of a user's environment) is refused, unless the user vouches for that code with an
+`identity`.
+"""
+
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,26 +13,46 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.digests import digest, package_digest
+from jaxbandits.base.foreign import has_foreign_code
 from jaxbandits.base.versions import versions
-from jaxbandits.simulation.driver import trace_job
+from jaxbandits.simulation.driver import prepare_job
+from jaxbandits.simulation.jobs import LabelJobs, static_values
 from jaxbandits.simulation.plan import Job, Plan
 from jaxbandits.simulation.program import Device, TraceCache
 from jaxbandits.tracing.settings import settings
+from jaxbandits.types import Derives, InHindsight
 
 _INLINE = 64  # longer lists of record points or hyperparameter points are written as a digest
 
 
-def job_spec(job: Job, base_seed: int, devices: Sequence[Device]) -> dict[str, Any]:
-    """Return the specification of a label without points and seeds; results of equal ones can be merged."""
-    described = {**_describe(job), "base_seed": base_seed}
-    return {**described, "digest": digest(guard(described, job.width, devices))}
+def job_spec(
+    label: LabelJobs, base_seed: int, devices: Sequence[Device], traces: TraceCache, identity: str | None
+) -> dict[str, Any]:
+    """Return the specification of a label without points and seeds; results of equal ones can be merged.
+
+    Args:
+      label: the label and its jobs.
+      base_seed: of the run.
+      devices: the devices that compute.
+      traces: of this run.
+      identity: stands for the host code of the run.
+    """
+    described = {**_describe(label.whole), "base_seed": base_seed}
+    spec = {**described, "digest": digest(guard(described, label.whole.width, devices))}
+    jobs = [job for _, job in label.jobs]
+    spec["programs"] = {_name(static_values(job)): prepare_job(job, devices[0], traces).digest for job in jobs}
+    host_code = [text for job in jobs for text in (*program_host_code(job, devices[0], traces), *result_host_code(job))]
+    return spec | _vouched(host_code, identity)
 
 
-def plan_spec(plan: Plan, devices: Sequence[Device], traces: TraceCache) -> dict[str, Any]:
-    """Return everything that determines the numbers of a run; a resume compares it field by field.
+def plan_spec(plan: Plan, devices: Sequence[Device], traces: TraceCache, identity: str | None) -> dict[str, Any]:
+    """Return everything that determines what the programs of a run compute; a resume compares it field by field.
 
-    What compiled programs compute is in it by the digest of their traces, wherever the code stands. Code that runs on
-    the host is in it by its source: callbacks of traced functions, `derive`, `in_hindsight`.
+    Args:
+      plan: what is run.
+      devices: the devices that compute.
+      traces: of this run.
+      identity: stands for the host code of the run.
     """
     jobs: dict[str, Any] = {}
     for job in plan.jobs:
@@ -37,15 +63,37 @@ def plan_spec(plan: Plan, devices: Sequence[Device], traces: TraceCache) -> dict
         points = _short([list(point.items()) for point in job.points])
         jobs[name] = {**_describe(job), "points": points, "seeds": job.n_seeds, "first_seed": job.first_seed}
     described = {"jobs": jobs, "base_seed": plan.base_seed}
-    traced = dict(zip(jobs, (_trace_digest(job, devices[0], traces) for job in plan.jobs), strict=True))
-    return {**described, **guard(described, 0, devices), "traced code": traced}
+    prepared = [prepare_job(job, devices[0], traces) for job in plan.jobs]
+    programs = {name: program.digest for name, program in zip(jobs, prepared, strict=True)}
+    host_code = [text for job in plan.jobs for text in program_host_code(job, devices[0], traces)]
+    return {**described, **guard(described, 0, devices), "programs": programs} | _vouched(host_code, identity)
+
+
+def program_host_code(job: Job, device: Device, traces: TraceCache) -> list[str]:
+    """Return the host code that a program uses and no digest covers, in words."""
+    return [f"{job.label} uses {text}" for text in prepare_job(job, device, traces).host_code]
+
+
+def result_host_code(job: Job) -> list[str]:
+    """Return the host code of others that computes metrics of whole runs, in words."""
+    environment = job.environment
+    methods = [("derive", Derives), ("in_hindsight", InHindsight)]
+    found = [name for name, protocol in methods if isinstance(environment, protocol)]
+    return [f"{type(environment).__name__}.{name} is code of yours" for name in found if has_foreign_code(environment)]
+
+
+def _vouched(host_code: Sequence[str], identity: str | None) -> dict[str, Any]:
+    """Return the entry of a specification for host code: none without, `identity` where it is given."""
+    if identity is not None:
+        return {"identity": identity}
+    return {"host code": sorted(set(host_code))} if host_code else {}
 
 
 def guard(spec: Any, width: int, devices: Any) -> dict[str, Any]:
     """Return everything around a specification that determines the numbers of a run; a resume needs all of it equal.
 
     Args:
-      spec: the specification of the run, digests of the user's code included (`to_spec` puts them in).
+      spec: the specification of the run.
       width: trials in a batch of the compiled program.
       devices: the devices that compute.
     """
@@ -60,14 +108,6 @@ def guard(spec: Any, width: int, devices: Any) -> dict[str, Any]:
     }
 
 
-def _trace_digest(job: Job, device: Device, traces: TraceCache) -> str | None:
-    """Return a digest of the traces of a job; None if one has no digest (callbacks to Python)."""
-    trial = trace_job(job, device, traces)
-    functions = (trial.init_environment, trial.init_algorithm, trial.play_round, trial.snapshot)
-    digests = [function.digest for function in functions]
-    return None if None in digests else digest([digests, [str(metric) for metric in trial.block_values]])
-
-
 def _describe(job: Job) -> dict[str, Any]:
     from jaxbandits.catalogue import to_spec  # here: it imports every part, more than most runs need
 
@@ -79,6 +119,10 @@ def _describe(job: Job) -> dict[str, Any]:
         "meters": {meter.name: to_spec(meter) for meter in job.meters},
         "width": job.width,
     }
+
+
+def _name(values: dict[str, Any]) -> str:
+    return json.dumps(values, default=repr, sort_keys=True)
 
 
 def _short(rows: list[Any]) -> Any:

@@ -1,11 +1,12 @@
 """Jobs of a run: the arguments of `compare`, checked, label by label."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
+from jaxbandits.base.exact import exact_key
 from jaxbandits.base.pytree import field_kind, set_field, validate
 from jaxbandits.simulation.compilation import Device
 from jaxbandits.simulation.driver import trace_job
@@ -178,10 +179,10 @@ def _checked_job(job: Job, width: int | None, device: Device, traces: TraceCache
 
 def _by_static_values(whole: Job) -> list[tuple[list[int], Job]]:
     """Split a job by the values of swept static fields, in order of appearance; with the positions of its points."""
-    static = [field for field in whole.points[0] if _swept_kind(whole.algorithm, whole.environment, field) == "static"]
-    groups: dict[tuple[Any, ...], list[int]] = {}
+    static = list(static_values(whole))
+    groups: dict[Hashable, list[int]] = {}
     for i, point in enumerate(whole.points):
-        groups.setdefault(tuple((type(point[field]), point[field]) for field in static), []).append(i)
+        groups.setdefault(exact_key(tuple(point[field] for field in static)), []).append(i)
     jobs = []
     for positions in groups.values():
         pair = {"algorithm": whole.algorithm, "environment": whole.environment}
@@ -190,6 +191,12 @@ def _by_static_values(whole: Job) -> list[tuple[list[int], Job]]:
             pair[role] = set_field(pair[role], field.removeprefix(ENVIRONMENT), whole.points[positions[0]][field])
         jobs.append((positions, dataclasses.replace(whole, **pair, points=tuple(whole.points[i] for i in positions))))
     return jobs
+
+
+def static_values(job: Job) -> dict[str, Any]:
+    """Return the values of the swept static fields at the first point of a job, by name."""
+    kinds = {field: _swept_kind(job.algorithm, job.environment, field) for field in job.points[0]}
+    return {field: job.points[0][field] for field, kind in kinds.items() if kind == "static"}
 
 
 def _swept_kind(algorithm: Any, environment: Any, field: str) -> str:

@@ -378,6 +378,12 @@ class TracedTrial:
     carry: Carry  # shapes
     block_values: dict[Metric, Any]  # shapes of what is reported at a record point
     interaction: list[Any]  # shapes of the arrays that environment and learner exchange in a round
+    is_foreign: bool = False  # it holds code of others than this package and JAX
+
+    @property
+    def functions(self) -> tuple[TracedFunction, ...]:
+        """All traced functions."""
+        return self.init_environment, self.init_algorithm, self.play_round, self.snapshot
 
 
 def trace_trial(

@@ -34,6 +34,9 @@ class Options:
         each call.
       checkpoint: a directory: killed at any instant, the same call resumes bit for bit.
       save_every: seconds between checkpoints of trials that are not finished.
+      identity: a name of your choice, such as a version, for code that no digest covers: callbacks to Python, and
+        `derive` or `in_hindsight` of your environment. Without it a run with such code is neither resumed nor merged;
+        with it you vouch that equal names mean equal code.
       progress: show a progress bar on standard error.
       title: text of the bar in front of the labels that it runs.
     """
@@ -47,6 +50,7 @@ class Options:
     seconds_per_call: float = 0.2
     checkpoint: str | os.PathLike[str] | None = None
     save_every: float = 10.0
+    identity: str | None = None
     progress: bool = True
     title: str = ""
 
@@ -60,6 +64,10 @@ class Options:
             not isinstance(self.checkpoint, (str, os.PathLike)) or not str(self.checkpoint)
         ):
             raise InputError(f"checkpoint must be the path of a directory, got {format_value(self.checkpoint)}")
+        if self.identity is not None and (not isinstance(self.identity, str) or not self.identity.strip()):
+            raise InputError(
+                f"identity must be text, such as a version of your code, got {format_value(self.identity)}"
+            )
         if not isinstance(self.title, str):
             raise InputError(f"title must be text, got {format_value(self.title)}")
         checked = {

@@ -2,23 +2,26 @@
 
 A program depends on the structure of algorithm and environment, the shapes of shared data, the batch width, the number
 of record points per call and the device; never on hyperparameter values, seeds or the horizon. Every run traces its
-trials anew, since code may have changed; compiled functions are found by these traces (`simulation.compilation`).
+trials anew, since code may have changed (`trace_anew`); `simulation.compilation` finds functions by these traces.
 """
 
 import abc
-import contextlib
 import dataclasses
 import functools
+import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base.digests import has_foreign_code
+from jaxbandits.base.digests import digest
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.exact import exact_structure
+from jaxbandits.base.foreign import has_foreign_code, is_own_file
 from jaxbandits.base.pytree import map_traced
 from jaxbandits.simulation import loop
 from jaxbandits.simulation.compilation import (
@@ -28,17 +31,20 @@ from jaxbandits.simulation.compilation import (
     CompileUnit,
     Device,
     LRUCache,
+    ProgramFunction,
     RateEstimator,
-    compile_cached,
+    get_function,
 )
 from jaxbandits.simulation.gpu_graphs import target_of
 from jaxbandits.simulation.loop import Carry, TracedTrial
 from jaxbandits.simulation.meters import Meter, Metric, Totals
 from jaxbandits.tracing import target
-from jaxbandits.tracing.jax_compat import ignore_cached_traces
+from jaxbandits.tracing.jax_compat import ignore_cached_traces, source_files
 from jaxbandits.tracing.settings import settings_for_threads
 from jaxbandits.tracing.vmap_last import TracedFunction
 from jaxbandits.types import InitFromObs
+
+T = TypeVar("T")
 
 BLOCK = 64  # rounds of one call of a `BlockProgram`
 _NO_RECORD_POINT = 2**31 - 1
@@ -145,13 +151,14 @@ class BlockProgram(Program):
 
 
 class TraceCache:
-    """Traces of trials, made once for each structure of algorithm and environment.
+    """Traces of trials, made once for each structure of algorithm and environment, and the programs made of them.
 
     A cache serves one run: code may change until the next one (a notebook cell runs again, a global is set).
     """
 
     def __init__(self) -> None:
         self._traces = LRUCache(MAX_COMPILED)
+        self._programs = LRUCache(MAX_COMPILED)
 
     def get(
         self, meters: tuple[Meter, ...], algorithm: Any, environment: Any, device: Device | None = None
@@ -163,29 +170,138 @@ class TraceCache:
           algorithm: hyperparameters of one trial.
           environment: the same.
           device: that will run it; None: JAX's default device.
+
+        Raises:
+          InputError: for code that is traced differently each time.
         """
         pair = (algorithm, environment)
         shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (*pair, *_seed_shapes()))
         device_target = target_of(device or jax.local_devices()[0])
 
-        def build() -> TracedTrial:
-            with target.trace_for(device_target), _tracing(pair, meters):
+        def trace() -> TracedTrial:
+            with target.trace_for(device_target):
                 return loop.trace_trial(meters, *shapes)
 
-        leaves, structure = jax.tree.flatten(shapes)
-        key = (meters, device_target, structure, tuple((x.shape, str(x.dtype)) for x in leaves))
+        def build() -> TracedTrial:
+            trial, is_foreign = trace_anew(trace, lambda trial: trial.functions, *pair, meters)
+            return dataclasses.replace(trial, is_foreign=is_foreign)
+
+        key = (meters, device_target, exact_structure(shapes), _types(shapes))
         return self._traces.get(key, build)
 
+    def prepare(
+        self,
+        trial: TracedTrial,
+        algorithm: Any,
+        environment: Any,
+        width: int,
+        record_capacity: int,
+        device: Device,
+    ) -> "PreparedProgram":
+        """Return the program of a traced trial, as `prepare_program`, made once in a run."""
+        args = (trial, algorithm, environment, width, record_capacity, device)
+        key = (id(trial), exact_structure((algorithm, environment)), _types((algorithm, environment)), *args[3:])
+        return self._programs.get(key, lambda: prepare_program(*args))
 
-def _tracing(*objects: Any) -> contextlib.AbstractContextManager[Any]:
-    """Return a context for a trace: JAX may serve traces that it has of this package's functions, not of others."""
-    return ignore_cached_traces() if has_foreign_code(*objects) else contextlib.nullcontext()
+
+def _types(tree: Any) -> tuple[tuple[Any, str], ...]:
+    return tuple((x.shape, str(x.dtype)) for x in jax.tree.leaves(tree))
 
 
-def get_program(
+def trace_anew(
+    trace: Callable[[], T], functions: Callable[[T], Sequence[TracedFunction]], *objects: Any
+) -> tuple[T, bool]:
+    """Trace functions of objects as their code is, whatever JAX has cached of it.
+
+    JAX caches the traces of a user's jitted function although a global that it reads has changed. So code of others
+    than this package and JAX is traced a second time without these caches; where both traces differ, a third one tells
+    a cached trace from code that is traced differently each time.
+
+    Args:
+      trace: makes the traces.
+      functions: the traced functions in its result.
+      *objects: whose code is traced.
+
+    Returns:
+      The traces, and whether they hold code of others.
+
+    Raises:
+      InputError: for code that draws with NumPy, or reads a clock, while it is traced.
+    """
+
+    def digests(traced: T) -> list[str]:
+        return [function.digest.text for function in functions(traced)]
+
+    first = trace()
+    if not has_foreign_code(*objects) and not any(_holds_foreign_code(function) for function in functions(first)):
+        return first, False
+    with ignore_cached_traces():
+        second = trace()
+    if digests(second) == digests(first):
+        return second, True
+    with ignore_cached_traces():
+        third = trace()
+    if digests(third) != digests(second):
+        raise InputError(
+            "the code computes other constants each time it is traced: a draw with np.random, a clock or a counter is "
+            "frozen to one value for all rounds and trials; draw with jax.random from the key that is passed"
+        )
+    return second, True
+
+
+def _holds_foreign_code(function: TracedFunction) -> bool:
+    """Return whether a function traced jitted functions, or bodies of loops and branches, of others."""
+    return not all(map(is_own_file, source_files(function.jaxpr)))
+
+
+@dataclasses.dataclass(frozen=True)
+class PreparedProgram:
+    """Lowered functions of one job, batch width and device."""
+
+    functions: dict[str, ProgramFunction]
+    carry_shape: Carry
+    record_capacity: int
+    device: Device
+    prepare_s: float
+
+    @property
+    def digest(self) -> str:
+        """Digest of all that the program computes, but for host code."""
+        return digest({name: function.identity.digest for name, function in self.functions.items()})
+
+    @property
+    def host_code(self) -> tuple[str, ...]:
+        """Host code whose results the program uses, and whose content no digest covers, in words."""
+        found = (function.identity.host_code for function in self.functions.values())
+        return tuple(sorted(set(itertools.chain.from_iterable(found))))
+
+    def compile(self) -> Program:
+        """Compile the functions that this process has not compiled."""
+        begin = time.perf_counter()
+        with ThreadPoolExecutor(len(self.functions), initializer=settings_for_threads()) as pool:  # XLA frees the GIL
+            futures = {name: pool.submit(function.compile) for name, function in self.functions.items()}
+            compiled = {name: future.result() for name, future in futures.items()}
+        carry = self.carry_shape
+        totals = Totals.init(carry.totals.recent, np.full)
+        delay_buffer = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), carry.delay_buffer)
+        is_loop = "play_rounds" in compiled
+        program_class = LoopProgram if is_loop else BlockProgram
+        return program_class(
+            **compiled,
+            rate=self.functions["play_rounds" if is_loop else "play_block"].rate,
+            carry_shape=carry,
+            # Once per program: a transfer for every batch would take as long as its start.
+            empty_buffers=jax.device_put((totals, delay_buffer), self.device),
+            record_capacity=self.record_capacity,
+            compile_s=self.prepare_s + time.perf_counter() - begin,
+            device=self.device,
+        )
+
+
+def prepare_program(
     trial: TracedTrial, algorithm: Any, environment: Any, width: int, record_capacity: int, device: Device
-) -> Program:
-    """Return the program of a traced trial; functions in the cache are not compiled again.
+) -> PreparedProgram:
+    """Return the program of a traced trial; functions that this process has are not lowered again.
 
     Args:
       trial: the trial, traced for the device.
@@ -214,24 +330,12 @@ def get_program(
     else:
         points = jax.ShapeDtypeStruct((record_capacity,), np.int32, sharding=sharding)
         units["play_rounds"] = loop_unit(trial, width, (alg, env, carry), (t, t, points))
-    with ThreadPoolExecutor(
-        len(units), initializer=settings_for_threads()
-    ) as pool:  # XLA compiles without holding the GIL
-        futures = {name: pool.submit(compile_cached, unit, device) for name, unit in units.items()}
-        compiled = {name: future.result() for name, future in futures.items()}
-    totals = Totals.init(carry.totals.recent, np.full)
-    delay_buffer = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), carry.delay_buffer)
-    program_class = LoopProgram if "play_rounds" in compiled else BlockProgram
-    _, rate = compiled["play_rounds" if "play_rounds" in compiled else "play_block"]
-    return program_class(
-        **{name: executable for name, (executable, _) in compiled.items()},
-        rate=rate,
+    return PreparedProgram(
+        functions={name: get_function(unit, device) for name, unit in units.items()},
         carry_shape=carry,
-        # Once per program: a transfer for every batch would take as long as its start.
-        empty_buffers=jax.device_put((totals, delay_buffer), device),
         record_capacity=record_capacity,
-        compile_s=time.perf_counter() - begin,
         device=device,
+        prepare_s=time.perf_counter() - begin,
     )
 
 
@@ -251,6 +355,7 @@ def _init_units(
             cpu_options=FAST_COMPILE,
             traces=(trial.init_environment,),
             width=width,
+            is_foreign=trial.is_foreign,
             out=trial.init_environment.out,
         ),
         "init_algorithm": CompileUnit(
@@ -261,6 +366,7 @@ def _init_units(
             cpu_options=FAST_COMPILE,
             traces=(trial.init_algorithm,),
             width=width,
+            is_foreign=trial.is_foreign,
             out=trial.init_algorithm.out,
         ),
     }
@@ -287,6 +393,7 @@ def loop_unit(trial: TracedTrial, width: int, args: tuple[Any, ...], rounds: tup
         cpu_options=FAST_CODE,
         traces=(trial.play_round, trial.snapshot),
         width=width,
+        is_foreign=trial.is_foreign,
         metrics=tuple(trial.block_values),
         out=(trial.carry, trial.block_values),
     )
@@ -302,6 +409,7 @@ def _block_units(trial: TracedTrial, width: int, args: tuple[Any, ...], t: Any) 
             cpu_options=FAST_CODE,
             traces=(trial.play_round, trial.snapshot),
             width=width,
+            is_foreign=trial.is_foreign,
             metrics=tuple(trial.block_values),
         )
 
@@ -337,7 +445,7 @@ def rebuild_instances(
         map_traced(lambda leaf: leaf[0], environments),
         {name: array[..., 0].astype(real) for name, array in recorded.items()},
     )
-    trace = _trace_rebuild_instance(device, *first_args)
+    trace, is_foreign = _trace_rebuild_instance(device, *first_args)
     batches = []
     for first in range(0, len(points), width):
         instances = np.minimum(np.arange(first, first + width), len(points) - 1)  # the last batch is padded
@@ -357,22 +465,25 @@ def rebuild_instances(
             cpu_options=FAST_COMPILE,
             traces=(trace,),
             width=width,
+            is_foreign=is_foreign,
             out=trace.out,
         )
-        executable, _ = compile_cached(unit, device)
-        batches.append(to_host(executable(*args)))
+        batches.append(to_host(get_function(unit, device).compile()(*args)))
     return {
         name: np.concatenate([np.asarray(batch[name], np.float64) for batch in batches], -1)[..., : len(points)]
         for name in batches[0]
     }
 
 
-def _trace_rebuild_instance(device: Device, environment: Any, recorded: dict[str, Any]) -> TracedFunction:
+def _trace_rebuild_instance(device: Device, environment: Any, recorded: dict[str, Any]) -> tuple[TracedFunction, bool]:
     def rebuild_instance(environment: Any, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
         return environment.rebuild_instance(recorded)
 
-    with target.trace_for(target_of(device)), _tracing(environment):
-        return TracedFunction.trace(rebuild_instance, environment, recorded)
+    def trace() -> TracedFunction:
+        with target.trace_for(target_of(device)):
+            return TracedFunction.trace(functools.partial(rebuild_instance), environment, recorded)
+
+    return trace_anew(trace, lambda function: [function], environment)
 
 
 def _rebuild_instance(trace: TracedFunction, width: int, *args: Any) -> dict[str, jax.Array]:

@@ -18,7 +18,7 @@ from typing import Any
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.results import intervals, pairs
-from jaxbandits.results.merge import merge
+from jaxbandits.results.merge import join
 from jaxbandits.results.result import Result
 from jaxbandits.simulation.comparison import run_comparison
 from jaxbandits.simulation.grid import Grid, list_points
@@ -107,7 +107,7 @@ def run_until_decided(
                 _group_options(options, look, seeds),
             )
         )
-        metric, trials = merge(results).measured(rule.metric)
+        metric, trials = join(results).measured(rule.metric)
         contestants = {label: pairs.contestants({label: of_label}, None) for label, of_label in trials.items()}
         everyone = [contestant for of_label in contestants.values() for contestant in of_label]
         for pair in pairs.pairs(everyone, metric, rule.level, rule.looks, seeds, rule.margin):
@@ -118,7 +118,7 @@ def run_until_decided(
         active = [label for label in labelled if any(c.name in unsettled for c in contestants.get(label, ()))]
         if not active:
             break
-    merged = merge(results)
+    merged = join(results)
     info = {
         "metric": metric,
         "level": rule.level,

@@ -13,7 +13,7 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.foreign import unidentified
 
 _FORMAT = "jaxbandits sweep 2"
 _FOLDERS = ("parts", "failed", "working")
@@ -74,6 +75,11 @@ class Directory:
                 leftover.unlink(missing_ok=True)
         for name in _FOLDERS:
             files.make_directory(self.path / name)
+
+    def check_identified(self, manifest: Mapping[str, Any]) -> None:
+        """Raise `InputError` where the numbers of a sweep depend on code that no digest identifies."""
+        if why := unidentified(manifest["spec"]):
+            raise InputError(f"{self.path} can be neither resumed nor shared between processes nor merged: {why}")
 
     def _check_not_foreign(self) -> None:
         """Raise an error if the directory holds another kind of manifest, such as that of a reproduction."""

@@ -40,7 +40,7 @@ _SHORT = {"alg": "algorithms", "env": "environments"}  # in overrides: all table
 _KEYS: dict[str, tuple[type, ...]] = {
     "algorithms": (dict,), "environments": (dict,), "horizon": (int,), "seeds": (int,),
     "record_points": (int, str, list, dict), "metrics": (list,), "precision": (str,), "out": (str,), "seed": (int,),
-    "first_seed": (int,), "width": (int,), "part_trials": (int,),
+    "first_seed": (int,), "width": (int,), "part_trials": (int,), "identity": (str,),
 }  # fmt: skip
 _REQUIRED = ("algorithms", "environments", "horizon", "seeds")
 _TYPE_NAMES = {dict: "a table", int: "a whole number", str: "text", list: "a list"}
@@ -130,7 +130,7 @@ def make_sweep(document: Document) -> Sweep:
             points = fields.points(alg_fields, env_fields)
             algorithms[label] = Grid(algorithm, points) if points else algorithm
             environments[label] = environment
-    plain = ("horizon", "seeds", "metrics", "seed", "first_seed", "width", "part_trials", "precision")
+    plain = ("horizon", "seeds", "metrics", "seed", "first_seed", "width", "part_trials", "precision", "identity")
     settings: dict[str, Any] = {key: content[key] for key in plain if key in content}
     if "record_points" in content:
         settings["record_points"] = _record_points(content["record_points"], source)

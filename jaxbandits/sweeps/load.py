@@ -13,7 +13,7 @@ import numpy as np
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
 from jaxbandits.results import export
-from jaxbandits.results.merge import merge
+from jaxbandits.results.merge import join
 from jaxbandits.results.result import Result
 from jaxbandits.results.trials import Trials, checked_name
 from jaxbandits.sweeps.directory import Directory
@@ -233,7 +233,7 @@ class SweepResult:
                 order |= dict.fromkeys(part["positions"])
             if not results:
                 continue
-            merged = merge(results)
+            merged = join(results)
             joined[name], info = _reorder(merged[name], np.argsort(list(order))), merged.info
         if not joined:
             raise InputError(f"{self.path}: no point of {', '.join(labels)} is complete yet")

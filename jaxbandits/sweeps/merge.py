@@ -35,6 +35,9 @@ def merge_sweeps(directories: Sequence[str | os.PathLike[str]], out: str | os.Pa
     manifests = [source.read_manifest() for source in sources]
     for source, manifest in zip(sources, manifests, strict=True):
         _check_same(manifests[0], manifest, f"{sources[0].path} and {source.path}")
+    for source, manifest in zip(sources, manifests, strict=True):
+        if len(sources) > 1:
+            source.check_identified(manifest)
     content = {key: value for key, value in manifests[0].items() if key != "format"}
     target.begin(content, lambda saved, new: _check_same(saved, new, f"{target.path} and {sources[0].path}"))
     for part in content["parts"]:

@@ -155,6 +155,7 @@ def make_manifest(plan: SweepPlan) -> dict[str, Any]:
 def _check_same(directory: Directory, plan: SweepPlan, saved: dict[str, Any], new: dict[str, Any]) -> None:
     """Raise an error if two manifests differ; it names the key of the sweep file if the files differ."""
     if saved.get("spec") == new["spec"]:
+        directory.check_identified(new)
         return
     contents = saved.get("file"), json.loads(json.dumps(new["file"], default=str))
     is_in_file = all(contents) and contents[0] != contents[1]
@@ -243,7 +244,9 @@ class _PartRunner:
         """Return the trials of a part without their timing, which differs from run to run, and the timing."""
         devices, options = self.plan.devices, self.options
         plan = Plan((part.job,), self.plan.sweep.seed)
-        with PartStore(directory, plan, plan_spec(plan, devices, self.plan.traces), options.save_every) as store:
+        with PartStore(
+            directory, plan, plan_spec(plan, devices, self.plan.traces, self.plan.sweep.identity), options.save_every
+        ) as store:
             title = f"part {number} of {self.n_parts}"
             share = functools.partial(self._share, part)
             with _printing_minutes(title, share, options.progress and not is_interactive()):

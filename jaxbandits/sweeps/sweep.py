@@ -13,7 +13,7 @@ from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.simulation.collect import metric_names
 from jaxbandits.simulation.driver import trace_job
-from jaxbandits.simulation.identity import job_spec, plan_spec
+from jaxbandits.simulation.identity import job_spec, plan_spec, result_host_code
 from jaxbandits.simulation.jobs import LabelJobs, make_jobs
 from jaxbandits.simulation.meters import Meter
 from jaxbandits.simulation.options import COUNT, Options
@@ -42,6 +42,7 @@ class Sweep:
       first_seed: global index of the first trial.
       width: trials in a batch, 1 or a multiple of 32; by default from the size of a trial.
       part_trials: largest number of trials in one result file; by default 4096, fewer if they exceed 256 MB.
+      identity: as for `Options`.
       precision: `"float32"` or `"float64"`, which must be that of the process; by default that of the process.
       source: path of the sweep file, for messages.
       file: the content of the sweep file, so that a message can name a key that has changed.
@@ -58,6 +59,7 @@ class Sweep:
     first_seed: int = 0
     width: int | None = None
     part_trials: int | None = None
+    identity: str | None = None
     precision: str | None = None
     source: str = ""
     file: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -92,8 +94,8 @@ class SweepPlan:
 
     def spec_of(self, part: Part) -> dict[str, Any]:
         """Return the specification in the result of a part: that of its label, so that parts can be merged."""
-        whole = next(label.whole for label in self.label_jobs if label.label == part.label)
-        return job_spec(whole, self.sweep.seed, self.devices)
+        label = next(label for label in self.label_jobs if label.label == part.label)
+        return job_spec(label, self.sweep.seed, self.devices, self.traces, self.sweep.identity)
 
 
 def plan_sweep(sweep: Sweep, devices: Sequence[Any] | None = None) -> SweepPlan:
@@ -133,8 +135,9 @@ def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> SweepPlan:
     if not isinstance(sweep.file, Mapping):
         raise InputError(f"file must be the content of a sweep file, got {format_value(sweep.file)}")
     options = Options(
-        meters=sweep.meters, seed=sweep.seed, first_seed=sweep.first_seed, width=sweep.width, devices=devices
-    )
+        meters=sweep.meters, seed=sweep.seed, first_seed=sweep.first_seed, width=sweep.width, devices=devices,
+        identity=sweep.identity,
+    )  # fmt: skip
     devices = list(devices) if devices is not None else jax.local_devices()
     traces = TraceCache()
     label_jobs = make_jobs(
@@ -149,7 +152,9 @@ def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> SweepPlan:
     )
     jobs = [job for label in label_jobs for _, job in label.jobs]
     _check_metrics(sweep.metrics or (), jobs, traces)
-    spec = plan_spec(Plan(tuple(jobs), options.seed), devices, traces)
+    spec = plan_spec(Plan(tuple(jobs), options.seed), devices, traces, options.identity)
+    if sweep.identity is None and (found := [text for job in jobs for text in result_host_code(job)]):
+        spec["host code"] = sorted({*spec.get("host code", ()), *found})
     spec |= {
         "labels": [label.label for label in label_jobs],
         "metrics": None if sweep.metrics is None else list(sweep.metrics),

@@ -29,7 +29,7 @@ def materialize(tree: T) -> T:
     """Return the same values, which XLA writes to memory on every target before a kernel reads them."""
     leaves, structure = jax.tree.flatten(tree)
     arrays = [x for x in leaves if not is_key(x)]
-    numbers = iter(_barrier.bind(*arrays) if arrays else ())
+    numbers = iter(barrier_p.bind(*arrays) if arrays else ())
     return jax.tree.unflatten(structure, [x if is_key(x) else next(numbers) for x in leaves])
 
 
@@ -48,17 +48,17 @@ def _optimization_barrier(*arrays: Any) -> Any:
 def _over_trials(arrays: Any, axes: Any) -> Any:
     """Batch a barrier with the trial axis last: a barrier fixes the layout of its arrays in memory."""
     last = [x if axis is None else jnp.moveaxis(x, axis, -1) for x, axis in zip(arrays, axes, strict=True)]
-    return _barrier.bind(*last), [None if axis is None else x.ndim - 1 for x, axis in zip(last, axes, strict=True)]
+    return barrier_p.bind(*last), [None if axis is None else x.ndim - 1 for x, axis in zip(last, axes, strict=True)]
 
 
-_barrier = Primitive("barrier")  # `lax.optimization_barrier` with a batching rule of its own; tangents pass none
-_barrier.multiple_results = True
-_barrier.def_impl(_optimization_barrier)
-_barrier.def_abstract_eval(lambda *shapes: shapes)
-mlir.register_lowering(_barrier, mlir.lower_fun(_optimization_barrier))
-batching.primitive_batchers[_barrier] = _over_trials
-ad.primitive_jvps[_barrier] = lambda arrays, tangents: (_barrier.bind(*arrays), tangents)
+barrier_p = Primitive("barrier")  # `lax.optimization_barrier` with a batching rule of its own; tangents pass none
+barrier_p.multiple_results = True
+barrier_p.def_impl(_optimization_barrier)
+barrier_p.def_abstract_eval(lambda *shapes: shapes)
+mlir.register_lowering(barrier_p, mlir.lower_fun(_optimization_barrier))
+batching.primitive_batchers[barrier_p] = _over_trials
+ad.primitive_jvps[barrier_p] = lambda arrays, tangents: (barrier_p.bind(*arrays), tangents)
 # For functions that are linear themselves, such as the tangents of a program that is differentiated twice.
-ad.primitive_transposes[_barrier] = lambda cotangents, *arrays: [
+ad.primitive_transposes[barrier_p] = lambda cotangents, *arrays: [
     cotangent if ad.is_undefined_primal(x) else None for cotangent, x in zip(cotangents, arrays, strict=True)
 ]

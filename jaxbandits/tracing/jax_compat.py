@@ -27,6 +27,22 @@ def open_jaxpr(closed: Any) -> tuple[Any, list[Any]]:
     return getattr(closed, "jaxpr", closed), list(getattr(closed, "consts", ()))
 
 
+def source_files(closed: Any) -> set[str]:
+    """Return the files of the functions whose jaxprs are inside a jaxpr; "" stands for an unknown one."""
+    files: set[str] = set()
+    pending, seen = [closed], {id(closed)}
+    while pending:
+        for eqn in open_jaxpr(pending.pop())[0].eqns:
+            for value in eqn.params.values():
+                for inner in value if isinstance(value, (tuple, list)) else (value,):
+                    if (hasattr(inner, "eqns") or hasattr(inner, "jaxpr")) and id(inner) not in seen:
+                        seen.add(id(inner))
+                        pending.append(inner)
+                        source = getattr(open_jaxpr(inner)[0].debug_info, "func_src_info", None) or ""
+                        files.add(source.partition(" at ")[2].rpartition(":")[0])
+    return files
+
+
 @functools.cache
 def executables() -> Any:
     """Return the module that serialises compiled programs, None if this version of JAX has none."""

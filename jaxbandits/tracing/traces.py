@@ -1,70 +1,128 @@
-"""Digests of jaxprs, equal in every process for functions that compute the same: the keys of programs on disk.
+"""Digests of jaxprs: what a process compares to find a program that it has compiled already.
 
 A digest covers every operation of a jaxpr with its parameters, the shapes and types of all values, constants and
-literals. Batching rules of this package count by name and captured values, those of a user by their code. Rules for
-derivatives do not count, because no traced program is differentiated. A primitive counts by its name: a user who
-changes the lowering of a primitive must rename it. If a parameter has no reproducible text (an address in its `repr`, a
-callback to Python), there is no digest: two programs must never share one.
+literals; rules for derivatives do not count, because no traced program is differentiated. It is *exact* if equal
+digests imply equal programs. Some code runs only when a program is lowered, or while it runs, and no jaxpr shows it:
+batching rules and primitives of other packages, callbacks to Python, objects without a reproducible text. A jaxpr with
+any of these has a digest that is not exact: different digests mean different programs, equal ones nothing.
 """
 
 import enum
 import functools
-from typing import Any
+import sys
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base.digests import array_digest, code_digest, digest
-from jaxbandits.tracing.jax_compat import open_jaxpr
+from jaxbandits.base.digests import array_digest, digest
+from jaxbandits.tracing.barrier import barrier_p
+from jaxbandits.tracing.jax_compat import Primitive, open_jaxpr
 
 _DERIVATIVE_RULES = frozenset(("jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd"))
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice)
+_OWN = __name__.partition(".")[0]
 
 
-class _NoTextError(Exception):
-    """A value without a reproducible text."""
+class TraceDigest(NamedTuple):
+    """Digest of what was traced."""
+
+    text: str
+    is_exact: bool  # equal digests imply equal programs
 
 
-def trace_digest(*jaxprs: Any) -> str | None:
-    """Return a digest of closed jaxprs, in this order; None if they hold a value without a reproducible text."""
-    try:
-        seen: dict[int, str] = {}
-        return digest([_jaxpr(jaxpr, seen) for jaxpr in jaxprs])
-    except _NoTextError:
-        return None
+def trace_digest(closed: Any) -> TraceDigest:
+    """Return the digest of a closed jaxpr."""
+    digester = _Digester()
+    return TraceDigest(digester.jaxpr(closed), digester.is_exact)
 
 
-def _jaxpr(closed: Any, seen: dict[int, str]) -> str:
-    """Return the digest of a jaxpr with its constants.
+class _Digester:
+    """One pass over a jaxpr and those inside it."""
 
-    Args:
-      closed: the jaxpr.
-      seen: digests by `id` of closed jaxprs, which live as long as the traced function that holds them.
-    """
-    if id(closed) in seen:
-        return seen[id(closed)]
-    jaxpr, consts = open_jaxpr(closed)
-    if jaxpr.effects:
-        raise _NoTextError
-    names: dict[Any, str] = {}
+    def __init__(self) -> None:
+        self.is_exact = True
+        self._seen: dict[int, str] = {}  # digests by `id` of jaxprs, which live as long as the one that holds them
 
-    def name_of(variable: Any) -> str:
-        if hasattr(variable, "val"):
-            return _value(variable.val, seen)
-        if variable not in names:
-            names[variable] = f"{len(names)}:{_type(variable.aval)}"
-        return names[variable]
+    def jaxpr(self, closed: Any) -> str:
+        """Return the digest of a jaxpr with its constants."""
+        if id(closed) in self._seen:
+            return self._seen[id(closed)]
+        jaxpr, consts = open_jaxpr(closed)
+        if jaxpr.effects:
+            self.is_exact = False
+        names: dict[Any, str] = {}
 
-    lines = [_value(tuple(consts), seen)]
-    lines += [" ".join(map(name_of, [*jaxpr.constvars, *jaxpr.invars]))]
-    for eqn in jaxpr.eqns:
-        params = [f"{key}={_value(p, seen)}" for key, p in sorted(eqn.params.items()) if key not in _DERIVATIVE_RULES]
-        sides = (" ".join(map(name_of, side)) for side in (eqn.invars, eqn.outvars))
-        lines += [eqn.primitive.name, *params, *sides]
-    lines += [" ".join(map(name_of, jaxpr.outvars))]
-    seen[id(closed)] = digest(lines)
-    return seen[id(closed)]
+        def name_of(variable: Any) -> str:
+            if hasattr(variable, "val"):
+                return self._value(variable.val)
+            if variable not in names:
+                names[variable] = f"{len(names)}:{_type(variable.aval)}"
+            return names[variable]
+
+        lines = [self._value(tuple(consts)), " ".join(map(name_of, [*jaxpr.constvars, *jaxpr.invars]))]
+        for eqn in jaxpr.eqns:
+            if not _is_of_jax(eqn.primitive):
+                self.is_exact = False
+            kept = sorted(eqn.params.items())
+            params = [f"{key}={self._value(value)}" for key, value in kept if key not in _DERIVATIVE_RULES]
+            sides = (" ".join(map(name_of, side)) for side in (eqn.invars, eqn.outvars))
+            lines += [eqn.primitive.name, *params, *sides]
+        lines += [" ".join(map(name_of, jaxpr.outvars))]
+        self._seen[id(closed)] = digest(lines)
+        return self._seen[id(closed)]
+
+    def _value(self, value: Any) -> str:
+        kind = type(value)
+        if kind in _PLAIN:
+            return f"{kind.__name__} {value!r}"
+        if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
+            return self.jaxpr(value)
+        if isinstance(value, (tuple, list)):
+            return f"{kind.__qualname__} [{', '.join(map(self._value, value))}]"
+        if isinstance(value, dict):
+            items = sorted(f"{self._value(key)}: {self._value(item)}" for key, item in value.items())
+            return f"{kind.__qualname__} {{{', '.join(items)}}}"
+        if isinstance(value, (set, frozenset)):
+            return f"{kind.__qualname__} {{{', '.join(sorted(map(self._value, value)))}}}"
+        if isinstance(value, enum.Enum):
+            return f"{kind.__module__}.{value}"
+        if isinstance(value, np.dtype):
+            return f"dtype {value.name}"
+        if hasattr(value, "dtype") and hasattr(value, "shape"):
+            return self._array(value)
+        if hasattr(value, "rule"):  # the object in which JAX keeps a batching rule
+            return self._code(value.rule)
+        if isinstance(value, functools.partial) or hasattr(value, "__qualname__"):
+            return self._code(value)
+        text = repr(value)
+        if not kind.__module__.startswith(("jax.", "jax._src.", "jaxlib.")) or " at 0x" in text or "..." in text:
+            return self._unknown(value)
+        return f"{kind.__module__}.{kind.__qualname__} {text}"
+
+    def _array(self, value: Any) -> str:
+        if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+            return f"keys {value.dtype} {array_digest(np.asarray(jax.random.key_data(value)))}"
+        array = np.asarray(value)
+        return self._unknown(value) if array.dtype == object else f"array {value.dtype.name} {array_digest(array)}"
+
+    def _code(self, code: Any) -> str:
+        """Describe a function or class of this package or of JAX by its name and what it captured."""
+        if isinstance(code, functools.partial):
+            return f"{self._code(code.func)} {self._value(code.args)} {self._value(code.keywords)}"
+        if _root_of(code) not in (_OWN, "jax"):
+            return self._unknown(code)
+        cells = [cell.cell_contents for cell in getattr(code, "__closure__", None) or ()]
+        captured = [self._name_of_own(cell) if callable(cell) else self._value(cell) for cell in cells]
+        return f"code {_name_of(code)} [{', '.join(captured)}]"
+
+    def _name_of_own(self, code: Any) -> str:
+        return _name_of(code) if _root_of(code) in (_OWN, "jax") else self._unknown(code)
+
+    def _unknown(self, value: Any) -> str:
+        self.is_exact = False
+        return f"unknown {_name_of(value)}"
 
 
 @functools.lru_cache(4096)
@@ -73,51 +131,27 @@ def _type(aval: Any) -> str:
     return f"{aval.str_short()}{getattr(aval, 'weak_type', '')}"
 
 
-def _value(value: Any, seen: dict[int, str]) -> str:
-    kind = type(value)
-    if kind in _PLAIN:
-        return f"{kind.__name__} {value!r}"
-    if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
-        return _jaxpr(value, seen)
-    if isinstance(value, (tuple, list)):
-        return f"{kind.__qualname__} [{', '.join(_value(item, seen) for item in value)}]"
-    if isinstance(value, dict):
-        items = sorted(f"{_value(key, seen)}: {_value(item, seen)}" for key, item in value.items())
-        return f"{kind.__qualname__} {{{', '.join(items)}}}"
-    if isinstance(value, (set, frozenset)):
-        return f"{kind.__qualname__} {{{', '.join(sorted(_value(item, seen) for item in value))}}}"
-    if isinstance(value, enum.Enum):
-        return f"{kind.__module__}.{value}"
-    if isinstance(value, np.dtype):
-        return f"dtype {value.name}"
-    if hasattr(value, "dtype") and hasattr(value, "shape"):
-        return _array(value)
-    if hasattr(value, "rule"):  # the object in which JAX keeps a batching rule
-        return _rule(value.rule, seen)
-    if callable(value) and hasattr(value, "__qualname__"):
-        return f"code {code_digest(value)}"
-    text = repr(value)
-    if not kind.__module__.startswith(("jax.", "jax._src.", "jaxlib.")) or " at 0x" in text or "..." in text:
-        raise _NoTextError
-    return f"{kind.__module__}.{kind.__qualname__} {text}"
+def _name_of(value: Any) -> str:
+    named = value if hasattr(value, "__qualname__") else type(value)
+    return f"{named.__module__}.{named.__qualname__}"
 
 
-def _array(value: Any) -> str:
-    if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
-        return f"keys {value.dtype} {array_digest(np.asarray(jax.random.key_data(value)))}"
-    array = np.asarray(value)
-    if array.dtype == object:
-        raise _NoTextError
-    return f"array {value.dtype.name} {array_digest(array)}"
+def _root_of(value: Any) -> str:
+    return (getattr(value, "__module__", None) or "").partition(".")[0]
 
 
-def _rule(rule: Any, seen: dict[int, str]) -> str:
-    """Describe a batching rule by its code or name and the values it captured; captured functions by theirs."""
-    if isinstance(rule, functools.partial):
-        return f"{_rule(rule.func, seen)} {_value(rule.args, seen)} {_value(rule.keywords, seen)}"
-    captured = [_captured(cell.cell_contents, seen) for cell in getattr(rule, "__closure__", None) or ()]
-    return f"rule {code_digest(rule)} [{', '.join(captured)}]"
+def _is_of_jax(primitive: Primitive) -> bool:
+    """Return whether a primitive is one of JAX or of this package, whose lowering their versions determine."""
+    return primitive is barrier_p or primitive in _primitives_of_jax(len(sys.modules))
 
 
-def _captured(value: Any, seen: dict[int, str]) -> str:
-    return f"code {code_digest(value)}" if callable(value) else _value(value, seen)
+@functools.lru_cache(1)
+def _primitives_of_jax(n_modules: int) -> frozenset[Primitive]:
+    """Return the primitives that are variables of JAX's modules.
+
+    Args:
+      n_modules: number of modules that are loaded; JAX imports some of its own late.
+    """
+    del n_modules
+    modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "jax"]
+    return frozenset(value for module in modules for value in vars(module).values() if isinstance(value, Primitive))

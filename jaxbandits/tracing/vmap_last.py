@@ -52,7 +52,7 @@ from jaxbandits.tracing.jax_compat import open_jaxpr
 from jaxbandits.tracing.row_axes import RowPlan, row_axes
 from jaxbandits.tracing.shape_rules import SHAPE_RULES, WITHOUT_SCALARS, align_ranks, broadcast_batch
 from jaxbandits.tracing.short_axes import Rows
-from jaxbandits.tracing.traces import trace_digest
+from jaxbandits.tracing.traces import TraceDigest, trace_digest
 
 Rule = Callable[..., tuple[Any, Any]]
 
@@ -111,8 +111,8 @@ class TracedFunction:
         return cls(*jax.make_jaxpr(f, return_shape=True)(*args))
 
     @functools.cached_property
-    def digest(self) -> str | None:
-        """Digest of what the function computes (`traces.trace_digest`), None if it has none."""
+    def digest(self) -> TraceDigest:
+        """Digest of what was traced."""
         return trace_digest(self.jaxpr)
 
     def __call__(self, *args: Any, invariant: Sequence[bool] = ()) -> Any:

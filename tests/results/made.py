@@ -19,7 +19,7 @@ def trials(
         "record_points": 10 * np.arange(1, n_records + 1) if record_points is None else np.asarray(record_points),
         "healthy": np.ones((n_points, n_seeds), bool),
         "inadmissible": np.zeros((n_points, n_seeds), np.int64),
-        "spec": {"algorithm": {"type": "toy"}, "horizon": 10 * n_records, "digest": "d0"},
+        "spec": {"algorithm": {"type": "toy"}, "horizon": 10 * n_records, "digest": "d0", "programs": {"{}": "p0"}},
         "timing": {"compile_s": 1.0, "run_s": 2.0, "rounds": 60, "ns_per_round": [10.0, 30.0, 20.0]},
     }
     return Trials(arrays, tuple(points), **(given | more))

@@ -10,6 +10,8 @@ from jaxbandits.results.merge import merge
 from jaxbandits.results.result import Result
 from tests.results import made
 
+SPEC = {"algorithm": {"type": "toy"}, "horizon": 40, "digest": "d0", "programs": {"{}": "p0"}}
+
 
 def _part(whole, points=slice(None), seeds=slice(None)):
     """Some points and seeds of a result, cut out."""
@@ -88,10 +90,9 @@ def _swept(**change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_swept(spec={"algorithm": {"type": "other"}, "horizon": 40, "digest": "d1"}),
-         "algorithm.type of swept differs, 'toy' and 'other'"),
-        (_swept(spec={"algorithm": {"type": "toy"}, "horizon": 40, "digest": "d1"}), "digest of swept differs"),
-        (_swept(spec={"algorithm": {"type": "toy"}, "horizon": 40, "digest": "d0", "width": 1}), "width of swept"),
+        (_swept(spec=SPEC | {"algorithm": {"type": "other"}}), "algorithm.type of swept differs, 'toy' and 'other'"),
+        (_swept(spec=SPEC | {"digest": "d1"}), "digest of swept differs"),
+        (_swept(spec=SPEC | {"width": 1}), "width of swept"),
         (_swept(record_points=np.array([1, 2, 3, 40])), "record points of swept differs"),
         (_swept(units={}), "units.loss of swept differs, 'points' and None"),
         (_swept(points=tuple({"ridge": float(i)} for i in range(3))), "swept fields of swept differs"),
@@ -108,3 +109,27 @@ def test_what_is_no_list_of_results_is_refused(whole):
     for results in ([], whole, [whole, 3], None):
         with pytest.raises(InputError, match="merge needs a list of results"):
             merge(results)
+
+
+def _with_programs(whole, programs, **spec):
+    trials = whole["swept"]
+    return Result({"swept": dataclasses.replace(trials, spec=trials.spec | {"programs": programs} | spec)}, whole.info)
+
+
+def test_programs_are_compared_point_by_static_point(whole):
+    """Shards of a grid over a static field hold different programs; those of one value must be equal."""
+    first, second = _with_programs(whole, {"a": "1", "b": "2"}), _with_programs(whole, {"b": "2", "c": "3"})
+    assert merge([first, second])["swept"].spec["programs"] == {"a": "1", "b": "2", "c": "3"}
+    with pytest.raises(InputError, match="two different programs computed swept"):
+        merge([first, _with_programs(whole, {"b": "4"})])
+
+
+def test_host_code_is_merged_only_under_an_identity(whole):
+    unknown = _with_programs(whole, {"a": "1"}, **{"host code": ["A uses a callback to Python"]})
+    with pytest.raises(InputError, match="cannot merge: A uses a callback to Python; no digest covers that"):
+        merge([unknown, unknown])
+    assert merge([unknown])["swept"].spec["programs"] == {"a": "1"}  # nothing is joined
+    known = _with_programs(whole, {"a": "1"}, identity="v1")
+    assert merge([known, known])["swept"].spec["identity"] == "v1"
+    with pytest.raises(InputError, match="identity of swept differs, 'v1' and 'v2'"):
+        merge([known, _with_programs(whole, {"a": "1"}, identity="v2")])

@@ -166,7 +166,7 @@ def test_another_measure_under_the_same_name_does_not_resume(tmp_path):
     first = run(scaled(1.0))
     np.testing.assert_array_equal(run(scaled(1.0)).get("m"), first.get("m"))  # the same code, another object
     for measure, reduce in ((scaled(2.0), "sum"), (lambda r: r.decision.play + 1.0, "sum"), (scaled(1.0), "max")):
-        with pytest.raises(InputError, match=r"jobs\.Shrink\.meters\.m\.\w+"):
+        with pytest.raises(InputError, match=r"the code of Shrink differs|jobs\.Shrink\.meters\.m\."):
             run(measure, reduce)
 
 
@@ -198,7 +198,7 @@ def test_an_edited_module_behind_the_learner_does_not_resume(tmp_path, monkeypat
     directory = tmp_path / "checkpoint"
     simulate(learner("def factor():\n    return 0.5\n"), Noisy(), 10, 3, checkpoint=directory, **RUN)
     simulate(learner("def factor():\n    return 0.5\n"), Noisy(), 10, 3, checkpoint=directory, **RUN)
-    with pytest.raises(InputError, match=r"the code of jobs.Mine.algorithm differs, in module their_learner"):
+    with pytest.raises(InputError, match="the code of Mine differs, or something that it reads while"):
         simulate(learner("def factor():\n    return 0.25\n"), Noisy(), 10, 3, checkpoint=directory, **RUN)
 
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from jax.experimental.compilation_cache import compilation_cache as of_jax
 
-from jaxbandits.base.digests import package_digest
 from jaxbandits.base.pytree import pytree
 from jaxbandits.simulation import compilation, compilation_cache, executables, simulate
-from jaxbandits.simulation.executables import Executables, executable_key, program_digest
-from jaxbandits.simulation.meters import Meter, Metric
+from jaxbandits.simulation.compilation import CompileUnit, ProgramFunction
+from jaxbandits.simulation.executables import Executables
+from jaxbandits.simulation.meters import Meter
+from jaxbandits.simulation.program_identity import identify
 from jaxbandits.tracing import settings
 from jaxbandits.tracing.vmap_last import TracedFunction
 from tests.toys import Hindsight, Noisy, Shrink
@@ -26,24 +27,26 @@ def double(x):
     return {"twice": 2.0 * x}
 
 
-LOSS = Metric("sum", "loss")
-
-
-def key(function=double, shapes=((3,),), name="advance", facts=(64, (LOSS,)), options=()):
-    args = tuple(jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes)
-    program = program_digest(name, [TracedFunction.trace(function, *args)], args, facts, dict(options), DEVICE)
-    return executable_key(program)
+def key(function=double, shape=(3,), options=()):
+    args = (jax.ShapeDtypeStruct(shape, np.float32, sharding=jax.sharding.SingleDeviceSharding(DEVICE)),)
+    trace = TracedFunction.trace(function, *args)
+    unit = CompileUnit(
+        name="double", function=lambda trace, *args: trace(*args), static_args=(trace,), args=args,
+        cpu_options=dict(options), traces=(trace,), width=1, is_foreign=False, out=trace.out,
+    )  # fmt: skip
+    return ProgramFunction(unit, DEVICE)._key
 
 
 def test_a_key_holds_all_that_a_program_depends_on(monkeypatch):
+    table = np.zeros(5000, np.float32)
     keys = [
         key(),
         key(lambda x: {"twice": x + x}),
-        key(shapes=((4,),)),
-        key(name="algorithm"),
-        key(facts=(32, (LOSS,))),
-        key(facts=(64, (Metric("max", "loss"),))),
+        key(shape=(4,)),
         key(options={"xla_backend_optimization_level": 0}),
+        key(lambda x: x + table[:3]),
+        key(lambda x: x + jnp.asarray(table)[:3]),
+        key(lambda x: x + jnp.asarray(table + (np.arange(5000) == 2500))[:3]),  # a repr would elide the difference
     ]
     monkeypatch.setattr(settings, "xla_options", lambda: "other options")
     keys.append(key())
@@ -51,24 +54,14 @@ def test_a_key_holds_all_that_a_program_depends_on(monkeypatch):
     with jax.default_matmul_precision("highest"):
         keys.append(key(lambda x: jnp.dot(x, x)))
     keys.append(key(lambda x: jnp.dot(x, x)))
-    for name in ("_package", "versions"):
-        monkeypatch.setattr(executables, name, lambda: "another version")
-        keys.append(key())
-        monkeypatch.undo()
+    monkeypatch.setattr(compilation, "versions", lambda: {"jaxlib": "another version"})
+    keys.append(key())
+    monkeypatch.undo()
     monkeypatch.setattr(jax, "local_device_count", lambda: 77)
     keys.append(key())
-    monkeypatch.setattr(executables, "_package", lambda: None)
-    assert key() is None  # a file of the package was written since
     monkeypatch.undo()
-    assert None not in keys and len(set(keys)) == len(keys)
+    assert len(set(keys)) == len(keys)
     assert key() == keys[0]
-
-
-def test_a_package_that_was_edited_since_it_was_read_has_no_digest(monkeypatch):
-    monkeypatch.setattr(executables, "_LOADED_AT", float("inf"))
-    assert executables._package.__wrapped__() == package_digest()
-    monkeypatch.setattr(executables, "_LOADED_AT", 0.0)  # every file is younger
-    assert executables._package.__wrapped__() is None
 
 
 def test_a_setting_of_jax_is_another_program():
@@ -102,7 +95,7 @@ def compiling():
 
 def compiled(function=double):
     lowered = jax.jit(function).lower(X)
-    return lowered, lowered.compile()
+    return lowered.compile(), identify(lowered, {}).targets
 
 
 def test_what_is_read_back_is_what_was_saved(tmp_path, compiling):

@@ -57,7 +57,9 @@ def test_static_fields_have_a_program_each_and_one_label():
     other = sweep(Slow(), Noisy(), 6, 3, grid={"work": [2], "environment.scale": [0.0]}, record_points=2, **QUIET)[
         "Slow"
     ]
-    assert other.spec == trials.spec  # points are not part of it, so that results can be merged
+    # Points are not part of it, so that results can be merged; of programs, those of equal static values are equal.
+    assert other.spec | {"programs": None} == trials.spec | {"programs": None}
+    assert other.spec["programs"].items() < trials.spec["programs"].items() and len(trials.spec["programs"]) == 3
     assert len(trials.timing["ns_per_round"]) == 3 and trials.timing["rounds"] == 6 * 3 * 6
     interleaved = sweep(
         Slow(), Noisy(), 6, 3, grid={"environment.scale": [0.0, 1.0], "work": [1, 2]}, record_points=2, **QUIET

@@ -74,6 +74,14 @@ def test_a_trial_is_traced_once_in_a_run_for_all_widths(monkeypatch):
     traces = program_lib.TraceCache()
     for width in (1, 32):
         compile_job(_job(Shrink(), Noisy(), width), jax.devices()[0], traces)
+    assert len(traced) == 2  # the second time without JAX's caches, since the learner is no code of the package
+
+
+def test_a_learner_of_the_package_is_traced_once(monkeypatch):
+    traced, trace = [], loop.trace_trial
+    monkeypatch.setattr(loop, "trace_trial", lambda *args: (traced.append(1), trace(*args))[1])
+    learner, environment = SMD(dim=3, n_groups=2, horizon=9), SyntheticGroups(dim=3, n_groups=2)
+    trace_job(_job(learner, environment))
     assert len(traced) == 1
 
 
@@ -131,7 +139,7 @@ def test_the_trial_axis_is_last():
 
 def test_programs_are_kept_within_a_bound_least_recently_used_first_out(monkeypatch):
     cache = LRUCache(6)
-    monkeypatch.setattr(compilation, "_compiled", cache)
+    monkeypatch.setattr(compilation, "_functions", cache)
     device = jax.devices()[0]
 
     def run(work):

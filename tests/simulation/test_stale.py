@@ -5,13 +5,17 @@ code that is written again, or a value behind code that stays. Runs with two val
 """
 
 import collections
+import contextlib
+import contextvars
 import dataclasses
 import enum
 import functools
 import itertools
+import math
 import os
 import subprocess
 import sys
+import time
 import types
 from pathlib import Path
 from typing import Any
@@ -23,12 +27,16 @@ import optax
 import pandas
 import pytest
 import scipy.sparse
+from jax.custom_batching import custom_vmap
 
+from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import param, pytree, shared, static
 from jaxbandits.numerics import linalg
-from jaxbandits.simulation import Meter, driver, simulate
-from jaxbandits.types import PointDecision
+from jaxbandits.results.merge import merge
+from jaxbandits.simulation import Grid, Meter, compare, driver, simulate
+from jaxbandits.tracing.jax_compat import Primitive, batching, mlir
+from jaxbandits.types import PointDecision, Reward
 from tests.toys import Noisy, Shrink
 
 ROOT = Path(__file__).parents[2]
@@ -157,7 +165,7 @@ def behind_a_jitted_function(name):
     return at
 
 
-# A callback runs on the host, where no trace sees it: in each run anew, and in a checkpoint by its code and its values.
+# A callback runs on the host, where no digest sees what it reads: in each run anew, and never resumed nor merged.
 ON_HOST = {
     **{
         name: BOXES[name][1]
@@ -419,7 +427,205 @@ def field(kind, make):
     return at
 
 
+# Code that runs when a program is lowered, or on the host beside it.
+def with_a_vmap_rule(read):
+    """Return a learner with a batching rule of its own, which JAX calls when it lowers a batch of trials."""
+
+    @custom_vmap
+    def number(x):
+        return x + 7.0
+
+    @number.def_vmap
+    def rule(size, in_batched, x):
+        del size
+        return x + read(), in_batched[0]
+
+    @pytree
+    class Mine(Play):
+        def number(self):
+            return number(0.0 * self.rate)
+
+    return Mine()
+
+
+def rule_reads_a_global():
+    learner = with_a_vmap_rule(lambda: WORLD.box)
+
+    def at(value):
+        WORLD.box = value
+        return learner
+
+    return at
+
+
+def rule_reads_an_environment_variable():
+    learner = with_a_vmap_rule(lambda: float(os.environ["STALE_TEST_VALUE"]))
+
+    def at(value):
+        WORLD.undo = lambda: os.environ.pop("STALE_TEST_VALUE", None)
+        os.environ["STALE_TEST_VALUE"] = str(value)
+        return learner
+
+    return at
+
+
+def rule_reads_a_file():
+    learner = with_a_vmap_rule(lambda: float(WORLD.path.read_text()))
+
+    def at(value):
+        WORLD.path.write_text(str(value))
+        return learner
+
+    return at
+
+
+def rule_calls_a_patched_function():
+    original = np.hypot
+    learner = with_a_vmap_rule(lambda: np.hypot(3.0, 4.0))
+
+    def at(value):
+        WORLD.undo = lambda: setattr(np, "hypot", original)
+        np.hypot = lambda a, b: value
+        return learner
+
+    return at
+
+
+def lowering_of_a_primitive():
+    number_p = Primitive("my_number")
+    number_p.def_abstract_eval(lambda x: x)
+    mlir.register_lowering(number_p, mlir.lower_fun(lambda x: x + WORLD.box, multiple_results=False))
+    batching.primitive_batchers[number_p] = lambda args, dims: (number_p.bind(*args), dims[0])
+
+    @pytree
+    class Mine(Play):
+        def number(self):
+            return number_p.bind(0.0 * self.rate)
+
+    learner = Mine()
+
+    def at(value):
+        WORLD.box = value
+        return learner
+
+    return at
+
+
+def beside_a_print(change):
+    """Return a change of a learner that prints in each round: a callback whose results no program reads."""
+
+    def start():
+        at = change()
+
+        def printing(value):
+            learner = at(value)
+
+            @pytree
+            class Printing(type(learner)):
+                def number(self):
+                    jax.debug.print("", ordered=True)
+                    jax.debug.callback(lambda: None)
+                    return super().number()
+
+            return Printing()
+
+        return printing
+
+    return start
+
+
+def method_of_a_package_class():
+    jitted = jax.jit(lambda x: x + WORLD.box)
+    replaced = {
+        "feedback": Reward,
+        "update": lambda self, key, t, state, *_: state,
+        "recommend": lambda self, state: jnp.zeros(()),
+    }
+    originals = {name: OGD.__dict__.get(name) for name in (*replaced, "select")}
+
+    def select(self, key, t, state, obs):
+        return PointDecision.at(jitted(jnp.zeros(())))
+
+    def restore():
+        for name, value in originals.items():
+            delattr(OGD, name) if value is None else setattr(OGD, name, value)
+
+    def at(value):
+        WORLD.box = value
+        WORLD.undo = restore
+        for name, value in {**replaced, "select": select}.items():
+            setattr(OGD, name, value)
+        return OGD(dim=1)
+
+    return at
+
+
+def function_of_the_package_that_calls_a_jitted_one():
+    original = linalg.sum_terms
+    jitted = jax.jit(lambda: jnp.zeros(()) + WORLD.box)
+
+    @pytree
+    class Mine(Play):
+        def number(self):
+            return linalg.sum_terms(())
+
+    def at(value):
+        WORLD.box = value
+        WORLD.undo = lambda: setattr(linalg, "sum_terms", original)
+        linalg.sum_terms = lambda terms: jitted()
+        return Mine()
+
+    return at
+
+
+def context_variable():
+    variable = contextvars.ContextVar("value")
+
+    @pytree
+    class Mine(Play):
+        def number(self):
+            return variable.get()
+
+    def at(value):
+        variable.set(value)
+        return Mine()
+
+    return at
+
+
+def helper_imported_inside():
+    @pytree
+    class Mine(Play):
+        def number(self):
+            import stale_test_helper
+
+            return stale_test_helper.VALUE
+
+    def at(value):
+        WORLD.undo = lambda: sys.modules.pop("stale_test_helper", None)
+        sys.modules["stale_test_helper"] = module = types.ModuleType("stale_test_helper")
+        module.VALUE = value
+        return Mine()
+
+    return at
+
+
 CHANGES = {
+    "rule of a batch: global": rule_reads_a_global,
+    "rule of a batch: environment variable": rule_reads_an_environment_variable,
+    "rule of a batch: file": rule_reads_a_file,
+    "rule of a batch: patched function": rule_calls_a_patched_function,
+    "lowering of a primitive": lowering_of_a_primitive,
+    "method of a class of this package": method_of_a_package_class,
+    "jitted function behind one of this package": function_of_the_package_that_calls_a_jitted_one,
+    "context variable": context_variable,
+    "helper imported inside a method": helper_imported_inside,
+    "print, and a file": beside_a_print(lambda: file_read()),
+    "print, and a patched function": beside_a_print(lambda: library_patched(np, "vstack")),
+    "print, and a rule of a derivative": beside_a_print(lambda: rule_behind_a_global()),
+    "print, and a context variable": beside_a_print(context_variable),
+    "print, and a helper": beside_a_print(helper_imported_inside),
+    "print, and a global": beside_a_print(lambda: in_a_global("data frame")),
     **{f"global: {name}": functools.partial(in_a_global, name) for name in BOXES},
     **{
         f"global behind a jitted function: {name}": functools.partial(behind_a_jitted_function, name)
@@ -462,30 +668,53 @@ def world(tmp_path):
     WORLD.undo()
 
 
+REFUSED = "holds another run|cannot be resumed"
+
+
+def width_of(change):
+    return 32 if change.startswith("rule of a batch") else 1  # one trial alone is no batch
+
+
+def checkpoint_begun(change):
+    """Return a context for the first run with a checkpoint: it warns that values of callbacks are not identified."""
+    is_called_back = "behind a callback" in change
+    return pytest.warns(UserWarning, match="cannot be resumed") if is_called_back else contextlib.nullcontext()
+
+
 def losses(learner, **settings):
-    result = simulate(learner, Noisy(), 4, 1, **RUN, **settings)
+    result = simulate(learner, Noisy(), 4, 1, **RUN | settings)
     return np.diff(result.get("loss").ravel(), prepend=0.0)
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_run_plays_what_the_code_says_now_and_refuses_the_checkpoint_of_other_code(change, tmp_path):
-    at = CHANGES[change]()
-    np.testing.assert_array_equal(losses(at(1.25), checkpoint=tmp_path / "checkpoint"), 1.25)
+    at, width, directory = CHANGES[change](), width_of(change), tmp_path / "checkpoint"
+    with checkpoint_begun(change):
+        np.testing.assert_array_equal(losses(at(1.25), width=width, checkpoint=directory), 1.25)
     learner = at(2.5)
-    np.testing.assert_array_equal(losses(learner), 2.5)
-    with pytest.raises(InputError, match="holds another run"):
-        losses(learner, checkpoint=tmp_path / "checkpoint")
+    np.testing.assert_array_equal(losses(learner, width=width), 2.5)
+    with pytest.raises(InputError, match=REFUSED):
+        losses(learner, width=width, checkpoint=directory)
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_an_interrupted_run_does_not_go_on_with_other_code(change, tmp_path, monkeypatch):
     at, directory = CHANGES[change](), tmp_path / "checkpoint"
     _stop_after_a_call(monkeypatch)
-    with pytest.raises(KeyboardInterrupt):
-        losses(at(1.25), checkpoint=directory, save_every=0.0, seconds_per_call=1e-9)
+    with checkpoint_begun(change), pytest.raises(KeyboardInterrupt):
+        losses(at(1.25), width=width_of(change), checkpoint=directory, save_every=0.0, seconds_per_call=1e-9)
     monkeypatch.undo()
-    with pytest.raises(InputError, match="holds another run"):
-        losses(at(2.5), checkpoint=directory)
+    with pytest.raises(InputError, match=REFUSED):
+        losses(at(2.5), width=width_of(change), checkpoint=directory)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_results_of_other_code_are_not_merged(change):
+    at, width = CHANGES[change](), width_of(change)
+    first = simulate(at(1.25), Noisy(), 4, 1, **RUN | {"width": width})
+    second = simulate(at(2.5), Noisy(), 4, 1, first_seed=1, **RUN | {"width": width})
+    with pytest.raises(InputError, match="cannot merge"):
+        merge([first, second])
 
 
 def _stop_after_a_call(monkeypatch):
@@ -578,7 +807,7 @@ def test_a_piece_of_another_run_or_another_batch_is_refused(tmp_path):
 
 
 _PROCESS = """
-import pathlib, sys
+import pathlib, sys, warnings
 from jaxbandits.base.errors import InputError
 from tests.simulation import test_stale as stale
 
@@ -587,9 +816,11 @@ for number, (name, change) in enumerate(stale.CHANGES.items()):
     stale.WORLD.path, stale.WORLD.undo = directory / f"{number}.txt", lambda: None
     learner = change()(value)
     try:
-        played = set(stale.losses(learner).tolist())
+        played = set(stale.losses(learner, width=stale.width_of(name)).tolist())
         try:
-            resumed = set(stale.losses(learner, checkpoint=directory / str(number)).tolist())
+            with warnings.catch_warnings(action="ignore"):
+                kept = stale.losses(learner, width=stale.width_of(name), checkpoint=directory / str(number))
+            resumed = set(kept.tolist())
         except InputError:
             resumed = "refused"
     finally:
@@ -610,3 +841,85 @@ def test_a_second_process_plays_what_the_code_says_now(tmp_path):
     assert len(lines[0]) == len(CHANGES) and len(list((tmp_path / "cache").rglob("*"))) > 10
     for (name, *first), (_, *second) in zip(*lines, strict=True):
         assert first == ["{1.25}", "{1.25}"] and second == ["{2.5}", "refused"], (name, first, second)
+
+
+GENERATOR = np.random.default_rng(0)
+
+# Draws without a key: a trace freezes each to one value.
+DRAWS = {
+    "global state": lambda: np.random.rand(),  # noqa: NPY002
+    "new generator": lambda: np.random.default_rng().random(),
+    "generator of a module": lambda: GENERATOR.random(),
+    "array": lambda: jnp.asarray(GENERATOR.random(3))[1],
+    "clock": time.perf_counter,
+    "jitted": jax.jit(lambda: jnp.zeros(()) + GENERATOR.random()),
+}
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+def test_a_draw_without_a_key_is_refused(draw):
+    @pytree
+    class Mine(Play):
+        def number(self):
+            return DRAWS[draw]()
+
+    for width in (1, 32):  # the second time JAX has cached traces
+        with pytest.raises(InputError, match=r"np\.random.*draw with jax\.random from the key"):
+            losses(Mine(), width=width)
+
+
+def test_learners_that_differ_in_the_type_of_a_static_field_are_not_taken_for_each_other():
+    @pytree
+    class Mine(Play):
+        held: Any = static(0)
+
+        def number(self):
+            kinds = {int: 1.0, bool: 2.0, float: 3.0}
+            return kinds[type(self.held)] + 0.25 * (math.copysign(1.0, self.held) < 0.0)
+
+    learners = {str(value): Mine(held=value) for value in (1, True, 1.0, 0.0, -0.0)}
+    together = compare(learners, Noisy(), 1, 1, **RUN)
+    played = {name: together[name].get("loss").item() for name in learners}
+    assert played == {"1": 1.0, "True": 2.0, "1.0": 3.0, "0.0": 3.0, "-0.0": 3.25}
+    grid = compare({"grid": Grid(Mine(), {"held": [1, True, 1.0, 0.0, -0.0]})}, Noisy(), 1, 1, **RUN)
+    assert grid["grid"].get("loss").ravel().tolist() == list(played.values())
+
+
+def test_an_identity_stands_for_code_that_no_digest_covers(tmp_path):
+    at = behind_a_callback("float")
+    for value, identity in ((1.25, "v1"), (1.25, "v1")):
+        np.testing.assert_array_equal(losses(at(value), checkpoint=tmp_path / "a", identity=identity), value)
+    with pytest.raises(InputError, match="identity"):
+        losses(at(2.5), checkpoint=tmp_path / "a", identity="v2")
+    with pytest.raises(InputError, match="identity"):
+        losses(at(2.5), checkpoint=tmp_path / "a")
+    parts = [simulate(at(1.25), Noisy(), 4, 1, first_seed=i, identity="v1", **RUN) for i in (0, 1)]
+    assert merge(parts)["Mine"].get("loss").shape[1] == 2
+    with pytest.raises(InputError, match="identity"):
+        merge([parts[0], simulate(at(2.5), Noisy(), 4, 1, first_seed=1, identity="v2", **RUN)])
+    for wrong in ("", " ", 3):
+        with pytest.raises(InputError, match="identity must be text"):
+            losses(at(1.25), identity=wrong)
+
+
+def test_host_code_that_computes_metrics_is_not_merged_without_an_identity():
+    @pytree
+    class Deriving(Noisy):
+        def derive(self, values):
+            return {"doubled": WORLD.box * values["loss"]}
+
+    def run(box, first_seed, **settings):
+        WORLD.box = box
+        return simulate(Shrink(), Deriving(), 4, 1, first_seed=first_seed, **RUN, **settings)
+
+    with pytest.raises(InputError, match=r"Deriving\.derive is code of yours; .*identity="):
+        merge([run(2.0, 0), run(3.0, 1)])
+    assert merge([run(2.0, 0, identity="v1"), run(2.0, 1, identity="v1")])["Shrink"].get("doubled").shape[1] == 2
+
+
+def test_results_without_digests_of_their_programs_are_not_merged():
+    parts = [simulate(Shrink(), Noisy(), 4, 1, first_seed=i, **RUN) for i in (0, 1)]
+    assert merge(parts)["Shrink"].get("loss").shape[1] == 2
+    del parts[1]["Shrink"].spec["programs"]
+    with pytest.raises(InputError, match="without the digests of its programs"):
+        merge(parts)

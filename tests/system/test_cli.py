@@ -340,3 +340,38 @@ def test_reproduce_leaves_figures_tables_claims_and_a_manifest(tmp_path):
     # A damaged result file is one line.
     (out / "fig1-max.npz").write_bytes(first["fig1-max.npz"][:100])
     assert main(["plot", str(out / "fig1-max.npz")]) == 2
+
+
+_PLUGIN = """
+from jaxbandits import linear
+from jaxbandits.experiments import Experiment, Panel, register_experiment
+
+register_experiment(
+    Experiment(
+        name="mine/plugged", title="A plug-in", source="mine", presets={"theory": ""}, seeds=32, horizon=20,
+        metric="regret", panels=lambda horizon: {"one": Panel("one", linear.HeavyTailed(dim=2, n_arms=4))},
+        algorithms=lambda preset, horizon, panel: {"OFUL": linear.OFUL(dim=2, ridge=RIDGE)}, figures=(),
+    )
+)
+"""
+
+
+def test_a_finished_run_of_a_plugin_is_recalled_only_under_an_identity(tmp_path):
+    def run(ridge, *more):
+        plugin = tmp_path / "my_plugin.py"
+        plugin.write_text(_PLUGIN.replace("RIDGE", ridge))
+        command = ("reproduce", "mine/plugged", "--plugin", str(plugin), "--no-timing", "--quiet", *more)
+        return _run(*command, "--out", str(tmp_path / "out"))
+
+    first = run("1.0")
+    assert first.returncode == 0, first.stderr
+    for ridge in ("100.0", "1.0"):
+        again = run(ridge)
+        assert again.returncode == 2 and again.stdout == ""
+        assert "my_plugin.py" in again.stderr and "no digest covers that): --overwrite replaces it" in again.stderr
+        assert len(again.stderr.strip().splitlines()) == 1
+    edited = run("100.0", "--overwrite", "--identity", "v2")
+    assert edited.returncode == 0 and edited.stdout.splitlines()[:12] != first.stdout.splitlines()[:12]
+    recalled = run("100.0", "--identity", "v2")
+    assert "holds this run already" in recalled.stderr and recalled.stdout in edited.stdout
+    assert 'differs in identity ("v2", now "v3")' in run("100.0", "--identity", "v3").stderr

@@ -1,0 +1,58 @@
+"""Equality of type and bits, for keys.
+
+Python's `==` takes 1, True and 1.0 for one value, and 0.0 and -0.0 for another one; a program compiled for one of them
+computes other numbers than one compiled for the other. Static fields and caches of programs compare these keys instead.
+"""
+
+import functools
+from collections.abc import Hashable
+from typing import Any
+
+import jax
+import numpy as np
+
+
+def exact_key(value: Any) -> Hashable:
+    """Return a key that is equal for values of equal type and bits only.
+
+    Lists, tuples, frozen sets, partial functions and NumPy scalars are compared by their entries; an object of any
+    other kind by its type and its own `==`.
+    """
+    kind = type(value)
+    if isinstance(value, np.generic):
+        return kind, value.dtype, value.tobytes()
+    if isinstance(value, (float, complex)):
+        return kind, np.asarray(value).tobytes()
+    if isinstance(value, (tuple, list)):
+        return kind, tuple(map(exact_key, value))
+    if isinstance(value, frozenset):
+        return kind, frozenset(map(exact_key, value))
+    if isinstance(value, functools.partial):
+        return kind, value.func, exact_key(value.args), exact_key(tuple(value.keywords.items()))
+    return kind, value
+
+
+def exact_structure(tree: Any) -> Hashable:
+    """Return a key of the structure of a pytree, equal only where static data have equal types and bits."""
+    return _structure_key(jax.tree.structure(tree))
+
+
+def _structure_key(structure: Any) -> Hashable:
+    data = structure.node_data()
+    head = None if data is None else (data[0], exact_key(data[1]))
+    return head, structure.num_leaves, tuple(map(_structure_key, structure.children()))
+
+
+class StaticFields(tuple[Any, ...]):
+    """Values of static fields, equal where their types and bits are."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StaticFields) and exact_key(tuple(self)) == exact_key(tuple(other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(exact_key(tuple(self)))

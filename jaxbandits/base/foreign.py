@@ -1,0 +1,81 @@
+"""Code of others: of neither this package nor JAX, by where it is written; and what a run says that depends on it."""
+
+import dataclasses
+import functools
+import types
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+_PACKAGE = Path(__file__).parents[1]
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice)
+
+
+def has_foreign_code(*objects: Any) -> bool:
+    """Return whether objects, their fields and containers of them hold a class or function of another package.
+
+    A method that was replaced in a class of this package counts, and so do values of an unknown kind.
+    """
+    seen: set[int] = set()
+
+    def is_foreign(obj: Any) -> bool:
+        kind: Any = type(obj)
+        if id(obj) in seen or kind in _PLAIN or (hasattr(obj, "dtype") and hasattr(obj, "shape")):
+            return False
+        seen.add(id(obj))
+        if kind in (tuple, list, set, frozenset) or (isinstance(obj, tuple) and _is_own(kind)):
+            return any(map(is_foreign, obj))
+        if isinstance(obj, dict) and kind is dict:
+            return any(map(is_foreign, obj.values()))
+        if isinstance(obj, type):
+            return not is_own_class(obj)
+        if isinstance(obj, types.FunctionType) and obj.__closure__ is None:
+            return not is_own_function(obj)
+        if not is_own_class(kind) or not dataclasses.is_dataclass(obj):
+            return True
+        return any(is_foreign(getattr(obj, field.name, None)) for field in dataclasses.fields(obj))
+
+    return is_foreign(objects)
+
+
+def is_own_class(cls: type) -> bool:
+    """Return whether a class and its methods, inherited ones too, are written in this package."""
+    members = (item for base in cls.__mro__ if _is_own(base) for item in vars(base).items())
+    functions = (_function_of(member) for name, member in members if not name.startswith("__"))
+    return _is_own(cls) and all(is_own_function(function) for function in functions if function is not None)
+
+
+def is_own_function(function: Any) -> bool:
+    """Return whether a Python function is written in this package or JAX."""
+    code = getattr(function, "__code__", None)
+    return code is not None and is_own_file(code.co_filename)
+
+
+@functools.cache
+def is_own_file(name: str) -> bool:
+    """Return whether a file is one of this package or of JAX."""
+    parts = Path(name).parts
+    return "jax" in parts[:-1] or Path(name).is_relative_to(_PACKAGE)
+
+
+def unidentified(spec: Mapping[str, Any]) -> str:
+    """Return in words which code of a specification no digest identifies, and the remedy; "" if all is identified."""
+    if not (found := ", ".join(spec.get("host code", ()))):
+        return ""
+    return f"{found}; no digest covers that: give identity='...' (a name for its version) from the first run on"
+
+
+def _function_of(member: Any) -> Any:
+    """Return the function behind an attribute of a class; None if it is not code."""
+    if isinstance(member, (staticmethod, classmethod)):
+        return member.__func__
+    if isinstance(member, property):
+        return member.fget
+    if isinstance(member, functools.cached_property):
+        return member.func
+    return member if callable(member) and not isinstance(member, type) else None
+
+
+def _is_own(obj: Any) -> bool:
+    module = getattr(obj, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] == __name__.partition(".")[0]
