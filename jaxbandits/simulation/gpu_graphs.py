@@ -6,8 +6,8 @@ predicate stays on the device: all rounds of a call, with the loops and branches
 
 Conditional nodes need a driver of CUDA 12.3 or newer, and an XLA with the fix of openxla/xla pull request 35760 (an
 older one ends the process when such a graph runs a second time). So a process of its own runs a small program with such
-nodes several times, once for each kind of GPU and version of JAX; its answer is stored beside the compiled programs.
-`JAXBANDITS_GPU_LOOPS=graph` or `=blocks` decides without that test.
+nodes (loops and a branch) several times, once for each kind of GPU and version of JAX; its answer is stored beside the
+compiled programs. `JAXBANDITS_GPU_LOOPS=graph` or `=blocks` decides without that test.
 """
 
 import contextlib
@@ -106,16 +106,23 @@ def _run_test(device_id: int) -> bool:
 def sum_of_steps(rounds: jax.Array, x: jax.Array) -> jax.Array:
     """Halve numbers until they are below 1, then double them, in each of so many rounds; every third round adds 1.
 
-    The program of the test: loops of unknown length in a loop of unknown length, with a branch.
+    The program of the test: loops of unknown length in a loop of unknown length, with a branch. The barriers keep the
+    branch a conditional node of the graph: XLA would compute both sides of a cheaper one and select.
 
     Args:
       rounds: `[]` number of rounds.
       x: `[n]`.
     """
 
+    def double(x: jax.Array) -> jax.Array:
+        return lax.optimization_barrier(2.0 * x)
+
+    def double_and_add(x: jax.Array) -> jax.Array:
+        return lax.optimization_barrier(double(x) + 1.0)
+
     def play_round(t: jax.Array, x: jax.Array) -> jax.Array:
         x = lax.while_loop(lambda x: jnp.any(x >= 1.0), lambda x: jnp.where(x >= 1.0, 0.5 * x, x), x)
-        return lax.cond(t % 3 == 2, lambda x: 2.0 * x + 1.0, lambda x: 2.0 * x, x)
+        return lax.cond(t % 3 == 2, double_and_add, double, x)
 
     return lax.fori_loop(0, rounds, play_round, x)
 
