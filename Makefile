@@ -18,6 +18,8 @@ TEST_ARGS ?=
 BENCH_ARGS ?=
 PEERS_ARGS ?=
 GPU_ARGS ?=
+# An older JAX, whose counts of programs for GPUs differ: benchmarks/gpu/counts-0.11.2.json.
+GPU_JAX := 0.11.2
 MUTANT_ARGS ?=
 DOCS_ARGS ?=
 NOTEBOOKS ?=
@@ -64,10 +66,14 @@ peers: setup-run ## race other packages on the same instances, in an environment
 	$(BIN)/python benchmarks/peers/install.py .cache/peers/bin/python
 	.cache/peers/bin/python -m benchmarks.peers --write $(PEERS_ARGS)
 
-gpu-check: setup-dev ## compile for GPUs without one and count, in an environment of its own (1.5 GB)
+gpu-check: setup-dev ## compile for GPUs without one and count, in two environments of its own (1.5 GB each)
 	test -x .cache/gpu/bin/python || $(BIN)/python -m venv .cache/gpu
 	.cache/gpu/bin/python -m pip install --quiet --constraint constraints.txt -e ".[gpu-check]"
 	JAXBANDITS_CACHE=off .cache/gpu/bin/python -m benchmarks.gpu --check $(GPU_ARGS)
+	test -x .cache/gpu-$(GPU_JAX)/bin/python || $(BIN)/python -m venv .cache/gpu-$(GPU_JAX)
+	.cache/gpu-$(GPU_JAX)/bin/python -m pip install --quiet -e . \
+	    jax==$(GPU_JAX) jaxlib==$(GPU_JAX) jax-cuda13-plugin==$(GPU_JAX)
+	JAXBANDITS_CACHE=off .cache/gpu-$(GPU_JAX)/bin/python -m benchmarks.gpu --check --known $(GPU_ARGS)
 
 notebooks: setup-notebooks ## execute the notebooks (NOTEBOOKS="01 02": some); outputs and figures in results/notebooks
 	$(BIN)/python tools/notebooks.py run $(NOTEBOOKS)

@@ -9,7 +9,7 @@ first rounds, relative to the largest norm of the float64 path over them. `bench
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -102,20 +102,58 @@ CONSTRAINED: Mapping[str, Any] = {
 }
 
 
-def deviations(learner: Any, loss: type, parameters: np.ndarray, half_spaces: np.ndarray) -> list[float]:
-    """Return the largest distance of both paths, relative to the largest float64 norm, for each of `AFTER`."""
+LEARNERS = {  # by domain
+    "unit ball": ON_THE_BALL,
+    f"R^{DIM}": UNBOUNDED,
+    f"{EXPERTS} experts": OVER_EXPERTS,
+    "unit ball, constrained": CONSTRAINED,
+}
+
+
+class Recorded(NamedTuple):
+    """Recorded feedback, in float32."""
+
+    losses: dict[str, tuple[type, np.ndarray]]  # by domain: their kind and parameters `[T, ...]`
+    half_spaces: np.ndarray  # [T, d + 1] a_t and b_t, for learners with constraints
+
+
+def record() -> Recorded:
+    """Draw the feedback."""
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal((ROUNDS, DIM))
+    noise /= np.linalg.norm(noise, axis=1, keepdims=True)
+    scales = 2.0 ** np.arange(1, EXPERTS + 1)
+    expert_losses = (0.5 * rng.uniform(-1.0, 1.0, (ROUNDS, EXPERTS)) - 0.1 * (np.arange(EXPERTS) == 4)) * scales
+    half_spaces = np.concatenate(
+        [np.eye(DIM)[0] + 0.3 * rng.standard_normal((ROUNDS, DIM)), np.full((ROUNDS, 1), 0.2)], 1
+    )
+    near, far = ((PseudoHuber, (center * np.eye(DIM)[0] + noise).astype(np.float32)) for center in (0.6, 3.0))
+    losses = (near, far, (Linear, expert_losses.astype(np.float32)), near)
+    return Recorded(dict(zip(LEARNERS, losses, strict=True)), half_spaces.astype(np.float32))
+
+
+def deviations(domain: str, name: str, recorded: Recorded, options: Mapping[str, Any] | None = None) -> list[float]:
+    """Return the largest distance of both paths, relative to the largest float64 norm, for each of `AFTER`.
+
+    Args:
+      domain: key of `LEARNERS`.
+      name: of a learner there.
+      recorded: its feedback.
+      options: of XLA.
+    """
     paths = []
+    loss, parameters = recorded.losses[domain]
     for double in (False, True):
         with jax.enable_x64(double):
-            recorded = loss(jnp.asarray(parameters, float)), jnp.asarray(half_spaces, float)
-            path = np.asarray(_path(as_arrays(learner), *recorded))
+            args = loss(jnp.asarray(parameters, float)), jnp.asarray(recorded.half_spaces, float)
+            args = (as_arrays(LEARNERS[domain][name]), *args)
+            path = np.asarray(jax.jit(_path).lower(*args).compile(compiler_options=dict(options or {}))(*args))
             assert path.dtype == (np.float64 if double else np.float32)
             paths.append(path.astype(float))
     distance, norm = np.linalg.norm(paths[0] - paths[1], axis=1), np.linalg.norm(paths[1], axis=1)
     return [float(distance[:rounds].max() / norm[:rounds].max()) for rounds in AFTER]
 
 
-@jax.jit
 def _path(learner: Any, losses: Any, half_spaces: jax.Array) -> jax.Array:
     """Return the plays `[T, d]`; `half_spaces` are a_t and b_t `[T, d + 1]`, for learners with constraints."""
     key = jax.random.key(0)  # deterministic learners
@@ -135,25 +173,12 @@ def _path(learner: Any, losses: Any, half_spaces: jax.Array) -> jax.Array:
 
 
 def main() -> None:
-    rng = np.random.default_rng(0)
-    noise = rng.standard_normal((ROUNDS, DIM))
-    noise /= np.linalg.norm(noise, axis=1, keepdims=True)
-    scales = 2.0 ** np.arange(1, EXPERTS + 1)
-    expert_losses = (0.5 * rng.uniform(-1.0, 1.0, (ROUNDS, EXPERTS)) - 0.1 * (np.arange(EXPERTS) == 4)) * scales
-    groups = (
-        ("unit ball", ON_THE_BALL, PseudoHuber, 0.6 * np.eye(DIM)[0] + noise),
-        (f"R^{DIM}", UNBOUNDED, PseudoHuber, 3.0 * np.eye(DIM)[0] + noise),
-        (f"{EXPERTS} experts", OVER_EXPERTS, Linear, expert_losses),
-        ("unit ball, constrained", CONSTRAINED, PseudoHuber, 0.6 * np.eye(DIM)[0] + noise),
-    )
-    half_spaces = np.concatenate(
-        [np.eye(DIM)[0] + 0.3 * rng.standard_normal((ROUNDS, DIM)), np.full((ROUNDS, 1), 0.2)], 1
-    )
+    recorded = record()
     print("| learner | domain |", " | ".join(f"{rounds} rounds" for rounds in AFTER), "|")
     print("|---|---|" + "---|" * len(AFTER))
-    for domain, learners, loss, parameters in groups:
-        for name, learner in learners.items():
-            found = deviations(learner, loss, parameters.astype(np.float32), half_spaces.astype(np.float32))
+    for domain, learners in LEARNERS.items():
+        for name in learners:
+            found = deviations(domain, name, recorded)
             print(f"| {name} | {domain} |", " | ".join(f"{x:.1e}" for x in found), "|", flush=True)
 
 

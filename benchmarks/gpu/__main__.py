@@ -2,7 +2,8 @@
 
 Of every registered learner on its example, and of the benchmark cases: nodes of a round in a CUDA graph, launches,
 bytes, instructions, registers. `--check` compares with `counts.json` and ends with status 1 where a program needs more
-nodes, asks the host, or computes in float64; `--write` writes that file.
+nodes, asks the host, or computes in float64, or where the test that a user's GPU has to pass lacks a loop or a branch;
+`--write` writes that file. A version of JAX whose counts differ has a file of its own, `counts-VERSION.json`.
 
     python -m benchmarks.gpu "oful d=10" hvt_ucb --gpus t4 h100 --widths 1024 262144
 """
@@ -12,11 +13,13 @@ import dataclasses
 import json
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 from benchmarks.gpu import compiling
 from benchmarks.gpu.devices import GPUS
-from benchmarks.gpu.estimate import COUNTS
+from benchmarks.gpu.estimate import counts_path
+from benchmarks.gpu.programs import builders
 
 _TITLES = (
     f"{'program':36s}{'GPU':6s}{'W':>8s}{'nodes':>14s}{'a step':>24s}{'launches':>9s}{'host':>5s}{'kB':>14s}"
@@ -33,6 +36,7 @@ def main() -> int:
     parser.add_argument("--widths", nargs="+", type=int, default=[8192])
     parser.add_argument("--dim", type=int, help="examples of this dimension, those that have one, instead of their own")
     parser.add_argument("--float64", action="store_true")
+    parser.add_argument("--known", action="store_true", help="only programs in the file of counts")
     parser.add_argument("--check", action="store_true", help="compare with counts.json")
     parser.add_argument("--write", action="store_true", help="write counts.json")
     arguments = parser.parse_args()
@@ -41,8 +45,12 @@ def main() -> int:
     import jax
 
     jax.config.update("jax_enable_x64", arguments.float64)
-    known: dict[str, Any] = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
+    path = counts_path(jax.__version__)
+    known: dict[str, Any] = json.loads(path.read_text())
     worse = []
+    if arguments.check:
+        missing = {"kWhile", "kConditional"} - compiling.kinds_in_test()
+        worse += [f"the program of the test (gpu_graphs.sum_of_steps) has no {kind} in its graph" for kind in missing]
     print(
         f"jax {jax.__version__}, float{64 if arguments.float64 else 32}; every loop turns once; "
         "nodes: of most rounds, of the longest",
@@ -52,9 +60,11 @@ def main() -> int:
     for name, pair in _pairs(arguments.only, arguments.dim).items():
         for gpu in arguments.gpus:
             for width in arguments.widths:
+                key = f"{name}, {gpu}, {width}" + (", float64" if arguments.float64 else "")
+                if arguments.known and key not in known:
+                    continue
                 counts = compiling.count(pair, gpu, width)
                 print(_row(name, gpu, width, counts), flush=True)
-                key = f"{name}, {gpu}, {width}" + (", float64" if arguments.float64 else "")
                 worse += _findings(key, counts, known.get(key), arguments.float64)
                 if arguments.write:
                     known[key] = {
@@ -63,34 +73,28 @@ def main() -> int:
                         "kB": counts.kilobytes[1],
                         "instructions": counts.instructions,
                     }
-                    _write(known)
+                    _write(path, known)
     print("\n".join(worse))
     return int(arguments.check and bool(worse))
 
 
 def _pairs(only: list[str], dim: int | None) -> dict[str, Any]:
     """Return pairs of algorithm and environment by name; with `dim` the examples that have a dimension, of this one."""
-    from benchmarks.speed.cases import CASES, build
     from jaxbandits.algorithms import ALGORITHMS
-    from jaxbandits.environments import ENVIRONMENTS
 
-    examples = {
-        name: (entry.example, ENVIRONMENTS[entry.environments[0]].example) for name, entry in ALGORITHMS.items()
-    }
-    if dim is None:
-        pairs: dict[str, Any] = {case.name: build(case) for case in CASES} | examples
-    else:
+    pairs: dict[str, Any] = {name: build() for name, build in builders().items()}
+    if dim is not None:
         pairs = {
-            f"{name} d={dim}": tuple(dataclasses.replace(x, dim=dim) for x in pair)
-            for name, pair in examples.items()
-            if all("dim" in (field.name for field in dataclasses.fields(x)) for x in pair)
+            f"{name} d={dim}": tuple(dataclasses.replace(x, dim=dim) for x in pairs[name])
+            for name in ALGORITHMS
+            if all("dim" in (field.name for field in dataclasses.fields(x)) for x in pairs[name])
         }
     return {name: pair for name, pair in pairs.items() if not only or any(part in name for part in only)}
 
 
-def _write(counts: dict[str, Any]) -> None:
+def _write(path: Path, counts: dict[str, Any]) -> None:
     lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(counts.items()))
-    COUNTS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def _row(name: str, gpu: str, width: int, x: compiling.Counts) -> str:

@@ -62,15 +62,13 @@ def count(pair: Any, gpu: str, width: int) -> Counts:
     """
     import jax
     import numpy as np
-    from jax.experimental import topologies
 
     from jaxbandits.base.pytree import as_arrays, map_traced
-    from jaxbandits.simulation import gpu_graphs, program
+    from jaxbandits.simulation import program
     from jaxbandits.simulation.compilation import trace_unit
     from jaxbandits.simulation.gpu_graphs import target_of
 
-    topology = topologies.get_topology_desc(platform="cuda", target_config=describe(GPUS[gpu]), topology="1x1x1")
-    device = topology.devices[0]
+    device = _device(gpu)
     sharding = jax.sharding.SingleDeviceSharding(device)
 
     def of_one(x: Any) -> Any:
@@ -86,15 +84,8 @@ def count(pair: Any, gpu: str, width: int) -> Counts:
     t, points = (jax.ShapeDtypeStruct(shape, np.int32, sharding=sharding) for shape in ((), (RECORD_CAPACITY,)))
     begin = time.perf_counter()
     unit = program.loop_unit(trial, width, args, (t, t, points))
-    lowered = trace_unit(unit, target_of(device)).lower(lowering_platforms=("cuda",))
-    compiled = lowered.compile(compiler_options=gpu_graphs.OPTIONS)
+    compiled, tree, ptx = _compile(trace_unit(unit, target_of(device)))
     seconds, hlo = time.perf_counter() - begin, compiled.as_text()
-    dumped = sorted(_DUMP.iterdir())
-    (sequence,) = (path.read_text() for path in dumped if path.name.endswith("after_thunk_passes.txt"))
-    ptx = [path.read_text() for path in dumped if path.suffix == ".ptx"]
-    for path in dumped:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    tree = thunks.parse(sequence)
     body = _round(tree)
     instructions = {name: len(re.findall(r";\s*$", text, re.M)) for name, text in _entries(ptx).items()}
     work = sum(x.threads * instructions.get(x.kernel, 0) for x in thunks.walk(body))
@@ -120,6 +111,39 @@ def count(pair: Any, gpu: str, width: int) -> Counts:
         libraries=thunks.calls_of_libraries(tree),
         seconds=round(seconds, 1),
     )
+
+
+def kinds_in_test() -> set[str]:
+    """Return the kinds of operations in the program by which a user's GPU is tested, of those in CUDA graphs."""
+    import jax
+    import numpy as np
+
+    from jaxbandits.simulation import gpu_graphs
+
+    sharding = jax.sharding.SingleDeviceSharding(_device("h100"))
+    shapes = [((), np.int32), ((64,), np.float32)]
+    args = [jax.ShapeDtypeStruct(shape, dtype, sharding=sharding) for shape, dtype in shapes]
+    _, tree, _ = _compile(jax.jit(gpu_graphs.sum_of_steps).trace(*args))
+    return {thunk.kind for graph in tree if graph.kind == "kCommandBuffer" for thunk in thunks.walk([graph])}
+
+
+def _device(gpu: str) -> Any:
+    from jax.experimental import topologies
+
+    return topologies.get_topology_desc(platform="cuda", target_config=describe(GPUS[gpu]), topology="1x1x1").devices[0]
+
+
+def _compile(traced: Any) -> tuple[Any, list[Thunk], list[str]]:
+    """Compile a `jax.stages.Traced` as the package does; return it with its sequence of operations and its PTX."""
+    from jaxbandits.simulation import gpu_graphs
+
+    compiled = traced.lower(lowering_platforms=("cuda",)).compile(compiler_options=gpu_graphs.OPTIONS)
+    dumped = sorted(_DUMP.iterdir())
+    (sequence,) = (path.read_text() for path in dumped if path.name.endswith("after_thunk_passes.txt"))
+    ptx = [path.read_text() for path in dumped if path.suffix == ".ptx"]
+    for path in dumped:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return compiled, thunks.parse(sequence), ptx
 
 
 def _round(tree: list[Thunk]) -> list[Thunk]:

@@ -126,5 +126,6 @@ def test_bytes_of_most_rounds_are_those_of_the_shortest_branch():
 
 
 def test_devices_are_described_by_their_architecture():
-    assert {name: gpu.sm for name, gpu in GPUS.items()} == {"t4": "sm_75", "a100": "sm_80", "h100": "sm_90a"}
+    architectures = {"t4": "sm_75", "a100": "sm_80", "h100": "sm_90a", "h200": "sm_90a"}
+    assert {name: gpu.sm for name, gpu in GPUS.items()} == architectures
     assert "memory_bandwidth: 320000000000" in describe(GPUS["t4"])

@@ -1,0 +1,326 @@
+"""Tables of docs/gpus.md: estimates, and beside them what `first_run` measured.
+
+    python -m benchmarks.gpu.measured results/first_run/first_run.json
+
+A file of a run on a GPU is committed as `benchmarks/gpu/first_run.json`; that is the default. Without one the page says
+that nothing was measured.
+"""
+
+import argparse
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from benchmarks.gpu.devices import GPUS
+from benchmarks.gpu.estimate import ASSUMED, COUNTS, Costs, counts_path, fit, rounds_per_second
+from benchmarks.gpu.programs import TABLE, TARGETS
+
+DOCS, COMMITTED = Path(__file__).resolve().parents[2] / "docs", Path(__file__).with_name("first_run.json")
+_WIDTHS = (8192, 262_144)
+_UNMEASURED = """\
+Nothing was: these programs never ran on a GPU. Open are whether the test of loops passes on a given driver, whether
+conditional nodes cost more than kernels, and the effect of PTX's roundings in float32: `div.full.f32`,
+`sqrt.approx.f32` and `rcp.approx.f32` are not the correctly rounded operations that [precision](precision.md) was
+measured with.
+"""
+
+
+def render(page: str, found: dict[str, Any]) -> str:
+    """Return docs/gpus.md with its tables of estimates and measurements.
+
+    Args:
+      page: its text.
+      found: what `first_run` wrote; empty if it never ran on a GPU.
+    """
+    for name, text in (("estimated", estimates(found)), ("measured", measurements(found))):
+        between = re.compile(rf"(<!-- {name} -->\n).*(<!-- /{name} -->)", re.DOTALL)
+        page = between.sub(lambda match, text=text: match[1] + text + match[2], page)
+    return page
+
+
+def committed() -> dict[str, Any]:
+    """Return what the committed file of a run has; empty if there is none."""
+    return json.loads(COMMITTED.read_text()) if COMMITTED.exists() else {}
+
+
+def costs_of(found: dict[str, Any]) -> Costs:
+    """Return the costs that a run fitted; the assumed ones if it fitted none."""
+    costs = found.get("fit", {}).get("costs")
+    return Costs(**costs) if costs else ASSUMED
+
+
+def gpu_of(found: dict[str, Any]) -> str | None:
+    """Return the key in `GPUS` of the device of a run, by the first two words of its name; None if it is another."""
+    kind = found.get("facts", {}).get("device", {}).get("kind", "")
+    return next((key for key, gpu in GPUS.items() if kind.startswith(" ".join(gpu.name.split()[:2]))), None)
+
+
+def counts_of(found: dict[str, Any]) -> dict[str, Any]:
+    """Return by program the counts at 8192 trials for the device and the version of JAX of a run."""
+    key = gpu_of(found)
+    if key is None:
+        return {}
+    counts = json.loads(counts_path(found["facts"]["device"]["jax"]).read_text())
+    compiled_for = next(other for other, gpu in GPUS.items() if gpu.sm == GPUS[key].sm)
+    return {name: counts[at] for name in TABLE if (at := f"{name}, {compiled_for}, 8192") in counts}
+
+
+def fit_costs(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the fitted costs, and by "program, width" the measured rate as a multiple of both estimates.
+
+    Args:
+      found: what a run has measured; nothing is fitted to fewer than four rates, or where there are no counts.
+    """
+    counts, key = counts_of(found), gpu_of(found)
+    rows = []
+    for item, rate in _values(found, "rates graph").items():
+        name, width = item.rsplit(", ", 1)
+        if name in counts and rate["is_sound"]:
+            rows.append((item, int(width), counts[name], rate))
+    if key is None or len(rows) < 4:
+        return {}
+    gpu = GPUS[key]
+    _, widths, programs, rates = zip(*rows, strict=True)
+    costs = fit(gpu, widths, programs, [rate["seconds_per_round"] for rate in rates])
+    multiples = {
+        item: {
+            "of assumed": rate["rounds_per_second"] / rounds_per_second(gpu, width, program),
+            "of fitted": rate["rounds_per_second"] / rounds_per_second(gpu, width, program, costs),
+        }
+        for item, width, program, rate in rows
+    }
+    return {"costs": costs._asdict(), **multiples}
+
+
+def estimates(found: dict[str, Any]) -> str:
+    """Return the table of estimates, with the costs that a run fitted if there is one."""
+    costs, counts = costs_of(found), json.loads(COUNTS.read_text())
+    constants = f"c = {1e6 * costs.node:.3g} us and share = {costs.share:.2g}"
+    if costs == ASSUMED:
+        text = f"The constants are assumptions: {constants}.\n\n"
+    else:
+        n = len(found["fit"]) - 1
+        text = f"The constants, {constants}, were fitted to {n} rates that a {_device(found)['kind']} reached.\n\n"
+    head = ["million rounds a second, estimated"]
+    for key in ("h100", "a100", "t4"):
+        head += [f"{key.upper()}, W = {width:,}" for width in _WIDTHS]
+    rows = []
+    for name in TABLE:
+        cells = [name]
+        for key in ("h100", "a100", "t4"):
+            program = counts[f"{name}, {key}, 8192"]
+            cells += [_million(rounds_per_second(GPUS[key], width, program, costs)) for width in _WIDTHS]
+        rows.append(cells)
+    return text + _table(head, rows)
+
+
+def measurements(found: dict[str, Any]) -> str:
+    """Return everything that a run measured, beside the estimates; parts that it did not reach are missing."""
+    if not _device(found):
+        return _UNMEASURED
+    parts = (_facts, _rates, _findings, _compilation, _agreement, _bits, _chains, _rounding, _errors, _left_out)
+    return "\n".join(text for part in parts if (text := part(found)))
+
+
+def _facts(found: dict[str, Any]) -> str:
+    device, first = _device(found), found["facts"].get("first simulate", {})
+    loops = [f"{option} {_passes(x)}" for option, x in found.get("loops", {}).items()]
+    machine = f"one {device['kind']} (jax {device['jax']}, {device['cores']} CPU cores)"
+    text = f"`python -m benchmarks.gpu.first_run` on {machine}."
+    if loops:
+        text += f" The test of loops, by the options of XLA: {', '.join(loops)}."
+    if "form" in first:
+        text += f" The first `simulate` chose {first['form']} after {first['seconds']:.0f} s."
+    return text + "\n"
+
+
+def _passes(x: dict[str, Any]) -> str:
+    return (
+        "passes" if x.get("passes") else f"does not pass ({x['error'].split(':')[0]})" if "error" in x else "is wrong"
+    )
+
+
+def _rates(found: dict[str, Any]) -> str:
+    form = found.get("choice", {}).get("form", "graph")
+    other = "blocks" if form == "graph" else "graph"
+    rates, others, cpu = (_values(found, f"rates {section}") for section in (form, other, "cpu"))
+    if not rates:
+        return ""
+    cores, key = _device(found)["cores"], gpu_of(found)
+    counts, costs = counts_of(found), costs_of(found)
+    widths = sorted({int(item.rsplit(", ", 1)[1]) for item in rates})
+    head = ["million rounds a second"]
+    for width in widths:
+        head += [f"W = {width:,}, estimated", "measured"]
+    head += [f"in {other}, W = {_WIDTHS[0]:,}", "one CPU core", f"{cores} CPU cores"]
+    rows = []
+    for name in TABLE:
+        cells = [name]
+        for width in widths:
+            known = key is not None and name in counts and form == "graph"
+            estimate = _million(rounds_per_second(GPUS[key], width, counts[name], costs)) if known and key else ""
+            cells += [estimate, _rate(rates, f"{name}, {width}")]
+        cells += [_rate(others, f"{name}, {_WIDTHS[0]}"), _rate(cpu, f"{name}, 1"), _rate(cpu, f"{name}, {cores}")]
+        if any(cells[1:]):
+            rows.append(cells)
+    return f"Programs in the form `{form}`:\n\n{_table(head, rows)}"
+
+
+def _findings(found: dict[str, Any]) -> str:
+    """Return the programs below their targets, slower than the CPU, or more than a factor of 2 from the estimate."""
+    form, cores = found.get("choice", {}).get("form", "graph"), _device(found)["cores"]
+    cpu = {item: x["rounds_per_second"] for item, x in _values(found, "rates cpu").items()}
+    best: dict[str, float] = {}
+    for item, x in _values(found, f"rates {form}").items():
+        name = item.rsplit(", ", 1)[0]
+        best[name] = max(best.get(name, 0.0), x["rounds_per_second"])
+    missed = [name for name, rate in best.items() if rate < TARGETS.get(name, 0.0)]
+    lines = []
+    if best:
+        lines.append(f"* Below 100 million rounds a second (Hvt-UCB: 50) at every width, of six: {_names(missed)}.")
+    if best and cpu:
+        for n, label in ((1, "one CPU core"), (cores, f"{cores} CPU cores")):
+            slower = [name for name, rate in best.items() if rate < cpu.get(f"{name}, {n}", 0.0)]
+            lines.append(f"* Slower than {label} at every width: {_names(slower)}.")
+    multiples = {item: x["of fitted"] for item, x in found.get("fit", {}).items() if item != "costs"}
+    if multiples:
+        far = [f"{item} ({x:.2g})" for item, x in multiples.items() if not 0.5 <= x <= 2.0]
+        lines.append(f"* More than a factor of 2 from the estimate (measured / estimated): {_names(far)}.")
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+def _names(items: list[str]) -> str:
+    return ", ".join(items) or "none"
+
+
+def _compilation(found: dict[str, Any]) -> str:
+    rates = _values(found, f"rates {found.get('choice', {}).get('form', 'graph')}")
+    widths = sorted({int(item.rsplit(", ", 1)[1]) for item in rates})
+    head = ["program", *(f"W = {width:,}: {column}" for width in widths for column in ("seconds to compile", "MB"))]
+    rows = []
+    for name in TABLE:
+        here = [rates.get(f"{name}, {width}", {}) for width in widths]
+        if any(here):
+            cells = [(f"{x['compile_s']:.1f}", f"{x['MB']:,.0f}") if x else ("", "") for x in here]
+            rows.append([name, *(cell for pair in cells for cell in pair)])
+    text = "Memory is that of one call: arguments, results and temporary arrays.\n\n"
+    return text + _table(head, rows) if rows else ""
+
+
+def _agreement(found: dict[str, Any]) -> str:
+    rows = []
+    for item, x in found.get("agreement", {}).items():
+        round_ = "" if x["median round"] is None else f"{x['median round']:.0f}"
+        largest = "" if x["largest difference"] is None else f"{x['largest difference']:.1e}"
+        z = "" if x["z"] is None else f"{x['z']:+.1f}"
+        rows.append([*item.rsplit(", ", 2), f"{100 * x['share that parts']:.1f} %", round_, z, largest])
+    if not rows:
+        return ""
+    head = [
+        "program",
+        "form",
+        "precision",
+        "trials that part",
+        "median round",
+        "z of their difference",
+        "others differ by",
+    ]
+    text = (
+        "The same trials on the CPU of that machine. In trials that part, rounding decided between two plays; of the "
+        "others the table has the largest relative difference of final metrics:\n\n"
+    )
+    failed = [
+        f"{item} ({section.removeprefix('numbers ')}: {x['failed']})"
+        for section in found
+        if section.startswith("numbers")
+        for item, x in _values(found, section).items()
+        if x["failed"]
+    ]
+    return text + _table(head, rows) + f"\nTrials that failed: {_names(failed)}.\n"
+
+
+def _bits(found: dict[str, Any]) -> str:
+    bits = _values(found, "bits")
+    words = {True: "equal bits", False: "other bits"}
+    said = [f"{item}: {words[x['equal']]}" for item, x in bits.items() if isinstance(x, dict)]
+    return f"{'; '.join(said).capitalize()}.\n" if said else ""
+
+
+def _chains(found: dict[str, Any]) -> str:
+    chains = _values(found, "chains")
+    rows = [[item, f"{x['us a round']:.2f}", f"{x['us a call']:.0f}"] for item, x in chains.items()]
+    head = ["a loop of small kernels in a chain", "us a round", "us a call"]
+    return _table(head, rows) if rows else ""
+
+
+def _rounding(found: dict[str, Any]) -> str:
+    rounding = _values(found, "rounding")
+    operations = rounding.pop("operations", {})
+    text = ""
+    if operations:
+        errors = ", ".join(f"{name} {x:.2f}" for name, x in operations.items())
+        text += f"Largest errors in float32, in units in the last place: {errors}.\n\n"
+    page = (DOCS / "precision.md").read_text()
+    rows = []
+    for item, (early, late) in rounding.items():
+        domain, learner = item.split(": ")
+        row = re.search(rf"^\| {re.escape(learner)} \| {re.escape(domain)} \|(.*)\|(.*)\|$", page, re.MULTILINE)
+        on_cpu = [cell.strip() for cell in row.groups()] if row else ["", ""]
+        rows.append([item, on_cpu[0], f"{early:.1e}", on_cpu[1], f"{late:.1e}"])
+    head = ["float32 against float64", "200 rounds, CPU", "GPU", "2000 rounds, CPU", "GPU"]
+    return text + (_table(head, rows) if rows else "")
+
+
+def _errors(found: dict[str, Any]) -> str:
+    errors = [
+        f"* {section}: {item}: {x['error']}\n"
+        for section, items in found.items()
+        for item, x in items.items()
+        if isinstance(x, dict) and "error" in x
+    ]
+    return f"Errors:\n\n{''.join(errors)}" if errors else ""
+
+
+def _left_out(found: dict[str, Any]) -> str:
+    left_out = {section: items for section, items in found.get("left out", {}).items() if items}
+    said = [f"{section} ({', '.join(items)})" for section, items in left_out.items()]
+    return f"Left out for want of time: {'; '.join(said)}.\n" if said else ""
+
+
+def _device(found: dict[str, Any]) -> dict[str, Any]:
+    return _values(found, "facts").get("device", {})
+
+
+def _values(found: dict[str, Any], section: str) -> dict[str, Any]:
+    """Return the values of a section without those of items that failed."""
+    items = found.get(section, {}).items()
+    return {item: value for item, value in items if not (isinstance(value, dict) and "error" in value)}
+
+
+def _rate(rates: dict[str, Any], item: str) -> str:
+    return _million(rates[item]["rounds_per_second"]) if item in rates and rates[item]["is_sound"] else ""
+
+
+def _million(rate: float) -> str:
+    return f"{rate / 1e6:,.0f}" if rate >= 1e7 else f"{rate / 1e6:.2g}"
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu.measured")
+    parser.add_argument("path", type=Path, nargs="?", metavar="FILE", help="first_run.json of a run on a GPU")
+    path = parser.parse_args().path
+    found = json.loads(path.read_text()) if path else committed()
+    if found and _device(found).get("platform") in (None, "cpu"):
+        raise SystemExit(f"{path} is of a rehearsal on a CPU: docs/gpus.md has what was measured on a GPU")
+    page = DOCS / "gpus.md"
+    page.write_text(render(page.read_text(), found))
+
+
+if __name__ == "__main__":
+    main()
