@@ -154,14 +154,9 @@ def test_what_would_need_a_pickle_is_not_written(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_difference_names_the_field_or_the_module_of_the_code():
-    saved = {"a": {"algorithm": {"code": "mine 1", "dim": 2}}}
-    assert first_difference(saved, {"a": {"algorithm": {"code": "mine 1", "dim": 3}}}) == (
-        "a.algorithm.dim was 2, now 3"
-    )
-    said = first_difference(saved, {"a": {"algorithm": {"code": "mine 2", "dim": 2}}})
-    assert said.startswith("the code of a.algorithm differs, in module mine or one of yours that it uses")
-    meters = [{"meters": {"arm": {"measure": {"code": "mine:arm", "digest": d}}}} for d in "ab"]
-    assert first_difference(*meters) == (
-        "the code of meters.arm.measure differs: mine:arm, a function that it calls, or a value that it captures"
+def test_a_difference_names_the_field_or_the_program():
+    saved = {"a": {"algorithm": {"code": "mine:f", "dim": 2}}, "programs": {"OFUL": "1"}}
+    assert first_difference(saved, {"a": {"algorithm": {"code": "mine:f", "dim": 3}}}) == "a.algorithm.dim was 2, now 3"
+    assert first_difference(saved, saved | {"programs": {"OFUL": "2"}}) == (
+        "the code of OFUL differs, or something that it reads while it is traced"
     )

@@ -34,7 +34,7 @@ def resident_mb():
     pages = int(open("/proc/self/statm").read().split()[1])
     return pages * 4096 / 1e6
 
-compilation._compiled.capacity = 30  # full after 15 problems
+compilation._functions.capacity = 30  # full after 15 problems
 work = itertools.count(1)
 for count in (50, 100, 150):
     for _ in range(count):
