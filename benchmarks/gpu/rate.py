@@ -10,7 +10,8 @@ import numpy as np
 
 from jaxbandits.simulation.driver import compile_job
 from jaxbandits.simulation.plan import Job
-from jaxbandits.simulation.program import Program, base_key
+from jaxbandits.simulation.program import Program
+from jaxbandits.simulation.trial_keys import base_key
 
 _HORIZON = 2**30
 _FIRST_ROUNDS, _MOST_ROUNDS = 256, 2**17
@@ -53,7 +54,7 @@ def measure(program: Program, pair: Any, width: int, seconds: float, batches: in
     for i in range(batches):
         algorithm, environment, seeds = job.batch(i * width, width)
         arguments = jax.device_put((algorithm, environment), device)
-        starts.append((*arguments, program.start(*arguments, base_key(0, device), seeds)))
+        starts.append((*arguments, program.start(*arguments, base_key(0), seeds)))
     jax.block_until_ready(starts)
 
     with ThreadPoolExecutor(batches) as pool:

@@ -28,8 +28,9 @@ from jaxbandits.simulation.loop import TracedTrial
 from jaxbandits.simulation.memory import check_job, check_plan
 from jaxbandits.simulation.meters import Metric
 from jaxbandits.simulation.plan import Batch, Job, Plan
-from jaxbandits.simulation.program import PreparedProgram, Program, TraceCache, base_key, to_host
+from jaxbandits.simulation.program import PreparedProgram, Program, TraceCache, to_host
 from jaxbandits.simulation.progress import ProgressBar
+from jaxbandits.simulation.trial_keys import base_key
 from jaxbandits.tracing import target
 from jaxbandits.tracing.settings import settings_for_threads
 
@@ -138,7 +139,7 @@ class _Run:
     ):
         self.plan, self.devices, self.workers, self.store, self.bar = plan, devices, workers, store, bar
         self.traces, self.seconds_per_call, self.save_every = traces, seconds_per_call, save_every
-        self.base_key = {device: base_key(plan.base_seed, device) for device in devices}
+        self.base_key = base_key(plan.base_seed)
         self.stop = threading.Event()
         self.lock = threading.Lock()
         self.running: collections.Counter[str] = collections.Counter()  # label: batches that workers are playing
@@ -271,7 +272,7 @@ class _Run:
         if saved:
             carry = jax.device_put(saved.carry, device)
         else:
-            carry = program.start(algorithm, environment, self.base_key[device], seed_index)
+            carry = program.start(algorithm, environment, self.base_key, seed_index)
             jax.block_until_ready(carry)  # so that the time of the first call is that of its rounds
         last_save, previous = time.perf_counter(), None
         while t < job.horizon:

@@ -79,55 +79,45 @@ class Carry(NamedTuple):
     delay_buffer: Any = ()  # `Interaction` of the rounds whose feedback is late, leaves `[rounds, ...]`; else empty
 
 
-class EnvInit(NamedTuple):
-    """An environment at the start of a trial: its streams and its first state."""
+class TrialKeys(NamedTuple):
+    """Keys of a trial, or their `key_data` on the host: two for its first states, four streams for its rounds."""
 
-    observe: jax.Array
-    step: jax.Array
-    state: Any
+    env_init: Any
+    observe: Any
+    step: Any
+    alg_init: Any
+    select: Any
+    update: Any
+
+    @property
+    def streams(self) -> Streams:
+        """Streams of the rounds."""
+        return Streams(observe=self.observe, step=self.step, select=self.select, update=self.update)
 
 
-class AlgInit(NamedTuple):
-    """An algorithm at the start of a trial: its streams and its first state."""
-
-    select: jax.Array
-    update: jax.Array
-    state: Any
-
-
-def init_environment(base_key: jax.Array, environment: Any, seed_index: jax.Array) -> EnvInit:
-    """Draw the instance of a trial.
-
-    Args:
-      base_key: of the run.
-      environment: its hyperparameters in this trial.
-      seed_index: `[]` global index of the trial.
-    """
-    env_key, _ = _player_keys(base_key, seed_index)
-    init_key, observe, step = rng.split(env_key, 3)
-    return EnvInit(observe=observe, step=step, state=environment.init(init_key))
+def trial_keys(base_key: jax.Array, seed_index: jax.Array) -> TrialKeys:
+    """Derive the keys of a trial: they depend on the key of the run and its global seed index `[]` only."""
+    env_key, alg_key = rng.split(jax.random.fold_in(base_key, seed_index))
+    return TrialKeys(*rng.split(env_key, 3), *rng.split(alg_key, 3))
 
 
 def init_algorithm(
-    base_key: jax.Array, algorithm: Any, seed_index: jax.Array, environment: Any = None, env_init: Any = None
-) -> AlgInit:
+    key: jax.Array, algorithm: Any, environment: Any = None, observe: Any = None, env_state: Any = None
+) -> Any:
     """Make the first state of a learner.
 
     Args:
-      base_key: of the run.
+      key: `TrialKeys.alg_init`.
       algorithm: its hyperparameters in this trial.
-      seed_index: `[]` global index of the trial.
       environment: the environment of this trial, for a learner that is `InitFromObs`; others start without it.
-      env_init: the `EnvInit` of that environment, likewise.
+      observe: its stream, likewise.
+      env_state: its first state, likewise.
     """
-    _, alg_key = _player_keys(base_key, seed_index)
-    init_key, select, update = rng.split(alg_key, 3)
-    state = algorithm.init(init_key)
+    state = algorithm.init(key)
     if isinstance(algorithm, InitFromObs):
         t = jnp.int32(0)
-        obs = _observe(algorithm, environment, rng.fold_in(env_init.observe, t), t, env_init.state)
-        state = algorithm.init_from_obs(state, obs)
-    return AlgInit(select=select, update=update, state=state)
+        state = algorithm.init_from_obs(state, _observe(algorithm, environment, rng.fold_in(observe, t), t, env_state))
+    return state
 
 
 def _observe(algorithm: Any, environment: Any, key: jax.Array, t: jax.Array, state: Any) -> Any:
@@ -155,28 +145,38 @@ def _observe(algorithm: Any, environment: Any, key: jax.Array, t: jax.Array, sta
     return obs
 
 
-def _player_keys(base_key: jax.Array, seed_index: jax.Array) -> tuple[jax.Array, jax.Array]:
-    env_key, alg_key = rng.split(jax.random.fold_in(base_key, seed_index))
-    return env_key, alg_key
+def _init_environment(key: jax.Array, environment: Any) -> Any:
+    return environment.init(key)
 
 
-def init_carry(env_init: EnvInit, alg_init: AlgInit, totals: Totals = NO_TOTALS, delay_buffer: Any = ()) -> Carry:
-    """Put the starts of environment and algorithm together, for one trial or a batch.
+def init_carry(
+    keys: TrialKeys, env_state: Any, alg_state: Any, totals: Totals = NO_TOTALS, delay_buffer: Any = ()
+) -> Carry:
+    """Put the first states of environment and learner together, for one trial or a batch.
 
     Args:
-      env_init: of `init_environment`.
-      alg_init: of `init_algorithm`.
+      keys: of the trial.
+      env_state: first state of the environment.
+      alg_state: first state of the learner.
       totals: those of no rounds; none by default.
       delay_buffer: zeros in place of late feedback.
     """
-    streams = Streams(env_init.observe, env_init.step, alg_init.select, alg_init.update)
-    return Carry(streams, env_init.state, alg_init.state, totals, delay_buffer)
+    return Carry(keys.streams, env_state, alg_state, totals, delay_buffer)
 
 
 def init_trial(base_key: jax.Array, algorithm: Any, environment: Any, seed_index: jax.Array) -> Carry:
-    """Start a trial, without totals of metrics; arguments as for `init_environment` and `init_algorithm`."""
-    env_init = init_environment(base_key, environment, seed_index)
-    carry = init_carry(env_init, init_algorithm(base_key, algorithm, seed_index, environment, env_init))
+    """Start a trial, without totals of metrics.
+
+    Args:
+      base_key: of the run.
+      algorithm: its hyperparameters in this trial.
+      environment: the same.
+      seed_index: `[]` global index of the trial.
+    """
+    keys = trial_keys(base_key, seed_index)
+    env_state = environment.init(keys.env_init)
+    alg_state = init_algorithm(keys.alg_init, algorithm, environment, keys.observe, env_state)
+    carry = init_carry(keys, env_state, alg_state)
     return carry._replace(delay_buffer=_init_delay_buffer(algorithm, environment, carry))
 
 
@@ -371,8 +371,8 @@ class TracedTrial:
     All programs of a job, whatever their width, are made of these traces.
     """
 
-    init_environment: TracedFunction  # (base_key, environment, seed_index) -> EnvInit
-    init_algorithm: TracedFunction  # (base_key, algorithm, seed_index, environment, env_init) -> AlgInit
+    init_environment: TracedFunction  # (key, environment) -> state
+    init_algorithm: TracedFunction  # (key, algorithm, environment, observe, env_state) -> state
     play_round: TracedFunction  # (t, algorithm, environment, carry) -> next carry without streams and totals, metrics
     snapshot: TracedFunction  # (environment, algorithm, env_state, alg_state) -> metrics at a record point
     carry: Carry  # shapes
@@ -386,10 +386,8 @@ class TracedTrial:
         return self.init_environment, self.init_algorithm, self.play_round, self.snapshot
 
 
-def trace_trial(
-    meters: tuple[Meter, ...], algorithm: Any, environment: Any, base_key: Any, seed_index: Any
-) -> TracedTrial:
-    """Trace the functions of one trial for the shapes of these arguments.
+def trace_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Any, key: Any, t: Any) -> TracedTrial:
+    """Trace the functions of one trial for the shapes of these arguments: a key and a round besides the players.
 
     Raises:
       InputError: for metrics with wrong names or values, and for feedback that the algorithm cannot use.
@@ -404,13 +402,13 @@ def trace_trial(
         return carry._replace(streams=None), measure(meters, played)
 
     # `partial` makes new functions: what JAX's caches hold by function is freed with them.
-    traced_env_init = TracedFunction.trace(functools.partial(init_environment), base_key, environment, seed_index)
-    visible = (environment, traced_env_init.out) if isinstance(algorithm, InitFromObs) else ()
-    traced_alg_init = TracedFunction.trace(functools.partial(init_algorithm), base_key, algorithm, seed_index, *visible)
-    carry = init_carry(traced_env_init.out, traced_alg_init.out)
+    traced_env_init = TracedFunction.trace(functools.partial(_init_environment), key, environment)
+    env_state = traced_env_init.out
+    visible = (environment, key, env_state) if isinstance(algorithm, InitFromObs) else ()
+    traced_alg_init = TracedFunction.trace(functools.partial(init_algorithm), key, algorithm, *visible)
+    carry = init_carry(TrialKeys(*[key] * len(TrialKeys._fields)), env_state, traced_alg_init.out)
     delay_buffer = jax.eval_shape(functools.partial(_init_delay_buffer), algorithm, environment, carry)
     carry = carry._replace(delay_buffer=delay_buffer)
-    t = seed_index  # a number of the same type
     traced_round = TracedFunction.trace(measured_round, t, algorithm, environment, carry)
     states = (carry.env_state, carry.alg_state)
     traced_snapshot = TracedFunction.trace(functools.partial(take_snapshot), environment, algorithm, *states)

@@ -38,6 +38,7 @@ from jaxbandits.simulation.compilation import (
 from jaxbandits.simulation.gpu_graphs import target_of
 from jaxbandits.simulation.loop import Carry, TracedTrial
 from jaxbandits.simulation.meters import Meter, Metric, Totals
+from jaxbandits.simulation.trial_keys import trial_keys
 from jaxbandits.tracing import target
 from jaxbandits.tracing.jax_compat import ignore_cached_traces, source_files
 from jaxbandits.tracing.settings import settings_for_threads
@@ -63,22 +64,24 @@ class Program(abc.ABC):
     compile_s: float
     device: Device
 
-    def start(self, algorithm: Any, environment: Any, base_key: jax.Array, seed_index: Any) -> Carry:
+    def start(self, algorithm: Any, environment: Any, base_key: np.ndarray, seed_index: Any) -> Carry:
         """Start a batch of trials.
 
         Args:
           algorithm: arguments of the batch, leaves `[..., W]` (without W if it is 1; shared ones too).
           environment: the same.
-          base_key: `key_data` of the key of the run.
+          base_key: `[2]` uint32, `key_data` of the key of the run.
           seed_index: `[W]` global seed indices.
 
         Returns:
           The trials; their streams are `key_data`.
         """
-        env_init = self.init_environment(base_key, environment, seed_index)
-        visible = (environment, env_init) if isinstance(algorithm, InitFromObs) else ()
-        alg_init = self.init_algorithm(base_key, algorithm, seed_index, *visible)
-        return loop.init_carry(env_init, alg_init, *self.empty_buffers)
+        # On the host: in the program, the derivation of keys is longer than most learners.
+        keys = trial_keys(base_key, seed_index)
+        env_state = self.init_environment(keys.env_init, environment)
+        visible = (environment, keys.observe, env_state) if isinstance(algorithm, InitFromObs) else ()
+        alg_state = self.init_algorithm(keys.alg_init, algorithm, *visible)
+        return loop.init_carry(keys, env_state, alg_state, *self.empty_buffers)
 
     @abc.abstractmethod
     def play(
@@ -175,7 +178,7 @@ class TraceCache:
           InputError: for code that is traced differently each time.
         """
         pair = (algorithm, environment)
-        shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (*pair, *_seed_shapes()))
+        shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (*pair, *_key_and_round()))
         device_target = target_of(device or jax.local_devices()[0])
 
         def trace() -> TracedTrial:
@@ -322,9 +325,9 @@ def prepare_program(
 
     alg, env = (jax.tree.map(of_one, map_traced(of_batch, obj)) for obj in (algorithm, environment))
     carry = jax.tree.map(of_batch, trial.carry)
-    base_key, seed_index = _seed_shapes()
-    t = of_one(seed_index)
-    units = _init_units(trial, width, alg, env, of_one(base_key), of_batch(seed_index), carry)
+    key, t = _key_and_round()
+    t = of_one(t)
+    units = _init_units(trial, width, alg, env, of_batch(key), carry)
     if not target_of(device).open_loops:
         units |= _block_units(trial, width, (alg, env, carry), t)
     else:
@@ -339,19 +342,16 @@ def prepare_program(
     )
 
 
-def _init_units(
-    trial: TracedTrial, width: int, alg: Any, env: Any, base_key: Any, seed_index: Any, carry: Carry
-) -> dict[str, CompileUnit]:
+def _init_units(trial: TracedTrial, width: int, alg: Any, env: Any, key: Any, carry: Carry) -> dict[str, CompileUnit]:
     """Return the two starts. Each runs once per batch and is large (every arm is its own output): compiled fast."""
     # Only a learner that needs it gets the environment: the start of any other serves all environments.
-    env_init = loop.EnvInit(observe=carry.streams.observe, step=carry.streams.step, state=carry.env_state)
-    visible = (env, env_init) if isinstance(alg, InitFromObs) else ()
+    visible = (env, carry.streams.observe, carry.env_state) if isinstance(alg, InitFromObs) else ()
     return {
         "init_environment": CompileUnit(
             name="init_environment",
             function=_init,
             static_args=(trial.init_environment, width),
-            args=(base_key, env, seed_index),
+            args=(key, env),
             cpu_options=FAST_COMPILE,
             traces=(trial.init_environment,),
             width=width,
@@ -362,7 +362,7 @@ def _init_units(
             name="init_algorithm",
             function=_init,
             static_args=(trial.init_algorithm, width),
-            args=(base_key, alg, seed_index, *visible),
+            args=(key, alg, *visible),
             cpu_options=FAST_COMPILE,
             traces=(trial.init_algorithm,),
             width=width,
@@ -372,8 +372,8 @@ def _init_units(
     }
 
 
-def _init(init: TracedFunction, width: int, base_key: jax.Array, *batched: Any) -> Any:
-    return loop.vmap_trials(init, width, (base_key,), *batched)
+def _init(init: TracedFunction, width: int, *batched: Any) -> Any:
+    return loop.vmap_trials(init, width, (), *batched)
 
 
 def loop_unit(trial: TracedTrial, width: int, args: tuple[Any, ...], rounds: tuple[Any, ...]) -> CompileUnit:
@@ -421,8 +421,8 @@ def _block_units(trial: TracedTrial, width: int, args: tuple[Any, ...], t: Any) 
 
 
 @functools.cache
-def _seed_shapes() -> tuple[Any, Any]:
-    """Return the shapes of a base key and of a seed index (a round t has the shape of the latter)."""
+def _key_and_round() -> tuple[Any, Any]:
+    """Return the shapes of a key and of a round."""
     return jax.eval_shape(lambda: (jax.random.key(0, impl="threefry2x32"), jnp.int32(0)))
 
 
@@ -488,11 +488,6 @@ def _trace_rebuild_instance(device: Device, environment: Any, recorded: dict[str
 
 def _rebuild_instance(trace: TracedFunction, width: int, *args: Any) -> dict[str, jax.Array]:
     return loop.vmap_trials(trace, width, (), *args)
-
-
-def base_key(seed: int, device: Device) -> jax.Array:
-    """Return the `key_data` of `jax.random.key(seed)`, which would compile a program; a seed is below 2^32."""
-    return jax.device_put(np.array([0, seed], np.uint32), device)
 
 
 def to_host(tree: Any) -> Any:

@@ -13,8 +13,9 @@ from jaxbandits.simulation.driver import compile_job, play_call, trace_job
 from jaxbandits.simulation.jobs import make_jobs
 from jaxbandits.simulation.options import COUNT, Options
 from jaxbandits.simulation.plan import Job, resolve_record_points
-from jaxbandits.simulation.program import Program, base_key
+from jaxbandits.simulation.program import Program
 from jaxbandits.simulation.progress import ProgressBar
+from jaxbandits.simulation.trial_keys import base_key
 from jaxbandits.simulation.width import bytes_of
 
 _MIN_REPEATS = 3  # also of a learner that has used up its time
@@ -105,7 +106,7 @@ def _time_calls(job: Job, program: Program, ends: np.ndarray, first_seed: int) -
     """Start a batch, play it in calls up to the rounds `ends` `[n]`, and return their `[n]` seconds."""
     job = dataclasses.replace(job, first_seed=first_seed)
     algorithm, environment, seed_index = jax.device_put(job.batch(0, job.width), program.device)
-    key = base_key(0, program.device)
+    key = base_key(0)
     carry = jax.block_until_ready(program.start(algorithm, environment, key, seed_index))
     seconds, t, block_values = [], 0, {}
     for end in ends.tolist():

@@ -10,7 +10,9 @@ import functools
 import importlib
 import itertools
 import os
+import threading
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -41,6 +43,55 @@ def source_files(closed: Any) -> set[str]:
                         source = getattr(open_jaxpr(inner)[0].debug_info, "func_src_info", None) or ""
                         files.add(source.partition(" at ")[2].rpartition(":")[0])
     return files
+
+
+@contextlib.contextmanager
+def without_unrolling() -> Iterator[None]:
+    """Compile programs of this thread for CPUs without unrolling loops over trials.
+
+    LLVM takes loops of up to some 64 trips apart before it vectorises, which makes slower code and takes longer. XLA
+    has an option against that in a map, which `compiler_options` of JAX refuse, so the option is appended to the
+    serialised message of all options. Where JAX or XLA do not know it, programs are compiled with unrolling.
+    """
+    _extend_compile_options()
+    before, _thread.without_unrolling = getattr(_thread, "without_unrolling", False), True
+    try:
+        yield
+    finally:
+        _thread.without_unrolling = before
+
+
+_thread = threading.local()
+_NO_UNROLLING = b"xla_cpu_disable_loop_unrolling"
+# By the field numbers of XLA's messages: {executable_build_options (3): {debug_options (3): {xla_backend_extra_options
+# (500): {key (1): ..., value (2): ""}}}}. A message that is appended to another one is merged with it.
+_ENTRY = b"\x0a" + bytes([len(_NO_UNROLLING)]) + _NO_UNROLLING + b"\x12\x00"
+_DEBUG_OPTIONS = b"\xa2\x1f" + bytes([len(_ENTRY)]) + _ENTRY
+_BUILD_OPTIONS = b"\x1a" + bytes([len(_DEBUG_OPTIONS)]) + _DEBUG_OPTIONS
+_EXTRA_OPTIONS = b"\x1a" + bytes([len(_BUILD_OPTIONS)]) + _BUILD_OPTIONS
+
+
+@functools.cache
+def _extend_compile_options() -> None:
+    """Make JAX's compiler add `_EXTRA_OPTIONS` in threads that ask for it."""
+    try:
+        compiler = importlib.import_module("jax._src.compiler")
+        get_compile_options = compiler.get_compile_options
+    except (ImportError, AttributeError):
+        return
+
+    @functools.wraps(get_compile_options)
+    def extended(*args: Any, **kwargs: Any) -> Any:
+        options = get_compile_options(*args, **kwargs)
+        if not getattr(_thread, "without_unrolling", False):
+            return options
+        try:
+            longer = type(options).ParseFromString(options.SerializeAsString() + _EXTRA_OPTIONS)
+            return longer if _NO_UNROLLING in longer.SerializeAsString() else options
+        except (AttributeError, RuntimeError):
+            return options
+
+    setattr(compiler, "get_compile_options", extended)  # noqa: B010
 
 
 @functools.cache

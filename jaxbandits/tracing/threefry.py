@@ -3,20 +3,24 @@
 On a CPU JAX lowers it to a loop of five steps; unrolled, a block costs half as much.
 """
 
-import jax
-import jax.numpy as jnp
+from typing import Any
+
+import numpy as np
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
-def threefry(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the block of key (k0, k1) at counter (0, counter): two independent uint32 words; shapes broadcast."""
-    schedule = (k0, k1, k0 ^ k1 ^ jnp.uint32(0x1BD11BDA))
-    x0, x1 = k0, k1 + counter
+def threefry(k0: Any, k1: Any, counter: Any, high: Any = None) -> tuple[Any, Any]:
+    """Return the block of key (k0, k1) at counter (high, counter): two independent uint32 words; shapes broadcast.
+
+    All arguments are arrays of JAX, or all of NumPy; without `high` it is zero.
+    """
+    schedule = (k0, k1, k0 ^ k1 ^ np.uint32(0x1BD11BDA))
+    x0, x1 = k0 if high is None else k0 + high, k1 + counter
     for i in range(5):
         for r in _ROTATIONS[i % 2]:
             x0 = x0 + x1
             x1 = x0 ^ ((x1 << r) | (x1 >> (32 - r)))
         x0 = x0 + schedule[(i + 1) % 3]
-        x1 = x1 + schedule[(i + 2) % 3] + jnp.uint32(i + 1)
+        x1 = x1 + schedule[(i + 2) % 3] + np.uint32(i + 1)
     return x0, x1

@@ -170,7 +170,7 @@ def test_the_fixed_cost_of_a_call_drops_out(monkeypatch):
         return (), {}, end
 
     program = types.SimpleNamespace(device=None, start=lambda *_: (), play=play)
-    monkeypatch.setattr(rate, "base_key", lambda seed, device: None)
+    monkeypatch.setattr(rate, "base_key", lambda seed: None)
     found = rate.measure(program, (Shrink(), Noisy()), 32, seconds=0.5)
     assert found.seconds_per_round == pytest.approx(2e-5) and found.rounds_per_second == pytest.approx(32 / 2e-5)
     assert found.seconds_per_call == pytest.approx(0.3) and found.rounds == 16384

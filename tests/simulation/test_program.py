@@ -17,6 +17,7 @@ from jaxbandits.simulation.jobs import make_jobs
 from jaxbandits.simulation.meters import Metric
 from jaxbandits.simulation.options import make_options
 from jaxbandits.simulation.plan import Job
+from jaxbandits.simulation.trial_keys import base_key, trial_keys
 from jaxbandits.simulation.width import bytes_of, bytes_of_round, default_width
 from jaxbandits.types import PointDecision
 from tests.toys import Noisy, Shrink, Slow, Vectors
@@ -122,7 +123,21 @@ def test_a_global_that_changed_is_another_program(learner, metric, monkeypatch):
 @pytest.mark.parametrize("seed", [0, 1, 2**31, 2**32 - 1])
 def test_a_run_begins_with_the_key_of_its_seed(seed):
     key = jax.random.key_data(jax.random.key(seed, impl="threefry2x32"))
-    np.testing.assert_array_equal(program_lib.base_key(seed, jax.devices()[0]), key)
+    np.testing.assert_array_equal(base_key(seed), key)
+
+
+@pytest.mark.parametrize("partitionable", [True, False])
+def test_keys_of_trials_are_the_ones_that_jax_derives(partitionable):
+    indices = np.array([0, 1, 2, 77, 2**31 - 1], np.int32)
+    for seed in (0, 3, 2**32 - 1):
+        with jax.threefry_partitionable(partitionable):
+            expected = jax.vmap(loop.trial_keys, in_axes=(None, 0))(jax.random.key(seed), indices)
+            found, alone = trial_keys(base_key(seed), indices), trial_keys(base_key(seed), indices[3])
+        for name, keys in expected._asdict().items():
+            words = np.asarray(jax.random.key_data(keys))
+            np.testing.assert_array_equal(getattr(found, name), words)
+            np.testing.assert_array_equal(getattr(alone, name), words[3])
+            assert getattr(found, name).dtype == np.uint32
 
 
 def test_one_trial_alone_has_no_axis_of_trials():

@@ -83,7 +83,8 @@ def instances():
     @jax.jit
     @jax.vmap
     def drawn(seed):
-        observe, step, state = loop.init_environment(jax.random.key(0, impl="threefry2x32"), INSIDE, seed)
+        trial_keys = loop.trial_keys(jax.random.key(0, impl="threefry2x32"), seed)
+        observe, step, state = trial_keys.observe, trial_keys.step, INSIDE.init(trial_keys.env_init)
         keys = jax.vmap(lambda t: jax.random.fold_in(step, t))(jnp.arange(T))
         mask = jax.vmap(lambda t: INSIDE.observe(jax.random.fold_in(observe, t), t, state).mask)(jnp.arange(T))
         return state.arms, state.theta, mask, jax.vmap(INSIDE.noise.sample)(keys), keys
