@@ -17,6 +17,8 @@ def design(A, steps):
     lengths = np.abs(np.diag(R))
     r = int((lengths > 1e-7 * lengths[0]).sum())
     w = np.zeros(len(A))
+    if not r:  # arms that are 0: nothing is to be learned
+        return w, 0.0, r
     w[order[:r]] = 1 / r
     for _ in range(steps):
         a = variances(A, w)
@@ -42,17 +44,19 @@ class PhasedElimination:
         self.remaining, self.rounds = self.T.copy(), []
 
     def allowed(self, mask):
-        """The arms that may be played: any that remains, in any order, else the best available one."""
+        """The arms that may be played: any that remains, in any order, else the best available one of A_l."""
         wanted = np.flatnonzero((self.remaining > 0) & mask)
         if len(wanted):
             return wanted
-        means = np.where(mask, self.X @ self.theta, -np.inf)
+        of_phase = mask & np.isin(np.arange(len(self.X)), self.left)
+        means = np.where(of_phase if of_phase.any() else mask, self.X @ self.theta, -np.inf)
         return np.flatnonzero(means >= means.max() - 1e-12)
 
     def update(self, arm, reward):
-        if self.remaining[arm] > 0:
-            self.remaining[arm] -= 1
-            self.rounds.append((arm, reward))
+        if self.remaining[arm] == 0:
+            return
+        self.remaining[arm] -= 1
+        self.rounds.append((arm, reward))
         if self.remaining.max() == 0:
             arms, rewards = (np.array(x) for x in zip(*self.rounds, strict=True))
             self.theta = np.linalg.lstsq(self.X[arms], rewards, rcond=1e-9)[0]

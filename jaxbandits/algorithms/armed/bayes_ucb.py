@@ -11,13 +11,14 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
+from jaxbandits.algorithms.armed.beta_posterior import BetaPosterior
+from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.numerics.beta_quantile import upper_quantile
 
 
 @pytree
-class BayesUCB(IndexPolicy):
+class BayesUCB(BetaPosterior):
     """Upper confidence bounds that are quantiles of the posterior.
 
     Guarantee:
@@ -26,8 +27,8 @@ class BayesUCB(IndexPolicy):
 
     Deviations:
       * [printed] c = 0 by default, as in the paper's experiments; `theory` has c = 5.
-      * [ours] In round 1, where the quantile of order 0 says nothing, that of order 1/2 is taken. Rewards between 0 and
-        1 count as fractions of a success; those outside are clipped. Ties: the first arm wins.
+      * [ours] In round 1, where the quantile of order 0 says nothing, that of order 1/2 is taken. A reward between 0
+        and 1 counts as that fraction of a success; each reward outside is clipped to [0, 1]. Ties: the first arm wins.
 
     References:
       Emilie Kaufmann, Olivier Cappe, Aurelien Garivier. On Bayesian Upper Confidence Bounds for Bandit Problems.
@@ -35,11 +36,8 @@ class BayesUCB(IndexPolicy):
     """
 
     source: ClassVar[str] = "Kaufmann, Cappe & Garivier, AISTATS 2012, Algorithm 1"
-    first_pulls: ClassVar[float] = 0.0  # the prior serves arms that were not played
     horizon: ArrayLike = param(1000.0, "[3, inf)", "n, rounds; without effect where c = 0")
     c: ArrayLike = param(0.0, "[0, inf)", "c, power of log n")
-    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, successes before the first round")
-    prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, failures before the first round")
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: Any) -> "BayesUCB":
@@ -59,8 +57,6 @@ class BayesUCB(IndexPolicy):
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
         del key
-        success = jnp.clip(state.total, 0.0, state.count)
-        rounds = (t + 1).astype(success.dtype)
-        tail = jnp.exp(-self.c * jnp.log(jnp.log(jnp.asarray(self.horizon, success.dtype)))) / rounds
-        a, b = self.prior_success + success, self.prior_failure + state.count - success
-        return upper_quantile(a, b, jnp.minimum(tail, 0.5))
+        rounds = (t + 1).astype(state.total.dtype)
+        tail = jnp.exp(-self.c * jnp.log(jnp.log(jnp.asarray(self.horizon, rounds.dtype)))) / rounds
+        return upper_quantile(*self.posterior(state), jnp.minimum(tail, 0.5))

@@ -8,15 +8,15 @@ with $S_i$ the sum of the rewards of arm i, $S_i + F_i$ its plays: at $s = 1$ th
 from typing import ClassVar
 
 import jax
-import jax.numpy as jnp
 
-from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
+from jaxbandits.algorithms.armed.beta_posterior import BetaPosterior
+from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.numerics import rng
 
 
 @pytree
-class ThompsonBeta(IndexPolicy):
+class ThompsonBeta(BetaPosterior):
     """Thompson sampling for rewards 0 and 1.
 
     Guarantee:
@@ -24,8 +24,8 @@ class ThompsonBeta(IndexPolicy):
       sum_i (mu* - mu_i) / kl(mu_i, mu*) (Kaufmann, Korda & Munos, Theorem 1), which no consistent policy beats.
 
     Deviations:
-      * [ours] Rewards between 0 and 1 count as fractions of a success; those outside are clipped. (Agrawal and Goyal
-        toss a coin with the reward as its probability.)
+      * [ours] A reward between 0 and 1 counts as that fraction of a success; each reward outside is clipped to [0, 1].
+        (Agrawal and Goyal toss a coin with the reward as its probability.)
 
     References:
       William R. Thompson. On the Likelihood that One Unknown Probability Exceeds Another in View of the Evidence of Two
@@ -38,9 +38,6 @@ class ThompsonBeta(IndexPolicy):
     """
 
     source: ClassVar[str] = "Thompson 1933; Agrawal & Goyal, COLT 2012, Algorithm 1"
-    first_pulls: ClassVar[float] = 0.0  # the prior serves arms that were not played
-    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, successes before the first round")
-    prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, failures before the first round")
     reshaping: ArrayLike = param(
         1.0, "(0, inf)", "s, divides both parameters: above 1 explores more; 1 is the posterior"
     )
@@ -51,10 +48,5 @@ class ThompsonBeta(IndexPolicy):
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
         del t
-        return rng.betas(key, *self.posterior(state))
-
-    def posterior(self, state: Pulls) -> tuple[jax.Array, jax.Array]:
-        """Return both parameters `[K]` of the laws that are drawn from."""
-        success = jnp.clip(state.total, 0.0, state.count)
-        failure = state.count - success
-        return (self.prior_success + success) / self.reshaping, (self.prior_failure + failure) / self.reshaping
+        success, failure = self.posterior(state)
+        return rng.betas(key, success / self.reshaping, failure / self.reshaping)

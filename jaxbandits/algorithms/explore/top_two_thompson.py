@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.algorithms.armed.beta_posterior import BetaPosterior
 from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.explore import identification
 from jaxbandits.algorithms.explore.identification import Identification
@@ -22,7 +23,7 @@ from jaxbandits.tracing.batching import while_loop
 
 
 @pytree
-class TopTwoThompson(Identification):
+class TopTwoThompson(BetaPosterior, Identification):
     """Thompson sampling that plays the second candidate as often as the first one.
 
     Guarantee:
@@ -35,7 +36,7 @@ class TopTwoThompson(Identification):
       * [ours] After `attempts` draws with I as their best arm, J is the second best arm of the last one.
       * [printed] The stopping rule, which Russo has none of, is that of later experiments of Garivier and Kaufmann;
         threshold $log((log t + 1) / delta)$ by default.
-      * [ours] Rewards between 0 and 1 count as fractions of a success; those outside are clipped.
+      * [ours] A reward between 0 and 1 counts as that fraction of a success; each reward outside is clipped to [0, 1].
 
     References:
       Daniel Russo. Simple Bayesian Algorithms for Best Arm Identification. COLT 2016.
@@ -43,11 +44,8 @@ class TopTwoThompson(Identification):
     """
 
     source: ClassVar[str] = "Russo, COLT 2016, top-two Thompson sampling"
-    first_pulls: ClassVar[float] = 0.0  # the prior serves arms that were not played
     share: ArrayLike = param(0.5, "(0, 1)", "beta, probability of the first candidate")
     delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
-    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, successes before the first round")
-    prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, failures before the first round")
     attempts: int = static(64, "[1, inf)", "draws for the second candidate, at most")
     proven: bool = static(False, BOOL, "whether beta(t) is that of the theorem")
 
@@ -64,8 +62,7 @@ class TopTwoThompson(Identification):
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
         """Return a draw `[K]`, in which the arm to play is raised above all others."""
         del t
-        success = jnp.clip(state.total, 0.0, state.count)
-        a, b = self.prior_success + success, self.prior_failure + state.count - success
+        a, b = self.posterior(state)
         coin_key, first_key, other_key = jax.random.split(key, 3)
         draw = rng.betas(first_key, a, b)
         best = first_axis.argmax(draw)

@@ -63,9 +63,11 @@ class PhasedElimination:
       * [ours] The design is that of `numerics.design`, by a fixed number of steps, on at most d + steps arms (the book:
         optimal, on $d (d + 1) / 2$ of them); g of that design stands in place of d, so that the intervals hold with the
         book's probability. R is 1 in the book.
-      * [ours] In a round where no arm that remains to be played is available, the best of the available arms by the
-        last estimate is played and not counted; nor are plays beyond T(x), while feedback is late. Ties: the first arm
-        wins.
+      * [ours] Arms that are 0 have no weight in a design, as their reward is known. Where A_l has no other arm, phase l
+        has no plays and never ends: its arms are played, and the estimate stays.
+      * [ours] In a round where no arm that remains to be played is available, the best of the available arms of A_l by
+        the last estimate is played and not counted (of all available arms, where none of A_l is); nor are plays beyond
+        T(x), while feedback is late. Ties: the first arm wins.
 
     References:
       Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 12, Theorem 22.1.
@@ -105,9 +107,12 @@ class PhasedElimination:
 
     def select(self, key: jax.Array, t: jax.Array, state: EliminationState, obs: ArmObs) -> ArmDecision:
         del key, t
-        mean = obs.arms @ state.theta
-        scores = jnp.where(state.phase.remaining > 0, 1e30, mean)
-        return best_scored(obs.arms, obs.mask, scores)
+        scores = jnp.where(state.phase.remaining > 0, 1e30, obs.arms @ state.theta)
+        is_left = state.phase.is_left
+        if obs.mask is not None:
+            both = obs.mask & is_left
+            is_left = jnp.where(jnp.any(both), both, obs.mask)
+        return best_scored(obs.arms, is_left, scores)
 
     def update(
         self,
@@ -120,7 +125,8 @@ class PhasedElimination:
     ) -> EliminationState:
         del key, t
         phase = state.phase
-        counts = jnp.where(phase.remaining[decision.index] > 0, 1, 0)
+        is_counted = phase.remaining[decision.index] > 0
+        counts = jnp.where(is_counted, 1, 0)
         remaining = phase.remaining - jnp.where(jnp.arange(len(phase.plays)) == decision.index, counts, 0)
         moment = state.moment + counts * feedback.reward * decision.x
         after = EliminationState(state.theta, moment, phase._replace(remaining=remaining))
@@ -130,7 +136,7 @@ class PhasedElimination:
 
         # A loop of one step or none: a branch would compute the design in every round, for trials change phases at
         # different times.
-        is_due = jnp.max(remaining) == 0
+        is_due = is_counted & (jnp.max(remaining) == 0)
         return batching.while_loop(lambda carry: carry.is_due, turn, _Turn(is_due, after), max_steps=1).state
 
     def recommend(self, state: EliminationState) -> Vector:
@@ -153,5 +159,6 @@ class PhasedElimination:
         log_term = jnp.log(arms.shape[0] * phase * (phase + 1.0)) - jnp.log(self.delta)
         accuracy = jnp.square(self.noise_scale) * jnp.exp2(2.0 * phase)
         plays = jnp.ceil(2.0 * design.largest * accuracy * log_term * design.weights)
-        plays = jnp.minimum(plays, _MOST_PLAYS).astype(jnp.int32)
+        plays = jnp.where(design.weights > 0.0, jnp.clip(plays, 1.0, _MOST_PLAYS), 0.0)  # 1: R^2 may underflow
+        plays = plays.astype(jnp.int32)
         return Phase(number, is_left, plays, plays, design.complement)

@@ -1,0 +1,142 @@
+"""Every promise of a docstring to clip rewards, means or losses, on data that break a sum which is clipped instead."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats as st
+
+from jaxbandits.algorithms import ALGORITHMS
+from jaxbandits.algorithms.dro.players import clip_losses
+from jaxbandits.algorithms.explore.proportions import optimal_proportions
+from jaxbandits.armed import KLUCB, BayesUCB, BernoulliArms, BetaArms, ChernoffUCB, PerItem, ThompsonBeta
+from jaxbandits.environments import ENVIRONMENTS
+from jaxbandits.explore import KLLUCB, TopTwoThompson, TrackAndStop
+from jaxbandits.types import ArmDecision, FixedArmObs, Reward
+from tests.reference import armed as reference
+from tests.reference import explore
+from tests.reference.explore import proportions
+
+ARMS = 3
+PAID = {  # rewards of arm 0; arm 1 pays 0.25, 1, arm 2 is not played
+    "below": [-5.0, 1.0, 1.0, 1.0],
+    "above": [5.0, 0.0, 0.0, 0.0],
+    "both": [3.0, -2.0, 0.5, 0.0, 1.0],
+    "tied": [0.5] * 6,
+    "none": [],
+    "huge": [1e30, -1e30, 1e300, 0.0, 1.0],
+    "many": np.random.default_rng(1).standard_cauchy(300),
+    "fractions": np.random.default_rng(2).uniform(size=300),
+}
+MOST = 301
+BOTH_PARAMETERS = {
+    "armed/thompson_beta": ThompsonBeta(n_arms=ARMS),
+    "armed/bayes_ucb": BayesUCB(n_arms=ARMS),
+    "explore/top_two_thompson": TopTwoThompson(n_arms=ARMS, prior_success=0.5, prior_failure=2.0),
+}
+# Promises that other tests hold: the learner's own reference clips, or the parameter `clip` is a case there.
+ELSEWHERE = {
+    "dro/anytime_atkro_1", "dro/anytime_online", "dro/atkro_k", "dro/online", "oco/cla_oons",
+    "oco/clipped_parameter_free_md", "linear/heavy_oful",
+}  # fmt: skip
+
+
+@jax.jit
+def _updated(learner, state, arm, rewards, count):
+    def update(t, state):
+        return learner.update(None, t, state, OBS, ArmDecision(arm, OBS.arms[0]), Reward(rewards[t]))
+
+    return jax.lax.fori_loop(0, count, update, state)
+
+
+@jax.jit
+def _index(learner, t, state):
+    return learner.index(None, t, state)
+
+
+@jax.jit
+def _bounds(learner, state):
+    return learner.upper(state), jax.vmap(lambda arm: learner.lower(state, arm))(jnp.arange(ARMS))
+
+
+_proportions = jax.jit(optimal_proportions)
+OBS = FixedArmObs(jnp.eye(ARMS))
+
+
+def fed(learner, paid):
+    """Return the state after the rewards of arm 0 and the two of arm 1."""
+    state = learner.init(jax.random.key(0))
+    for arm, rewards in enumerate((paid, [0.25, 1.0])):
+        padded = np.resize(np.append(rewards, 0.0), MOST)  # one compiled program for all data
+        state = _updated(learner, state, jnp.int32(arm), jnp.asarray(padded), len(rewards))
+    return state
+
+
+@pytest.mark.parametrize("law", PAID)
+@pytest.mark.parametrize("name", BOTH_PARAMETERS)
+def test_each_reward_is_clipped_before_it_is_added(name, law):
+    learner, paid = BOTH_PARAMETERS[name], np.clip(PAID[law], 0.0, 1.0)
+    state = fed(learner, PAID[law])
+    assert (state.total >= 0.0).all() and (state.total <= state.count).all()
+    found = np.asarray(learner.posterior(state))
+    successes, failures = np.asarray([paid.sum(), 1.25, 0.0]), np.asarray([(1.0 - paid).sum(), 0.75, 0.0])
+    wanted = learner.prior_success + successes, learner.prior_failure + failures
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    if name == "armed/bayes_ucb":
+        np.testing.assert_allclose(_index(learner, jnp.int32(9), state), st.beta.isf(0.1, *wanted), rtol=1e-6)
+    if name == "armed/thompson_beta":
+        of_items = fed(PerItem(policy=learner), PAID[law])
+        np.testing.assert_array_equal(of_items.pulls.total, state.total)
+
+
+@pytest.mark.parametrize("law", [law for law in PAID if law != "none"])
+def test_means_are_clipped(law):
+    """KL-UCB, KL-LUCB, Track-and-Stop and the likelihood ratio clip means; Chernoff's bound those below 0."""
+    paid, t = np.asarray(PAID[law], float), 50
+    rewards = (paid, np.asarray([0.25, 1.0]))
+    learner, theirs = KLUCB(n_arms=ARMS), reference.KLUCB(ARMS, c=0.0)
+    state = fed(learner, paid)
+    index = np.asarray(_index(learner, jnp.int32(t), state))
+    np.testing.assert_allclose(index[:2], [theirs.of(t, x) for x in rewards], rtol=1e-9)
+    assert (index[:2] >= 0.0).all() and (index <= 1.0).all()
+    if law != "above":  # the mean 1.25 is only an upper bound there
+        found = _index(ChernoffUCB(n_arms=ARMS), jnp.int32(t), state)[0]
+        wanted = reference.ChernoffUCB(ARMS).of(t, np.full(len(paid), max(paid.mean(), 0.0)))
+        np.testing.assert_allclose(found, wanted, rtol=1e-9)
+    means = np.clip(np.asarray(state.mean), 0.0, 1.0)
+    bounds = KLLUCB(n_arms=ARMS)
+    rate = float(bounds.rate(jnp.sum(state.count)))
+    upper, lower = _bounds(bounds, state)
+    for arm, count in enumerate(np.asarray(state.count)[:2]):
+        np.testing.assert_allclose(upper[arm], explore.bound(means[arm], rate / count, 1.0), atol=1e-9)
+        np.testing.assert_allclose(lower[arm], explore.bound(means[arm], rate / count, 0.0), atol=1e-9)
+    clipped = np.clip(np.asarray(state.mean), 1e-6, 1.0 - 1e-6)
+    if len(np.unique(clipped)) == ARMS:
+        np.testing.assert_allclose(_proportions(state.mean), proportions(clipped), rtol=1e-6, atol=1e-10)
+    assert np.isfinite(_index(TrackAndStop(n_arms=ARMS), jnp.int32(t), state)).all()
+
+
+def test_means_that_drift_stay_in_the_range_of_the_rewards():
+    for environment, low, high in ((BernoulliArms(n_arms=4), 0.0, 1.0), (BetaArms(n_arms=4), 0.001, 0.999)):
+        state = environment.init(jax.random.key(0))
+        found = environment.moved(state, jnp.asarray([-5.0, 0.5, 1e30, 2.0])).theta
+        np.testing.assert_allclose(found, [low, 0.5, high, high], rtol=1e-12)
+
+
+def test_each_loss_is_clipped():
+    np.testing.assert_array_equal(clip_losses(jnp.asarray([-1.0, 0.3, 5.0]), True), [-1.0, 0.3, 1.0])
+    np.testing.assert_array_equal(clip_losses(jnp.asarray([-1.0, 5.0]), False), [-1.0, 5.0])
+
+
+def test_no_promise_is_without_a_test():
+    tested = {*BOTH_PARAMETERS, *ELSEWHERE, "armed/kl_ucb", "armed/chernoff_ucb", "explore/kl_lucb"}
+    tested |= {"explore/track_and_stop", "armed/bernoulli_arms", "armed/beta_arms"}
+    found = set()
+    for registry in (ALGORITHMS, ENVIRONMENTS):
+        for name, entry in registry.items():
+            text = " ".join((entry.cls.__doc__ or "").split())
+            if re.search(r"(?<!not )\bclipped\b|`clip`", text):
+                found.add(name)
+    assert found == tested
