@@ -20,6 +20,7 @@ from jax import lax
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import fori_loop, trials_last
 
 BLOCK = 128  # rows a step: long enough to hide the cost of a loop step, short beside any history that matters
@@ -55,6 +56,34 @@ def _write(leaf: jax.Array, value: jax.Array, t: jax.Array) -> jax.Array:
     if t.size != 1:
         raise InputError("learners that keep every round need rounds that all count: none of a replay by rejection")
     return lax.dynamic_update_index_in_dim(leaf, value, jnp.reshape(t, ()) % leaf.shape[0], axis=0)
+
+
+def exchange(history: T, t: ArrayLike, row: T) -> tuple[T, T]:
+    """Return the row of round `t - capacity` (zeros before), and the history with another one in its place.
+
+    Args:
+      history: leaves `[capacity, ...]`.
+      t: `[]` best the same for all trials under `vmap` (else every call copies the history).
+      row: leaves `[...]`.
+    """
+    leaves, structure = jax.tree.flatten(history)
+    both = [
+        _exchange(leaf, jnp.asarray(x, leaf.dtype), t)
+        for leaf, x in zip(leaves, structure.flatten_up_to(row), strict=True)
+    ]
+    return structure.unflatten([old for old, _ in both]), structure.unflatten([new for _, new in both])
+
+
+@trials_last
+def _exchange(leaf: jax.Array, value: jax.Array, t: jax.Array) -> tuple[jax.Array, jax.Array]:
+    if t.size != 1:
+        numbers = jnp.arange(leaf.shape[0], dtype=t.dtype).reshape(-1, *[1] * (leaf.ndim - 1))
+        is_here = numbers == t % leaf.shape[0]
+        return jnp.sum(jnp.where(is_here, leaf, 0), axis=0, dtype=leaf.dtype), jnp.where(is_here, value, leaf)
+    old = lax.dynamic_index_in_dim(leaf, jnp.reshape(t, ()) % leaf.shape[0], 0, keepdims=False)
+    # Barrier: the write comes after the read. Else XLA, which may do them in any order, copies the history every round.
+    old, value = barrier((old, value))
+    return old, _write(leaf, value, t)
 
 
 @functools.cache

@@ -3,7 +3,12 @@
     N_i, m_i   plays and mean reward of arm i in the last tau rounds
     play       argmax_i  m_i + B sqrt(xi log(min(t, tau)) / N_i),   arms that are not in the window before
 
-after t rounds. Notation: tau window, B reward_bound, xi as the field. $O(K)$ a round, memory $O(K + tau)$.
+after t rounds. Notation: tau window, B reward_bound, xi as the field. $O(K)$ a round on average, memory $O(K + tau)$.
+
+No reward is subtracted, as what a huge one has rounded away would stay missing. The rounds are cut into blocks of tau,
+and the window is the end of a block and the beginning of the next one. The sums of the beginning grow by addition. When
+a block is full, each of its rewards gives way to the sum over the later rounds of the block, of the same arm: what is
+left of that arm when the round leaves the window.
 """
 
 import math
@@ -16,20 +21,24 @@ from jax import lax
 from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls, log_rounds
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation import history
+from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class WindowState(NamedTuple):
-    """Counts and sums of the window, and its rounds."""
+    """Counts of the window, its sums in two parts, and its rounds."""
 
-    pulls: Pulls
+    count: jax.Array  # [K]  N_i
+    ending: jax.Array  # [K]  sum of the rewards in the rounds that are left of the last block
+    beginning: jax.Array  # [K]  sum of the rewards in the rounds of this block
     index: jax.Array  # [tau] int32, the arms played
-    reward: jax.Array  # [tau]  what they paid
+    value: jax.Array  # [tau]  rewards of this block; of the last one, sum of later rewards of the same arm in it
 
     @property
-    def count(self) -> jax.Array:
-        """`[K]` N_i."""
-        return self.pulls.count
+    def pulls(self) -> Pulls:
+        """Counts and sums of the window."""
+        return Pulls(self.count, self.ending + self.beginning)
 
 
 @pytree
@@ -41,7 +50,7 @@ class SWUCB(IndexPolicy):
       suboptimal arm is played $O(sqrt(C T log T))$ times in expectation.
 
     Deviations:
-      None. Ties: the first arm wins.
+      * [ours] Ties: the first arm wins.
 
     References:
       Aurelien Garivier, Eric Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011,
@@ -66,25 +75,41 @@ class SWUCB(IndexPolicy):
         return cls(n_arms=5, window=20)
 
     def init(self, key: jax.Array) -> WindowState:
-        size = self.window
-        return WindowState(super().init(key), jnp.zeros(size, jnp.int32), jnp.zeros(size))
+        del key  # deterministic
+        zero, size = jnp.zeros(self.n_arms), self.window
+        return WindowState(zero, zero, zero, jnp.zeros(size, jnp.int32), jnp.zeros(size))
 
     def index(self, key: jax.Array, t: jax.Array, state: WindowState) -> jax.Array:
         del key
-        log_window = log_rounds(jnp.minimum(t, self.window))
-        return state.pulls.mean + self.reward_bound * jnp.sqrt(self.xi * log_window / state.pulls.played)
+        pulls, log_window = state.pulls, log_rounds(jnp.minimum(t, self.window))
+        return pulls.mean + self.reward_bound * jnp.sqrt(self.xi * log_window / pulls.played)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: WindowState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> WindowState:
         del key, obs
-        slot = t % self.window
+        arm, reward = decision.index, jnp.asarray(feedback.reward, state.value.dtype)
+        (oldest, later), (index, value) = history.exchange((state.index, state.value), t, (arm, reward))
         leaves = jnp.where(t >= self.window, 1.0, 0.0)
-        oldest = state.index[slot]
-        count = state.pulls.count.at[oldest].add(-leaves)
-        total = state.pulls.total.at[oldest].add(-leaves * state.reward[slot])
-        return WindowState(
-            Pulls(count, total).add(decision.index, feedback.reward),
-            lax.dynamic_update_index_in_dim(state.index, decision.index, slot, 0),
-            lax.dynamic_update_index_in_dim(state.reward, feedback.reward, slot, 0),
+        ending = state.ending.at[oldest].set(later)  # 0 in the first block
+        beginning = state.beginning.at[arm].add(reward)
+        is_full = t % self.window == self.window - 1  # the same for all trials: a real branch
+        ending, value, beginning = batching.cond(
+            is_full,
+            lambda: (*_later_sums(index, value, self.n_arms), jnp.zeros_like(beginning)),
+            lambda: (ending, value, beginning),
         )
+        return WindowState(state.count.at[oldest].add(-leaves).at[arm].add(1.0), ending, beginning, index, value)
+
+
+def _later_sums(index: jax.Array, reward: jax.Array, n_arms: int) -> tuple[jax.Array, jax.Array]:
+    """Return the sums of a block `[K]`, and at each of its rounds `[tau]` that of the later rewards of the same arm."""
+    size = len(index)
+
+    def step(i: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        total, value = carry
+        arm = lax.dynamic_index_in_dim(index, size - 1 - i, 0, keepdims=False)
+        paid, value = history.exchange(value, size - 1 - i, total[arm])
+        return total.at[arm].add(paid), value
+
+    return batching.fori_loop(0, size, step, (jnp.zeros(n_arms, reward.dtype), reward))

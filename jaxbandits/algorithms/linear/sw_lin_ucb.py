@@ -5,32 +5,31 @@
     beta    = sqrt(lambda) S + R sqrt(d log((1 + tau L^2 / lambda) / delta))
 
 Notation: tau window, lambda ridge, R noise_scale, S norm_bound, L arm_bound. Cost per round $O(K d^2 + d^3)$, memory
-$O(tau d)$.
+$O(tau d + sqrt(tau) d^2)$. Nothing is subtracted from the sums (`estimation.window`).
 """
 
 from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation import window
 from jaxbandits.estimation.arms import best_scored, optimistic
+from jaxbandits.estimation.window import Window
 from jaxbandits.numerics import linalg
 from jaxbandits.numerics.linalg import Symmetric, Vector
-from jaxbandits.tracing import batching
 from jaxbandits.tracing.vmap_last import vmap_last
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class SWLinUCBState(NamedTuple):
-    """Sums over the window, and its rounds."""
+    """Rounds of the window, and their sums."""
 
+    rounds: Window  # rows (x [d], r []), summands (x x' [d, d], r x [d])
     gram: Symmetric  # [d, d]  V
     moment: Vector  # [d]  b
-    arms: jax.Array  # [tau, d]  the arms played
-    rewards: jax.Array  # [tau]
 
 
 @pytree
@@ -42,8 +41,7 @@ class SWLinUCB:
       proof has a gap, and $B^{1/4} T^{3/4}$ is what the corrected one gives in B and T.)
 
     Deviations:
-      * [ours] A round that leaves the window is subtracted; after every tau rounds both sums are computed anew from the
-        window. `beta_scale` multiplies the radius. Ties: the first arm wins.
+      * [ours] `beta_scale` multiplies the radius. Ties: the first arm wins.
 
     References:
       Wang Chi Cheung, David Simchi-Levi, Ruihao Zhu. Learning to Optimize under Non-Stationarity. AISTATS 2019.
@@ -78,8 +76,8 @@ class SWLinUCB:
 
     def init(self, key: jax.Array) -> SWLinUCBState:
         del key  # deterministic
-        d, tau = self.dim, self.window
-        return SWLinUCBState(self.ridge * jnp.eye(d), jnp.zeros(d), jnp.zeros((tau, d)), jnp.zeros(tau))
+        x = jnp.zeros(self.dim)
+        return self._state(window.empty(self.window, (x, jnp.zeros(())), _summand))
 
     def select(self, key: jax.Array, t: jax.Array, state: SWLinUCBState, obs: ArmObs) -> ArmDecision:
         del key
@@ -93,26 +91,11 @@ class SWLinUCB:
         self, key: jax.Array, t: jax.Array, state: SWLinUCBState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> SWLinUCBState:
         del key, obs
-        x, r, slot = decision.x, feedback.reward, lax.rem(t, jnp.asarray(self.window, t.dtype))
-        old_x = lax.dynamic_index_in_dim(state.arms, slot, 0, keepdims=False)  # 0 before the window is full
-        old_r = lax.dynamic_index_in_dim(state.rewards, slot, 0, keepdims=False)
-        arms = lax.dynamic_update_index_in_dim(state.arms, x, slot, 0)
-        rewards = lax.dynamic_update_index_in_dim(state.rewards, r, slot, 0)
-        gram = state.gram + jnp.outer(x, x) - jnp.outer(old_x, old_x)
-        moment = state.moment + r * x - old_r * old_x
-        is_due = slot == self.window - 1  # the same for all trials: a real branch
-        gram, moment = batching.cond(is_due, lambda: self._sums(arms, rewards), lambda: (gram, moment))
-        return SWLinUCBState(gram, moment, arms, rewards)
+        return self._state(window.append(state.rounds, t, (decision.x, feedback.reward), _summand))
 
-    def _sums(self, arms: jax.Array, rewards: jax.Array) -> tuple[Symmetric, Vector]:
-        """Return V and b of the rows of the window."""
-
-        def add(i: jax.Array, sums: tuple[Symmetric, Vector]) -> tuple[Symmetric, Vector]:
-            x = lax.dynamic_index_in_dim(arms, i, 0, keepdims=False)
-            r = lax.dynamic_index_in_dim(rewards, i, 0, keepdims=False)
-            return sums[0] + jnp.outer(x, x), sums[1] + r * x
-
-        return batching.fori_loop(0, self.window, add, (self.ridge * jnp.eye(self.dim), jnp.zeros(self.dim)))
+    def _state(self, rounds: Window) -> SWLinUCBState:
+        squares, moment = rounds.total
+        return SWLinUCBState(rounds, self.ridge * jnp.eye(self.dim) + squares, moment)
 
     def recommend(self, state: SWLinUCBState) -> Vector:
         """Return the estimate `[d]` of the present theta."""
@@ -124,3 +107,8 @@ class SWLinUCB:
         log_term = jnp.log1p(self.window * jnp.square(self.arm_bound) / self.ridge) - jnp.log(self.delta)
         root = jnp.sqrt(self.dim * log_term)
         return self.beta_scale * (jnp.sqrt(self.ridge) * self.norm_bound + self.noise_scale * root)
+
+
+def _summand(row: tuple[Vector, jax.Array]) -> tuple[Symmetric, Vector]:
+    x, reward = row
+    return jnp.outer(x, x), reward * x

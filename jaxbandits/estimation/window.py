@@ -1,0 +1,107 @@
+"""Sums over the last tau rounds without subtraction, for summands of which one for each round would be too much memory.
+
+What a huge summand has rounded away stays missing where it is added and subtracted. Here every sum is one of rounds
+that are in the window. The rounds are cut into blocks of tau, and these into parts of about sqrt(tau); the window is
+the end of a block and the beginning of the next one.
+
+    beginning   grows by addition
+    ends        when a block is full: for every part, the sum over the later parts of the block
+    inner       when the block that follows enters a part: for every round of it, the sum over the later rounds of the
+                last block
+
+A round computes three summands on average; memory is that of tau rows and 2 sqrt(tau) summands.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxbandits.estimation import history
+from jaxbandits.tracing import batching
+
+Term = Callable[[Any], Any]  # from a row to its summand; of a row of zeros it is 0
+
+
+class Window(NamedTuple):
+    """The rows of the last tau rounds and the sum of their summands."""
+
+    rows: Any  # [tau, ...]  row of round t at t mod tau
+    ends: Any  # [parts, ...]
+    inner: Any  # [part, ...]
+    ending: Any  # [...]  sum over the rounds that are left of the last block
+    beginning: Any  # [...]  sum over the rounds of this block
+
+    @property
+    def total(self) -> Any:
+        """Sum over the window."""
+        return jax.tree.map(jnp.add, self.ending, self.beginning)
+
+
+def empty(size: int, row: Any, term: Term) -> Window:
+    """Return a window without rounds.
+
+    Args:
+      size: tau, static.
+      row: a pytree of arrays like the rows to come.
+      term: from a row to its summand.
+    """
+    zero = jax.tree.map(jnp.zeros_like, term(row))
+    part = _part(size)
+    rows, ends, inner = history.empty(size, row), history.empty(-(-size // part), zero), history.empty(part, zero)
+    return Window(rows, ends, inner, zero, zero)
+
+
+def append(window: Window, t: jax.Array, row: Any, term: Term) -> Window:
+    """Return the window after round t = 0, 1, ...
+
+    Args:
+      window: after the round before.
+      t: `[]` best the same for all trials under `vmap`, else every round costs tau of them.
+      row: of this round.
+      term: from a row to its summand.
+    """
+    size = jax.tree.leaves(window.rows)[0].shape[0]
+    part, slot = _part(size), t % size
+    n_parts = -(-size // part)
+    zero = jax.tree.map(jnp.zeros_like, window.beginning)
+    _, rows = history.exchange(window.rows, slot, row)
+
+    def add(total: Any, i: jax.Array) -> Any:
+        """Add the summand of row i; nothing beyond the last row."""
+        summand = term(_at(rows, jnp.minimum(i, size - 1)))
+        return jax.tree.map(lambda x, y: x + jnp.where(i < size, y, 0), total, summand)
+
+    def enter_part() -> Any:
+        def step(j: jax.Array, carry: Any) -> Any:
+            i, (total, inner) = part - 1 - j, carry
+            return add(total, slot + i), history.append(inner, i, total)
+
+        return batching.fori_loop(0, part, step, (_at(window.ends, slot // part), window.inner))[1]
+
+    def end_block() -> tuple[Any, Any, Any]:
+        def step(j: jax.Array, carry: Any) -> Any:
+            i, (total, ends) = n_parts - 1 - j, carry
+            ends = history.append(ends, i, total)
+            return batching.fori_loop(0, part, lambda k, total: add(total, i * part + k), total), ends
+
+        total, ends = batching.fori_loop(0, n_parts, step, (zero, window.ends))
+        return ends, total, zero
+
+    inner = batching.cond(slot % part == 0, enter_part, lambda: window.inner)
+    beginning = jax.tree.map(jnp.add, window.beginning, term(row))
+    ends, ending, beginning = batching.cond(
+        slot == size - 1, end_block, lambda: (window.ends, _at(inner, slot % part), beginning)
+    )
+    return Window(rows, ends, inner, ending, beginning)
+
+
+def _part(size: int) -> int:
+    return math.isqrt(size - 1) + 1
+
+
+def _at(rows: Any, i: jax.Array) -> Any:
+    return jax.tree.map(lambda leaf: lax.dynamic_index_in_dim(leaf, i, 0, keepdims=False), rows)
