@@ -37,7 +37,8 @@ def picture_of(name: str) -> Path:
 def draw_algorithm(name: str) -> Image.Image:
     """Draw the mean and the 10 to 90 % band of the first metric of an algorithm's example on its first environment."""
     entry = ALGORITHMS[name]
-    horizon = int(getattr(entry.example, "horizon", None) or 400)
+    declared = getattr(entry.example, "horizon", None)
+    horizon = 400 if declared is None else int(declared)
     result = simulate(entry.example, ENVIRONMENTS[entry.environments[0]].example, horizon, seeds=64, progress=False)
     (label,) = result
     trials = result[label]

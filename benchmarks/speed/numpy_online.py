@@ -254,7 +254,7 @@ def cla_oons(m: Any) -> Learner:
 def ca_oons(dim: int, n_base: int, seeds: int | None = None) -> Learner:
     """Make CA-OONS on sums of losses, all base learners (of all seeds) as one batch of OONS; G = 1, T = 2^N."""
     batch = () if seeds is None else (seeds,)
-    bound = np.tile(2.0 ** np.arange(1, n_base + 1), seeds or 1)[:, None]
+    bound = np.tile(2.0 ** np.arange(1, n_base + 1), 1 if seeds is None else seeds)[:, None]
     base = oons(Many(dim, len(bound), bound, bound))
     rate = 1.0 / (32.0 * 2.0 ** np.arange(3, n_base + n_base // 2 + 3))
     log_prior = 2.0 * np.log(rate) - np.log((rate**2).sum())

@@ -289,7 +289,8 @@ def _processes(n: int, arguments: argparse.Namespace) -> Iterator[Callable[..., 
     from jaxbandits.simulation.driver import available_cores
 
     arguments.quiet = True  # progress bars of several runs would share a line
-    arguments.workers = arguments.workers or max(1, available_cores() // n)
+    if arguments.workers is None:
+        arguments.workers = max(1, available_cores() // n)
     pool = ProcessPoolExecutor(n, multiprocessing.get_context("spawn"), _begin, (arguments.plugin,))
     try:
         yield pool.submit

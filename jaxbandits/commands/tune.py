@@ -15,7 +15,7 @@ def add(commands: Any) -> None:
     """Add the parser of `tune`."""
     about = settings()
     tune = commands.add_parser(
-        "tune", help="race the multipliers of a family's presets and write their table; the same command resumes"
+        "tune", help="race the multipliers of a family's presets and print their table; the same command resumes"
     )
     tune.add_argument("family", help="coco, dro, glm, linear or oco")
     tune.add_argument(
@@ -23,9 +23,12 @@ def add(commands: Any) -> None:
         help="tune this learner of the table, or all that begin with NAME/ (may be repeated; others stay as they are)",
     )  # fmt: skip
     tune.add_argument("--data", type=Path, help="tune the learners for the user's own copy of a data set")
-    tune.add_argument("--seeds", type=whole, help="other seeds than declared; the table is printed, not written")
-    tune.add_argument("--horizon", type=whole, help="other rounds than declared; the table is printed, not written")
-    tune.add_argument("--dry-run", action="store_true", help="print the table instead of writing it")
+    tune.add_argument("--seeds", type=whole, help="other seeds than declared, to try something out")
+    tune.add_argument("--horizon", type=whole, help="other rounds than declared, to try something out")
+    tune.add_argument(
+        "--write", action="store_true", help="write the table that the presets read, with the new choices"
+    )
+    tune.add_argument("--dry-run", action="store_true", help="deprecated: without effect")
     tune.add_argument("--out", type=path, help="directory of the checkpoints (default: results/tune-FAMILY)")
     tune.add_argument("--workers", type=whole, help=about["workers"])
     tune.add_argument(
@@ -41,12 +44,16 @@ def _tune(arguments: argparse.Namespace) -> int:
     import jax
 
     from jaxbandits.base import files
-    from jaxbandits.base.errors import unknown_name
+    from jaxbandits.base.errors import InputError, unknown_name
     from jaxbandits.experiments import TABLES
 
     warnings.simplefilter("ignore")  # a race plays few trials at a time
     if arguments.family not in TABLES:
         raise unknown_name("table of", arguments.family, TABLES)
+    if arguments.write and not (arguments.horizon is None and arguments.seeds is None):
+        raise InputError("--write takes the declared rounds and seeds: leave --horizon and --seeds out")
+    if arguments.dry_run:
+        print("--dry-run is deprecated and has no effect: the table is written with --write only", file=sys.stderr)
     table = TABLES[arguments.family]
     learners = _learners(table, arguments)
     jax.config.update("jax_enable_x64", table.float64)
@@ -62,11 +69,11 @@ def _tune(arguments: argparse.Namespace) -> int:
             share = f"{100 * choice.rounds / choice.grid_rounds:.0f} % of the rounds of the grid"
             print(f"[{i}/{len(learners)}] {name}: {values}; {choice.evidence}; {share}", file=sys.stderr)
         text = table.text(chosen)
-        if arguments.dry_run or arguments.horizon or arguments.seeds:
-            print(text, end="")
-        else:
+        if arguments.write:
             files.write_atomically(table.path, text.encode())
             print("wrote", table.path, sep="\n  ")
+        else:
+            print(text, end="")
         for directory in checkpoints.values():
             _discard(directory)
     played, whole_grids = (sum(getattr(x, name) for x in chosen.values()) for name in ("rounds", "grid_rounds"))

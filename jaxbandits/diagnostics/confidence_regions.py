@@ -98,7 +98,8 @@ def confidence_set(name: str, learner: Any, xs: np.ndarray, rs: np.ndarray) -> R
     if xs.ndim != 2 or xs.shape[1] != 2:
         raise InputError(f"regions are drawn for arms [T, 2], got shape {xs.shape}")
     played, index = np.unique(xs, axis=0, return_inverse=True)
-    n_arms = getattr(learner, "n_arms", None) or len(played)
+    n_arms = getattr(learner, "n_arms", None)
+    n_arms = len(played) if n_arms is None else n_arms
     if len(played) > n_arms:
         raise InputError(f"{name} has n_arms = {n_arms}, and the trace has {len(played)} different arms")
     arms = jnp.zeros((n_arms, 2)).at[: len(played)].set(played)  # those that were not played do not matter

@@ -65,7 +65,7 @@ def empty(dim: int, n_arms: int | None = None, capacity: int | None = None) -> D
     """
     zero = jnp.zeros(dim)
     if n_arms is None:
-        return Samples(*history.empty(capacity or 1, (zero, jnp.zeros(()))))
+        return Samples(*history.empty(1 if capacity is None else capacity, (zero, jnp.zeros(()))))
     return Pulls(history.empty(n_arms, zero), jnp.zeros(n_arms), jnp.zeros(n_arms))
 
 

@@ -363,7 +363,8 @@ def _with_seeds(run: Run) -> dict[str, Any]:
 
 
 def _seeds(run: Run) -> int:
-    return run.asked.get("seeds") or run.manifest["declared"]["seeds"]
+    seeds = run.asked.get("seeds")
+    return run.manifest["declared"]["seeds"] if seeds is None else seeds
 
 
 def provenance(runs: Sequence[Run]) -> str:

@@ -79,7 +79,7 @@ def make_jobs(
             n_seeds=n_seeds,
             first_seed=options.first_seed,
             meters=tuple(options.meters),
-            width=options.width or 1,
+            width=1 if options.width is None else options.width,
         )
         jobs = [
             (positions, _checked_job(job, options.width, device, traces)) for positions, job in _by_static_values(whole)

@@ -50,7 +50,7 @@ def estimate_cost(plan: SweepPlan, workers: int | None = None) -> SweepCost:
     Raises:
       InputError: if an algorithm does not run on its environment.
     """
-    workers = workers or driver.default_workers(plan.devices)
+    workers = driver.default_workers(plan.devices) if workers is None else workers
     compile_s = run_s = 0.0
     for job in plan.jobs:
         job_compile_s, ns_per_round = _calibrate(job, plan)

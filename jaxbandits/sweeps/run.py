@@ -118,7 +118,7 @@ def run_plan(
 
 def _check_memory(plan: SweepPlan, options: Options) -> None:
     """Raise an error before anything is written if the largest part of a job does not fit into memory."""
-    workers = options.workers or driver.default_workers(plan.devices)
+    workers = driver.default_workers(plan.devices) if options.workers is None else options.workers
     largest: dict[int, Part] = {}  # by the identity of what a part runs
     for part in plan.parts:
         key = id(part.job.algorithm)

@@ -261,7 +261,7 @@ def written(path):
 
 
 def test_the_command_writes_what_it_tuned(toy, capsys):
-    assert cli.main(["tune", "toys", "--include", "a", "--quiet"]) == 0
+    assert cli.main(["tune", "toys", "--include", "a", "--quiet", "--write"]) == 0
     multipliers, evidence = written(toy)
     assert multipliers == {"a/first": {"rate": 0.5}, "b": {"rate": 0.2}}
     assert evidence["b"] == "by hand" and "(edge): 3 points, 16 seeds, 40 rounds" in evidence["a/first"]
@@ -270,14 +270,27 @@ def test_the_command_writes_what_it_tuned(toy, capsys):
     assert "[1/1] a/first: rate = 0.5; mean loss" in said.err and "50 % of the rounds of the grid" in said.err
     assert str(toy) in said.out
     assert not [path for path in (toy.parents[1] / "results").rglob("*") if path.is_file() and path.name != ".lock"]
-    assert cli.main(["tune", "toys", "--data", "some-file", "--quiet"]) == 0
+    assert cli.main(["tune", "toys", "--data", "some-file", "--quiet", "--write"]) == 0
     assert set(written(toy)[0]) == {"a/first", "b", "c"}
 
 
-@pytest.mark.parametrize("arguments", [("--dry-run",), ("--seeds", "8"), ("--horizon", "20")])
-def test_a_trial_prints_the_table_and_writes_nothing(toy, capsys, arguments):
+@pytest.mark.parametrize("arguments", [(), ("--dry-run",), ("--seeds", "8"), ("--horizon", "20")])
+def test_the_table_is_printed_and_nothing_written_unless_asked(toy, capsys, arguments):
     assert cli.main(["tune", "toys", "--include", "b", "--quiet", *arguments]) == 0
-    assert not toy.exists() and "MULTIPLIERS" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert not toy.exists() and "MULTIPLIERS" in said.out
+    assert ("--dry-run is deprecated" in said.err) == ("--dry-run" in arguments)
+
+
+@pytest.mark.parametrize("arguments", [("--horizon", "0"), ("--seeds", "0"), ("--horizon", "-3"), ("--workers", "0")])
+def test_0_is_refused_and_not_taken_for_nothing(toy, capsys, arguments):
+    """By `tune`, which wrote the package's table with multipliers of one round; also where it may write."""
+    assert cli.main(["tune", "toys", "--include", "b", "--quiet", *arguments]) == 2
+    name = arguments[0].removeprefix("--")
+    said = capsys.readouterr().err
+    assert f"{name} must be a whole number in [1, " in said and f", got {arguments[1]}" in said
+    assert cli.main(["tune", "toys", "--include", "b", "--quiet", "--write", *arguments]) == 2
+    assert not toy.exists()
 
 
 def test_a_killed_tuning_resumes(toy, monkeypatch, capsys):
@@ -293,13 +306,13 @@ def test_a_killed_tuning_resumes(toy, monkeypatch, capsys):
         return choice
 
     monkeypatch.setattr(MultiplierTable, "tune", killed)
-    assert cli.main(["tune", "toys", "--quiet", "--out", "here"]) == 130
+    assert cli.main(["tune", "toys", "--quiet", "--write", "--out", "here"]) == 130
     saved = {path: path.stat().st_mtime_ns for path in toy.parents[1].glob("here/a-first/**/batch-*.npz")}
     assert saved and not toy.exists()
     (toy.parents[1] / "here" / "mine.txt").write_text("stays")
     seen = []
     monkeypatch.setattr(MultiplierTable, "tune", lambda self, *a, **s: seen.append(dict(saved)) or tuned(self, *a, **s))
-    assert cli.main(["tune", "toys", "--quiet", "--out", "here"]) == 0
+    assert cli.main(["tune", "toys", "--quiet", "--write", "--out", "here"]) == 0
     assert len(seen) == 2 and written(toy)[0]["b"] == {"rate": 0.5}
     assert (toy.parents[1] / "here" / "mine.txt").exists() and not (toy.parents[1] / "here" / "a-first").exists()
 
@@ -311,6 +324,7 @@ def test_a_killed_tuning_resumes(toy, monkeypatch, capsys):
         (("tune", "linear", "--include", "hvt"), "hvt_ucb"),
         (("tune", "linear", "--data", "file"), "linear takes no data file: leave --data out"),
         (("tune", "linear", "--seeds", "0"), "seeds must be a whole number"),
+        (("tune", "linear", "--horizon", "9", "--write"), "leave --horizon and --seeds out"),
     ],
 )
 def test_a_mistake_is_one_line(arguments, message, tmp_path, monkeypatch, capsys):
@@ -322,7 +336,7 @@ def test_a_mistake_is_one_line(arguments, message, tmp_path, monkeypatch, capsys
 
 def test_a_piece_of_the_tuning_gives_the_table_again(tmp_path):
     """CRMM: 66 points, 64 seeds, both panels of Figure 1, in less than half of the rounds of the grid."""
-    command = [sys.executable, "-m", "jaxbandits", "tune", "linear", "--include", "crmm", "--dry-run", "--quiet"]
+    command = [sys.executable, "-m", "jaxbandits", "tune", "linear", "--include", "crmm", "--quiet"]
     done = subprocess.run([*command, "--out", str(tmp_path)], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     found: dict = {}

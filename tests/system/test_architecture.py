@@ -320,10 +320,29 @@ def test_the_version_is_known_without_importing_jax():
 def test_no_barrier_is_placed_by_hand_in_what_the_interpreter_runs():
     """`tracing.liveness` places them; one placed by hand would only distract a reader of the algorithm."""
     rooms = ("algorithms", "environments", "domains", "experiments", "estimation")
-    tied_to_a_loop = PACKAGE / "estimation/likelihood.py"  # no rule knows that a loop seldom runs
-    for path in (path for room in rooms for path in (PACKAGE / room).rglob("*.py") if path != tied_to_a_loop):
+    by_hand = {
+        PACKAGE / "estimation/likelihood.py",  # no rule knows that a loop seldom runs
+        PACKAGE / "estimation/history.py",  # nor that a row is read before its place is written
+    }
+    for path in (path for room in rooms for path in (PACKAGE / room).rglob("*.py") if path not in by_hand):
         text = path.read_text(encoding="utf-8")
         assert "tracing.barrier" not in text and "optimization_barrier" not in text, path
+
+
+_MAY_BE_0 = re.compile(
+    r"\b(horizon|rounds|seeds?|first_seed|width|workers|processes|capacity|level|margin|n_\w+)('\))?$"
+)
+
+
+def test_0_is_never_taken_for_nothing():
+    """`x or default` replaces a number 0 as well: `default if x is None else x`."""
+    found = []
+    for path in (path for root in (PACKAGE, PACKAGE.parent / "benchmarks") for path in root.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+                numbers = [x for x in node.values[:-1] if isinstance(x, (ast.Name, ast.Attribute, ast.Call))]
+                found += [f"{path}:{node.lineno}" for x in numbers if _MAY_BE_0.search(ast.unparse(x))]
+    assert not found, found
 
 
 _MODULES = "core|extend|interpreters|experimental|_src"

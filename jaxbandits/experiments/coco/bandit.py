@@ -41,7 +41,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset
     environment: Any = panel.environment
-    setting = constants(environment, panel.rounds or horizon)
+    setting = constants(environment, panel.horizon(horizon))
     valued = {**setting, "value_bound": float(environment.value_bound)}
     return {
         "BFW-TVC": BFWTVC.theory(**valued),

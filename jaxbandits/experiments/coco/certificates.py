@@ -30,7 +30,7 @@ _FREE = ("OFW-TVC", "OFW-TVC, balanced", "OFW-TVC, as printed", "SCOFW-TVC")
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset
-    setting, curvature = constants(panel.environment, panel.rounds or horizon), float(panel.environment.curvature)
+    setting, curvature = constants(panel.environment, panel.horizon(horizon)), float(panel.environment.curvature)
     return {
         "OFW-TVC": OFWTVC.theory(**setting),
         "OFW-TVC, balanced": OFWTVC.practical(**setting),

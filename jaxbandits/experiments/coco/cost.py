@@ -48,7 +48,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset
-    environment, rounds = panel.environment, panel.rounds or horizon
+    environment, rounds = panel.environment, panel.horizon(horizon)
     return {
         _FREE: OFWTVC.practical(**constants(environment, rounds)),
         _PROJECTS: SinhaVaze(**constants(environment, rounds, scaled=False)),

@@ -169,7 +169,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     if panel.title in {units.title for units in _UNITS.values()}:
         return _in_both_units(horizon, panel.environment)
     (case,) = (case for case in _CASES.values() if case.title == panel.title)
-    return case.learners(panel.rounds or horizon, case.environment)
+    return case.learners(panel.horizon(horizon), case.environment)
 
 
 def _weight(played: Round) -> jax.Array:

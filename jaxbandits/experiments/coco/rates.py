@@ -45,7 +45,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset
-    environment, rounds = panel.environment, panel.rounds or horizon
+    environment, rounds = panel.environment, panel.horizon(horizon)
     setting = constants(environment, rounds)
     return {
         "SCOFW-TVC": SCOFWTVC.theory(**setting, curvature=1.0),

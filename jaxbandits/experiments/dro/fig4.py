@@ -33,7 +33,10 @@ def learners(
 
 def _rounds(horizon: int, panel: Panel, algorithms: Mapping[str, Any]) -> Mapping[str, int]:
     """Return the rounds for which the budgets last."""
-    lasts = {label: getattr(learner, "rounds", None) or learner.horizon for label, learner in algorithms.items()}
+    lasts = {
+        label: learner.rounds if hasattr(learner, "rounds") else learner.horizon
+        for label, learner in algorithms.items()
+    }
     return {label: int(min(horizon, length)) for label, length in lasts.items()}
 
 

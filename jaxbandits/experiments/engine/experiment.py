@@ -24,6 +24,10 @@ class Panel(NamedTuple):
     bound: float = math.nan  # what the theory says (a bound, or the value itself), drawn there
     rounds: int | None = None  # its own number of rounds; None: those of the run
 
+    def horizon(self, horizon: int) -> int:
+        """Return the rounds of a trial in a run of `horizon` rounds."""
+        return horizon if self.rounds is None else self.rounds
+
 
 @dataclasses.dataclass(frozen=True)
 class Timed:

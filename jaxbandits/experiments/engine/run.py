@@ -90,7 +90,7 @@ def run(
     algorithms = _kept(declared, without)
     results, tuned, edges = {}, {}, {}
     for i, (name, panel) in enumerate(panels.items(), start=1):
-        rounds: Any = panel.rounds or horizon
+        rounds: Any = panel.horizon(horizon)
         if experiment.horizons is not None:
             rounds = dict(experiment.horizons(horizon, panel, algorithms[name]))
         if experiment.tuning is not None and preset in experiment.tuning.presets:
@@ -220,6 +220,6 @@ def _times(
         repeats = _REPEATS_ALONE if width == 1 else 1 if 1 in timed.at else _REPEATS_WIDE
         title = _of(name, i, len(pairs))
         settings = {"width": width, "repeats": repeats, "progress": progress, "title": title}
-        rounds = panels[name].rounds or horizon
+        rounds = panels[name].horizon(horizon)
         times[name, width] = time_rounds(algorithms[name], panels[name].environment, rounds, **settings)
     return times

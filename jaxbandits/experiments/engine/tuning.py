@@ -109,6 +109,7 @@ def tune(
     Raises:
       InputError: for a field that the learner does not have, and as `race`.
     """
+    horizon = ranges.integer("horizon", horizon)
     panel = next(iter(panels.values()))
     learner = build(panel, horizon, {})
     grid = tuning.grid(learner)
@@ -286,7 +287,7 @@ class TunedLearner(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class MultiplierTable:
-    """A table of multipliers that presets read: `jaxbandits tune` races its learners and writes its module.
+    """A table of multipliers that presets read: `jaxbandits tune --write` races its learners and writes its module.
 
     Attributes:
       module: that holds `MULTIPLIERS` (name of the learner -> field -> value) and `EVIDENCE` (name -> text).
@@ -373,7 +374,7 @@ _HEADER = (
     '"""Tuned multipliers of the constants in the presets `{preset}`, by name of the learner; generated, not edited.\n'
 )
 _MODULE = '''
-`jaxbandits tune {family}` races the points of a grid and writes this (docs/verdicts.md).
+`jaxbandits tune {family} --write` races the points of a grid and writes this (docs/verdicts.md).
 """
 
 MULTIPLIERS: dict[str, dict[str, float]] = {{

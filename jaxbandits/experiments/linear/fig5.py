@@ -9,7 +9,7 @@ from jaxbandits.experiments.linear import setting
 _PLACE = "Figure 5; Appendix E.3"
 _AVAILABLE = {"50 arms": None, "40 of 50": 40, "30 of 50": 30}
 _PANELS = {
-    f"{name}-{available or setting.ARMS}": Panel(
+    f"{name}-{setting.ARMS if available is None else available}": Panel(
         f"{arms}, {title}",
         setting.environment(noise=StudentT(df=2.1), eps=0.99, unit_arms=unit_arms, available=available),
     )

@@ -26,7 +26,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 def _multipliers(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset
-    common = {"dim": DIM, "horizon": panel.rounds or horizon, "eps": 1.0}
+    common = {"dim": DIM, "horizon": panel.horizon(horizon), "eps": 1.0}
     return {
         "Hvt-UCB": HvtUCB.practical(**common),
         _COVERING: HvtUCB.theory(**common, beta_scale=1e-3),

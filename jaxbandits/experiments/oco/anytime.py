@@ -35,7 +35,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset
-    dim, rounds = panel.environment.dim, panel.rounds or horizon
+    dim, rounds = panel.environment.dim, panel.horizon(horizon)
     return {
         "CA-OONS, given T": CAOONS.theory(dim=dim, horizon=rounds),
         "anytime CA-OONS": AnytimeCAOONS.theory(dim=dim, horizon=rounds),
