@@ -60,6 +60,10 @@ def unbounded(n: int, mean: Any = np.nan) -> Estimate:
 def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estimate:
     """Estimate a mean with the two-sided Student interval over `axis`; infinite width for fewer than two values.
 
+    Its coverage is `level` for normal values. Skewed ones need more of them: of 50 lognormal values (sigma 1) an
+    interval of level 0.95 covers 0.90. Equal values are marked as `deterministic`: their interval has no length, and
+    says nothing about others that are rarer than 1 / n.
+
     Args:
       values: finite numbers.
       axis: the axis of independent trials.
@@ -79,7 +83,8 @@ def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estima
         half = student_quantile(n - 1, 0.5 + checked_level(level) / 2.0) * error
         return mean - half, mean + half
 
-    return Estimate(mean, *at(level), n, interval_at=at)
+    same = bool((np.ptp(values, axis=axis) == 0.0).all())
+    return Estimate(mean, *at(level), n, interval_at=at, deterministic=same)
 
 
 def metric_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estimate:

@@ -1,11 +1,22 @@
 """All pairs of contestants on the seeds they share: differences and shares of wins, with simultaneous intervals.
 
 Bonferroni: of an error `1 - level` each of n pairs may spend an n-th, so that all intervals hold at once with
-probability `level` at least, however they depend on each other. Verdicts are read off these intervals, "lower" from
-those that leave zero out and "comparable" from those within a margin, so that all verdicts hold at once too. After a
-run whose seeds were added until every pair was decided, a pair spends its part over the looks, little at first
-(`spending`). The intervals of means are corrected for skewness (`skewed`): regret is skewed, and far out in the tails
-Student's interval errs several times as often as it says.
+probability `level` at least, however they depend on each other, as far as each of them keeps its level. Verdicts are
+read off these intervals, "lower" from those that leave zero out and "comparable" from those within a margin, so that
+all verdicts hold at once too. After a run whose seeds were added until every pair was decided, a pair spends its part
+over the looks, little at first (`spending`). The intervals of means are corrected for skewness (`skewed`): regret is
+skewed, and far out in the tails Student's interval errs several times as often as it says. Differences that are equal
+on all seeds decide nothing: the interval is infinite, and the share of wins says what is known.
+
+Error of all intervals of four contestants together, in %, at most, at level 0.95, where their losses have one law and
+sizes 1, 0.5, 0.1 and 0.01 (tests/simulation/test_levels.py):
+
+    seeds                 16       50       100
+    normal                5        5        5
+    exponential           5        5        5
+    lognormal (1)         9        5        5
+    Pareto (2.5)          13       6        5
+    lognormal (1.5)       20       11       7
 """
 
 import itertools
@@ -104,6 +115,8 @@ def _cells(pair: Pair) -> list[str]:
         verdict = f"{verdict}, by little" if pair.decided else "comparable"
     elif not pair.decided:
         verdict = "undecided"
+        if pair.difference.n > 1 and np.isinf(pair.difference.high):
+            verdict = "undecided: equal on all seeds"
     return [pair.first, pair.second, *interval(pair.difference), *interval(pair.improvement), n, verdict]
 
 
@@ -120,12 +133,28 @@ def spending(alpha: float, looks: int) -> np.ndarray:
 
 
 def skewed(values: np.ndarray, alpha: float) -> Estimate:
-    """Estimate a mean over the last axis, with the hull of Student's and Hall's intervals of coverage `1 - alpha`.
+    """Estimate a mean over the last axis with an interval of asymptotic coverage `1 - alpha`, for skewed values.
 
-    Hall's corrects for skewness, which Student's ignores, but trusts the skewness of the sample, which heavy tails make
-    a matter of chance: the hull keeps its level under either. P. Hall, On the Removal of Skewness by Transformation,
-    JRSS B 1992: with U = (mean - mu) / s and the skewness g, sqrt(n) (U + g U^2 / 3 + g^2 U^3 / 27 + g / (6 n)) is
-    nearly Student's, and has an inverse. Infinite width for fewer than two values.
+    It is the hull of Student's and Hall's intervals, lengthened on the side of the longer tail. Hall's corrects for
+    skewness, which Student's ignores, but trusts the skewness of the sample, which heavy tails make a matter of chance.
+    P. Hall, On the Removal of Skewness by Transformation, JRSS B 1992: with U = (mean - mu) / s and the skewness g,
+    sqrt(n) (U + g U^2 / 3 + g^2 U^3 / 27 + g / (6 n)) is nearly Student's, and has an inverse. A sample lacks the
+    values of a long tail that are rarer than 1 / n. So the side of the longer tail of the sample gains 4 / n times the
+    amount by which its tails differ in length: as much as four more values at its end would move the mean. In the limit
+    this costs nothing.
+
+    Misses of the mean in %, at most, at alpha = 5 % and at 0.5 % (tests/simulation/test_levels.py):
+
+        values                16           50           200
+        normal                5, 0.5       5, 0.5       5, 0.5
+        Student t (2.5)       5, 0.5       5, 0.5       5, 0.5
+        exponential           5, 1         5, 0.5       5, 0.5
+        lognormal (1)         5, 2         5, 0.5       5, 0.5
+        Pareto (2.5)          6, 2.5       5, 1         5, 0.5
+        lognormal (1.5)       8, 3         5, 1.5       5, 0.5
+        coin (0.3)            5, 0.5       5, 0.5       5, 0.5
+
+    Infinite width for fewer than two values, and for equal ones, which say nothing about others rarer than 1 / n.
     """
     from scipy import special  # slow to import
 
@@ -135,12 +164,17 @@ def skewed(values: np.ndarray, alpha: float) -> Estimate:
         return Estimate(mean, np.full_like(mean, -np.inf), np.full_like(mean, np.inf), n)
     centred = values - mean[..., None]
     spread = centred.std(axis=-1)
+    least, most = values.min(axis=-1), values.max(axis=-1)
     g = (centred**3).mean(axis=-1) / np.where(spread > 0.0, spread, 1.0) ** 3
     quantile = -special.stdtrit(n - 1, 0.5 * alpha)  # not of 1 - alpha / 2, which may round to 1
     unbiased = spread * np.sqrt(n / (n - 1))
     low, high = (mean - unbiased * _untransformed(q / np.sqrt(n) - g / (6 * n), g) for q in (quantile, -quantile))
     half = unbiased * quantile / np.sqrt(n)
-    return Estimate(mean, np.minimum(low, mean - half), np.maximum(high, mean + half), n)
+    longer = 4.0 / n * ((most - mean) - (mean - least))  # on the right if positive
+    low = np.minimum(low, mean - half) + np.minimum(longer, 0.0)
+    high = np.maximum(high, mean + half) + np.maximum(longer, 0.0)
+    same = most - least <= 1e-12 * np.maximum(np.abs(most), np.abs(least))  # but for rounding
+    return Estimate(mean, np.where(same, -np.inf, low)[()], np.where(same, np.inf, high)[()], n)
 
 
 def _untransformed(x: np.ndarray, g: np.ndarray) -> np.ndarray:

@@ -64,7 +64,8 @@ def compare(
       record_points: as for `simulate`; one value or label to value.
       until: `"decided"` or a `StoppingRule`: adds seeds in groups of `seeds` until every pair of labels (and points) is
         decided, or ten groups were run. A label whose pairs are all decided runs no further. The probability of any
-        wrong decision is at most 5 % (a group-sequential test, see `simulation.stopping`); `result.pairs()` shows them.
+        wrong decision is at most 5 % (a group-sequential test; `simulation.stopping` has the measured error for skewed
+        metrics, which need groups of 50 seeds); `result.pairs()` shows them.
       **settings: see `Options`.
 
     Returns:

@@ -108,7 +108,7 @@ def test_learners_that_differ_by_the_margin_are_rarely_comparable(law, rng):
     runs, looks, group = 2000, 6, 50
     losses = LAWS[law](rng, (4, runs, looks * group))[:2]
     seen = losses[0] - losses[1]
-    margin = 4.0 * seen.std() / np.sqrt(2 * group)
+    margin = 5.0 * seen.std() / np.sqrt(2 * group)
     wrong, right = np.zeros((2, runs), bool)
     for look, alpha in enumerate(pairs.spending(0.05, looks), start=1):
         found = pairs.skewed(seen[:, : look * group], alpha)
