@@ -69,10 +69,10 @@ def test_a_race_of_several_panels_on_seeds_that_judge_nothing(tmp_path):
 
 
 def test_slow_learners_have_seeds_and_rounds_of_their_own_and_an_empty_grid_is_not_tuned():
-    tuning = Tuning((), lambda learner: {"rate": (0.1, 0.5, 0.9)}, "loss", seeds=16, slow={"slow": (8, 5)})
+    tuning = Tuning((), lambda learner: {"rate": (0.1, 0.5, 0.9)}, "loss", seeds=32, slow={"slow": (8, 5)})
     found = [tune(tuning, label, shrink, {"one": PANEL}, 40, progress=False) for label in ("slow", "other")]
-    assert [(x.seeds, x.horizon) for x in found if x is not None] == [(8, 8), (16, 40)]
-    assert found[1] is not None and found[1].rounds < found[1].grid_rounds == 40 * 3 * 16
+    assert [(x.seeds, x.horizon) for x in found if x is not None] == [(8, 8), (32, 40)]
+    assert found[1] is not None and found[1].rounds < found[1].grid_rounds == 40 * 3 * 32
     nothing = dataclasses.replace(tuning, grid=lambda learner: {})
     assert tune(nothing, "other", shrink, {"one": PANEL}, 40, progress=False) is None
     wrong = dataclasses.replace(tuning, grid=lambda learner: {"rat": (0.1, 0.2)})
@@ -246,7 +246,7 @@ def toy(tmp_path, monkeypatch):
         EVIDENCE={"a/first": "by hand", "b": "by hand"},
     )
     tuned = TunedLearner("any", shrink, lambda: ({"one": PANEL}, 40))
-    tuning = Tuning((), lambda learner: {"rate": (0.04, 0.123456, 0.5)}, "loss", seeds=16)
+    tuning = Tuning((), lambda learner: {"rate": (0.04, 0.123456, 0.5)}, "loss", seeds=32)
     table = MultiplierTable(module, tuning, {"a/first": tuned, "b": tuned}, lambda path: {"c": tuned})
     monkeypatch.setitem(TABLES, "toys", table)
     monkeypatch.chdir(tmp_path)
@@ -264,7 +264,7 @@ def test_the_command_writes_what_it_tuned(toy, capsys):
     assert cli.main(["tune", "toys", "--include", "a", "--quiet", "--write"]) == 0
     multipliers, evidence = written(toy)
     assert multipliers == {"a/first": {"rate": 0.5}, "b": {"rate": 0.2}}
-    assert evidence["b"] == "by hand" and "(edge): 3 points, 16 seeds, 40 rounds" in evidence["a/first"]
+    assert evidence["b"] == "by hand" and "(edge): 3 points, 32 seeds, 40 rounds" in evidence["a/first"]
     assert "presets `practical`" in toy.read_text() and "jaxbandits tune toys" in toy.read_text()
     said = capsys.readouterr()
     assert "[1/1] a/first: rate = 0.5; mean loss" in said.err and "50 % of the rounds of the grid" in said.err

@@ -3,6 +3,8 @@
 Beta(alpha_0 + S_i, beta_0 + F_i),   S_i the sum of the rewards of arm i, S_i + F_i its plays
 """
 
+from typing import ClassVar
+
 import jax
 import jax.numpy as jnp
 
@@ -19,7 +21,7 @@ class BetaPosterior(IndexPolicy):
     $0 <= S_i <= T_i$ for $T_i$ plays, also after rounding.
     """
 
-    first_pulls = 0.0  # the prior serves arms that were not played
+    first_pulls: ClassVar[float] = 0.0  # the prior serves arms that were not played
     prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, successes before the first round")
     prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, failures before the first round")
 
