@@ -60,6 +60,7 @@ MUTANTS = [
     *_of(
         "jaxbandits/simulation/", "tests/simulation/test_racing.py",
         ("races without parts of the error", "racing.py", "/ max(n_points - 1, 1)  #", "  #"),
+        ("no failures to come", "racing.py", "low > missing", "low > 0.0"),
         ("looks that cost nothing", "racing.py", "2.0 * alpha / looks", "2.0 * alpha * looks"),
         ("bets on any gain", "racing.py", "np.minimum(difference / loss, _MOST)", "difference / (0.1 * loss) + 0.5"),
         ("tolerance against the leader", "racing.py", "1.0 + math.copysign(tolerance", "1.0 - math.copysign(tolerance"),

@@ -101,6 +101,21 @@ def test_the_first_look_shows_failures_on_three_seeds_of_ten():
     assert calls[0][1:] == (0, math.ceil(math.log(65 / 0.05) / -math.log(0.7))) == (0, 21)
 
 
+def test_every_rival_has_a_part_of_the_error():
+    """A difference with t = 2.8 drops the only rival; of eleven rivals each would need t = 3.3."""
+    worse = 1.0 + 1.38 * np.tile([-1.0, 1.0], 8)
+    for rivals, drops in ((1, True), (11, False)):
+        assert bool(raced(np.vstack([np.zeros(16), *[worse] * rivals]))[0]) == drops
+
+
+def test_what_the_leader_may_still_show_keeps_points_in_the_race():
+    """Four more seeds of the leader at the end of its range would outweigh a difference of 1 on every seed, or not."""
+    noise = 0.01 * np.tile([-1.0, 1.0], 8)
+    for largest, drops in ((2.0, True), (20.0, False)):
+        leader = np.where(np.arange(16) == 5, largest, 0.0)
+        assert bool(raced(np.vstack([leader, leader + 1.0 + noise]))[0]) == drops
+
+
 def test_one_more_seed_of_the_largest_difference_must_not_change_the_leader():
     """Of two points, one is worse by 1 on every seed; a third that has shown 100 keeps it in the race until then."""
     flat = np.tile([[0.0], [1.0]], (1, SEEDS))
