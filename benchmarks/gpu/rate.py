@@ -106,5 +106,5 @@ def _job(pair: Any, n_trials: int, width: int | None = None) -> Job:
         n_seeds=n_trials,
         first_seed=0,
         meters=(),
-        width=width or n_trials,
+        width=n_trials if width is None else width,
     )

@@ -75,7 +75,7 @@ def add(commands: Any) -> None:
         metavar="N",
         help=f"with --budget: experiments side by side (default: 1; quick: one per core, {_MOST_PROCESSES} at most)",
     )
-    reproduce.set_defaults(run=_reproduce)
+    reproduce.set_defaults(run=_reproduce, compile="full")
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
@@ -146,7 +146,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
     asked = finished.request(
         experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=preset, without=without,
         seed=arguments.seed, data=arguments.data, first_seed=arguments.first_seed, timing=not arguments.no_timing,
-        host_code=_host_code(experiment, arguments), identity=arguments.identity,
+        host_code=_host_code(experiment, arguments), identity=arguments.identity, compile=arguments.compile,
     )  # fmt: skip
     before = ""
     with files_lib.lock_directory(out):
@@ -164,7 +164,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
                 experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=preset, without=without,
                 timing=not arguments.no_timing, checkpoint=checkpoint, seed=arguments.seed,
                 first_seed=arguments.first_seed, workers=arguments.workers, save_every=arguments.save_every,
-                progress=not arguments.quiet, identity=arguments.identity,
+                progress=not arguments.quiet, identity=arguments.identity, compile=arguments.compile,
             )  # fmt: skip
         except KeyboardInterrupt:
             same = "the same command" + (" without --overwrite" if arguments.overwrite else "")

@@ -30,6 +30,7 @@ def request(
     timing: bool = True,
     host_code: Sequence[str] = (),
     identity: str | None = None,
+    compile: str = "full",
 ) -> dict[str, Any]:
     """Return the request of a run as JSON, with all that determines its numbers and a digest of the data.
 
@@ -45,6 +46,7 @@ def request(
       timing: whether times are measured.
       host_code: code of the user on which the run depends, in words; no digest covers all that it reads.
       identity: a name for the version of that code.
+      compile: how rounds are compiled, as in `Options`.
 
     Raises:
       InputError: for an unknown preset.
@@ -61,6 +63,8 @@ def request(
         "reading": experiment.interpretation,
         "data": None if data is None else _digest(data),
     }
+    if compile != "full":
+        asked["compile"] = compile
     if identity is not None:
         asked["identity"] = identity
     elif host_code:

@@ -13,7 +13,7 @@ detours in Python.
 import collections
 import contextlib
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeAlias
 
@@ -109,7 +109,7 @@ class CompileUnit(NamedTuple):
     function: Callable[..., Any]
     static_args: tuple[Any, ...]  # its first arguments
     args: tuple[Any, ...]  # shapes of the others
-    cpu_options: dict[str, Any]  # for XLA on a CPU; on accelerators those of `gpu_graphs`
+    cpu_options: Mapping[str, Any]  # for XLA on a CPU; on accelerators those of `gpu_graphs`
     traces: tuple[TracedFunction, ...]  # that it is made of
     width: int  # trials of a batch
     is_foreign: bool  # the traces hold code of others, which JAX must trace anew whenever it does
@@ -230,14 +230,14 @@ def trace_unit(unit: CompileUnit, device_target: target.Target) -> Any:
         return jax.jit(plain).trace(*jax.tree.map(_key_data_shape, unit.args))
 
 
-def _options(unit: CompileUnit, device_target: target.Target) -> dict[str, Any]:
+def _options(unit: CompileUnit, device_target: target.Target) -> Mapping[str, Any]:
     """Return the options of XLA for a target."""
     if not target.is_accelerator(device_target.platform):
         return unit.cpu_options
     return gpu_graphs.OPTIONS if device_target.open_loops else {}
 
 
-def _compile(lowered: Any, options: dict[str, Any]) -> Any:
+def _compile(lowered: Any, options: Mapping[str, Any]) -> Any:
     options = dict(options)
     unrolling = without_unrolling() if options.pop(NO_UNROLLING, False) else contextlib.nullcontext()
     try:

@@ -368,7 +368,7 @@ def prepare_job(job: Job, device: Device, traces: TraceCache | None = None) -> P
     trial = trace_job(job, device, traces)
     capacity = record_capacity(job, trial.block_values)
     with _named_errors(job):
-        return traces.prepare(trial, *job.at_point(), job.width, capacity, device)
+        return traces.prepare(trial, *job.at_point(), job.width, capacity, device, job.compile)
 
 
 def compile_job(job: Job, device: Device, traces: TraceCache | None = None) -> Program:

@@ -111,7 +111,7 @@ def guard(spec: Any, width: int, devices: Any) -> dict[str, Any]:
 def _describe(job: Job) -> dict[str, Any]:
     from jaxbandits.catalogue import to_spec  # here: it imports every part, more than most runs need
 
-    return {
+    spec = {
         "algorithm": to_spec(job.algorithm),
         "environment": to_spec(job.environment),
         "horizon": job.horizon,
@@ -119,6 +119,7 @@ def _describe(job: Job) -> dict[str, Any]:
         "meters": {meter.name: to_spec(meter) for meter in job.meters},
         "width": job.width,
     }
+    return spec if job.compile == "full" else spec | {"compile": job.compile}
 
 
 def _name(values: dict[str, Any]) -> str:

@@ -80,6 +80,7 @@ def make_jobs(
             first_seed=options.first_seed,
             meters=tuple(options.meters),
             width=1 if options.width is None else options.width,
+            compile=options.compile,
         )
         jobs = [
             (positions, _checked_job(job, options.width, device, traces)) for positions, job in _by_static_values(whole)

@@ -12,22 +12,25 @@ from jaxbandits.simulation.compilation import Device
 from jaxbandits.simulation.meters import Meter
 
 COUNT = f"[1, {2**31 - 1}]"  # rounds, trials, threads: counted in int32
+COMPILE = ("full", "fast")
 MAX_SEED = 2**31 - 1  # global seed indices are int32 too
-# LLVM unrolls loops over 8 trials, which then round differently from slot to slot (seen in float64); from 16 on every
-# slot runs the same vector code, so a trial has the same bits in any slot of a batch. 32 leaves a margin.
-WIDTH_UNIT = 32
+# A row of 16 trials is one or more whole vector registers of every CPU, in both precisions: all slots of a batch run
+# the same code, so a trial has the same bits in any of them.
+WIDTH_UNIT = 16
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Options:
-    """Settings of a run: the first four determine its numbers, the others only the computation.
+    """Settings of a run: the first five determine its numbers, the others only the computation.
 
     Attributes:
       meters: extra `Meter`s, a list.
       seed: base seed, 0 to 2^32 - 1; every random draw of the run follows from it.
       first_seed: global index of the first trial: more trials later, or elsewhere, continue where these end.
-      width: trials in a batch, side by side in one program: 1 or a multiple of 32; by default from the bytes of a round
-        of one trial (64 for small ones, 1 from 32 KB on). Numbers depend on it in their last bits.
+      width: trials in a batch, side by side in one program: 1 or a multiple of 16; by default from the bytes of a round
+        of one trial (64 up to 3 KB, 16 up to 64 KB, 1 beyond). Numbers depend on it in their last bits.
+      compile: `"full"`, or `"fast"`: rounds are compiled without optimisation, in some two fifths of the time, and play
+        at 1/8 to 1/48 of the speed, which pays below about a million rounds of a learner; last bits differ.
       devices: JAX devices; all of the default backend by default.
       workers: threads; one per core by default, one per device where there are several or an accelerator.
       seconds_per_call: duration of a call of compiled code: the progress bar moves and an interrupt is answered after
@@ -45,6 +48,7 @@ class Options:
     seed: int = 0
     first_seed: int = 0
     width: int | None = None
+    compile: str = "full"
     devices: Sequence[Device] | None = None
     workers: int | None = None
     seconds_per_call: float = 0.2
@@ -64,6 +68,8 @@ class Options:
             not isinstance(self.checkpoint, (str, os.PathLike)) or not str(self.checkpoint)
         ):
             raise InputError(f"checkpoint must be the path of a directory, got {format_value(self.checkpoint)}")
+        if self.compile not in COMPILE:
+            raise InputError(f"compile must be one of {', '.join(COMPILE)}, got {format_value(self.compile)}")
         if self.identity is not None and (not isinstance(self.identity, str) or not self.identity.strip()):
             raise InputError(
                 f"identity must be text, such as a version of your code, got {format_value(self.identity)}"

@@ -33,7 +33,8 @@ class Job:
     n_seeds: int
     first_seed: int
     meters: tuple[Meter, ...]
-    width: int  # trials in a batch: 1 or a multiple of 32
+    width: int  # trials in a batch: 1 or a multiple of 16
+    compile: str = "full"  # how its rounds are compiled: `Options.compile`
 
     @property
     def n_trials(self) -> int:

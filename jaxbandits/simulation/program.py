@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -200,9 +200,10 @@ class TraceCache:
         width: int,
         record_capacity: int,
         device: Device,
+        compile: str = "full",
     ) -> "PreparedProgram":
         """Return the program of a traced trial, as `prepare_program`, made once in a run."""
-        args = (trial, algorithm, environment, width, record_capacity, device)
+        args = (trial, algorithm, environment, width, record_capacity, device, compile)
         key = (id(trial), exact_structure((algorithm, environment)), _types((algorithm, environment)), *args[3:])
         return self._programs.get(key, lambda: prepare_program(*args))
 
@@ -302,7 +303,13 @@ class PreparedProgram:
 
 
 def prepare_program(
-    trial: TracedTrial, algorithm: Any, environment: Any, width: int, record_capacity: int, device: Device
+    trial: TracedTrial,
+    algorithm: Any,
+    environment: Any,
+    width: int,
+    record_capacity: int,
+    device: Device,
+    compile: str = "full",
 ) -> PreparedProgram:
     """Return the program of a traced trial; functions that this process has are not lowered again.
 
@@ -313,6 +320,7 @@ def prepare_program(
       width: trials per batch.
       record_capacity: record points that one call can report.
       device: where it runs.
+      compile: how rounds are compiled, as in `Options`.
     """
     begin = time.perf_counter()
     sharding = jax.sharding.SingleDeviceSharding(device)
@@ -332,7 +340,8 @@ def prepare_program(
         units |= _block_units(trial, width, (alg, env, carry), t)
     else:
         points = jax.ShapeDtypeStruct((record_capacity,), np.int32, sharding=sharding)
-        units["play_rounds"] = loop_unit(trial, width, (alg, env, carry), (t, t, points))
+        options = FAST_COMPILE if compile == "fast" else FAST_CODE
+        units["play_rounds"] = loop_unit(trial, width, (alg, env, carry), (t, t, points), options)
     return PreparedProgram(
         functions={name: get_function(unit, device) for name, unit in units.items()},
         carry_shape=carry,
@@ -376,7 +385,13 @@ def _init(init: TracedFunction, width: int, *batched: Any) -> Any:
     return loop.vmap_trials(init, width, (), *batched)
 
 
-def loop_unit(trial: TracedTrial, width: int, args: tuple[Any, ...], rounds: tuple[Any, ...]) -> CompileUnit:
+def loop_unit(
+    trial: TracedTrial,
+    width: int,
+    args: tuple[Any, ...],
+    rounds: tuple[Any, ...],
+    cpu_options: Mapping[str, Any] = FAST_CODE,
+) -> CompileUnit:
     """Return the rounds of a `LoopProgram`.
 
     Args:
@@ -384,13 +399,14 @@ def loop_unit(trial: TracedTrial, width: int, args: tuple[Any, ...], rounds: tup
       width: trials of a batch.
       args: shapes of algorithm, environment and carry, leaves `[..., W]`.
       rounds: shapes of the other arguments of `loop.play_rounds`.
+      cpu_options: of XLA, on a CPU.
     """
     return CompileUnit(
         name="play_rounds",
         function=loop.play_rounds,
         static_args=(trial, width),
         args=(*args, *rounds),
-        cpu_options=FAST_CODE,
+        cpu_options=cpu_options,
         traces=(trial.play_round, trial.snapshot),
         width=width,
         is_foreign=trial.is_foreign,

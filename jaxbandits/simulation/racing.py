@@ -59,8 +59,9 @@ from jaxbandits.results.result_table import ResultTable, named
 from jaxbandits.results.table import number, plain
 from jaxbandits.simulation.api import compare
 from jaxbandits.simulation.grid import Grid, Point, list_points
-from jaxbandits.simulation.options import COUNT, WIDTH_UNIT, make_options
+from jaxbandits.simulation.options import COUNT, make_options
 
+_FEWEST_TRIALS = 32  # of a call
 FEWEST = 16  # seeds of the first look, at least
 _SHOWN = 0.3  # share of failures that the first look shows
 _GROUP, _GROUPS = 4, 16  # seeds of a group at least, and groups at most
@@ -254,8 +255,8 @@ def race_values(
     looks = 1 + -(-max(seeds - first, 0) // group)  # at most
     alpha = 0.5 * error / max(n_points - 1, 1)  # of either test against one rival
     while end < seeds and len(active) > 1:
-        # Of a few points as many seeds as fill the width of a program: its other slots would be padding.
-        more = max(group, WIDTH_UNIT // len(active)) if end else max(group, first)
+        # Of a few points more seeds: a call of few trials costs as much.
+        more = max(group, _FEWEST_TRIALS // len(active)) if end else max(group, first)
         begin, end = end, min(seeds, end + more)
         found = play(active, begin, end - begin)
         values[active, begin:end] = np.where(np.isfinite(found), found, np.inf)

@@ -1,9 +1,10 @@
 """Default batch width: as many trials side by side as fit into the fast memory of a device.
 
-On a CPU the arrays of a round of a batch stay in the L2 cache. If not even 32 trials fit, a trial runs alone: its
-vectors are long enough to fill the machine, and those of a batch would go through memory in every round. On
-accelerators every multiprocessor must be busy, and device memory is the limit. A width depends on the sizes of one
-trial and on the device, never on the number of trials: bits must not change when seeds are added.
+On a CPU 64 trials fill the vector units best while the arrays of a round stay close to the core; larger trials run in
+batches of 16, one AVX-512 register of float32, whose arrays stay in the L1 and L2 caches. If not even 16 trials fit, a
+trial runs alone: its vectors are long enough to fill the machine, and those of a batch would go through memory in every
+round. On accelerators every multiprocessor must be busy, and device memory is the limit. A width depends on the sizes
+of one trial and on the device, never on the number of trials: bits must not change when seeds are added.
 """
 
 import math
@@ -17,21 +18,21 @@ from jaxbandits.simulation.loop import TracedTrial
 from jaxbandits.simulation.options import WIDTH_UNIT
 from jaxbandits.tracing import target
 
-_CPU_WIDTHS = (64, 32)
-_CPU_BYTES = 2**20  # of a round of a batch: the L2 cache of a core (measured in docs/performance.md)
+# Widths, and the most bytes of a round of such a batch (measured in docs/performance.md).
+_CPU_WIDTHS = ((64, 3 * 2**16), (16, 2**20))
 _ACCELERATOR_WIDEST = 8192
 _ACCELERATOR_SHARE = 8  # a batch takes at most an eighth of the memory: states are copied, batches overlap
 
 
 def default_width(bytes_of_trial: int, device: Device) -> int:
-    """Return the number of trials in a batch, 1 or a multiple of 32.
+    """Return the number of trials in a batch, 1 or a multiple of 16.
 
     Args:
       bytes_of_trial: of the arrays that a round of one trial reads or writes.
       device: that runs it.
     """
     if not target.is_accelerator(device.platform):
-        return next((width for width in _CPU_WIDTHS if width * bytes_of_trial <= _CPU_BYTES), 1)
+        return next((width for width, most in _CPU_WIDTHS if width * bytes_of_trial <= most), 1)
     memory = memory_of(device)
     fits = _ACCELERATOR_WIDEST if memory is None else memory // (_ACCELERATOR_SHARE * bytes_of_trial)
     if fits < WIDTH_UNIT:

@@ -40,7 +40,7 @@ class Sweep:
       metrics: names of the metrics in the results; all by default.
       seed: base seed.
       first_seed: global index of the first trial.
-      width: trials in a batch, 1 or a multiple of 32; by default from the size of a trial.
+      width: trials in a batch, 1 or a multiple of 16; by default from the size of a trial.
       part_trials: largest number of trials in one result file; by default 4096, fewer if they exceed 256 MB.
       identity: as for `Options`.
       precision: `"float32"` or `"float64"`, which must be that of the process; by default that of the process.

@@ -197,8 +197,8 @@ def test_a_cache_builds_each_value_once_and_again_after_a_failure():
 
 def test_the_default_width_falls_with_the_bytes_of_a_trial():
     cpu = jax.devices("cpu")[0]
-    widths = [default_width(n, cpu) for n in (8, 2**10, 2**14, 2**14 + 1, 2**15, 2**15 + 1, 2**20, 2**30)]
-    assert widths == [64, 64, 64, 32, 32, 1, 1, 1]
+    widths = [default_width(n, cpu) for n in (8, 2**10, 3 * 2**10, 3 * 2**10 + 1, 2**16, 2**16 + 1, 2**20, 2**30)]
+    assert widths == [64, 64, 64, 16, 16, 1, 1, 1]
 
     class Accelerator:
         platform = "gpu"
@@ -228,7 +228,8 @@ def test_what_passes_in_a_round_counts_beside_the_states():
         ].whole.width
 
     cpu = jax.devices("cpu")[0]
-    assert width(SMD, dim=10, n_groups=10) == width(Online, dim=10, n_groups=10) == 64
+    assert width(SMD, dim=5, n_groups=5) == width(Online, dim=10, n_groups=10) == 64
+    assert width(SMD, dim=10, n_groups=10) == 16
     assert width(SMD, dim=1000, n_groups=20) == width(Online, dim=1000, n_groups=20) == 1
     trial = trace_job(_job(SMD(dim=50, n_groups=20, horizon=9), SyntheticGroups(dim=50, n_groups=20)))
     states, rows = bytes_of((trial.carry.env_state, trial.carry.alg_state)), bytes_of(trial.interaction)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.base.errors import InputError
+from jaxbandits.results.merge import merge
 from jaxbandits.simulation import Meter, compare, compilation, simulate
 from jaxbandits.simulation.meters import Metric
 from jaxbandits.simulation.plan import resolve_record_points
@@ -143,7 +144,7 @@ def test_log_records_are_dense_and_end_at_the_horizon():
         ({"meters": [Meter("m", lambda r: r.t), Meter("m", lambda r: r.t)]}, "different names"),
         ({"meters": ["regret"]}, "must be Meter objects"),
         ({"width": -3}, "width must be"),
-        ({"width": 40}, "width must be 1 or a multiple of 32"),
+        ({"width": 40}, "width must be 1 or a multiple of 16"),
         ({"width": 32.5}, "width must be a whole number"),
         ({"workers": 0}, "workers must be"),
         ({"worker": 2}, "unknown option 'worker'; did you mean 'workers'"),
@@ -220,3 +221,19 @@ def test_what_is_given_per_label_must_name_every_label(change, message):
     with pytest.raises(InputError, match=message) as error:
         compare(**{**run, **QUIET, **change})
     assert "\n" not in str(error.value)
+
+
+def test_the_fast_tier_plays_the_same_game_and_is_recorded(tmp_path):
+    def run(**settings):
+        return simulate(Shrink(), Noisy(scale=1.0), 20, 3, **QUIET, **settings)
+
+    full, fast = run(), run(compile="fast", checkpoint=tmp_path)
+    np.testing.assert_allclose(fast.get("loss"), full.get("loss"), rtol=1e-12)
+    assert fast["Shrink"].spec["compile"] == "fast" and "compile" not in full["Shrink"].spec
+    np.testing.assert_array_equal(run(compile="fast", checkpoint=tmp_path).get("loss"), fast.get("loss"))
+    with pytest.raises(InputError, match=r"holds another run: .*compile"):
+        run(checkpoint=tmp_path)
+    with pytest.raises(InputError, match="cannot merge"):
+        merge([full, run(first_seed=3, compile="fast")])
+    with pytest.raises(InputError, match="compile must be one of full, fast, got 'quick'"):
+        run(compile="quick")

@@ -12,6 +12,7 @@ BUDGETS = {
     "full": "as declared, every other preset, other readings of the paper, other seeds, and double precision",
 }
 _SHARE, _FEW, _LEAST = 50, 8, 100
+_SHORT = 4000  # rounds up to which optimised code does not pay for its compilation
 _DOUBLE = "--float64"
 
 
@@ -44,6 +45,7 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
         least = min(_LEAST, experiment.horizon)
         horizon = max(least, experiment.horizon // _SHARE)
         less = {"without": tuple(experiment.slow), "no_timing": True}
+        less |= {"compile": "fast"} if horizon <= _SHORT else {}
         return [BudgetRun(double, {**usual, **less, "seeds": min(_FEW, experiment.seeds), "horizon": horizon})]
     found = [BudgetRun("", usual)]
     tuning = experiment.tuning
