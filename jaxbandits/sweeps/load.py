@@ -202,7 +202,12 @@ class SweepResult:
         if not self._directory.is_intact(part["name"], record):
             path = self._directory.result_path(part["name"])
             raise InputError(f"{path} is not the file that was recorded; run the sweep again to replace it")
-        trials = Result.load(self._directory.result_path(part["name"]))[part["label"]]
+        path = self._directory.result_path(part["name"])
+        result = Result.load(path)
+        own = self._manifest["labels"][part["label"]].get("digest")
+        if part["label"] not in result or result[part["label"]].spec.get("digest") != own:
+            raise InputError(f"{path} is a part of another sweep; run the sweep again to replace it")
+        trials = result[part["label"]]
         return dataclasses.replace(trials, timing=record["timing"])
 
     def _complete(self, label: str) -> list[dict[str, Any]]:

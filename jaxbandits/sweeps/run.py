@@ -132,8 +132,12 @@ def _check_memory(plan: SweepPlan, options: Options) -> None:
 def make_manifest(plan: SweepPlan) -> dict[str, Any]:
     """Return the manifest of a sweep."""
     labels = {
-        label: {"points": [dict(point) for point in whole.points], "seeds": whole.n_seeds}
-        for label, whole, _ in plan.label_jobs
+        label.label: {
+            "points": [dict(point) for point in label.whole.points],
+            "seeds": label.whole.n_seeds,
+            "digest": plan.label_spec(label)["digest"],
+        }
+        for label in plan.label_jobs
     }
     parts = [
         {

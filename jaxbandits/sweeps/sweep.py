@@ -94,7 +94,10 @@ class SweepPlan:
 
     def spec_of(self, part: Part) -> dict[str, Any]:
         """Return the specification in the result of a part: that of its label, so that parts can be merged."""
-        label = next(label for label in self.label_jobs if label.label == part.label)
+        return self.label_spec(next(label for label in self.label_jobs if label.label == part.label))
+
+    def label_spec(self, label: LabelJobs) -> dict[str, Any]:
+        """Return the specification in the results of a label."""
         return job_spec(label, self.sweep.seed, self.devices, self.traces, self.sweep.identity)
 
 

@@ -90,6 +90,20 @@ def test_what_is_done_is_not_computed_again(copied, computed):
     assert computed == [] and contents(copied) == before
 
 
+def test_a_part_of_another_sweep_is_not_read(copied, tmp_path):
+    """Not even where the record was brought along, and names the part."""
+    other = tmp_path / "other"
+    run(other, dataclasses.replace(SWEEP, seed=SWEEP.seed + 1))
+    mine, its = sorted((copied / "parts").glob("*.npz"))[0], sorted((other / "parts").glob("*.npz"))[0]
+    record, its_record = (files.read_json(path.with_suffix(".json")) for path in (mine, its))
+    shutil.copy(its, mine)
+    changes = [({"bytes": its_record["bytes"]}, "is not the file that was recorded"), (its_record, "of another sweep")]
+    for change, message in changes:
+        files.write_json(mine.with_suffix(".json"), record | change | {"part": mine.stem})
+        with pytest.raises(InputError, match=message):
+            list(load_sweep(copied).parts())
+
+
 def test_a_lost_or_damaged_part_is_computed_again(copied, computed, capsys):
     before = contents(copied)
     victims = sorted((copied / "parts").glob("*.npz"))[1:4]
